@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `open_device` with CUDA: the GPU that is there, or why none can be used.
+#include "lib/record/device.h"
+
+#include "cuda/call.cuh"
+#include "cuda/check_conversions.h"
+#include "cuda/exhaust.h"
+
+namespace binade {
+namespace {
+
+DeviceInfo read_info() {
+  const std::string doing = "reading the properties of GPU 0";
+  cudaDeviceProp properties{};
+  DeviceInfo info;
+  must(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties", doing);
+  must(cudaDriverGetVersion(&info.driver_cuda), "cudaDriverGetVersion", doing);
+  must(cudaRuntimeGetVersion(&info.runtime_cuda), "cudaRuntimeGetVersion", doing);
+  info.name = properties.name;
+  info.compute_capability = 10 * properties.major + properties.minor;
+  info.multiprocessors = properties.multiProcessorCount;
+  info.memory = properties.totalGlobalMem;
+  return info;
+}
+
+std::string capability_text(int capability) {
+  return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+}
+
+class Gpu final : public Device {
+ public:
+  explicit Gpu(DeviceInfo info) : info_(std::move(info)) {}
+
+  const DeviceInfo& info() const override { return info_; }
+
+  std::vector<ConversionCheck> check_conversions(const CheckProgress& progress) override {
+    std::vector<ConversionCheck> checks;
+    for (const ConversionRow& row : conversions) {
+      ConversionCheck& check = checks.emplace_back();
+      check.instruction = row.name;
+      check.format = row.conversion.to;
+      check.attributes = row.conversion.attributes;
+      if (row.compute_capability <= info_.compute_capability) {
+        exhaust([&](Count first, Count end) { return run_slice(row, first, end); }, progress,
+                check);
+      } else {
+        check.skipped = "needs compute capability " + capability_text(row.compute_capability);
+      }
+    }
+    return checks;
+  }
+
+ private:
+  DeviceInfo info_;
+};
+
+/// Why cudaGetDeviceCount failed or counted none. Without any driver it blames the driver's version.
+std::string why_none(cudaError_t status) {
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
+    return "no GPU: there is no NVIDIA driver on this machine";
+  }
+  return "no GPU: CUDA says: " + std::string(cudaGetErrorString(status));
+}
+
+}  // namespace
+
+OpenedDevice open_device() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0) {
+    return {nullptr, why_none(status != cudaSuccess ? status : cudaErrorNoDevice)};
+  }
+  must(cudaSetDevice(0), "cudaSetDevice", "opening GPU 0");
+  DeviceInfo info = read_info();
+  if (!has_code_for_device()) {
+    return {nullptr, "no usable GPU: " + info.name + " has compute capability " +
+                         capability_text(info.compute_capability) +
+                         ", this program was built for " BINADE_GPU_ARCHS
+                         "; configure with -Dgpu_archs=" +
+                         std::to_string(info.compute_capability)};
+  }
+  return {std::make_unique<Gpu>(std::move(info)), {}};
+}
+
+}  // namespace binade

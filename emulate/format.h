@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a floating-point format is: eight numbers, everything else derived. A format is a value and a
+// row of one table, never a type, so a user-made format takes part in everything the named ones do.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace binade {
+
+/// Which encodings are not numbers.
+enum class Specials : std::uint8_t {
+  ieee,      ///< exponent field all ones: Inf (fraction 0) and NaN (IEEE 754-2019 3.4)
+  nan_only,  ///< all exponent and fraction bits ones: NaN; no Inf (OCP FP8 E4M3, OCP MX E8M0)
+  none,      ///< every encoding is a number (OCP MX FP6 and FP4)
+  fnuz,      ///< "finite, NaN, unsigned zero": the encoding of -0 is the one NaN; no Inf
+};
+
+/// A binary floating-point format. Encoding, from the most significant bit:
+///
+///     [sign] [exponent field: exponent_bits] [fraction: precision - 1] [padding: zeros]
+///
+/// Field 0 holds zero and the subnormals where the format has a zero, else one more normal binade.
+struct Format {
+  int exponent_bits = 0;  ///< width of the exponent field, 2..11
+  int precision = 0;      ///< p: significand bits with the hidden one, 1..53
+  int bias = 0;           ///< exponent = field - bias
+  Specials specials = Specials::ieee;
+  bool has_zero = true;  ///< false: no zero and no subnormals (e8m0)
+  bool has_sign = true;  ///< false: the sign of what is put in is ignored (NVIDIA's rule for e8m0)
+  int padding_bits = 0;  ///< zero bits below the fraction: tf32 lies left-aligned in 32 bits
+
+  friend constexpr bool operator==(const Format&, const Format&) = default;
+
+  constexpr int fraction_bits() const { return precision - 1; }
+  /// Bits of the encoding, padding left out.
+  constexpr int bits() const { return (has_sign ? 1 : 0) + exponent_bits + fraction_bits(); }
+  /// Bits of the container: 8, 16, 32 or 64.
+  constexpr int storage_bits() const {
+    const int used = bits() + padding_bits;
+    return used <= 8 ? 8 : used <= 16 ? 16 : used <= 32 ? 32 : 64;
+  }
+
+  constexpr std::uint64_t fraction_mask() const { return (std::uint64_t{1} << fraction_bits()) - 1; }
+  constexpr std::uint64_t exponent_mask() const { return (std::uint64_t{1} << exponent_bits) - 1; }
+
+  /// Exponent of the smallest normal number.
+  constexpr int emin() const { return (has_zero ? 1 : 0) - bias; }
+  /// Exponent of the largest finite number.
+  constexpr int emax() const {
+    const bool top_binade_is_special =
+        specials == Specials::ieee || (specials == Specials::nan_only && precision == 1);
+    return static_cast<int>(exponent_mask()) - bias - (top_binade_is_special ? 1 : 0);
+  }
+  /// Significand of the largest finite number as an integer of `precision` bits.
+  constexpr std::uint64_t max_significand() const {
+    const std::uint64_t ones = (std::uint64_t{1} << precision) - 1;
+    return specials == Specials::nan_only && precision > 1 ? ones - 1 : ones;
+  }
+  /// Exponent of the smallest positive number's only significand bit: the subnormal ulp.
+  constexpr int quantum_exponent() const { return emin() - fraction_bits(); }
+
+  constexpr bool has_infinity() const { return specials == Specials::ieee; }
+  constexpr bool has_nan() const { return specials != Specials::none; }
+  constexpr bool has_negative_zero() const {
+    return has_zero && has_sign && specials != Specials::fnuz;
+  }
+  constexpr bool has_subnormals() const { return has_zero && precision > 1; }
+};
+
+/// Whether the toolkit's arithmetic holds for it: the widths of DESIGN, room for the specials.
+constexpr bool is_valid(const Format& f) {
+  return f.exponent_bits >= 2 && f.exponent_bits <= 11 && f.precision >= 1 && f.precision <= 53 &&
+         f.bias >= -16384 && f.bias <= 16384 && f.padding_bits >= 0 &&
+         f.bits() + f.padding_bits <= 64 &&
+         (f.specials != Specials::ieee || f.precision >= 2) &&  // Inf and NaN need two encodings
+         (f.specials != Specials::fnuz || (f.has_sign && f.has_zero));
+}
+
+/// Whether every number of `inner` is a number of `outer` (Inf and NaN aside).
+constexpr bool fits_in(const Format& inner, const Format& outer) {
+  return inner.precision <= outer.precision && inner.emax() <= outer.emax() &&
+         inner.quantum_exponent() >= outer.quantum_exponent();
+}
+
+inline constexpr Format binary16{5, 11, 15};
+inline constexpr Format bfloat16{8, 8, 127};
+inline constexpr Format tf32{8, 11, 127, Specials::ieee, true, true, 13};
+inline constexpr Format binary32{8, 24, 127};
+inline constexpr Format binary64{11, 53, 1023};
+inline constexpr Format e4m3{4, 4, 7, Specials::nan_only};
+inline constexpr Format e5m2{5, 3, 15};
+inline constexpr Format e4m3fnuz{4, 4, 8, Specials::fnuz};
+inline constexpr Format e5m2fnuz{5, 3, 16, Specials::fnuz};
+inline constexpr Format e3m2{3, 3, 3, Specials::none};
+inline constexpr Format e2m3{2, 4, 1, Specials::none};
+inline constexpr Format e2m1{2, 2, 1, Specials::none};
+inline constexpr Format e8m0{8, 1, 127, Specials::nan_only, false, false};
+inline constexpr Format ue4m3{4, 4, 7, Specials::nan_only, true, false};
+
+struct NamedFormat {
+  std::string_view name;
+  Format format;
+  std::string_view source;  ///< where the row is defined
+};
+
+/// The named formats, widest family first.
+inline constexpr std::array<NamedFormat, 14> formats{{
+    {"binary16", binary16, "IEEE 754-2019 3.6; PTX .f16, torch.float16"},
+    {"bfloat16", bfloat16, "PTX .bf16, torch.bfloat16"},
+    {"tf32", tf32, "PTX .tf32: 19 bits, left-aligned in 32"},
+    {"binary32", binary32, "IEEE 754-2019 3.6; PTX .f32, torch.float32"},
+    {"binary64", binary64, "IEEE 754-2019 3.6; PTX .f64, torch.float64"},
+    {"e4m3", e4m3, "OCP OFP8 1.0 E4M3; PTX .e4m3, torch.float8_e4m3fn"},
+    {"e5m2", e5m2, "OCP OFP8 1.0 E5M2; PTX .e5m2, torch.float8_e5m2"},
+    {"e4m3fnuz", e4m3fnuz, "AMD CDNA3 FP8; torch.float8_e4m3fnuz"},
+    {"e5m2fnuz", e5m2fnuz, "AMD CDNA3 BF8; torch.float8_e5m2fnuz"},
+    {"e3m2", e3m2, "OCP MX 1.0 FP6 E3M2; PTX .e3m2"},
+    {"e2m3", e2m3, "OCP MX 1.0 FP6 E2M3; PTX .e2m3"},
+    {"e2m1", e2m1, "OCP MX 1.0 FP4 E2M1; PTX .e2m1"},
+    {"e8m0", e8m0, "OCP MX 1.0 E8M0 scale; PTX .ue8m0"},
+    {"ue4m3", ue4m3, "NVFP4 block scale; PTX .ue4m3"},
+}};
+
+constexpr std::optional<Format> find_format(std::string_view name) {
+  for (const NamedFormat& row : formats) {
+    if (row.name == name) return row.format;
+  }
+  return std::nullopt;
+}
+
+/// The table's name of a format; "custom" for a user-made one.
+constexpr std::string_view name_of(const Format& format) {
+  for (const NamedFormat& row : formats) {
+    if (row.format == format) return row.name;
+  }
+  return "custom";
+}
+
+}  // namespace binade

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the values of an array lie, in integers: per binade and per segment of the significand a
+// count and a sum, per binade the sum of squares, and for chosen formats the squared rounding error.
+// Ties-to-even fates at every power-of-two scale follow from these (lib/range), so one pass over
+// the data answers for all scales. Integers only: any order and any split gives the same numbers.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "emulate/quantize.h"
+
+namespace binade {
+
+/// The significand m in [1, 2) is cut where some report format changes a value's fate:
+///
+///   segment  0    1          2               3                4       5        6        7         8
+///            1 | (1, 1.75) [1.75, 1.8125] (1.8125, 1.875) [1.875, 2-2^-7, 2-2^-8, 2-2^-10, 2-2^-11, 2)
+///
+/// m = 1 apart: the tie to zero at binade emin - p. 2-2^(1-p): from here on binade emin - 1 rounds up
+/// to the smallest normal. 2-2^-p: from here on binade emax overflows; e4m3's tie 464 = 1.8125 2^8
+/// does not, since its even neighbour is 448.
+inline constexpr int segments = 9;
+
+/// Segment of a significand given as m·2^52.
+constexpr int segment_of(std::uint64_t m) {
+  constexpr std::uint64_t one = std::uint64_t{1} << 52;
+  constexpr auto below_two = [](int k) { return 2 * one - (one >> k); };
+  return int{m > one} + int{m >= one + 3 * (one / 4)} + int{m > one + 13 * (one / 16)} +
+         int{m >= one + 7 * (one / 8)} + int{m >= below_two(7)} + int{m >= below_two(8)} +
+         int{m >= below_two(10)} + int{m >= below_two(11)};
+}
+
+/// A format and a scale whose rounding error is summed: x·2^scale_log2 to nearest, saturating.
+struct ErrorColumn {
+  Format format = binary16;
+  int scale_log2 = 0;
+
+  friend constexpr bool operator==(const ErrorColumn&, const ErrorColumn&) = default;
+};
+
+inline constexpr int max_error_columns = 16;
+
+/// A finite non-zero value: x = ±significand·2^(exponent - 52), significand in [2^52, 2^53).
+struct Placed {
+  friend constexpr bool operator==(const Placed&, const Placed&) = default;
+
+  int exponent = 0;
+  std::uint64_t significand = 0;
+};
+
+/// Rounding error of the values of one binade in one column, significands counted as integers of
+/// the source's precision. Ties need no rule: both neighbours are equally far. Values beyond the
+/// range round to the largest finite; above binade emax nothing is summed (all zeros), since there
+/// the error x - max follows from the moments.
+struct ErrorRule {
+  std::uint64_t cap = ~std::uint64_t{0};  ///< largest finite, where the binade has it
+  std::uint64_t mask = 0;                 ///< the bits that rounding drops
+  std::uint64_t ulp = 0;                  ///< weight of the lowest bit kept
+
+  constexpr std::uint64_t error(std::uint64_t m) const {
+    const std::uint64_t rest = m & mask;
+    const std::uint64_t nearest = rest < ulp - rest ? rest : ulp - rest;
+    return m > cap ? m - cap : nearest;
+  }
+};
+
+/// The rule for values m·2^(exponent - precision + 1), m of `precision` bits.
+constexpr ErrorRule error_rule(const ErrorColumn& column, int exponent, int precision) {
+  const Format& f = column.format;
+  const int e = exponent + column.scale_log2;
+  const int drop = precision - f.precision + (e < f.emin() ? f.emin() - e : 0);
+  if (e > f.emax() || drop <= 0) return {};
+  const std::uint64_t ulp = std::uint64_t{1} << (drop < 62 ? drop : 62);
+  const bool top = e == f.emax();
+  return {.cap = top ? f.max_significand() << (precision - f.precision) : ~std::uint64_t{0},
+          .mask = ulp - 1,
+          .ulp = ulp};
+}
+
+/// Counts of up to 2^22 values of type T: dense, one row per binade of T. Significands are counted
+/// as integers of T's precision, so Sum (64 bits for float, 128 for double) holds the sums and any
+/// one square, and 128 bits hold the sums of squares.
+template <std::floating_point T>
+struct RangeBlock {
+  static constexpr Format format = Carrier<T>::format;
+  static constexpr int lowest = format.quantum_exponent();
+  static constexpr int binades = format.emax() - lowest + 1;
+  static constexpr std::size_t capacity = std::size_t{1} << 22;
+  using Sum = std::conditional_t<format.precision == 24, std::uint64_t, uint128>;
+
+  struct Row {
+    std::array<std::uint64_t, segments> count{};
+    std::array<Sum, segments> sum{};
+    uint128 squares = 0;
+    std::array<uint128, max_error_columns> squared_error{};
+    std::array<ErrorRule, max_error_columns> rules{};
+  };
+
+  std::uint64_t zeros = 0;
+  std::uint64_t nan = 0;
+  std::uint64_t inf = 0;
+  std::uint64_t negative = 0;  ///< sign bit set: -0 and -Inf too, NaN not
+  std::uint64_t smallest = ~std::uint64_t{0};  ///< encodings of the finite non-zero magnitudes
+  std::uint64_t largest = 0;
+  int columns = 0;
+  std::array<Row, static_cast<std::size_t>(binades)> rows{};
+
+  /// Empties the block and sets the columns (at most max_error_columns).
+  constexpr void reset(std::span<const ErrorColumn> error_columns) {
+    *this = RangeBlock{};
+    columns = static_cast<int>(error_columns.size());
+    for (std::size_t c = 0; c < error_columns.size(); ++c) {
+      for (int i = 0; i < binades; ++i) {
+        rows[static_cast<std::size_t>(i)].rules[c] =
+            error_rule(error_columns[c], lowest + i, format.precision);
+      }
+    }
+  }
+};
+
+/// The binade and significand of a finite non-zero encoding of `f`, f.precision <= 53.
+constexpr Placed place(const Fields& x, const Format& f) {
+  const bool subnormal = f.has_zero && x.exponent == 0;
+  const std::uint64_t m =
+      subnormal ? x.fraction : x.fraction | std::uint64_t{1} << f.fraction_bits();
+  const int width = bit_width(m);
+  const int e = subnormal ? f.emin() : static_cast<int>(x.exponent) - f.bias;
+  return {e - f.fraction_bits() + width - 1, m << (53 - width)};
+}
+
+/// Adds n values to a block that was reset; at most `capacity` between two resets.
+template <std::floating_point T>
+constexpr void range_count(const T* in, std::size_t n, RangeBlock<T>& block) {
+  using Block = RangeBlock<T>;
+  using Sum = typename Block::Sum;
+  const auto columns = static_cast<std::size_t>(block.columns);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Fields x = fields_of(bits_of(in[i]), Block::format);
+    if (x.exponent == Block::format.exponent_mask()) {
+      block.nan += x.fraction != 0 ? 1 : 0;
+      block.inf += x.fraction == 0 ? 1 : 0;
+      block.negative += x.fraction == 0 && x.negative ? 1 : 0;
+      continue;
+    }
+    block.negative += x.negative ? 1 : 0;
+    if (x.exponent == 0 && x.fraction == 0) {
+      block.zeros += 1;
+      continue;
+    }
+    const std::uint64_t magnitude = bits_of({false, x.exponent, x.fraction}, Block::format);
+    block.smallest = magnitude < block.smallest ? magnitude : block.smallest;
+    block.largest = magnitude > block.largest ? magnitude : block.largest;
+    const Placed p = place(x, Block::format);
+    typename Block::Row& row = block.rows[static_cast<std::size_t>(p.exponent - Block::lowest)];
+    const auto segment = static_cast<std::size_t>(segment_of(p.significand));
+    const std::uint64_t m = p.significand >> (53 - Block::format.precision);
+    row.count[segment] += 1;
+    row.sum[segment] += m;
+    row.squares += static_cast<Sum>(m) * m;
+    for (std::size_t c = 0; c < columns; ++c) {
+      const std::uint64_t error = row.rules[c].error(m);
+      row.squared_error[c] += static_cast<Sum>(error) * error;
+    }
+  }
+}
+
+}  // namespace binade

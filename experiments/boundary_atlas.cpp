@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Question: at which magnitudes do values change their fate in each format? Widely repeated: "FP16
+// underflows to zero below 6e-5". That is the smallest normal number, 2^-14; below it lie 1023
+// subnormal numbers, and ties to even lets values die only at 2^-25, a factor of 2048 lower.
+//
+// Boundaries are found by bisection over binary64 encodings with the emulator as the only judge, then
+// held against the closed forms. All midpoints between neighbours are tried for formats of up to 16
+// bits: each must go to the even side, and the next binary64 numbers to either side of it must not.
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "emulate/quantize.h"
+#include "experiments/experiments.h"
+
+namespace binade {
+namespace {
+
+struct Named {
+  const char* label;
+  Attributes attributes;
+};
+
+constexpr std::array<Named, 3> behaviours{{
+    {"ties_to_even", {}},
+    {"toward_zero", {.rounding = Rounding::toward_zero}},
+    {"ties_to_even, flushed", {.flush_results = true}},
+}};
+
+Projected rounded(double x, const Format& f, const Attributes& attributes) {
+  return convert(bits_of(x), binary64, f, attributes);
+}
+
+/// The smallest positive binary64 number for which a monotone condition holds.
+double first_where(const std::function<bool(double)>& holds) {
+  std::uint64_t low = 0;  // fails
+  std::uint64_t high = bits_of(std::numeric_limits<double>::infinity());
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (holds(std::bit_cast<double>(middle)) ? high : low) = middle;
+  }
+  return std::bit_cast<double>(high);
+}
+
+/// The largest positive binary64 number before it.
+double before(double x) { return std::nextafter(x, 0.0); }
+
+/// Powers of two as such, other numbers in decimal.
+std::string shown(double x) {
+  int exponent = 0;
+  if (std::frexp(x, &exponent) == 0.5) return fmt::format("2^{}", exponent - 1);
+  return fmt::format("{:.7g}", x);
+}
+
+/// Where values end that are at most `last`: neighbouring binary64 numbers lie on either side of a
+/// boundary, and the one with fewer significant bits is the boundary itself.
+std::string end_of(double last) {
+  const double next = std::nextafter(last, INFINITY);
+  const bool inclusive = std::countr_zero(bits_of(last)) > std::countr_zero(bits_of(next));
+  return inclusive ? fmt::format("<= {}", shown(last)) : fmt::format("< {}", shown(next));
+}
+
+struct Boundaries {
+  double last_zero = 0;      ///< largest value that becomes zero
+  double first_normal = 0;   ///< smallest value whose result is normal
+  double last_in_range = 0;  ///< largest value that does not overflow
+};
+
+Boundaries measure(const Format& f, const Attributes& attributes) {
+  return {
+      before(first_where([&](double x) {
+        return decode(rounded(x, f, attributes).bits, f).kind != Kind::zero;
+      })),
+      first_where([&](double x) {
+        const std::uint64_t bits = rounded(x, f, attributes).bits;
+        return decode(bits, f).kind != Kind::zero && !is_subnormal(bits, f);
+      }),
+      before(first_where([&](double x) {
+        return (rounded(x, f, attributes).flags & Flag::overflow) != 0;
+      })),
+  };
+}
+
+/// The closed forms for ties to even: half the smallest subnormal (a tie, to the even zero); half an
+/// ulp below the smallest normal; and half an ulp above the largest finite, which overflows only
+/// where the tie goes up.
+Boundaries closed_form(const Format& f) {
+  const double ulp = std::ldexp(1.0, f.emax() - f.fraction_bits());
+  const double tie = value_of<double>(max_bits(f, false), f) + ulp / 2;
+  return {std::ldexp(1.0, f.emin() - f.precision),
+          std::ldexp(1.0, f.emin()) - std::ldexp(1.0, f.quantum_exponent() - 1),
+          (f.max_significand() & 1) != 0 ? before(tie) : tie};
+}
+
+bool same(const Boundaries& a, const Boundaries& b) {
+  return a.last_zero == b.last_zero && a.first_normal == b.first_normal &&
+         a.last_in_range == b.last_in_range;
+}
+
+/// All midpoints between neighbouring positive numbers of a format; returns how many were tried and
+/// adds those that went wrong.
+std::uint64_t try_midpoints(const Format& f, std::uint64_t& wrong) {
+  std::uint64_t tried = 0;
+  for (std::uint64_t code = 0; code != max_bits(f, false) >> f.padding_bits; ++code) {
+    const std::uint64_t low = code << f.padding_bits;
+    const std::uint64_t high = (code + 1) << f.padding_bits;
+    const double middle = (value_of<double>(low, f) + value_of<double>(high, f)) / 2;
+    const std::uint64_t even = (code & 1) == 0 ? low : high;
+    const bool right = rounded(middle, f, {}).bits == even &&
+                       rounded(before(middle), f, {}).bits == low &&
+                       rounded(std::nextafter(middle, INFINITY), f, {}).bits == high;
+    wrong += right ? 0 : 1;
+    ++tried;
+  }
+  return tried;
+}
+
+Outcome run(const ExperimentInput& input) {
+  Outcome out;
+  out.data = nlohmann::ordered_json::object();
+  bool closed_forms_hold = true;
+  input.print(fmt::format("{:<10}{:<23}{:>17}{:>17}{:>17}\n", "format", "rounding", "to zero",
+                          "not normal", "in range"));
+  for (const NamedFormat& row : formats) {
+    if (row.format == binary64 || !row.format.has_zero) continue;
+    for (const Named& behaviour : behaviours) {
+      const Boundaries b = measure(row.format, behaviour.attributes);
+      if (behaviour.attributes == Attributes{}) {
+        closed_forms_hold = closed_forms_hold && same(b, closed_form(row.format));
+      }
+      input.print(fmt::format("{:<10}{:<23}{:>17}{:>17}{:>17}\n", row.name, behaviour.label,
+                              end_of(b.last_zero), end_of(before(b.first_normal)),
+                              end_of(b.last_in_range)));
+      out.data["boundaries"].push_back({{"format", row.name},
+                                        {"rounding", behaviour.label},
+                                        {"zero_up_to", b.last_zero},
+                                        {"normal_from", b.first_normal},
+                                        {"in_range_up_to", b.last_in_range}});
+    }
+  }
+  std::uint64_t tried = 0;
+  std::uint64_t wrong = 0;
+  for (const NamedFormat& row : formats) {
+    if (row.format.bits() <= 16 && row.format.has_zero) tried += try_midpoints(row.format, wrong);
+  }
+  const std::uint64_t survivor = rounded(6e-5, binary16, {}).bits;
+  const std::uint64_t below_normal = bits_of({false, 1, 0}, binary16) - 1;
+  const bool six_e_5_lives = is_subnormal(survivor, binary16);
+  input.print(fmt::format(
+      "\n6e-5 in binary16 is {} (relative error {:.1e}), one of {} subnormal numbers below 2^-14 = {:.4g}.\n"
+      "Only flushed (FTZ) does it become zero. {} midpoints of formats up to 16 bits tried, {} wrong.\n",
+      value_of<double>(survivor, binary16),
+      std::abs(value_of<double>(survivor, binary16) / 6e-5 - 1), below_normal, std::ldexp(1.0, -14),
+      tried, wrong));
+  out.data["midpoints"] = {{"tried", tried}, {"wrong", wrong}};
+  out.data["six_e_5"] = {{"binary16", value_of<double>(survivor, binary16)},
+                         {"flushed", value_of<double>(rounded(6e-5, binary16, behaviours[2].attributes).bits,
+                                                      binary16)}};
+  out.as_expected = closed_forms_hold && six_e_5_lives && wrong == 0 && tried > 0;
+  out.verdict = fmt::format("binary16 loses values up to {} to zero, not up to 6e-5; the closed forms {}.",
+                            shown(measure(binary16, {}).last_zero),
+                            closed_forms_hold ? "hold in every format" : "do NOT hold");
+  return out;
+}
+
+}  // namespace
+
+const Experiment boundary_atlas{
+    "boundary_atlas",
+    "At which magnitudes does a value become zero, subnormal, normal or overflow in each format? (6e-5 "
+    "is not where FP16 underflows to zero.)",
+    "Ties to even: zero up to 2^(emin-p) inclusive, overflow from half an ulp above the largest finite "
+    "number; 6e-5 becomes a subnormal binary16 number unless results are flushed.",
+    &run};
+
+}  // namespace binade

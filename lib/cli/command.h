@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The subcommands of the program as a table: each file in this folder that ends in _command.cpp
+// defines one row.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace binade {
+
+/// Exit statuses of the program, besides 0.
+inline constexpr int exit_different = 1;    ///< compared, and different
+inline constexpr int exit_bad_input = 2;    ///< arguments or files that cannot be used
+inline constexpr int exit_no_hardware = 77;  ///< asked for a device that is not there
+
+/// `define` declares the options on `app` and sets a callback that does the work; the callback
+/// sets `status`, or throws Error, which ends the program with exit_bad_input.
+struct Command {
+  const char* name;
+  const char* summary;
+  void (*define)(CLI::App& app, int& status);
+};
+
+extern const Command report_command;
+extern const Command formats_command;
+extern const Command show_command;
+extern const Command quantize_command;
+extern const Command experiment_command;
+extern const Command device_command;
+
+}  // namespace binade

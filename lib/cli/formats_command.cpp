@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `binade formats`: the table of formats, with any the user makes.
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/cli/command.h"
+#include "lib/cli/format_table.h"
+
+namespace binade {
+namespace {
+
+struct Options {
+  std::vector<std::string> names;
+  bool json = false;
+};
+
+void print_formats(const Options& options) {
+  std::vector<FormatLimits> rows;
+  for (const std::string& name : options.names) rows.push_back(limits_of(parse_format(name)));
+  if (rows.empty()) {
+    for (const NamedFormat& row : formats) {
+      rows.push_back(limits_of({std::string(row.name), row.format}));
+    }
+  }
+  if (options.json) {
+    std::cout << json_of(rows).dump(2) << '\n';
+  } else {
+    std::cout << text_of(rows);
+  }
+}
+
+void define(CLI::App& app, int& status) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("name", options->names, "formats to show (default: all named ones)")
+      ->delimiter(',');
+  app.add_flag("--json", options->json, "the same as JSON, every number exact");
+  app.footer(std::string("\nThresholds are those of ties to even with gradual underflow.\n\n") +
+             format_spec_help +
+             "\n\nExamples:\n"
+             "  binade formats\n"
+             "  binade formats binary16 e5m7 e4m3:specials=ieee");
+  app.callback([&status, options] {
+    print_formats(*options);
+    status = 0;
+  });
+}
+
+}  // namespace
+
+const Command formats_command{"formats", "Show the formats: range, thresholds, special values",
+                              define};
+
+}  // namespace binade

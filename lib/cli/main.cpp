@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program: a table of subcommands, and the one place where an Error becomes a line and a status.
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "lib/cli/command.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/version.h"
+
+namespace {
+
+constexpr const char* description =
+    "binade: what becomes of numbers in FP16, BF16, TF32 and FP8.\n"
+    "Start with: binade report GRADIENTS.safetensors -o report.html";
+
+int fail(const std::string& line) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "binade: %s\n", line.c_str());
+  return binade::exit_bad_input;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::array<const binade::Command*, 6> commands{
+      &binade::report_command,   &binade::formats_command,    &binade::show_command,
+      &binade::quantize_command, &binade::experiment_command, &binade::device_command};
+  int status = 0;
+  try {
+    CLI::App app(description, "binade");
+    app.set_version_flag("--version", std::string("binade ") + binade::version);
+    app.require_subcommand(1);
+    app.failure_message(CLI::FailureMessage::simple);
+    for (const binade::Command* command : commands) {
+      command->define(*app.add_subcommand(command->name, command->summary), status);
+    }
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::Success& help) {
+      return app.exit(help);
+    } catch (const CLI::ParseError& error) {
+      return fail(std::string(error.what()) + "; see binade --help");
+    }
+  } catch (const binade::Error& error) {
+    return fail(error.what());
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory; give the machine more, or read fewer tensors at once");
+  } catch (const std::exception& error) {
+    return fail(std::string(error.what()) + " (this should not happen; please report it)");
+  }
+  return status;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One line on stderr that says how far a long run is, how fast, and how long it will take; nothing
+// when stderr is not a terminal or the run is short.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace binade {
+
+class ProgressLine {
+ public:
+  ProgressLine();
+  ~ProgressLine();  ///< wipes the line
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void update(std::uint64_t done_bytes, std::uint64_t total_bytes);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool terminal_;
+  bool shown_ = false;
+  Clock::time_point start_, last_;
+};
+
+/// Whether output to this descriptor may carry colours: a terminal, and NO_COLOR is not set.
+bool wants_color(int descriptor);
+
+}  // namespace binade

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// binade quantize: every floating tensor of a file onto the grid of a format, with counts.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/cli/command.h"
+#include "lib/cli/progress.h"
+#include "lib/io/npy_writer.h"
+#include "lib/io/safetensors_writer.h"
+#include "lib/io/tensor_file.h"
+#include "lib/range/quantize_stream.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/format_spec.h"
+
+namespace binade {
+namespace {
+
+struct Arguments {
+  std::string in, out, format, rounding = "ties_to_even", saturation = "none", nan = "quiet", dtype;
+  std::uint64_t seed = 0;
+  int random_bits = 32;
+  bool ftz = false, daz = false, encode = false;
+};
+
+template <class Value>
+Value choose(const std::string& option, const std::string& name,
+             std::initializer_list<std::pair<const char*, Value>> choices) {
+  std::string known;
+  for (const auto& [word, value] : choices) {
+    if (name == word) return value;
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  throw Error(fmt::format("{} {}: no such choice; give {}", option, printable(name), known));
+}
+
+Rounding rounding_named(const std::string& name) {
+  if (const std::optional<Rounding> rounding = find_rounding(name)) return *rounding;
+  std::string known;
+  for (const NamedRounding& row : roundings) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
+  }
+  throw Error(fmt::format("--rounding {}: no such rounding; give {}", printable(name), known));
+}
+
+Quantizer quantizer_from(const Arguments& a) {
+  Quantizer to;
+  to.format = parse_format(a.format).format;
+  to.seed = a.seed;
+  to.attributes = {
+      .rounding = rounding_named(a.rounding),
+      .saturation = choose<Saturation>("--saturation", a.saturation,
+                                       {{"none", Saturation::none}, {"finite", Saturation::finite}}),
+      .flush_results = a.ftz,
+      .flush_operands = a.daz,
+      .nan = choose<NanResult>("--nan", a.nan,
+                               {{"quiet", NanResult::quiet},
+                                {"nvidia", NanResult::nvidia},
+                                {"propagate", NanResult::propagate}}),
+      .random_bits = a.random_bits};
+  return to;
+}
+
+bool ends_with(const std::string& text, const char* end) {
+  return text.size() >= std::strlen(end) && text.ends_with(end);
+}
+
+std::string counts_line(const std::string& name, const QuantizeCounts& c) {
+  return fmt::format("{:<36}{:>13}{:>11}{:>11}{:>10}{:>10}{:>12}{:>8}{:>8}\n", printable(name, 35),
+                     c.values, c.to_zero, c.subnormal, c.overflow, c.saturated, c.inexact, c.nan_in,
+                     c.inf_in);
+}
+
+std::string counts_head() {
+  return fmt::format("{:<36}{:>13}{:>11}{:>11}{:>10}{:>10}{:>12}{:>8}{:>8}\n", "tensor", "values",
+                     "to zero", "subnormal", "overflow", "saturated", "inexact", "NaN in", "Inf in");
+}
+
+void run(const Arguments& a) {
+  const Quantizer to = quantizer_from(a);
+  const Dtype out_dtype = a.encode ? encoded_dtype(to.format) : value_dtype(to.format);
+  const auto file =
+      open_tensor_file(a.in, {a.dtype.empty() ? std::optional<Dtype>{} : parse_dtype(a.dtype)});
+  std::vector<std::size_t> chosen;
+  std::vector<TensorSpec> specs;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < file->tensors().size(); ++i) {
+    const TensorInfo& info = file->tensors()[i];
+    if (info.dtype.kind != DtypeKind::floating) continue;
+    chosen.push_back(i);
+    specs.push_back({info.name, out_dtype, info.shape});
+    bytes += info.bytes;
+  }
+  if (chosen.empty()) throw error_in(a.in, "no floating-point tensor", "nothing to quantize");
+  const bool npy = ends_with(a.out, ".npy");
+  if (!npy && !ends_with(a.out, ".safetensors")) {
+    throw error_in(a.out, "cannot tell what to write", "name it .npy or .safetensors");
+  }
+  if (npy && chosen.size() > 1) {
+    throw error_in(a.out, fmt::format("a .npy holds one array, not {}", chosen.size()),
+                   "name it .safetensors");
+  }
+  const TensorInfo& first = file->tensors()[chosen[0]];
+  std::unique_ptr<NpyWriter> npy_writer;
+  std::unique_ptr<SafetensorsWriter> writer;
+  if (npy) {
+    npy_writer = std::make_unique<NpyWriter>(a.out, out_dtype, first.shape, first.fortran_order);
+  } else {
+    writer = std::make_unique<SafetensorsWriter>(
+        a.out, specs,
+        std::map<std::string, std::string>{{"binade.format", a.format},
+                                           {"binade.rounding", std::string(name_of(to.attributes.rounding))}});
+  }
+  std::string text = counts_head();
+  QuantizeCounts all;
+  std::uint64_t done = 0;
+  {
+    ProgressLine line;
+    for (std::size_t n = 0; n < chosen.size(); ++n) {
+      const TensorInfo& info = file->tensors()[chosen[n]];
+      if (!npy && info.fortran_order && info.shape.size() > 1) {
+        throw error_in(a.in, fmt::format("{} is in Fortran order, which .safetensors does not have",
+                                         printable(info.name)),
+                       "write .npy");
+      }
+      Quantizer mine = to;
+      mine.stream = n;
+      QuantizeStream stream(mine, info.dtype, a.encode);
+      file->read(chosen[n], [&](std::span<const std::byte> chunk) {
+        stream.add(chunk, [&](std::span<const std::byte> out) {
+          npy ? npy_writer->write(out) : writer->write(out);
+        });
+        done += chunk.size();
+        line.update(done, bytes);
+      });
+      text += counts_line(info.name, stream.counts());
+      all += stream.counts();
+    }
+  }
+  npy ? npy_writer->finish() : writer->finish();
+  if (chosen.size() > 1) text += counts_line("total", all);
+  fmt::print("{}", text);
+}
+
+void define(CLI::App& app, int&) {
+  const auto a = std::make_shared<Arguments>();
+  app.add_option("IN", a->in, ".safetensors, .npy or .npz")->required();
+  app.add_option("OUT", a->out, ".safetensors, or .npy for a single array")->required();
+  app.add_option("--format", a->format, "format to quantize to; see binade formats")->required();
+  app.add_option("--rounding", a->rounding, "ties_to_even, ties_to_away, toward_zero, toward_positive, "
+                                            "toward_negative, to_odd, stochastic; or PTX's rn, rz, …")
+      ->capture_default_str();
+  app.add_option("--saturation", a->saturation, "none, or finite: overflow becomes the largest finite")
+      ->capture_default_str();
+  app.add_option("--nan", a->nan, "NaN results: quiet, nvidia or propagate")->capture_default_str();
+  app.add_flag("--ftz", a->ftz, "flush subnormal results to zero");
+  app.add_flag("--daz", a->daz, "treat subnormal operands as zero");
+  app.add_option("--seed", a->seed, "seed of stochastic rounding; tensor n draws stream n")
+      ->capture_default_str();
+  app.add_option("--random-bits", a->random_bits, "bits that stochastic rounding draws per value")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 32));
+  app.add_flag("--encode", a->encode, "write encodings (F16, BF16, F8_…, else U8, U16, U32, U64) "
+                                      "instead of values in F32 or F64");
+  app.add_option("--dtype", a->dtype, "what raw .npy arrays (V1, V2) hold");
+  app.callback([a] { run(*a); });
+}
+
+}  // namespace
+
+const Command quantize_command{
+    "quantize", "round every value of a file to a format and count what happened", &define};
+
+}  // namespace binade

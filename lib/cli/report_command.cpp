@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// binade report: what dies in which format, how much of the norm, and which loss scale saves it.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/cli/command.h"
+#include "lib/cli/progress.h"
+#include "lib/io/atomic_file.h"
+#include "lib/io/tensor_file.h"
+#include "lib/report/diff.h"
+#include "lib/report/html.h"
+#include "lib/report/json.h"
+#include "lib/report/text.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> inputs;
+  std::string html, json, dtype, prefer = "s_max";
+  std::vector<std::string> formats;
+  std::vector<int> scales{0};
+  int headroom = 1;
+  double target_loss = 1e-3;
+  std::size_t tensors = 20;
+  bool quiet = false, diff = false;
+};
+
+NamedFormat report_format(const std::string& name) {
+  const auto* row = std::ranges::find(report_formats, name, &NamedFormat::name);
+  if (row != report_formats.end()) return *row;
+  throw Error(fmt::format("--formats {}: the report knows binary16, bfloat16, tf32, e5m2 and e4m3; for "
+                          "other formats use binade quantize, which counts",
+                          printable(name)));
+}
+
+ReportOptions options_from(const Arguments& arguments) {
+  ReportOptions options;
+  options.headroom = arguments.headroom;
+  options.target_loss = arguments.target_loss;
+  options.prefer = arguments.prefer == "s_min" ? ScaleChoice::s_min : ScaleChoice::s_max;
+  options.scales_log2 = arguments.scales;
+  if (std::ranges::find(options.scales_log2, 0) == options.scales_log2.end()) {
+    options.scales_log2.insert(options.scales_log2.begin(), 0);
+  }
+  if (!arguments.dtype.empty()) options.dtype = parse_dtype(arguments.dtype);
+  if (!arguments.formats.empty()) {
+    options.formats.clear();
+    for (const std::string& name : arguments.formats) {
+      options.formats.push_back(report_format(name));
+    }
+  }
+  if (options.scales_log2.size() * options.formats.size() > max_error_columns) {
+    throw Error(fmt::format("--sqnr-scale: {} scales times {} formats are more than {}; ask for fewer",
+                            options.scales_log2.size(), options.formats.size(), max_error_columns));
+  }
+  return options;
+}
+
+void make(const Arguments& arguments) {
+  const ReportOptions options = options_from(arguments);
+  const std::vector<std::string> files = expand_paths(arguments.inputs);
+  Report report;
+  {
+    ProgressLine line;
+    report = read_report(files, options, [&line](std::uint64_t done, std::uint64_t total) {
+      line.update(done, total);
+    });
+  }
+  const nlohmann::ordered_json json = to_json(report);
+  if (arguments.json == "-") {
+    fmt::print("{}", json_text(json));
+  } else if (!arguments.quiet) {
+    fmt::print("{}", report_text(report, {wants_color(STDOUT_FILENO), arguments.tensors}));
+  }
+  if (!arguments.json.empty() && arguments.json != "-") {
+    write_file(arguments.json, json_text(json));
+  }
+  if (!arguments.html.empty()) write_file(arguments.html, report_html(json));
+}
+
+int compare(const Arguments& arguments) {
+  if (arguments.inputs.size() != 2) {
+    throw Error("--diff takes two reports in JSON: binade report --diff before.json after.json");
+  }
+  const ReportDiff diff =
+      diff_reports(load_report(arguments.inputs[0]), load_report(arguments.inputs[1]));
+  fmt::print("{}", diff.text);
+  return diff.different ? exit_different : 0;
+}
+
+void define(CLI::App& app, int& status) {
+  const auto a = std::make_shared<Arguments>();
+  app.add_option("FILE", a->inputs, ".safetensors, .npy, .npz files, or globs")->required();
+  app.add_option("-o,--html", a->html, "write the report as one self-contained page");
+  app.add_option("--json", a->json, "write the report as JSON; - for standard output");
+  app.add_option("--headroom", a->headroom, "binades kept free below overflow when choosing a scale")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 100));
+  app.add_option("--target-loss", a->target_loss, "largest acceptable lost l2 of a tensor, a share")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 0.999999));
+  app.add_option("--prefer", a->prefer, "which end of the interval of loss scales to recommend")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"s_max", "s_min"}));
+  app.add_option("--formats", a->formats,
+                 "only these of binary16,bfloat16,tf32,e5m2,e4m3")->delimiter(',');
+  app.add_option("--sqnr-scale", a->scales,
+                 "log2 of scales at which SQNR is measured, besides 0: --sqnr-scale 8,16")
+      ->delimiter(',')
+      ->check(CLI::Range(lowest_scale_log2, highest_scale_log2));
+  app.add_option("--dtype", a->dtype, "what raw .npy arrays (V1, V2) hold: bfloat16, float8_e4m3fn, …");
+  app.add_option("--tensors", a->tensors, "rows of the tensor table on the terminal; 0 for all")
+      ->capture_default_str();
+  app.add_flag("-q,--quiet", a->quiet, "no text on standard output");
+  app.add_flag("--diff", a->diff, "compare two reports in JSON; exits 1 if they differ");
+  app.callback([a, &status] {
+    if (a->diff) {
+      status = compare(*a);
+    } else {
+      make(*a);
+    }
+  });
+}
+
+}  // namespace
+
+const Command report_command{
+    "report", "what dies in FP16, BF16, FP8, and which loss scale saves it", &define};
+
+}  // namespace binade

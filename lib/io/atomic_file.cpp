@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writing under a temporary name in the target's folder, then renaming.
+#include "lib/io/atomic_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "lib/tensor/error.h"
+
+namespace binade {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Where a chain of symbolic links ends, whether that exists or not; empty for a loop.
+std::string follow_links(fs::path path) {
+  std::error_code ignored;
+  for (int links = 0; links < 40; ++links) {
+    if (!fs::is_symlink(fs::symlink_status(path, ignored))) return path.string();
+    path = path.parent_path() / fs::read_symlink(path, ignored);
+  }
+  return "";
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  if (fs::is_directory(status) || fs::path(path).filename().empty()) fail(EISDIR);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    descriptor_ = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail(errno);
+    return;
+  }
+  target_ = follow_links(path);
+  if (target_.empty()) fail(ELOOP);
+  static std::atomic<unsigned> serial = 0;
+  do {
+    const std::string name =
+        ".binade-" + std::to_string(getpid()) + "-" + std::to_string(serial++) + ".tmp";
+    temporary_ = (fs::path(target_).parent_path() / name).string();
+    descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (descriptor_ < 0 && errno == EEXIST);
+  if (descriptor_ < 0) {
+    temporary_.clear();
+    fail(errno);
+  }
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::discard() {
+  if (descriptor_ >= 0) close(descriptor_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+  descriptor_ = -1;
+  temporary_.clear();
+}
+
+void AtomicFile::fail(int error) const {
+  throw error_in(path_, std::string("cannot be written: ") + std::strerror(error),
+                 "name a file in a folder that exists, is writable and has room");
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+
+void AtomicFile::commit() {
+  const int descriptor = descriptor_;
+  descriptor_ = -1;
+  if (close(descriptor) != 0) fail(errno);
+  if (temporary_.empty()) return;
+  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  temporary_.clear();
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+}  // namespace binade

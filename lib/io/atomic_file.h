@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An output file that appears whole or not at all: it is written beside its place under a temporary
+// name and renamed by commit(). Without commit(), as when an exception passes, nothing remains.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace binade {
+
+class AtomicFile {
+ public:
+  /// Error if the folder is missing or not writable. A symbolic link is followed; a pipe or a
+  /// device
+  /// (/dev/stdout) cannot be replaced and is written straight away.
+  explicit AtomicFile(const std::string& path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  /// Unbuffered: hand over large pieces.
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text);
+  void commit();
+
+ private:
+  [[noreturn]] void fail(int error) const;
+  void discard();
+
+  std::string path_;
+  std::string target_;     // path_ with symbolic links resolved
+  std::string temporary_;  // empty if the target is written in place, and after the rename
+  int descriptor_ = -1;
+};
+
+/// A whole file at once.
+void write_file(const std::string& path, std::string_view text);
+
+}  // namespace binade

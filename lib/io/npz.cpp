@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The .npz file: each member is a .npy that must fill its entry to the last byte.
+#include "lib/io/npz.h"
+
+#include <algorithm>
+#include <set>
+
+#include "lib/io/npy.h"
+#include "lib/io/zip.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+constexpr std::string_view extension = ".npy";
+
+class NpzFile : public TensorFile {
+ public:
+  NpzFile(const std::string& path, const OpenOptions& options) : TensorFile(path), file_(path) {
+    std::set<std::string> names;
+    for (ZipMember& member : zip_directory(path, file_)) {
+      if (member.name.ends_with('/') && member.size == 0) continue;
+      const std::string quoted = "member '" + printable(member.name) + "'";
+      if (!member.name.ends_with(extension)) {
+        throw error_at(path, quoted + " is no .npy", member.header,
+                       "save tensors with numpy.savez or safetensors");
+      }
+      if (!names.insert(member.name).second) {
+        throw error_at(path, quoted + " is there twice, again", member.header, "save it once");
+      }
+      add(std::move(member), options);
+    }
+  }
+
+  void read(std::size_t index, const ChunkSink& sink) const override {
+    const TensorInfo& tensor = tensors_.at(index);
+    const NpyHeader& header = headers_[index];
+    ZipReader reader(label(members_[index]), file_, members_[index]);
+    std::vector<std::byte> buffer(header.size);
+    reader.read(buffer);
+    constexpr std::uint64_t most = std::uint64_t{4} << 20;
+    for (std::uint64_t left = tensor.bytes; left != 0; left -= buffer.size()) {
+      buffer.resize(std::min(left, most));
+      reader.read(buffer);
+      if (header.big_endian) swap_bytes(buffer, header.dtype);
+      sink(buffer);
+    }
+    reader.finish();
+  }
+
+ private:
+  std::string label(const ZipMember& member) const {
+    return path_ + "[" + printable(member.name) + "]";
+  }
+
+  void add(ZipMember member, const OpenOptions& options) {
+    const std::string name = label(member);
+    ZipReader reader(name, file_, member);
+    std::vector<std::byte> bytes(std::min<std::uint64_t>(npy_preamble, member.size));
+    reader.read(bytes);
+    const std::uint64_t size = npy_header_size(name, bytes);
+    if (size > member.size) {
+      throw error_at(name, "truncated header", member.size, "export the file again");
+    }
+    const std::size_t known = bytes.size();
+    bytes.resize(size);
+    if (size > known) reader.read(std::span(bytes).subspan(known));
+    headers_.push_back(parse_npy_header(name, bytes, options.dtype));
+    const std::uint64_t promised = headers_.back().extent.bytes;
+    if (promised != member.size - size) {
+      throw error_at(name,
+                     "the header promises " + std::to_string(promised) +
+                         " bytes of data, the archive " + std::to_string(member.size - size),
+                     size, "export the file again");
+    }
+    std::string tensor = member.name.substr(0, member.name.size() - extension.size());
+    tensors_.push_back(npy_info(std::move(tensor), headers_.back()));
+    members_.push_back(std::move(member));
+  }
+
+  MappedFile file_;
+  std::vector<ZipMember> members_;
+  std::vector<NpyHeader> headers_;
+};
+
+}  // namespace
+
+std::unique_ptr<TensorFile> open_npz(const std::string& path, const OpenOptions& options) {
+  return std::make_unique<NpzFile>(path, options);
+}
+
+}  // namespace binade

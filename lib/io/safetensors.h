@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The .safetensors file, read as strictly as its reference implementation does or more so.
+//
+//   header length: u64 | JSON {"name": {"dtype", "shape", "data_offsets": [begin, end]}, ...} |
+//   data
+//
+// The offsets count from the end of the header and cover the data without gap or overlap.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "lib/io/tensor_file.h"
+
+namespace binade {
+
+/// Whether the bytes begin as the format demands: a header length that fits, then a brace.
+bool starts_as_safetensors(std::span<const std::byte> bytes);
+
+class SafetensorsFile : public TensorFile {
+ public:
+  using TensorFile::TensorFile;
+  /// The text map under "__metadata__".
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+
+ protected:
+  std::map<std::string, std::string> metadata_;
+};
+
+std::unique_ptr<SafetensorsFile> open_safetensors(const std::string& path);
+
+}  // namespace binade

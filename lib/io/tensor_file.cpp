@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which reader a file needs, by its first bytes; and the files that a command line names.
+#include "lib/io/tensor_file.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "lib/io/mapped_file.h"
+#include "lib/io/npy.h"
+#include "lib/io/npz.h"
+#include "lib/io/safetensors.h"
+#include "lib/io/zip.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> matches(const std::string& pattern) {
+  std::error_code failed;
+  if (fs::exists(pattern, failed)) return {pattern};
+  struct Result {
+    glob_t found = {};
+    ~Result() { globfree(&found); }
+  } result;
+  std::vector<std::string> names;
+  if (glob(pattern.c_str(), GLOB_BRACE | GLOB_NOSORT, nullptr, &result.found) == 0) {
+    names.assign(result.found.gl_pathv, result.found.gl_pathv + result.found.gl_pathc);
+    std::error_code ignored;
+    std::erase_if(names, [&](const std::string& name) { return fs::is_directory(name, ignored); });
+  }
+  if (names.empty()) {
+    const bool is_glob = pattern.find_first_of("*?[{") != std::string::npos;
+    throw error_in(pattern,
+                   is_glob  ? "matches no file"
+                   : failed ? failed.message()
+                            : "no such file",
+                   "check the spelling");
+  }
+  return names;
+}
+
+}  // namespace
+
+std::unique_ptr<TensorFile> open_tensor_file(const std::string& path, const OpenOptions& options) {
+  const MappedFile file(path);
+  const auto bytes = file.bytes();
+  const std::string extension = fs::path(path).extension().string();
+  if (bytes.empty()) throw error_in(path, "an empty file", "export it again");
+  if (starts_as_npy(bytes)) return open_npy(path, options);
+  if (starts_as_zip(bytes)) return open_npz(path, options);
+  if (starts_as_safetensors(bytes) || extension == ".safetensors") return open_safetensors(path);
+  if (extension == ".npy" || extension == ".npz") {
+    throw error_at(path, "the contents are not " + extension, 0, "export the file again");
+  }
+  throw error_in(path, "neither .safetensors nor .npy nor .npz by its contents",
+                 "save tensors in one of these");
+}
+
+std::vector<std::string> expand_paths(std::span<const std::string> patterns) {
+  std::vector<std::string> names;
+  for (const std::string& pattern : patterns) {
+    std::ranges::copy(matches(pattern), std::back_inserter(names));
+  }
+  std::ranges::sort(names);
+  std::set<std::string> seen;
+  std::erase_if(names, [&](const std::string& name) {
+    std::error_code failed;
+    const fs::path file = fs::canonical(name, failed);
+    return !seen.insert(failed ? name : file.string()).second;
+  });
+  return names;
+}
+
+}  // namespace binade

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One view of every file that holds tensors: .safetensors, .npy and .npz. Opening reads and checks
+// the directory only; the data are streamed in one pass and are never in memory as a whole.
+// A file must not shrink while it is read: it is mapped, and the system kills who reads past its
+// end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/tensor/dtype.h"
+
+namespace binade {
+
+struct TensorInfo {
+  std::string name;  ///< valid UTF-8 except perhaps for a .npy, which is named by its file's stem
+  Dtype dtype;
+  std::vector<std::uint64_t> shape;
+  bool fortran_order = false;
+  std::uint64_t elements = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Gets whole elements, little-endian, in the order of storage, at most 64 MiB at a time and at any
+/// alignment. The span is valid only during the call.
+using ChunkSink = std::function<void(std::span<const std::byte>)>;
+
+class TensorFile {
+ public:
+  explicit TensorFile(std::string path) : path_(std::move(path)) {}
+  virtual ~TensorFile() = default;
+  TensorFile(const TensorFile&) = delete;
+  TensorFile& operator=(const TensorFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  const std::vector<TensorInfo>& tensors() const { return tensors_; }
+
+  /// Streams one tensor; an empty one makes no call. Threads may read at the same time.
+  /// An Error may come after chunks did (a checksum ends a .npz member): discard what they gave.
+  virtual void read(std::size_t index, const ChunkSink& sink) const = 0;
+
+ protected:
+  std::string path_;
+  std::vector<TensorInfo> tensors_;
+};
+
+struct OpenOptions {
+  /// What raw arrays (|V1, |V2) and unsigned ones of the same width really hold: NumPy has no name
+  /// for bfloat16 and the 8-bit formats.
+  std::optional<Dtype> dtype = {};
+};
+
+/// The contents decide what the file is, whatever its name.
+std::unique_ptr<TensorFile> open_tensor_file(const std::string& path,
+                                             const OpenOptions& options = {});
+
+/// Files and globs, made a sorted list without duplicates (two names of one file are duplicates).
+/// A name is first taken literally. Error if one matches no file.
+std::vector<std::string> expand_paths(std::span<const std::string> patterns);
+
+}  // namespace binade

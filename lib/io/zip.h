@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The part of the zip format that .npz needs: stored and deflated members, zip64, CRC-32. Strict:
+// the central directory is the truth, every local header must agree with it, members may not
+// overlap, and a member gives exactly the bytes its entry announces or an Error.
+//
+//   (local header | name | extra | data)... | central directory | [zip64 end] | end
+#pragma once
+
+#include <zlib.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/io/mapped_file.h"
+
+namespace binade {
+
+struct ZipMember {
+  std::string name;
+  bool deflated = false;
+  std::uint32_t crc = 0;
+  std::uint64_t size = 0;             ///< of the contents
+  std::uint64_t header = 0;           ///< where its local header begins in the file
+  std::span<const std::byte> packed;  ///< its data as they lie in the file
+};
+
+bool starts_as_zip(std::span<const std::byte> bytes);
+
+std::vector<ZipMember> zip_directory(const std::string& path, const MappedFile& file);
+
+/// One pass over a member's contents.
+class ZipReader {
+ public:
+  /// `label` names the member in errors.
+  ZipReader(std::string label, const MappedFile& file, const ZipMember& member);
+  ~ZipReader();
+  ZipReader(const ZipReader&) = delete;
+  ZipReader& operator=(const ZipReader&) = delete;
+
+  /// Fills `out` whole, or throws: the caller asks for what the header of the contents promised.
+  void read(std::span<std::byte> out);
+  /// Error unless the contents end here with the right checksum.
+  void finish();
+
+ private:
+  std::size_t inflate_some(std::span<std::byte> out);
+  [[noreturn]] void fail(const std::string& what) const;
+
+  std::string label_;
+  const MappedFile& file_;
+  const ZipMember& member_;
+  std::span<const std::byte> rest_;  // of the packed data
+  std::uint64_t given_ = 0;
+  std::uint32_t crc_ = 0;
+  bool ended_ = false;
+  z_stream stream_ = {};
+};
+
+}  // namespace binade

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The central directory of a zip archive. Field positions are those of PKWARE's APPNOTE 6.3.10,
+// sections 4.3.7 (local header), 4.3.12 (central entry), 4.3.14 to 4.3.16 (ends), 4.5.3 (zip64).
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "lib/io/zip.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+constexpr std::uint32_t local_signature = 0x04034b50;
+constexpr std::uint32_t entry_signature = 0x02014b50;
+constexpr std::uint32_t end_signature = 0x06054b50;
+constexpr std::uint32_t end64_signature = 0x06064b50;
+constexpr std::uint32_t locator_signature = 0x07064b50;
+constexpr std::size_t local_size = 30;
+constexpr std::size_t entry_size = 46;
+constexpr std::size_t end_size = 22;
+constexpr std::size_t end64_size = 56;
+constexpr std::size_t locator_size = 20;
+constexpr std::uint64_t most_members = 1'000'000;
+constexpr std::uint64_t best_ratio = 1032;  // deflate's: 258 bytes from 2 bits
+constexpr std::uint64_t in_zip64 = 0xFFFFFFFF;
+
+class Directory {
+ public:
+  Directory(const std::string& path, const MappedFile& file) : path_(path), bytes_(file.bytes()) {}
+
+  std::vector<ZipMember> members() {
+    find_end();
+    std::vector<ZipMember> list;
+    std::uint64_t at = start_;
+    for (std::uint64_t i = 0; i < count_; ++i) at = add_entry(at, list);
+    if (at != end_) fail("a directory that is longer than its entries", at);
+    check_layout(list);
+    return list;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what, std::uint64_t offset) const {
+    throw error_at(path_, what, offset, "the archive is damaged: save it again");
+  }
+
+  /// A little-endian field; every position is checked, however it was computed.
+  template <class Unsigned>
+  Unsigned field(std::uint64_t at) const {
+    Unsigned value = 0;
+    std::memcpy(&value, part(at, sizeof value).data(), sizeof value);
+    return value;
+  }
+  std::uint16_t u16(std::uint64_t at) const { return field<std::uint16_t>(at); }
+  std::uint32_t u32(std::uint64_t at) const { return field<std::uint32_t>(at); }
+  std::uint64_t u64(std::uint64_t at) const { return field<std::uint64_t>(at); }
+
+  std::span<const std::byte> part(std::uint64_t at, std::uint64_t size) const {
+    if (at > bytes_.size() || size > bytes_.size() - at) fail("a zip record is cut off", at);
+    return bytes_.subspan(at, size);
+  }
+
+  /// The end record is the last thing in the file but for a comment that fits it exactly.
+  std::uint64_t find_end_record() const {
+    const std::uint64_t size = bytes_.size();
+    const std::uint64_t longest = end_size + std::numeric_limits<std::uint16_t>::max();
+    for (std::uint64_t back = end_size; back <= std::min(size, longest); ++back) {
+      const std::uint64_t at = size - back;
+      if (u32(at) == end_signature && u16(at + 20) == back - end_size) return at;
+    }
+    throw error_at(path_, "truncated: no end of the zip directory", size, "export the file again");
+  }
+
+  void find_end() {
+    const std::uint64_t record = find_end_record();
+    end_ = record;
+    count_ = u16(record + 10);
+    std::uint64_t size = u32(record + 12);
+    start_ = u32(record + 16);
+    bool one_disk = u16(record + 4) == 0 && u16(record + 6) == 0 && u16(record + 8) == count_;
+    if (record >= locator_size && u32(record - locator_size) == locator_signature) {
+      end_ = u64(record - locator_size + 8);
+      if (u32(end_) != end64_signature || end_ > record - locator_size - end64_size) {
+        fail("no zip64 end of directory", end_);
+      }
+      one_disk = u32(end_ + 16) == 0 && u32(end_ + 20) == 0;
+      count_ = u64(end_ + 32);
+      size = u64(end_ + 40);
+      start_ = u64(end_ + 48);
+      if (u64(end_ + 24) != count_) one_disk = false;
+    }
+    if (!one_disk) fail("an archive in several parts", record);
+    if (count_ > most_members || count_ > size / entry_size) {
+      fail("an absurd count of " + std::to_string(count_) + " members", record);
+    }
+    if (start_ > end_ || size != end_ - start_) fail("a directory of the wrong size", record);
+  }
+
+  std::uint64_t add_entry(std::uint64_t at, std::vector<ZipMember>& list) const {
+    if (u32(at) != entry_signature) fail("not an entry of the directory", at);
+    ZipMember member;
+    const auto name = part(at + entry_size, u16(at + 28));
+    member.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
+    const std::string quoted = "member '" + printable(member.name) + "'";
+    const unsigned flags = u16(at + 8);
+    const unsigned method = u16(at + 10);
+    constexpr unsigned known_flags = 0x080E;  // deflate's effort, sizes after the data, UTF-8
+    if ((flags & 1) != 0) fail(quoted + " is encrypted", at);
+    if ((flags & ~known_flags) != 0) fail(quoted + " has unknown flags", at);
+    if (method != 0 && method != 8) {
+      fail(quoted + " is packed by the unknown method " + std::to_string(method), at);
+    }
+    member.deflated = method == 8;
+    member.crc = u32(at + 16);
+    std::uint64_t packed = u32(at + 20);
+    member.size = u32(at + 24);
+    member.header = u32(at + 42);
+    const std::uint64_t extra = at + entry_size + name.size();
+    read_zip64(extra, extra + u16(at + 30), {&member.size, &packed, &member.header});
+    if (member.deflated ? member.size / best_ratio > packed : member.size != packed) {
+      fail(quoted + " announces an impossible size", at);
+    }
+    const std::uint64_t header = member.header;
+    if (u32(header) != local_signature || u16(header + 8) != method ||
+        !std::ranges::equal(part(header + local_size, u16(header + 26)), name)) {
+      fail(quoted + " is not what the directory says", header);
+    }
+    member.packed = part(header + local_size + name.size() + u16(header + 28), packed);
+    list.push_back(std::move(member));
+    return extra + u16(at + 30) + u16(at + 32);
+  }
+
+  /// Fields that are all ones stand, in this order, in the extra field 0x0001.
+  void read_zip64(std::uint64_t at, std::uint64_t end,
+                  std::initializer_list<std::uint64_t*> fields) const {
+    for (std::uint64_t next = 0; end - at >= 4; at = next) {
+      next = at + 4 + u16(at + 2);
+      if (next > end) fail("an extra field is cut off", at);
+      if (u16(at) != 1) continue;
+      at += 4;
+      for (std::uint64_t* value : fields) {
+        if (*value != in_zip64) continue;
+        if (next - at < 8) fail("a zip64 field is cut off", at);
+        *value = u64(at);
+        at += 8;
+      }
+      return;
+    }
+  }
+
+  void check_layout(std::vector<ZipMember>& list) const {
+    std::ranges::sort(list, {}, &ZipMember::header);
+    const std::byte* free = bytes_.data();
+    for (const ZipMember& member : list) {
+      const std::byte* const start = bytes_.data() + member.header;
+      if (start < free) {
+        fail("member '" + printable(member.name) + "' overlaps the one before it", member.header);
+      }
+      free = member.packed.data() + member.packed.size();
+    }
+    if (free > bytes_.data() + start_) fail("the last member overlaps the directory", start_);
+  }
+
+  const std::string& path_;
+  std::span<const std::byte> bytes_;
+  std::uint64_t start_ = 0;
+  std::uint64_t end_ = 0;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace
+
+bool starts_as_zip(std::span<const std::byte> bytes) {
+  std::uint32_t signature = 0;
+  if (bytes.size() < sizeof signature) return false;
+  std::memcpy(&signature, bytes.data(), sizeof signature);
+  return signature == local_signature || signature == end_signature;
+}
+
+std::vector<ZipMember> zip_directory(const std::string& path, const MappedFile& file) {
+  return Directory(path, file).members();
+}
+
+}  // namespace binade

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Threads and instruction-set level: the two things about the machine that may change how long a
+// result takes and never what it is.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "emulate/kernels.h"
+
+namespace binade {
+
+/// Number of threads in use, at least 1: BINADE_THREADS if set, else the machine's.
+std::size_t thread_count();
+
+/// Calls body(begin, end, slot) on pieces of [0, n) of at most `grain`, on all threads. Calls with
+/// the same slot < thread_count() never run at the same time: a slot may own work space.
+void parallel_for(std::size_t n, std::size_t grain,
+                  const std::function<void(std::size_t, std::size_t, std::size_t)>& body);
+
+/// The kernels of the fastest level this CPU runs; BINADE_ISA (reference, avx2, avx512) lowers it.
+/// Error if BINADE_ISA is not a level or the CPU lacks it.
+const Kernels& fastest_kernels();
+
+}  // namespace binade

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A slot per thread; slots are merged at the end, which cannot change an integer sum.
+#include "lib/range/counter.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "lib/parallel/parallel.h"
+
+namespace binade {
+namespace {
+
+constexpr std::size_t grain = std::size_t{1} << 16;  ///< elements a thread takes at a time
+
+/// A block and how many values it holds; made on first use.
+template <std::floating_point T>
+struct Dense {
+  std::unique_ptr<RangeBlock<T>> block;
+  std::size_t used = 0;
+
+  void flush(RangeSummary& summary) {
+    if (used == 0) return;
+    add_block(summary, *block, used);
+    block->reset(summary.columns);
+    used = 0;
+  }
+
+  /// Adds n <= grain elements; kernels want aligned ones.
+  void add(const std::byte* data, std::size_t n, RangeSummary& summary,
+           void (*kernel)(const T*, std::size_t, RangeBlock<T>&)) {
+    if (!block) {
+      block = std::make_unique<RangeBlock<T>>();
+      block->reset(summary.columns);
+    }
+    if (used + n > RangeBlock<T>::capacity) flush(summary);
+    used += n;
+    std::array<T, 2048> tile;
+    for (std::size_t i = 0; i < n; i += tile.size()) {
+      const std::size_t m = std::min(n - i, tile.size());
+      std::memcpy(tile.data(), data + i * sizeof(T), m * sizeof(T));
+      kernel(tile.data(), m, *block);
+    }
+  }
+};
+
+template <class Bits>
+void count_encodings(const std::byte* data, std::size_t n, std::vector<std::uint64_t>& histogram) {
+  for (std::size_t i = 0; i < n; ++i) {
+    Bits bits;
+    std::memcpy(&bits, data + i * sizeof(Bits), sizeof(Bits));
+    ++histogram[bits];
+  }
+}
+
+}  // namespace
+
+struct RangeCounter::Slot {
+  RangeSummary summary;
+  Dense<float> binary32_block;
+  Dense<double> binary64_block;
+  std::vector<std::uint64_t> histogram;
+  Format histogram_format;
+
+  void add(const std::byte* data, std::size_t n, const Format& format) {
+    const Kernels& kernel = fastest_kernels();
+    if (format == binary32) {
+      binary32_block.add(data, n, summary, kernel.range_count_f32);
+    } else if (format == binary64) {
+      binary64_block.add(data, n, summary, kernel.range_count_f64);
+    } else {
+      assert(format.storage_bits() <= 16);
+      histogram_format = format;
+      histogram.resize(std::size_t{1} << format.storage_bits());
+      if (format.storage_bits() == 8) count_encodings<std::uint8_t>(data, n, histogram);
+      if (format.storage_bits() == 16) count_encodings<std::uint16_t>(data, n, histogram);
+    }
+  }
+
+  void flush() {
+    binary32_block.flush(summary);
+    binary64_block.flush(summary);
+    for (std::size_t bits = 0; bits < histogram.size(); ++bits) {
+      if (histogram[bits] != 0) add_encoding(summary, bits, histogram_format, histogram[bits]);
+    }
+    histogram.clear();
+  }
+};
+
+RangeCounter::RangeCounter(std::vector<ErrorColumn> columns) : columns_(std::move(columns)) {
+  assert(columns_.size() <= max_error_columns);
+  slots_.resize(thread_count());
+}
+
+RangeCounter::~RangeCounter() = default;
+
+void RangeCounter::add(std::span<const std::byte> data, const Dtype& dtype) {
+  const std::optional<Format> format = find_format(dtype.format);
+  assert(format && dtype.kind == DtypeKind::floating);
+  const std::size_t size = dtype.bits / 8;
+  parallel_for(data.size() / size, grain, [&](std::size_t begin, std::size_t end, std::size_t at) {
+    std::unique_ptr<Slot>& slot = slots_[at];
+    if (!slot) {
+      slot = std::make_unique<Slot>();
+      slot->summary.columns = columns_;
+      slot->summary.squared_error.resize(columns_.size());
+    }
+    slot->add(data.data() + begin * size, end - begin, *format);
+  });
+}
+
+RangeSummary RangeCounter::finish() {
+  RangeSummary out;
+  out.columns = columns_;
+  out.squared_error.resize(columns_.size());
+  for (std::unique_ptr<Slot>& slot : slots_) {
+    if (!slot) continue;
+    slot->flush();
+    merge(out, slot->summary);
+    slot->summary = RangeSummary{};
+    slot->summary.columns = columns_;
+    slot->summary.squared_error.resize(columns_.size());
+  }
+  return out;
+}
+
+}  // namespace binade

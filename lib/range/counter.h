@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bytes of a tensor into a RangeSummary, in one pass, on all threads.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lib/range/summary.h"
+#include "lib/tensor/dtype.h"
+
+namespace binade {
+
+/// Work space for counting, kept from tensor to tensor: per thread a dense block of binades
+/// (binary32, binary64) or a histogram of encodings (formats of up to 16 bits).
+class RangeCounter {
+ public:
+  explicit RangeCounter(std::vector<ErrorColumn> columns);
+  ~RangeCounter();
+  RangeCounter(const RangeCounter&) = delete;
+  RangeCounter& operator=(const RangeCounter&) = delete;
+
+  /// Adds elements of a floating dtype: whole ones, little-endian, at any alignment. All calls
+  /// between two calls of `finish` must have the same dtype.
+  void add(std::span<const std::byte> data, const Dtype& dtype);
+
+  /// The summary of what was added since the last call.
+  RangeSummary finish();
+
+ private:
+  struct Slot;
+  std::vector<ErrorColumn> columns_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+};
+
+}  // namespace binade

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A tensor's bytes through `quantize` on all threads, values or encodings out.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "emulate/quantize.h"
+#include "lib/tensor/dtype.h"
+
+namespace binade {
+
+/// What carries the values of a format: F32 where its grid fits binary32, else F64.
+Dtype value_dtype(const Format& format);
+
+/// What carries its encodings: the dtype of that format, else unsigned integers of the container's
+/// width.
+Dtype encoded_dtype(const Format& format);
+
+class QuantizeStream {
+ public:
+  /// `from`: a floating dtype. `encode`: encodings out (encoded_dtype) instead of values.
+  QuantizeStream(const Quantizer& to, const Dtype& from, bool encode);
+
+  /// Adds whole little-endian elements; `sink` gets the results in order. Element indices, which
+  /// stochastic rounding draws by, go on from call to call.
+  void add(std::span<const std::byte> data,
+           const std::function<void(std::span<const std::byte>)>& sink);
+
+  const QuantizeCounts& counts() const { return counts_; }
+
+ private:
+  Quantizer to_;
+  Format from_;
+  bool encode_;
+  std::uint64_t next_ = 0;
+  QuantizeCounts counts_;
+};
+
+}  // namespace binade

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Filling and merging range summaries.
+#include "lib/range/summary.h"
+
+#include <cassert>
+#include <cmath>
+#include <numeric>
+
+namespace binade {
+namespace {
+
+/// Weight of significand unit 1: x = m·2^(exponent - 52).
+constexpr int fraction_bits = 52;
+
+bool is_smaller(const Placed& a, const Placed& b) {
+  return a.exponent != b.exponent ? a.exponent < b.exponent : a.significand < b.significand;
+}
+
+void extend(RangeSummary& summary, const Placed& low, const Placed& high) {
+  if (low.significand == 0) return;
+  const bool first = summary.smallest.significand == 0;
+  if (first || is_smaller(low, summary.smallest)) summary.smallest = low;
+  if (first || is_smaller(summary.largest, high)) summary.largest = high;
+}
+
+}  // namespace
+
+void SquareSum::add(uint128 value) {
+  for (std::uint64_t& limb : limbs) {
+    const uint128 sum = static_cast<uint128>(limb) + static_cast<std::uint64_t>(value);
+    limb = static_cast<std::uint64_t>(sum);
+    value = (value >> 64) + (sum >> 64);
+  }
+}
+
+void SquareSum::add_product(uint128 a, std::uint64_t b) {
+  SquareSum high;
+  const uint128 upper = (a >> 64) * b;
+  high.limbs = {0, static_cast<std::uint64_t>(upper), static_cast<std::uint64_t>(upper >> 64)};
+  add(static_cast<uint128>(static_cast<std::uint64_t>(a)) * b);
+  *this += high;
+}
+
+SquareSum& SquareSum::operator+=(const SquareSum& other) {
+  std::uint64_t carry = 0;
+  for (std::size_t i = 0; i < limbs.size(); ++i) {
+    const uint128 sum = static_cast<uint128>(limbs[i]) + other.limbs[i] + carry;
+    limbs[i] = static_cast<std::uint64_t>(sum);
+    carry = static_cast<std::uint64_t>(sum >> 64);
+  }
+  return *this;
+}
+
+std::uint64_t BinadeRow::total() const {
+  return std::accumulate(count.begin(), count.end(), std::uint64_t{0});
+}
+
+void merge(RangeSummary& a, const RangeSummary& b) {
+  assert(a.columns == b.columns);
+  a.values += b.values;
+  a.zeros += b.zeros;
+  a.nan += b.nan;
+  a.inf += b.inf;
+  a.negative += b.negative;
+  extend(a, b.smallest, b.largest);
+  for (const auto& [exponent, from] : b.binades) {
+    BinadeRow& to = a.binades[exponent];
+    for (std::size_t s = 0; s < segments; ++s) {
+      to.count[s] += from.count[s];
+      to.sum[s] += from.sum[s];
+    }
+    to.squares += from.squares;
+  }
+  for (std::size_t c = 0; c < a.squared_error.size(); ++c) a.squared_error[c] += b.squared_error[c];
+}
+
+void add_encoding(RangeSummary& summary, std::uint64_t bits, const Format& format,
+                  std::uint64_t count) {
+  const Fields x = fields_of(bits, format);
+  const Kind kind = kind_of(x, format);
+  summary.values += count;
+  summary.negative += x.negative && kind != Kind::nan ? count : 0;
+  switch (kind) {
+    case Kind::nan: summary.nan += count; return;
+    case Kind::infinite: summary.inf += count; return;
+    case Kind::zero: summary.zeros += count; return;
+    case Kind::finite: break;
+  }
+  const Placed p = place(x, format);
+  extend(summary, p, p);
+  BinadeRow& row = summary.binades[p.exponent];
+  const auto segment = static_cast<std::size_t>(segment_of(p.significand));
+  row.count[segment] += count;
+  row.sum[segment] += static_cast<uint128>(p.significand) * count;
+  row.squares.add_product(static_cast<uint128>(p.significand) * p.significand, count);
+  for (std::size_t c = 0; c < summary.columns.size(); ++c) {
+    const std::uint64_t error =
+        error_rule(summary.columns[c], p.exponent, fraction_bits + 1).error(p.significand);
+    summary.squared_error[c].add_product(static_cast<uint128>(error) * error, count,
+                                         2 * (p.exponent - fraction_bits));
+  }
+}
+
+template <std::floating_point T>
+void add_block(RangeSummary& summary, const RangeBlock<T>& block, std::uint64_t values) {
+  using Block = RangeBlock<T>;
+  constexpr int unit = fraction_bits - Block::format.fraction_bits();
+  summary.values += values;
+  summary.zeros += block.zeros;
+  summary.nan += block.nan;
+  summary.inf += block.inf;
+  summary.negative += block.negative;
+  if (block.largest != 0) {
+    extend(summary, place(fields_of(block.smallest, Block::format), Block::format),
+           place(fields_of(block.largest, Block::format), Block::format));
+  }
+  for (int i = 0; i < Block::binades; ++i) {
+    const typename Block::Row& from = block.rows[static_cast<std::size_t>(i)];
+    if (from.squares == 0) continue;
+    const int exponent = Block::lowest + i;
+    BinadeRow& to = summary.binades[exponent];
+    for (std::size_t s = 0; s < segments; ++s) {
+      to.count[s] += from.count[s];
+      to.sum[s] += static_cast<uint128>(from.sum[s]) << unit;
+    }
+    to.squares.add(from.squares << (2 * unit));
+    for (std::size_t c = 0; c < summary.columns.size(); ++c) {
+      summary.squared_error[c].add(from.squared_error[c],
+                                   2 * (exponent - Block::format.fraction_bits()));
+    }
+  }
+}
+
+template void add_block(RangeSummary&, const RangeBlock<float>&, std::uint64_t);
+template void add_block(RangeSummary&, const RangeBlock<double>&, std::uint64_t);
+
+double value_of(const Placed& x) {
+  return std::ldexp(static_cast<double>(x.significand), x.exponent - fraction_bits);
+}
+
+}  // namespace binade

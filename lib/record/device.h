@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A device: the silicon whose bits the emulator must give. `open_device` is declared here and
+// defined in cuda/, by a live GPU or, in a build without nvcc, by a stub that says so; the linker
+// joins the two, so nothing else in lib knows about CUDA.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emulate/attributes.h"
+#include "emulate/format.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+
+struct DeviceInfo {
+  std::string name;
+  int compute_capability = 0;  ///< 10 · major + minor: 90 for sm_90
+  int multiprocessors = 0;
+  std::uint64_t memory = 0;  ///< bytes
+  int driver_cuda = 0;       ///< newest CUDA the driver serves: 1000 · major + 10 · minor
+  int runtime_cuda = 0;      ///< CUDA the program was built with, the same way
+};
+
+/// One input whose two results differ.
+struct ConversionCase {
+  std::uint32_t input = 0;  ///< binary32 bits
+  std::uint32_t hardware = 0;
+  std::uint32_t emulated = 0;
+};
+
+/// A conversion instruction against the emulator, over all 2^32 inputs.
+struct ConversionCheck {
+  std::string instruction;
+  Format format;
+  Attributes attributes;
+  std::string skipped;                ///< why nothing was compared; empty: it was
+  std::uint64_t inputs = 0;           ///< compared
+  std::uint64_t mismatches = 0;       ///< another number, or a NaN against a number
+  std::uint64_t nan_differences = 0;  ///< both NaN, in other bits
+  std::uint64_t padding = 0;          ///< bits set in the padding (tf32: PTX leaves them open)
+  std::vector<ConversionCase> cases;  ///< lowest inputs of the mismatches, then of the NaNs
+};
+
+/// `fraction` of the instruction's inputs is done.
+using CheckProgress = std::function<void(std::string_view instruction, double fraction)>;
+
+/// A call that fails throws Error with the call, the kernel and the case.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceInfo& info() const = 0;
+  virtual std::vector<ConversionCheck> check_conversions(const CheckProgress& progress) = 0;
+};
+
+struct OpenedDevice {
+  std::unique_ptr<Device> device;  ///< null: there is none
+  std::string why_none;
+};
+
+/// The first GPU that CUDA shows (CUDA_VISIBLE_DEVICES chooses), or why there is none.
+OpenedDevice open_device();
+
+}  // namespace binade

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reports are matched tensor by tensor: by name, and by order among equal names.
+#include "lib/report/diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "lib/io/mapped_file.h"
+#include "lib/report/json.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Key = std::pair<std::string, int>;
+
+/// A number shown of a report: where it stands under a tensor, and whether it is a share.
+struct Row {
+  const char* label;
+  const char* pointer;
+  bool is_share;
+};
+
+constexpr std::array<Row, 10> rows{{
+    {"values", "/values", false},
+    {"zeros", "/zeros", false},
+    {"NaN", "/nan", false},
+    {"Inf", "/inf", false},
+    {"smallest |x|", "/min", false},
+    {"largest |x|", "/max", false},
+    {"to zero in binary16, of non-zero", "/formats/binary16/to_zero/of_nonzero", true},
+    {"subnormal in binary16, of non-zero", "/formats/binary16/subnormal/of_nonzero", true},
+    {"overflow in binary16, of non-zero", "/formats/binary16/overflow/of_nonzero", true},
+    {"lost l2 in binary16", "/formats/binary16/lost_l2", true},
+}};
+
+const Json& at(const Json& json, const char* pointer) {
+  static const Json nothing;
+  const Json::json_pointer where(pointer);
+  return json.contains(where) ? json.at(where) : nothing;
+}
+
+std::string shown(const Json& value, bool is_share) {
+  if (value.is_null()) return "-";
+  if (value.is_string()) return printable(value.get<std::string>());
+  if (is_share) return percent(value.get<double>());
+  return value.is_number_integer() ? std::to_string(value.get<std::int64_t>())
+                                   : fmt::format("{:.3g}", value.get<double>());
+}
+
+std::string interval(const Json& scale) {
+  const Json& low = at(scale, "/s_min_log2");
+  const Json& high = at(scale, "/s_max_log2");
+  if (!low.is_number() || !high.is_number()) return "-";
+  return fmt::format("2^{}..2^{}", low.get<int>(), high.get<int>());
+}
+
+std::map<Key, const Json*> by_key(const Json& report) {
+  std::map<std::string, int> seen;
+  std::map<Key, const Json*> out;
+  for (const Json& tensor : report.at("tensors")) {
+    const std::string name = tensor.at("name").get<std::string>();
+    out[{name, seen[name]++}] = &tensor;
+  }
+  return out;
+}
+
+/// Whether two tensors hold the same multiset of magnitudes as far as a report can tell.
+bool same(const Json& a, const Json& b) {
+  constexpr std::array<const char*, 9> decisive{"dtype", "shape", "values",  "zeros", "nan",
+                                                "inf",   "min",   "max",     "binades"};
+  return std::ranges::all_of(decisive, [&](const char* key) { return a.at(key) == b.at(key); });
+}
+
+double loss(const Json& tensor) {
+  const Json& value = at(tensor, "/formats/binary16/lost_l2");
+  return value.is_number() ? value.get<double>() : 0;
+}
+
+std::string only(const char* side, const std::set<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += fmt::format("  only {}: {}\n", side, printable(name));
+  return out;
+}
+
+}  // namespace
+
+nlohmann::ordered_json load_report(const std::string& path) {
+  const MappedFile file(path);
+  const auto* text = reinterpret_cast<const char*>(file.bytes().data());
+  Json json = Json::parse(text, text + file.bytes().size(), nullptr, false);
+  const bool ours = json.is_object() && json.contains("schema") && json["schema"] == report_schema &&
+                    json.contains("total") && json.contains("tensors") &&
+                    json["tensors"].is_array() && json.contains("loss_scale");
+  if (!ours) {
+    throw error_in(path, fmt::format("not a report of schema {}", report_schema),
+                   "write one with binade report FILE --json OUT.json");
+  }
+  return json;
+}
+
+ReportDiff diff_reports(const Json& a, const Json& b) try {
+  ReportDiff out;
+  out.text = fmt::format("{:<36}{:>16}{:>16}\n", "all tensors", "before", "after");
+  for (const Row& row : rows) {
+    out.text += fmt::format("  {:<34}{:>16}{:>16}\n", row.label,
+                            shown(at(a["total"], row.pointer), row.is_share),
+                            shown(at(b["total"], row.pointer), row.is_share));
+  }
+  out.text += fmt::format("  {:<34}{:>16}{:>16}\n", "loss scales that serve every tensor",
+                          interval(a["loss_scale"]), interval(b["loss_scale"]));
+  const auto before = by_key(a);
+  const auto after = by_key(b);
+  std::vector<std::pair<const Json*, const Json*>> changed;
+  std::set<std::string> only_before, only_after;
+  for (const auto& [key, tensor] : before) {
+    const auto other = after.find(key);
+    if (other == after.end()) {
+      only_before.insert(key.first);
+    } else if (!same(*tensor, *other->second)) {
+      changed.emplace_back(tensor, other->second);
+    }
+  }
+  for (const auto& [key, tensor] : after) {
+    if (!before.contains(key)) only_after.insert(key.first);
+  }
+  std::ranges::stable_sort(changed, [](const auto& x, const auto& y) {
+    return std::abs(loss(*x.first) - loss(*x.second)) > std::abs(loss(*y.first) - loss(*y.second));
+  });
+  out.different = !changed.empty() || !only_before.empty() || !only_after.empty();
+  out.text += fmt::format("\n{} tensors in both, {} of them differ\n",
+                          before.size() - only_before.size(), changed.size());
+  for (const auto& [x, y] : changed) {
+    out.text += fmt::format("  {}\n    to zero {} -> {}   lost l2 {} -> {}   loss scale {} -> {}\n",
+                            printable((*x)["name"].get<std::string>()),
+                            shown(at(*x, rows[6].pointer), true), shown(at(*y, rows[6].pointer), true),
+                            shown(at(*x, rows[9].pointer), true), shown(at(*y, rows[9].pointer), true),
+                            interval((*x)["loss_scale"]), interval((*y)["loss_scale"]));
+  }
+  out.text += only("before", only_before) + only("after", only_after);
+  return out;
+} catch (const Json::exception& error) {
+  throw Error(fmt::format("a report lacks what its schema promises ({}); write it again",
+                          printable(error.what())));
+}
+
+}  // namespace binade

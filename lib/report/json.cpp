@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Struct to JSON. Shares and losses are doubles in shortest round-trip form, so equal reports are
+// equal text.
+#include "lib/report/json.h"
+
+#include <cmath>
+
+#include "lib/tensor/version.h"
+
+namespace binade {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json integer(std::uint64_t value) {
+  if (value > std::uint64_t{1} << 53) return std::to_string(value);
+  return value;
+}
+
+Json integer(uint128 value) {
+  if (value > uint128{1} << 53) return to_decimal(value);
+  return static_cast<std::uint64_t>(value);
+}
+
+template <class T>
+Json maybe(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json name_or_null(const std::string& name) { return name.empty() ? Json(nullptr) : Json(name); }
+
+Json share_json(const Share& s) {
+  return {{"count", integer(s.count)}, {"of_values", s.of_values}, {"of_nonzero", s.of_nonzero}};
+}
+
+/// A sum as integer·2^exponent with the zero limbs below left out.
+Json exact_json(const ExactSum& sum) {
+  std::size_t low = 0;
+  while (low + 1 < ExactSum::size && sum.limbs[low] == 0) ++low;
+  const std::span<const std::uint64_t> limbs(sum.limbs);
+  return {{"integer", to_decimal(limbs.subspan(low))},
+          {"exponent", sum.is_zero() ? 0 : ExactSum::unit_exponent + 64 * static_cast<int>(low)}};
+}
+
+Json binades_json(const RangeSummary& summary) {
+  Json out = Json::array();
+  for (const auto& [exponent, row] : summary.binades) {
+    Json counts = Json::array();
+    Json sums = Json::array();
+    for (std::size_t s = 0; s < segments; ++s) {
+      counts.push_back(integer(row.count[s]));
+      sums.push_back(integer(row.sum[s]));
+    }
+    out.push_back({{"exponent", exponent},
+                   {"count", counts},
+                   {"sum", sums},
+                   {"sum_of_squares", to_decimal(row.squares.limbs)}});
+  }
+  return out;
+}
+
+Json format_json(const FormatReport& f, const RangeSummary& summary, const ReportOptions& options) {
+  Json out{{"to_zero", share_json(f.to_zero)},
+           {"subnormal", share_json(f.subnormal)},
+           {"overflow", share_json(f.overflow)},
+           {"lost_l1", f.lost ? Json(f.lost->l1) : Json(nullptr)},
+           {"lost_l2", f.lost ? Json(f.lost->l2) : Json(nullptr)},
+           {"clipped_l1", f.lost ? Json(f.lost->clipped_l1) : Json(nullptr)}};
+  Json sqnr = Json::object();
+  Json errors = Json::object();
+  const Format format = *find_format(f.name);
+  for (std::size_t i = 0; i < options.scales_log2.size(); ++i) {
+    const int scale = options.scales_log2[i];
+    const auto column = std::ranges::find(summary.columns, ErrorColumn{format, scale});
+    const std::string key = std::to_string(scale);
+    sqnr[key] = maybe(f.sqnr_db[i]);
+    errors[key] = exact_json(
+        total_squared_error(summary, static_cast<std::size_t>(column - summary.columns.begin())));
+  }
+  out["sqnr_db"] = sqnr;
+  out["squared_error"] = errors;
+  out["headroom"] = maybe(f.headroom);
+  if (f.band_27_24) out["band_27_24"] = share_json(*f.band_27_24);
+  if (f.rne_zero) out["rne_zero"] = share_json(*f.rne_zero);
+  return out;
+}
+
+Json scale_json(const LossScale& s) {
+  return {{"status", s.status},
+          {"s_min_log2", s.interval ? Json(s.interval->min_log2) : Json(nullptr)},
+          {"s_max_log2", s.interval ? Json(s.interval->max_log2) : Json(nullptr)},
+          {"recommended_log2", maybe(s.recommended_log2)},
+          {"lost_l2_at_recommended", maybe(s.lost_l2)},
+          {"reason", s.reason}};
+}
+
+Json tensor_json(const TensorReport& t, const ReportOptions& options) {
+  const RangeSummary& s = t.summary;
+  const bool any = s.nonzero() > 0;
+  Json by_format = Json::object();
+  for (const FormatReport& f : t.formats) by_format[f.name] = format_json(f, s, options);
+  return {{"name", t.name},
+          {"file", t.file},
+          {"dtype", t.dtype},
+          {"shape", t.shape},
+          {"status", t.status},
+          {"values", integer(s.values)},
+          {"zeros", integer(s.zeros)},
+          {"nan", integer(s.nan)},
+          {"inf", integer(s.inf)},
+          {"negative", integer(s.negative)},
+          {"nonzero", integer(s.nonzero())},
+          {"min", any ? Json(value_of(s.smallest)) : Json(nullptr)},
+          {"max", any ? Json(value_of(s.largest)) : Json(nullptr)},
+          {"binades", binades_json(s)},
+          {"formats", by_format},
+          {"loss_scale", scale_json(t.loss_scale)},
+          {"advice",
+           {{"format", name_or_null(t.advice_format)},
+            {"s_min_log2", t.advice_interval ? Json(t.advice_interval->min_log2) : Json(nullptr)},
+            {"s_max_log2", t.advice_interval ? Json(t.advice_interval->max_log2) : Json(nullptr)},
+            {"text", t.advice}}}};
+}
+
+Json format_row(const NamedFormat& row) {
+  const Format& f = row.format;
+  const Cuts cuts = cuts_of(f);
+  return {{"name", row.name},
+          {"precision", f.precision},
+          {"emin", f.emin()},
+          {"emax", f.emax()},
+          {"max", value_of<double>(max_bits(f, false), f)},
+          {"min_normal", std::ldexp(1.0, f.emin())},
+          {"min_subnormal", value_of<double>(min_bits(f, false), f)},
+          {"normal_segment", cuts.normal},
+          {"overflow_segment", cuts.overflow},
+          {"overflow_to", f.has_infinity() ? "infinity" : "nan"}};
+}
+
+Json options_json(const ReportOptions& options) {
+  Json names = Json::array();
+  for (const NamedFormat& row : options.formats) names.push_back(row.name);
+  return {{"headroom", options.headroom},
+          {"target_loss", options.target_loss},
+          {"prefer", options.prefer == ScaleChoice::s_max ? "s_max" : "s_min"},
+          {"formats", names},
+          {"scales_log2", options.scales_log2}};
+}
+
+}  // namespace
+
+Json to_json(const Report& report) {
+  Json skipped = Json::array();
+  for (const SkippedTensor& t : report.skipped) {
+    skipped.push_back({{"file", t.file},
+                       {"name", t.name},
+                       {"dtype", t.dtype},
+                       {"shape", t.shape},
+                       {"reason", t.reason}});
+  }
+  Json rows = Json::array();
+  for (const NamedFormat& row : report.options.formats) rows.push_back(format_row(row));
+  Json tensors = Json::array();
+  for (const TensorReport& t : report.tensors) tensors.push_back(tensor_json(t, report.options));
+  Json scale = scale_json(report.loss_scale);
+  scale["binding_max"] = name_or_null(report.loss_scale.binding_max);
+  scale["binding_min"] = name_or_null(report.loss_scale.binding_min);
+  return {{"schema", report_schema},
+          {"binade", version},
+          {"options", options_json(report.options)},
+          {"files", report.files},
+          {"skipped", skipped},
+          {"formats", rows},
+          {"segments",
+           {"1", "(1, 1.75)", "[1.75, 1.8125]", "(1.8125, 1.875)", "[1.875, 2-2^-7)",
+            "[2-2^-7, 2-2^-8)", "[2-2^-8, 2-2^-10)", "[2-2^-10, 2-2^-11)", "[2-2^-11, 2)"}},
+          {"total", tensor_json(report.total, report.options)},
+          {"tensors", tensors},
+          {"loss_scale", scale}};
+}
+
+std::string json_text(const Json& report) {
+  // Names come from files and may hold bytes that are not UTF-8: they are replaced, not refused.
+  constexpr auto replace = Json::error_handler_t::replace;
+  std::string out = "{\n";
+  bool first = true;
+  for (const auto& [key, value] : report.items()) {
+    out += first ? " " : ",\n ";
+    first = false;
+    out += Json(key).dump() + ": ";
+    if (value.is_array() && !value.empty() && value.front().is_object()) {
+      const char* separator = "[\n  ";
+      for (const Json& element : value) {
+        out += separator + element.dump(-1, ' ', false, replace);
+        separator = ",\n  ";
+      }
+      out += "\n ]";
+    } else {
+      out += value.dump(-1, ' ', false, replace);
+    }
+  }
+  return out + "\n}\n";
+}
+
+}  // namespace binade

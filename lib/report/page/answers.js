@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The report in words: where it comes from, what dies, which loss scale, what that saves, and the
+// limits of the formats.
+
+function strong(text) {
+  return element('strong', {}, ...raised(text));
+}
+
+function name_of(name) {
+  return element('span', {class: 'tensor-name'}, name);
+}
+
+function write_source(report) {
+  const total = report.total;
+  const files = report.files.length <= 3 ? report.files.join(', ') :
+    `${report.files.slice(0, 2).join(', ')} and ${report.files.length - 2} more files`;
+  const odd = [];
+  if (total.nan > 0) odd.push(`${integer(total.nan)} NaN`);
+  if (total.inf > 0) odd.push(`${integer(total.inf)} infinite`);
+  document.getElementById('version').textContent = report.binade;
+  document.getElementById('made-by').textContent = report.binade;
+  document.getElementById('source').append(element('span', {class: 'files'}, files),
+    ` · ${plural(report.tensors.length, 'tensor')} · ${plural(total.values, 'value')}` +
+    (total.values > 0 ? `, ${percent(total.zeros / total.values)} of them exactly zero` : '') +
+    (odd.length > 0 ? `, ${odd.join(' and ')}` : ''));
+}
+
+function fate_strip(tensor, counts, of) {
+  const outside = of === 'values' ? {zero: tensor.zeros, other: tensor.nan + tensor.inf} : {};
+  const strip = element('div', {class: 'strip', 'aria-hidden': 'true'});
+  for (const [fate, count] of Object.entries({...outside, ...counts})) {
+    if (count > 0) strip.append(element('i', {class: fate, style: `flex-grow: ${count}`}));
+  }
+  return strip;
+}
+
+function worst_tensor(report, format) {
+  const dying = report.tensors.filter((t) => t.formats[format].lost_l2 > 0);
+  return dying.reduce((worst, t) =>
+    (!worst || t.formats[format].lost_l2 > worst.formats[format].lost_l2 ? t : worst), null);
+}
+
+function loss_sentences(report, format) {
+  const total = report.total;
+  const at_one = total.formats[format];
+  const words = [`Cast to ${format} as they are, `];
+  if (at_one.to_zero.count === 0) {
+    words.push(strong('no value becomes zero'), '.');
+  } else {
+    words.push(strong(percent(at_one.to_zero.of_nonzero)),
+      ' of the non-zero values become zero. They carry ', strong(percent(at_one.lost_l2)),
+      ' of the L2 norm.');
+  }
+  if (at_one.overflow.count > 0) {
+    words.push(' ', strong(plural(at_one.overflow.count, 'value')),
+      at_one.overflow.count === 1 ? ' overflows.' : ' overflow.');
+  }
+  const worst = worst_tensor(report, format);
+  if (worst && report.tensors.length > 1) {
+    words.push(' Hardest hit is ', name_of(worst.name),
+      `: ${percent(worst.formats[format].to_zero.of_nonzero)} of its non-zero values, ` +
+      `${percent(worst.formats[format].lost_l2)} of its norm.`);
+  }
+  return element('p', {}, ...words);
+}
+
+function write_what_dies(report) {
+  const article = document.getElementById('answer-dies');
+  const prose = article.querySelector('.prose');
+  if (report.total.nonzero === 0) {
+    prose.append(element('p', {}, 'There is no finite non-zero value, so nothing can die.'));
+    return;
+  }
+  prose.append(loss_sentences(report, report.formats[0].name));
+  const rows = report.formats.map((format) => {
+    const at_one = report.total.formats[format.name];
+    return element('tr', {}, element('th', {scope: 'row'}, format.name),
+      element('td', {}, percent(at_one.to_zero.of_nonzero)),
+      element('td', {}, percent(at_one.lost_l2)),
+      element('td', {}, percent(at_one.subnormal.of_nonzero)),
+      element('td', {}, percent(at_one.overflow.of_nonzero)));
+  });
+  article.querySelector('.evidence').append(element('table', {class: 'small'},
+    element('caption', {}, 'At scale 1, of the non-zero values; lost L2 of the norm'),
+    element('thead', {}, element('tr', {}, ...['', 'to zero', 'lost L2', 'subnormal', 'overflow']
+      .map((head) => element('th', {scope: 'col'}, head)))),
+    element('tbody', {}, ...rows)));
+}
+
+function scale_headline(scale) {
+  if (scale.status === 'no finite value') return [strong('None'), '.'];
+  if (scale.status === 'empty interval') return [];
+  const inside = scale.s_min_log2 <= 0 && scale.s_max_log2 >= 0;
+  return [strong(`2^${scale.recommended_log2} = ${decimal_power(scale.recommended_log2)}`),
+    ', for binary16.' + (inside ? ' By the norm none is needed: scale 1 is in the interval.' : '')];
+}
+
+function write_which_scale(report, on_select) {
+  const scale = report.loss_scale;
+  const prose = document.querySelector('#answer-scale .prose');
+  prose.append(element('p', {}, ...scale_headline(scale)),
+    element('p', {}, ...raised(scale.reason)));
+  const bound = [['upper end: ', scale.binding_max], ['lower end: ', scale.binding_min]];
+  prose.append(element('ul', {}, ...bound.filter(([, name]) => name).map(([what, name]) => {
+    const button = element('button', {type: 'button', class: 'link'}, name);
+    button.addEventListener('click', () =>
+      on_select(report.tensors.findIndex((tensor) => tensor.name === name)));
+    return element('li', {}, what, button);
+  })));
+}
+
+// What the answer compares, at scale 2^k.
+function standing(report, binary16, k) {
+  const worst = report.tensors.reduce((most, tensor) =>
+    Math.max(most, lost_l2(tensor, binary16, k) ?? 0), 0);
+  return {k, worst, counts: tensor_fates(report.total, binary16, k),
+    lost: lost_l2(report.total, binary16, k)};
+}
+
+function saving_sentence(before, after, total, several) {
+  const to_zero = (at) => strong(percent(at.counts.to_zero / total.nonzero));
+  const words = [...raised(`At 2^${after.k} the share that becomes zero goes from `),
+    to_zero(before), ' to ', to_zero(after), ', the lost norm from ', strong(percent(before.lost)),
+    ' to ', strong(percent(after.lost))];
+  if (several) {
+    words.push('; in the worst tensor from ', strong(percent(before.worst)), ' to ',
+      strong(percent(after.worst)));
+  }
+  if (before.counts.overflow > 0) {
+    words.push(`. Overflows: ${integer(before.counts.overflow)} before, `,
+      strong(integer(after.counts.overflow)), ' after');
+  }
+  return element('p', {}, ...words, '.');
+}
+
+function write_what_it_saves(report, binary16) {
+  const article = document.getElementById('answer-saves');
+  const prose = article.querySelector('.prose');
+  const {total} = report;
+  const k = report.loss_scale.recommended_log2;
+  if (k === null || total.nonzero === 0) {
+    prose.append(element('p', {}, 'Without a recommended scale there is nothing to compare.'));
+    return;
+  }
+  const strips = element('div', {class: 'strips'});
+  const rows = element('tbody', {});
+  const at = (k === 0 ? [0] : [0, k]).map((scale) => standing(report, binary16, scale));
+  for (const {k: scale, counts, lost} of at) {
+    strips.append(element('span', {}, ...raised(`2^${scale}`)),
+      fate_strip(total, counts, 'nonzero'));
+    rows.append(element('tr', {}, element('th', {scope: 'row'}, ...raised(`2^${scale}`)),
+      ...fates.map((fate) => element('td', {}, percent(counts[fate] / total.nonzero))),
+      element('td', {}, percent(lost))));
+  }
+  prose.append(k === 0 ? element('p', {}, 'The recommended scale is 1: all as it is.') :
+    saving_sentence(at[0], at[1], total, report.tensors.length > 1));
+  const heads = ['', 'to zero', 'subnormal', 'normal', 'overflow', 'lost L2'];
+  article.querySelector('.evidence').append(strips, element('table', {class: 'small'},
+    element('thead', {}, element('tr', {}, ...heads.map((head) =>
+      element('th', {scope: 'col'}, head)))), rows));
+}
+
+function write_scale_definition(report) {
+  const {headroom, target_loss, prefer} = report.options;
+  document.getElementById('definition-scale').textContent =
+    `The upper end of its interval is the largest power of two at which nothing in any tensor ` +
+    `overflows binary16 and ${plural(headroom, 'binade')} of headroom remain; the lower end is ` +
+    `the smallest at which no tensor loses more than ${percent(target_loss)} of its own L2 norm. ` +
+    `Between them the ${prefer === 's_min' ? 'lower' : 'upper'} end is recommended; a growing ` +
+    `scaler may wander anywhere between the two.`;
+}
+
+// The magnitude from which a format overflows, from the edge of its overflow segment: [a, b) holds
+// its edge, (a, b) does not.
+function overflow_edge(format, segments) {
+  const segment = segments[format.overflow_segment];
+  const [, plain, power_of_two] = segment.match(/^[([]([\d.]+)(?:-2\^-(\d+))?/);
+  const edge = Number(plain) - (power_of_two ? 2 ** -Number(power_of_two) : 0);
+  const value = edge * 2 ** format.emax;
+  const words = value < 1e6 ? integer(value) : scientific(value, 4);
+  return `${segment[0] === '(' ? '>' : '≥'} ${words} → ${overflow_words(format)}`;
+}
+
+function write_limits(report) {
+  const both = (k) => raised(`2^${k} ≈ ${scientific(2 ** k, 3)}`);
+  const rows = report.formats.map((format) => element('tr', {},
+    element('th', {scope: 'row'}, format.name),
+    element('td', {}, integer(format.precision)),
+    element('td', {}, '≤ ', ...both(format.emin - format.precision)),
+    element('td', {}, ...both(format.emin - format.precision + 1)),
+    element('td', {}, ...both(format.emin)),
+    element('td', {}, format.max < 1e6 ? integer(format.max) : scientific(format.max, 4)),
+    element('td', {}, overflow_edge(format, report.segments))));
+  const heads = ['', 'significant bits', 'becomes zero', 'smallest subnormal', 'smallest normal',
+    'largest', 'overflow'];
+  document.getElementById('limits').append(element('table', {class: 'small wide'},
+    element('thead', {}, element('tr', {}, ...heads.map((head) =>
+      element('th', {scope: 'col'}, head)))), element('tbody', {}, ...rows)));
+}
+
+// Tensors without a finite non-zero value, and those that were not read as floating point.
+function write_apart(report) {
+  const host = document.getElementById('apart');
+  const silent = {'empty': 'Empty', 'all zero': 'All zero', 'no finite value': 'No finite value'};
+  for (const [status, words] of Object.entries(silent)) {
+    const names = report.tensors.filter((t) => t.status === status);
+    if (names.length === 0) continue;
+    host.append(element('p', {}, element('b', {}, `${words}: `),
+      ...names.flatMap((t, i) => [i > 0 ? ', ' : '', name_of(t.name)]), '.'));
+  }
+  if (report.skipped.length === 0) return;
+  host.append(element('p', {}, element('b', {}, 'Skipped, not floating point: '),
+    ...report.skipped.flatMap((t, i) => [i > 0 ? ', ' : '', name_of(t.name),
+      ` (${t.dtype}, ${shape_words(t.shape)}, ${t.reason})`]), '.'));
+}
+
+function write_answers(report, binary16, on_select) {
+  write_source(report);
+  write_what_dies(report);
+  write_which_scale(report, on_select);
+  write_what_it_saves(report, binary16);
+  write_scale_definition(report);
+  write_limits(report);
+  write_apart(report);
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page's state and its wiring: loss scale, format, denominator and tensor; each change redraws
+// the figure, the numbers and the live columns of the table.
+
+const report = JSON.parse(document.getElementById('report').textContent);
+const by_id = (id) => document.getElementById(id);
+const binary16 = report.formats.find((format) => format.name === 'binary16') ?? report.formats[0];
+const state = {k: 0, format: binary16, of: 'nonzero', index: -1, log_y: false, goal: null};
+const axis = axis_window(report);
+
+// Loss scales worth a look: the customary 2^-8 … 2^24, past both ends of the interval, and the
+// recommendations of single tensors up to 2^40.
+function scale_range(report) {
+  const ends = (scale) => [scale.s_min_log2, scale.s_max_log2].filter((k) => k !== null);
+  const known = [0, ...ends(report.loss_scale)];
+  const single = report.tensors.flatMap((tensor) => ends(tensor.loss_scale));
+  const highest = single.reduce((most, k) => Math.max(most, Math.min(k, 40)), 24);
+  return {low: Math.min(-8, Math.min(...known) - 4),
+    high: Math.max(highest, Math.max(...known) + 6)};
+}
+const range = scale_range(report);
+
+function still() {
+  return matchMedia('(prefers-reduced-motion: reduce)').matches;
+}
+
+function current_view() {
+  const total = state.index < 0;
+  const tensor = total ? report.total : report.tensors[state.index];
+  return {...state, report, tensor, name: total ? 'all tensors' : tensor.name, window: axis};
+}
+
+// Percentage along the track of a range input, whose thumb stays inside its ends.
+function along(k) {
+  const part = (k - range.low) / (range.high - range.low);
+  return `calc(var(--thumb) / 2 + (100% - var(--thumb)) * ${part})`;
+}
+
+function draw_track(view) {
+  const scale = view.index < 0 ? report.loss_scale : view.tensor.loss_scale;
+  const track = element('div', {class: view.format === binary16 ? '' : 'other-format'});
+  const clamp = (k) => Math.min(Math.max(k, range.low), range.high);
+  track.append(element('i', {class: 'rail'}));
+  if (scale.status === 'ok') {
+    const [from, to] = [scale.s_min_log2, scale.s_max_log2].map((k) => along(clamp(k)));
+    track.append(element('i', {class: 'interval',
+      style: `left: ${from}; right: calc(100% - ${to})`}));
+  }
+  const step = range.high - range.low > 72 ? 16 : 8;
+  for (let k = Math.ceil(range.low / step) * step; k <= range.high; k += step) {
+    track.append(element('span', {class: 'tick', style: `left: ${along(k)}`}, power(k)));
+  }
+  if (scale.recommended_log2 !== null) {
+    track.append(element('b', {class: 'recommended',
+      style: `left: ${along(clamp(scale.recommended_log2))}`}));
+  }
+  by_id('track').replaceChildren(track);
+}
+
+function draw_presets(view) {
+  const scale = view.index < 0 ? report.loss_scale : view.tensor.loss_scale;
+  const presets = [[0, 'as it is'], [16, 'PyTorch’s default']];
+  const recommended = scale.recommended_log2;
+  if (recommended !== null && recommended >= range.low && recommended <= range.high) {
+    presets.push([recommended, scale.status === 'ok' ? 'recommended' : 'largest safe']);
+  }
+  const usual = scale.status === 'ok' && view.format === binary16 ?
+    element('span', {class: 'interval-words'}, `interval ${interval_words(scale)}`) : null;
+  by_id('presets').replaceChildren(...presets.map(([k, words]) => {
+    const button = element('button', {type: 'button', 'data-k': k}, `${power(k)} ${words}`);
+    button.addEventListener('click', () => walk_to(k));
+    return button;
+  }), ...(usual ? [usual] : []));
+}
+
+function metric(name, value, count = null) {
+  return element('span', {'data-metric': name, 'data-value': value, 'data-count': count},
+    percent(value));
+}
+
+function metric_item(name, label, value, count, small) {
+  return element('div', {class: `metric ${name}`}, element('dt', {}, label),
+    element('dd', {}, metric(name, value, count), element('small', {}, small)));
+}
+
+function draw_metrics(view) {
+  const {tensor, format, k, of} = view;
+  const counts = tensor_fates(tensor, format, k);
+  const l1 = lost_and_clipped_l1(tensor, format, k);
+  const labels = {to_zero: 'become zero', subnormal: 'subnormal', normal: 'normal',
+    overflow: `become ${overflow_words(format)}`};
+  const by_count = fates.map((fate) => metric_item(fate, labels[fate],
+    share(counts[fate], tensor, of), counts[fate], integer(counts[fate])));
+  const band = band_27_24(tensor, k);
+  const by_size = [
+    metric_item('lost_l2', 'lost L2', lost_l2(tensor, format, k), null, 'of the L2 norm'),
+    metric_item('lost_l1', 'lost L1', l1.lost_l1, null, 'of Σ|x|'),
+    metric_item('clipped_l1', 'clipped L1', l1.clipped_l1, null, 'of Σ|x·S|'),
+  ];
+  if (format === binary16) {
+    by_size.push(metric_item('band_27_24', `in ${power(-27)} … ${power(-24)}`,
+      share(band, tensor, of), band, integer(band)));
+  }
+  by_id('metrics').replaceChildren(fate_strip(tensor, counts, of),
+    element('dl', {class: 'by-count'}, ...by_count), element('dl', {class: 'by-size'}, ...by_size));
+}
+
+function sqnr_notes(tensor, format) {
+  if (tensor.nonzero === 0) return [];
+  return Object.entries(tensor.formats[format.name].sqnr_db).map(([k, db]) =>
+    `SQNR at ${power(k)} ${db === null ? 'infinite, nothing is rounded' : `${db.toFixed(1)} dB`}`);
+}
+
+function draw_figure_head(view) {
+  const tensor = view.tensor;
+  by_id('figure-name').textContent = view.index < 0 ? 'All tensors' : tensor.name;
+  by_id('to-total').hidden = view.index < 0;
+  const notes = view.index < 0 ? [] : [`${tensor.dtype} ${shape_words(tensor.shape)}`];
+  notes.push(`${plural(tensor.values, 'value')}: ${integer(tensor.zeros)} exact zeros` +
+    (tensor.values > 0 ? ` (${percent(tensor.zeros / tensor.values)})` : '') +
+    `, ${integer(tensor.nan)} NaN, ${integer(tensor.inf)} infinite`);
+  if (tensor.max !== null) {
+    notes.push(`|x| from ${magnitude(tensor.min)} to ${magnitude(tensor.max)}`);
+  }
+  notes.push(...sqnr_notes(tensor, view.format));
+  if (view.index >= 0 && tensor.advice.text) notes.push(`advice: ${tensor.advice.text}`);
+  by_id('figure-notes').replaceChildren(...raised(notes.join(' · ')));
+}
+
+function point_at(row) {
+  const view = current_view();
+  by_id('readout').textContent = row ? bar_words(row, view) :
+    'Each bar is one binade. The formats below stand still, the loss scale moves the values. ' +
+    `Shares are of ${integer(denominator(view.tensor, view.of))} ` +
+    (view.of === 'values' ? 'values; in the strip, exact zeros are hollow.' : 'non-zero values.');
+}
+
+function choose_tensor(index) {
+  state.index = index;
+  redraw();
+  const box = by_id('histogram').getBoundingClientRect();
+  if (box.bottom < 160 || box.top > innerHeight) {
+    by_id('figure').scrollIntoView({behavior: still() ? 'auto' : 'smooth', block: 'start'});
+  }
+}
+const table = build_table(by_id('tensors'), report, choose_tensor);
+
+function draw_scale(view) {
+  const slider = by_id('slider');
+  slider.value = view.k;
+  slider.setAttribute('aria-valuetext', `2 to the ${view.k}, ${2 ** view.k}`);
+  by_id('scale').replaceChildren(element('b', {}, ...raised(`2^${view.k}`)),
+    ` = ${decimal_power(view.k)}`);
+  by_id('format').value = view.format.name;
+}
+
+function draw_histogram_only() {
+  draw_histogram(by_id('histogram'), current_view(), point_at, choose_format);
+}
+
+function redraw() {
+  const view = current_view();
+  draw_scale(view);
+  draw_track(view);
+  draw_presets(view);
+  draw_figure_head(view);
+  draw_metrics(view);
+  draw_histogram_only();
+  point_at(null);
+  table.update(view);
+  table.select(state.index);
+}
+
+function choose_format(name) {
+  state.format = report.formats.find((format) => format.name === name);
+  redraw();
+  table.settle();
+}
+
+// A preset walks the values to their place, so that the eye can follow; at once where motion is
+// not wanted.
+function walk_to(k) {
+  state.goal = k;
+  const step = () => {
+    if (state.goal !== k) return;
+    state.k = still() ? k : state.k + Math.sign(k - state.k);
+    redraw();
+    if (state.k !== k) requestAnimationFrame(step);
+    else table.settle();
+  };
+  step();
+}
+
+function listen() {
+  by_id('slider').addEventListener('input', (event) => {
+    state.k = Number(event.target.value);
+    state.goal = null;
+    redraw();
+  });
+  by_id('slider').addEventListener('change', table.settle);
+  by_id('format').addEventListener('change', (event) => choose_format(event.target.value));
+  by_id('of').addEventListener('change', (event) => {
+    state.of = event.target.value;
+    redraw();
+    table.settle();
+  });
+  by_id('log-y').addEventListener('change', (event) => {
+    state.log_y = event.target.checked;
+    draw_histogram_only();
+  });
+  by_id('to-total').addEventListener('click', () => {
+    state.index = -1;
+    redraw();
+  });
+  by_id('filter').addEventListener('input', show_filtered);
+  addEventListener('beforeprint', table.write_all);
+  new ResizeObserver(draw_histogram_only).observe(by_id('histogram'));
+}
+
+function show_filtered() {
+  const shown = table.filter(by_id('filter').value);
+  by_id('shown').textContent = shown === report.tensors.length ? plural(shown, 'tensor') :
+    `${integer(shown)} of ${plural(report.tensors.length, 'tensor')}`;
+}
+
+by_id('slider').min = range.low;
+by_id('slider').max = range.high;
+by_id('format').append(...report.formats.map((format) =>
+  element('option', {value: format.name}, format.name)));
+write_answers(report, binary16, choose_tensor);
+listen();
+redraw();
+table.settle();
+show_filtered();

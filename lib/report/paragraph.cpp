@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Column arithmetic of the terminal texts.
+#include "lib/report/paragraph.h"
+
+#include <algorithm>
+
+namespace binade {
+
+std::size_t columns_of(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string padded(const std::string& text, std::size_t width) {
+  const std::size_t used = columns_of(text);
+  return text + std::string(width > used ? width - used : 0, ' ');
+}
+
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
+  std::string out, line;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    at = end + 1;
+    if (!line.empty() && columns_of(line) + 1 + columns_of(word) > width) {
+      out += line + "\n";
+      line = std::string(indent, ' ') + word;
+    } else {
+      line += (line.empty() ? "" : " ") + word;
+    }
+  }
+  return out + line + "\n";
+}
+
+}  // namespace binade

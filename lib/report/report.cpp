@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading tensors into summaries and drawing the conclusions.
+#include "lib/report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/io/tensor_file.h"
+#include "lib/range/counter.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+Share share(std::uint64_t count, const RangeSummary& s) {
+  const auto part = [count](std::uint64_t whole) {
+    return whole == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(whole);
+  };
+  return {count, part(s.values), part(s.nonzero())};
+}
+
+std::uint64_t count_between(const RangeSummary& s, int first, int last) {
+  std::uint64_t count = 0;
+  for (auto at = s.binades.lower_bound(first); at != s.binades.end() && at->first <= last; ++at) {
+    count += at->second.total();
+  }
+  return count;
+}
+
+FormatReport format_report(const RangeSummary& s, const NamedFormat& row,
+                           const ReportOptions& options) {
+  const Fates at_one = fates(s, row.format, 0);
+  FormatReport out{.name = std::string(row.name),
+                   .to_zero = share(at_one.to_zero, s),
+                   .subnormal = share(at_one.subnormal, s),
+                   .overflow = share(at_one.overflow, s),
+                   .lost = losses(s, row.format, 0),
+                   .sqnr_db = {},
+                   .headroom = headroom(s, row.format),
+                   .band_27_24 = {},
+                   .rne_zero = {}};
+  for (const int scale : options.scales_log2) {
+    const auto column = std::ranges::find(s.columns, ErrorColumn{row.format, scale});
+    out.sqnr_db.push_back(
+        sqnr_db(s, static_cast<std::size_t>(column - s.columns.begin())));
+  }
+  if (row.format == binary16) {
+    out.band_27_24 = share(count_between(s, -27, -25), s);
+    out.rne_zero = out.to_zero;
+  }
+  return out;
+}
+
+std::string status_of(const RangeSummary& s) {
+  if (s.values == 0) return "empty";
+  if (s.nonzero() > 0) return "ok";
+  return s.zeros > 0 ? "all zero" : "no finite value";
+}
+
+/// The scale picked from an interval; where that is empty, no overflow comes before no loss.
+void choose(LossScale& scale, const RangeSummary& s, const ReportOptions& options) {
+  const ScaleInterval& interval = *scale.interval;
+  const bool low = options.prefer == ScaleChoice::s_min && !interval.empty();
+  scale.status = interval.empty() ? "empty interval" : "ok";
+  scale.recommended_log2 = low ? interval.min_log2 : interval.max_log2;
+  scale.lost_l2 = losses(s, binary16, *scale.recommended_log2)->l2;
+}
+
+std::string within(const ReportOptions& options) {
+  return fmt::format("{} of its L2 norm", percent(options.target_loss));
+}
+
+std::string kept_free(const ReportOptions& options) {
+  return options.headroom == 0
+             ? std::string("below overflow")
+             : fmt::format("at least {} binade{} below overflow", options.headroom,
+                           options.headroom == 1 ? "" : "s");
+}
+
+LossScale tensor_loss_scale(const RangeSummary& s, const ReportOptions& options) {
+  LossScale out;
+  out.interval = scale_interval(s, binary16, options.headroom, options.target_loss);
+  if (!out.interval) {
+    out.status = "no finite value";
+    out.reason = "there is no finite non-zero value";
+    return out;
+  }
+  choose(out, s, options);
+  out.reason =
+      out.interval->empty()
+          ? fmt::format("no scale keeps the loss within {} and the largest value {}: from {} on "
+                        "values overflow, {} would be needed, and at {} the loss is {}",
+                        within(options), kept_free(options), power_of_two(out.interval->max_log2 + 1),
+                        power_of_two(out.interval->min_log2),
+                        power_of_two(out.interval->max_log2), percent(*out.lost_l2))
+          : fmt::format("{} to {}: below, more than {} becomes zero; above, the largest value is "
+                        "not {}",
+                        power_of_two(out.interval->min_log2),
+                        power_of_two(out.interval->max_log2), within(options), kept_free(options));
+  return out;
+}
+
+/// "e4m3 needs 2^14…2^20, e5m2 2^6…2^27, binary16 as it is": formats by width.
+void advise(TensorReport& tensor, const ReportOptions& options) {
+  constexpr std::array<NamedFormat, 4> by_width{{{"e4m3", e4m3, ""},
+                                                 {"e5m2", e5m2, ""},
+                                                 {"binary16", binary16, ""},
+                                                 {"bfloat16", bfloat16, ""}}};
+  std::vector<std::string> words;
+  for (const NamedFormat& row : by_width) {
+    const auto interval =
+        scale_interval(tensor.summary, row.format, options.headroom, options.target_loss);
+    if (!interval) continue;
+    if (interval->empty()) {
+      words.push_back(fmt::format("{}: no scale serves", row.name));
+      continue;
+    }
+    if (tensor.advice_format.empty()) {
+      tensor.advice_format = row.name;
+      tensor.advice_interval = interval;
+    }
+    const bool as_is = interval->min_log2 <= 0 && interval->max_log2 >= 0;
+    words.push_back(as_is ? fmt::format("{}: as it is", row.name)
+                          : fmt::format("{}: times 2^{} to 2^{}", row.name, interval->min_log2,
+                                        interval->max_log2));
+    if (as_is) break;  // wider formats only do better
+  }
+  tensor.advice = fmt::format("{}", fmt::join(words, "; "));
+}
+
+/// Reads one tensor, or says why it is skipped.
+std::string reason_to_skip(const Dtype& dtype) {
+  if (dtype.kind != DtypeKind::floating) return std::string(to_string(dtype.kind));
+  return find_format(dtype.format) ? "" : "no format of this toolkit";
+}
+
+}  // namespace
+
+std::string power_of_two(int log2) {
+  if (log2 < 0 || log2 > 30) return fmt::format("2^{}", log2);
+  return fmt::format("2^{} = {}", log2, std::uint64_t{1} << log2);
+}
+
+std::string percent(double share) {
+  const double p = 100 * share;
+  if (p == 0 || share == 1) return p == 0 ? "0 %" : "100 %";
+  if (p >= 99.95) return "> 99.9 %";
+  if (p >= 0.995) return fmt::format("{:.1f} %", p);
+  return p >= 0.000995 ? fmt::format("{:.2g} %", p) : fmt::format("{:.1e} %", p);
+}
+
+void analyse(TensorReport& tensor, const ReportOptions& options) {
+  const RangeSummary& s = tensor.summary;
+  tensor.status = status_of(s);
+  for (const NamedFormat& row : options.formats) {
+    tensor.formats.push_back(format_report(s, row, options));
+  }
+  tensor.loss_scale = tensor_loss_scale(s, options);
+  advise(tensor, options);
+}
+
+LossScale joint_loss_scale(const std::vector<TensorReport>& tensors, const TensorReport& total,
+                           const ReportOptions& options) {
+  const TensorReport* low = nullptr;
+  const TensorReport* high = nullptr;
+  for (const TensorReport& tensor : tensors) {
+    const auto& interval = tensor.loss_scale.interval;
+    if (!interval) continue;
+    if (!low || interval->min_log2 > low->loss_scale.interval->min_log2) low = &tensor;
+    if (!high || interval->max_log2 < high->loss_scale.interval->max_log2) high = &tensor;
+  }
+  if (!low) return tensor_loss_scale(total.summary, options);
+  LossScale out;
+  out.interval =
+      ScaleInterval{low->loss_scale.interval->min_log2, high->loss_scale.interval->max_log2};
+  out.binding_min = low->name;
+  out.binding_max = high->name;
+  choose(out, total.summary, options);
+  const std::string top = power_of_two(out.interval->max_log2);
+  const std::string bottom = power_of_two(out.interval->min_log2);
+  const double worst = losses(low->summary, binary16, out.interval->max_log2)->l2;
+  out.reason =
+      out.interval->empty()
+          ? fmt::format("No single scale serves all tensors. {} is the largest that keeps every value "
+                        "{} ({} sets it), but {} needs {} to lose at most {}; at {} it loses {}.",
+                        top, kept_free(options), high->name, low->name, bottom, within(options),
+                        power_of_two(out.interval->max_log2), percent(worst))
+          : fmt::format("{} is the largest scale that keeps every value {}; {} sets it. From {} on no "
+                        "tensor loses more than {}; {} needs that.",
+                        top, kept_free(options), high->name, bottom, within(options), low->name);
+  return out;
+}
+
+Report read_report(const std::vector<std::string>& files, const ReportOptions& options,
+                   const Progress& progress) {
+  Report report{.options = options, .files = files, .skipped = {}, .total = {}, .tensors = {},
+                .loss_scale = {}};
+  std::vector<ErrorColumn> columns;
+  for (const int scale : options.scales_log2) {
+    for (const NamedFormat& row : options.formats) columns.push_back({row.format, scale});
+  }
+  std::vector<std::unique_ptr<TensorFile>> open;
+  std::uint64_t bytes = 0;
+  for (const std::string& path : files) {
+    open.push_back(open_tensor_file(path, {options.dtype}));
+    for (const TensorInfo& info : open.back()->tensors()) {
+      if (reason_to_skip(info.dtype).empty()) bytes += info.bytes;
+    }
+  }
+  RangeCounter counter(columns);
+  std::uint64_t done = 0;
+  report.total.name = "total";
+  report.total.summary.columns = columns;
+  report.total.summary.squared_error.resize(columns.size());
+  for (const auto& file : open) {
+    for (std::size_t i = 0; i < file->tensors().size(); ++i) {
+      const TensorInfo& info = file->tensors()[i];
+      const std::string reason = reason_to_skip(info.dtype);
+      if (!reason.empty()) {
+        report.skipped.push_back(
+            {file->path(), info.name, std::string(info.dtype.name), info.shape, reason});
+        continue;
+      }
+      file->read(i, [&](std::span<const std::byte> chunk) {
+        counter.add(chunk, info.dtype);
+        done += chunk.size();
+        if (progress) progress(done, bytes);
+      });
+      TensorReport tensor;
+      tensor.name = info.name;
+      tensor.file = file->path();
+      tensor.dtype = info.dtype.name;
+      tensor.shape = info.shape;
+      tensor.summary = counter.finish();
+      analyse(tensor, options);
+      merge(report.total.summary, tensor.summary);
+      report.tensors.push_back(std::move(tensor));
+    }
+  }
+  if (report.tensors.empty()) {
+    throw Error(fmt::format("{}: no floating-point tensor among {} tensor{}; nothing to report on",
+                            printable(files.size() == 1 ? files[0] : "the files given"),
+                            report.skipped.size(), report.skipped.size() == 1 ? "" : "s"));
+  }
+  analyse(report.total, options);
+  report.loss_scale = joint_loss_scale(report.tensors, report.total, options);
+  return report;
+}
+
+}  // namespace binade

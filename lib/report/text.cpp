@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plain text, 100 columns, with bars of eighths. Each share says what it is a share of.
+#include "lib/report/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/report/paragraph.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+struct Paint {
+  bool on;
+  std::string operator()(const char* code, const std::string& text) const {
+    return on ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
+  }
+};
+constexpr const char* bold = "1";
+constexpr const char* dim = "2";
+
+/// What most of a binade becomes in a format at scale 1: a letter, and its colour.
+struct FateOfBinade {
+  char letter;
+  const char* color;
+};
+constexpr FateOfBinade zero_fate{'0', "31"};
+constexpr FateOfBinade subnormal_fate{'s', "33"};
+constexpr FateOfBinade normal_fate{'n', "32"};
+constexpr FateOfBinade overflow_fate{'o', "35"};
+
+FateOfBinade fate_of_binade(int exponent, const BinadeRow& row, const Format& format) {
+  RangeSummary one;
+  one.binades[exponent] = row;
+  const Fates f = fates(one, format, 0);
+  const std::uint64_t half = row.total() / 2;
+  if (f.to_zero > half) return zero_fate;
+  if (f.subnormal > half) return subnormal_fate;
+  return f.overflow > half ? overflow_fate : normal_fate;
+}
+
+/// The end of a long name says more than its beginning.
+std::string shortened(const std::string& name, std::size_t width) {
+  std::string text = printable(name);
+  if (columns_of(text) <= width) return text;
+  std::size_t drop = text.size() - width + 3;
+  while (drop < text.size() && (static_cast<unsigned char>(text[drop]) & 0xC0) == 0x80) ++drop;
+  return "..." + text.substr(drop);
+}
+
+std::string grouped(std::uint64_t n) {
+  std::string digits = std::to_string(n);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+std::string magnitude(double x) { return fmt::format("{:.3g}", x); }
+
+std::string counted(std::uint64_t n, std::uint64_t values) {
+  if (n == 0) return "0";
+  return fmt::format("{} ({})", grouped(n), percent(static_cast<double>(n) / static_cast<double>(values)));
+}
+
+std::string head(const Report& report, const Paint& paint) {
+  const RangeSummary& s = report.total.summary;
+  std::string files = report.files.size() == 1 ? printable(report.files[0])
+                                               : fmt::format("{} files", report.files.size());
+  std::string out =
+      paint(bold, files) +
+      fmt::format(": {} tensor{}, {} values\n", grouped(report.tensors.size()),
+                  report.tensors.size() == 1 ? "" : "s", grouped(s.values));
+  out += fmt::format("  zeros {}   NaN {}   Inf {}   (shares of all values)\n", counted(s.zeros, s.values),
+                     counted(s.nan, s.values), counted(s.inf, s.values));
+  if (s.nonzero() == 0) return out + "  There is no finite non-zero value.\n";
+  return out + fmt::format("  finite non-zero {}, |x| from {} to {}\n", grouped(s.nonzero()),
+                           magnitude(value_of(s.smallest)), magnitude(value_of(s.largest)));
+}
+
+constexpr std::size_t plot_rows = 8;
+constexpr int plot_columns = 84;
+
+/// The binades that are drawn, one per column; the rest is said in words.
+struct Window {
+  int first, last;
+  std::uint64_t below = 0, above = 0;
+};
+
+/// All binades if they fit. Else up to 1 % of the values is cut off the low end, where they weigh
+/// least; then the emptier end, until the rest fits.
+Window window_of(const RangeSummary& s) {
+  Window w{s.binades.begin()->first, s.binades.rbegin()->first};
+  const auto count = [&s](int exponent) {
+    const auto at = s.binades.find(exponent);
+    return at == s.binades.end() ? std::uint64_t{0} : at->second.total();
+  };
+  while (w.last - w.first + 1 > plot_columns) {
+    const std::uint64_t low = w.below + count(w.first);
+    const std::uint64_t high = w.above + count(w.last);
+    if (low <= high || low <= s.nonzero() / 100) {
+      w.below = low;
+      ++w.first;
+    } else {
+      w.above = high;
+      --w.last;
+    }
+  }
+  return w;
+}
+
+/// One row of a bar of the given height in eighths of a row.
+std::string bar_cell(long eighths, std::size_t row) {
+  constexpr std::array<const char*, 9> blocks{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  return blocks[static_cast<std::size_t>(std::clamp(eighths - static_cast<long>(8 * row), 0L, 8L))];
+}
+
+std::string axis(const Window& w) {
+  std::string marks, labels;
+  for (int e = w.first; e <= w.last; ++e) {
+    const bool mark = e % 10 == 0;
+    marks += mark ? "┴" : "─";
+    const std::string label = mark ? fmt::format("2^{}", e) : "";
+    const auto column = static_cast<std::size_t>(e - w.first);
+    if (mark && labels.size() <= column) labels += std::string(column - labels.size(), ' ') + label;
+  }
+  return fmt::format("           └{}\n            {}\n", marks, labels);
+}
+
+/// The band that FP16 half loses, marked where it is in the window.
+std::string band_marks(const Window& w) {
+  std::string out;
+  for (int e = w.first; e <= w.last; ++e) out += e >= -27 && e <= -25 ? "^" : " ";
+  const std::size_t at = out.find('^');
+  if (at == std::string::npos) return "";
+  out.erase(out.find_last_not_of(' ') + 1);
+  return "            " + out + " band 2^-27..2^-24\n";
+}
+
+std::string bars(const RangeSummary& s, const Window& w, const Paint& paint) {
+  std::uint64_t most = 0;
+  for (const auto& [exponent, row] : s.binades) most = std::max(most, row.total());
+  const double top = static_cast<double>(most) / static_cast<double>(s.nonzero());
+  std::string out;
+  for (std::size_t row = plot_rows; row-- > 0;) {
+    out += row + 1 == plot_rows ? fmt::format("  {:>8} ┤", percent(top)) : "           │";
+    for (int e = w.first; e <= w.last; ++e) {
+      const auto at = s.binades.find(e);
+      if (at == s.binades.end()) {
+        out += " ";
+        continue;
+      }
+      const double part = static_cast<double>(at->second.total()) / static_cast<double>(most);
+      const long eighths = std::max(1L, std::lround(part * 8.0 * plot_rows));
+      out += paint(fate_of_binade(e, at->second, binary16).color, bar_cell(eighths, row));
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+std::string fate_row(const RangeSummary& s, const Window& w, const NamedFormat& format,
+                     const Paint& paint) {
+  std::string out = fmt::format("  {:<9} ", format.name);
+  for (int e = w.first; e <= w.last; ++e) {
+    const auto at = s.binades.find(e);
+    if (at == s.binades.end()) {
+      out += " ";
+      continue;
+    }
+    const FateOfBinade fate = fate_of_binade(e, at->second, format.format);
+    out += paint(fate.color, std::string(1, fate.letter));
+  }
+  return out + "\n";
+}
+
+/// Bars upward, one column per binade, coloured by fate in binary16; below, each format's fates.
+std::string histogram(const Report& report, const Paint& paint) {
+  const RangeSummary& s = report.total.summary;
+  const Window w = window_of(s);
+  std::string out = "\n" + paint(bold, "Magnitudes") +
+                    "  share of the finite non-zero values per binade [2^e, 2^(e+1))\n" +
+                    bars(s, w, paint) + axis(w) + band_marks(w);
+  for (const NamedFormat& format : report.options.formats) out += fate_row(s, w, format, paint);
+  out += "  0 to zero, s subnormal, n normal, o overflow: what most values of the binade become at "
+         "scale 1\n";
+  const auto outside = [&](std::uint64_t n, const char* where, int exponent) {
+    if (n == 0) return std::string();
+    return fmt::format("  not drawn: {} of the values, {} 2^{}\n",
+                       percent(static_cast<double>(n) / static_cast<double>(s.nonzero())), where,
+                       exponent);
+  };
+  return out + outside(w.below, "below", w.first) + outside(w.above, "from", w.last + 1);
+}
+
+using Cell = std::string (*)(const FormatReport&);
+
+/// Rows of the format table: what they are called and what they show of a format.
+struct FormatRow {
+  const char* label;
+  Cell cell;
+};
+
+constexpr std::array<FormatRow, 8> format_rows{{
+    {"to zero    of non-zero values", [](const FormatReport& f) { return percent(f.to_zero.of_nonzero); }},
+    {"subnormal  of non-zero values", [](const FormatReport& f) { return percent(f.subnormal.of_nonzero); }},
+    {"overflow   of non-zero values", [](const FormatReport& f) { return percent(f.overflow.of_nonzero); }},
+    {"lost l1    of sum |x|", [](const FormatReport& f) { return f.lost ? percent(f.lost->l1) : "-"; }},
+    {"lost l2    of sqrt(sum x²)", [](const FormatReport& f) { return f.lost ? percent(f.lost->l2) : "-"; }},
+    {"clipped l1 of sum |x|", [](const FormatReport& f) { return f.lost ? percent(f.lost->clipped_l1) : "-"; }},
+    {"SQNR", [](const FormatReport& f) {
+       return !f.lost ? std::string("-")
+              : f.sqnr_db.empty() || !f.sqnr_db[0] ? std::string("exact")
+                                                   : fmt::format("{:.1f} dB", *f.sqnr_db[0]);
+     }},
+    {"headroom to overflow", [](const FormatReport& f) {
+       return f.headroom ? fmt::format("2^{}", *f.headroom) : std::string("-");
+     }},
+}};
+
+std::string format_table(const Report& report, const Paint& paint) {
+  std::string out = "\n" + paint(bold, padded("At scale 1", 34));
+  for (const FormatReport& f : report.total.formats) out += fmt::format("{:>12}", f.name);
+  out += "\n";
+  for (const FormatRow& row : format_rows) {
+    out += fmt::format("  {}", padded(row.label, 32));
+    for (const FormatReport& f : report.total.formats) out += fmt::format("{:>12}", row.cell(f));
+    out += "\n";
+  }
+  for (const FormatReport& f : report.total.formats) {
+    if (!f.band_27_24) continue;
+    out += fmt::format("  binary16: {} of the non-zero values lie in 2^-27 <= |x| < 2^-24 (band_27_24); "
+                       "{} have 0 < |x| <= 2^-25\n  and round to zero (rne_zero). Of all values: {} and {}.\n",
+                       percent(f.band_27_24->of_nonzero), percent(f.rne_zero->of_nonzero),
+                       percent(f.band_27_24->of_values), percent(f.rne_zero->of_values));
+  }
+  return out;
+}
+
+std::string scale_section(const Report& report, const Paint& paint) {
+  const LossScale& s = report.loss_scale;
+  if (!s.recommended_log2) return "";
+  std::string out = "\n" + paint(bold, fmt::format("Loss scale for binary16: {}",
+                                                   power_of_two(*s.recommended_log2))) +
+                    fmt::format("   lost l2 of all tensors together {} (at scale 1: {})\n",
+                                percent(*s.lost_l2),
+                                percent(losses(report.total.summary, binary16, 0)->l2));
+  return out + wrapped("  " + printable(s.reason, 2000), 2);
+}
+
+std::string interval_text(const std::optional<ScaleInterval>& interval) {
+  if (!interval) return "-";
+  return interval->empty() ? "none" : fmt::format("2^{}…2^{}", interval->min_log2, interval->max_log2);
+}
+
+std::string tensor_table(const Report& report, const TextStyle& style, const Paint& paint) {
+  std::vector<const TensorReport*> order;
+  for (const TensorReport& t : report.tensors) order.push_back(&t);
+  const auto loss = [](const TensorReport* t) {
+    const std::optional<Losses> l = losses(t->summary, binary16, 0);
+    return l ? l->l2 : -1.0;
+  };
+  std::ranges::stable_sort(order, [&](auto* a, auto* b) { return loss(a) > loss(b); });
+  std::string out = "\n" + paint(bold, fmt::format("{:<34}", "Tensors, most lost l2 first")) +
+                    fmt::format("{:>11}{:>9}{:>10}{:>10}  {:<14} {}\n", "values", "to zero",
+                                "subnormal", "lost l2", "loss scale", "narrowest");
+  std::size_t shown = 0;
+  for (const TensorReport* t : order) {
+    if (shown++ == style.tensors) break;
+    const RangeSummary& s = t->summary;
+    const std::string name = shortened(t->name, 32);
+    if (t->status != "ok") {
+      out += fmt::format("  {}{:>11}  {}\n", padded(name, 32), grouped(s.values), t->status);
+      continue;
+    }
+    const Fates f = fates(s, binary16, 0);
+    const auto part = [&s](std::uint64_t n) {
+      return percent(static_cast<double>(n) / static_cast<double>(s.nonzero()));
+    };
+    out += fmt::format("  {}{:>11}{:>9}{:>10}{:>10}  {} {}\n", padded(name, 32), grouped(s.values),
+                       part(f.to_zero), part(f.subnormal), percent(loss(t)),
+                       padded(interval_text(t->loss_scale.interval), 14),
+                       t->advice_format.empty()
+                           ? "none"
+                           : t->advice_format + " at " + interval_text(t->advice_interval));
+  }
+  if (order.size() > style.tensors) {
+    out += paint(dim, fmt::format("  … {} more; --tensors 0 shows all\n", order.size() - style.tensors));
+  }
+  return out + wrapped("  to zero, subnormal: share of the tensor's non-zero values in binary16 at scale "
+                       "1; loss scale: where lost l2 stays within the target and nothing overflows; "
+                       "narrowest: the first of e4m3, e5m2, binary16, bfloat16 whose range serves, "
+                       "and at which scales of its own.", 2);
+}
+
+std::string skipped_section(const Report& report) {
+  std::string out;
+  for (const SkippedTensor& t : report.skipped) {
+    out += fmt::format("  skipped {} ({}, {})\n", printable(t.name), t.dtype, t.reason);
+  }
+  return out.empty() ? out : "\n" + out;
+}
+
+}  // namespace
+
+std::string report_text(const Report& report, const TextStyle& style) {
+  const Paint paint{style.color};
+  std::string out = head(report, paint);
+  if (report.total.summary.nonzero() > 0) {
+    out += histogram(report, paint) + format_table(report, paint) +
+           scale_section(report, paint);
+  }
+  TextStyle all = style;
+  if (all.tensors == 0) all.tensors = report.tensors.size();
+  return out + tensor_table(report, all, paint) + skipped_section(report);
+}
+
+}  // namespace binade

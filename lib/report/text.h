@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The report for a terminal: an answer, a histogram, a table per question.
+#pragma once
+
+#include <string>
+
+#include "lib/report/report.h"
+
+namespace binade {
+
+struct TextStyle {
+  bool color = false;        ///< ANSI colours by fate
+  std::size_t tensors = 20;  ///< rows of the tensor table; the rest is counted
+};
+
+std::string report_text(const Report& report, const TextStyle& style);
+
+}  // namespace binade

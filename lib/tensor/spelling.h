@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Help for a mistyped name: the known name that is nearest to it.
+#pragma once
+
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace binade {
+
+/// "; did you mean ties_to_even?", or nothing where no name is near.
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
+
+/// The names of the rows of a table, in order.
+template <typename Table>
+std::vector<std::string_view> names_of(const Table& table) {
+  std::vector<std::string_view> names;
+  names.reserve(std::size(table));
+  for (const auto& row : table) names.push_back(row.name);
+  return names;
+}
+
+/// "a, b, c"
+std::string listed(std::span<const std::string_view> names);
+
+}  // namespace binade

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Between the project's words and the oracle's, so that a test states a case once and both answer it.
+// This is the only place where the two meet.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "emulate/project.h"
+#include "tests/oracle/oracle.h"
+
+namespace binade::test {
+
+oracle::Spec spec_of(const Format& format);
+oracle::Rules rules_of(const Attributes& attributes);
+oracle::Value value_of(const Exact& x);
+Projected projected(const oracle::Outcome& outcome);
+
+/// Compares project() with the oracle case by case, keeps the first differences in words.
+class Judge {
+ public:
+  explicit Judge(const Format& format,
+                 oracle::Oracle::Method method = oracle::Oracle::Method::table);
+
+  void project(const Exact& x, const Attributes& attributes, std::uint32_t random = 0);
+  /// The expected result, not compared or counted.
+  Projected expected(const Exact& x, const Attributes& attributes, std::uint32_t random = 0) const;
+
+  std::uint64_t cases() const { return cases_; }
+  std::uint64_t differences() const { return differences_; }
+  /// How many of the expected results raised this flag.
+  std::uint64_t raised(Flags flag) const;
+  const std::string& report() const { return report_; }
+
+ private:
+  Format format_;
+  oracle::Oracle oracle_;
+  std::uint64_t cases_ = 0;
+  std::uint64_t differences_ = 0;
+  std::uint64_t raised_[5] = {};
+  std::string report_;
+};
+
+std::string words(const Format& format);
+std::string words(const Attributes& attributes);
+std::string words(const Exact& x);
+std::string words(const Projected& result);
+
+}  // namespace binade::test

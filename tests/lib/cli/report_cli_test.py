@@ -1,0 +1,535 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The program as a user meets it: report, quantize and experiment on files made here byte by byte, their exit statuses,
+# their one line of complaint, their memory. Run as report_cli_test.py PATH_TO_BINADE; needs Python alone.
+
+import array
+import io
+import json
+import math
+import os
+import pty
+import random
+import resource
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+BINADE = "binade"
+LEVEL_AND_THREADS = ("BINADE_THREADS", "BINADE_ISA", "BINADE_DATA", "NO_COLOR", "TERM")
+
+
+def safetensors(*tensors):
+    """A file of (name, dtype, shape, bytes)."""
+    header, data = {}, b""
+    for name, dtype, shape, values in tensors:
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(values)]}
+        data += values
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def npy(descr, shape, data, fortran=False):
+    text = str({"descr": descr, "fortran_order": fortran, "shape": shape}).encode()
+    text += b" " * (-(len(text) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
+
+
+def npz(compression, **members):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", compression) as archive:
+        for name, data in members.items():
+            archive.writestr(name + ".npy", data)
+    return out.getvalue()
+
+
+def f32(*values):
+    return struct.pack(f"<{len(values)}f", *values)
+
+
+def values_of_npy(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    length = struct.unpack("<H", data[8:10])[0]
+    head = eval(data[10:10 + length], {}, {})  # a dict literal that this test had written
+    return head, data[10 + length:]
+
+
+class WithFolder(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="binade-test-")
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name)
+
+    def files(self):
+        return sorted(os.listdir(self.folder.name))
+
+    def run_binade(self, *arguments, **variables):
+        environment = {key: value for key, value in os.environ.items() if key not in LEVEL_AND_THREADS}
+        environment.update(variables)
+        return subprocess.run([BINADE, *arguments], cwd=self.folder.name, env=environment, capture_output=True,
+                              check=False, timeout=300)
+
+    def good(self, *arguments, **variables):
+        result = self.run_binade(*arguments, **variables)
+        self.assertEqual((result.returncode, result.stderr), (0, b""), arguments)
+        return result.stdout.decode()
+
+    def report(self, *arguments, **variables):
+        return json.loads(self.good("report", *arguments, "--json", "-", **variables))
+
+    def complaint(self, *arguments, **variables):
+        """The one line on stderr of a run that must fail with status 2 and print nothing else."""
+        before = self.files()
+        result = self.run_binade(*arguments, **variables)
+        line = result.stderr.decode()
+        self.assertEqual(result.returncode, 2, (arguments, line))
+        self.assertEqual(result.stdout, b"", arguments)
+        self.assertRegex(line, r"\Abinade: [^\n]+\n\Z", arguments)
+        self.assertNotIn("should not happen", line, arguments)
+        self.assertEqual(self.files(), before, "something half written was left")
+        return line
+
+
+class Report(WithFolder):
+    def setUp(self):
+        super().setUp()
+        self.grads = self.write("grads.safetensors", safetensors(
+            ("w", "F32", [2, 2], f32(1.0, 2.0 ** -26, 0.0, -2.0)), ("b", "F32", [1], f32(65520.0)),
+            ("ids", "I32", [1], struct.pack("<i", 5))))
+
+    def test_text_goes_to_stdout_and_nothing_to_stderr(self):
+        text = self.good("report", "grads.safetensors")
+        for part in ["2 tensors, 5 values", "At scale 1", "Loss scale for binary16", "skipped ids (I32, integer)"]:
+            self.assertIn(part, text)
+
+    def test_piped_output_has_neither_colours_nor_progress(self):
+        text = self.good("report", "grads.safetensors", TERM="xterm-256color")
+        self.assertNotIn("\x1b", text)
+        self.assertNotIn("\r", text)
+
+    def on_terminal(self, **variables):
+        main, side = pty.openpty()
+        environment = dict(os.environ, TERM="xterm-256color", **variables)
+        with subprocess.Popen([BINADE, "report", self.grads], stdout=side, stderr=side, env=environment) as process:
+            os.close(side)
+            text = b""
+            while True:
+                try:
+                    part = os.read(main, 65536)
+                except OSError:  # the other side is closed
+                    part = b""
+                if not part:
+                    break
+                text += part
+        os.close(main)
+        self.assertEqual(process.returncode, 0)
+        return text
+
+    def test_a_terminal_gets_colours_unless_NO_COLOR_is_set(self):
+        self.assertIn(b"\x1b[3", self.on_terminal())
+        self.assertNotIn(b"\x1b[3", self.on_terminal(NO_COLOR="1"))
+
+    def test_json_on_stdout_is_json_alone(self):
+        report = self.report("grads.safetensors")
+        self.assertEqual(report["schema"], "binade.range_report/1")
+        self.assertEqual([t["name"] for t in report["tensors"]], ["w", "b"])
+        w = report["tensors"][0]
+        self.assertEqual((w["values"], w["zeros"], w["negative"], w["nonzero"]), (4, 1, 1, 3))
+        self.assertEqual(w["formats"]["binary16"]["to_zero"],
+                         {"count": 1, "of_values": 0.25, "of_nonzero": 1 / 3})
+        self.assertEqual(report["tensors"][1]["formats"]["binary16"]["overflow"]["count"], 1)
+        self.assertEqual(report["skipped"][0]["reason"], "integer")
+        self.assertEqual(report["total"]["values"], 5)
+
+    def test_json_and_page_are_written_whole_and_alone(self):
+        text = self.good("report", "grads.safetensors", "--json", "r.json", "-o", "r.html")
+        self.assertIn("At scale 1", text)
+        self.assertEqual(self.files(), ["grads.safetensors", "r.html", "r.json"])
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file), self.report("grads.safetensors"))
+        with open(self.path("r.html"), encoding="utf-8") as file:
+            self.assertTrue(file.read().endswith("</html>\n"))
+
+    def test_quiet_prints_nothing(self):
+        self.assertEqual(self.good("report", "-q", "grads.safetensors", "--json", "r.json"), "")
+        self.assertIn("r.json", self.files())
+
+    def test_several_files_and_globs_are_one_report_each_file_once(self):
+        self.write("a1.npy", npy("<f4", (2,), f32(1, 2)))
+        self.write("a2.npy", npy("<f8", (), struct.pack("<d", 1e-300)))
+        self.write("notes.txt", b"no tensors here")
+        report = self.report("a*.npy", "grads.safetensors", "./a1.npy")
+        self.assertEqual(len(report["files"]), 3)
+        self.assertEqual([t["name"] for t in report["tensors"]], ["a1", "a2", "w", "b"])
+        self.assertEqual(report["total"]["values"], 8)
+
+    def test_every_container_and_type_gives_the_same_figures(self):
+        values = [1.0, -0.5, 2.0 ** -14, 0.0, 448.0, 1.75, math.inf, math.nan]
+        e4m3 = bytes([0x38, 0xB0, 0x00, 0x00, 0x7E, 0x3E, 0x7F, 0x7F])  # no 2^-14, no Inf there
+        e5m2 = bytes([0x3C, 0xB8, 0x04, 0x00, 0x5F, 0x3F, 0x7C, 0x7E])
+        bfloat16 = b"".join(f32(value)[2:] for value in values)
+        half = struct.pack("<8e", *values)
+        self.write("all.safetensors", safetensors(
+            ("f64", "F64", [8], struct.pack("<8d", *values)), ("f32", "F32", [8], f32(*values)),
+            ("f16", "F16", [8], half), ("bf16", "BF16", [8], bfloat16)))
+        self.write("narrow.safetensors", safetensors(("e4m3", "F8_E4M3", [8], e4m3), ("e5m2", "F8_E5M2", [8], e5m2)))
+        self.write("big.npy", npy(">f4", (4, 2), struct.pack(">8f", *values)))
+        self.write("fortran.npy", npy("<f2", (2, 4), half, fortran=True))
+        self.write("stored.npz", npz(zipfile.ZIP_STORED, a=npy("<f8", (8,), struct.pack("<8d", *values))))
+        self.write("packed.npz", npz(zipfile.ZIP_DEFLATED, a=npy("<f4", (8,), f32(*values))))
+        self.write("raw.npy", npy("|V2", (8,), bfloat16))
+        tensors = self.report("all.safetensors", "big.npy", "fortran.npy", "stored.npz", "packed.npz")["tensors"]
+        tensors += self.report("raw.npy", "--dtype", "bfloat16")["tensors"]
+        self.assertEqual(len(tensors), 9)
+        for tensor in tensors:
+            self.assertEqual((tensor["values"], tensor["nan"], tensor["inf"], tensor["zeros"]), (8, 1, 1, 1))
+            self.assertEqual((tensor["min"], tensor["max"]), (2.0 ** -14, 448.0))
+            for key in ["binades", "formats", "loss_scale", "advice"]:
+                self.assertEqual(tensor[key], tensors[0][key], tensor["name"])
+        narrow = {t["name"]: t for t in self.report("narrow.safetensors")["tensors"]}
+        self.assertEqual((narrow["e4m3"]["nan"], narrow["e4m3"]["max"], narrow["e4m3"]["zeros"]), (2, 448.0, 2))
+        self.assertEqual((narrow["e5m2"]["nan"], narrow["e5m2"]["inf"], narrow["e5m2"]["max"]), (1, 1, 448.0))
+
+    def test_threads_change_no_byte(self):
+        source = random.Random(1)
+        floats = array.array("f", (source.gauss(0, 1) * 2.0 ** source.randrange(-40, 10) for _ in range(200000)))
+        doubles = array.array("d", (source.gauss(0, 1) * 2.0 ** source.randrange(-400, 300) for _ in range(150000)))
+        self.write("t.safetensors", safetensors(
+            ("f", "F32", [200000], floats.tobytes()), ("d", "F64", [150000], doubles.tobytes()),
+            ("h", "BF16", [400000], floats.tobytes())))
+        self.write("odd.npz", npz(zipfile.ZIP_DEFLATED, f=npy("<f4", (200000,), floats.tobytes())))
+        texts = {self.good("report", "t.safetensors", "odd.npz", "--json", "-", "--sqnr-scale", "8,-20",
+                           BINADE_THREADS=threads)
+                 for threads in ["1", "2", "7"]}
+        self.assertEqual(len(texts), 1)
+        self.assertEqual(json.loads(texts.pop())["total"]["values"], 950000)
+
+    def test_all_NaN_empty_and_all_zero_tensors_are_reported_as_such(self):
+        self.write("odd.safetensors", safetensors(("nan", "F32", [2], f32(math.nan, math.nan)), ("none", "F32", [0, 3], b""),
+                                                  ("zero", "F16", [2], b"\0\0\0\x80")))
+        report = self.report("odd.safetensors")
+        self.assertEqual([t["status"] for t in report["tensors"]], ["no finite value", "empty", "all zero"])
+        text = self.good("report", "odd.safetensors", "-o", "odd.html")
+        for part in ["no finite value", "empty", "all zero", "There is no finite non-zero value."]:
+            self.assertIn(part, text)
+
+    def test_options_reach_the_report(self):
+        report = self.report("grads.safetensors", "--formats", "e4m3,binary16", "--headroom", "3", "--target-loss", "0",
+                             "--sqnr-scale", "8", "--prefer", "s_min")
+        self.assertEqual(report["options"], {"headroom": 3, "target_loss": 0.0, "prefer": "s_min",
+                                             "formats": ["e4m3", "binary16"], "scales_log2": [0, 8]})
+        self.assertEqual(list(report["tensors"][0]["formats"]), ["e4m3", "binary16"])
+        self.assertEqual(list(report["tensors"][0]["formats"]["e4m3"]["sqnr_db"]), ["0", "8"])
+
+    def test_the_tensor_table_is_cut_and_says_so(self):
+        self.write("many.safetensors", safetensors(*((f"layer{i}", "F32", [1], f32(1)) for i in range(30))))
+        self.assertIn("10 more; --tensors 0 shows all", self.good("report", "many.safetensors"))
+        self.assertIn("layer29", self.good("report", "many.safetensors", "--tensors", "0"))
+
+
+class BadInput(WithFolder):
+    def test_each_bad_file_gets_one_line_that_names_it(self):
+        whole = safetensors(("w", "F32", [1000], bytes(4000)))
+        bad_crc = bytearray(npz(zipfile.ZIP_STORED, a=npy("<f4", (100,), bytes(400))))
+        bad_crc[200] ^= 1
+        cases = {
+            "truncated.safetensors": (whole[:-1], "truncated|promises"),
+            "cut-header.safetensors": (whole[:20], "header"),
+            "bomb.safetensors": (struct.pack("<Q", 1 << 60) + b"{}", "header"),
+            "no-json.safetensors": (struct.pack("<Q", 8) + b"nonsense", "header|JSON|byte 8"),
+            "overlap.safetensors": (struct.pack("<Q", 120) + (
+                b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},'
+                b'"b":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}}').ljust(120) + bytes(6), "overlap|gap|offset"),
+            "unknown.safetensors": (safetensors(("w", "F3", [1], bytes(4))), "F3"),
+            "truncated.npy": (npy("<f4", (1000,), bytes(3999)), "truncated|promises"),
+            "object.npy": (npy("|O", (1,), bytes(8)), r"\|O|object"),
+            "ints.npy": (npy("<i8", (1,), bytes(8)), "no floating-point tensor"),
+            "checksum.npz": (bytes(bad_crc), "check|CRC|crc"),
+            "truncated.npz": (npz(zipfile.ZIP_DEFLATED, a=npy("<f4", (1000,), bytes(4000)))[:-30], "zip|end|truncated"),
+            "empty.npy": (b"", "empty|not a|truncated"),
+            "text.npy": (b"hello, world\n" * 10, "not|neither"),
+        }
+        for name, (data, words) in cases.items():
+            with self.subTest(name):
+                self.write(name, data)
+                line = self.complaint("report", name, "--json", "out.json", "-o", "out.html")
+                self.assertIn(name, line)
+                self.assertRegex(line, words)
+
+    def test_a_raw_array_without_dtype_asks_for_it(self):
+        self.write("raw.npy", npy("|V2", (4,), bytes(8)))
+        self.assertIn("--dtype", self.complaint("report", "raw.npy"))
+
+    def test_missing_files_and_globs_without_a_match(self):
+        self.assertIn("absent.npy", self.complaint("report", "absent.npy"))
+        self.assertIn("*.nothing", self.complaint("report", "*.nothing"))
+        os.mkdir(self.path("folder.npy"))
+        self.assertIn("folder.npy", self.complaint("report", "folder.npy"))
+
+    def test_one_bad_file_among_good_ones_is_an_error_and_writes_nothing(self):
+        self.write("good.npy", npy("<f4", (1,), f32(1)))
+        self.write("bad.npy", npy("<f4", (2,), f32(1)))
+        self.assertIn("bad.npy", self.complaint("report", "good.npy", "bad.npy", "--json", "r.json"))
+
+    def test_a_wrong_option_is_named(self):
+        self.write("a.npy", npy("<f4", (1,), f32(1)))
+        for arguments, words in {
+                (): "(?i)subcommand",
+                ("frobnicate",): "frobnicate|(?i:subcommand)",
+                ("report",): "FILE",
+                ("report", "a.npy", "--frobnicate"): "frobnicate",
+                ("report", "a.npy", "--formats", "binary17"): "binary17.*binary16",
+                ("report", "a.npy", "--formats", "e2m1"): "e2m1.*binade quantize",
+                ("report", "a.npy", "--dtype", "float17"): "float17",
+                ("report", "a.npy", "--headroom", "-1"): "headroom",
+                ("report", "a.npy", "--headroom", "x"): "headroom",
+                ("report", "a.npy", "--target-loss", "1"): "target-loss",
+                ("report", "a.npy", "--target-loss", "nan"): "target-loss",
+                ("report", "a.npy", "--prefer", "middle"): "prefer",
+                ("report", "a.npy", "--sqnr-scale", "128"): "sqnr-scale",
+                ("report", "a.npy", "--sqnr-scale", "1,2,3"): "sqnr-scale",
+                ("report", "--diff", "a.npy"): "two reports",
+        }.items():
+            with self.subTest(arguments):
+                self.assertRegex(self.complaint(*arguments), words)
+
+    def test_a_wrong_environment_is_named(self):
+        self.write("a.npy", npy("<f4", (1,), f32(1)))
+        self.assertIn("BINADE_THREADS=0", self.complaint("report", "a.npy", BINADE_THREADS="0"))
+        self.assertIn("BINADE_ISA=mmx", self.complaint("report", "a.npy", BINADE_ISA="mmx"))
+
+    def test_an_output_that_cannot_be_written_is_an_error(self):
+        self.write("a.npy", npy("<f4", (1,), f32(1)))
+        os.mkdir(self.path("folder"))
+        for option in ["--json", "-o"]:
+            self.assertIn("absent/r", self.complaint("report", "-q", "a.npy", option, "absent/r"))
+            self.assertIn("folder", self.complaint("report", "-q", "a.npy", option, "folder"))
+
+    def test_a_full_disk_behind_stdout_is_an_error(self):
+        self.write("a.npy", npy("<f4", (1,), f32(1)))
+        for arguments in [["report", "a.npy"], ["report", "a.npy", "--json", "-"], ["experiment", "list"]]:
+            with self.subTest(arguments), open("/dev/full", "wb") as full:
+                result = subprocess.run([BINADE, *arguments], cwd=self.folder.name, stdout=full,
+                                        stderr=subprocess.PIPE, check=False, timeout=60)
+                self.assertEqual(result.returncode, 2)
+                self.assertRegex(result.stderr.decode(), r"\Abinade: [^\n]+\n\Z")
+                self.assertNotIn(b"should not happen", result.stderr)
+
+    def test_help_and_version_are_no_errors(self):
+        self.assertIn("report", self.good("--help"))
+        self.assertIn("--headroom", self.good("report", "--help"))
+        self.assertRegex(self.good("--version"), r"\Abinade \d+\.\d+\.\d+\n\Z")
+
+
+class Memory(WithFolder):
+    LIMIT_KIB = 300 * 1024  # the largest chunk is 64 MiB
+
+    def peak_kib(self, *arguments):
+        process = subprocess.Popen([BINADE, *arguments], cwd=self.folder.name, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        return usage.ru_maxrss
+
+    def test_a_file_of_a_gigabyte_is_read_in_bounded_memory(self):
+        head = npy("<f4", (1 << 28,), b"")
+        with open(self.write("large.npy", head), "r+b") as file:
+            file.truncate(len(head) + (1 << 30))  # a hole: no block on the disk
+        self.assertLess(self.peak_kib("report", "large.npy", "-q"), self.LIMIT_KIB)
+
+    def test_a_deflated_array_of_half_a_gigabyte_is_read_in_bounded_memory(self):
+        with zipfile.ZipFile(self.path("large.npz"), "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            with archive.open("a.npy", "w", force_zip64=True) as member:
+                member.write(npy("<f2", (1 << 28,), b""))
+                for _ in range(32):
+                    member.write(bytes(1 << 24))
+        self.assertLess(os.path.getsize(self.path("large.npz")), 1 << 23)
+        self.assertLess(self.peak_kib("report", "large.npz", "-q"), self.LIMIT_KIB)
+
+    def test_a_header_that_promises_the_world_takes_no_memory(self):
+        self.write("bomb.npy", npy("<f4", (1 << 50,), b""))
+        self.write("bomb.safetensors", struct.pack("<Q", 99 << 20) + b"{")
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        for name in ["bomb.npy", "bomb.safetensors"]:
+            result = subprocess.run([BINADE, "report", self.path(name)], capture_output=True, check=False, timeout=60,
+                                    preexec_fn=limit)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(name.encode(), result.stderr)
+
+
+class Diff(WithFolder):
+    def setUp(self):
+        super().setUp()
+        for name, value in {"a": 1.0, "b": 2.0 ** -30}.items():
+            self.write(name + ".safetensors", safetensors(("w", "F32", [2], f32(1.0, value))))
+            self.good("report", name + ".safetensors", "-q", "--json", name + ".json")
+
+    def test_equal_reports_give_0_different_ones_1(self):
+        self.assertIn("0 of them differ", self.good("report", "--diff", "a.json", "a.json"))
+        result = self.run_binade("report", "--diff", "a.json", "b.json")
+        self.assertEqual((result.returncode, result.stderr), (1, b""))
+        self.assertIn("1 of them differ", result.stdout.decode())
+        self.assertIn("  w\n", result.stdout.decode())
+
+    def test_what_is_no_report_gives_2(self):
+        self.write("cut.json", b'{"schema": "binade.range_report/1", "total": ')
+        for wrong in ["cut.json", "absent.json", "a.safetensors"]:
+            self.assertIn(wrong, self.complaint("report", "--diff", "a.json", wrong))
+            self.assertIn(wrong, self.complaint("report", "--diff", wrong, "a.json"))
+        self.complaint("report", "--diff", "a.json", "b.json", "a.json")
+
+
+class Quantize(WithFolder):
+    COLUMNS = ["values", "to_zero", "subnormal", "overflow", "saturated", "inexact", "nan_in", "inf_in"]
+
+    def counts(self, text, name):
+        line = next(line for line in text.splitlines() if line.startswith(name + " "))
+        return dict(zip(self.COLUMNS, map(int, line.split()[1:])))
+
+    def test_values_and_counts_are_those_of_pythons_own_half(self):
+        source = random.Random(2)
+        values = [struct.unpack("<f", f32(source.choice([1, -1]) * 2.0 ** source.uniform(-28, 17)))[0]
+                  for _ in range(20000)] + [0.0, -0.0, math.inf, math.nan, 2.0 ** -25, 65519.0, 65520.0]
+        self.write("in.npy", npy("<f4", (len(values),), f32(*values)))
+        text = self.good("quantize", "in.npy", "out.npy", "--format", "binary16")
+        head, data = values_of_npy(self.path("out.npy"))
+        self.assertEqual((head["descr"], head["shape"]), ("<f4", (len(values),)))
+        want = dict.fromkeys(self.COLUMNS, 0)
+        want["values"] = len(values)
+        for value, have in zip(values, struct.unpack(f"<{len(values)}f", data)):
+            try:
+                half = struct.unpack("<e", struct.pack("<e", value))[0]
+            except OverflowError:
+                half = math.copysign(math.inf, value)
+                want["overflow"] += 1
+            self.assertEqual(struct.pack("<f", have) if half == half else have != have,
+                             struct.pack("<f", half) if half == half else True, value)
+            want["nan_in"] += value != value
+            want["inf_in"] += math.isinf(value)
+            want["to_zero"] += half == 0 and value != 0
+            want["subnormal"] += 0 < abs(half) < 2.0 ** -14
+            want["inexact"] += half != value and value == value
+        self.assertEqual(self.counts(text, "in"), want)
+        for column in ["to_zero", "subnormal", "overflow", "inexact"]:
+            self.assertGreater(want[column], 5)
+
+    def test_encodings_can_be_written_and_read_back_by_report(self):
+        self.write("in.safetensors", safetensors(("a", "F32", [3], f32(1, 0.3, -1e5)), ("b", "F64", [1], struct.pack("<d", 2)),
+                                                 ("i", "I8", [1], b"\1")))
+        text = self.good("quantize", "in.safetensors", "out.safetensors", "--format", "e4m3", "--saturation", "finite",
+                         "--encode")
+        self.assertEqual(self.counts(text, "a")["saturated"], 1)
+        self.assertEqual(self.counts(text, "total")["values"], 4)
+        tensors = self.report("out.safetensors")["tensors"]
+        self.assertEqual([(t["name"], t["dtype"], t["max"]) for t in tensors],
+                         [("a", "F8_E4M3", 448.0), ("b", "F8_E4M3", 2.0)])
+        self.assertEqual(tensors[0]["min"], 0.3125)
+
+    def test_stochastic_rounding_depends_on_the_seed_alone(self):
+        self.write("in.npy", npy("<f4", (100000,), f32(*[0.3] * 100000)))
+        outputs = []
+        for seed, threads in [("1", "1"), ("1", "7"), ("2", "2")]:
+            self.good("quantize", "in.npy", "out.npy", "--format", "e5m2", "--rounding", "stochastic", "--seed", seed,
+                      BINADE_THREADS=threads)
+            outputs.append(values_of_npy(self.path("out.npy"))[1])
+        self.assertEqual(outputs[0], outputs[1])
+        self.assertNotEqual(outputs[0], outputs[2])
+        self.assertEqual(set(struct.unpack("<100000f", outputs[0])), {0.25, 0.3125})
+
+    def test_a_file_can_be_replaced_by_its_own_result(self):
+        self.write("x.npy", npy("<f4", (2,), f32(0.3, 1e-9)))
+        self.good("quantize", "x.npy", "x.npy", "--format", "bfloat16")
+        self.assertEqual(values_of_npy(self.path("x.npy"))[1][:2], b"\0\0")
+        self.assertEqual(self.files(), ["x.npy"])
+
+    def test_fortran_order_is_kept(self):
+        self.write("f.npy", npy("<f4", (2, 3), f32(1, 2, 3, 4, 5, 6), fortran=True))
+        self.good("quantize", "f.npy", "g.npy", "--format", "binary16")
+        head, data = values_of_npy(self.path("g.npy"))
+        self.assertEqual((head["fortran_order"], head["shape"], data), (True, (2, 3), f32(1, 2, 3, 4, 5, 6)))
+
+    def test_what_cannot_be_done_leaves_nothing(self):
+        self.write("a.npy", npy("<f4", (1,), f32(1)))
+        self.write("i.npy", npy("<i4", (1,), bytes(4)))
+        self.write("cut.npy", npy("<f4", (9,), f32(1)))
+        self.write("two.safetensors", safetensors(("a", "F32", [1], f32(1)), ("b", "F32", [1], f32(1))))
+        crc = bytearray(npz(zipfile.ZIP_STORED, a=npy("<f4", (100,), bytes(400))))
+        crc[200] ^= 1
+        self.write("crc.npz", bytes(crc))
+        for arguments, words in {
+                ("a.npy", "o.npy"): "format",
+                ("a.npy", "o.npy", "--format", "binary17"): "binary17",
+                ("a.npy", "o.npy", "--format", "e4m3", "--rounding", "up"): "rounding",
+                ("a.npy", "o.npy", "--format", "e4m3", "--saturation", "some"): "saturation",
+                ("a.npy", "o.txt", "--format", "e4m3"): "o.txt",
+                ("a.npy", "absent/o.npy", "--format", "e4m3"): "absent/o.npy",
+                ("absent.npy", "o.npy", "--format", "e4m3"): "absent.npy",
+                ("i.npy", "o.npy", "--format", "e4m3"): "no floating-point tensor",
+                ("cut.npy", "o.npy", "--format", "e4m3"): "cut.npy",
+                ("crc.npz", "o.npy", "--format", "e4m3"): "crc.npz",
+                ("two.safetensors", "o.npy", "--format", "e4m3"): "one array",
+        }.items():
+            with self.subTest(arguments):
+                self.assertRegex(self.complaint("quantize", *arguments), words)
+
+
+class Experiments(WithFolder):
+    def test_the_list_names_each_with_its_question(self):
+        text = self.good("experiment", "list")
+        for part in ["underflow_band", "boundary_atlas", "asks", "expected"]:
+            self.assertIn(part, text)
+
+    def test_both_run_and_find_what_was_expected(self):
+        for name in ["underflow_band", "boundary_atlas"]:
+            with self.subTest(name):
+                text = self.good("experiment", "run", name, "--json", name + ".json")
+                self.assertIn("measured, as expected:", text)
+                with open(self.path(name + ".json"), encoding="utf-8") as file:
+                    results = json.load(file)["results"]
+                self.assertEqual([r["experiment"] for r in results], [name])
+                self.assertTrue(results[0]["as_expected"])
+                self.assertGreater(len(results[0]["data"]), 0)
+
+    def test_the_band_splits_at_scale_1_and_lives_at_scale_8(self):
+        self.good("experiment", "run", "underflow_band", "--json", "r.json")
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            rows = json.load(file)["results"][0]["data"]
+        phases = {row["phase"] for row in rows}
+        self.assertEqual(len(phases), 3)
+        cells = {(row["phase"], row["band"]): row for row in rows}
+        for phase in phases:
+            band = cells[phase, "2^-27..2^-24"]
+            parts = [cells[phase, name] for name in ["2^-27..2^-26", "2^-26..2^-25", "2^-25..2^-24"]]
+            self.assertEqual(band["count"], sum(part["count"] for part in parts))
+            self.assertGreater(band["count"], 0)
+            self.assertEqual([part["scales"]["0"]["to_zero"] for part in parts[:2]],
+                             [part["count"] for part in parts[:2]])
+            self.assertLess(parts[2]["scales"]["0"]["to_zero"], 1 + parts[2]["count"] / 100)
+            self.assertEqual(band["scales"]["3"]["to_zero"], 0)
+
+    def test_an_unknown_experiment_or_folder_is_an_error(self):
+        self.assertIn("underflow_band", self.complaint("experiment", "run", "nothing"))
+        self.complaint("experiment", "run")
+        self.complaint("experiment")
+        result = self.run_binade("experiment", "run", "underflow_band", "--data", "absent")
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(result.stderr.decode(), r"\Abinade: absent/[^\n]+\n\Z")
+
+
+if __name__ == "__main__":
+    BINADE = os.path.abspath(sys.argv.pop(1))
+    unittest.main()

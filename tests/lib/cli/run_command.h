@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs one row of the program's table of commands inside a test and catches what it prints.
+#pragma once
+
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "lib/cli/command.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+
+/// What a command printed, or the message of the Error it threw after "error: ".
+inline std::string output_of(const Command& command, std::vector<std::string> arguments) {
+  std::ostringstream printed;
+  std::streambuf* const before = std::cout.rdbuf(printed.rdbuf());
+  std::string error;
+  try {
+    CLI::App app;
+    int status = -1;
+    command.define(app, status);
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    if (status != 0) error = "status " + std::to_string(status);
+  } catch (const Error& e) {
+    error = e.what();
+  } catch (const CLI::Error& e) {
+    error = e.what();
+  }
+  std::cout.rdbuf(before);
+  return error.empty() ? printed.str() : "error: " + error;
+}
+
+}  // namespace binade

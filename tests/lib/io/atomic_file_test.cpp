@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An output appears whole or not at all.
+#include "lib/io/atomic_file.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "tests/lib/io/files.h"
+
+namespace binade {
+namespace {
+
+namespace fs = std::filesystem;
+using test::error_of;
+using test::has;
+using test::slurp;
+
+TEST_CASE("a file appears at commit, in place of the old one") {
+  const test::Folder folder;
+  const std::string path = folder.write("a", "old");
+  AtomicFile file(path);
+  file.write("ne");
+  file.write("w");
+  CHECK(slurp(path) == "old");
+  file.commit();
+  CHECK(slurp(path) == "new");
+  CHECK(folder.count() == 1);
+}
+
+TEST_CASE("nothing remains when an exception passes") {
+  const test::Folder folder;
+  const std::string path = folder.write("a", "old");
+  const std::string message = error_of([&] {
+    AtomicFile file(path);
+    file.write("new");
+    throw Error("broken");
+  });
+  CHECK(message == "broken");
+  CHECK(slurp(path) == "old");
+  CHECK(folder.count() == 1);
+}
+
+TEST_CASE("the file has the permissions of any new file") {
+  const test::Folder folder;
+  write_file(folder / "a", "x");
+  struct stat status = {};
+  REQUIRE(stat((folder / "a").c_str(), &status) == 0);
+  const mode_t mask = umask(0);
+  umask(mask);
+  CHECK((status.st_mode & 0777) == (0666 & ~mask));
+}
+
+TEST_CASE("two outputs in one folder do not disturb each other") {
+  const test::Folder folder;
+  AtomicFile a(folder / "a");
+  AtomicFile b(folder / "b");
+  a.write("1");
+  b.write("2");
+  b.commit();
+  a.commit();
+  CHECK(slurp(folder / "a") == "1");
+  CHECK(slurp(folder / "b") == "2");
+  CHECK(folder.count() == 2);
+}
+
+TEST_CASE("a symbolic link stays and its target is written") {
+  const test::Folder folder;
+  folder.write("a", "old");
+  fs::create_symlink("a", folder / "link");
+  write_file(folder / "link", "new");
+  CHECK(fs::is_symlink(folder / "link"));
+  CHECK(slurp(folder / "a") == "new");
+  fs::create_symlink("b", folder / "dangling");
+  write_file(folder / "dangling", "new");
+  CHECK(slurp(folder / "b") == "new");
+}
+
+TEST_CASE("a pipe is written to and stays a pipe") {
+  const test::Folder folder;
+  const std::string pipe = folder / "pipe";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  write_file(pipe, "abc");
+  char text[4] = {};
+  CHECK(read(reader, text, 3) == 3);
+  close(reader);
+  CHECK(std::string(text) == "abc");
+  CHECK(fs::is_fifo(pipe));
+  CHECK(folder.count() == 1);
+}
+
+TEST_CASE("a place that cannot be written is an error with its reason") {
+  const test::Folder folder;
+  const auto writing = [](const std::string& path) {
+    return error_of([&] { write_file(path, "x"); });
+  };
+  CHECK(has(writing(folder / "none/a"), "No such file or directory"));
+  CHECK(has(writing(folder / ""), "Is a directory"));
+  CHECK(has(writing(""), "Is a directory"));
+  folder.write("file", "");
+  CHECK(has(writing(folder / "file/a"), "Not a directory"));
+  fs::create_symlink("loop", folder / "loop");
+  CHECK(writing(folder / "loop") != "");
+}
+
+TEST_CASE("a write that fails midway leaves nothing") {
+  const test::Folder folder;
+  rlimit before = {};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit limit = {1000, before.rlim_max};
+  const auto handler = signal(SIGXFSZ, SIG_IGN);
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  const std::string message = error_of([&] { write_file(folder / "a", std::string(3000, 'x')); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, handler);
+  CHECK(has(message, "a: cannot be written: File too large"));
+  CHECK(folder.count() == 0);
+}
+
+// Root may read and write everywhere.
+TEST_CASE("a folder without permission is an error" * doctest::skip(geteuid() == 0)) {
+  const test::Folder folder;
+  REQUIRE(chmod((folder / "").c_str(), 0500) == 0);
+  CHECK(has(error_of([&] { write_file(folder / "a", "x"); }), "Permission denied"));
+}
+
+}  // namespace
+}  // namespace binade

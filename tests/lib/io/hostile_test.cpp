@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Damage of every kind to a good file of every kind: the readers answer with an Error or with the
+// promised bytes, never with a crash, another exception or memory without bound.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "tests/lib/io/files.h"
+
+namespace binade {
+namespace {
+
+using test::dict;
+using test::error_of_reading;
+using test::npy;
+
+struct GoodFile {
+  std::string name;
+  std::string bytes;
+};
+
+/// One of each kind.
+std::vector<GoodFile> good_files() {
+  const std::string array = npy(dict(">f4", "(2, 3)", true), "abcdefghijklmnopqrstuvwx");
+  const std::string bytes = npy(dict("|u1", "(3,)"), "xyz", 2);
+  const auto archive = [&](bool deflate, bool zip64) {
+    return test::zip({{.name = "a.npy", .contents = array, .deflate = deflate, .zip64 = zip64},
+                      {.name = "b.npy", .contents = bytes, .deflate = deflate, .zip64 = zip64}},
+                     {.zip64 = zip64});
+  };
+  return {
+      {"a.npy", array},
+      {"a.safetensors",
+       test::safetensors(R"({"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[2,1],)"
+                         R"("data_offsets":[0,8]},"b":{"dtype":"BF16","shape":[2],)"
+                         R"("data_offsets":[8,12]}})",
+                         "abcdefghijkl")},
+      {"stored.npz", archive(false, false)},
+      {"deflated.npz", archive(true, false)},
+      {"zip64.npz", archive(true, true)},
+  };
+}
+
+TEST_CASE("the good files are good") {
+  const test::MemoryFile file;
+  for (const GoodFile& good : good_files()) {
+    CAPTURE(good.name);
+    CHECK(error_of_reading(file.write(good.bytes)) == "");
+  }
+}
+
+TEST_CASE("a file cut at any byte is an error") {
+  const test::MemoryFile file;
+  for (const GoodFile& good : good_files()) {
+    for (std::size_t size = 0; size < good.bytes.size(); ++size) {
+      CAPTURE(good.name);
+      CAPTURE(size);
+      CHECK(error_of_reading(file.write(good.bytes.substr(0, size))) != "");
+    }
+  }
+}
+
+TEST_CASE("a file with a byte more is an error") {
+  const test::MemoryFile file;
+  for (const GoodFile& good : good_files()) {
+    CAPTURE(good.name);
+    CHECK(error_of_reading(file.write(good.bytes + '\0')) != "");
+  }
+}
+
+TEST_CASE("20000 random damages to each kind give an error in one line or all promised bytes") {
+  const test::MemoryFile file;
+  constexpr std::uint32_t seed = 20240229;
+  for (const GoodFile& good : good_files()) {
+    std::mt19937 random(seed);
+    int errors = 0;
+    int successes = 0;
+    for (int round = 0; round < 20000; ++round) {
+      std::string damaged = good.bytes;
+      const auto count = 1 + random() % 3;
+      for (std::size_t i = 0; i < count; ++i) {
+        // A flipped bit, any byte, or an extreme one: sizes and offsets like those least.
+        const std::size_t at = random() % damaged.size();
+        const auto old = static_cast<unsigned char>(damaged[at]);
+        const unsigned long flipped = old ^ 1UL << random() % 8;
+        const unsigned long extreme = random() % 2 == 0 ? 0 : 0xFF;
+        const unsigned long choices[] = {flipped, random() % 256, extreme};
+        damaged[at] = static_cast<char>(choices[random() % 3]);
+      }
+      const std::string message = error_of_reading(file.write(damaged));
+      (message.empty() ? successes : errors) += 1;
+      CAPTURE(good.name);
+      CAPTURE(round);
+      if (message.find('\n') != std::string::npos) FAIL(message);
+    }
+    CAPTURE(good.name);
+    CHECK(errors > 1000);
+    CHECK(successes > 100);
+  }
+}
+
+}  // namespace
+}  // namespace binade

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Contents before names, and the paths a command line gives.
+#include "lib/io/tensor_file.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "tests/lib/io/files.h"
+
+namespace binade {
+namespace {
+
+using test::contents;
+using test::dict;
+using test::error_of;
+using test::error_of_reading;
+using test::has;
+using test::npy;
+using Names = std::vector<std::string>;
+
+const std::string an_npy = npy(dict("|u1", "(2,)"), "ab");
+const std::string a_safetensors =
+    test::safetensors(R"({"x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})", "cd");
+
+TEST_CASE("the contents decide what a file is, not its name") {
+  const test::Folder folder;
+  CHECK(contents(*open_tensor_file(folder.write("a.safetensors", an_npy)), 0) == "ab");
+  CHECK(contents(*open_tensor_file(folder.write("a.npy", a_safetensors)), 0) == "cd");
+  CHECK(contents(*open_tensor_file(folder.write("a.bin", a_safetensors)), 0) == "cd");
+  const std::string archive = test::zip({{.name = "a.npy", .contents = an_npy}});
+  CHECK(contents(*open_tensor_file(folder.write("a", archive)), 0) == "ab");
+}
+
+TEST_CASE("a file of another kind is an error that its name makes precise") {
+  const test::Folder folder;
+  CHECK(has(error_of_reading(folder.write("a.txt", "hello, world")), "neither .safetensors nor"));
+  CHECK(has(error_of_reading(folder.write("a.npy", "hello, world")), "the contents are not .npy"));
+  CHECK(has(error_of_reading(folder.write("a.npz", "hello, world")), "the contents are not .npz"));
+  CHECK(has(error_of_reading(folder.write("a.safetensors", "hello, world")), "a header of"));
+  CHECK(has(error_of_reading(folder.write("a.npy", "")), "empty file"));
+  CHECK(has(error_of_reading(folder / "none.npy"), "none.npy: No such file"));
+}
+
+TEST_CASE("threads may read one file at the same time") {
+  const test::Folder folder;
+  const std::string data(std::size_t{6} << 20, 'x');
+  const std::string shape = "(" + std::to_string(data.size()) + ",)";
+  const auto file = open_tensor_file(folder.write(
+      "a.npz",
+      test::zip({{.name = "a.npy", .contents = npy(dict("|u1", shape), data), .deflate = true}})));
+  bool equal[3] = {};
+  std::vector<std::thread> threads;
+  for (bool& same : equal) {
+    threads.emplace_back([&] { same = contents(*file, 0) == data; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK((equal[0] && equal[1] && equal[2]));
+}
+
+TEST_CASE("paths and globs become a sorted list of files") {
+  const test::Folder folder;
+  for (const char* name : {"b.npy", "a.npy", "c.npz"}) folder.write(name, "");
+  std::filesystem::create_directory(folder / "d.npy");
+  CHECK(expand_paths(Names{folder / "*.npy"}) == Names{folder / "a.npy", folder / "b.npy"});
+  CHECK(expand_paths(Names{folder / "c.npz", folder / "a.npy"}) ==
+        Names{folder / "a.npy", folder / "c.npz"});
+  CHECK(expand_paths(Names{folder / "{a,b}.np?"}).size() == 2);
+  CHECK(expand_paths(Names{}).empty());
+}
+
+TEST_CASE("one file is listed once, whatever names it has") {
+  const test::Folder folder;
+  folder.write("a.npy", "");
+  std::filesystem::create_symlink(folder / "a.npy", folder / "z.npy");
+  CHECK(expand_paths(Names{folder / "a.npy", folder / "*.npy", folder / "./a.npy"}).size() == 1);
+}
+
+TEST_CASE("a name with the characters of a glob is first itself") {
+  const test::Folder folder;
+  folder.write("a[1].npy", "");
+  folder.write("a1.npy", "");
+  CHECK(expand_paths(Names{folder / "a[1].npy"}) == Names{folder / "a[1].npy"});
+}
+
+TEST_CASE("a pattern without a file is an error") {
+  const test::Folder folder;
+  const auto expanding = [&](const std::string& name) {
+    return error_of([&] { expand_paths(Names{folder / name}); });
+  };
+  CHECK(has(expanding("*.npy"), "matches no file"));
+  CHECK(has(expanding("a.npy"), "no such file"));
+  std::filesystem::create_directory(folder / "d");
+  CHECK(has(expanding("*"), "matches no file"));
+}
+
+}  // namespace
+}  // namespace binade

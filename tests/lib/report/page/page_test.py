@@ -1,0 +1,489 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opens a gradient-range report in headless Chromium and judges what it shows.
+
+    python page_test.py REPORT.html REPORT.json
+
+The oracle derives every number from the JSON's binade rows with Python integers and shares no
+line with the page. Some tests put another report into the same page: odd tensors, hostile names,
+a thousand rows. Exit 77 where selenium, chromium or chromedriver are missing.
+"""
+
+import copy
+import json
+import math
+import os
+import re
+import shutil
+import sys
+import tempfile
+import unittest
+from fractions import Fraction
+from pathlib import Path
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import Select
+except ImportError:
+    print("SKIP: the Python package selenium is missing")
+    sys.exit(77)
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+CHROMEDRIVER = shutil.which("chromedriver")
+if not CHROMIUM or not CHROMEDRIVER:
+    print("SKIP: chromium and chromedriver are missing (Debian: chromium chromium-driver)")
+    sys.exit(77)
+
+DATA = re.compile(r'(<script type="application/json" id="report">)(.*?)(</script>)', re.S)
+COUNTS = ("to_zero", "subnormal", "normal", "overflow")
+MASSES = ("lost_l1", "lost_l2", "clipped_l1")
+HOSTILE = "</script><script>window.hit=1</script><img src=x onerror='window.hit=2'><!-- &amp; ${x}"
+
+
+# The oracle ---------------------------------------------------------------------------------
+
+def outcome(form, exponent, segment):
+    """What the scaled exponent and the segment of the significand become, ties to even."""
+    p, emin, emax = form["precision"], form["emin"], form["emax"]
+    place = (exponent, segment)
+    if place < (emin - p, 1):
+        return "to_zero"
+    if place < (emin - 1, form["normal_segment"]):
+        return "subnormal"
+    return "overflow" if place >= (emax, form["overflow_segment"]) else "normal"
+
+
+def expected(tensor, form, k, of):
+    """Every number the page shows for a tensor: name -> float or None."""
+    count = dict.fromkeys(COUNTS, 0)
+    total = clipped = dead = squares = dead_squares = Fraction(0)
+    band = 0
+    for row in tensor["binades"]:
+        unit = Fraction(2) ** (row["exponent"] - 52)
+        squares += int(row["sum_of_squares"]) * unit ** 2
+        if -27 <= row["exponent"] + k < -24:
+            band += sum(map(int, row["count"]))
+        ends = [outcome(form, row["exponent"] + k, s) for s in range(9)]
+        if ends[8] == "to_zero":
+            dead_squares += int(row["sum_of_squares"]) * unit ** 2
+        elif ends[0] == "to_zero":
+            dead_squares += int(row["count"][0]) * (2 ** 52 * unit) ** 2
+        for end, n, mass in zip(ends, map(int, row["count"]), map(int, row["sum"])):
+            count[end] += n
+            total += mass * unit
+            if end == "to_zero":
+                dead += mass * unit
+            if end == "overflow":
+                clipped += mass * unit * Fraction(2) ** k - n * Fraction(form["max"])
+    all_of = tensor["values"] if of == "values" else tensor["nonzero"]
+    shares = {end: n / all_of if all_of else None for end, n in count.items()}
+    shares["band_27_24"] = band / all_of if all_of else None
+    shares["lost_l1"] = float(dead / total) if total else None
+    shares["lost_l2"] = math.sqrt(float(dead_squares / squares)) if squares else None
+    shares["clipped_l1"] = float(clipped / (total * Fraction(2) ** k)) if total else None
+    return shares, count
+
+
+# The browser --------------------------------------------------------------------------------
+
+def start_browser():
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    if os.geteuid() == 0:
+        options.add_argument("--no-sandbox")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return webdriver.Chrome(options=options, service=Service(CHROMEDRIVER))
+
+
+class Page(unittest.TestCase):
+    html = report = browser = folder = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = start_browser()
+        cls.folder = tempfile.TemporaryDirectory()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.folder.cleanup()
+
+    def setUp(self):
+        self.resize(1280, 900)
+        self.media("light")
+        self.browser.get_log("browser")
+        self.browser.get_log("performance")
+
+    def tearDown(self):
+        complaints = self.browser.get_log("browser")
+        self.assertEqual(complaints, [], "the console is silent")
+
+    def resize(self, width, height):
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+
+    def media(self, scheme):
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+            {"name": "prefers-color-scheme", "value": scheme},
+            {"name": "prefers-reduced-motion", "value": "reduce"}]})
+
+    def open(self, report=None):
+        """Opens the page under test, or the same page around another report."""
+        path = self.html
+        if report is not None:
+            data = json.dumps(report).replace("<", "\\u003c")
+            page = self.html.read_text(encoding="utf-8")
+            path = Path(self.folder.name) / "other.html"
+            path.write_text(DATA.sub(lambda m: m[1] + data + m[3], page), encoding="utf-8")
+        self.browser.get(path.as_uri())
+        return path
+
+    def script(self, code, *arguments):
+        return self.browser.execute_script(code, *arguments)
+
+    def wait_for_frame(self):
+        """Until the page has learned which rows are near the screen."""
+        self.browser.execute_async_script(
+            "requestAnimationFrame(() => setTimeout(arguments[0], 50))")
+
+    def find(self, selector):
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def find_all(self, selector):
+        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def slide(self, k):
+        self.script("""const slider = document.getElementById('slider');
+            slider.value = arguments[0];
+            slider.dispatchEvent(new Event('input', {bubbles: true}));
+            slider.dispatchEvent(new Event('change', {bubbles: true}));""", k)
+
+    def choose(self, form, of):
+        Select(self.find("#format")).select_by_value(form["name"])
+        self.script("document.querySelector(`#of [value=${arguments[0]}]`).click()", of)
+
+    def shown(self):
+        """Metric -> (value, count) as the page states them."""
+        read = self.script("""return [...document.querySelectorAll('[data-metric]')].map((span) =>
+            [span.dataset.metric, span.dataset.value ?? null, span.dataset.count ?? null]);""")
+        return {name: (None if value is None else float(value), count and int(count))
+                for name, value, count in read}
+
+    def rows(self):
+        """Visible rows of the table in order: (index, {column: value})."""
+        return self.script("""return [...document.querySelectorAll(
+              '#tensors table tbody:not(.total) tr')].filter((row) => !row.hidden).map((row) =>
+            [Number(row.dataset.tensor), Object.fromEntries([...row.cells].map((cell) =>
+              [cell.dataset.column, cell.dataset.value ?? null]))]);""")
+
+    def range(self):
+        slider = self.find("#slider")
+        return int(slider.get_attribute("min")), int(slider.get_attribute("max"))
+
+    def assert_shows(self, tensor, form, k, of):
+        shares, count = expected(tensor, form, k, of)
+        shown = self.shown()
+        where = f"{tensor['name']} in {form['name']} at 2^{k} of {of}"
+        names = COUNTS + MASSES + (("band_27_24",) if form["name"] == "binary16" else ())
+        for name in names:
+            self.assertEqual(shown[name][0], shares[name], f"{name}: {where}")
+        for name in COUNTS:
+            self.assertEqual(shown[name][1], count[name], f"{name} count: {where}")
+
+    def test_it_asks_the_network_for_nothing_but_itself(self):
+        path = self.open()
+        self.find("#histogram svg")
+        asked = [json.loads(entry["message"])["message"]
+                 for entry in self.browser.get_log("performance")]
+        urls = [message["params"]["request"]["url"] for message in asked
+                if message["method"] == "Network.requestWillBeSent"]
+        self.assertEqual(urls, [path.as_uri()])
+
+    def test_it_holds_the_report_it_came_with(self):
+        embedded = json.loads(DATA.search(self.html.read_text(encoding="utf-8"))[2])
+        self.assertEqual(embedded, self.report)
+
+    def test_the_histogram_has_the_bars_of_the_binades_and_the_bands_of_the_formats(self):
+        self.open()
+        bars = self.script("""return [...document.querySelectorAll('#histogram svg .bar')].map(
+            (bar) => [Number(bar.dataset.exponent), Number(bar.dataset.count),
+                      bar.getBBox().height, bar.classList[1]]);""")
+        self.assertGreater(len(bars), 0)
+        rows = {row["exponent"]: sum(map(int, row["count"]))
+                for row in self.report["total"]["binades"]}
+        drawn = {}
+        for exponent, count, height, _ in bars:
+            drawn[exponent] = drawn.get(exponent, 0) + count
+            self.assertGreater(height, 0)
+        self.assertEqual(drawn, {e: rows[e] for e in drawn})
+        self.assertGreater(sum(drawn.values()), 0.99 * sum(rows.values()))
+        bands = [band.get_attribute("data-format") for band in self.find_all("#histogram .band")]
+        self.assertEqual(bands, [form["name"] for form in self.report["formats"]])
+
+    def test_a_binade_in_which_fates_mix_is_split_by_its_exact_counts(self):
+        report = one_tensor(self.report, [[5, 7, 0, 0, 0, 0, 0, 11, 0]], exponent=0)
+        self.open(report)
+        for k, fates in ((-25, [("to_zero", 5), ("subnormal", 18)]),
+                         (-15, [("subnormal", 12), ("normal", 11)]), (15, [("normal", 23)])):
+            self.slide(k)
+            bars = self.script("""return [...document.querySelectorAll('#histogram .bar')].map(
+                (bar) => [bar.classList[1], Number(bar.dataset.count), bar.getBBox().width]);""")
+            self.assertEqual([(fate, count) for fate, count, _ in bars], fates)
+            width = sum(bar[2] for bar in bars)
+            for _, count, wide in bars:
+                self.assertAlmostEqual(wide / width, count / 23, places=3)
+
+    def test_at_scale_one_it_shows_the_reports_own_numbers(self):
+        self.open()
+        for form in self.report["formats"]:
+            stated = self.report["total"]["formats"][form["name"]]
+            for of in ("nonzero", "values"):
+                self.choose(form, of)
+                shown = self.shown()
+                for name in ("to_zero", "subnormal", "overflow"):
+                    self.assertEqual(shown[name], (stated[name][f"of_{of}"], stated[name]["count"]))
+                for name in MASSES:
+                    self.assertEqual(shown[name][0], stated[name], f"{name} in {form['name']}")
+                if form["name"] == "binary16":
+                    band = stated["band_27_24"]
+                    self.assertEqual(shown["band_27_24"], (band[f"of_{of}"], band["count"]))
+
+    def test_the_slider_shows_what_the_binades_give_at_every_scale(self):
+        self.open()
+        low, high = self.range()
+        for form in self.report["formats"]:
+            for of, scales in (("nonzero", range(low, high + 1, 3)), ("values", (low, 1, high))):
+                self.choose(form, of)
+                for k in scales:
+                    self.slide(k)
+                    self.assert_shows(self.report["total"], form, k, of)
+
+    def test_the_table_follows_the_slider_exactly(self):
+        self.resize(1280, 3000)
+        self.open()
+        self.wait_for_frame()
+        form = self.report["formats"][0]
+        seen = 0
+        for k in (0, 5, -3):
+            self.slide(k)
+            for index, cells in self.rows()[:20]:
+                shares, _ = expected(self.report["tensors"][index], form, k, "nonzero")
+                for name in ("to_zero", "subnormal", "overflow", "lost_l2"):
+                    value = None if cells[name] is None else float(cells[name])
+                    self.assertEqual(value, shares[name], f"{name} of row {index} at 2^{k}")
+                    seen += 1
+        self.assertGreater(seen, 0)
+
+    def test_the_slider_moves_by_keyboard_and_says_its_value(self):
+        self.open()
+        slider = self.find("#slider")
+        slider.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+        self.assertEqual(slider.get_attribute("value"), "3")
+        self.assertEqual(self.find("#scale").text.split("=")[-1].strip(), "8")
+        self.assertEqual(slider.get_attribute("aria-valuetext"), "2 to the 3, 8")
+        self.assert_shows(self.report["total"], self.report["formats"][0], 3, "nonzero")
+
+    def test_the_scale_moves_the_bars_and_leaves_the_bands(self):
+        self.open()
+        look = """const left = (one) => document.querySelector(one).getBBox().x;
+            return [left('#histogram .bar:last-child'), left('#histogram .range.normal')];"""
+        before = self.script(look)
+        self.slide(2)
+        after = self.script(look)
+        self.assertGreater(after[0], before[0])
+        self.assertEqual(after[1], before[1])
+
+    def test_a_preset_goes_to_the_recommended_scale(self):
+        k = self.report["loss_scale"]["recommended_log2"]
+        if k is None:
+            self.skipTest("this report recommends no scale")
+        self.open()
+        self.find(f"#presets [data-k='{k}']:last-of-type").click()
+        self.assertEqual(self.find("#slider").get_attribute("value"), str(k))
+
+    def test_a_row_selects_its_tensor(self):
+        self.open()
+        for index, tensor in list(enumerate(self.report["tensors"]))[:3]:
+            self.script("document.querySelector(`[data-tensor='${arguments[0]}'] button`).click()",
+                        index)
+            self.assertEqual(self.find("#figure-name").text, tensor["name"])
+            self.assert_shows(tensor, self.report["formats"][0], 0, "nonzero")
+        self.find("#to-total").click()
+        self.assert_shows(self.report["total"], self.report["formats"][0], 0, "nonzero")
+
+    def test_heads_sort_the_table_both_ways_with_missing_values_last(self):
+        report = with_odd_tensors(self.report)
+        self.open(report)
+        keys = {"max": lambda t: t["max"], "values": lambda t: t["values"]}
+        for column, key in keys.items():
+            for order in ("descending", "ascending"):
+                shown = [key(report["tensors"][index]) for index in self.sort_by(column, order)]
+                known = [value for value in shown if value is not None]
+                self.assertEqual(known, sorted(known, reverse=order == "descending"))
+                self.assertEqual(shown[len(known):], [None] * (len(shown) - len(known)))
+        upwards = self.sort_by("name", "ascending")
+        self.assertEqual(self.sort_by("name", "descending"), upwards[::-1])
+        self.assertEqual(sorted(upwards), list(range(len(report["tensors"]))))
+
+    def sort_by(self, column, order):
+        self.script("document.querySelector(`thead [data-column=${arguments[0]}] button`).click()",
+                    column)
+        sorted_heads = self.find_all("#tensors th[aria-sort]")
+        self.assertEqual([(head.get_attribute("data-column"), head.get_attribute("aria-sort"))
+                          for head in sorted_heads], [(column, order)])
+        return [index for index, _ in self.rows()]
+
+    def test_the_filter_keeps_the_tensors_that_hold_all_its_words(self):
+        self.open()
+        name = self.report["tensors"][-1]["name"]
+        words = [name[: len(name) // 2].upper(), name[len(name) // 2:]]
+        words = [word for word in " ".join(words).split()]
+        self.find("#filter").send_keys(" ".join(words))
+        kept = {index for index, _ in self.rows()}
+        wanted = {i for i, t in enumerate(self.report["tensors"])
+                  if all(word.lower() in f"{t['name']} {t['file']} {t['dtype']}".lower()
+                         for word in words)}
+        self.assertEqual(kept, wanted)
+        self.assertIn(len(self.report["tensors"]) - 1, kept)
+        self.find("#filter").send_keys("no such tensor")
+        self.assertEqual(self.rows(), [])
+
+    def test_a_hostile_name_is_text(self):
+        report = with_odd_tensors(self.report)
+        self.open(report)
+        index = next(i for i, t in enumerate(report["tensors"]) if t["name"] == HOSTILE)
+        self.script("document.querySelector(`[data-tensor='${arguments[0]}'] button`).click()",
+                    index)
+        self.assertEqual(self.script("return document.getElementById('figure-name').textContent"),
+                         HOSTILE)
+        self.assertIsNone(self.script("return window.hit ?? null"))
+        self.assertEqual(self.find_all("img"), [])
+
+    def test_empty_all_zero_and_nan_tensors_and_skipped_ones_are_named(self):
+        report = with_odd_tensors(self.report)
+        self.open(report)
+        self.choose(report["formats"][0], "values")
+        text = self.find("#apart").text
+        for words in ("Empty: .*odd/empty", "All zero: .*odd/zero", "No finite value: .*odd/nan",
+                      r"odd/steps \(I64, 3, integer\)"):
+            self.assertRegex(text, words)
+        for index, tensor in enumerate(report["tensors"]):
+            if tensor["name"].startswith("odd/"):
+                self.script("document.querySelector(`[data-tensor='${arguments[0]}'] button`)"
+                            ".click()", index)
+                self.assertEqual(self.find_all("#histogram .bar"), [])
+                self.assertNotEqual(self.find("#histogram .nothing").text, "")
+                self.assert_shows(tensor, report["formats"][0], 0, "values")
+
+    def test_a_report_without_any_finite_value_still_reads(self):
+        report = without_values(self.report)
+        self.open(report)
+        self.assertIn("nothing can die", self.find("#answer-dies").text)
+        self.assertIn("None", self.find("#answer-scale").text)
+        self.slide(4)
+        self.assertEqual(self.shown()["lost_l2"][0], None)
+
+    def test_a_narrow_window_scrolls_only_downwards(self):
+        self.resize(420, 800)
+        self.open(with_odd_tensors(self.report))
+        wide, window = self.script("const root = document.documentElement;"
+                                   "return [root.scrollWidth, root.clientWidth]")
+        self.assertLessEqual(wide, window)
+        self.assertGreater(len(self.find_all("#histogram .bar")), 0)
+
+    def test_the_dark_scheme_is_dark_and_legible(self):
+        brightness = """const of = (property) => getComputedStyle(document.body)[property]
+              .match(/\\d+/g).slice(0, 3).map(Number).reduce((sum, part) => sum + part) / 3;
+            return [of('backgroundColor'), of('color')];"""
+        self.open()
+        paper, ink = self.script(brightness)
+        self.assertGreater(paper - ink, 180)
+        self.media("dark")
+        paper, ink = self.script(brightness)
+        self.assertGreater(ink - paper, 180)
+        fill = self.script("return getComputedStyle(document.querySelector('.bar')).fill")
+        self.assertNotIn(fill, ("", "none", "rgb(0, 0, 0)"))
+
+    def test_a_thousand_tensors_follow_the_slider_at_once(self):
+        report = copy.deepcopy(self.report)
+        ok = [t for t in report["tensors"] if t["status"] == "ok"]
+        report["tensors"] = [dict(ok[i % len(ok)], name=f"layer.{i}") for i in range(1000)]
+        self.open(report)
+        times = self.script("""const slider = document.getElementById('slider');
+            return [2, 3, 4, 5, 6, 7, 8].map((k) => {
+              const start = performance.now();
+              slider.value = k;
+              slider.dispatchEvent(new Event('input', {bubbles: true}));
+              document.body.getBoundingClientRect();
+              return performance.now() - start;
+            });""")
+        self.assertLess(min(times), 150, "milliseconds, best of seven")
+
+
+# Other reports ------------------------------------------------------------------------------
+
+def silent_tensor(like, name, status, values, zeros=0, nan=0):
+    tensor = copy.deepcopy(like)
+    tensor.update(name=name, status=status, values=values, zeros=zeros, nan=nan, inf=0, negative=0,
+                  nonzero=0, min=None, max=None, shape=[values], binades=[])
+    for numbers in tensor["formats"].values():
+        numbers.update(headroom=None, sqnr_db={"0": None}, **dict.fromkeys(MASSES))
+        for name in ("to_zero", "subnormal", "overflow"):
+            numbers[name] = {"count": 0, "of_values": 0.0 if values else None, "of_nonzero": None}
+    tensor["loss_scale"] = {"status": "no finite value", "s_min_log2": None, "s_max_log2": None,
+                            "recommended_log2": None, "lost_l2_at_recommended": None, "reason": ""}
+    return tensor
+
+
+def with_odd_tensors(report):
+    report = copy.deepcopy(report)
+    like = report["tensors"][0]
+    report["tensors"] += [
+        silent_tensor(like, "odd/empty", "empty", 0),
+        silent_tensor(like, "odd/zero", "all zero", 8, zeros=8),
+        silent_tensor(like, "odd/nan", "no finite value", 8, nan=8),
+        dict(copy.deepcopy(like), name=HOSTILE),
+    ]
+    report["skipped"] = [{"file": "odd.npz", "name": "odd/steps", "dtype": "I64", "shape": [3],
+                          "reason": "integer"}]
+    return report
+
+
+def without_values(report):
+    report = copy.deepcopy(report)
+    like = report["total"]
+    report["tensors"] = [silent_tensor(like, "odd/nan", "no finite value", 8, nan=8)]
+    report["total"] = silent_tensor(like, "total", "no finite value", 8, nan=8)
+    report["loss_scale"] = dict(report["total"]["loss_scale"], binding_max=None, binding_min=None)
+    return report
+
+
+def one_tensor(report, counts, exponent):
+    """A report of one tensor whose binades from `exponent` on hold the given counts."""
+    report = copy.deepcopy(report)
+    least = [Fraction(1), Fraction(5, 4), Fraction(7, 4), Fraction(15, 8) - Fraction(1, 32),
+             Fraction(15, 8)] + [2 - Fraction(1, 2 ** k) for k in (7, 8, 10, 11)]
+    binades, nonzero = [], 0
+    for i, count in enumerate(counts):
+        whole = [int(m * 2 ** 52) for m in least]
+        binades.append({"exponent": exponent + i, "count": count,
+                        "sum": [str(n * m) for n, m in zip(count, whole)],
+                        "sum_of_squares": str(sum(n * m * m for n, m in zip(count, whole)))})
+        nonzero += sum(count)
+    for tensor in (report["total"], report["tensors"][0]):
+        tensor.update(values=nonzero, nonzero=nonzero, zeros=0, nan=0, inf=0, binades=binades)
+    report["tensors"] = report["tensors"][:1]
+    report["loss_scale"].update(s_min_log2=-30, s_max_log2=20)
+    return report
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit("usage: page_test.py REPORT.html REPORT.json")
+    Page.html = Path(sys.argv[1]).resolve()
+    Page.report = json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The independent judge of `emulate`: rounding by its definition, on exact numbers. It shares no code,
+// no header and no vocabulary with what it judges. A format is given as plain numbers; its finite
+// values stand in a sorted list (or, for wide formats, are found by integer division), and a result
+// is one of the two neighbours of the exact number in that list. This header is free of
+// Boost.Multiprecision; the sources are not.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace oracle {
+
+/// Which codes are not numbers.
+enum class Codes {
+  ieee,         ///< exponent field all ones: Inf, NaN
+  one_nan,      ///< all ones: NaN
+  all_numbers,  ///< no code is special
+  fnuz,         ///< the code of -0 is the NaN
+};
+
+struct Spec {
+  int exponent_bits;
+  int precision;
+  int bias;
+  Codes codes = Codes::ieee;
+  bool zero = true;
+  bool sign = true;
+  int padding = 0;
+};
+
+/// Limits as printed in the documents that define the formats, for comparison with derived numbers.
+struct NamedSpec {
+  std::string_view name;
+  Spec spec;
+  double max, min_normal, min_value;
+  int max_exponent, min_exponent;
+  std::uint64_t max_code, one_code;  ///< encodings of the largest finite number and of 1
+  std::string_view document;
+};
+
+std::span<const NamedSpec> named_specs();
+const NamedSpec& named_spec(std::string_view name);
+
+enum class Way { nearest_even, nearest_away, to_zero, up, down, odd, random };
+enum class Nan { quiet, all_ones, keep };
+
+struct Rules {
+  Way way = Way::nearest_even;
+  bool saturate = false;
+  bool flush_results = false;
+  bool tiny_before = false;
+  Nan nan = Nan::quiet;
+  int random_bits = 32;
+};
+
+enum class Kind { number, infinity, nan };
+
+/// A number: (high 2^64 + low + rest 2^-64) 2^exponent. A NaN: its fraction, left-aligned in `low`.
+struct Value {
+  Kind kind = Kind::number;
+  bool negative = false;
+  std::uint64_t high = 0, low = 0, rest = 0;
+  int exponent = 0;
+  bool signaling = false;
+};
+
+struct Outcome {
+  std::uint64_t bits = 0;
+  bool inexact = false, underflow = false, overflow = false, invalid = false;
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+/// What a code of the format stands for.
+Value value_of(std::uint64_t bits, const Spec& spec);
+bool is_subnormal(std::uint64_t bits, const Spec& spec);
+bool is_zero(const Value& value);
+/// Exact where a double can hold it (every format up to binary64 can).
+double to_double(const Value& value);
+
+class Neighbours;
+
+/// Rounds onto one format.
+class Oracle {
+ public:
+  enum class Method {
+    table,     ///< the list of all finite values
+    division,  ///< integer arithmetic, for formats too wide to list
+  };
+  explicit Oracle(const Spec& spec, Method method = Method::table);
+  Oracle(Oracle&&) noexcept;
+  ~Oracle();
+
+  Outcome round(const Value& value, const Rules& rules, std::uint32_t random = 0) const;
+  const Spec& spec() const { return spec_; }
+
+ private:
+  Spec spec_;
+  std::unique_ptr<const Neighbours> neighbours_;
+};
+
+}  // namespace oracle

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Enforces who may include whom: the rooms, the floors inside lib, and the places of third parties. Every include of
+# ours is written from the project's root and exists. The rules are the tables below; the same functions that judge the
+# tree also judge a table of snippets that are wrong on purpose, so a rule that stopped working is seen.
+
+import re
+import sys
+
+from sources import ROOT, all_files, text_of
+
+# Place → the places of ours it may include besides itself. The longest place that holds a file is the file's place.
+BELOW_LIB = ["emulate"]
+TENSOR = BELOW_LIB + ["lib/tensor", "lib/parallel"]
+IO = TENSOR + ["lib/io", "lib/range"]
+AMP = IO + ["lib/amp", "lib/record"]
+REPORT = AMP + ["lib/report"]
+VALIDATE = REPORT + ["lib/validate", "lib/train"]
+STUDY = VALIDATE + ["lib/study"]
+MAY_INCLUDE = {
+    "emulate": [],
+    "lib/tensor": BELOW_LIB,
+    "lib/parallel": BELOW_LIB + ["lib/tensor"],  # for the one exception type
+    "lib/io": TENSOR,
+    "lib/range": TENSOR,
+    "lib/amp": IO,
+    "lib/record": IO,
+    "lib/report": AMP,
+    "lib/validate": REPORT,
+    "lib/train": REPORT,
+    "lib/study": VALIDATE,
+    "lib/cli": STUDY,
+    "lib/python": STUDY,
+    "cuda": ["emulate", "lib/record"],
+    "experiments": ["emulate", "lib"],
+    "tests": ["emulate", "lib", "cuda", "experiments"],
+}
+
+# Third party, by how its includes begin → where it may be included, and in files of which names.
+THIRD_PARTIES = [
+    (r"immintrin\.h", ["emulate", "lib"], r".*_(avx2|avx512)\.cpp"),
+    (r"(immintrin|cpuid)\.h", ["tests"], r".*"),
+    (r"cpuid\.h", ["lib/parallel"], r".*"),
+    (r"Eigen/", ["lib/train", "tests"], r".*"),
+    (r"boost/", ["tests"], r".*"),
+    (r"(gmp|gmpxx|mpfr)\.h", ["tests"], r".*"),
+    (r"doctest/", ["tests"], r".*"),
+    (r"benchmark/", ["tests/bench"], r".*"),
+    (r"(oneapi/)?tbb/", ["lib/parallel"], r".*"),
+    (r"CLI/", ["lib/cli"], r".*"),
+    (r"nlohmann/", ["lib", "tests"], r".*"),
+    (r"fmt/", ["lib", "experiments", "tests"], r".*"),
+    (r"(zlib|zip)\.h", ["lib/io", "tests"], r".*"),
+    (r"(cuda|cublas|mma|nv_|cooperative_groups)[a-zA-Z0-9_/]*(\.h|\.hpp)?", ["cuda", "tests"], r".*"),
+    (r"(sys/[a-z]+|unistd|fcntl|dlfcn|glob|signal)\.h", ["lib", "cuda", "tests"], r".*"),
+]
+
+STANDARD = set("""
+algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes
+climits clocale cmath codecvt compare complex concepts condition_variable coroutine csetjmp csignal cstdarg
+cstddef cstdint cstdio cstdlib cstring ctime cuchar cwchar cwctype deque exception execution filesystem format
+forward_list fstream functional future initializer_list iomanip ios iosfwd iostream istream iterator latch
+limits list locale map memory memory_resource mutex new numbers numeric optional ostream queue random ranges
+ratio regex scoped_allocator semaphore set shared_mutex source_location span sstream stack stdexcept
+stop_token streambuf string string_view strstream syncstream system_error thread tuple type_traits typeindex
+typeinfo unordered_map unordered_set utility valarray variant vector version
+""".split())
+
+CODE = (".h", ".cuh", ".cpp", ".cu", ".inc")
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]+(\S.*?)[ \t]*(?://.*|/\*.*)?$", re.MULTILINE)
+
+
+def is_inside(path, place):
+    return path == place or path.startswith(place + "/")
+
+
+def place_of(path):
+    """The place that rules a file: the longest key of MAY_INCLUDE above it, or None."""
+    return max((place for place in MAY_INCLUDE if is_inside(path, place)), key=len, default=None)
+
+
+def judge_ours(path, target, exists):
+    place = place_of(path)
+    if not exists(target):
+        return f'includes "{target}", which is no file from the project\'s root'
+    if not any(is_inside(target, other) for other in [place, *MAY_INCLUDE[place]]):
+        return f'includes "{target}": {place} may include only {", ".join(MAY_INCLUDE[place]) or "itself"}'
+    return None
+
+
+def judge_theirs(path, target):
+    if target in STANDARD:
+        return None
+    rows = [row for row in THIRD_PARTIES if re.match(row[0], target)]
+    if not rows:
+        return f"includes <{target}>, which is neither a C++ standard header nor a third party of ours"
+    if not any(is_inside(path, place) and re.fullmatch(name, path) for _, places, name in rows for place in places):
+        places = sorted({place for row in rows for place in row[1]})
+        return f"includes <{target}>, which belongs to {', '.join(places)}"
+    return None
+
+
+def judge(path, text, exists):
+    """The complaints about one file's includes, and how many includes it has."""
+    if place_of(path) is None:
+        return [f"{path}: C++ outside the rooms and floors"], 0
+    complaints, count = [], 0
+    for match in INCLUDE.finditer(text):
+        count += 1
+        what = match.group(1)
+        line = text.count("\n", 0, match.start()) + 1
+        if re.fullmatch(r'"[^"]+"', what):
+            complaint = judge_ours(path, what[1:-1], exists)
+        elif re.fullmatch(r"<[^>]+>", what):
+            complaint = judge_theirs(path, what[1:-1])
+        else:
+            complaint = f"includes {what}: neither a file nor a header"
+        if complaint:
+            complaints.append(f"{path}:{line}: {complaint}")
+    return complaints, count
+
+
+# Each must be rejected …
+WRONG = [
+    ("emulate/a.h", '#include "lib/tensor/error.h"'),
+    ("emulate/a.h", "#include <immintrin.h>"),
+    ("emulate/a.cpp", "#include <immintrin.h>"),
+    ("emulate/a.h", "#include <fmt/format.h>"),
+    ("emulate/a.h", "#include <stdint.h>"),
+    ("emulate/a.h", "#include <unistd.h>"),
+    ("emulate/a.h", '#include "format.h"'),
+    ("emulate/a.h", '#include "../emulate/format.h"'),
+    ("emulate/a.h", "#include MACRO"),
+    ("lib/tensor/a.h", '#include "lib/io/npy.h"'),
+    ("lib/tensor/a.h", '#include "lib/parallel/for.h"'),
+    ("lib/io/a.cpp", '#include "lib/range/summary.h"'),
+    ("lib/range/a.cpp", ' # include "lib/report/page.h"'),
+    ("lib/report/a.cpp", '#include "lib/cli/main.h"'),
+    ("lib/study/a.cpp", '#include "experiments/list.h"'),
+    ("lib/cli/a.cpp", '#include "cuda/device.h"'),
+    ("lib/cli/a.cpp", '#include "tests/oracle.h"'),
+    ("lib/a.cpp", "#include <vector>"),
+    ("lib/io/a.cpp", "#include <tbb/parallel_for.h>"),
+    ("lib/report/a.cpp", "#include <CLI/CLI.hpp>"),
+    ("lib/report/a.cpp", "#include <Eigen/Core>"),
+    ("lib/range/a.cpp", "#include <boost/multiprecision/cpp_int.hpp>"),
+    ("lib/report/a.cpp", "#include <zlib.h>"),
+    ("lib/report/a.cpp", "#include <cuda_fp16.h>"),
+    ("lib/report/a.cpp", "#include <doctest/doctest.h>"),
+    ("cuda/a.cu", '#include "lib/report/page.h"'),
+    ("experiments/a.cpp", '#include "cuda/device.h"'),
+    ("tests/lib/a_test.cpp", "#include <benchmark/benchmark.h>"),
+    ("tests/lib/a_test.cpp", '#include "lib/tensor/absent.h"'),
+    ("notebooks/a.cpp", "#include <vector>"),
+]
+# … and each of these accepted.
+RIGHT = [
+    ("emulate/a.h", "#include <cstdint>  // fixed widths"),
+    ("emulate/a.h", '#include "emulate/format.h"'),
+    ("emulate/quantize_avx512.cpp", "#include <immintrin.h>"),
+    ("lib/io/a.cpp", '#include "lib/tensor/error.h"\n#include "emulate/format.h"\n#include <zlib.h>'),
+    ("lib/parallel/a.cpp", "#include <tbb/parallel_for.h>"),
+    ("lib/cli/a.cpp", '#include "lib/report/page.h"\n#include <CLI/CLI.hpp>'),
+    ("cuda/a.cu", '#include "lib/record/device.h"\n#include <cuda_runtime.h>'),
+    ("experiments/a.cpp", '#include "lib/report/page.h"'),
+    ("tests/emulate/a_test.cpp", '#include "experiments/list.h"\n#include <Eigen/Core>\n#include <immintrin.h>'),
+    ("tests/bench/a.cpp", "#include <benchmark/benchmark.h>"),
+]
+SAMPLE_FILES = {"lib/tensor/error.h", "lib/io/npy.h", "lib/parallel/for.h", "lib/range/summary.h", "lib/report/page.h",
+                "lib/cli/main.h", "experiments/list.h", "cuda/device.h", "lib/record/device.h", "emulate/format.h",
+                "tests/oracle.h"}
+
+
+def main():
+    complaints = []
+    for path, text in WRONG:
+        if not judge(path, text, SAMPLE_FILES.__contains__)[0]:
+            complaints.append(f"the rules accept what is wrong: {text!r} in {path}")
+    for path, text in RIGHT:
+        complaints += [f"the rules reject what is right: {found}"
+                       for found in judge(path, text, SAMPLE_FILES.__contains__)[0]]
+
+    files = [path for path in map(str, all_files()) if path.endswith(CODE)]
+    includes = 0
+    for path in files:
+        found, count = judge(path, text_of(path), lambda target: (ROOT / target).is_file() and ".." not in target)
+        complaints += found
+        includes += count
+    if len(files) < 50 or includes < 200:
+        complaints.append(f"only {len(files)} files with {includes} includes were read: is this the project's root?")
+
+    print(*complaints, sep="\n")
+    print(f"{includes} includes in {len(files)} files, {len(WRONG)} wrong and {len(RIGHT)} right snippets")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

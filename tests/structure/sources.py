@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The files of the project, as the structure tests see them: what git tracks or would track; in a copy without git,
+# everything but build folders, dot folders and caches.
+
+import pathlib
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def is_left_out(path):
+    parts = path.parts
+    return parts[0].startswith("build") or any(
+        part in ("__pycache__", ".git", ".venv", ".ccache", ".cache", ".deps", ".ipynb_checkpoints")
+        for part in parts)
+
+
+def all_files():
+    """Paths relative to the project's root, sorted."""
+    command = ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z",
+               "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()
+        paths = [pathlib.PurePosixPath(name) for name in listed.split("\0") if name]
+    except (OSError, subprocess.CalledProcessError):
+        paths = []
+    if not paths:
+        paths = [pathlib.PurePosixPath(path.relative_to(ROOT)) for path in ROOT.rglob("*")]
+    return sorted(path for path in set(paths) if (ROOT / path).is_file() and not is_left_out(path))
+
+
+def text_of(path):
+    """The text of a file, or None if it is not text."""
+    data = (ROOT / path).read_bytes()
+    try:
+        return None if b"\0" in data else data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
