@@ -13,18 +13,18 @@
 namespace binade {
 
 enum class Rounding : std::uint8_t {
-  ties_to_even,     ///< PTX .rn; "even" is an even encoding, which decides at precision 1 too
+  ties_to_even,     ///< PTX .rn; at precision 1 a tie takes the larger magnitude
   ties_to_away,     ///< PTX .rna
   toward_zero,      ///< PTX .rz
   toward_positive,  ///< PTX .rp
   toward_negative,  ///< PTX .rm
-  to_odd,           ///< inexact results take the neighbour whose encoding is odd
+  to_odd,           ///< inexact results take the neighbour with an odd significand
   stochastic,       ///< up with probability floor(f 2^n) / 2^n (Attributes::random_bits); PTX .rs
 };
 
 /// What overflow and an infinite operand deliver.
 enum class Saturation : std::uint8_t {
-  none,    ///< Inf where the format has it, else NaN; FP6 and FP4, which have neither: largest finite
+  none,  ///< Inf where the format has it, else NaN; FP6 and FP4, which have neither: largest finite
   finite,  ///< PTX .satfinite: the largest finite number
 };
 

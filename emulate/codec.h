@@ -87,9 +87,10 @@ constexpr std::uint64_t nan_bits(const Format& f, NanResult rule, bool negative 
     return bits_of({sign, f.exponent_mask(), f.fraction_mask()}, f);
   }
   const std::uint64_t quiet = std::uint64_t{1} << (f.fraction_bits() - 1);
-  const std::uint64_t fraction = rule == NanResult::quiet    ? quiet
-                                 : rule == NanResult::nvidia ? f.fraction_mask()
-                                                             : quiet | payload >> (64 - f.fraction_bits());
+  const std::uint64_t fraction = rule == NanResult::quiet ? quiet
+                                 : rule == NanResult::nvidia
+                                     ? f.fraction_mask()
+                                     : quiet | payload >> (64 - f.fraction_bits());
   return bits_of({sign, f.exponent_mask(), fraction}, f);
 }
 

@@ -44,7 +44,9 @@ struct Format {
     return used <= 8 ? 8 : used <= 16 ? 16 : used <= 32 ? 32 : 64;
   }
 
-  constexpr std::uint64_t fraction_mask() const { return (std::uint64_t{1} << fraction_bits()) - 1; }
+  constexpr std::uint64_t fraction_mask() const {
+    return (std::uint64_t{1} << fraction_bits()) - 1;
+  }
   constexpr std::uint64_t exponent_mask() const { return (std::uint64_t{1} << exponent_bits) - 1; }
 
   /// Exponent of the smallest normal number.

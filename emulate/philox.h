@@ -16,10 +16,9 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
   for (int i = 0; i < 10; ++i) {
     const std::uint64_t a = std::uint64_t{0xD2511F53} * counter[0];
     const std::uint64_t b = std::uint64_t{0xCD9E8D57} * counter[2];
-    counter = {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0],
-               static_cast<std::uint32_t>(b),
-               static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1],
-               static_cast<std::uint32_t>(a)};
+    counter = {
+        static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
+        static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
     key[0] += 0x9E3779B9;  // golden ratio
     key[1] += 0xBB67AE85;  // sqrt(3) - 1
   }
@@ -30,10 +29,10 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
 /// {index/4 low, index/4 high, stream low, stream high} under key = seed.
 constexpr std::uint32_t random_word(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   const std::uint64_t block = index / 4;
-  return philox4x32({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
-                     static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)},
-                    {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)})
-      [index % 4];
+  return philox4x32(
+      {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
+       static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)},
+      {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)})[index % 4];
 }
 
 }  // namespace binade

@@ -67,7 +67,7 @@ constexpr std::uint64_t discarded_fraction(const Cut& c, int drop, int n) {
   return drop - n >= 128 ? 0 : static_cast<std::uint64_t>(c.rest >> (drop - n));
 }
 
-/// Whether the magnitude rounds up at this cut. `odd`: the encoding of the kept part is odd.
+/// Whether the magnitude rounds up at this cut. `odd`: the kept part is odd.
 /// Stochastic: up iff floor(f 2^n) + r >= 2^n with r = the low n bits of `random`.
 constexpr bool rounds_up(const Cut& c, int drop, bool odd, bool negative,
                          const Attributes& attributes, std::uint32_t random) {
@@ -97,13 +97,11 @@ constexpr Rounded round_finite(const Exact& x, const Format& f, const Attributes
   const int quantum = floor_e - f.fraction_bits();
   const int drop = quantum - x.exponent;
   const Cut c = cut(x, drop);
-  // At precision 1 every significand is odd; the parity that breaks ties is the encoding's, whose
-  // low bit is then the exponent field's. IEEE 754-2019 4.3.1 would take the larger magnitude;
-  // P3109, gfloat and ml_dtypes take the even encoding, and so do we.
-  const bool odd = f.precision == 1 && c.kept == 1 ? ((floor_e + f.bias) & 1) != 0
-                                                   : (c.kept & 1) != 0;
-  Rounded out{.kind = Kind::finite, .negative = x.negative, .significand = c.kept,
-              .exponent = quantum};
+  // At precision 1 (e8m0) both neighbours of a tie are odd; then the larger magnitude is taken
+  // (754 4.3.1), as ml_dtypes does. P3109 and gfloat take the even encoding instead.
+  const bool odd = (c.kept & 1) != 0;
+  Rounded out{
+      .kind = Kind::finite, .negative = x.negative, .significand = c.kept, .exponent = quantum};
   out.significand += rounds_up(c, drop, odd, x.negative, attributes, random) ? 1 : 0;
   if (out.significand >> f.precision != 0) {  // 11…1 + 1: the next binade, its low bit is zero
     out.significand >>= 1;
@@ -129,7 +127,8 @@ constexpr Rounded round(const Exact& x, const Format& f, const Attributes& attri
                         std::uint32_t random) {
   const bool negative = x.negative && f.has_sign;
   if (x.kind != Kind::finite) {
-    return {.kind = x.kind, .negative = negative,
+    return {.kind = x.kind,
+            .negative = negative,
             .payload = static_cast<std::uint64_t>(x.significand),
             .flags = x.signaling ? Flag::invalid : Flags{0}};
   }
@@ -137,7 +136,8 @@ constexpr Rounded round(const Exact& x, const Format& f, const Attributes& attri
   magnitude.negative = negative;
   const bool tiny = is_tiny(magnitude, f, attributes, random);
   if (tiny && (attributes.flush_results || !f.has_zero)) {
-    return {.kind = Kind::zero, .negative = negative, .flags = Flags{Flag::inexact | Flag::underflow}};
+    return {
+        .kind = Kind::zero, .negative = negative, .flags = Flags{Flag::inexact | Flag::underflow}};
   }
   Rounded out = round_finite(magnitude, f, attributes, random, true);
   if (tiny && (out.flags & Flag::inexact) != 0) out.flags |= Flag::underflow;
@@ -162,9 +162,11 @@ constexpr bool exceeds_range(const Rounded& x, const Format& f) {
 /// An overflow raises overflow and inexact, never invalid. An infinite operand is exact (6.1) and
 /// raises nothing, also where it turns into NaN or the largest finite number.
 constexpr Rounded saturate(Rounded x, const Format& f, const Attributes& attributes) {
-  const Rounded max{.kind = Kind::finite, .negative = x.negative,
+  const Rounded max{.kind = Kind::finite,
+                    .negative = x.negative,
                     .significand = f.max_significand(),
-                    .exponent = f.emax() - f.fraction_bits(), .flags = x.flags};
+                    .exponent = f.emax() - f.fraction_bits(),
+                    .flags = x.flags};
   const bool finite_end = attributes.saturation == Saturation::finite || !f.has_nan();
   if (x.kind == Kind::nan && !f.has_nan()) {
     Rounded positive_max = max;
@@ -187,8 +189,10 @@ constexpr Rounded saturate(Rounded x, const Format& f, const Attributes& attribu
     x.payload = 0;
   }
   if (x.kind == Kind::zero && !f.has_zero) {  // e8m0: 0 becomes 2^-127 (NVIDIA's rule)
-    return {.kind = Kind::finite, .negative = x.negative,
-            .significand = std::uint64_t{1} << f.fraction_bits(), .exponent = f.quantum_exponent(),
+    return {.kind = Kind::finite,
+            .negative = x.negative,
+            .significand = std::uint64_t{1} << f.fraction_bits(),
+            .exponent = f.quantum_exponent(),
             .flags = static_cast<Flags>(x.flags | Flag::inexact | Flag::underflow)};
   }
   return x;

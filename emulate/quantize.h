@@ -24,7 +24,7 @@ struct Quantizer {
 
 /// Counts over an array. `nan_in` and `inf_in` count operands; all others count finite operands.
 struct QuantizeCounts {
-  std::uint64_t values = 0;     ///< all elements
+  std::uint64_t values = 0;  ///< all elements
   std::uint64_t nan_in = 0;
   std::uint64_t inf_in = 0;
   std::uint64_t to_zero = 0;    ///< non-zero in, zero out; flushing included
@@ -82,16 +82,15 @@ constexpr std::uint64_t quantize_one(T value, std::uint64_t index, const Quantiz
                                      QuantizeCounts& counts) {
   const Attributes& attributes = to.attributes;
   const Exact operand = decode(bits_of(value), Carrier<T>::format);
-  const std::uint32_t random = attributes.rounding == Rounding::stochastic
-                                   ? random_word(to.seed, to.stream, index)
-                                   : 0;
-  const Projected out =
-      convert(bits_of(value), Carrier<T>::format, to.format, attributes, random);
+  const std::uint32_t random =
+      attributes.rounding == Rounding::stochastic ? random_word(to.seed, to.stream, index) : 0;
+  const Projected out = convert(bits_of(value), Carrier<T>::format, to.format, attributes, random);
   counts.values += 1;
   counts.nan_in += operand.kind == Kind::nan ? 1 : 0;
   counts.inf_in += operand.kind == Kind::infinite ? 1 : 0;
   if (operand.kind == Kind::nan || operand.kind == Kind::infinite) return out.bits;
-  const bool flushed = attributes.flush_operands && is_subnormal(bits_of(value), Carrier<T>::format);
+  const bool flushed =
+      attributes.flush_operands && is_subnormal(bits_of(value), Carrier<T>::format);
   const bool zero_out = decode(out.bits, to.format).kind == Kind::zero;
   const bool overflowed = (out.flags & Flag::overflow) != 0;
   counts.to_zero += operand.kind == Kind::finite && zero_out ? 1 : 0;

@@ -106,7 +106,7 @@ struct RangeBlock {
   std::uint64_t zeros = 0;
   std::uint64_t nan = 0;
   std::uint64_t inf = 0;
-  std::uint64_t negative = 0;  ///< sign bit set: -0 and -Inf too, NaN not
+  std::uint64_t negative = 0;                  ///< sign bit set: -0 and -Inf too, NaN not
   std::uint64_t smallest = ~std::uint64_t{0};  ///< encodings of the finite non-zero magnitudes
   std::uint64_t largest = 0;
   int columns = 0;
@@ -114,7 +114,9 @@ struct RangeBlock {
 
   /// Empties the block and sets the columns (at most max_error_columns).
   constexpr void reset(std::span<const ErrorColumn> error_columns) {
-    *this = RangeBlock{};
+    zeros = nan = inf = negative = largest = 0;
+    smallest = ~std::uint64_t{0};
+    for (Row& row : rows) row = Row{};
     columns = static_cast<int>(error_columns.size());
     for (std::size_t c = 0; c < error_columns.size(); ++c) {
       for (int i = 0; i < binades; ++i) {

@@ -74,16 +74,14 @@ struct Boundaries {
 
 Boundaries measure(const Format& f, const Attributes& attributes) {
   return {
-      before(first_where([&](double x) {
-        return decode(rounded(x, f, attributes).bits, f).kind != Kind::zero;
-      })),
+      before(first_where(
+          [&](double x) { return decode(rounded(x, f, attributes).bits, f).kind != Kind::zero; })),
       first_where([&](double x) {
         const std::uint64_t bits = rounded(x, f, attributes).bits;
         return decode(bits, f).kind != Kind::zero && !is_subnormal(bits, f);
       }),
-      before(first_where([&](double x) {
-        return (rounded(x, f, attributes).flags & Flag::overflow) != 0;
-      })),
+      before(first_where(
+          [&](double x) { return (rounded(x, f, attributes).flags & Flag::overflow) != 0; })),
   };
 }
 
@@ -152,20 +150,24 @@ Outcome run(const ExperimentInput& input) {
   const std::uint64_t survivor = rounded(6e-5, binary16, {}).bits;
   const std::uint64_t below_normal = bits_of({false, 1, 0}, binary16) - 1;
   const bool six_e_5_lives = is_subnormal(survivor, binary16);
-  input.print(fmt::format(
-      "\n6e-5 in binary16 is {} (relative error {:.1e}), one of {} subnormal numbers below 2^-14 = {:.4g}.\n"
-      "Only flushed (FTZ) does it become zero. {} midpoints of formats up to 16 bits tried, {} wrong.\n",
-      value_of<double>(survivor, binary16),
-      std::abs(value_of<double>(survivor, binary16) / 6e-5 - 1), below_normal, std::ldexp(1.0, -14),
-      tried, wrong));
+  input.print(
+      fmt::format("\n6e-5 in binary16 is {} (relative error {:.1e}), one of {} subnormal numbers "
+                  "below 2^-14 = {:.4g}.\n"
+                  "Only flushed (FTZ) does it become zero. {} midpoints of formats up to 16 bits "
+                  "tried, {} wrong.\n",
+                  value_of<double>(survivor, binary16),
+                  std::abs(value_of<double>(survivor, binary16) / 6e-5 - 1), below_normal,
+                  std::ldexp(1.0, -14), tried, wrong));
   out.data["midpoints"] = {{"tried", tried}, {"wrong", wrong}};
-  out.data["six_e_5"] = {{"binary16", value_of<double>(survivor, binary16)},
-                         {"flushed", value_of<double>(rounded(6e-5, binary16, behaviours[2].attributes).bits,
-                                                      binary16)}};
+  out.data["six_e_5"] = {
+      {"binary16", value_of<double>(survivor, binary16)},
+      {"flushed",
+       value_of<double>(rounded(6e-5, binary16, behaviours[2].attributes).bits, binary16)}};
   out.as_expected = closed_forms_hold && six_e_5_lives && wrong == 0 && tried > 0;
-  out.verdict = fmt::format("binary16 loses values up to {} to zero, not up to 6e-5; the closed forms {}.",
-                            shown(measure(binary16, {}).last_zero),
-                            closed_forms_hold ? "hold in every format" : "do NOT hold");
+  out.verdict =
+      fmt::format("binary16 loses values up to {} to zero, not up to 6e-5; the closed forms {}.",
+                  shown(measure(binary16, {}).last_zero),
+                  closed_forms_hold ? "hold in every format" : "do NOT hold");
   return out;
 }
 
@@ -173,9 +175,11 @@ Outcome run(const ExperimentInput& input) {
 
 const Experiment boundary_atlas{
     "boundary_atlas",
-    "At which magnitudes does a value become zero, subnormal, normal or overflow in each format? (6e-5 "
+    "At which magnitudes does a value become zero, subnormal, normal or overflow in each format? "
+    "(6e-5 "
     "is not where FP16 underflows to zero.)",
-    "Ties to even: zero up to 2^(emin-p) inclusive, overflow from half an ulp above the largest finite "
+    "Ties to even: zero up to 2^(emin-p) inclusive, overflow from half an ulp above the largest "
+    "finite "
     "number; 6e-5 becomes a subnormal binary16 number unless results are flushed.",
     &run};
 

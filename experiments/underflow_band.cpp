@@ -54,7 +54,8 @@ std::vector<Phase> read_phases(const std::string& path) {
   for (std::size_t i = 0; i < file->tensors().size(); ++i) {
     const TensorInfo& info = file->tensors()[i];
     if (info.dtype.name != "F32") {
-      throw error_in(path, "a tensor is not F32", "give the gradients this experiment was made for");
+      throw error_in(path, "a tensor is not F32",
+                     "give the gradients this experiment was made for");
     }
     const std::string name = info.name.substr(0, info.name.find('/'));
     if (phases.empty() || phases.back().name != name) phases.push_back({name, {}, {}});
@@ -109,9 +110,9 @@ std::string fate_words(const Fates& f, std::uint64_t values) {
 }
 
 double norm_share(const RangeSummary& part, const RangeSummary& whole) {
-  return std::sqrt(divide(masses(part, binary16, 0).total_squares,
-                          masses(whole, binary16, 0).total_squares)
-                       .value());
+  return std::sqrt(
+      divide(masses(part, binary16, 0).total_squares, masses(whole, binary16, 0).total_squares)
+          .value());
 }
 
 /// One table: bands by scales. Returns whether rounding and summary agreed everywhere.
@@ -127,8 +128,11 @@ bool tabulate(const Phase& phase, const ExperimentInput& input, nlohmann::ordere
     const double share = static_cast<double>(part.values) / static_cast<double>(s.nonzero());
     const double norm = norm_share(part, s);
     text += fmt::format("  {:<16}{:>10}{:>12}", band.name, percent(share), percent(norm));
-    nlohmann::ordered_json row{{"phase", phase.name}, {"band", band.name}, {"count", part.values},
-                               {"of_nonzero", share}, {"of_l2", norm}};
+    nlohmann::ordered_json row{{"phase", phase.name},
+                               {"band", band.name},
+                               {"count", part.values},
+                               {"of_nonzero", share},
+                               {"of_l2", norm}};
     for (const int k : scales_log2) {
       const Fates measured = round_each(phase.values, band, k);
       const Fates derived = fates(part, binary16, k);
@@ -153,8 +157,9 @@ std::uint64_t lost(const Phase& phase, std::size_t band, int scale_log2) {
 
 Outcome run(const ExperimentInput& input) {
   Outcome out;
-  input.print("In each cell: percent of the band's values that become zero / subnormal in binary16 at "
-              "loss scale S.\n");
+  input.print(
+      "In each cell: percent of the band's values that become zero / subnormal in binary16 at "
+      "loss scale S.\n");
   bool agree = true;
   bool binades_as_said = true;
   bool scale_8_saves = true;
@@ -170,7 +175,8 @@ Outcome run(const ExperimentInput& input) {
   }
   out.as_expected = agree && binades_as_said && scale_8_saves;
   out.verdict = fmt::format(
-      "at S = 1 binades 2^-27 and 2^-26 die and binade 2^-25 {}; S = 8 {} of the band; rounding each "
+      "at S = 1 binades 2^-27 and 2^-26 die and binade 2^-25 {}; S = 8 {} of the band; rounding "
+      "each "
       "value and the range summary {}.",
       binades_as_said ? "survives as 2^-24" : "does not behave as said",
       scale_8_saves ? "loses nothing" : "still loses some", agree ? "agree exactly" : "DISAGREE");
@@ -183,7 +189,8 @@ const Experiment underflow_band{
     "underflow_band",
     "What of the band 2^-27 <= |x| < 2^-24 dies in binary16, binade by binade, and at which loss "
     "scale does it live?",
-    "At S = 1 two of the three binades round to zero; the top one, (2^-25, 2^-24), survives as 2^-24 "
+    "At S = 1 two of the three binades round to zero; the top one, (2^-25, 2^-24), survives as "
+    "2^-24 "
     "(ties to even); S = 8 keeps the whole band (Micikevicius et al. 2018).",
     &run};
 

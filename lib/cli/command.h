@@ -9,8 +9,8 @@
 namespace binade {
 
 /// Exit statuses of the program, besides 0.
-inline constexpr int exit_different = 1;    ///< compared, and different
-inline constexpr int exit_bad_input = 2;    ///< arguments or files that cannot be used
+inline constexpr int exit_different = 1;     ///< compared, and different
+inline constexpr int exit_bad_input = 2;     ///< arguments or files that cannot be used
 inline constexpr int exit_no_hardware = 77;  ///< asked for a device that is not there
 
 /// `define` declares the options on `app` and sets a callback that does the work; the callback

@@ -44,7 +44,7 @@ const Experiment& experiment_named(const std::string& name) {
 void list() {
   for (const Experiment& e : experiments()) {
     fmt::print("{}\n{}{}", e.name, wrapped(fmt::format("  asks      {}", e.question), 12),
-               wrapped(fmt::format("  expects   {}", e.hypothesis), 12));
+               wrapped(fmt::format("  expected  {}", e.hypothesis), 12));
   }
 }
 
@@ -55,13 +55,12 @@ int run(const Arguments& a) {
   bool all_as_expected = true;
   for (const Experiment* e : chosen) {
     fmt::print("{}\n", wrapped(fmt::format("{}: {}", e->name, e->question), 0));
-    const ExperimentInput input{
-        .quick = a.quick,
-        .data_folder = a.data.empty() ? default_data_folder() : a.data,
-        .print = [](const std::string& text) {
-          fmt::print("{}", text);
-          std::fflush(stdout);
-        }};
+    const ExperimentInput input{.quick = a.quick,
+                                .data_folder = a.data.empty() ? default_data_folder() : a.data,
+                                .print = [](const std::string& text) {
+                                  fmt::print("{}", text);
+                                  std::fflush(stdout);
+                                }};
     Outcome outcome = e->run(input);
     fmt::print("\n{}{}", wrapped(fmt::format("expected  {}", e->hypothesis), 10),
                wrapped(fmt::format("measured  {}: {}",
@@ -90,7 +89,8 @@ void define(CLI::App& app, int& status) {
   app.add_subcommand("list", "the experiments and what they ask")->callback([] { list(); });
   CLI::App& run_app = *app.add_subcommand(
       "run", "run experiments; exits 1 if a measurement contradicts its expectation");
-  run_app.add_option("NAME", a->names, "experiments to run; see binade experiment list")->required();
+  run_app.add_option("NAME", a->names, "experiments to run; see binade experiment list")
+      ->required();
   run_app.add_flag("--quick", a->quick, "smaller runs that answer the same question");
   run_app.add_option("--json", a->json, "write all figures to this file");
   run_app.add_option("--data", a->data, "folder of the committed data (default: experiments/data)");

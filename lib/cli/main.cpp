@@ -2,9 +2,12 @@
 //
 // The program: a table of subcommands, and the one place where an Error becomes a line and a status.
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <string>
+#include <system_error>
 
 #include "lib/cli/command.h"
 #include "lib/tensor/error.h"
@@ -44,8 +47,14 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
       return fail(std::string(error.what()) + "; see binade --help");
     }
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout.flush()) {
+      throw std::system_error(errno, std::generic_category());
+    }
   } catch (const binade::Error& error) {
     return fail(error.what());
+  } catch (const std::system_error& error) {  // fmt::print, when standard output does not take it
+    return fail("standard output: cannot write: " + error.code().message() +
+                "; make room or write elsewhere");
   } catch (const std::bad_alloc&) {
     return fail("out of memory; give the machine more, or read fewer tensors at once");
   } catch (const std::exception& error) {

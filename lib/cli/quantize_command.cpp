@@ -52,17 +52,17 @@ Quantizer quantizer_from(const Arguments& a) {
   Quantizer to;
   to.format = parse_format(a.format).format;
   to.seed = a.seed;
-  to.attributes = {
-      .rounding = rounding_named(a.rounding),
-      .saturation = choose<Saturation>("--saturation", a.saturation,
-                                       {{"none", Saturation::none}, {"finite", Saturation::finite}}),
-      .flush_results = a.ftz,
-      .flush_operands = a.daz,
-      .nan = choose<NanResult>("--nan", a.nan,
-                               {{"quiet", NanResult::quiet},
-                                {"nvidia", NanResult::nvidia},
-                                {"propagate", NanResult::propagate}}),
-      .random_bits = a.random_bits};
+  to.attributes = {.rounding = rounding_named(a.rounding),
+                   .saturation = choose<Saturation>(
+                       "--saturation", a.saturation,
+                       {{"none", Saturation::none}, {"finite", Saturation::finite}}),
+                   .flush_results = a.ftz,
+                   .flush_operands = a.daz,
+                   .nan = choose<NanResult>("--nan", a.nan,
+                                            {{"quiet", NanResult::quiet},
+                                             {"nvidia", NanResult::nvidia},
+                                             {"propagate", NanResult::propagate}}),
+                   .random_bits = a.random_bits};
   return to;
 }
 
@@ -78,7 +78,8 @@ std::string counts_line(const std::string& name, const QuantizeCounts& c) {
 
 std::string counts_head() {
   return fmt::format("{:<36}{:>13}{:>11}{:>11}{:>10}{:>10}{:>12}{:>8}{:>8}\n", "tensor", "values",
-                     "to zero", "subnormal", "overflow", "saturated", "inexact", "NaN in", "Inf in");
+                     "to zero", "subnormal", "overflow", "saturated", "inexact", "NaN in",
+                     "Inf in");
 }
 
 void run(const Arguments& a) {
@@ -113,8 +114,9 @@ void run(const Arguments& a) {
   } else {
     writer = std::make_unique<SafetensorsWriter>(
         a.out, specs,
-        std::map<std::string, std::string>{{"binade.format", a.format},
-                                           {"binade.rounding", std::string(name_of(to.attributes.rounding))}});
+        std::map<std::string, std::string>{
+            {"binade.format", a.format},
+            {"binade.rounding", std::string(name_of(to.attributes.rounding))}});
   }
   std::string text = counts_head();
   QuantizeCounts all;
@@ -124,8 +126,9 @@ void run(const Arguments& a) {
     for (std::size_t n = 0; n < chosen.size(); ++n) {
       const TensorInfo& info = file->tensors()[chosen[n]];
       if (!npy && info.fortran_order && info.shape.size() > 1) {
-        throw error_in(a.in, fmt::format("{} is in Fortran order, which .safetensors does not have",
-                                         printable(info.name)),
+        throw error_in(a.in,
+                       fmt::format("{} is in Fortran order, which .safetensors does not have",
+                                   printable(info.name)),
                        "write .npy");
       }
       Quantizer mine = to;
@@ -152,10 +155,12 @@ void define(CLI::App& app, int&) {
   app.add_option("IN", a->in, ".safetensors, .npy or .npz")->required();
   app.add_option("OUT", a->out, ".safetensors, or .npy for a single array")->required();
   app.add_option("--format", a->format, "format to quantize to; see binade formats")->required();
-  app.add_option("--rounding", a->rounding, "ties_to_even, ties_to_away, toward_zero, toward_positive, "
-                                            "toward_negative, to_odd, stochastic; or PTX's rn, rz, …")
+  app.add_option("--rounding", a->rounding,
+                 "ties_to_even, ties_to_away, toward_zero, toward_positive, "
+                 "toward_negative, to_odd, stochastic; or PTX's rn, rz, …")
       ->capture_default_str();
-  app.add_option("--saturation", a->saturation, "none, or finite: overflow becomes the largest finite")
+  app.add_option("--saturation", a->saturation,
+                 "none, or finite: overflow becomes the largest finite")
       ->capture_default_str();
   app.add_option("--nan", a->nan, "NaN results: quiet, nvidia or propagate")->capture_default_str();
   app.add_flag("--ftz", a->ftz, "flush subnormal results to zero");
@@ -165,8 +170,9 @@ void define(CLI::App& app, int&) {
   app.add_option("--random-bits", a->random_bits, "bits that stochastic rounding draws per value")
       ->capture_default_str()
       ->check(CLI::Range(1, 32));
-  app.add_flag("--encode", a->encode, "write encodings (F16, BF16, F8_…, else U8, U16, U32, U64) "
-                                      "instead of values in F32 or F64");
+  app.add_flag("--encode", a->encode,
+               "write encodings (F16, BF16, F8_…, else U8, U16, U32, U64) "
+               "instead of values in F32 or F64");
   app.add_option("--dtype", a->dtype, "what raw .npy arrays (V1, V2) hold");
   app.callback([a] { run(*a); });
 }

@@ -36,12 +36,16 @@ struct Arguments {
 NamedFormat report_format(const std::string& name) {
   const auto* row = std::ranges::find(report_formats, name, &NamedFormat::name);
   if (row != report_formats.end()) return *row;
-  throw Error(fmt::format("--formats {}: the report knows binary16, bfloat16, tf32, e5m2 and e4m3; for "
-                          "other formats use binade quantize, which counts",
-                          printable(name)));
+  throw Error(
+      fmt::format("--formats {}: the report knows binary16, bfloat16, tf32, e5m2 and e4m3; for "
+                  "other formats use binade quantize, which counts",
+                  printable(name)));
 }
 
 ReportOptions options_from(const Arguments& arguments) {
+  if (!(arguments.target_loss >= 0 && arguments.target_loss < 1)) {  // NaN too
+    throw Error("--target-loss: not a share; give a number from 0 to below 1");
+  }
   ReportOptions options;
   options.headroom = arguments.headroom;
   options.target_loss = arguments.target_loss;
@@ -58,8 +62,9 @@ ReportOptions options_from(const Arguments& arguments) {
     }
   }
   if (options.scales_log2.size() * options.formats.size() > max_error_columns) {
-    throw Error(fmt::format("--sqnr-scale: {} scales times {} formats are more than {}; ask for fewer",
-                            options.scales_log2.size(), options.formats.size(), max_error_columns));
+    throw Error(
+        fmt::format("--sqnr-scale: {} scales times {} formats are more than {}; ask for fewer",
+                    options.scales_log2.size(), options.formats.size(), max_error_columns));
   }
   return options;
 }
@@ -101,22 +106,23 @@ void define(CLI::App& app, int& status) {
   app.add_option("FILE", a->inputs, ".safetensors, .npy, .npz files, or globs")->required();
   app.add_option("-o,--html", a->html, "write the report as one self-contained page");
   app.add_option("--json", a->json, "write the report as JSON; - for standard output");
-  app.add_option("--headroom", a->headroom, "binades kept free below overflow when choosing a scale")
+  app.add_option("--headroom", a->headroom,
+                 "binades kept free below overflow when choosing a scale")
       ->capture_default_str()
       ->check(CLI::Range(0, 100));
   app.add_option("--target-loss", a->target_loss, "largest acceptable lost l2 of a tensor, a share")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 0.999999));
+      ->capture_default_str();
   app.add_option("--prefer", a->prefer, "which end of the interval of loss scales to recommend")
       ->capture_default_str()
       ->check(CLI::IsMember({"s_max", "s_min"}));
-  app.add_option("--formats", a->formats,
-                 "only these of binary16,bfloat16,tf32,e5m2,e4m3")->delimiter(',');
+  app.add_option("--formats", a->formats, "only these of binary16,bfloat16,tf32,e5m2,e4m3")
+      ->delimiter(',');
   app.add_option("--sqnr-scale", a->scales,
                  "log2 of scales at which SQNR is measured, besides 0: --sqnr-scale 8,16")
       ->delimiter(',')
       ->check(CLI::Range(lowest_scale_log2, highest_scale_log2));
-  app.add_option("--dtype", a->dtype, "what raw .npy arrays (V1, V2) hold: bfloat16, float8_e4m3fn, …");
+  app.add_option("--dtype", a->dtype,
+                 "what raw .npy arrays (V1, V2) hold: bfloat16, float8_e4m3fn, …");
   app.add_option("--tensors", a->tensors, "rows of the tensor table on the terminal; 0 for all")
       ->capture_default_str();
   app.add_flag("-q,--quiet", a->quiet, "no text on standard output");

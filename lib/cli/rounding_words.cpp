@@ -58,7 +58,7 @@ std::string rule_words(const Story& s, bool up) {
     return fmt::format("{} the tie{}{}", side, tie.size() <= 24 ? " " : "",
                        tie.size() <= 24 ? tie : "");
   }
-  if (s.attributes.rounding == Rounding::to_odd) return "to_odd takes the odd encoding";
+  if (s.attributes.rounding == Rounding::to_odd) return "to_odd takes the odd significand";
   if (s.attributes.rounding != Rounding::stochastic) return std::string(s.rule());
   const int n = s.attributes.random_bits;
   const std::uint64_t one = std::uint64_t{1} << n;
@@ -83,9 +83,12 @@ std::string moved_words(const Story& s, bool up) {
 std::string inexact_words(const Story& s, bool up) {
   const bool tie = s.place.fraction == decimal_of(Dyadic{1, -1});
   if (tie && rounds_to_nearest(s.attributes.rounding)) {
-    const bool to_even = s.attributes.rounding == Rounding::ties_to_even;
+    const bool both_odd = s.f.precision == 1 && s.place.lower.significand != 0;
+    const char* where = s.attributes.rounding == Rounding::ties_to_away ? "away from zero"
+                        : both_odd                                      ? "to the larger"
+                                                                        : "to even";
     return fmt::format("a tie between {} and {}, {}", s.signed_text(s.place.lower),
-                       s.signed_text(s.place.upper), to_even ? "to even" : "away from zero");
+                       s.signed_text(s.place.upper), where);
   }
   return fmt::format("{}, {}", moved_words(s, up), rule_words(s, up));
 }
@@ -116,7 +119,7 @@ std::string overflow_reason(const Story& s) {
       }
       break;
     case Rounding::to_odd:
-      if ((max_bits(f, false) >> f.padding_bits) % 2 == 0) return "past " + end;
+      if (f.max_significand() % 2 == 0) return "past " + end;
       break;
     case Rounding::stochastic:
       if (s.literal.magnitude < decimal_of(next)) {

@@ -21,7 +21,7 @@
 namespace binade {
 
 struct TensorInfo {
-  std::string name;  ///< valid UTF-8 except perhaps for a .npy, which is named by its file's stem
+  std::string name;  ///< any bytes: .npy and .npz do not promise UTF-8
   Dtype dtype;
   std::vector<std::uint64_t> shape;
   bool fortran_order = false;

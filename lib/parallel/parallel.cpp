@@ -12,6 +12,7 @@
 #include "lib/tensor/error.h"
 
 #ifdef BINADE_HAVE_TBB
+#include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -87,14 +88,15 @@ void parallel_for(std::size_t n, std::size_t grain,
   grain = std::max<std::size_t>(grain, 1);
 #ifdef BINADE_HAVE_TBB
   if (n > grain && thread_count() > 1) {
+    // More threads than cores are allowed: a test wants to see that they change nothing.
+    static tbb::global_control limit(tbb::global_control::max_allowed_parallelism, thread_count());
     static tbb::task_arena arena(static_cast<int>(thread_count()));
     arena.execute([&] {
-      tbb::parallel_for(
-          std::size_t{0}, (n + grain - 1) / grain, [&](std::size_t piece) {
-            const std::size_t begin = piece * grain;
-            body(begin, std::min(n, begin + grain),
-                 static_cast<std::size_t>(tbb::this_task_arena::current_thread_index()));
-          });
+      tbb::parallel_for(std::size_t{0}, (n + grain - 1) / grain, [&](std::size_t piece) {
+        const std::size_t begin = piece * grain;
+        body(begin, std::min(n, begin + grain),
+             static_cast<std::size_t>(tbb::this_task_arena::current_thread_index()));
+      });
     });
     return;
   }

@@ -120,8 +120,8 @@ ExactSum& ExactSum::operator-=(const ExactSum& other) {
 }
 
 std::strong_ordering compare(const ExactSum& a, const ExactSum& b) {
-  return std::lexicographical_compare_three_way(a.limbs.rbegin(), a.limbs.rend(),
-                                                b.limbs.rbegin(), b.limbs.rend());
+  return std::lexicographical_compare_three_way(a.limbs.rbegin(), a.limbs.rend(), b.limbs.rbegin(),
+                                                b.limbs.rend());
 }
 
 double ScaledDouble::value() const { return std::ldexp(significand, exponent); }

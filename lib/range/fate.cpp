@@ -160,7 +160,6 @@ std::optional<int> headroom(const RangeSummary& summary, const Format& format) {
 std::optional<ScaleInterval> scale_interval(const RangeSummary& summary, const Format& format,
                                             int headroom_log2, double target_loss) {
   if (summary.nonzero() == 0) return std::nullopt;
-  const auto clamp = [](int k) { return std::clamp(k, lowest_scale_log2, highest_scale_log2); };
   ExactSum total;
   for (const auto& [exponent, row] : summary.binades) add_squares(total, row, exponent);
   // At scale 2^(tie - e) all binades below e become zero, and the m = 1 values of binade e. The loss
@@ -181,8 +180,9 @@ std::optional<ScaleInterval> scale_interval(const RangeSummary& summary, const F
     highest_lost = exponent;
     add_squares(below, row, exponent);
   }
-  return ScaleInterval{clamp(tie - highest_lost),
-                       clamp(largest_scale(summary.largest, format) - headroom_log2)};
+  return ScaleInterval{
+      std::max(tie - highest_lost, lowest_scale_log2),
+      std::min(largest_scale(summary.largest, format) - headroom_log2, highest_scale_log2)};
 }
 
 }  // namespace binade

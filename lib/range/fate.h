@@ -71,7 +71,8 @@ struct ScaleInterval {
   int max_log2 = 0;  ///< largest without overflow at the headroom
   bool empty() const { return min_log2 > max_log2; }
 };
-/// Nothing where there is no finite non-zero value. Both ends lie within the range of a float32.
+/// Nothing where there is no finite non-zero value. Scales are float32's; an empty interval may name
+/// an end that no float32 scale reaches.
 std::optional<ScaleInterval> scale_interval(const RangeSummary& summary, const Format& format,
                                             int headroom, double target_loss);
 

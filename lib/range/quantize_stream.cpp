@@ -53,7 +53,8 @@ void quantize_piece(const Piece& piece, const Format& from, const Quantizer& to,
     if (from == Carrier<T>::format) {
       std::memcpy(tile.data(), in, n * sizeof(T));
     } else {
-      for (std::size_t i = 0; i < n; ++i) tile[i] = value_of<T>(load(in + i * in_size, in_size), from);
+      for (std::size_t i = 0; i < n; ++i)
+        tile[i] = value_of<T>(load(in + i * in_size, in_size), from);
     }
     run_kernel(tile.data(), n, piece.first + start, to, counts);
     for (std::size_t i = 0; i < n; ++i) {
@@ -93,9 +94,9 @@ void QuantizeStream::add(std::span<const std::byte> data,
   const std::size_t in_size = static_cast<std::size_t>(from_.storage_bits()) / 8;
   const std::size_t out_size = out_dtype.bits / 8;
   const bool narrow_out = fits_in(to_.format, binary32);
-  const auto piece = !narrow_out               ? &quantize_piece<double, double>
+  const auto piece = !narrow_out                ? &quantize_piece<double, double>
                      : fits_in(from_, binary32) ? &quantize_piece<float, float>
-                                               : &quantize_piece<double, float>;
+                                                : &quantize_piece<double, float>;
   std::vector<std::byte> out;
   for (std::size_t start = 0; start < data.size() / in_size; start += batch) {
     const std::size_t n = std::min(batch, data.size() / in_size - start);

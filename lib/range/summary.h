@@ -43,9 +43,9 @@ struct RangeSummary {
   std::uint64_t negative = 0;  ///< sign bit set: -0 and -Inf too, NaN not
   Placed smallest;             ///< finite non-zero magnitudes; significand 0: there is none
   Placed largest;
-  std::map<int, BinadeRow> binades;         ///< by exponent; only those that hold values
-  std::vector<ErrorColumn> columns;         ///< formats and scales with a squared error
-  std::vector<ExactSum> squared_error;      ///< of the values in binades up to emax; per column
+  std::map<int, BinadeRow> binades;     ///< by exponent; only those that hold values
+  std::vector<ErrorColumn> columns;     ///< formats and scales with a squared error
+  std::vector<ExactSum> squared_error;  ///< of the values in binades up to emax; per column
 
   std::uint64_t nonzero() const { return values - zeros - nan - inf; }  ///< finite and non-zero
   friend bool operator==(const RangeSummary&, const RangeSummary&) = default;

@@ -76,8 +76,8 @@ std::map<Key, const Json*> by_key(const Json& report) {
 
 /// Whether two tensors hold the same multiset of magnitudes as far as a report can tell.
 bool same(const Json& a, const Json& b) {
-  constexpr std::array<const char*, 9> decisive{"dtype", "shape", "values",  "zeros", "nan",
-                                                "inf",   "min",   "max",     "binades"};
+  constexpr std::array<const char*, 9> decisive{"dtype", "shape", "values", "zeros",  "nan",
+                                                "inf",   "min",   "max",    "binades"};
   return std::ranges::all_of(decisive, [&](const char* key) { return a.at(key) == b.at(key); });
 }
 
@@ -88,7 +88,8 @@ double loss(const Json& tensor) {
 
 std::string only(const char* side, const std::set<std::string>& names) {
   std::string out;
-  for (const std::string& name : names) out += fmt::format("  only {}: {}\n", side, printable(name));
+  for (const std::string& name : names)
+    out += fmt::format("  only {}: {}\n", side, printable(name));
   return out;
 }
 
@@ -98,9 +99,10 @@ nlohmann::ordered_json load_report(const std::string& path) {
   const MappedFile file(path);
   const auto* text = reinterpret_cast<const char*>(file.bytes().data());
   Json json = Json::parse(text, text + file.bytes().size(), nullptr, false);
-  const bool ours = json.is_object() && json.contains("schema") && json["schema"] == report_schema &&
-                    json.contains("total") && json.contains("tensors") &&
-                    json["tensors"].is_array() && json.contains("loss_scale");
+  const bool ours = json.is_object() && json.contains("schema") &&
+                    json["schema"] == report_schema && json.contains("total") &&
+                    json.contains("tensors") && json["tensors"].is_array() &&
+                    json.contains("loss_scale");
   if (!ours) {
     throw error_in(path, fmt::format("not a report of schema {}", report_schema),
                    "write one with binade report FILE --json OUT.json");
@@ -140,11 +142,12 @@ ReportDiff diff_reports(const Json& a, const Json& b) try {
   out.text += fmt::format("\n{} tensors in both, {} of them differ\n",
                           before.size() - only_before.size(), changed.size());
   for (const auto& [x, y] : changed) {
-    out.text += fmt::format("  {}\n    to zero {} -> {}   lost l2 {} -> {}   loss scale {} -> {}\n",
-                            printable((*x)["name"].get<std::string>()),
-                            shown(at(*x, rows[6].pointer), true), shown(at(*y, rows[6].pointer), true),
-                            shown(at(*x, rows[9].pointer), true), shown(at(*y, rows[9].pointer), true),
-                            interval((*x)["loss_scale"]), interval((*y)["loss_scale"]));
+    out.text +=
+        fmt::format("  {}\n    to zero {} -> {}   lost l2 {} -> {}   loss scale {} -> {}\n",
+                    printable((*x)["name"].get<std::string>()),
+                    shown(at(*x, rows[6].pointer), true), shown(at(*y, rows[6].pointer), true),
+                    shown(at(*x, rows[9].pointer), true), shown(at(*y, rows[9].pointer), true),
+                    interval((*x)["loss_scale"]), interval((*y)["loss_scale"]));
   }
   out.text += only("before", only_before) + only("after", only_after);
   return out;

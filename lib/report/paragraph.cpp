@@ -18,17 +18,21 @@ std::string padded(const std::string& text, std::size_t width) {
 }
 
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
-  std::string out, line;
-  for (std::size_t at = 0; at < text.size();) {
+  const std::size_t start = std::min(text.find_first_not_of(' '), text.size());
+  std::string out;
+  std::string line = text.substr(0, start);
+  bool empty = true;
+  for (std::size_t at = start; at < text.size();) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
     const std::string word = text.substr(at, end - at);
     at = end + 1;
-    if (!line.empty() && columns_of(line) + 1 + columns_of(word) > width) {
+    if (!empty && columns_of(line) + 1 + columns_of(word) > width) {
       out += line + "\n";
       line = std::string(indent, ' ') + word;
     } else {
-      line += (line.empty() ? "" : " ") + word;
+      line += (empty ? "" : " ") + word;
     }
+    empty = false;
   }
   return out + line + "\n";
 }

@@ -44,8 +44,7 @@ FormatReport format_report(const RangeSummary& s, const NamedFormat& row,
                    .rne_zero = {}};
   for (const int scale : options.scales_log2) {
     const auto column = std::ranges::find(s.columns, ErrorColumn{row.format, scale});
-    out.sqnr_db.push_back(
-        sqnr_db(s, static_cast<std::size_t>(column - s.columns.begin())));
+    out.sqnr_db.push_back(sqnr_db(s, static_cast<std::size_t>(column - s.columns.begin())));
   }
   if (row.format == binary16) {
     out.band_27_24 = share(count_between(s, -27, -25), s);
@@ -65,7 +64,8 @@ void choose(LossScale& scale, const RangeSummary& s, const ReportOptions& option
   const ScaleInterval& interval = *scale.interval;
   const bool low = options.prefer == ScaleChoice::s_min && !interval.empty();
   scale.status = interval.empty() ? "empty interval" : "ok";
-  scale.recommended_log2 = low ? interval.min_log2 : interval.max_log2;
+  scale.recommended_log2 = std::clamp(low ? interval.min_log2 : interval.max_log2,
+                                      lowest_scale_log2, highest_scale_log2);
   scale.lost_l2 = losses(s, binary16, *scale.recommended_log2)->l2;
 }
 
@@ -74,10 +74,9 @@ std::string within(const ReportOptions& options) {
 }
 
 std::string kept_free(const ReportOptions& options) {
-  return options.headroom == 0
-             ? std::string("below overflow")
-             : fmt::format("at least {} binade{} below overflow", options.headroom,
-                           options.headroom == 1 ? "" : "s");
+  return options.headroom == 0 ? std::string("below overflow")
+                               : fmt::format("at least {} binade{} below overflow",
+                                             options.headroom, options.headroom == 1 ? "" : "s");
 }
 
 LossScale tensor_loss_scale(const RangeSummary& s, const ReportOptions& options) {
@@ -91,15 +90,17 @@ LossScale tensor_loss_scale(const RangeSummary& s, const ReportOptions& options)
   choose(out, s, options);
   out.reason =
       out.interval->empty()
-          ? fmt::format("no scale keeps the loss within {} and the largest value {}: from {} on "
-                        "values overflow, {} would be needed, and at {} the loss is {}",
-                        within(options), kept_free(options), power_of_two(out.interval->max_log2 + 1),
-                        power_of_two(out.interval->min_log2),
-                        power_of_two(out.interval->max_log2), percent(*out.lost_l2))
-          : fmt::format("{} to {}: below, more than {} becomes zero; above, the largest value is "
-                        "not {}",
-                        power_of_two(out.interval->min_log2),
-                        power_of_two(out.interval->max_log2), within(options), kept_free(options));
+          ? fmt::format(
+                "no scale keeps the loss within {} and the largest value {}: from {} on "
+                "values overflow, {} would be needed, and at {} the loss is {}",
+                within(options), kept_free(options), power_of_two(out.interval->max_log2 + 1),
+                power_of_two(out.interval->min_log2), power_of_two(out.interval->max_log2),
+                percent(*out.lost_l2))
+          : fmt::format(
+                "{} to {}: below, more than {} becomes zero; above, the largest value is "
+                "not {}",
+                power_of_two(out.interval->min_log2), power_of_two(out.interval->max_log2),
+                within(options), kept_free(options));
   return out;
 }
 
@@ -179,24 +180,32 @@ LossScale joint_loss_scale(const std::vector<TensorReport>& tensors, const Tenso
   out.binding_min = low->name;
   out.binding_max = high->name;
   choose(out, total.summary, options);
+  const std::string shown_high = printable(high->name, 60);
+  const std::string shown_low = printable(low->name, 60);
   const std::string top = power_of_two(out.interval->max_log2);
   const std::string bottom = power_of_two(out.interval->min_log2);
   const double worst = losses(low->summary, binary16, out.interval->max_log2)->l2;
   out.reason =
       out.interval->empty()
-          ? fmt::format("No single scale serves all tensors. {} is the largest that keeps every value "
-                        "{} ({} sets it), but {} needs {} to lose at most {}; at {} it loses {}.",
-                        top, kept_free(options), high->name, low->name, bottom, within(options),
-                        power_of_two(out.interval->max_log2), percent(worst))
-          : fmt::format("{} is the largest scale that keeps every value {}; {} sets it. From {} on no "
-                        "tensor loses more than {}; {} needs that.",
-                        top, kept_free(options), high->name, bottom, within(options), low->name);
+          ? fmt::format(
+                "No single scale serves all tensors. {} is the largest that keeps every value "
+                "{} ({} sets it), but {} needs {} to lose at most {}; at {} it loses {}.",
+                top, kept_free(options), shown_high, shown_low, bottom, within(options),
+                power_of_two(out.interval->max_log2), percent(worst))
+          : fmt::format(
+                "{} is the largest scale that keeps every value {}; {} sets it. From {} on no "
+                "tensor loses more than {}; {} needs that.",
+                top, kept_free(options), shown_high, bottom, within(options), shown_low);
   return out;
 }
 
 Report read_report(const std::vector<std::string>& files, const ReportOptions& options,
                    const Progress& progress) {
-  Report report{.options = options, .files = files, .skipped = {}, .total = {}, .tensors = {},
+  Report report{.options = options,
+                .files = files,
+                .skipped = {},
+                .total = {},
+                .tensors = {},
                 .loss_scale = {}};
   std::vector<ErrorColumn> columns;
   for (const int scale : options.scales_log2) {

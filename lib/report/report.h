@@ -37,20 +37,20 @@ struct Share {
 struct FormatReport {
   std::string name;
   Share to_zero, subnormal, overflow;
-  std::optional<Losses> lost;                 ///< nothing without a finite non-zero value
+  std::optional<Losses> lost;                  ///< nothing without a finite non-zero value
   std::vector<std::optional<double>> sqnr_db;  ///< per options.scales_log2; nothing: no error
-  std::optional<int> headroom;                ///< binades between the largest value and overflow
-  std::optional<Share> band_27_24;            ///< binary16 only: 2^-27 <= |x| < 2^-24
-  std::optional<Share> rne_zero;              ///< binary16 only: 0 < |x| <= 2^-25
+  std::optional<int> headroom;                 ///< binades between the largest value and overflow
+  std::optional<Share> band_27_24;             ///< binary16 only: 2^-27 <= |x| < 2^-24
+  std::optional<Share> rne_zero;               ///< binary16 only: 0 < |x| <= 2^-25
 };
 
 /// The loss scale for binary16 and why.
 struct LossScale {
-  std::string status;                      ///< "ok", "empty interval", "no finite value"
-  std::optional<ScaleInterval> interval;   ///< absent: no finite non-zero value
+  std::string status;                     ///< "ok", "empty interval", "no finite value"
+  std::optional<ScaleInterval> interval;  ///< absent: no finite non-zero value
   std::optional<int> recommended_log2;
-  std::optional<double> lost_l2;           ///< at the recommended scale
-  std::string binding_min, binding_max;    ///< tensors that set the ends (joint scale only)
+  std::optional<double> lost_l2;         ///< at the recommended scale
+  std::string binding_min, binding_max;  ///< tensors that set the ends (joint scale only)
   std::string reason;
 };
 

@@ -62,7 +62,8 @@ std::string magnitude(double x) { return fmt::format("{:.3g}", x); }
 
 std::string counted(std::uint64_t n, std::uint64_t values) {
   if (n == 0) return "0";
-  return fmt::format("{} ({})", grouped(n), percent(static_cast<double>(n) / static_cast<double>(values)));
+  return fmt::format("{} ({})", grouped(n),
+                     percent(static_cast<double>(n) / static_cast<double>(values)));
 }
 
 std::string head(const Report& report, const Paint& paint) {
@@ -70,11 +71,11 @@ std::string head(const Report& report, const Paint& paint) {
   std::string files = report.files.size() == 1 ? printable(report.files[0])
                                                : fmt::format("{} files", report.files.size());
   std::string out =
-      paint(bold, files) +
-      fmt::format(": {} tensor{}, {} values\n", grouped(report.tensors.size()),
-                  report.tensors.size() == 1 ? "" : "s", grouped(s.values));
-  out += fmt::format("  zeros {}   NaN {}   Inf {}   (shares of all values)\n", counted(s.zeros, s.values),
-                     counted(s.nan, s.values), counted(s.inf, s.values));
+      paint(bold, files) + fmt::format(": {} tensor{}, {} values\n", grouped(report.tensors.size()),
+                                       report.tensors.size() == 1 ? "" : "s", grouped(s.values));
+  out +=
+      fmt::format("  zeros {}   NaN {}   Inf {}   (shares of all values)\n",
+                  counted(s.zeros, s.values), counted(s.nan, s.values), counted(s.inf, s.values));
   if (s.nonzero() == 0) return out + "  There is no finite non-zero value.\n";
   return out + fmt::format("  finite non-zero {}, |x| from {} to {}\n", grouped(s.nonzero()),
                            magnitude(value_of(s.smallest)), magnitude(value_of(s.largest)));
@@ -184,8 +185,9 @@ std::string histogram(const Report& report, const Paint& paint) {
                     "  share of the finite non-zero values per binade [2^e, 2^(e+1))\n" +
                     bars(s, w, paint) + axis(w) + band_marks(w);
   for (const NamedFormat& format : report.options.formats) out += fate_row(s, w, format, paint);
-  out += "  0 to zero, s subnormal, n normal, o overflow: what most values of the binade become at "
-         "scale 1\n";
+  out +=
+      "  0 to zero, s subnormal, n normal, o overflow: what most values of the binade become at "
+      "scale 1\n";
   const auto outside = [&](std::uint64_t n, const char* where, int exponent) {
     if (n == 0) return std::string();
     return fmt::format("  not drawn: {} of the values, {} 2^{}\n",
@@ -204,18 +206,26 @@ struct FormatRow {
 };
 
 constexpr std::array<FormatRow, 8> format_rows{{
-    {"to zero    of non-zero values", [](const FormatReport& f) { return percent(f.to_zero.of_nonzero); }},
-    {"subnormal  of non-zero values", [](const FormatReport& f) { return percent(f.subnormal.of_nonzero); }},
-    {"overflow   of non-zero values", [](const FormatReport& f) { return percent(f.overflow.of_nonzero); }},
-    {"lost l1    of sum |x|", [](const FormatReport& f) { return f.lost ? percent(f.lost->l1) : "-"; }},
-    {"lost l2    of sqrt(sum x²)", [](const FormatReport& f) { return f.lost ? percent(f.lost->l2) : "-"; }},
-    {"clipped l1 of sum |x|", [](const FormatReport& f) { return f.lost ? percent(f.lost->clipped_l1) : "-"; }},
-    {"SQNR", [](const FormatReport& f) {
-       return !f.lost ? std::string("-")
+    {"to zero    of non-zero values",
+     [](const FormatReport& f) { return percent(f.to_zero.of_nonzero); }},
+    {"subnormal  of non-zero values",
+     [](const FormatReport& f) { return percent(f.subnormal.of_nonzero); }},
+    {"overflow   of non-zero values",
+     [](const FormatReport& f) { return percent(f.overflow.of_nonzero); }},
+    {"lost l1    of sum |x|",
+     [](const FormatReport& f) { return f.lost ? percent(f.lost->l1) : "-"; }},
+    {"lost l2    of sqrt(sum x²)",
+     [](const FormatReport& f) { return f.lost ? percent(f.lost->l2) : "-"; }},
+    {"clipped l1 of sum |x|",
+     [](const FormatReport& f) { return f.lost ? percent(f.lost->clipped_l1) : "-"; }},
+    {"SQNR",
+     [](const FormatReport& f) {
+       return !f.lost                              ? std::string("-")
               : f.sqnr_db.empty() || !f.sqnr_db[0] ? std::string("exact")
                                                    : fmt::format("{:.1f} dB", *f.sqnr_db[0]);
      }},
-    {"headroom to overflow", [](const FormatReport& f) {
+    {"headroom to overflow",
+     [](const FormatReport& f) {
        return f.headroom ? fmt::format("2^{}", *f.headroom) : std::string("-");
      }},
 }};
@@ -231,10 +241,13 @@ std::string format_table(const Report& report, const Paint& paint) {
   }
   for (const FormatReport& f : report.total.formats) {
     if (!f.band_27_24) continue;
-    out += fmt::format("  binary16: {} of the non-zero values lie in 2^-27 <= |x| < 2^-24 (band_27_24); "
-                       "{} have 0 < |x| <= 2^-25\n  and round to zero (rne_zero). Of all values: {} and {}.\n",
-                       percent(f.band_27_24->of_nonzero), percent(f.rne_zero->of_nonzero),
-                       percent(f.band_27_24->of_values), percent(f.rne_zero->of_values));
+    out += wrapped(
+        fmt::format(
+            "  binary16: {} of the non-zero values lie in 2^-27 <= |x| < 2^-24 (band_27_24); "
+            "{} have 0 < |x| <= 2^-25 and round to zero (rne_zero). Of all values: {} and {}.",
+            percent(f.band_27_24->of_nonzero), percent(f.rne_zero->of_nonzero),
+            percent(f.band_27_24->of_values), percent(f.rne_zero->of_values)),
+        2);
   }
   return out;
 }
@@ -242,17 +255,18 @@ std::string format_table(const Report& report, const Paint& paint) {
 std::string scale_section(const Report& report, const Paint& paint) {
   const LossScale& s = report.loss_scale;
   if (!s.recommended_log2) return "";
-  std::string out = "\n" + paint(bold, fmt::format("Loss scale for binary16: {}",
-                                                   power_of_two(*s.recommended_log2))) +
-                    fmt::format("   lost l2 of all tensors together {} (at scale 1: {})\n",
-                                percent(*s.lost_l2),
-                                percent(losses(report.total.summary, binary16, 0)->l2));
+  std::string out =
+      "\n" +
+      paint(bold, fmt::format("Loss scale for binary16: {}", power_of_two(*s.recommended_log2))) +
+      fmt::format("   lost l2 of all tensors together {} (at scale 1: {})\n", percent(*s.lost_l2),
+                  percent(losses(report.total.summary, binary16, 0)->l2));
   return out + wrapped("  " + printable(s.reason, 2000), 2);
 }
 
 std::string interval_text(const std::optional<ScaleInterval>& interval) {
   if (!interval) return "-";
-  return interval->empty() ? "none" : fmt::format("2^{}…2^{}", interval->min_log2, interval->max_log2);
+  return interval->empty() ? "none"
+                           : fmt::format("2^{}…2^{}", interval->min_log2, interval->max_log2);
 }
 
 std::string tensor_table(const Report& report, const TextStyle& style, const Paint& paint) {
@@ -263,36 +277,40 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
     return l ? l->l2 : -1.0;
   };
   std::ranges::stable_sort(order, [&](auto* a, auto* b) { return loss(a) > loss(b); });
-  std::string out = "\n" + paint(bold, fmt::format("{:<34}", "Tensors, most lost l2 first")) +
-                    fmt::format("{:>11}{:>9}{:>10}{:>10}  {:<14} {}\n", "values", "to zero",
+  std::string out = "\n" + paint(bold, fmt::format("{:<30}", "Tensors, most lost l2 first")) +
+                    fmt::format("{:>10}{:>9}{:>10}{:>10}  {:<13} {}\n", "values", "to zero",
                                 "subnormal", "lost l2", "loss scale", "narrowest");
   std::size_t shown = 0;
   for (const TensorReport* t : order) {
     if (shown++ == style.tensors) break;
     const RangeSummary& s = t->summary;
-    const std::string name = shortened(t->name, 32);
+    const std::string name = shortened(t->name, 28);
     if (t->status != "ok") {
-      out += fmt::format("  {}{:>11}  {}\n", padded(name, 32), grouped(s.values), t->status);
+      out += fmt::format("  {}{:>10}  {}\n", padded(name, 28), grouped(s.values), t->status);
       continue;
     }
     const Fates f = fates(s, binary16, 0);
     const auto part = [&s](std::uint64_t n) {
       return percent(static_cast<double>(n) / static_cast<double>(s.nonzero()));
     };
-    out += fmt::format("  {}{:>11}{:>9}{:>10}{:>10}  {} {}\n", padded(name, 32), grouped(s.values),
+    out += fmt::format("  {}{:>10}{:>9}{:>10}{:>10}  {} {}\n", padded(name, 28), grouped(s.values),
                        part(f.to_zero), part(f.subnormal), percent(loss(t)),
-                       padded(interval_text(t->loss_scale.interval), 14),
+                       padded(interval_text(t->loss_scale.interval), 13),
                        t->advice_format.empty()
                            ? "none"
-                           : t->advice_format + " at " + interval_text(t->advice_interval));
+                           : t->advice_format + " " + interval_text(t->advice_interval));
   }
   if (order.size() > style.tensors) {
-    out += paint(dim, fmt::format("  … {} more; --tensors 0 shows all\n", order.size() - style.tensors));
+    out += paint(dim,
+                 fmt::format("  … {} more; --tensors 0 shows all\n", order.size() - style.tensors));
   }
-  return out + wrapped("  to zero, subnormal: share of the tensor's non-zero values in binary16 at scale "
-                       "1; loss scale: where lost l2 stays within the target and nothing overflows; "
-                       "narrowest: the first of e4m3, e5m2, binary16, bfloat16 whose range serves, "
-                       "and at which scales of its own.", 2);
+  return out +
+         wrapped(
+             "  to zero, subnormal: share of the tensor's non-zero values in binary16 at scale "
+             "1; loss scale: where lost l2 stays within the target and nothing overflows; "
+             "narrowest: the first of e4m3, e5m2, binary16, bfloat16 whose range serves, "
+             "and at which scales of its own.",
+             2);
 }
 
 std::string skipped_section(const Report& report) {
@@ -309,8 +327,7 @@ std::string report_text(const Report& report, const TextStyle& style) {
   const Paint paint{style.color};
   std::string out = head(report, paint);
   if (report.total.summary.nonzero() > 0) {
-    out += histogram(report, paint) + format_table(report, paint) +
-           scale_section(report, paint);
+    out += histogram(report, paint) + format_table(report, paint) + scale_section(report, paint);
   }
   TextStyle all = style;
   if (all.tensors == 0) all.tensors = report.tensors.size();

@@ -14,8 +14,8 @@
 namespace binade {
 
 struct ExperimentInput {
-  bool quick = false;       ///< a smaller run that answers the same question
-  std::string data_folder;  ///< where the committed data lie
+  bool quick = false;                             ///< a smaller run that answers the same question
+  std::string data_folder;                        ///< where the committed data lie
   std::function<void(const std::string&)> print;  ///< text for the reader, as it comes
 };
 

@@ -16,23 +16,44 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Length in bytes of the UTF-8 character that begins a text and may stand on a terminal; 0 for
+/// control characters (C0, DEL, and U+0080..U+009F as C2 80..C2 9F) and for what is not UTF-8.
+inline std::size_t printable_character(std::string_view text) {
+  const auto byte = [text](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  const auto continues = [&byte](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
+  if (first >= 0xC2 && first <= 0xDF) {
+    return continues(1) && (first != 0xC2 || byte(1) >= 0xA0) ? 2 : 0;
+  }
+  if (first >= 0xE0 && first <= 0xEF) {  // not overlong, not a surrogate
+    const bool fits = (first != 0xE0 || byte(1) >= 0xA0) && (first != 0xED || byte(1) < 0xA0);
+    return fits && continues(1) && continues(2) ? 3 : 0;
+  }
+  if (first >= 0xF0 && first <= 0xF4) {  // not overlong, at most U+10FFFF
+    const bool fits = (first != 0xF0 || byte(1) >= 0x90) && (first != 0xF4 || byte(1) < 0x90);
+    return fits && continues(1) && continues(2) && continues(3) ? 4 : 0;
+  }
+  return 0;
+}
+
 /// Text from outside (tensor names, file names, parser messages) made fit for one line of a
-/// terminal: control characters become \xNN, a long text keeps only its beginning.
+/// terminal: bytes that must not go there become \xNN, a long text keeps only its beginning.
 inline std::string printable(std::string_view text, std::size_t longest = 200) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string line;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool inside_character = (byte & 0xC0) == 0x80 && i < longest + 3;
-    if (i >= longest && !inside_character) return line + "...";
-    // UTF-8 writes the controls U+0080..U+009F as C2 80..C2 9F.
-    const bool c1 =
-        byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (byte >= 0x20 && byte != 0x7F && !c1) {
-      line += text[i];
+  for (std::size_t i = 0; i < text.size();) {
+    if (line.size() >= longest) return line + "...";
+    const std::size_t length = printable_character(text.substr(i));
+    if (length > 0) {
+      line += text.substr(i, length);
     } else {
+      const auto byte = static_cast<unsigned char>(text[i]);
       line += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
     }
+    i += length > 0 ? length : 1;
   }
   return line;
 }

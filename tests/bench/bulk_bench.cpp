@@ -19,7 +19,8 @@ namespace {
 
 /// Runs the pass and notes how many gigabytes a second it moved, and which share of the limit.
 template <class Pass>
-void measure(benchmark::State& state, std::size_t moved, Limit which, std::size_t bytes, Pass&& pass) {
+void measure(benchmark::State& state, std::size_t moved, Limit which, std::size_t bytes,
+             Pass&& pass) {
   const double most = limit(which, bytes);
   const double start = seconds_now(which);
   for (auto _ : state) {
@@ -27,7 +28,8 @@ void measure(benchmark::State& state, std::size_t moved, Limit which, std::size_
     benchmark::ClobberMemory();
   }
   const double elapsed = seconds_now(which) - start;
-  const double rate = static_cast<double>(moved) * static_cast<double>(state.iterations()) / elapsed / 1e9;
+  const double rate =
+      static_cast<double>(moved) * static_cast<double>(state.iterations()) / elapsed / 1e9;
   state.counters["GB/s"] = rate;
   state.counters["of_limit_%"] = 100 * rate / most;
 }
@@ -39,9 +41,8 @@ void add_row(const std::string& name, Row&& row) {
 
 void add_limits(const Size& size) {
   add_row("memcpy/" + std::string(size.name), [size](benchmark::State& state) {
-    measure(state, 2 * size.bytes, Limit::copy, size.bytes, [&] {
-      std::memcpy(output(size.bytes).data(), input(size.bytes).data(), size.bytes);
-    });
+    measure(state, 2 * size.bytes, Limit::copy, size.bytes,
+            [&] { std::memcpy(output(size.bytes).data(), input(size.bytes).data(), size.bytes); });
   });
   add_row("read/" + std::string(size.name), [size](benchmark::State& state) {
     measure(state, size.bytes, Limit::read, size.bytes,
@@ -54,8 +55,8 @@ void add_quantize(const Size& size) {
     for (const Rounding rounding : {Rounding::ties_to_even, Rounding::stochastic}) {
       for (const ReadyLevel& level : levels_of(&Kernels::quantize_f32)) {
         const Quantizer to{.format = format.format, .attributes = {.rounding = rounding}};
-        add_row("quantize/" + std::string(format.name) + "/" + std::string(name_of(rounding)) + "/" + size.name +
-                    "/" + level.name,
+        add_row("quantize/" + std::string(format.name) + "/" + std::string(name_of(rounding)) +
+                    "/" + size.name + "/" + level.name,
                 [size, to, kernels = level.kernels](benchmark::State& state) {
                   const auto in = input(size.bytes);
                   const auto out = output(size.bytes);
@@ -72,6 +73,7 @@ void add_quantize(const Size& size) {
 
 std::vector<ErrorColumn> report_columns() {
   std::vector<ErrorColumn> columns;
+  columns.reserve(report_formats.size());
   for (const NamedFormat& row : report_formats) columns.push_back({row.format, 0});
   return columns;
 }
@@ -81,15 +83,18 @@ std::vector<ErrorColumn> report_columns() {
 void add_range_count(const Size& size) {
   for (const bool errors : {false, true}) {
     for (const ReadyLevel& level : levels_of(&Kernels::range_count_f32)) {
-      add_row("range_count/" + std::string(errors ? "with_errors/" : "") + "f32/" + size.name + "/" + level.name,
+      add_row("range_count/" + std::string(errors ? "with_errors/" : "") + "f32/" + size.name +
+                  "/" + level.name,
               [size, errors, kernels = level.kernels](benchmark::State& state) {
-                const std::vector<ErrorColumn> columns = errors ? report_columns() : std::vector<ErrorColumn>{};
+                const std::vector<ErrorColumn> columns =
+                    errors ? report_columns() : std::vector<ErrorColumn>{};
                 const auto block = std::make_unique<RangeBlock<float>>();
                 block->reset(columns);
                 std::size_t used = 0;
                 measure(state, size.bytes, Limit::read, size.bytes, [&] {
                   for (auto rest = input(size.bytes); !rest.empty();) {
-                    const auto piece = rest.first(std::min(rest.size(), RangeBlock<float>::capacity));
+                    const auto piece =
+                        rest.first(std::min(rest.size(), RangeBlock<float>::capacity));
                     if (used + piece.size() > RangeBlock<float>::capacity) {
                       block->reset(columns);
                       used = 0;
@@ -108,8 +113,8 @@ void add_range_count(const Size& size) {
 /// an array as small as its grain.
 void add_range_counter(const Size& size) {
   for (const char* dtype : {"F32", "BF16"}) {
-    add_row("range_counter/" + std::string(dtype) + "/" + size.name + "/" + std::to_string(thread_count()) +
-                "_threads",
+    add_row("range_counter/" + std::string(dtype) + "/" + size.name + "/" +
+                std::to_string(thread_count()) + "_threads",
             [size, dtype](benchmark::State& state) {
               RangeCounter counter(report_columns());
               measure(state, size.bytes, Limit::read_on_all_threads, size.bytes,

@@ -18,14 +18,17 @@ Integer scaled_fraction(const Dyadic& x, const Around& around, int n) {
 
 /// Which neighbour of an x that is not on the grid.
 bool takes_above(const Dyadic& x, const Around& around, bool negative, const Rules& rules,
-                 std::uint32_t random) {
+                 const Spec& spec, std::uint32_t random) {
   if (around.below.code == around.above.code) return false;  // beyond the grid
+  // With one digit all numbers but zero are odd: of two odd neighbours a tie takes the larger, and
+  // rounding to odd the smaller, which is odd already.
+  const bool both_odd = spec.precision == 1 && around.below.value.n != 0;
   const bool above_is_odd = around.above.code % 2 != 0;
   switch (rules.way) {
     case Way::to_zero: return false;
     case Way::up: return !negative;
     case Way::down: return negative;
-    case Way::odd: return above_is_odd;
+    case Way::odd: return spec.precision == 1 ? !both_odd : above_is_odd;
     case Way::random: {
       const Integer one = Integer(1) << static_cast<unsigned>(rules.random_bits);
       return scaled_fraction(x, around, rules.random_bits) + Integer(random) % one >= one;
@@ -35,7 +38,9 @@ bool takes_above(const Dyadic& x, const Around& around, bool negative, const Rul
       Dyadic twice = x;
       twice.n *= 2;
       const int side = compare(twice, add(around.below.value, around.above.value));
-      return side != 0 ? side > 0 : rules.way == Way::nearest_away || !above_is_odd;
+      if (side != 0) return side > 0;
+      if (rules.way == Way::nearest_away || both_odd) return true;
+      return spec.precision > 1 && !above_is_odd;
     }
   }
   return false;
@@ -115,7 +120,7 @@ Outcome Oracle::round(const Value& value, const Rules& rules, std::uint32_t rand
   bool tiny = compare(x, min_normal) < 0;
   if (tiny && !rules.tiny_before) {
     const Around at = around_unbounded(x, spec_);
-    const bool above = !at.exact && takes_above(x, at, negative, rules, random);
+    const bool above = !at.exact && takes_above(x, at, negative, rules, spec_, random);
     tiny = compare((above ? at.above : at.below).value, min_normal) < 0;
   }
   if (tiny && (rules.flush_results || !spec_.zero)) {
@@ -130,7 +135,7 @@ Outcome Oracle::round(const Value& value, const Rules& rules, std::uint32_t rand
   }
 
   const Around at = neighbours_->around(x);
-  const bool above = !at.exact && takes_above(x, at, negative, rules, random);
+  const bool above = !at.exact && takes_above(x, at, negative, rules, spec_, random);
   const Point& chosen = above ? at.above : at.below;
   out.overflow = chosen.code > neighbours_->last().code - 1;
   out.inexact = !at.exact || out.overflow;

@@ -217,8 +217,9 @@ class Report(WithFolder):
         self.assertEqual(json.loads(texts.pop())["total"]["values"], 950000)
 
     def test_all_NaN_empty_and_all_zero_tensors_are_reported_as_such(self):
-        self.write("odd.safetensors", safetensors(("nan", "F32", [2], f32(math.nan, math.nan)), ("none", "F32", [0, 3], b""),
-                                                  ("zero", "F16", [2], b"\0\0\0\x80")))
+        self.write("odd.safetensors", safetensors(
+            ("nan", "F32", [2], f32(math.nan, math.nan)), ("none", "F32", [0, 3], b""),
+            ("zero", "F16", [2], b"\0\0\0\x80")))
         report = self.report("odd.safetensors")
         self.assertEqual([t["status"] for t in report["tensors"]], ["no finite value", "empty", "all zero"])
         text = self.good("report", "odd.safetensors", "-o", "odd.html")
@@ -428,8 +429,9 @@ class Quantize(WithFolder):
             self.assertGreater(want[column], 5)
 
     def test_encodings_can_be_written_and_read_back_by_report(self):
-        self.write("in.safetensors", safetensors(("a", "F32", [3], f32(1, 0.3, -1e5)), ("b", "F64", [1], struct.pack("<d", 2)),
-                                                 ("i", "I8", [1], b"\1")))
+        self.write("in.safetensors", safetensors(
+            ("a", "F32", [3], f32(1, 0.3, -1e5)), ("b", "F64", [1], struct.pack("<d", 2)),
+            ("i", "I8", [1], b"\1")))
         text = self.good("quantize", "in.safetensors", "out.safetensors", "--format", "e4m3", "--saturation", "finite",
                          "--encode")
         self.assertEqual(self.counts(text, "a")["saturated"], 1)
@@ -490,14 +492,14 @@ class Quantize(WithFolder):
 class Experiments(WithFolder):
     def test_the_list_names_each_with_its_question(self):
         text = self.good("experiment", "list")
-        for part in ["underflow_band", "boundary_atlas", "asks", "expected"]:
+        for part in ["underflow_band", "boundary_atlas", "asks  ", "expected"]:
             self.assertIn(part, text)
 
     def test_both_run_and_find_what_was_expected(self):
         for name in ["underflow_band", "boundary_atlas"]:
             with self.subTest(name):
                 text = self.good("experiment", "run", name, "--json", name + ".json")
-                self.assertIn("measured, as expected:", text)
+                self.assertIn("measured  as expected:", text)
                 with open(self.path(name + ".json"), encoding="utf-8") as file:
                     results = json.load(file)["results"]
                 self.assertEqual([r["experiment"] for r in results], [name])

@@ -58,8 +58,8 @@ TEST_CASE("a tie says between which numbers, and which rule broke it") {
   CHECK(headline("3*2^-25", "binary16") ==
         "3*2^-25 → 2^-23 ≈ 1.19209e-07: a tie between 2^-24 and 2^-23, to even");
   CHECK(headline("2049", "binary16") == "2049 → 2048: a tie between 2048 and 2050, to even");
-  CHECK(headline("3", "e8m0") == "3 → 2: a tie between 2 and 4, to even");
-  CHECK(headline("1.5", "e8m0") == "1.5 → 2: a tie between 1 and 2, to even");
+  CHECK(headline("3", "e8m0") == "3 → 4: a tie between 2 and 4, to the larger");
+  CHECK(headline("1.5", "e8m0") == "1.5 → 2: a tie between 1 and 2, to the larger");
 }
 
 TEST_CASE("a rest too small to see still decides") {
@@ -96,7 +96,7 @@ TEST_CASE("overflow names the threshold of its rounding and what it delivers") {
         "7 → 6: ≥ 7, the tie above the largest finite 6; e2m1 has neither infinity nor NaN, so the "
         "largest finite");
   CHECK(headline("1e39", "e8m0") ==
-        "1e39 → NaN: > 3*2^126, the tie above the largest finite 2^127; e8m0 has no infinity");
+        "1e39 → NaN: ≥ 3*2^126, the tie above the largest finite 2^127; e8m0 has no infinity");
   CHECK(headline("1e300", "binary32") ==
         "1e300 → inf: ≥ (2-2^-24)*2^127, the tie above the largest finite (2-2^-23)*2^127");
 }
@@ -133,10 +133,10 @@ TEST_CASE("stochastic rounding shows f, n and r") {
         "stochastic: f = 0.4, floor(f*2^8) + r = 102 + 154 ≥ 256");
 }
 
-TEST_CASE("to odd says that the encoding decides") {
+TEST_CASE("to odd says that the odd significand decides") {
   CHECK(headline("0.1", "binary16", {"-r", "to_odd"}) ==
         "0.1 → 0.10003662109375: rounded up by 3.662109375e-05 (0.6 ulp), to_odd takes the odd "
-        "encoding");
+        "significand");
 }
 
 TEST_CASE("flushing names the smallest normal and what gradual underflow would give") {

@@ -87,8 +87,8 @@ std::string complaint(std::size_t n, std::size_t grain) {
 }
 
 std::string complaint_of_any_size() {
-  for (const std::size_t n : {0, 1, 2, 63, 64, 65, 1000, 100003}) {
-    for (const std::size_t grain : {0, 1, 7, 64, 5000, 1000000}) {
+  for (const std::size_t n : {0U, 1U, 2U, 63U, 64U, 65U, 1000U, 100003U}) {
+    for (const std::size_t grain : {0U, 1U, 7U, 64U, 5000U, 1000000U}) {
       if (n / std::max<std::size_t>(grain, 1) > 20000) continue;
       const std::string wrong = complaint(n, grain);
       if (!wrong.empty()) {

@@ -44,7 +44,7 @@ Sample sample_of(const std::vector<T>& values) {
   out.lowest = out.first_binade - 53;
   for (const Number& x : out.numbers) {
     out.values.push_back(in_units(x.n, x.e, out.lowest));
-    out.squares.push_back(out.values.back() * out.values.back());
+    out.squares.emplace_back(out.values.back() * out.values.back());
     out.total += out.values.back();
     out.total_squares += out.squares.back();
   }
@@ -100,8 +100,8 @@ Expected expected_of(const Sample& sample, int k, const Grid& g, Seen& seen) {
 }
 
 /// Empty where summary and oracle agree.
-std::string difference(const RangeSummary& summary, const Sample& sample, const Format& format, int k,
-                       const Expected& want) {
+std::string difference(const RangeSummary& summary, const Sample& sample, const Format& format,
+                       int k, const Expected& want) {
   const Fates f = fates(summary, format, k);
   const Masses m = masses(summary, format, k);
   const int square_unit = 2 * sample.lowest;
@@ -116,7 +116,8 @@ std::string difference(const RangeSummary& summary, const Sample& sample, const 
   if (integer_of(m.lost_squares) != in_units(want.lost_squares, square_unit, unit)) {
     return "lost squares";
   }
-  if (integer_of(m.clipped_l1) != in_units(want.clipped, want.clipped_unit, unit)) return "clipped l1";
+  if (integer_of(m.clipped_l1) != in_units(want.clipped, want.clipped_unit, unit))
+    return "clipped l1";
   return "";
 }
 
@@ -169,9 +170,10 @@ void check_edges(const Tally& tally) {
       for (int segment = 0; segment < segments; ++segment) {
         const bool above = segment >= edge.cut[f];
         INFO(name_of(grids[f]) << ", " << std::string(edge.name) << ", segment " << segment);
-        CHECK(tally.seen.contains({grids[f].name, edge.name, segment, above ? edge.above : edge.below}));
-        CHECK_FALSE(
-            tally.seen.contains({grids[f].name, edge.name, segment, above ? edge.below : edge.above}));
+        CHECK(tally.seen.contains(
+            {grids[f].name, edge.name, segment, above ? edge.above : edge.below}));
+        CHECK_FALSE(tally.seen.contains(
+            {grids[f].name, edge.name, segment, above ? edge.below : edge.above}));
       }
     }
     const Fates& total = tally.total.at(grids[f].name);

@@ -28,7 +28,7 @@ TEST_CASE("bytes at any alignment count the same") {
   const auto check = [](const auto& values) {
     const auto bytes = std::as_bytes(std::span(values));
     const RangeSummary want = summary_of(values, columns);
-    for (const std::size_t offset : {1, 2, 3, 7}) {
+    for (const std::size_t offset : {1U, 2U, 3U, 7U}) {
       std::vector<std::byte> moved(bytes.size() + offset);
       std::memcpy(moved.data() + offset, bytes.data(), bytes.size());
       RangeCounter counter(columns);
@@ -97,7 +97,8 @@ double value_of_encoding(unsigned bits, const Grid& g) {
   } else if (!narrow && field == all_ones) {
     magnitude = fraction == 0 ? INFINITY : NAN;
   } else {
-    magnitude = std::ldexp(fraction + (1U << fraction_bits), static_cast<int>(field) - 1 + g.emin - fraction_bits);
+    magnitude = std::ldexp(fraction + (1U << fraction_bits),
+                           static_cast<int>(field) - 1 + g.emin - fraction_bits);
   }
   return negative ? -magnitude : magnitude;
 }

@@ -102,7 +102,8 @@ Integer integer_of_limbs(const Limbs& limbs) {
 }
 
 inline Integer integer_of(uint128 value) {
-  return (Integer(static_cast<std::uint64_t>(value >> 64)) << 64) + static_cast<std::uint64_t>(value);
+  return (Integer(static_cast<std::uint64_t>(value >> 64)) << 64) +
+         static_cast<std::uint64_t>(value);
 }
 
 /// An ExactSum as an integer in units of 2^-2304.

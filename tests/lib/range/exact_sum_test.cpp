@@ -58,7 +58,8 @@ TEST_CASE("sums of shifted 128-bit numbers are exact, carries included") {
   Integer want = 0;
   for (int i = 0; i < 20000; ++i) {
     const int bits = between(random, 0, 128);
-    const uint128 value = i % 3 == 0 ? ~uint128{0} >> (128 - std::max(bits, 1)) : random_uint128(random, bits);
+    const uint128 value =
+        i % 3 == 0 ? ~uint128{0} >> (128 - std::max(bits, 1)) : random_uint128(random, bits);
     const int exponent = between(random, unit, 2100);
     sum.add(value, exponent);
     want += in_units(integer_of(value), exponent, unit);
@@ -134,12 +135,15 @@ TEST_CASE("quotients at and next to half-way points are correctly rounded") {
   for (int i = 0; i < 4000; ++i) {
     const std::uint64_t m = random() >> 11 | std::uint64_t{1} << 52;
     const Integer half_way = 2 * Integer(m) + 1;  // 54 bits
-    const Integer b = random_integer(random, between(random, 1, 3000)) | 1;
-    const auto shift = static_cast<unsigned>(between(random, 60, 1200));
-    const Integer a = half_way * (b << shift);
-    for (const int nudge : {-1, 0, 1}) {
+    const bool one = i % 4 == 0;                  // its quotients end with the bits of a
+    const Integer b = one ? Integer(1) : random_integer(random, between(random, 1, 3000)) | 1;
+    const int shift = i % 16 == 0 ? 1 : between(random, 60, 1200);
+    const Integer a = half_way * (b << static_cast<unsigned>(shift));
+    const Integer bit = power_of_two_of(
+        static_cast<unsigned>(i % 8 == 0 ? shift - 1 : between(random, 0, shift - 1)));
+    for (const Integer& nudge : {Integer(0), Integer(-1), Integer(1), bit, Integer(-bit)}) {
       const Integer x = a + nudge;
-      for (const Integer& divisor : {b, Integer(b << (shift / 2))}) {
+      for (const Integer& divisor : {b, Integer(b << static_cast<unsigned>(shift / 2))}) {
         REQUIRE(same(divide(sum_of(x), sum_of(divisor)), quotient(x, divisor)));
       }
     }
@@ -160,7 +164,8 @@ TEST_CASE("a quotient that rounds up to a power of two is that power") {
 
 TEST_CASE("quotients of the extremes: one unit, the largest sums, equal numbers, zero") {
   const Integer most = power_of_two_of(4560) - 1;
-  for (const Integer& a : {Integer(1), Integer(3), power_of_two_of(4559), most, Integer(most / 3)}) {
+  for (const Integer& a :
+       {Integer(1), Integer(3), power_of_two_of(4559), most, Integer(most / 3)}) {
     for (const Integer& b : {Integer(1), Integer(7), power_of_two_of(4559), most}) {
       CHECK(same(divide(sum_of(a), sum_of(b)), quotient(a, b)));
     }
@@ -175,9 +180,12 @@ TEST_CASE("to_scaled rounds a sum to 53 bits, ties to even") {
   for (int i = 0; i < 4000; ++i) {
     Integer a = random_integer(random, between(random, 1, 4600));
     if (i % 2 == 0) {  // at or next to a tie
-      const auto shift = static_cast<unsigned>(between(random, 3, 4000));
-      a = ((2 * Integer(random() >> 11 | std::uint64_t{1} << 52) + 1) << shift) +
-          between(random, -1, 1);
+      const int shift = between(random, 1, 4000);
+      const Integer bit = power_of_two_of(
+          static_cast<unsigned>(i % 4 == 0 ? shift - 1 : between(random, 0, shift - 1)));
+      a = ((2 * Integer(random() >> 11 | std::uint64_t{1} << 52) + 1)
+           << static_cast<unsigned>(shift)) +
+          between(random, -1, 1) * bit;
     }
     REQUIRE(same(to_scaled(sum_of(a)), quotient(a, one)));
   }

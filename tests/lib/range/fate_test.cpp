@@ -38,7 +38,8 @@ TEST_CASE("squared errors are exact in every format and at scales from total los
   std::vector<float> values = edge_values<float>(-34, 20, 2);
   append(values, random_values<float>(1500, -40, 20, 1));
   append(values, special_values<float>());
-  for (const auto& batch : {values, random_values<float>(300, -10, 5, 9), edge_values<float>(-149, 127, 23)}) {
+  for (const auto& batch :
+       {values, random_values<float>(300, -10, 5, 9), edge_values<float>(-149, 127, 23)}) {
     for (std::size_t f = 0; f < grids.size(); ++f) {
       std::vector<ErrorColumn> columns;
       for (const int k : {-126, -40, -12, -1, 0, 1, 5, 8, 15, 24, 40, 90, 127}) {
@@ -124,7 +125,8 @@ TEST_CASE("SQNR in decibels follows from the exact sums; exact values have none"
   CHECK(*sqnr_db(summary_of(std::vector<double>{0x1p16}, {{binary16, 0}}), 0) ==
         doctest::Approx(20 * std::log10(65536.0 / 32)).epsilon(1e-14));
   // Equal numbers of any size: the logarithm is taken of the quotient, which a double need not hold.
-  CHECK(*sqnr_db(summary_of(std::vector<double>{0x1p1000, 0x1.001p-1074}, {{bfloat16, -1000}}), 0) > 0);
+  CHECK(*sqnr_db(summary_of(std::vector<double>{0x1p1000, 0x1.001p-1074}, {{bfloat16, -1000}}), 0) >
+        0);
 }
 
 TEST_CASE("the cuts of the report formats are the segments of the schema") {
@@ -136,7 +138,9 @@ TEST_CASE("the cuts of the report formats are the segments of the schema") {
 }
 
 TEST_CASE("headroom is how often the largest value can be doubled before it overflows") {
-  const auto of = [](double x, const Format& f) { return headroom(summary_of(std::vector<double>{x}), f); };
+  const auto of = [](double x, const Format& f) {
+    return headroom(summary_of(std::vector<double>{x}), f);
+  };
   CHECK(of(1, binary16) == 15);
   CHECK(of(65519, binary16) == 0);
   CHECK(of(65520, binary16) == -1);
@@ -146,6 +150,7 @@ TEST_CASE("headroom is how often the largest value can be doubled before it over
   CHECK(of(std::nextafter(464, 500), e4m3) == -1);
   CHECK(of(-57344, e5m2) == 0);
   CHECK(of(0x1p-1074, bfloat16) == 1201);
+  CHECK(headroom(summary_of(std::vector<double>{0x1p-20, -2, INFINITY, 0, 1}), binary16) == 14);
   CHECK_FALSE(of(0, binary16));
   CHECK_FALSE(of(INFINITY, binary16));
   // By trying.
@@ -177,7 +182,7 @@ Tried try_scales(const std::vector<T>& values, const Grid& g, int headroom_log2,
     if (!std::isfinite(x) || x == 0) continue;
     numbers.push_back(number_of(x));
     const Integer n = in_units(numbers.back().n, numbers.back().e, lowest);
-    squares.push_back(n * n);
+    squares.emplace_back(n * n);
     total += squares.back();
   }
   Tried out;
@@ -186,7 +191,8 @@ Tried try_scales(const std::vector<T>& values, const Grid& g, int headroom_log2,
     bool overflows = false;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (round_to(numbers[i], k, g).outcome == Outcome::to_zero) lost += squares[i];
-      overflows = overflows || round_to(numbers[i], k + headroom_log2, g).outcome == Outcome::overflow;
+      overflows =
+          overflows || round_to(numbers[i], k + headroom_log2, g).outcome == Outcome::overflow;
     }
     if (!out.min_log2 && std::sqrt(double_of(quotient(lost, total))) <= target) out.min_log2 = k;
     if (!overflows) out.max_log2 = k;
@@ -236,7 +242,8 @@ TEST_CASE("the interval of powers of two, where ties decide, is what trying find
   check_interval(std::vector<float>{0x1p127F, 0x1p126F}, empty);
   // Lost squares are exactly a quarter of the total: a loss of 0.5 is within a target of 0.5.
   check_interval(std::vector<float>{1, 1, 1, 0x1p-30F, 1}, empty);
-  check_interval(std::vector<double>{0x1p-20, 0x1.8p-20, 0x1.8p-20, 0x1p-20, 0x1p-20, 0x1p-19}, empty);
+  check_interval(std::vector<double>{0x1p-20, 0x1.8p-20, 0x1.8p-20, 0x1p-20, 0x1p-20, 0x1p-19},
+                 empty);
 }
 
 TEST_CASE("where no scale of a float32 serves, the interval is empty") {

@@ -31,9 +31,10 @@ Streamed streamed(const Quantizer& to, const char* dtype, std::span<const std::b
   Streamed out;
   const std::size_t step = chunk == 0 ? std::max<std::size_t>(data.size(), 1) : chunk * element;
   for (std::size_t at = 0; at < data.size(); at += step) {
-    stream.add(data.subspan(at, std::min(step, data.size() - at)), [&](std::span<const std::byte> part) {
-      out.bytes.insert(out.bytes.end(), part.begin(), part.end());
-    });
+    stream.add(data.subspan(at, std::min(step, data.size() - at)),
+               [&](std::span<const std::byte> part) {
+                 out.bytes.insert(out.bytes.end(), part.begin(), part.end());
+               });
   }
   out.counts = stream.counts();
   return out;
@@ -55,7 +56,7 @@ TEST_CASE("a stream gives the reference's values and counts, in chunks of any si
       std::vector<float> want(in.size());
       QuantizeCounts counts;
       quantize(in.data(), want.data(), in.size(), 0, to, counts);
-      for (const std::size_t chunk : {0, 1000, 4099, 70001}) {
+      for (const std::size_t chunk : {0U, 1000U, 4099U, 70001U}) {
         const Streamed have = streamed(to, "F32", data, 4, chunk, false);
         CHECK(have.counts == counts);
         REQUIRE(have.bytes.size() == data.size());

@@ -16,7 +16,8 @@ namespace binade::test {
 namespace {
 
 std::vector<ErrorColumn> some_columns() {
-  return {{binary16, 0}, {binary16, 8}, {bfloat16, 0}, {tf32, -3}, {e5m2, 0}, {e4m3, 0}, {e4m3, 10}};
+  return {{binary16, 0}, {binary16, 8}, {bfloat16, 0}, {tf32, -3},
+          {e5m2, 0},     {e4m3, 0},     {e4m3, 10}};
 }
 
 template <class T>
@@ -36,6 +37,7 @@ TEST_CASE("any partition, merged in any order, gives the same summary") {
     std::vector<std::vector<float>> parts(1 + random() % 9);
     for (const float x : values) parts[random() % parts.size()].push_back(x);
     std::vector<RangeSummary> summaries;
+    summaries.reserve(parts.size());
     for (const auto& part : parts) summaries.push_back(summary_of(part, some_columns()));
     std::ranges::shuffle(summaries, random);
     RangeSummary merged = summaries[0];
@@ -79,8 +81,8 @@ TEST_CASE("doubles that are floats give the floats' summary") {
 }
 
 TEST_CASE("zeros, NaN, Inf, signs and the extremes are counted") {
-  const std::vector<double> values{0.0, -0.0, 1.5, -1.5, -0x1p-1074, 0x1.8p1000, INFINITY,
-                                   -INFINITY, -INFINITY, NAN, -NAN};
+  const std::vector<double> values{0.0,      -0.0,      1.5,       -1.5, -0x1p-1074, 0x1.8p1000,
+                                   INFINITY, -INFINITY, -INFINITY, NAN,  -NAN};
   const RangeSummary s = summary_of(values);
   CHECK(s.values == 11);
   CHECK(s.zeros == 2);
@@ -104,8 +106,9 @@ TEST_CASE("each cut of the significand divides where the schema says") {
     for (const auto& [x, segment] : {std::pair{at, segment_at},
                                      {std::nextafter(at, 1.0), static_cast<int>(c)},
                                      {std::nextafter(at, 2.0), static_cast<int>(c) + 1}}) {
-      const RangeSummary s = summary_of(std::vector<double>{x});
-      INFO(x);
+      const double value = x;
+      const RangeSummary s = summary_of(std::vector<double>{value});
+      INFO(value);
       CHECK(s.binades.at(0).count[static_cast<std::size_t>(segment)] == 1);
     }
   }
@@ -133,10 +136,10 @@ TEST_CASE("2^64 - 1 equal values wrap no sum: 128 bits of significands, 192 of s
   const auto want = [&](const Integer& error) {  // in units of 2^-52
     return in_units(error * error * n, -104, ExactSum::unit_exponent);
   };
-  CHECK(error_of(0) == want(1));                                     // rounds to 2
+  CHECK(error_of(0) == want(1));  // rounds to 2
   CHECK(error_of(1) == want(1));
-  CHECK(error_of(2) == want(m - (Integer(7) << 50)));                // saturates at 448/2^8 = 1.75
-  CHECK(error_of(3) == want(m - (Integer(7) << (50 - 12))));         // and at 448/2^20
+  CHECK(error_of(2) == want(m - (Integer(7) << 50)));         // saturates at 448/2^8 = 1.75
+  CHECK(error_of(3) == want(m - (Integer(7) << (50 - 12))));  // and at 448/2^20
   const Fates f = fates(s, e4m3, 20);
   CHECK(f.overflow == n);
   const Masses lost = masses(s, binary16, -26);
@@ -151,7 +154,8 @@ TEST_CASE("192-bit sums carry from limb to limb") {
   SquareSum sum;
   Integer want = 0;
   for (int i = 0; i < 20000; ++i) {
-    const uint128 square = i % 4 == 0 ? ~uint128{0} >> 22 : (static_cast<uint128>(random()) << 64 | random()) >> 22;
+    const uint128 square =
+        i % 4 == 0 ? ~uint128{0} >> 22 : (static_cast<uint128>(random()) << 64 | random()) >> 22;
     const std::uint64_t n = i % 3 == 0 ? ~std::uint64_t{0} : random();
     if (i % 2 == 0) {
       sum.add(square);
@@ -177,7 +181,8 @@ TEST_CASE("blocks filled to their capacity hold their sums, in both types") {
     const auto block = std::make_unique<RangeBlock<T>>();
     block->reset({});
     const std::vector<T> tile(4096, largest);
-    for (std::uint64_t i = 0; i < n; i += tile.size()) range_count(tile.data(), tile.size(), *block);
+    for (std::uint64_t i = 0; i < n; i += tile.size())
+      range_count(tile.data(), tile.size(), *block);
     RangeSummary s;
     add_block(s, *block, n);
     const Integer m = number_of(largest).n;

@@ -18,7 +18,7 @@
 namespace binade::test {
 
 /// Where the segments of a summary are cut, from the text of the report's schema.
-inline constexpr std::array<double, 9> cuts{1,           1.75,        1.8125,       1.875,       2 - 0x1p-7,
+inline constexpr std::array<double, 9> cuts{1,          1.75,        1.8125,      1.875, 2 - 0x1p-7,
                                             2 - 0x1p-8, 2 - 0x1p-10, 2 - 0x1p-11, 2};
 
 /// Each cut of the binades first, first + step, …, last with its two neighbours in T, both signs.
@@ -43,9 +43,9 @@ std::vector<T> edge_values(int first, int last, int step) {
 template <std::floating_point T>
 std::vector<T> special_values() {
   using Limits = std::numeric_limits<T>;
-  return {T{0},           -T{0},           Limits::infinity(),   -Limits::infinity(),
-          Limits::max(),  -Limits::max(),  Limits::denorm_min(), -Limits::denorm_min(),
-          Limits::min(),  -Limits::min(),  Limits::quiet_NaN(),  -Limits::quiet_NaN(),
+  return {T{0},          -T{0},          Limits::infinity(),   -Limits::infinity(),
+          Limits::max(), -Limits::max(), Limits::denorm_min(), -Limits::denorm_min(),
+          Limits::min(), -Limits::min(), Limits::quiet_NaN(),  -Limits::quiet_NaN(),
           T{0}};
 }
 

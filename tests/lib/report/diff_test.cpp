@@ -12,7 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const std::vector<Named> before{{"same", {1, 2, 3}}, {"moved", {0x1p-20F, 0x1p-21F}}, {"gone", {5}}};
+const std::vector<Named> before{
+    {"same", {1, 2, 3}}, {"moved", {0x1p-20F, 0x1p-21F}}, {"gone", {5}}};
 
 ReportDiff diff_of(const std::vector<Named>& a, const std::vector<Named>& b) {
   return diff_reports(to_json(report_of(a)), to_json(report_of(b)));
@@ -30,7 +31,8 @@ TEST_CASE("the order of tensors is no difference") {
 }
 
 TEST_CASE("changed, added and removed tensors are named, unchanged ones are not") {
-  const ReportDiff diff = diff_of(before, {before[0], {"moved", {0x1p-30F, 0x1p-21F}}, {"came", {7}}});
+  const ReportDiff diff =
+      diff_of(before, {before[0], {"moved", {0x1p-30F, 0x1p-21F}}, {"came", {7}}});
   CHECK(diff.different);
   CHECK(has(diff.text, "2 tensors in both, 1 of them differ"));
   CHECK(has(diff.text, "  moved\n"));
@@ -84,7 +86,8 @@ TEST_CASE("counts beyond 2^53, which are strings, are shown and compared") {
     add_encoding(s, 0x3C00, binary16, n);
     return to_json(report_of_summaries({{"t", s}}));
   };
-  const ReportDiff diff = diff_reports(with_count(~std::uint64_t{0}), with_count(~std::uint64_t{0} - 1));
+  const ReportDiff diff =
+      diff_reports(with_count(~std::uint64_t{0}), with_count(~std::uint64_t{0} - 1));
   CHECK(diff.different);
   CHECK(has(diff.text, "18446744073709551615"));
   CHECK(has(diff.text, "18446744073709551614"));
@@ -109,18 +112,19 @@ TEST_CASE("a report written to a file is read back") {
 TEST_CASE("what is no report is refused with file and schema") {
   const Folder folder;
   const std::string good = json_text(to_json(report_of(before)));
-  const std::vector<std::string> wrong{"",
-                                       "{",
-                                       "[]",
-                                       "null",
-                                       "{}",
-                                       good.substr(0, good.size() / 2),
-                                       R"({"schema":"binade.range_report/2"})",
-                                       R"({"schema":"binade.range_report/1"})",
-                                       R"({"schema":7,"total":{},"tensors":[],"loss_scale":{}})",
-                                       R"({"schema":"binade.range_report/1","total":{},"tensors":{},"loss_scale":{}})",
-                                       std::string(100000, '['),
-                                       "\xff\xfe"};
+  const std::vector<std::string> wrong{
+      "",
+      "{",
+      "[]",
+      "null",
+      "{}",
+      good.substr(0, good.size() / 2),
+      R"({"schema":"binade.range_report/2"})",
+      R"({"schema":"binade.range_report/1"})",
+      R"({"schema":7,"total":{},"tensors":[],"loss_scale":{}})",
+      R"({"schema":"binade.range_report/1","total":{},"tensors":{},"loss_scale":{}})",
+      std::string(100000, '['),
+      "\xff\xfe"};
   for (const std::string& text : wrong) {
     const std::string path = folder.write("bad.json", text);
     const std::string error = error_of([&] { load_report(path); });

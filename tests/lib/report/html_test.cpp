@@ -56,9 +56,11 @@ TEST_CASE("the page asks for nothing from outside and forbids it besides") {
       R"re((src|href|action|data-src|srcset|poster)\s*=\s*["']?\s*(https?:|//)|@import|url\(\s*["']?(https?:|//))re",
       std::regex::icase);
   CHECK_FALSE(std::regex_search(page, outside));
-  const std::regex linked(R"re(<(script|link|img|iframe|object|embed)[^>]*\s(src|href)\s*=\s*["']?([^"'\s>]*))re",
-                          std::regex::icase);
-  for (auto at = std::sregex_iterator(page.begin(), page.end(), linked); at != std::sregex_iterator(); ++at) {
+  const std::regex linked(
+      R"re(<(script|link|img|iframe|object|embed)[^>]*\s(src|href)\s*=\s*["']?([^"'\s>]*))re",
+      std::regex::icase);
+  for (auto at = std::sregex_iterator(page.begin(), page.end(), linked);
+       at != std::sregex_iterator(); ++at) {
     CHECK((*at)[3].str().starts_with("data:"));
   }
   CHECK(has(page, "Content-Security-Policy"));

@@ -25,10 +25,9 @@ using Json = nlohmann::ordered_json;
 ///   1                  normal
 ///   65520              the tie that overflows
 Report ten_values() {
-  return report_of({{"ten",
-                     {0, NAN, -INFINITY, 0x1p-26F, 0x1p-25F, 0x1.8p-25F, -0x1p-28F, 0x1p-15F, 1,
-                      65520}}},
-                   {.scales_log2 = {0, -3}});
+  return report_of(
+      {{"ten", {0, NAN, -INFINITY, 0x1p-26F, 0x1p-25F, 0x1.8p-25F, -0x1p-28F, 0x1p-15F, 1, 65520}}},
+      {.scales_log2 = {0, -3}});
 }
 
 Json share(int count, int values, int nonzero) {
@@ -86,7 +85,8 @@ TEST_CASE("lost and clipped masses are shares of the finite total") {
   const double lost_squares = 0x1p-52 + 0x1p-50 + 0x1p-56;
   const double squares = lost_squares + 0x1.2p-49 + 0x1p-30 + 1 + 65520.0 * 65520.0;
   CHECK(half["lost_l1"].get<double>() == doctest::Approx(lost / total).epsilon(1e-15));
-  CHECK(half["lost_l2"].get<double>() == doctest::Approx(std::sqrt(lost_squares / squares)).epsilon(1e-15));
+  CHECK(half["lost_l2"].get<double>() ==
+        doctest::Approx(std::sqrt(lost_squares / squares)).epsilon(1e-15));
   CHECK(half["clipped_l1"].get<double>() == doctest::Approx(16 / total).epsilon(1e-15));
   CHECK(json["tensors"][0]["formats"]["bfloat16"]["lost_l1"] == 0.0);
 }
@@ -98,7 +98,8 @@ TEST_CASE("SQNR and the exact squared error are given for each scale asked for")
   // At scale 1: three values are lost, 1.5·2^-25 is off by 2^-26, 65520 by 16.
   const double error = 0x1p-52 + 0x1p-50 + 0x1p-56 + 0x1p-52 + 256;
   const double squares = 65520.0 * 65520.0 + 1 + 0x1p-30 + 0x1.2p-49 + 0x1p-52 + 0x1p-50 + 0x1p-56;
-  CHECK(half["sqnr_db"]["0"].get<double>() == doctest::Approx(10 * std::log10(squares / error)).epsilon(1e-14));
+  CHECK(half["sqnr_db"]["0"].get<double>() ==
+        doctest::Approx(10 * std::log10(squares / error)).epsilon(1e-14));
   const Json exact = half["squared_error"]["0"];
   CHECK(std::ldexp(std::stod(exact["integer"].get<std::string>()), exact["exponent"].get<int>()) ==
         doctest::Approx(error).epsilon(1e-15));
@@ -110,7 +111,8 @@ TEST_CASE("SQNR and the exact squared error are given for each scale asked for")
 }
 
 TEST_CASE("binades hold counts and sums by segment, from the lowest exponent up") {
-  const Json json = to_json(report_of({{"a", {1.5F, 1, 1, 1.75F, -1.8125F, 0x1.fff8p0F, 0x1p-149F}}}));
+  const Json json =
+      to_json(report_of({{"a", {1.5F, 1, 1, 1.75F, -1.8125F, 0x1.fff8p0F, 0x1p-149F}}}));
   const Json& binades = json["tensors"][0]["binades"];
   REQUIRE(binades.size() == 2);
   CHECK(binades[0]["exponent"] == -149);
@@ -147,7 +149,8 @@ TEST_CASE("integers up to 2^53 are numbers, above they are decimal strings") {
 }
 
 TEST_CASE("a tensor without finite non-zero values has null where there is nothing to share") {
-  const Json json = to_json(report_of({{"none", {}}, {"zero", {0, -0.0F}}, {"nan", {NAN, INFINITY}}}));
+  const Json json =
+      to_json(report_of({{"none", {}}, {"zero", {0, -0.0F}}, {"nan", {NAN, INFINITY}}}));
   const char* statuses[] = {"empty", "all zero", "no finite value"};
   for (std::size_t i = 0; i < 3; ++i) {
     const Json& t = json["tensors"][i];
@@ -178,7 +181,8 @@ TEST_CASE("the head names schema, options, files, formats and segments") {
   CHECK(json["schema"] == "binade.range_report/1");
   CHECK(json["options"]["headroom"] == 1);
   CHECK(json["options"]["target_loss"] == 1e-3);
-  CHECK(json["options"]["formats"] == Json::array({"binary16", "bfloat16", "tf32", "e5m2", "e4m3"}));
+  CHECK(json["options"]["formats"] ==
+        Json::array({"binary16", "bfloat16", "tf32", "e5m2", "e4m3"}));
   CHECK(json["options"]["scales_log2"] == Json::array({0, -3}));
   CHECK(json["files"] == Json::array({"made.safetensors"}));
   CHECK(json["skipped"][0] == Json{{"file", "made.safetensors"},
@@ -217,7 +221,8 @@ TEST_CASE("a tensor is one line of the text") {
   std::size_t lines = 0;
   for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
     const std::string line = text.substr(at, text.find('\n', at) - at);
-    const bool starts = line.starts_with("  {\"name\":\"first\"") || line.starts_with("  {\"name\":\"second");
+    const bool starts =
+        line.starts_with("  {\"name\":\"first\"") || line.starts_with("  {\"name\":\"second");
     lines += starts && (line.ends_with("}},") || line.ends_with("}}")) ? 1 : 0;
   }
   CHECK(lines == 2);

