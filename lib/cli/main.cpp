@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program: a table of subcommands, and the one place where an Error becomes a line and a status.
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "lib/cli/command.h"
 #include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
 #include "lib/tensor/version.h"
 
 namespace {
@@ -18,6 +23,17 @@ namespace {
 constexpr const char* description =
     "binade: what becomes of numbers in FP16, BF16, TF32 and FP8.\n"
     "Start with: binade report GRADIENTS.safetensors -o report.html";
+
+/// CLI11 takes an unknown first word for a missing one; we say what was meant.
+void check_first_word(int argc, char** argv, std::span<const binade::Command* const> commands) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string_view> names;
+  for (const binade::Command* command : commands) names.emplace_back(command->name);
+  if (std::ranges::find(names, argv[1]) != names.end()) return;
+  throw binade::Error("no command '" + binade::printable(argv[1]) + "'" +
+                      binade::did_you_mean(argv[1], names) + "; there are " +
+                      binade::listed(names));
+}
 
 int fail(const std::string& line) {
   std::fflush(stdout);
@@ -40,6 +56,7 @@ int main(int argc, char** argv) {
     for (const binade::Command* command : commands) {
       command->define(*app.add_subcommand(command->name, command->summary), status);
     }
+    check_first_word(argc, argv, commands);
     try {
       app.parse(argc, argv);
     } catch (const CLI::Success& help) {

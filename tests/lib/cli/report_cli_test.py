@@ -288,7 +288,8 @@ class BadInput(WithFolder):
         self.write("a.npy", npy("<f4", (1,), f32(1)))
         for arguments, words in {
                 (): "(?i)subcommand",
-                ("frobnicate",): "frobnicate|(?i:subcommand)",
+                ("frobnicate",): "no command 'frobnicate'",
+                ("repor", "a.npy"): "did you mean report",
                 ("report",): "FILE",
                 ("report", "a.npy", "--frobnicate"): "frobnicate",
                 ("report", "a.npy", "--formats", "binary17"): "binary17.*binary16",

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Columns and broken lines.
+#include "lib/report/paragraph.h"
+
+#include <doctest/doctest.h>
+
+namespace binade {
+namespace {
+
+TEST_CASE("columns are counted in characters, not bytes") {
+  CHECK(columns_of("größe") == 5);
+  CHECK(padded("x²", 4) == "x²  ");
+  CHECK(padded("longer", 4) == "longer");
+}
+
+TEST_CASE("lines break between words and are indented from the second on") {
+  CHECK(wrapped("  one two three", 4, 9) == "  one two\n    three\n");
+  CHECK(wrapped("one", 2, 9) == "one\n");
+  CHECK(wrapped("", 2, 9) == "\n");
+}
+
+TEST_CASE("a word longer than the line stays whole") {
+  CHECK(wrapped("a tremendous b", 1, 5) == "a\n tremendous\n b\n");
+}
+
+}  // namespace
+}  // namespace binade
