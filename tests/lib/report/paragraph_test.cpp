@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Columns and broken lines.
+// Column counts of UTF-8 text, and prose broken into indented lines.
 #include "lib/report/paragraph.h"
 
 #include <doctest/doctest.h>
