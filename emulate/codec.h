@@ -29,7 +29,8 @@ enum class Kind : std::uint8_t { zero, finite, infinite, nan };
 ///
 /// with significand > 0 in a 128-bit window. With a rest, the significand must keep at least
 /// 34 bits below the precision it will be rounded to (a tie's bit and stochastic rounding's 32).
-/// A NaN keeps its fraction left-aligned in the low 64 bits of `significand`, quiet bit first.
+/// An IEEE format's NaN keeps its fraction left-aligned in the low 64 bits of `significand`, quiet
+/// bit first; the only NaN of a nan_only or fnuz format has no payload.
 struct Exact {
   Kind kind = Kind::zero;
   bool negative = false;
@@ -37,6 +38,7 @@ struct Exact {
   bool signaling = false;
   int exponent = 0;
   uint128 significand = 0;
+  Flags flags = 0;  ///< raised on the way: invalid, divide_by_zero, inexact
 };
 
 /// An encoding taken apart; padding removed.

@@ -217,7 +217,7 @@ constexpr std::uint64_t encode(const Rounded& x, const Format& f, NanResult nan)
 constexpr Projected project(const Exact& x, const Format& f, const Attributes& attributes = {},
                             std::uint32_t random = 0) {
   const Rounded rounded = saturate(round(x, f, attributes, random), f, attributes);
-  return {encode(rounded, f, attributes.nan), rounded.flags};
+  return {encode(rounded, f, attributes.nan), static_cast<Flags>(rounded.flags | x.flags)};
 }
 
 /// Bits of one format to bits of another.

@@ -167,11 +167,10 @@ std::optional<ScaleInterval> scale_interval(const RangeSummary& summary, const F
   const int tie = format.emin() - format.precision;
   int highest_lost = summary.smallest.exponent - 1;
   ExactSum below;
-  for (auto at = summary.binades.begin(); at != summary.binades.end(); ++at) {
-    const auto& [exponent, row] = *at;
-    const auto loss = [&total](const ExactSum& lost) {
-      return std::sqrt(divide(lost, total).value());
-    };
+  const auto loss = [&total](const ExactSum& lost) {
+    return std::sqrt(divide(lost, total).value());
+  };
+  for (const auto& [exponent, row] : summary.binades) {
     if (loss(below) > target_loss) break;
     highest_lost = std::max(highest_lost, exponent - 1);
     ExactSum with_ones = below;

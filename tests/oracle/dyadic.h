@@ -31,11 +31,14 @@ Dyadic subtract(const Dyadic& a, const Dyadic& b);
 int exponent_of(const Dyadic& x);
 Dyadic magnitude(const Value& value);
 
+/// Wide enough for one code more than 64 bits count.
+__extension__ typedef __int128 Code;
+
 /// A magnitude of the grid. Codes count upwards with the magnitude, one by one; the code after the
 /// largest finite number's belongs to the number that would follow it were the exponent unbounded.
 struct Point {
   Dyadic value;
-  std::int64_t code = 0;
+  Code code = 0;
 };
 
 /// The grid points around a number: below <= x < above.

@@ -44,7 +44,7 @@ class Listed final : public Neighbours {
 
  private:
   Point point(std::size_t index) const {
-    return {{values_[index], quantum_}, static_cast<std::int64_t>(index)};
+    return {{values_[index], quantum_}, static_cast<Code>(index)};
   }
   int quantum_;
   std::vector<Integer> values_;
@@ -61,7 +61,7 @@ class Divided final : public Neighbours {
     const std::uint64_t special = spec.codes == Codes::ieee ? binade : spec.codes == Codes::one_nan;
     const std::uint64_t max_code = codes - special - 1;
     const Dyadic largest = magnitude(value_of(max_code << spec.padding, spec));
-    last_ = {{Integer(largest.n + 1), largest.e}, static_cast<std::int64_t>(max_code) + 1};
+    last_ = {{Integer(largest.n + 1), largest.e}, static_cast<Code>(max_code) + 1};
   }
 
   Around around(const Dyadic& x) const override {
@@ -71,9 +71,9 @@ class Divided final : public Neighbours {
     const Integer n = floor_at(x, e, result.exact);
     // Binades above the lowest grid each add 2^(p-1) codes; the lowest grid counts from zero
     // (or, without a zero, from the hidden bit).
-    const std::int64_t binade = std::int64_t{1} << (spec_.precision - 1);
-    const std::int64_t code =
-        static_cast<std::int64_t>(n) + (e - quantum_) * binade - (spec_.zero ? 0 : binade);
+    const Code binade = Code{1} << (spec_.precision - 1);
+    const Code code = static_cast<Code>(static_cast<std::int64_t>(n)) + (e - quantum_) * binade -
+                      (spec_.zero ? 0 : binade);
     result.below = {{n, e}, code};
     result.above = {{Integer(n + 1), e}, code + 1};
     return result;
@@ -100,9 +100,9 @@ Around around_unbounded(const Dyadic& x, const Spec& spec) {
   const int e = exponent_of(x) - (spec.precision - 1);
   Around result;
   const Integer n = floor_at(x, e, result.exact);
-  const std::int64_t binade = std::int64_t{1} << (spec.precision - 1);
-  const std::int64_t code =
-      static_cast<std::int64_t>(n) + (e - quantum(spec)) * binade - (spec.zero ? 0 : binade);
+  const Code binade = Code{1} << (spec.precision - 1);
+  const Code code = static_cast<Code>(static_cast<std::int64_t>(n)) + (e - quantum(spec)) * binade -
+                    (spec.zero ? 0 : binade);
   result.below = {{n, e}, code};
   result.above = {{Integer(n + 1), e}, code + 1};
   return result;

@@ -16,6 +16,7 @@ class Number {
   ~Number() { mpfr_clear(x_); }
   Number(const Number&) = delete;
   Number& operator=(const Number&) = delete;
+  // NOLINTNEXTLINE(google-explicit-constructor): stands in for mpfr_t in MPFR's calls
   operator mpfr_ptr() { return x_; }
 
  private:

@@ -15,7 +15,6 @@
 
 namespace {
 
-using oracle::Kind;
 using oracle::Value;
 using oracle::Way;
 

@@ -11,7 +11,6 @@ a thousand rows. Exit 77 where selenium, chromium or chromedriver are missing.
 import copy
 import json
 import math
-import os
 import re
 import shutil
 import sys
@@ -93,8 +92,7 @@ def start_browser():
     options.binary_location = CHROMIUM
     for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage"):
         options.add_argument(argument)
-    if os.geteuid() == 0:
-        options.add_argument("--no-sandbox")
+    options.add_argument("--no-sandbox")  # root and containers cannot have one; the page is our own
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     return webdriver.Chrome(options=options, service=Service(CHROMEDRIVER))
 

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Comparisons (IEEE 754-2019 5.11) and the minimum and maximum operations (9.6), on operands of any
+// two formats. Nothing is rounded here; the flags are invalid or none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "emulate/arithmetic.h"
+
+namespace binade {
+
+enum class Relation : std::uint8_t { less, equal, greater, unordered };
+
+/// The order of two exact magnitudes of up to 64 significand bits.
+constexpr Relation compare_magnitudes(const Exact& a, const Exact& b) {
+  const Exact x = with_top_at(a, 127);
+  const Exact y = with_top_at(b, 127);
+  if (x.exponent != y.exponent) return x.exponent < y.exponent ? Relation::less : Relation::greater;
+  return x.significand < y.significand   ? Relation::less
+         : x.significand > y.significand ? Relation::greater
+                                         : Relation::equal;
+}
+
+constexpr Relation reversed(Relation r) {
+  return r == Relation::less ? Relation::greater : r == Relation::greater ? Relation::less : r;
+}
+
+/// -0 equals +0; a NaN is unordered to everything, itself included.
+constexpr Relation compare(const Exact& a, const Exact& b) {
+  if (a.kind == Kind::nan || b.kind == Kind::nan) return Relation::unordered;
+  if (a.kind == Kind::zero && b.kind == Kind::zero) return Relation::equal;
+  if (a.kind == Kind::zero) return b.negative ? Relation::greater : Relation::less;
+  if (b.kind == Kind::zero) return a.negative ? Relation::less : Relation::greater;
+  if (a.negative != b.negative) return a.negative ? Relation::less : Relation::greater;
+  const Relation magnitudes = a.kind == b.kind && a.kind == Kind::infinite ? Relation::equal
+                              : a.kind == Kind::infinite                   ? Relation::greater
+                              : b.kind == Kind::infinite                   ? Relation::less
+                                                         : compare_magnitudes(a, b);
+  return a.negative ? reversed(magnitudes) : magnitudes;
+}
+
+/// The flags of a comparison: a quiet one raises invalid for signaling NaNs, a signaling one for any.
+constexpr Flags comparison_flags(const Exact& a, const Exact& b, bool signaling) {
+  const bool any = a.kind == Kind::nan || b.kind == Kind::nan;
+  return a.signaling || b.signaling || (signaling && any) ? Flag::invalid : Flags{0};
+}
+
+/// The operations of 9.6. All take -0 as less than +0. The Number ones prefer a number to a NaN.
+struct Extremum {
+  std::string_view name;
+  bool maximum;
+  bool number;     ///< a NaN operand gives way to a number; else it is the result
+  bool magnitude;  ///< compares magnitudes first
+};
+
+inline constexpr std::array<Extremum, 8> extrema{{
+    {"minimum", false, false, false},
+    {"minimumNumber", false, true, false},
+    {"maximum", true, false, false},
+    {"maximumNumber", true, true, false},
+    {"minimumMagnitude", false, false, true},
+    {"minimumMagnitudeNumber", false, true, true},
+    {"maximumMagnitude", true, false, true},
+    {"maximumMagnitudeNumber", true, true, true},
+}};
+
+/// The operand that the operation chooses. A signaling NaN raises invalid even where a number is
+/// chosen (9.6). PTX min and max are minimumNumber and maximumNumber, with .NaN minimum and maximum.
+constexpr Exact extremum(const Extremum& operation, const Exact& a, const Exact& b) {
+  if (a.kind == Kind::nan || b.kind == Kind::nan) {
+    const bool both = a.kind == b.kind;
+    if (both || !operation.number) return nan_operand(a, b);
+    Exact number = a.kind == Kind::nan ? b : a;
+    number.flags |= a.signaling || b.signaling ? Flag::invalid : Flags{0};
+    return number;
+  }
+  Exact x = a;
+  Exact y = b;
+  if (operation.magnitude) x.negative = y.negative = false;
+  Relation order = compare(x, y);
+  if (order == Relation::equal) order = compare(a, b);
+  if (order == Relation::equal && a.negative != b.negative) {  // zeros
+    order = a.negative ? Relation::less : Relation::greater;
+  }
+  const bool take_a = operation.maximum ? order != Relation::less : order != Relation::greater;
+  return take_a ? a : b;
+}
+
+}  // namespace binade

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operations against exact arithmetic that shares no line with them: small formats
+// exhaustively, wide ones by the cases that hurt; bits and flags under both tininess rules.
+#include "emulate/arithmetic.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "tests/emulate/arithmetic_judge.h"
+
+namespace binade {
+namespace {
+
+using oracle::Operation;
+using test::deterministic;
+using test::NamedOperation;
+using test::operations;
+using Judge = test::OperationJudge;
+using test::Bits3;
+
+constexpr Format five_bits{2, 3, 1};
+constexpr Format four_bits{2, 2, 1};
+
+std::uint64_t codes(const Format& f) { return std::uint64_t{1} << f.bits(); }
+
+/// NaN rules alternate: they matter to NaNs only.
+Attributes rounded(Rounding rounding, std::uint64_t number) {
+  return {.rounding = rounding, .nan = static_cast<NanResult>(number % 3)};
+}
+
+TEST_CASE(
+    "all pairs of formats up to eight bits, in every rounding, give the exact result rounded") {
+  for (const Format& f : {e4m3, e5m2, e4m3fnuz, e5m2fnuz, e3m2, e2m3, e2m1, five_bits, four_bits}) {
+    for (const NamedOperation& row : operations) {
+      if (row.operands != 2) continue;
+      Judge judge(row.operation, f, Judge::Method::table);
+      for (std::uint64_t a = 0; a < codes(f); ++a) {
+        for (std::uint64_t b = 0; b < codes(f); ++b) {
+          for (const Rounding rounding : deterministic) {
+            judge.check({a, b}, rounded(rounding, a + b));
+          }
+        }
+      }
+      CHECK(judge.seen.cases == 6 * codes(f) * codes(f));
+      CHECK_MESSAGE(judge.differences == 0, judge.report);
+    }
+  }
+}
+
+TEST_CASE("every encoding up to sixteen bits has the right square root in every rounding") {
+  for (const Format& f : {e4m3, e5m2, e4m3fnuz, e5m2fnuz, e3m2, e2m3, e2m1, ue4m3, e8m0, five_bits,
+                          four_bits, binary16, bfloat16}) {
+    Judge judge(Operation::square_root, f,
+                f.bits() > 8 ? Judge::Method::division : Judge::Method::table);
+    for (std::uint64_t a = 0; a < codes(f); ++a) {
+      for (const Rounding rounding : deterministic) {
+        judge.check({a}, rounded(rounding, a));
+      }
+    }
+    CHECK_MESSAGE(judge.differences == 0, judge.report);
+  }
+}
+
+TEST_CASE("all triples of four-bit and six-bit formats multiply and add with one rounding") {
+  for (const Format& f : {e2m1, four_bits, e2m3, e3m2}) {
+    Judge judge(Operation::multiply_add, f, Judge::Method::table);
+    for (std::uint64_t i = 0; i < codes(f) * codes(f) * codes(f); ++i) {
+      const Bits3 bits{i % codes(f), i / codes(f) % codes(f), i / codes(f) / codes(f)};
+      for (const Rounding rounding : deterministic) {
+        judge.check(bits, rounded(rounding, i));
+      }
+    }
+    CHECK(judge.seen.cases == 6 * codes(f) * codes(f) * codes(f));
+    CHECK_MESSAGE(judge.differences == 0, judge.report);
+  }
+}
+
+/// Encodings at which something changes; both signs.
+std::vector<std::uint64_t> edges(const Format& f) {
+  const std::uint64_t one = f.fraction_mask() + 1;  // the exponent field's unit
+  const auto bias = static_cast<std::uint64_t>(f.bias);
+  const auto p = static_cast<std::uint64_t>(f.precision);
+  const std::uint64_t unit = bias * one;
+  const std::uint64_t infinity = f.exponent_mask() * one;
+  const std::vector<std::uint64_t> magnitudes{
+      0,                         // zero
+      1,                         // the smallest subnormal
+      2,                         // twice that: its half is exact
+      3,                         //
+      one / 2,                   // half the smallest normal
+      one - 1,                   // the largest subnormal
+      one,                       // the smallest normal
+      one + 1,                   //
+      2 * one - 1,               // just below twice the smallest normal
+      unit / 2,                  // about the root of the smallest: products meet the subnormals
+      unit - p * one,            // half an ulp of 1
+      unit - (p - 1) * one,      // an ulp of 1
+      unit - (p + 1) * one + 1,  // a little more than a quarter of an ulp of 1
+      unit - 1,                  // just below 1
+      unit - one,                // 1/2
+      unit,                      // 1
+      unit + 1,                  // just above 1
+      unit + one / 2,            // 3/2: ties
+      unit + one - 1,            // just below 2
+      unit + one + one / 2,      // 3
+      unit + p * one,            // its ulp is 2
+      infinity / 4 * 3,          // products beyond the largest
+      infinity - one,            // the last binade
+      infinity - 1,              // the largest finite number
+      infinity,                  // Inf
+      infinity + 1,              // a signaling NaN
+      infinity + one / 2 + 5,    // a quiet NaN with a payload
+  };
+  std::vector<std::uint64_t> out;
+  for (const std::uint64_t bits : magnitudes) {
+    out.push_back(bits);
+    out.push_back(bits | std::uint64_t{1} << (f.bits() - 1));
+  }
+  return out;
+}
+
+TEST_CASE("the edges of the IEEE formats meet each other in every operation") {
+  for (const Format& f : {binary16, bfloat16, binary32, binary64}) {
+    const std::vector<std::uint64_t> points = edges(f);
+    for (const NamedOperation& row : operations) {
+      CAPTURE(row.name);
+      Judge judge(row.operation, f);
+      std::uint64_t number = 0;
+      for (const std::uint64_t a : points) {
+        for (const std::uint64_t b : points) {
+          for (const std::uint64_t c : points) {
+            ++number;
+            if (row.operands < 3 && c != 0) break;
+            if (row.operands == 3) judge.check({a, b, c}, rounded(deterministic[number % 6], a));
+            for (const Rounding rounding : deterministic) {
+              if (row.operands < 3) judge.check({a, b}, rounded(rounding, number));
+            }
+          }
+        }
+      }
+      CHECK_MESSAGE(judge.differences == 0, judge.report);
+    }
+  }
+}
+
+struct Hard {
+  const char* why;
+  Operation operation;
+  Bits3 bits;  ///< binary16
+  Rounding rounding;
+  std::uint64_t result;
+  int after, before;  ///< flags under the two tininess rules
+};
+
+constexpr Rounding rne = Rounding::ties_to_even, rna = Rounding::ties_to_away,
+                   rz = Rounding::toward_zero, rp = Rounding::toward_positive,
+                   rm = Rounding::toward_negative, odd = Rounding::to_odd;
+constexpr int nx = Flag::inexact, ux = Flag::underflow | nx, ox = Flag::overflow | nx,
+              dz = Flag::divide_by_zero, iv = Flag::invalid;
+
+// The expected bits are worked out by hand from the values in the first column.
+const Hard hard[] = {
+    {"1 + 2^-11: a tie, 1 is even", Operation::add, {0x3C00, 0x1000}, rne, 0x3C00, nx, nx},
+    {"1 + 2^-11 away", Operation::add, {0x3C00, 0x1000}, rna, 0x3C01, nx, nx},
+    {"(1 + 2^-10) + 2^-11: the upper is even",
+     Operation::add,
+     {0x3C01, 0x1000},
+     rne,
+     0x3C02,
+     nx,
+     nx},
+    {"1 + (2^-11 + 2^-21): above the tie", Operation::add, {0x3C00, 0x1001}, rne, 0x3C01, nx, nx},
+    {"1 - 2^-24 stays 1", Operation::subtract, {0x3C00, 0x0001}, rne, 0x3C00, nx, nx},
+    {"1 - 2^-24 down is below 1", Operation::subtract, {0x3C00, 0x0001}, rz, 0x3BFF, nx, nx},
+    {"1 - 2^-12: a tie below a binade", Operation::subtract, {0x3C00, 0x0C00}, rne, 0x3C00, nx, nx},
+    {"32768 + 2^-24 to odd", Operation::add, {0x7800, 0x0001}, odd, 0x7801, nx, nx},
+    {"32768 - 2^-24 to odd", Operation::subtract, {0x7800, 0x0001}, odd, 0x77FF, nx, nx},
+    {"x - x is +0", Operation::subtract, {0x3C01, 0x3C01}, rne, 0x0000, 0, 0},
+    {"x - x is -0 toward negative", Operation::subtract, {0x3C01, 0x3C01}, rm, 0x8000, 0, 0},
+    {"-0 + -0 is -0", Operation::add, {0x8000, 0x8000}, rp, 0x8000, 0, 0},
+    {"-0 + 0 is +0", Operation::add, {0x8000, 0x0000}, rne, 0x0000, 0, 0},
+    {"0 + 0 is +0 toward negative", Operation::add, {0x0000, 0x0000}, rm, 0x0000, 0, 0},
+    {"min normal - min subnormal is exact",
+     Operation::subtract,
+     {0x0400, 0x0001},
+     rne,
+     0x03FF,
+     0,
+     0},
+    {"65504 + 16: a tie that overflows", Operation::add, {0x7BFF, 0x4C00}, rne, 0x7C00, ox, ox},
+    {"65504 + 15.99", Operation::add, {0x7BFF, 0x4BFF}, rne, 0x7BFF, nx, nx},
+    {"65504 + 16 toward zero stays, no overflow",
+     Operation::add,
+     {0x7BFF, 0x4C00},
+     rz,
+     0x7BFF,
+     nx,
+     nx},
+    {"65504 + 32 toward zero overflows", Operation::add, {0x7BFF, 0x5000}, rz, 0x7BFF, ox, ox},
+    {"-65504 - 65504 upwards", Operation::subtract, {0xFBFF, 0x7BFF}, rp, 0xFBFF, ox, ox},
+    {"Inf - Inf", Operation::subtract, {0x7C00, 0x7C00}, rne, 0x7E00, iv, iv},
+    {"Inf + Inf", Operation::add, {0x7C00, 0x7C00}, rne, 0x7C00, 0, 0},
+    {"0 Inf", Operation::multiply, {0x8000, 0x7C00}, rne, 0x7E00, iv, iv},
+    {"-1 0 is -0", Operation::multiply, {0xBC00, 0x0000}, rne, 0x8000, 0, 0},
+    // (2 - 2^-9)(1 + 2^-10) 2^-15 = 2^-14 (1 - 2^-20)
+    {"rounds up to the smallest normal",
+     Operation::multiply,
+     {0x3BFE, 0x0401},
+     rne,
+     0x0400,
+     nx,
+     ux},
+    // 2^-14 (1 - 2^-11) = 0x3FF.8 subnormal ulps: tiny even with unbounded exponent, a tie
+    {"a tie between subnormal and normal",
+     Operation::multiply,
+     {0x3BFF, 0x0400},
+     rne,
+     0x0400,
+     ux,
+     ux},
+    {"its toward-zero side", Operation::multiply, {0x3BFF, 0x0400}, rz, 0x03FF, ux, ux},
+    {"half the smallest subnormal", Operation::multiply, {0x0001, 0x3800}, rne, 0x0000, ux, ux},
+    {"one and a half of it", Operation::multiply, {0x0003, 0x3800}, rne, 0x0002, ux, ux},
+    {"far below, upwards", Operation::multiply, {0x0001, 0x0001}, rp, 0x0001, ux, ux},
+    {"far below, negative, upwards", Operation::multiply, {0x8001, 0x0001}, rp, 0x8000, ux, ux},
+    {"an exact subnormal product raises nothing",
+     Operation::multiply,
+     {0x0400, 0x3800},
+     rne,
+     0x0200,
+     0,
+     0},
+    {"256 256 = 65536", Operation::multiply, {0x5C00, 0x5C00}, rne, 0x7C00, ox, ox},
+    {"1/3", Operation::divide, {0x3C00, 0x4200}, rne, 0x3555, nx, nx},
+    {"1/3 to odd", Operation::divide, {0x3C00, 0x4200}, odd, 0x3555, nx, nx},
+    {"2/3 upwards", Operation::divide, {0x4000, 0x4200}, rp, 0x3956, nx, nx},
+    {"1/0", Operation::divide, {0xBC00, 0x0000}, rz, 0xFC00, dz, dz},
+    {"0/0", Operation::divide, {0x0000, 0x8000}, rne, 0x7E00, iv, iv},
+    {"Inf/Inf", Operation::divide, {0x7C00, 0xFC00}, rne, 0x7E00, iv, iv},
+    {"Inf/0 is exact", Operation::divide, {0x7C00, 0x8000}, rne, 0xFC00, 0, 0},
+    {"1/-Inf", Operation::divide, {0x3C00, 0xFC00}, rne, 0x8000, 0, 0},
+    {"a subnormal tie: 3 ulps / 2", Operation::divide, {0x0003, 0x4000}, rne, 0x0002, ux, ux},
+    {"1 / min subnormal", Operation::divide, {0x3C00, 0x0001}, rne, 0x7C00, ox, ox},
+    {"sqrt 2", Operation::square_root, {0x4000}, rne, 0x3DA8, nx, nx},
+    {"sqrt 4", Operation::square_root, {0x4400}, rm, 0x4000, 0, 0},
+    {"sqrt 2^-24", Operation::square_root, {0x0001}, rne, 0x0C00, 0, 0},
+    {"sqrt -0", Operation::square_root, {0x8000}, rne, 0x8000, 0, 0},
+    {"sqrt -1", Operation::square_root, {0xBC00}, rne, 0x7E00, iv, iv},
+    {"sqrt -Inf", Operation::square_root, {0xFC00}, rne, 0x7E00, iv, iv},
+    {"rem 5, 2: n = 2 is even", Operation::remainder, {0x4500, 0x4000}, rne, 0x3C00, 0, 0},
+    {"rem 3, 2: n = 2, not 1", Operation::remainder, {0x4200, 0x4000}, rne, 0xBC00, 0, 0},
+    {"rem 1, 2: n = 0", Operation::remainder, {0x3C00, 0x4000}, rne, 0x3C00, 0, 0},
+    {"rem -4, 2 keeps the sign", Operation::remainder, {0xC400, 0x4000}, rne, 0x8000, 0, 0},
+    {"rem 65504, 2^-24", Operation::remainder, {0x7BFF, 0x0001}, rm, 0x0000, 0, 0},
+    {"rem 1, Inf", Operation::remainder, {0x3C00, 0xFC00}, rne, 0x3C00, 0, 0},
+    {"rem Inf, 1", Operation::remainder, {0x7C00, 0x3C00}, rne, 0x7E00, iv, iv},
+    {"rem 1, 0", Operation::remainder, {0x3C00, 0x0000}, rne, 0x7E00, iv, iv},
+    // (1 + 2^-10)^2 - (1 + 2^-9) = 2^-20
+    {"fma leaves the low bit",
+     Operation::multiply_add,
+     {0x3C01, 0x3C01, 0xBC02},
+     rne,
+     0x0010,
+     0,
+     0},
+    {"fma cancels to +0", Operation::multiply_add, {0x4000, 0x4200, 0xC600}, rne, 0x0000, 0, 0},
+    {"fma cancels to -0", Operation::multiply_add, {0x4000, 0x4200, 0xC600}, rm, 0x8000, 0, 0},
+    {"-0 product + 0", Operation::multiply_add, {0x8000, 0x3C00, 0x0000}, rne, 0x0000, 0, 0},
+    {"-2^-48 + 0 is tiny", Operation::multiply_add, {0x8001, 0x0001, 0x0000}, rne, 0x8000, ux, ux},
+    {"a product above the range",
+     Operation::multiply_add,
+     {0x7800, 0x4000, 0xF800},
+     rne,
+     0x7800,
+     0,
+     0},
+    {"0 Inf + qNaN", Operation::multiply_add, {0x0000, 0x7C00, 0x7E00}, rne, 0x7E00, iv, iv},
+    {"Inf 1 - Inf", Operation::multiply_add, {0x7C00, 0x3C00, 0xFC00}, rne, 0x7E00, iv, iv},
+    {"CPFloat: c1be", Operation::multiply_add, {0x39C0, 0xC3FE, 0x07FE}, rne, 0xC1BF, nx, nx},
+};
+
+TEST_CASE("the cases of binary16 that hurt have the bits and flags worked out by hand") {
+  for (const Hard& row : hard) {
+    CAPTURE(row.why);
+    const Judge judge(row.operation, binary16);
+    for (const auto& [tininess, flags] : {std::pair{Tininess::after_rounding, row.after},
+                                          std::pair{Tininess::before_rounding, row.before}}) {
+      const Attributes attributes{.rounding = row.rounding, .tininess = tininess};
+      const Projected want{row.result, static_cast<Flags>(flags)};
+      CHECK_MESSAGE(judge.got(row.bits, attributes) == want,
+                    test::words(judge.got(row.bits, attributes)));
+      CHECK_MESSAGE(judge.expected(row.bits, attributes) == want,
+                    test::words(judge.expected(row.bits, attributes)));
+    }
+  }
+}
+
+/// The odd t with t^2 + c divisible by 2^bits, c = 7 mod 8, by its bits one after the other.
+std::uint64_t root_of_minus(std::uint64_t c, int bits) {
+  std::uint64_t t = 1;
+  for (int k = 3; k < bits; ++k) {
+    if (((t * t + c) >> k & 1) != 0) t += std::uint64_t{1} << (k - 1);
+  }
+  return t;
+}
+
+// x 2^k = t^2 + c: the root lies c / 2t above the integer t, which is a number of binary64 (k = 52,
+// 53) or halfway between two (k = 54, 55): about 2^-106 of it.
+TEST_CASE("roots of binary64 that barely pass a number or a tie are seen to pass it") {
+  Judge judge(Operation::square_root, binary64);
+  for (std::uint64_t c = 7; c < 800; c += 8) {
+    for (int k = 52; k <= 55; ++k) {
+      const std::uint64_t modulus = std::uint64_t{1} << k;
+      const std::uint64_t t = root_of_minus(c, k);
+      for (const std::uint64_t other : {t, t + modulus / 2, modulus - t, modulus / 2 - t}) {
+        const std::uint64_t root = other % modulus;
+        const uint128 square = uint128{root} * root + c;
+        REQUIRE(square % modulus == 0);
+        const auto x = static_cast<std::uint64_t>(square >> k);
+        if (bit_width(x) != 53) continue;
+        const auto field = static_cast<std::uint64_t>(1023 + 52 + k % 2);
+        const std::uint64_t bits = bits_of({false, field, x & binary64.fraction_mask()}, binary64);
+        for (const Rounding rounding : deterministic) judge.check({bits}, {.rounding = rounding});
+      }
+    }
+  }
+  CHECK(judge.seen.cases > 1000);
+  CHECK_MESSAGE(judge.differences == 0, judge.report);
+}
+
+TEST_CASE("of several NaNs the first is kept, and a signaling one anywhere raises invalid") {
+  const Attributes keep{.nan = NanResult::propagate};
+  const Judge sum(Operation::add, binary16);
+  CHECK(sum.got({0x7E01, 0xFE02}, keep) == Projected{0x7E01, 0});
+  CHECK(sum.got({0xFE02, 0x7C01}, keep) == Projected{0xFE02, Flag::invalid});
+  CHECK(sum.got({0x3C00, 0x7C01}, keep) == Projected{0x7E01, Flag::invalid});
+  CHECK(Judge(Operation::subtract, binary16).got({0x3C00, 0x7E05}, keep) == Projected{0x7E05, 0});
+  const Judge fma(Operation::multiply_add, binary16);
+  CHECK(fma.got({0x3C00, 0x7E02, 0x7E03}, keep) == Projected{0x7E02, 0});
+  CHECK(fma.got({0x3C00, 0x7E02, 0x7C03}, keep) == Projected{0x7E02, Flag::invalid});
+  CHECK(fma.got({0x3C00, 0x3C00, 0xFE03}, keep) == Projected{0xFE03, 0});
+}
+
+}  // namespace
+}  // namespace binade

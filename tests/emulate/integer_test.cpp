@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rounding to integers and conversions to and from them, against floor, ceil and trunc of doubles,
+// which are exact for every binary16 number and every 32-bit integer.
+#include "emulate/integer.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <random>
+
+#include "emulate/quantize.h"
+
+namespace binade {
+namespace {
+
+constexpr std::array directions{Rounding::ties_to_even,    Rounding::ties_to_away,
+                                Rounding::toward_zero,     Rounding::toward_positive,
+                                Rounding::toward_negative, Rounding::to_odd};
+
+double nearest(double x, bool even) {
+  const double below = std::floor(x);
+  const double rest = x - below;
+  if (rest != 0.5) return rest < 0.5 ? below : below + 1;
+  if (!even) return x < 0 ? below : below + 1;
+  return std::fmod(below, 2) == 0 ? below : below + 1;
+}
+
+double integral(double x, Rounding rounding) {
+  switch (rounding) {
+    case Rounding::ties_to_even: return nearest(x, true);
+    case Rounding::ties_to_away: return nearest(x, false);
+    case Rounding::toward_zero: return std::trunc(x);
+    case Rounding::toward_positive: return std::ceil(x);
+    case Rounding::toward_negative: return std::floor(x);
+    default: return std::fmod(std::floor(x), 2) != 0 ? std::floor(x) : std::ceil(x);
+  }
+}
+
+TEST_CASE(
+    "every binary16 number rounds to the integer that floor and ceil give, sign of zero kept") {
+  int changed = 0;
+  for (std::uint64_t bits = 0; bits < 0x10000; ++bits) {
+    const Exact x = decode(bits, binary16);
+    if (x.kind == Kind::nan || x.kind == Kind::infinite) continue;
+    const double value = value_of<double>(bits, binary16);
+    for (const Rounding rounding : directions) {
+      const Projected got = project(round_to_integral(x, rounding, true), binary16);
+      const double want = integral(value, rounding);
+      REQUIRE(value_of<double>(got.bits, binary16) == want);
+      REQUIRE((got.bits >> 15) == (bits >> 15));
+      REQUIRE(got.flags == (want != value ? Flag::inexact : Flags{0}));
+      REQUIRE(project(round_to_integral(x, rounding, false), binary16) == Projected{got.bits, 0});
+      changed += want != value ? 1 : 0;
+    }
+  }
+  CHECK(changed > 10000);
+}
+
+TEST_CASE("every binary16 number converts to integers of 8 to 64 bits, or raises invalid") {
+  int invalid = 0;
+  for (const IntegerType type :
+       {IntegerType{8, true}, IntegerType{8, false}, IntegerType{16, true}, IntegerType{32, true},
+        IntegerType{32, false}, IntegerType{64, true}, IntegerType{64, false}}) {
+    const double low = type.is_signed ? -std::ldexp(1.0, type.bits - 1) : 0;
+    const double high = std::ldexp(1.0, type.is_signed ? type.bits - 1 : type.bits);  // excluded
+    for (std::uint64_t bits = 0; bits < 0x10000; ++bits) {
+      const double value = value_of<double>(bits, binary16);
+      for (const Rounding rounding : directions) {
+        const Projected got = to_integer(decode(bits, binary16), type, rounding, true);
+        if (std::isnan(value)) {
+          REQUIRE(got == Projected{0, Flag::invalid});
+          continue;
+        }
+        const double want = std::isinf(value) ? value : integral(value, rounding);
+        if (want < low || want >= high) {
+          REQUIRE(got.flags == Flag::invalid);
+          REQUIRE(got.bits == (value > 0 ? type.limit(false) : type.limit(true)));
+          ++invalid;
+          continue;
+        }
+        const auto exact = static_cast<std::uint64_t>(static_cast<std::int64_t>(want));
+        REQUIRE(got.bits == (exact & type.mask()));
+        REQUIRE(got.flags == (want != value ? Flag::inexact : Flags{0}));
+      }
+    }
+  }
+  CHECK(invalid > 10000);
+}
+
+TEST_CASE("integers become the numbers that the machine's own conversions give") {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 100000; ++i) {
+    const std::uint64_t bits = random() >> (random() % 64);
+    const auto as_signed = static_cast<std::int64_t>(random() % 2 != 0 ? bits : 0 - bits);
+    const auto raw = static_cast<std::uint64_t>(as_signed);
+    CHECK(project(from_integer(raw, {64, true}), binary64).bits ==
+          bits_of(static_cast<double>(as_signed)));
+    CHECK(project(from_integer(bits, {64, false}), binary32).bits ==
+          bits_of(static_cast<float>(bits)));
+    CHECK(project(from_integer(raw, {32, true}), binary32).bits ==
+          bits_of(static_cast<float>(static_cast<std::int32_t>(as_signed))));
+  }
+  CHECK(project(from_integer(0, {32, true}), binary32).bits == 0);
+}
+
+TEST_CASE("a signaling NaN raises invalid when rounded to an integer") {
+  CHECK(project(round_to_integral(decode(0x7C01, binary16), Rounding::ties_to_even, true),
+                binary16) == Projected{0x7E00, Flag::invalid});
+}
+
+}  // namespace
+}  // namespace binade
