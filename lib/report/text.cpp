@@ -277,23 +277,23 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
     return l ? l->l2 : -1.0;
   };
   std::ranges::stable_sort(order, [&](auto* a, auto* b) { return loss(a) > loss(b); });
-  std::string out = "\n" + paint(bold, fmt::format("{:<30}", "Tensors, most lost l2 first")) +
+  std::string out = "\n" + paint(bold, fmt::format("{:<31}", "Tensors, most lost l2 first")) +
                     fmt::format("{:>10}{:>9}{:>10}{:>10}  {:<13} {}\n", "values", "to zero",
                                 "subnormal", "lost l2", "loss scale", "narrowest");
   std::size_t shown = 0;
   for (const TensorReport* t : order) {
     if (shown++ == style.tensors) break;
     const RangeSummary& s = t->summary;
-    const std::string name = shortened(t->name, 28);
+    const std::string name = shortened(t->name, 29);
     if (t->status != "ok") {
-      out += fmt::format("  {}{:>10}  {}\n", padded(name, 28), grouped(s.values), t->status);
+      out += fmt::format("  {}{:>10}  {}\n", padded(name, 29), grouped(s.values), t->status);
       continue;
     }
     const Fates f = fates(s, binary16, 0);
     const auto part = [&s](std::uint64_t n) {
       return percent(static_cast<double>(n) / static_cast<double>(s.nonzero()));
     };
-    out += fmt::format("  {}{:>10}{:>9}{:>10}{:>10}  {} {}\n", padded(name, 28), grouped(s.values),
+    out += fmt::format("  {}{:>10}{:>9}{:>10}{:>10}  {} {}\n", padded(name, 29), grouped(s.values),
                        part(f.to_zero), part(f.subnormal), percent(loss(t)),
                        padded(interval_text(t->loss_scale.interval), 13),
                        t->advice_format.empty()

@@ -28,7 +28,7 @@ std::string too_long_line(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const auto inside = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
-    if (line.size() - static_cast<std::size_t>(std::ranges::count_if(line, inside)) > 103)
+    if (line.size() - static_cast<std::size_t>(std::ranges::count_if(line, inside)) > 104)
       return line;
   }
   return "";
