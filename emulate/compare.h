@@ -81,8 +81,7 @@ constexpr Exact extremum(const Extremum& operation, const Exact& a, const Exact&
   Exact y = b;
   if (operation.magnitude) x.negative = y.negative = false;
   Relation order = compare(x, y);
-  if (order == Relation::equal) order = compare(a, b);
-  if (order == Relation::equal && a.negative != b.negative) {  // zeros
+  if (order == Relation::equal && a.negative != b.negative) {  // zeros, or equal magnitudes
     order = a.negative ? Relation::less : Relation::greater;
   }
   const bool take_a = operation.maximum ? order != Relation::less : order != Relation::greater;

@@ -14,11 +14,7 @@ namespace binade {
 /// `exact`: raise inexact where the value changes (roundToIntegralExact).
 constexpr Exact round_to_integral(const Exact& x, Rounding rounding, bool exact,
                                   std::uint32_t random = 0, int random_bits = 32) {
-  if (x.kind != Kind::finite || x.exponent >= 0) {
-    Exact out = x;
-    out.flags |= x.signaling ? Flag::invalid : Flags{0};
-    return out;
-  }
+  if (x.kind != Kind::finite || x.exponent >= 0) return x;
   const Attributes attributes{.rounding = rounding, .random_bits = random_bits};
   const Cut c = cut(x, -x.exponent);
   const bool up = rounds_up(c, -x.exponent, (c.kept & 1) != 0, x.negative, attributes, random);
