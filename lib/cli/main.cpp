@@ -65,13 +65,12 @@ int main(int argc, char** argv) {
       return fail(std::string(error.what()) + "; see binade --help");
     }
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout.flush()) {
-      throw std::system_error(errno, std::generic_category());
+      throw std::system_error(errno, std::generic_category(), "cannot write to standard output");
     }
   } catch (const binade::Error& error) {
     return fail(error.what());
-  } catch (const std::system_error& error) {  // fmt::print, when standard output does not take it
-    return fail("standard output: cannot write: " + error.code().message() +
-                "; make room or write elsewhere");
+  } catch (const std::system_error& error) {  // the flush above, fmt::print, threads, file names
+    return fail(std::string(error.what()) + "; make room, or try again");
   } catch (const std::bad_alloc&) {
     return fail("out of memory; give the machine more, or read fewer tensors at once");
   } catch (const std::exception& error) {
