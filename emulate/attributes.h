@@ -63,22 +63,24 @@ struct NamedRounding {
   std::string_view name;
   Rounding rounding;
   std::string_view ptx;
+  std::string_view testfloat;  ///< Berkeley TestFloat's
 };
 
 inline constexpr std::array<NamedRounding, 7> roundings{{
-    {"ties_to_even", Rounding::ties_to_even, "rn"},
-    {"ties_to_away", Rounding::ties_to_away, "rna"},
-    {"toward_zero", Rounding::toward_zero, "rz"},
-    {"toward_positive", Rounding::toward_positive, "rp"},
-    {"toward_negative", Rounding::toward_negative, "rm"},
-    {"to_odd", Rounding::to_odd, ""},
-    {"stochastic", Rounding::stochastic, "rs"},
+    {"ties_to_even", Rounding::ties_to_even, "rn", "near_even"},
+    {"ties_to_away", Rounding::ties_to_away, "rna", "near_maxMag"},
+    {"toward_zero", Rounding::toward_zero, "rz", "minMag"},
+    {"toward_positive", Rounding::toward_positive, "rp", "max"},
+    {"toward_negative", Rounding::toward_negative, "rm", "min"},
+    {"to_odd", Rounding::to_odd, "", "odd"},
+    {"stochastic", Rounding::stochastic, "rs", ""},
 }};
 
-/// By its own name or PTX's.
+/// By its own name, PTX's or TestFloat's.
 constexpr std::optional<Rounding> find_rounding(std::string_view name) {
   for (const NamedRounding& row : roundings) {
-    if (!name.empty() && (row.name == name || row.ptx == name)) return row.rounding;
+    const bool found = row.name == name || row.ptx == name || row.testfloat == name;
+    if (!name.empty() && found) return row.rounding;
   }
   return std::nullopt;
 }

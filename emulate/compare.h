@@ -42,11 +42,53 @@ constexpr Relation compare(const Exact& a, const Exact& b) {
   return a.negative ? reversed(magnitudes) : magnitudes;
 }
 
+/// Whether two exact results are one number, infinity included; bits below the window count.
+constexpr bool same_number(const Exact& a, const Exact& b) {
+  return a.sticky == b.sticky && compare(a, b) == Relation::equal;
+}
+
 /// The flags of a comparison: a quiet one raises invalid for signaling NaNs, a signaling one for any.
 constexpr Flags comparison_flags(const Exact& a, const Exact& b, bool signaling) {
   const bool any = a.kind == Kind::nan || b.kind == Kind::nan;
   return a.signaling || b.signaling || (signaling && any) ? Flag::invalid : Flags{0};
 }
+
+/// A predicate of 5.11: whether the relation is one of a set.
+struct Predicate {
+  std::string_view name;
+  bool less, equal, greater, unordered;
+  bool signaling;
+
+  constexpr bool holds(Relation relation) const {
+    return std::array{less, equal, greater, unordered}[static_cast<std::size_t>(relation)];
+  }
+};
+
+/// Tables 5.1 to 5.3. TestFloat's eq is quiet, its le and lt are signaling.
+inline constexpr std::array<Predicate, 22> predicates{{
+    {"compareQuietEqual", false, true, false, false, false},
+    {"compareQuietNotEqual", true, false, true, true, false},
+    {"compareQuietGreater", false, false, true, false, false},
+    {"compareQuietGreaterEqual", false, true, true, false, false},
+    {"compareQuietLess", true, false, false, false, false},
+    {"compareQuietLessEqual", true, true, false, false, false},
+    {"compareQuietUnordered", false, false, false, true, false},
+    {"compareQuietOrdered", true, true, true, false, false},
+    {"compareQuietNotGreater", true, true, false, true, false},
+    {"compareQuietLessUnordered", true, false, false, true, false},
+    {"compareQuietNotLess", false, true, true, true, false},
+    {"compareQuietGreaterUnordered", false, false, true, true, false},
+    {"compareSignalingEqual", false, true, false, false, true},
+    {"compareSignalingNotEqual", true, false, true, true, true},
+    {"compareSignalingGreater", false, false, true, false, true},
+    {"compareSignalingGreaterEqual", false, true, true, false, true},
+    {"compareSignalingLess", true, false, false, false, true},
+    {"compareSignalingLessEqual", true, true, false, false, true},
+    {"compareSignalingNotGreater", true, true, false, true, true},
+    {"compareSignalingLessUnordered", true, false, false, true, true},
+    {"compareSignalingNotLess", false, true, true, true, true},
+    {"compareSignalingGreaterUnordered", false, false, true, true, true},
+}};
 
 /// The operations of 9.6. All take -0 as less than +0. The Number ones prefer a number to a NaN.
 struct Extremum {
@@ -68,7 +110,7 @@ inline constexpr std::array<Extremum, 8> extrema{{
 }};
 
 /// The operand that the operation chooses. A signaling NaN raises invalid even where a number is
-/// chosen (9.6). PTX min and max are minimumNumber and maximumNumber, with .NaN minimum and maximum.
+/// chosen (9.6).
 constexpr Exact extremum(const Extremum& operation, const Exact& a, const Exact& b) {
   if (a.kind == Kind::nan || b.kind == Kind::nan) {
     const bool both = a.kind == b.kind;

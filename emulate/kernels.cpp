@@ -9,6 +9,8 @@ namespace {
 constexpr Kernels reference{
     .quantize_f32 = &quantize<float>,
     .quantize_f64 = &quantize<double>,
+    .elementwise_f32 = &elementwise<float>,
+    .elementwise_f64 = &elementwise<double>,
     .range_count_f32 = &range_count<float>,
     .range_count_f64 = &range_count<double>,
 };

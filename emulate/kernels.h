@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "emulate/elementwise.h"
 #include "emulate/quantize.h"
 #include "emulate/range_count.h"
 
@@ -20,9 +21,14 @@ inline constexpr std::array<std::string_view, 3> level_names{"reference", "avx2"
 
 struct Kernels {
   void (*quantize_f32)(const float* in, float* out, std::size_t n, std::uint64_t first,
-                       const Quantizer& to, QuantizeCounts& counts);
+                       const Quantizer& to, EventCounts& counts);
   void (*quantize_f64)(const double* in, double* out, std::size_t n, std::uint64_t first,
-                       const Quantizer& to, QuantizeCounts& counts);
+                       const Quantizer& to, EventCounts& counts);
+  void (*elementwise_f32)(const float* a, const float* b, const float* c, float* out, std::size_t n,
+                          std::uint64_t first, const Elementwise& how, EventCounts& counts);
+  void (*elementwise_f64)(const double* a, const double* b, const double* c, double* out,
+                          std::size_t n, std::uint64_t first, const Elementwise& how,
+                          EventCounts& counts);
   void (*range_count_f32)(const float* in, std::size_t n, RangeBlock<float>& block);
   void (*range_count_f64)(const double* in, std::size_t n, RangeBlock<double>& block);
 };

@@ -25,6 +25,8 @@ extern const Command report_command;
 extern const Command formats_command;
 extern const Command show_command;
 extern const Command quantize_command;
+extern const Command check_command;
+extern const Command cases_command;
 extern const Command experiment_command;
 extern const Command device_command;
 

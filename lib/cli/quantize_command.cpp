@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/cli/attribute_options.h"
 #include "lib/cli/command.h"
 #include "lib/cli/progress.h"
 #include "lib/io/npy_writer.h"
@@ -22,55 +23,23 @@ namespace binade {
 namespace {
 
 struct Arguments {
-  std::string in, out, format, rounding = "ties_to_even", saturation = "none", nan = "quiet", dtype;
+  std::string in, out, format, dtype;
+  AttributeOptions attributes;
   std::uint64_t seed = 0;
-  int random_bits = 32;
-  bool ftz = false, daz = false, encode = false;
+  bool encode = false;
 };
 
-template <class Value>
-Value choose(const std::string& option, const std::string& name,
-             std::initializer_list<std::pair<const char*, Value>> choices) {
-  std::string known;
-  for (const auto& [word, value] : choices) {
-    if (name == word) return value;
-    known += (known.empty() ? "" : ", ") + std::string(word);
-  }
-  throw Error(fmt::format("{} {}: no such choice; give {}", option, printable(name), known));
-}
-
-Rounding rounding_named(const std::string& name) {
-  if (const std::optional<Rounding> rounding = find_rounding(name)) return *rounding;
-  std::string known;
-  for (const NamedRounding& row : roundings) {
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
-  }
-  throw Error(fmt::format("--rounding {}: no such rounding; give {}", printable(name), known));
-}
-
 Quantizer quantizer_from(const Arguments& a) {
-  Quantizer to;
-  to.format = parse_format(a.format).format;
-  to.seed = a.seed;
-  to.attributes = {.rounding = rounding_named(a.rounding),
-                   .saturation = choose<Saturation>(
-                       "--saturation", a.saturation,
-                       {{"none", Saturation::none}, {"finite", Saturation::finite}}),
-                   .flush_results = a.ftz,
-                   .flush_operands = a.daz,
-                   .nan = choose<NanResult>("--nan", a.nan,
-                                            {{"quiet", NanResult::quiet},
-                                             {"nvidia", NanResult::nvidia},
-                                             {"propagate", NanResult::propagate}}),
-                   .random_bits = a.random_bits};
-  return to;
+  return {.format = parse_format(a.format).format,
+          .attributes = attributes_of(a.attributes),
+          .seed = a.seed};
 }
 
 bool ends_with(const std::string& text, const char* end) {
   return text.size() >= std::strlen(end) && text.ends_with(end);
 }
 
-std::string counts_line(const std::string& name, const QuantizeCounts& c) {
+std::string counts_line(const std::string& name, const EventCounts& c) {
   return fmt::format("{:<36}{:>13}{:>11}{:>11}{:>10}{:>10}{:>12}{:>8}{:>8}\n", printable(name, 35),
                      c.values, c.to_zero, c.subnormal, c.overflow, c.saturated, c.inexact, c.nan_in,
                      c.inf_in);
@@ -119,7 +88,7 @@ void run(const Arguments& a) {
             {"binade.rounding", std::string(name_of(to.attributes.rounding))}});
   }
   std::string text = counts_head();
-  QuantizeCounts all;
+  EventCounts all;
   std::uint64_t done = 0;
   {
     ProgressLine line;
@@ -155,21 +124,14 @@ void define(CLI::App& app, int&) {
   app.add_option("IN", a->in, ".safetensors, .npy or .npz")->required();
   app.add_option("OUT", a->out, ".safetensors, or .npy for a single array")->required();
   app.add_option("--format", a->format, "format to quantize to; see binade formats")->required();
-  app.add_option("--rounding", a->rounding,
-                 "ties_to_even, ties_to_away, toward_zero, toward_positive, "
-                 "toward_negative, to_odd, stochastic; or PTX's rn, rz, …")
-      ->capture_default_str();
-  app.add_option("--saturation", a->saturation,
-                 "none, or finite: overflow becomes the largest finite")
-      ->capture_default_str();
-  app.add_option("--nan", a->nan, "NaN results: quiet, nvidia or propagate")->capture_default_str();
-  app.add_flag("--ftz", a->ftz, "flush subnormal results to zero");
-  app.add_flag("--daz", a->daz, "treat subnormal operands as zero");
+  add_rounding(app, a->attributes);
+  add_saturation(app, a->attributes);
+  add_nan(app, a->attributes);
+  add_flush_results(app, a->attributes);
+  add_flush_operands(app, a->attributes);
   app.add_option("--seed", a->seed, "seed of stochastic rounding; tensor n draws stream n")
       ->capture_default_str();
-  app.add_option("--random-bits", a->random_bits, "bits that stochastic rounding draws per value")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 32));
+  add_random_bits(app, a->attributes);
   app.add_flag("--encode", a->encode,
                "write encodings (F16, BF16, F8_…, else U8, U16, U32, U64) "
                "instead of values in F32 or F64");

@@ -4,6 +4,9 @@
 #include "lib/cli/rounding_words.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,6 +14,13 @@
 
 namespace binade {
 namespace {
+
+constexpr std::array<std::pair<Flags, std::string_view>, 5> flag_names{
+    {{Flag::invalid, "invalid"},
+     {Flag::divide_by_zero, "divide by zero"},
+     {Flag::overflow, "overflow"},
+     {Flag::underflow, "underflow"},
+     {Flag::inexact, "inexact"}}};
 
 /// One rounding with everything the sentences need.
 struct Story {
@@ -213,6 +223,14 @@ std::string words_of(const Story& s) {
 }
 
 }  // namespace
+
+std::vector<std::string> names_of_flags(Flags flags) {
+  std::vector<std::string> names;
+  for (const auto& [flag, name] : flag_names) {
+    if ((flags & flag) != 0) names.emplace_back(name);
+  }
+  return names;
+}
 
 Dyadic magnitude_of(std::uint64_t bits, const Format& format) {
   const Exact x = decode(bits, format);

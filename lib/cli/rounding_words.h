@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "emulate/project.h"
 #include "lib/cli/decimal.h"
@@ -44,6 +45,9 @@ Dyadic overflow_tie(const Format& format);
 
 /// Whether a magnitude overflows under ties to even.
 bool overflows(const Dyadic& x, const Format& format);
+
+/// "overflow", "inexact", …: the flags that are raised, gravest first.
+std::vector<std::string> names_of_flags(Flags flags);
 
 /// "0.0999755859375", "-2^-24", "inf", "NaN": an encoding's value in a sentence.
 std::string value_text(std::uint64_t bits, const Format& format);

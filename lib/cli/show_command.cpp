@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/cli/attribute_options.h"
 #include "lib/cli/command.h"
 #include "lib/cli/shown_encoding.h"
 #include "lib/tensor/error.h"
@@ -21,56 +22,16 @@ namespace {
 struct Options {
   std::vector<std::string> values;
   std::vector<std::string> formats;
-  std::string rounding = "ties_to_even";
-  std::string saturation = "none";
-  std::string nan = "quiet";
-  bool flush_results = false;
-  int random_bits = 32;
+  AttributeOptions attributes;
   std::optional<std::int64_t> random;
   bool json = false;
 };
-
-template <typename T>
-struct Named {
-  std::string_view name;
-  T value;
-};
-
-constexpr std::array<Named<Saturation>, 2> saturations{
-    {{"none", Saturation::none}, {"finite", Saturation::finite}}};
-constexpr std::array<Named<NanResult>, 3> nan_results{{{"quiet", NanResult::quiet},
-                                                       {"nvidia", NanResult::nvidia},
-                                                       {"propagate", NanResult::propagate}}};
 
 Error unknown(std::string_view what, std::string_view name,
               const std::vector<std::string_view>& known) {
   const std::string hint = did_you_mean(name, known);
   return Error("unknown " + std::string(what) + " '" + printable(name) + "'" + hint +
                (hint.empty() ? "; " : " ") + "known are " + listed(known));
-}
-
-template <typename Table>
-auto look_up(const Table& table, std::string_view what, std::string_view name) {
-  for (const auto& row : table) {
-    if (row.name == name) return row.value;
-  }
-  throw unknown(what, name, names_of(table));
-}
-
-Attributes attributes_of(const Options& options) {
-  Attributes out;
-  const std::optional<Rounding> rounding = find_rounding(options.rounding);
-  if (!rounding) throw unknown("rounding", options.rounding, names_of(roundings));
-  out.rounding = *rounding;
-  out.saturation = look_up(saturations, "saturation", options.saturation);
-  out.nan = look_up(nan_results, "NaN rule", options.nan);
-  out.flush_results = options.flush_results;
-  if (options.random_bits < 1 || options.random_bits > 32) {
-    throw Error("--random-bits " + std::to_string(options.random_bits) +
-                ": stochastic rounding takes from 1 to 32 random bits");
-  }
-  out.random_bits = options.random_bits;
-  return out;
 }
 
 std::uint32_t random_of(const Options& options, const Attributes& attributes) {
@@ -112,7 +73,7 @@ void show(const Options& options) {
     throw Error("show needs a format, as in: binade show " + printable(options.values[0]) +
                 " --format binary16");
   }
-  const Attributes attributes = attributes_of(options);
+  const Attributes attributes = attributes_of(options.attributes);
   const std::uint32_t random = random_of(options, attributes);
   std::vector<NamedOrCustom> formats;
   for (const std::string& text : options.formats) formats.push_back(parse_format(text));
@@ -139,14 +100,11 @@ void define(CLI::App& app, int& status) {
   app.add_option("-f,--format", options->formats, "format (repeat it, or separate with commas)")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("-r,--rounding", options->rounding,
-                 "ties_to_even (default), ties_to_away, toward_zero, toward_positive, "
-                 "toward_negative, to_odd, stochastic; or PTX's rn rna rz rp rm rs");
-  app.add_option("--saturation", options->saturation,
-                 "none (default) or finite: overflow and infinity give the largest finite number");
-  app.add_flag("--ftz", options->flush_results, "flush subnormal results to zero");
-  app.add_option("--nan", options->nan, "NaN results: quiet (default), nvidia or propagate");
-  app.add_option("--random-bits", options->random_bits, "stochastic: n, 1 to 32 (default 32)");
+  add_rounding(app, options->attributes);
+  add_saturation(app, options->attributes);
+  add_flush_results(app, options->attributes);
+  add_nan(app, options->attributes);
+  add_random_bits(app, options->attributes);
   app.add_option("--random", options->random, "stochastic: the random number r, below 2^n");
   app.add_flag("--json", options->json, "the same as JSON, every number exact");
   app.footer("\n" + std::string(literal_help) + "\n\n" + format_spec_help +

@@ -18,21 +18,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::pair<Flags, std::string_view>, 5> flag_names{
-    {{Flag::invalid, "invalid"},
-     {Flag::divide_by_zero, "divide by zero"},
-     {Flag::overflow, "overflow"},
-     {Flag::underflow, "underflow"},
-     {Flag::inexact, "inexact"}}};
-
-std::vector<std::string> names_of_flags(Flags flags) {
-  std::vector<std::string> names;
-  for (const auto& [flag, name] : flag_names) {
-    if ((flags & flag) != 0) names.emplace_back(name);
-  }
-  return names;
-}
-
 std::string_view name_of(Saturation saturation) {
   return saturation == Saturation::finite ? "finite" : "none";
 }

@@ -22,11 +22,11 @@ std::uint64_t load(const std::byte* at, std::size_t size) {
 }
 
 void run_kernel(float* tile, std::size_t n, std::uint64_t first, const Quantizer& to,
-                QuantizeCounts& counts) {
+                EventCounts& counts) {
   fastest_kernels().quantize_f32(tile, tile, n, first, to, counts);
 }
 void run_kernel(double* tile, std::size_t n, std::uint64_t first, const Quantizer& to,
-                QuantizeCounts& counts) {
+                EventCounts& counts) {
   fastest_kernels().quantize_f64(tile, tile, n, first, to, counts);
 }
 
@@ -41,7 +41,7 @@ struct Piece {
 /// to.format or as values of type U, which holds that.
 template <std::floating_point T, std::floating_point U>
 void quantize_piece(const Piece& piece, const Format& from, const Quantizer& to, bool encode,
-                    QuantizeCounts& counts) {
+                    EventCounts& counts) {
   const auto in_size = static_cast<std::size_t>(from.storage_bits() / 8);
   const auto out_size = encode ? static_cast<std::size_t>(to.format.storage_bits() / 8) : sizeof(U);
   const Attributes keep{.nan = NanResult::propagate};
@@ -101,13 +101,13 @@ void QuantizeStream::add(std::span<const std::byte> data,
   for (std::size_t start = 0; start < data.size() / in_size; start += batch) {
     const std::size_t n = std::min(batch, data.size() / in_size - start);
     out.resize(n * out_size);
-    std::vector<QuantizeCounts> counts(thread_count());
+    std::vector<EventCounts> counts(thread_count());
     parallel_for(n, grain, [&](std::size_t begin, std::size_t end, std::size_t slot) {
       piece({data.data() + (start + begin) * in_size, out.data() + begin * out_size, end - begin,
              next_ + begin},
             from_, to_, encode_, counts[slot]);
     });
-    for (const QuantizeCounts& c : counts) counts_ += c;
+    for (const EventCounts& c : counts) counts_ += c;
     next_ += n;
     sink(out);
   }

@@ -30,14 +30,14 @@ class QuantizeStream {
   void add(std::span<const std::byte> data,
            const std::function<void(std::span<const std::byte>)>& sink);
 
-  const QuantizeCounts& counts() const { return counts_; }
+  const EventCounts& counts() const { return counts_; }
 
  private:
   Quantizer to_;
   Format from_;
   bool encode_;
   std::uint64_t next_ = 0;
-  QuantizeCounts counts_;
+  EventCounts counts_;
 };
 
 }  // namespace binade

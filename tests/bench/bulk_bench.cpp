@@ -60,7 +60,7 @@ void add_quantize(const Size& size) {
                 [size, to, kernels = level.kernels](benchmark::State& state) {
                   const auto in = input(size.bytes);
                   const auto out = output(size.bytes);
-                  QuantizeCounts counts;
+                  EventCounts counts;
                   measure(state, 2 * size.bytes, Limit::copy, size.bytes, [&] {
                     kernels->quantize_f32(in.data(), out.data(), in.size(), 0, to, counts);
                   });

@@ -10,44 +10,25 @@
 #include <string>
 #include <string_view>
 
-#include "emulate/arithmetic.h"
+#include "emulate/operation.h"
 #include "tests/emulate/oracle_bridge.h"
 #include "tests/oracle/operations.h"
 
 namespace binade::test {
 
-using oracle::Operation;
-using Bits3 = std::array<std::uint64_t, 3>;
-
-struct NamedOperation {
-  std::string_view name;
-  Operation operation;
-  int operands;
-};
-
-inline constexpr std::array<NamedOperation, 7> operations{
-    {{"add", Operation::add, 2},
-     {"subtract", Operation::subtract, 2},
-     {"multiply", Operation::multiply, 2},
-     {"divide", Operation::divide, 2},
-     {"remainder", Operation::remainder, 2},
-     {"square_root", Operation::square_root, 1},
-     {"multiply_add", Operation::multiply_add, 3}}};
-
 inline constexpr std::array deterministic{Rounding::ties_to_even,    Rounding::ties_to_away,
                                           Rounding::toward_zero,     Rounding::toward_positive,
                                           Rounding::toward_negative, Rounding::to_odd};
 
-inline Exact apply(Operation operation, const Exact& a, const Exact& b, const Exact& c,
-                   Rounding rounding) {
+inline oracle::Operation oracle_operation(Operation operation) {
   switch (operation) {
-    case Operation::add: return add(a, b, rounding);
-    case Operation::subtract: return subtract(a, b, rounding);
-    case Operation::multiply: return multiply(a, b);
-    case Operation::divide: return divide(a, b);
-    case Operation::remainder: return remainder(a, b);
-    case Operation::square_root: return square_root(a);
-    case Operation::multiply_add: return multiply_add(a, b, c, rounding);
+    case Operation::add: return oracle::Operation::add;
+    case Operation::subtract: return oracle::Operation::subtract;
+    case Operation::multiply: return oracle::Operation::multiply;
+    case Operation::divide: return oracle::Operation::divide;
+    case Operation::remainder: return oracle::Operation::remainder;
+    case Operation::square_root: return oracle::Operation::square_root;
+    case Operation::multiply_add: return oracle::Operation::multiply_add;
   }
   return {};
 }
@@ -63,8 +44,7 @@ class OperationJudge {
  public:
   using Method = oracle::Oracle::Method;
 
-  OperationJudge(Operation operation, const std::array<Format, 3>& from, const Format& to,
-                 Method method)
+  OperationJudge(Operation operation, const OperandFormats& from, const Format& to, Method method)
       : operation_(operation), from_(from), to_(to), oracle_(spec_of(to), method) {
     for (std::size_t i = 0; i < 3; ++i) specs_[i] = spec_of(from[i]);
   }
@@ -72,7 +52,7 @@ class OperationJudge {
       : OperationJudge(operation, {f, f, f}, f, method) {}
 
   /// Under both tininess rules, whatever `attributes` says.
-  void check(const Bits3& bits, Attributes attributes, std::uint32_t random = 0) {
+  void check(const Operands& bits, Attributes attributes, std::uint32_t random = 0) {
     attributes.tininess = Tininess::before_rounding;
     const oracle::Computed exact = computed(bits, attributes);
     const Projected before = expected(exact, attributes, random);
@@ -85,14 +65,12 @@ class OperationJudge {
     count(bits, exact, after, before == after);
   }
 
-  Projected expected(const Bits3& bits, const Attributes& attributes) const {
+  Projected expected(const Operands& bits, const Attributes& attributes) const {
     return expected(computed(bits, attributes), attributes, 0);
   }
-  Projected got(const Bits3& bits, const Attributes& attributes, std::uint32_t random = 0) const {
-    Exact x[3];
-    for (std::size_t i = 0; i < 3; ++i) x[i] = decode_operand(bits[i], from_[i], attributes);
-    return project(apply(operation_, x[0], x[1], x[2], attributes.rounding), to_, attributes,
-                   random);
+  Projected got(const Operands& bits, const Attributes& attributes,
+                std::uint32_t random = 0) const {
+    return binade::compute(operation_, bits, from_, to_, attributes, random);
   }
 
   Seen seen;
@@ -107,8 +85,8 @@ class OperationJudge {
     if (attributes.flush_operands && oracle::is_subnormal(bits, specs_[i])) value.low = 0;
     return value;
   }
-  oracle::Computed computed(const Bits3& bits, const Attributes& attributes) const {
-    return oracle::compute(operation_, operand(bits[0], 0, attributes),
+  oracle::Computed computed(const Operands& bits, const Attributes& attributes) const {
+    return oracle::compute(oracle_operation(operation_), operand(bits[0], 0, attributes),
                            operand(bits[1], 1, attributes), operand(bits[2], 2, attributes),
                            rules_of(attributes).way);
   }
@@ -119,7 +97,7 @@ class OperationJudge {
     if (exact.divide_by_zero) out.flags |= Flag::divide_by_zero;
     return out;
   }
-  void compare(const Bits3& bits, const Attributes& attributes, std::uint32_t random,
+  void compare(const Operands& bits, const Attributes& attributes, std::uint32_t random,
                const Projected& want) {
     const Projected is = got(bits, attributes, random);
     if (is == want || ++differences > 5) return;
@@ -132,7 +110,8 @@ class OperationJudge {
               words(to_) + ", " + words(attributes) + ": " + text + "got " + words(is) + ", want " +
               words(want) + "\n";
   }
-  void count(const Bits3& bits, const oracle::Computed& exact, const Projected& after, bool same) {
+  void count(const Operands& bits, const oracle::Computed& exact, const Projected& after,
+             bool same) {
     const oracle::Spec& spec = oracle_.spec();
     ++seen.cases;
     seen.ties += oracle::halfway(exact.value, spec) ? 1 : 0;
@@ -149,7 +128,7 @@ class OperationJudge {
   }
 
   Operation operation_;
-  std::array<Format, 3> from_;
+  OperandFormats from_;
   Format to_;
   oracle::Oracle oracle_;
   oracle::Spec specs_[3];

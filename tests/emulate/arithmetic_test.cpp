@@ -16,12 +16,8 @@
 namespace binade {
 namespace {
 
-using oracle::Operation;
 using test::deterministic;
-using test::NamedOperation;
-using test::operations;
 using Judge = test::OperationJudge;
-using test::Bits3;
 
 constexpr Format five_bits{2, 3, 1};
 constexpr Format four_bits{2, 2, 1};
@@ -70,7 +66,7 @@ TEST_CASE("all triples of four-bit and six-bit formats multiply and add with one
   for (const Format& f : {e2m1, four_bits, e2m3, e3m2}) {
     Judge judge(Operation::multiply_add, f, Judge::Method::table);
     for (std::uint64_t i = 0; i < codes(f) * codes(f) * codes(f); ++i) {
-      const Bits3 bits{i % codes(f), i / codes(f) % codes(f), i / codes(f) / codes(f)};
+      const Operands bits{i % codes(f), i / codes(f) % codes(f), i / codes(f) / codes(f)};
       for (const Rounding rounding : deterministic) {
         judge.check(bits, rounded(rounding, i));
       }
@@ -151,7 +147,7 @@ TEST_CASE("the edges of the IEEE formats meet each other in every operation") {
 struct Hard {
   const char* why;
   Operation operation;
-  Bits3 bits;  ///< binary16
+  Operands bits;  ///< binary16
   Rounding rounding;
   std::uint64_t result;
   int after, before;  ///< flags under the two tininess rules

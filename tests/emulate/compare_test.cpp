@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "emulate/quantize.h"
@@ -46,6 +48,49 @@ TEST_CASE("all pairs of e5m2 and e4m3 encodings compare as their values do") {
   }
   CHECK(unordered > 0);
   CHECK(equal > 100);
+}
+
+TEST_CASE("the 22 predicates of 5.11 hold where the relation says, NaNs included") {
+  struct Row {
+    const char* name;
+    bool (*holds)(double, double);
+  };
+  // The quiet ones; a signaling twin has the same truth.
+  const Row rows[] = {
+      {"Equal", [](double a, double b) { return a == b; }},
+      {"NotEqual", [](double a, double b) { return a != b; }},
+      {"Greater", [](double a, double b) { return a > b; }},
+      {"GreaterEqual", [](double a, double b) { return a >= b; }},
+      {"Less", [](double a, double b) { return a < b; }},
+      {"LessEqual", [](double a, double b) { return a <= b; }},
+      {"Unordered", [](double a, double b) { return std::isunordered(a, b); }},
+      {"Ordered", [](double a, double b) { return !std::isunordered(a, b); }},
+      {"NotGreater", [](double a, double b) { return !(a > b); }},
+      {"LessUnordered", [](double a, double b) { return a < b || std::isunordered(a, b); }},
+      {"NotLess", [](double a, double b) { return !(a < b); }},
+      {"GreaterUnordered", [](double a, double b) { return a > b || std::isunordered(a, b); }},
+  };
+  const double values[] = {-1, -0.0, 0.0, 1, std::nan("")};
+  std::set<std::string_view> seen;
+  for (const Row& row : rows) {
+    for (const bool signaling : {false, true}) {
+      const std::string name =
+          (signaling ? "compareSignaling" : "compareQuiet") + std::string(row.name);
+      const auto found = std::ranges::find(predicates, std::string_view(name), &Predicate::name);
+      const bool ordered = name == "compareSignalingOrdered" || name == "compareSignalingUnordered";
+      REQUIRE((found == predicates.end()) == ordered);
+      if (ordered) continue;
+      seen.insert(found->name);
+      CAPTURE(name);
+      CHECK(found->signaling == signaling);
+      for (const double a : values) {
+        for (const double b : values) {
+          CHECK(found->holds(compare(exact_of(a), exact_of(b))) == row.holds(a, b));
+        }
+      }
+    }
+  }
+  CHECK(seen.size() == predicates.size());
 }
 
 TEST_CASE("a quiet comparison raises invalid for signaling NaNs, a signaling one for all") {

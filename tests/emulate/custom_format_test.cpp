@@ -8,23 +8,11 @@
 #include <set>
 
 #include "emulate/project.h"
+#include "tests/emulate/operand_draw.h"
 #include "tests/emulate/oracle_bridge.h"
 
 namespace binade {
 namespace {
-
-Format draw_format(std::mt19937_64& random, int exponent_bits, int precision) {
-  for (;;) {
-    Format f{exponent_bits, precision, (1 << (exponent_bits - 1)) - 1};
-    const int shift = static_cast<int>(random() % 61) - 30;
-    if (random() % 3 == 0) f.bias += shift;
-    f.specials = static_cast<Specials>(random() % 4);
-    f.has_zero = random() % 8 != 0;
-    f.has_sign = random() % 8 != 0;
-    f.padding_bits = random() % 6 == 0 ? static_cast<int>(random() % 8) : 0;
-    if (is_valid(f)) return f;
-  }
-}
 
 Attributes draw_attributes(std::mt19937_64& random) {
   Attributes a;
@@ -61,7 +49,7 @@ TEST_CASE("every width and precision with every kind of specials rounds as the o
   for (int exponent_bits = 2; exponent_bits <= 11; ++exponent_bits) {
     for (int precision = 1; precision <= 53; ++precision) {
       for (int i = 0; i < 4; ++i) {
-        const Format f = draw_format(random, exponent_bits, precision);
+        const Format f = test::draw_format(random, exponent_bits, precision);
         seen.insert(f.specials);
         test::Judge judge(f, oracle::Oracle::Method::division);
         for (int k = 0; k < 150; ++k) {
@@ -85,8 +73,8 @@ TEST_CASE("every width and precision with every kind of specials rounds as the o
 TEST_CASE("small user-made formats agree with the list of their values, encoding by encoding") {
   std::mt19937_64 random(11);
   for (int i = 0; i < 300; ++i) {
-    const Format f =
-        draw_format(random, 2 + static_cast<int>(random() % 4), 1 + static_cast<int>(random() % 6));
+    const Format f = test::draw_format(random, 2 + static_cast<int>(random() % 4),
+                                       1 + static_cast<int>(random() % 6));
     CAPTURE(test::words(f));
     test::Judge judge(f);
     for (std::uint64_t code = 0; code < std::uint64_t{1} << f.bits(); ++code) {

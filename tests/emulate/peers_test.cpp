@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "emulate/operation.h"
 #include "emulate/quantize.h"
 
 namespace binade {
@@ -26,7 +27,7 @@ TEST_CASE("stochastic rounding of 1 + 0.3 ulp goes up for three draws in ten (CP
   const auto fraction = static_cast<std::uint64_t>(std::ldexp(static_cast<double>(x) - 1, 10 + 32));
   const Quantizer to{
       .format = binary16, .attributes = {.rounding = Rounding::stochastic}, .seed = 1};
-  QuantizeCounts counts;
+  EventCounts counts;
   std::uint64_t ups = 0;
   std::uint64_t due = 0;
   for (std::uint64_t i = 0; i < draws; ++i) {
@@ -71,18 +72,33 @@ TEST_CASE("a NaN with a small payload stays a NaN in every format that has one (
   }
 }
 
+Projected half(Operation operation, const Operands& bits, const Attributes& attributes = {}) {
+  return compute(operation, bits, {binary16, binary16, binary16}, binary16, attributes);
+}
+
 TEST_CASE("39c0 * c3fe + 07fe rounds once, to c1bf (CPFloat fma and fmaf with F16C: c1be)") {
-  const Exact a = decode(0x39C0, binary16);
-  const Exact b = decode(0xC3FE, binary16);
-  const Exact c = decode(0x07FE, binary16);
-  const uint128 product = a.significand * b.significand;
-  const int low = c.exponent;
-  REQUIRE(low < a.exponent + b.exponent);
-  const Exact sum{.kind = Kind::finite,
-                  .negative = true,
-                  .exponent = low,
-                  .significand = (product << (a.exponent + b.exponent - low)) - c.significand};
-  CHECK(project(sum, binary16).bits == 0xC1BF);
+  CHECK(half(Operation::multiply_add, {0x39C0, 0xC3FE, 0x07FE}) ==
+        Projected{0xC1BF, Flag::inexact});
+}
+
+TEST_CASE(
+    "2^15 + 2^-48 rounds upwards past 2^15 (a binary64 fma, then binary16: the bit is gone)") {
+  const Operands bits{0x0001, 0x0001, 0x7800};
+  CHECK(half(Operation::multiply_add, bits, {.rounding = Rounding::toward_positive}) ==
+        Projected{0x7801, Flag::inexact});
+  const Operands minus{0x8001, 0x0001, 0x7800};
+  CHECK(half(Operation::multiply_add, minus, {.rounding = Rounding::toward_zero}) ==
+        Projected{0x77FF, Flag::inexact});
+  CHECK(std::fma(-0x1p-24, 0x1p-24, 0x1p15) == 0x1p15);
+}
+
+TEST_CASE("+0 + -0 is +0, and -0 only downwards (Universal cfloat<16,5>: -0)") {
+  CHECK(half(Operation::add, {0x0000, 0x8000}) == Projected{0x0000, 0});
+  CHECK(half(Operation::add, {0x8000, 0x0000}) == Projected{0x0000, 0});
+  const Attributes down{.rounding = Rounding::toward_negative};
+  CHECK(half(Operation::add, {0x0000, 0x8000}, down) == Projected{0x8000, 0});
+  CHECK(half(Operation::add, {0x7C00, 0x3C00}) == Projected{0x7C00, 0});
+  CHECK(half(Operation::add, {0x7FFE, 0x3C00}) == Projected{0x7E00, 0});
 }
 
 TEST_CASE(

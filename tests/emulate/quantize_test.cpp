@@ -62,11 +62,11 @@ std::vector<T> batch(const Format& f, std::uint64_t seed, std::size_t n) {
 
 /// The counts by the oracle, and the outputs compared on the way.
 template <class T>
-QuantizeCounts expected_counts(const oracle::Oracle& judge, const std::vector<T>& in,
-                               const std::vector<T>& out, const Quantizer& to,
-                               std::uint64_t& different) {
+EventCounts expected_counts(const oracle::Oracle& judge, const std::vector<T>& in,
+                            const std::vector<T>& out, const Quantizer& to,
+                            std::uint64_t& different) {
   const oracle::Spec& source = oracle::named_spec(Source<T>::name).spec;
-  QuantizeCounts want;
+  EventCounts want;
   for (std::size_t i = 0; i < in.size(); ++i) {
     using Bits = typename Carrier<T>::Bits;
     const std::uint64_t bits = std::bit_cast<Bits>(in[i]);
@@ -115,15 +115,15 @@ void check_counts(std::size_t n) {
     CAPTURE(row.name);
     const oracle::Oracle judge(test::spec_of(f), oracle::Oracle::Method::division);
     const std::vector<T> in = batch<T>(f, 99, n);
-    QuantizeCounts total;
+    EventCounts total;
     for (const Attributes& attributes : modes) {
       CAPTURE(test::words(attributes));
       const Quantizer to{.format = f, .attributes = attributes, .seed = 1234, .stream = 5};
       std::vector<T> out(in.size());
-      QuantizeCounts got;
+      EventCounts got;
       quantize(in.data(), out.data(), in.size(), 0, to, got);
       std::uint64_t different = 0;
-      const QuantizeCounts want = expected_counts(judge, in, out, to, different);
+      const EventCounts want = expected_counts(judge, in, out, to, different);
       CHECK(different == 0);
       CHECK(got == want);
       total += got;
@@ -151,10 +151,10 @@ TEST_CASE("doubles land where the oracle puts them and every event is counted ex
 TEST_CASE("a subnormal operand that DAZ flushes counts as to zero and inexact") {
   const float tiny = 0x1p-140F;
   float out = 1;
-  QuantizeCounts counts;
+  EventCounts counts;
   quantize(&tiny, &out, 1, 0, {.format = bfloat16, .attributes = {.flush_operands = true}}, counts);
   CHECK(out == 0.0F);
-  CHECK(counts == QuantizeCounts{.values = 1, .to_zero = 1, .inexact = 1});
+  CHECK(counts == EventCounts{.values = 1, .to_zero = 1, .inexact = 1});
 }
 
 TEST_CASE("the counts of known values are the ones worked out by hand") {
@@ -168,16 +168,16 @@ TEST_CASE("the counts of known values are the ones worked out by hand") {
                               std::numeric_limits<float>::infinity(),
                               std::numeric_limits<float>::quiet_NaN()};
   std::vector<float> out(in.size());
-  QuantizeCounts counts;
+  EventCounts counts;
   quantize(in.data(), out.data(), in.size(), 0, {.format = binary16}, counts);
-  CHECK(counts == QuantizeCounts{.values = 7,
-                                 .nan_in = 1,
-                                 .inf_in = 1,
-                                 .to_zero = 1,
-                                 .subnormal = 1,
-                                 .overflow = 1,
-                                 .saturated = 0,
-                                 .inexact = 3});
+  CHECK(counts == EventCounts{.values = 7,
+                              .nan_in = 1,
+                              .inf_in = 1,
+                              .to_zero = 1,
+                              .subnormal = 1,
+                              .overflow = 1,
+                              .saturated = 0,
+                              .inexact = 3});
   CHECK(out[0] == 0.0F);
   CHECK(out[3] == 65504.0F);
   CHECK(out[4] == std::numeric_limits<float>::infinity());
@@ -190,12 +190,12 @@ TEST_CASE("an array quantized in any two parts gives the bytes and counts of one
         .format = binary16, .attributes = {.rounding = rounding}, .seed = 42, .stream = 7};
     const std::uint64_t first = (std::uint64_t{1} << 34) - 501;  // crosses a counter word's end
     std::vector<float> whole(in.size());
-    QuantizeCounts counts;
+    EventCounts counts;
     quantize(in.data(), whole.data(), in.size(), first, to, counts);
     for (const std::size_t cut : {0U, 1U, 2U, 3U, 4U, 500U, 501U, 999U, 1000U}) {
       std::vector<float> parts = in;  // in place
-      QuantizeCounts left;
-      QuantizeCounts right;
+      EventCounts left;
+      EventCounts right;
       quantize(parts.data(), parts.data(), cut, first, to, left);
       quantize(parts.data() + cut, parts.data() + cut, in.size() - cut, first + cut, to, right);
       left += right;
@@ -215,7 +215,7 @@ TEST_CASE("seed, stream and position decide stochastic bits, and nothing else do
   const std::vector<float> in(4096, 1.0F + 0x1p-11F);  // half an ulp of binary16
   const auto run = [&](std::uint64_t seed, std::uint64_t stream, std::uint64_t first) {
     std::vector<float> out(in.size());
-    QuantizeCounts counts;
+    EventCounts counts;
     quantize(in.data(), out.data(), in.size(), first,
              {.format = binary16,
               .attributes = {.rounding = Rounding::stochastic},
@@ -276,8 +276,8 @@ TEST_CASE("every level of the kernel table gives the reference's bytes and count
         const std::vector<double> in = batch<double>(row.format, 17, 203);
         std::vector<double> want(in.size());
         std::vector<double> got(in.size());
-        QuantizeCounts want_counts;
-        QuantizeCounts got_counts;
+        EventCounts want_counts;
+        EventCounts got_counts;
         quantize(in.data(), want.data(), in.size(), 3, to, want_counts);
         table.quantize_f64(in.data(), got.data(), in.size(), 3, to, got_counts);
         CHECK(got_counts == want_counts);

@@ -271,7 +271,7 @@ TEST_CASE("mistakes get one line with the nearest name") {
   CHECK(
       contains(show({"1", "-f", "binary17"}), "unknown format 'binary17'; did you mean binary16?"));
   CHECK(contains(show({"1", "-f", "binary16", "-r", "ties_to_evne"}),
-                 "did you mean ties_to_even? known are"));
+                 "--rounding ties_to_evne: no such choice; did you mean ties_to_even? there are"));
   CHECK(contains(show({"1", "-f", "binary16", "--saturation", "finit"}), "did you mean finite?"));
   CHECK(contains(show({"1", "-f", "binary16", "--nan", "quite"}), "did you mean quiet?"));
   CHECK(contains(show({"1", "--fromat=binary16"}),

@@ -21,7 +21,7 @@ std::vector<T> as_values(const std::vector<std::byte>& bytes) {
 
 struct Streamed {
   std::vector<std::byte> bytes;
-  QuantizeCounts counts;
+  EventCounts counts;
 };
 
 /// Chunks of `chunk` elements of the given size; 0: all at once.
@@ -54,7 +54,7 @@ TEST_CASE("a stream gives the reference's values and counts, in chunks of any si
     for (const Format& format : {binary16, e4m3, e2m1}) {
       Quantizer to{.format = format, .attributes = {.rounding = rounding}, .seed = 7, .stream = 3};
       std::vector<float> want(in.size());
-      QuantizeCounts counts;
+      EventCounts counts;
       quantize(in.data(), want.data(), in.size(), 0, to, counts);
       for (const std::size_t chunk : {0U, 1000U, 4099U, 70001U}) {
         const Streamed have = streamed(to, "F32", data, 4, chunk, false);
@@ -135,7 +135,7 @@ TEST_CASE("values are carried by the smallest type that holds the grid, encoding
 TEST_CASE("nothing in, nothing out") {
   const Streamed out = streamed({.format = binary16}, "F32", {}, 4, 0, false);
   CHECK(out.bytes.empty());
-  CHECK(out.counts == QuantizeCounts{});
+  CHECK(out.counts == EventCounts{});
 }
 
 }  // namespace

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The arithmetic operations as values of one table, so that kernels, instructions and test streams
+// choose one at run time; and the whole of one: decode, compute exactly, project.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "emulate/arithmetic.h"
+
+namespace binade {
+
+enum class Operation : std::uint8_t {
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  square_root,
+  multiply_add,
+};
+
+struct NamedOperation {
+  std::string_view name;
+  Operation operation;
+  int operands;
+  std::string_view testfloat;  ///< Berkeley TestFloat's name: f16_mulAdd
+};
+
+inline constexpr std::array<NamedOperation, 7> operations{{
+    {"add", Operation::add, 2, "add"},
+    {"subtract", Operation::subtract, 2, "sub"},
+    {"multiply", Operation::multiply, 2, "mul"},
+    {"divide", Operation::divide, 2, "div"},
+    {"remainder", Operation::remainder, 2, "rem"},
+    {"square_root", Operation::square_root, 1, "sqrt"},
+    {"multiply_add", Operation::multiply_add, 3, "mulAdd"},
+}};
+
+constexpr int operand_count(Operation operation) {
+  return operations[static_cast<std::size_t>(operation)].operands;
+}
+
+/// The exact result; operands that the operation does not have are ignored.
+constexpr Exact compute(Operation operation, const Exact& a, const Exact& b, const Exact& c,
+                        Rounding rounding) {
+  switch (operation) {
+    case Operation::add: return add(a, b, rounding);
+    case Operation::subtract: return subtract(a, b, rounding);
+    case Operation::multiply: return multiply(a, b);
+    case Operation::divide: return divide(a, b);
+    case Operation::remainder: return remainder(a, b);
+    case Operation::square_root: return square_root(a);
+    case Operation::multiply_add: return multiply_add(a, b, c, rounding);
+  }
+  return {};
+}
+
+/// Three encodings, each of its own format.
+using Operands = std::array<std::uint64_t, 3>;
+using OperandFormats = std::array<Format, 3>;
+
+/// Operands of any formats to a result of another, rounded once.
+constexpr Projected compute(Operation operation, const Operands& bits, const OperandFormats& from,
+                            const Format& to, const Attributes& attributes,
+                            std::uint32_t random = 0) {
+  const Exact exact = compute(operation, decode_operand(bits[0], from[0], attributes),
+                              decode_operand(bits[1], from[1], attributes),
+                              decode_operand(bits[2], from[2], attributes), attributes.rounding);
+  return project(exact, to, attributes, random);
+}
+
+}  // namespace binade

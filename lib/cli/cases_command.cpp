@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `binade cases`: test cases with binade's answers, for others to test their units against.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/cli/command.h"
+#include "lib/cli/stream_options.h"
+#include "lib/parallel/parallel.h"
+#include "lib/record/hard_cases.h"
+#include "lib/record/test_stream.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+struct Options {
+  StreamOptions stream;
+  std::uint64_t count = 100000;
+  std::uint64_t seed = 1;
+};
+
+/// Writes the lines of cases [0, n), each made by `operands_of`, in order, on all threads.
+template <class OperandsOf>
+void write_lines(std::uint64_t n, const TestFunction& function, const TestSettings& settings,
+                 OperandsOf&& operands_of) {
+  constexpr std::uint64_t piece = 4096;
+  const std::uint64_t round = piece * 16 * thread_count();
+  for (std::uint64_t first = 0; first < n; first += round) {
+    const std::uint64_t count = std::min(round, n - first);
+    std::vector<std::string> texts((count + piece - 1) / piece);
+    parallel_for(texts.size(), 1, [&](std::size_t begin, std::size_t end, std::size_t) {
+      for (std::size_t t = begin; t < end; ++t) {
+        const std::uint64_t stop = std::min(count, (t + 1) * piece);
+        for (std::uint64_t i = t * piece; i < stop; ++i) {
+          const Operands operands = operands_of(first + i);
+          write_test_case(texts[t], {operands, evaluate(function, operands, settings)}, function);
+        }
+      }
+    });
+    for (const std::string& text : texts) fmt::print("{}", text);
+  }
+}
+
+void cases(const CLI::App& app, const Options& options) {
+  const TestFunction function = parse_test_function(options.stream.function);
+  const TestSettings settings = settings_of(app, options.stream, function);
+  const std::vector<Operands> hard = hard_cases(function, options.seed);
+  write_lines(hard.size(), function, settings, [&](std::uint64_t i) { return hard[i]; });
+  if (is_exhaustive(function)) return;
+  write_lines(options.count, function, settings,
+              [&](std::uint64_t i) { return random_case(function, options.seed, i); });
+}
+
+void define(CLI::App& app, int&) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("function", options->stream.function, "the function, see below")
+      ->required()
+      ->type_name("OP");
+  app.add_option(
+         "-n,--count", options->count,
+         "random cases after those that hurt; of functions with at most 18 operand bits all "
+         "cases are written, and no others")
+      ->capture_default_str();
+  app.add_option("--seed", options->seed, "seed of the random cases")->capture_default_str();
+  add_stream_options(app, options->stream);
+  app.footer("\n" + std::string(test_function_help) +
+             "\n\nThe same arguments write the same lines on every machine.\n\nExamples:\n"
+             "  binade cases bf16_mulAdd -r toward_zero > bf16_mulAdd.txt\n"
+             "  binade cases f32_to_e4m3 --saturation finite -n 1000000 | my_test");
+  app.callback([&app, options] { cases(app, *options); });
+}
+
+}  // namespace
+
+const Command cases_command{"cases", "write test cases (TestFloat's form): hard ones, then random",
+                            &define};
+
+}  // namespace binade

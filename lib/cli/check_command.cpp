@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `binade check`: a stream of test cases, held against the emulator bit for bit.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <system_error>
+
+#include "lib/cli/case_words.h"
+#include "lib/cli/command.h"
+#include "lib/cli/stream_options.h"
+#include "lib/record/test_stream.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+struct Options {
+  StreamOptions stream;
+  bool nan_bits = false;
+  std::size_t show = 5;
+};
+
+std::size_t read_standard_input(std::span<char> out) {
+  for (;;) {
+    const ssize_t got = ::read(STDIN_FILENO, out.data(), out.size());
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) {
+      throw std::system_error(errno, std::generic_category(), "cannot read standard input");
+    }
+  }
+}
+
+int check(const CLI::App& app, const Options& options) {
+  const TestFunction function = parse_test_function(options.stream.function);
+  const TestSettings settings = settings_of(app, options.stream, function);
+  if (isatty(STDIN_FILENO) != 0) {
+    fmt::print(stderr, "binade: reading cases of {} from the terminal; Ctrl-D ends them\n",
+               function.name);
+  }
+  const StreamCheck result = check_stream(function, settings, {.nan_bits = options.nan_bits},
+                                          &read_standard_input, options.show);
+  for (const Mismatch& mismatch : result.first) {
+    fmt::print("{}\n", explained(mismatch, function, settings));
+  }
+  if (result.mismatches > result.first.size() && !result.first.empty()) {
+    fmt::print("… {} more; --show N shows N\n\n", result.mismatches - result.first.size());
+  }
+  fmt::print("{} cases, {} mismatches\n", result.cases, result.mismatches);
+  return result.mismatches == 0 ? 0 : exit_different;
+}
+
+void define(CLI::App& app, int& status) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("--testfloat", options->stream.function,
+                 "the function that the lines on standard input are cases of, see below")
+      ->required()
+      ->type_name("OP");
+  add_stream_options(app, options->stream);
+  app.add_flag("--nan-bits", options->nan_bits,
+               "compare the bits of NaNs too, and integer results that are invalid");
+  app.add_option("--show", options->show, "how many mismatches to explain")->capture_default_str();
+  app.footer(
+      "\n" + std::string(test_function_help) +
+      "\n\nLines are TestFloat's: operands, result and flags in hexadecimal, 87FF E850 E851 01;"
+      "\nthose of PTX instructions have no flags. Exit status: 0 all agree, 1 mismatches, "
+      "2 a malformed line.\n\nExamples:\n"
+      "  testfloat_gen -rminMag f16_mulAdd | binade check --testfloat f16_mulAdd -r minMag\n"
+      "  binade check --testfloat f32_to_e4m3 --saturation finite < my_converter.txt");
+  app.callback([&app, &status, options] { status = check(app, *options); });
+}
+
+}  // namespace
+
+const Command check_command{
+    "check", "hold a stream of test cases (TestFloat's form) against binade", &define};
+
+}  // namespace binade

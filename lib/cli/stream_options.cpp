@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The common options of `check` and `cases`.
+#include "lib/cli/stream_options.h"
+
+#include "lib/tensor/error.h"
+
+namespace binade {
+
+void add_stream_options(CLI::App& app, StreamOptions& options) {
+  add_rounding(app, options.attributes);
+  add_tininess(app, options.attributes);
+  app.add_flag("--exact,!--notexact", options.exact,
+               "rounding to an integer raises inexact (default: --notexact)");
+  add_saturation(app, options.attributes);
+  add_flush_results(app, options.attributes);
+  add_flush_operands(app, options.attributes);
+  add_nan(app, options.attributes);
+}
+
+TestSettings settings_of(const CLI::App& app, const StreamOptions& options,
+                         const TestFunction& function) {
+  const TestSettings settings{attributes_of(options.attributes), options.exact};
+  if (settings.attributes.rounding == Rounding::stochastic) {
+    throw Error("--rounding stochastic: a test stream has no random words; choose another");
+  }
+  if (function.act != Act::ptx) return settings;
+  for (const char* name :
+       {"--rounding", "--tininess", "--exact", "--saturation", "--ftz", "--daz", "--nan"}) {
+    if (app.count(name) == 0) continue;
+    throw Error(std::string(name) + ": " + function.name +
+                " is a PTX instruction, its name says everything; leave the option out");
+  }
+  return settings;
+}
+
+}  // namespace binade
