@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fixed-width upper-case hexadecimal, and tables of words.
+#include "tests/oracle/mpfr/lines.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mpfr_oracle {
+namespace {
+
+void append_hex(std::uint64_t bits, int width, std::string& text) {
+  for (int shift = (width + 3) / 4 * 4 - 4; shift >= 0; shift -= 4) {
+    text += "0123456789ABCDEF"[(bits >> shift) & 15];
+  }
+}
+
+constexpr std::pair<std::string_view, Rounding> roundings[] = {
+    {"near_even", Rounding::near_even},
+    {"minMag", Rounding::min_mag},
+    {"min", Rounding::min},
+    {"max", Rounding::max},
+    {"near_maxMag", Rounding::near_max_mag},
+    {"odd", Rounding::odd},
+};
+
+}  // namespace
+
+void append_line(const Function& function, const Operands& operands, const Outcome& outcome,
+                 std::string& text) {
+  for (std::size_t i = 0; i < function.operands.size(); ++i) {
+    append_hex(operands[i], function.operands[i].container_bits(), text);
+    text += ' ';
+  }
+  append_hex(outcome.bits, function.result.container_bits(), text);
+  text += ' ';
+  append_hex(static_cast<std::uint64_t>(outcome.flags), 8, text);
+  text += '\n';
+}
+
+std::optional<Rounding> rounding_named(std::string_view word) {
+  for (const auto& [name, rounding] : roundings) {
+    if (name == word) return rounding;
+  }
+  return std::nullopt;
+}
+
+const Function* function_named(const std::vector<Function>& functions, std::string_view name) {
+  const auto found = std::find_if(functions.begin(), functions.end(),
+                                  [&](const Function& function) { return function.name == name; });
+  return found == functions.end() ? nullptr : &*found;
+}
+
+}  // namespace mpfr_oracle

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cases as Berkeley TestFloat writes them, and the words of the command line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tests/oracle/mpfr/functions.h"
+
+namespace mpfr_oracle {
+
+// Appends the operands, the result and the flags, and a newline.
+void append_line(const Function& function, const Operands& operands, const Outcome& outcome,
+                 std::string& text);
+
+std::optional<Rounding> rounding_named(std::string_view word);
+
+const Function* function_named(const std::vector<Function>& functions, std::string_view name);
+
+}  // namespace mpfr_oracle
