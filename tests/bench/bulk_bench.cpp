@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bulk kernels beside what the machine can do at most. GB/s counts bytes read and, for quantize,
-// written; of_limit_% is the share of memcpy (quantize) or of a read pass (range count) of the same
+// written; of_limit_% is the share of memcpy (quantize, elementwise) or of a read pass (range count) of the same
 // size, measured in this process.
 #include <benchmark/benchmark.h>
 
@@ -63,6 +63,34 @@ void add_quantize(const Size& size) {
                   EventCounts counts;
                   measure(state, 2 * size.bytes, Limit::copy, size.bytes, [&] {
                     kernels->quantize_f32(in.data(), out.data(), in.size(), 0, to, counts);
+                  });
+                  benchmark::DoNotOptimize(counts);
+                });
+      }
+    }
+  }
+}
+
+/// Sums, products and fused ones of three parts of the input, as a GPU's elementwise kernel.
+void add_elementwise(const Size& size) {
+  for (const NamedFormat& format : report_formats) {
+    for (const Operation operation :
+         {Operation::add, Operation::multiply, Operation::multiply_add}) {
+      const auto row = static_cast<std::size_t>(operation);
+      for (const ReadyLevel& level : levels_of(&Kernels::elementwise_f32)) {
+        const Format& f = format.format;
+        const Elementwise how{.operation = operation, .from = {f, f, f}, .to = f};
+        add_row("elementwise/" + std::string(operations[row].name) + "/" +
+                    std::string(format.name) + "/" + size.name + "/" + level.name,
+                [size, how, kernels = level.kernels](benchmark::State& state) {
+                  const std::size_t part = size.bytes / sizeof(float) / 4;
+                  const float* in = input(size.bytes).data();
+                  float* out = output(size.bytes).data();
+                  EventCounts counts;
+                  const auto arrays = static_cast<std::size_t>(operand_count(how.operation)) + 1;
+                  measure(state, arrays * size.bytes / 4, Limit::copy, size.bytes, [&] {
+                    kernels->elementwise_f32(in, in + part, in + 2 * part, out, part, 0, how,
+                                             counts);
                   });
                   benchmark::DoNotOptimize(counts);
                 });
@@ -138,6 +166,7 @@ int main(int argc, char** argv) {
   for (const Size& size : sizes) {
     add_limits(size);
     add_quantize(size);
+    add_elementwise(size);
     add_range_count(size);
     add_range_counter(size);
   }
