@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which Tensor Core instructions there are on NVIDIA's architectures: families, shapes and types of
+// the PTX ISA 9.0, dense and without block scales. What they compute is in tensor_core.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "emulate/format.h"
+
+namespace binade {
+
+enum class Family : std::uint8_t { mma, wmma, wgmma, tcgen05 };
+inline constexpr std::array<std::string_view, 4> family_names{"mma", "wmma", "wgmma", "tcgen05"};
+
+/// sm_70, …
+inline constexpr std::array<int, 9> architectures{70, 75, 80, 86, 89, 90, 100, 103, 120};
+
+/// PTX's name of a type and the format it is.
+struct TypeName {
+  std::string_view name;
+  Format format;
+};
+inline constexpr std::array<TypeName, 10> type_names{{{"f16", binary16},
+                                                      {"bf16", bfloat16},
+                                                      {"tf32", tf32},
+                                                      {"e4m3", e4m3},
+                                                      {"e5m2", e5m2},
+                                                      {"e3m2", e3m2},
+                                                      {"e2m3", e2m3},
+                                                      {"e2m1", e2m1},
+                                                      {"f32", binary32},
+                                                      {"f64", binary64}}};
+
+/// The types that a and b are drawn from, each on its own.
+enum class OperandSet : std::uint8_t { only_f16, only_bf16, only_tf32, fp8, f8f6f4, only_f64 };
+
+constexpr bool contains(OperandSet set, const Format& f) {
+  switch (set) {
+    case OperandSet::only_f16: return f == binary16;
+    case OperandSet::only_bf16: return f == bfloat16;
+    case OperandSet::only_tf32: return f == tf32;
+    case OperandSet::fp8: return f == e4m3 || f == e5m2;
+    case OperandSet::f8f6f4: return f == e4m3 || f == e5m2 || f == e3m2 || f == e2m3 || f == e2m1;
+    case OperandSet::only_f64: return f == binary64;
+  }
+  return false;
+}
+
+/// Which types c may have.
+enum class AddendRule : std::uint8_t {
+  same,      ///< c has d's type
+  narrower,  ///< or c is f16 where d is f32
+  either,    ///< c and d are f16 or f32, each on its own
+  none,      ///< c is what d held before; names have three types
+};
+
+/// Legal shapes of a family for a set of operand types.
+struct ShapeRow {
+  Family family;
+  int first_sm, last_sm;
+  int m, n_first, n_last, n_step, k;
+  OperandSet operands;
+  bool d_f16, d_f32;
+  AddendRule addend;
+};
+
+inline constexpr std::array<ShapeRow, 30> shape_rows{{
+    {Family::mma, 70, 120, 8, 8, 8, 8, 4, OperandSet::only_f16, true, true, AddendRule::narrower},
+    {Family::mma, 75, 120, 16, 8, 8, 8, 8, OperandSet::only_f16, true, true, AddendRule::same},
+    {Family::mma, 80, 120, 16, 8, 8, 8, 16, OperandSet::only_f16, true, true, AddendRule::same},
+    {Family::mma, 80, 120, 16, 8, 8, 8, 8, OperandSet::only_bf16, false, true, AddendRule::same},
+    {Family::mma, 80, 120, 16, 8, 8, 8, 16, OperandSet::only_bf16, false, true, AddendRule::same},
+    {Family::mma, 80, 120, 16, 8, 8, 8, 4, OperandSet::only_tf32, false, true, AddendRule::same},
+    {Family::mma, 80, 120, 16, 8, 8, 8, 8, OperandSet::only_tf32, false, true, AddendRule::same},
+    {Family::mma, 89, 120, 16, 8, 8, 8, 16, OperandSet::fp8, true, true, AddendRule::same},
+    {Family::mma, 89, 120, 16, 8, 8, 8, 32, OperandSet::fp8, true, true, AddendRule::same},
+    {Family::mma, 120, 120, 16, 8, 8, 8, 32, OperandSet::f8f6f4, true, true, AddendRule::same},
+    {Family::mma, 80, 120, 8, 8, 8, 8, 4, OperandSet::only_f64, false, false, AddendRule::same},
+    {Family::mma, 90, 120, 16, 8, 8, 8, 4, OperandSet::only_f64, false, false, AddendRule::same},
+    {Family::mma, 90, 120, 16, 8, 8, 8, 8, OperandSet::only_f64, false, false, AddendRule::same},
+    {Family::mma, 90, 120, 16, 8, 8, 8, 16, OperandSet::only_f64, false, false, AddendRule::same},
+    {Family::wmma, 70, 120, 16, 16, 16, 8, 16, OperandSet::only_f16, true, true,
+     AddendRule::either},
+    {Family::wmma, 70, 120, 32, 8, 8, 8, 16, OperandSet::only_f16, true, true, AddendRule::either},
+    {Family::wmma, 70, 120, 8, 32, 32, 8, 16, OperandSet::only_f16, true, true, AddendRule::either},
+    {Family::wmma, 80, 120, 16, 16, 16, 8, 16, OperandSet::only_bf16, false, true,
+     AddendRule::same},
+    {Family::wmma, 80, 120, 32, 8, 8, 8, 16, OperandSet::only_bf16, false, true, AddendRule::same},
+    {Family::wmma, 80, 120, 8, 32, 32, 8, 16, OperandSet::only_bf16, false, true, AddendRule::same},
+    {Family::wmma, 80, 120, 16, 16, 16, 8, 8, OperandSet::only_tf32, false, true, AddendRule::same},
+    {Family::wmma, 80, 120, 8, 8, 8, 8, 4, OperandSet::only_f64, false, false, AddendRule::same},
+    {Family::wgmma, 90, 90, 64, 8, 256, 8, 16, OperandSet::only_f16, true, true, AddendRule::none},
+    {Family::wgmma, 90, 90, 64, 8, 256, 8, 16, OperandSet::only_bf16, false, true,
+     AddendRule::none},
+    {Family::wgmma, 90, 90, 64, 8, 256, 8, 8, OperandSet::only_tf32, false, true, AddendRule::none},
+    {Family::wgmma, 90, 90, 64, 8, 256, 8, 32, OperandSet::fp8, true, true, AddendRule::none},
+    {Family::tcgen05, 100, 103, 0, 8, 256, 8, 16, OperandSet::only_f16, true, true,
+     AddendRule::none},
+    {Family::tcgen05, 100, 103, 0, 8, 256, 8, 16, OperandSet::only_bf16, false, true,
+     AddendRule::none},
+    {Family::tcgen05, 100, 103, 0, 8, 256, 8, 8, OperandSet::only_tf32, false, true,
+     AddendRule::none},
+    {Family::tcgen05, 100, 103, 0, 8, 256, 8, 32, OperandSet::f8f6f4, true, true, AddendRule::none},
+}};
+
+/// tcgen05 (m = 0 in the table): m64 with n in steps of 8, m128 and m256 in steps of 16.
+constexpr bool is_shape(const ShapeRow& row, int m, int n, int k) {
+  const bool n_fits = n >= row.n_first && n <= row.n_last && n % row.n_step == 0;
+  const bool tcgen05_m = m == 64 || ((m == 128 || m == 256) && n % 16 == 0);
+  return k == row.k && n_fits && (row.m == 0 ? tcgen05_m : m == row.m);
+}
+
+/// Whether a shape's types may be these; `c` is that of d where PTX has none.
+constexpr bool takes(const ShapeRow& row, const Format& a, const Format& b, const Format& c,
+                     const Format& d) {
+  if (!contains(row.operands, a) || !contains(row.operands, b)) return false;
+  const bool f64 = row.operands == OperandSet::only_f64;
+  const bool d_fits =
+      f64 ? d == binary64 : (d == binary16 && row.d_f16) || (d == binary32 && row.d_f32);
+  const bool c_known = c == binary16 || c == binary32;
+  const bool c_fits = c == d || (row.addend == AddendRule::either && c_known) ||
+                      (row.addend == AddendRule::narrower && d == binary32 && c == binary16);
+  return d_fits && c_fits;
+}
+
+}  // namespace binade

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The same elements as dot.h's, with operands taken apart once for a whole row or column: the path
+// for matrices. Equal to `dot` bit for bit; what it does not handle it leaves to `dot`.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "emulate/dot.h"
+
+namespace binade {
+
+/// A number without its sign's bit: ±significand · 2^(exponent - fraction_bits). A zero has an
+/// exponent far below every floor.
+struct Factor {
+  std::int32_t significand = 0;
+  std::int32_t exponent = -8192;
+};
+
+/// Takes n codes apart in the order in which the model multiplies them; work space is the caller's.
+/// False where one is a NaN or an infinity: then the row or column is for `dot`.
+template <class Code>
+constexpr bool predecode(const DotModel& model, const Format& f, const Code* codes, int n,
+                         Factor* out) {
+  bool finite = true;
+  const bool permuted = model.recipe == Recipe::expanded && n > model.block;
+  for (int i = 0; i < n; ++i) {
+    const int half = permuted ? i / (n / 2) : 0;
+    const int within = permuted ? i % (n / 2) : i;
+    const int at = permuted ? within / 2 * 4 + 2 * half + within % 2 : i;
+    const bool as_f16 = model.recipe == Recipe::expanded;
+    const std::uint64_t bits = as_f16 ? convert(codes[at], f, binary16).bits : codes[at];
+    const Addend x = addend_of(bits, as_f16 ? binary16 : f);
+    finite = finite && (x.kind == Kind::finite || x.kind == Kind::zero);
+    const auto magnitude = static_cast<std::int32_t>(x.significand);
+    out[i] =
+        x.kind == Kind::zero ? Factor{} : Factor{x.negative ? -magnitude : magnitude, x.exponent};
+  }
+  return finite;
+}
+
+/// Whether `dot_predecoded` knows the model and types.
+constexpr bool is_predecodable(const DotModel& model, const DotTypes& types) {
+  // Cut products of fraction_bits + 2 bits, in 32; a block of them in 64 exponents of work space.
+  return model.recipe != Recipe::fma_chain && model.grid.bias == types.d.bias &&
+         model.fraction_bits <= 29 && model.block <= 64 &&
+         types.a.fraction_bits() + types.b.fraction_bits() <= model.fraction_bits;
+}
+
+namespace detail {
+
+/// rounded_sum for normal results, the usual case.
+constexpr std::uint64_t quickly_rounded(std::int64_t sum, int exponent, const DotModel& model,
+                                        const Format& d) {
+  const Format& g = model.grid;
+  const bool negative = sum < 0;
+  const auto magnitude = static_cast<std::uint64_t>(negative ? -sum : sum);
+  const int width = bit_width(magnitude);
+  int e = exponent + width - 1;
+  const bool nearest = model.rounding == Rounding::ties_to_even;
+  if (sum == 0 || e < g.emin() || (!nearest && model.rounding != Rounding::toward_zero)) {
+    return rounded_sum(sum, exponent, model, d);
+  }
+  const int drop = width - g.precision;
+  std::uint64_t kept = drop > 0 ? magnitude >> drop : magnitude << -drop;
+  if (nearest && drop > 0) {
+    const std::uint64_t rest = magnitude & ((std::uint64_t{1} << drop) - 1);
+    const std::uint64_t half = std::uint64_t{1} << (drop - 1);
+    kept += rest > half || (rest == half && (kept & 1) != 0) ? 1 : 0;
+    if (kept >> g.precision != 0) {
+      kept >>= 1;
+      ++e;
+    }
+  }
+  if (e > g.emax()) return infinity_bits(d, negative);
+  const std::uint64_t sign = negative ? std::uint64_t{1} << (d.bits() - 1) : 0;
+  const auto field = static_cast<std::uint64_t>(e + d.bias);
+  const std::uint64_t fraction = (kept & g.fraction_mask()) << (d.precision - g.precision);
+  return sign | field << d.fraction_bits() | fraction;
+}
+
+/// The exact sum of `block` (0: n) cut products, and the largest exponent raised by them.
+template <int block>
+constexpr std::int64_t cut_products(const Factor* a, const Factor* b, int n, int up, int& top) {
+  constexpr int most = block == 0 ? 64 : block;
+  const int count = block == 0 ? n : block;
+  std::int32_t exponents[most];
+  for (int i = 0; i < count; ++i) exponents[i] = a[i].exponent + b[i].exponent;
+  for (int i = 0; i < count; ++i) top = exponents[i] > top ? exponents[i] : top;
+  std::int64_t sum = 0;
+  for (int i = 0; i < count; ++i) {
+    const std::int32_t product = a[i].significand * b[i].significand;
+    const std::int32_t sign = product >> 31;
+    const std::uint32_t magnitude = static_cast<std::uint32_t>((product ^ sign) - sign) << up;
+    const int distance = top - exponents[i];
+    const auto cut = static_cast<std::int32_t>(distance < 32 ? magnitude >> distance : 0);
+    sum += (cut ^ sign) - sign;
+  }
+  return sum;
+}
+constexpr std::int64_t cut_products(const Factor* a, const Factor* b, int n, int up, int& top) {
+  switch (n) {  // a count known to the compiler is about twice as fast
+    case 4: return cut_products<4>(a, b, n, up, top);
+    case 8: return cut_products<8>(a, b, n, up, top);
+    case 16: return cut_products<16>(a, b, n, up, top);
+    case 32: return cut_products<32>(a, b, n, up, top);
+    default: return cut_products<0>(a, b, n, up, top);
+  }
+}
+
+/// One block of n products; c is finite.
+constexpr std::uint64_t predecoded_block(const DotModel& model, int product_bits, const Factor* a,
+                                         const Factor* b, int n, std::uint64_t c_bits,
+                                         const Format& c_format, const Format& d) {
+  const Addend c = addend_of(c_bits, c_format);
+  int top = model.exponent_floor;
+  if (c.kind == Kind::finite && c.exponent > top) top = c.exponent;
+  std::int64_t sum = cut_products(a, b, n, model.fraction_bits - product_bits, top);
+  sum += aligned(c, top, model.fraction_bits);
+  return quickly_rounded(sum, top - model.fraction_bits, model, d);
+}
+
+constexpr bool is_special(std::uint64_t bits, const Format& f) {
+  return fields_of(bits, f).exponent == f.exponent_mask();
+}
+
+}  // namespace detail
+
+/// d of k products of predecoded operands without NaN or infinity. False where c or a partial result
+/// is one: then d is for `dot`.
+constexpr bool dot_predecoded(const DotModel& model, const DotTypes& types, const Factor* a,
+                              const Factor* b, int k, std::uint64_t c, std::uint64_t& d) {
+  const bool expanded = model.recipe == Recipe::expanded;
+  const int product_bits =
+      expanded ? 2 * binary16.fraction_bits() : types.a.fraction_bits() + types.b.fraction_bits();
+  std::uint64_t sum = expanded ? zero_bits(types.d, false) : c;
+  Format c_format = expanded ? types.d : types.c;
+  for (int first = 0; first < k; first += model.block) {
+    if (detail::is_special(sum, c_format)) return false;
+    const int n = k - first < model.block ? k - first : model.block;
+    sum = detail::predecoded_block(model, product_bits, a + first, b + first, n, sum, c_format,
+                                   types.d);
+    c_format = types.d;
+  }
+  d = sum;
+  if (expanded) {
+    const Attributes nearest{.nan = NanResult::nvidia};
+    d = compute(Operation::add, {sum, c, 0}, {types.d, types.c, types.d}, types.d, nearest).bits;
+  }
+  return true;
+}
+
+}  // namespace binade

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `binade architectures`: which Tensor Core instructions are emulated, by which model, and how anyone
+// knows.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/cli/command.h"
+#include "lib/cli/number_text.h"
+#include "lib/tensor/format_spec.h"
+#include "lib/validate/instruction_name.h"
+
+namespace binade {
+namespace {
+
+struct Options {
+  std::string architecture;
+  bool json = false;
+};
+
+constexpr std::array<std::string_view, 6> operand_names{"f16", "bf16",   "tf32",
+                                                        "fp8", "f8f6f4", "f64"};
+constexpr std::array<std::string_view, 3> recipe_names{"fused_block", "expanded", "fma_chain"};
+
+std::string_view recipe_of(const DotModel& model) {
+  return recipe_names[static_cast<std::size_t>(model.recipe)];
+}
+
+std::string_view evidence_of(Evidence evidence) {
+  return evidence_names[static_cast<std::size_t>(evidence)];
+}
+
+std::string families_text(const Families& families) {
+  std::string out;
+  for (std::size_t i = 0; i < family_names.size(); ++i) {
+    if (!families.contains(static_cast<Family>(i))) continue;
+    out += (out.empty() ? "" : ", ") + std::string(family_names[i]);
+  }
+  return out;
+}
+
+/// "sm_90", "sm_80 86 89", "sm_80 … 120"
+std::string architectures_text(const ModelRow& row) {
+  std::vector<int> sms;
+  for (const int sm : architectures) {
+    if (sm >= row.first_sm && sm <= row.last_sm) sms.push_back(sm);
+  }
+  if (sms.size() > 3) return fmt::format("sm_{} … {}", sms.front(), sms.back());
+  return fmt::format("sm_{}", fmt::join(sms, " "));
+}
+
+std::string_view short_name(const Format& f) {
+  const auto row = std::ranges::find(type_names, f, &TypeName::format);
+  return row == type_names.end() ? "?" : row->name;
+}
+
+/// "to f32, toward zero", "to f32 with 13 fraction bits, toward zero"
+std::string rounding_text(const DotModel& model, const Format& d) {
+  const std::string grid =
+      model.grid == d ? "" : fmt::format(" of {} fraction bits", model.grid.fraction_bits());
+  return fmt::format("{}{}, {}", short_name(d), grid, name_of(model.rounding));
+}
+
+std::string text_of_table() {
+  std::string out =
+      fmt::format("{:<15}{:<12}{:<8}{:>3}{:>4}{:>7}  {:<37}{:<10}{:<16}{}\n", "on", "families",
+                  "a and b", "L", "F", "floor", "rounded to", "evidence", "from", "open");
+  for (const ModelRow& row : model_rows) {
+    const DotModel& m = row.model;
+    const bool fused = m.recipe != Recipe::fma_chain;
+    const std::string numbers =
+        fused ? fmt::format("{:>3}{:>4}{:>7}", m.block, m.fraction_bits, m.exponent_floor)
+              : fmt::format("{:>14}", "a chain of fma");
+    std::string rounded = rounding_text(m, row.d);
+    if (m.recipe == Recipe::expanded) rounded += "; + c";
+    out += fmt::format("{}{:<12}{:<8}{}  {:<37}{:<10}{:<16}{}\n", left(architectures_text(row), 15),
+                       families_text(row.families),
+                       operand_names[static_cast<std::size_t>(row.operands)], numbers, rounded,
+                       evidence_of(row.evidence), row.source, row.open);
+  }
+  return out + R"(
+L: products in one fused sum; longer k are chains of them. F: bits kept below the largest exponent, which
+is at least the floor. "; + c": FP8 mma.sync written by ptxas as two f16 instructions from 0, then + c.
+hardware: recorded rows are reproduced bit for bit. paper: published models. open: by analogy.
+--arch sm_90 lists an architecture's instructions by name.
+)";
+}
+
+std::string text_of_architecture(int sm) {
+  std::string out;
+  for (const Instruction& x : instructions_of(sm)) {
+    out += fmt::format("{:<40}{:<10}{:<16}{}\n", name_of(x), evidence_of(x.evidence), x.source,
+                       x.open.empty() ? "" : "open: " + std::string(x.open));
+  }
+  const bool any_n = sm == 90 || sm == 100 || sm == 103;
+  return out + (any_n ? "wgmma and tcgen05 also with every smaller legal n\n" : "");
+}
+
+nlohmann::ordered_json json_of(const DotModel& model) {
+  return {{"recipe", recipe_of(model)},           {"block", model.block},
+          {"fraction_bits", model.fraction_bits}, {"exponent_floor", model.exponent_floor},
+          {"grid", spec_of(model.grid)},          {"rounding", name_of(model.rounding)}};
+}
+
+nlohmann::ordered_json json_of_table() {
+  nlohmann::ordered_json out{{"schema", "binade.architectures/1"},
+                             {"models", nlohmann::ordered_json::array()}};
+  for (const ModelRow& row : model_rows) {
+    nlohmann::ordered_json sms = nlohmann::ordered_json::array();
+    for (const int sm : architectures) {
+      if (sm >= row.first_sm && sm <= row.last_sm) sms.push_back(fmt::format("sm_{}", sm));
+    }
+    nlohmann::ordered_json families = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < family_names.size(); ++i) {
+      if (row.families.contains(static_cast<Family>(i))) families.push_back(family_names[i]);
+    }
+    out["models"].push_back({{"architectures", sms},
+                             {"families", families},
+                             {"operands", operand_names[static_cast<std::size_t>(row.operands)]},
+                             {"d", short_name(row.d)},
+                             {"model", json_of(row.model)},
+                             {"evidence", evidence_of(row.evidence)},
+                             {"source", row.source},
+                             {"open", row.open}});
+  }
+  return out;
+}
+
+nlohmann::ordered_json json_of_architecture(int sm) {
+  nlohmann::ordered_json out{{"schema", "binade.architecture/1"},
+                             {"architecture", fmt::format("sm_{}", sm)},
+                             {"instructions", nlohmann::ordered_json::array()}};
+  for (const Instruction& x : instructions_of(sm)) {
+    out["instructions"].push_back({{"name", name_of(x)},
+                                   {"model", json_of(x.model)},
+                                   {"evidence", evidence_of(x.evidence)},
+                                   {"source", x.source},
+                                   {"open", x.open}});
+  }
+  return out;
+}
+
+void show(const Options& options) {
+  const bool all = options.architecture.empty();
+  const int sm = all ? 0 : parse_architecture(options.architecture);
+  if (options.json) {
+    fmt::print("{}\n", (all ? json_of_table() : json_of_architecture(sm)).dump(2));
+  } else {
+    fmt::print("{}", all ? text_of_table() : text_of_architecture(sm));
+  }
+}
+
+void define(CLI::App& app, int&) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("--arch", options->architecture, "list the instructions of one: sm_70 … sm_120");
+  app.add_flag("--json", options->json, "as JSON");
+  app.callback([options] { show(*options); });
+}
+
+}  // namespace
+
+const Command architectures_command{
+    "architectures", "the Tensor Core instructions that are emulated, and the evidence", &define};
+
+}  // namespace binade

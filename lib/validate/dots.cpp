@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arrays read whole, rows checked in parallel.
+#include "lib/validate/dots.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "lib/io/tensor_file.h"
+#include "lib/parallel/parallel.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/format_spec.h"
+
+namespace binade {
+namespace {
+
+struct Array {
+  std::vector<std::uint64_t> shape;
+  std::vector<std::uint64_t> elements;
+};
+
+std::string shape_text(const std::vector<std::uint64_t>& shape) {
+  std::string out = "(";
+  for (const std::uint64_t n : shape) out += (out.size() > 1 ? ", " : "") + std::to_string(n);
+  return out + (shape.size() == 1 ? ",)" : ")");
+}
+
+Array read_array(const std::string& path, const Format& format, const char* what) {
+  const auto file = open_tensor_file(path);
+  if (file->tensors().size() != 1) {
+    throw error_in(path, std::to_string(file->tensors().size()) + " tensors",
+                   "give a file with one array for --" + std::string(what));
+  }
+  const TensorInfo& info = file->tensors()[0];
+  const auto width = static_cast<unsigned>(format.storage_bits());
+  const std::string wanted =
+      "bits of " + spec_of(format) + " (uint" + std::to_string(width) + ") or that dtype";
+  const bool bits = info.dtype.kind == DtypeKind::integer && info.dtype.bits == width;
+  const bool numbers =
+      info.dtype.kind == DtypeKind::floating && info.dtype.format == name_of(format);
+  if (!bits && !numbers) {
+    throw error_in(path, "dtype " + std::string(info.dtype.name),
+                   "--" + std::string(what) + " takes " + wanted);
+  }
+  if (info.fortran_order && info.shape.size() > 1) {
+    throw error_in(path, "in Fortran order", "save numpy.ascontiguousarray of it");
+  }
+  Array out{info.shape, {}};
+  out.elements.reserve(info.elements);
+  const std::size_t bytes = width / 8;
+  file->read(0, [&](std::span<const std::byte> chunk) {
+    for (std::size_t i = 0; i + bytes <= chunk.size(); i += bytes) {
+      std::uint64_t x = 0;
+      for (std::size_t k = bytes; k-- > 0;)
+        x = x << 8 | std::to_integer<std::uint64_t>(chunk[i + k]);
+      out.elements.push_back(x);
+    }
+  });
+  return out;
+}
+
+/// (rows,) or (rows, 1)
+std::vector<std::uint64_t> read_column(const std::string& path, const Format& format,
+                                       const char* what) {
+  Array array = read_array(path, format, what);
+  const bool column = array.shape.size() == 2 && array.shape[1] == 1;
+  if (array.shape.size() != 1 && !column) {
+    throw error_in(path, "shape " + shape_text(array.shape),
+                   "--" + std::string(what) + " is of shape (rows,)");
+  }
+  return std::move(array.elements);
+}
+
+std::vector<std::uint64_t> read_rows(const std::string& path, const Format& format,
+                                     const char* what, int k) {
+  const Array array = read_array(path, format, what);
+  const auto most = static_cast<std::uint64_t>(k);
+  if (array.shape.size() != 2 || array.shape[1] == 0 || array.shape[1] > most) {
+    throw error_in(path, "shape " + shape_text(array.shape),
+                   "--" + std::string(what) + " is of shape (rows, K), K at most " +
+                       std::to_string(k) + " for this instruction");
+  }
+  const std::uint64_t columns = array.shape[1];
+  std::vector<std::uint64_t> out(array.shape[0] * most, zero_bits(format, false));
+  for (std::uint64_t i = 0; i < array.shape[0]; ++i) {
+    std::copy_n(array.elements.begin() + static_cast<std::ptrdiff_t>(i * columns), columns,
+                out.begin() + static_cast<std::ptrdiff_t>(i * most));
+  }
+  return out;
+}
+
+void check_rows(const std::string& path, std::uint64_t rows, std::uint64_t expected,
+                const std::string& other) {
+  if (rows == expected) return;
+  throw error_in(path, std::to_string(rows) + " rows",
+                 printable(other) + " has " + std::to_string(expected));
+}
+
+}  // namespace
+
+Dots read_dots(const DotFiles& files, const Instruction& instruction) {
+  const DotTypes& types = instruction.types;
+  const auto k = static_cast<std::uint64_t>(instruction.k);
+  Dots out;
+  out.d = read_column(files.d, types.d, "d");
+  out.a = read_rows(files.a, types.a, "a", instruction.k);
+  out.b = read_rows(files.b, types.b, "b", instruction.k);
+  check_rows(files.a, out.a.size() / k, out.d.size(), files.d);
+  check_rows(files.b, out.b.size() / k, out.d.size(), files.d);
+  if (files.c) {
+    out.c = read_column(*files.c, types.c, "c");
+    check_rows(*files.c, out.c.size(), out.d.size(), files.d);
+  } else {
+    out.c.assign(out.d.size(), zero_bits(types.c, false));
+  }
+  if (out.d.empty()) throw error_in(files.d, "no rows", "there is nothing to compare");
+  return out;
+}
+
+DotCheck check_dots(const Dots& dots, const Instruction& instruction, std::size_t keep) {
+  const auto k = static_cast<std::size_t>(instruction.k);
+  std::vector<DotCheck> found(thread_count());
+  parallel_for(dots.d.size(), 1024, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::uint64_t d = dot(instruction.model, instruction.types, dots.a.data() + i * k,
+                                  dots.b.data() + i * k, instruction.k, dots.c[i]);
+      if (d == dots.d[i]) continue;
+      found[slot].different += 1;
+      found[slot].first.push_back({i, dots.d[i], d});
+    }
+  });
+  DotCheck out{.rows = dots.d.size()};
+  for (DotCheck& piece : found) {
+    out.different += piece.different;
+    std::ranges::move(piece.first, std::back_inserter(out.first));
+  }
+  std::ranges::sort(out.first, {}, &DotDifference::row);
+  if (out.first.size() > keep) out.first.resize(keep);
+  return out;
+}
+
+std::optional<std::uint64_t> ulp_distance(std::uint64_t x, std::uint64_t y, const Format& f) {
+  const auto place = [&f](std::uint64_t bits) {
+    const Fields fields = fields_of(bits, f);
+    const auto magnitude =
+        static_cast<std::int64_t>(fields.exponent << f.fraction_bits() | fields.fraction);
+    return fields.negative ? -magnitude : magnitude;
+  };
+  const auto is_nan = [&f](std::uint64_t bits) {
+    return kind_of(fields_of(bits, f), f) == Kind::nan;
+  };
+  if (is_nan(x) || is_nan(y)) return std::nullopt;
+  const std::int64_t a = place(x);
+  const std::int64_t b = place(y);
+  return a > b ? static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b)
+               : static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a);
+}
+
+}  // namespace binade

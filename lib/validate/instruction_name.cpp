@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names of instructions to rows of the tables and back.
+#include "lib/validate/instruction_name.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
+
+namespace binade {
+namespace {
+
+std::vector<std::string_view> parts_of(std::string_view name) {
+  std::vector<std::string_view> out;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = std::min(name.find('.', begin), name.size());
+    out.push_back(name.substr(begin, end - begin));
+    if (end == name.size()) return out;
+    begin = end + 1;
+  }
+}
+
+std::string_view type_name(const Format& f) {
+  const auto row = std::ranges::find(type_names, f, &TypeName::format);
+  return row == type_names.end() ? "?" : row->name;
+}
+
+std::optional<Format> find_type(std::string_view name) {
+  const auto row = std::ranges::find(type_names, name, &TypeName::name);
+  return row == type_names.end() ? std::nullopt : std::optional(row->format);
+}
+
+struct Shape {
+  int m = 0, n = 0, k = 0;
+};
+
+std::optional<Shape> parse_shape(std::string_view text) {
+  Shape out;
+  for (const auto& [letter, value] : {std::pair{'m', &out.m}, {'n', &out.n}, {'k', &out.k}}) {
+    if (text.empty() || text[0] != letter) return std::nullopt;
+    text.remove_prefix(1);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+    if (error != std::errc{} || *value <= 0) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  }
+  return text.empty() ? std::optional(out) : std::nullopt;
+}
+
+/// A name taken apart; whether PTX has it is not asked.
+struct Parsed {
+  Family family = Family::mma;
+  Shape shape;
+  std::optional<Rounding> rounding;
+  DotTypes types;
+};
+
+std::optional<Parsed> parse(std::string_view name) {
+  std::vector<std::string_view> parts = parts_of(name);
+  const auto family = std::ranges::find(family_names, parts[0]);
+  if (family == family_names.end() || parts.size() < 5) return std::nullopt;
+  Parsed out;
+  out.family = static_cast<Family>(family - family_names.begin());
+  const std::optional<Shape> shape = parse_shape(parts[1]);
+  if (!shape) return std::nullopt;
+  out.shape = *shape;
+  for (const NamedRounding& row : roundings) {
+    if (row.ptx.empty() || row.ptx != parts[2]) continue;
+    out.rounding = row.rounding;
+    parts.erase(parts.begin() + 2);
+    break;
+  }
+  const bool has_c = out.family == Family::mma || out.family == Family::wmma;
+  if (parts.size() != (has_c ? 6U : 5U)) return std::nullopt;
+  std::array<Format, 4> types{};
+  for (std::size_t i = 2; i < parts.size(); ++i) {
+    const std::optional<Format> type = find_type(parts[i]);
+    if (!type) return std::nullopt;
+    types[i - 2] = *type;
+  }
+  out.types = {types[1], types[2], has_c ? types[3] : types[0], types[0]};
+  return out;
+}
+
+std::optional<Instruction> found(const Parsed& x, int sm) {
+  std::optional<Instruction> out =
+      find_instruction(x.family, sm, x.shape.m, x.shape.n, x.shape.k, x.types);
+  if (!out || !x.rounding) return out;
+  const bool rounds = x.family == Family::wmma && x.types.d == binary64 &&
+                      *x.rounding != Rounding::ties_to_away && *x.rounding != Rounding::stochastic;
+  if (!rounds) return std::nullopt;
+  out->model.rounding = *x.rounding;
+  return out;
+}
+
+Error unknown(std::string_view name, int sm) {
+  std::vector<std::string> names;
+  for (const Instruction& instruction : instructions_of(sm)) names.push_back(name_of(instruction));
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string hint = did_you_mean(name, views);
+  return Error("sm_" + std::to_string(sm) + " has no instruction '" + printable(name) + "'" + hint +
+               (hint.empty() ? "; " : " ") +
+               "names are like mma.m16n8k16.f32.f16.f16.f32, see binade architectures --arch sm_" +
+               std::to_string(sm));
+}
+
+}  // namespace
+
+int parse_architecture(std::string_view text) {
+  std::string_view digits = text;
+  if (digits.starts_with("sm_")) digits.remove_prefix(3);
+  if (digits.ends_with('a') || digits.ends_with('f')) digits.remove_suffix(1);
+  int sm = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), sm);
+  const bool whole = error == std::errc{} && end == digits.data() + digits.size();
+  if (whole && std::ranges::find(architectures, sm) != architectures.end()) return sm;
+  std::vector<std::string> names;
+  for (const int known : architectures) names.push_back("sm_" + std::to_string(known));
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  throw Error("no architecture '" + printable(text) + "'; there are " + listed(views));
+}
+
+Instruction parse_instruction(std::string_view name, int sm) {
+  const std::optional<Parsed> parsed = parse(name);
+  if (!parsed) throw unknown(name, sm);
+  if (const auto instruction = found(*parsed, sm)) return *instruction;
+  std::vector<std::string> elsewhere;
+  for (const int other : architectures) {
+    if (found(*parsed, other)) elsewhere.push_back("sm_" + std::to_string(other));
+  }
+  if (elsewhere.empty()) throw unknown(name, sm);
+  const std::vector<std::string_view> views(elsewhere.begin(), elsewhere.end());
+  throw Error("sm_" + std::to_string(sm) + " has no " + printable(name) + "; it is on " +
+              listed(views));
+}
+
+std::string name_of(const Instruction& x) {
+  std::string out(family_names[static_cast<std::size_t>(x.family)]);
+  out += ".m" + std::to_string(x.m) + "n" + std::to_string(x.n) + "k" + std::to_string(x.k);
+  if (x.types.d == binary64 && x.model.rounding != Rounding::ties_to_even) {
+    const auto row = std::ranges::find(roundings, x.model.rounding, &NamedRounding::rounding);
+    out += "." + std::string(row->ptx);
+  }
+  for (const Format& f : {x.types.d, x.types.a, x.types.b}) out += "." + std::string(type_name(f));
+  const bool has_c = x.family == Family::mma || x.family == Family::wmma;
+  return has_c ? out + "." + std::string(type_name(x.types.c)) : out;
+}
+
+std::vector<Instruction> instructions_of(int sm) {
+  std::vector<Instruction> out;
+  const auto add = [&](const ShapeRow& row, int m, const DotTypes& types) {
+    if (!takes(row, types.a, types.b, types.c, types.d)) return;
+    if (row.addend != AddendRule::either && row.addend != AddendRule::narrower &&
+        types.c != types.d) {
+      return;
+    }
+    const auto found = find_instruction(row.family, sm, m, row.n_last, row.k, types);
+    const auto same = [&](const Instruction& x) { return name_of(x) == name_of(*found); };
+    if (found && std::ranges::none_of(out, same)) out.push_back(*found);
+  };
+  for (const ShapeRow& row : shape_rows) {
+    if (sm < row.first_sm || sm > row.last_sm) continue;
+    const std::vector<int> ms = row.m != 0 ? std::vector{row.m} : std::vector{64, 128, 256};
+    for (const int m : ms) {
+      for (const TypeName& d : type_names) {
+        for (const TypeName& c : type_names) {
+          for (const TypeName& a : type_names) {
+            for (const TypeName& b : type_names)
+              add(row, m, {a.format, b.format, c.format, d.format});
+          }
+        }
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace binade

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How users name Tensor Core instructions: family, shape, then the types in PTX's order d a b c.
+//
+//     mma.m16n8k16.f32.f16.f16.f32        wmma.m16n16k8.f32.tf32.tf32.f32
+//     wgmma.m64n128k32.f32.e4m3.e5m2      tcgen05.m128n256k16.f16.f16.f16   (c is what d held)
+//     wmma.m8n8k4.rz.f64.f64.f64.f64      a rounding, where PTX has one
+//
+// and architectures: sm_90, or 90.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emulate/tensor_core.h"
+
+namespace binade {
+
+/// 90 of "sm_90", "sm_90a" or "90". Error with the known ones.
+int parse_architecture(std::string_view text);
+
+/// Error: what is wrong, the nearest names, or the architectures that have it.
+Instruction parse_instruction(std::string_view name, int sm);
+
+std::string name_of(const Instruction& instruction);
+
+/// Every instruction of an architecture; of wgmma and tcgen05 the widest n of each m only.
+std::vector<Instruction> instructions_of(int sm);
+
+}  // namespace binade
