@@ -135,10 +135,19 @@ constexpr std::uint64_t fused_block(const DotModel& model, const DotTypes& types
   return rounded_sum(sum, top - model.fraction_bits, model, types.d);
 }
 
+/// A c of a narrower type is widened first: its subnormals become normal numbers.
+constexpr std::uint64_t widen_c(DotTypes& types, std::uint64_t c) {
+  if (types.c == types.d || !fits_in(types.c, types.d)) return c;
+  c = convert(c, types.c, types.d).bits;
+  types.c = types.d;
+  return c;
+}
+
 /// `k` products in blocks; the last may be short, as if padded with +0.
 template <class Code, class Index>
 constexpr std::uint64_t fused_chain(const DotModel& model, DotTypes types, const Code* a,
                                     const Code* b, int k, const Index& index, std::uint64_t c) {
+  c = widen_c(types, c);
   for (int first = 0; first < k; first += model.block) {
     const int n = k - first < model.block ? k - first : model.block;
     c = fused_block(

@@ -94,7 +94,7 @@ constexpr std::int64_t cut_products(const Factor* a, const Factor* b, int n, int
     const std::int32_t sign = product >> 31;
     const std::uint32_t magnitude = static_cast<std::uint32_t>((product ^ sign) - sign) << up;
     const int distance = top - exponents[i];
-    const auto cut = static_cast<std::int32_t>(distance < 32 ? magnitude >> distance : 0);
+    const auto cut = static_cast<std::int32_t>(magnitude >> (distance < 31 ? distance : 31));
     sum += (cut ^ sign) - sign;
   }
   return sum;
@@ -129,8 +129,9 @@ constexpr bool is_special(std::uint64_t bits, const Format& f) {
 
 /// d of k products of predecoded operands without NaN or infinity. False where c or a partial result
 /// is one: then d is for `dot`.
-constexpr bool dot_predecoded(const DotModel& model, const DotTypes& types, const Factor* a,
+constexpr bool dot_predecoded(const DotModel& model, DotTypes types, const Factor* a,
                               const Factor* b, int k, std::uint64_t c, std::uint64_t& d) {
+  c = widen_c(types, c);
   const bool expanded = model.recipe == Recipe::expanded;
   const int product_bits =
       expanded ? 2 * binary16.fraction_bits() : types.a.fraction_bits() + types.b.fraction_bits();

@@ -153,6 +153,9 @@ void add_range_counter(const Size& size) {
 }
 
 }  // namespace
+
+void add_matmul();  // matmul_bench.cpp
+
 }  // namespace binade::bench
 
 int main(int argc, char** argv) {
@@ -170,6 +173,7 @@ int main(int argc, char** argv) {
     add_range_count(size);
     add_range_counter(size);
   }
+  add_matmul();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Prints, for ptxas to judge, the architecture and the name of every mma and wmma instruction of the
+// table.
+#include <cstdio>
+
+#include "lib/validate/instruction_name.h"
+
+int main() {
+  for (const int sm : binade::architectures) {
+    for (const binade::Instruction& x : binade::instructions_of(sm)) {
+      if (x.family != binade::Family::mma && x.family != binade::Family::wmma) continue;
+      std::printf("%d %s\n", sm, name_of(x).c_str());
+    }
+  }
+  return 0;
+}

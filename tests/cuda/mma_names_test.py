@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# ptxas as judge of the table of mma and wmma instructions: what the table has on an architecture must
+# assemble there, and what it has only on other architectures must not; nor must neighbours that it has
+# nowhere.   mma_names_test.py MMA_NAMES     Exits with 77 where there is no ptxas.
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PER_REGISTER = {"f16": 2, "bf16": 2, "tf32": 1, "f32": 1, "f64": 1, "e4m3": 4, "e5m2": 4, "e3m2": 4,
+                "e2m3": 4, "e2m1": 4}
+FP8 = {"e4m3", "e5m2"}
+NARROW = FP8 | {"e3m2", "e2m3", "e2m1"}
+# Registers of a and b in wmma, by shape; d and c have 8 (f32) or 4 (f16).
+WMMA = {("f16", "m16n16k16"): (8, 8), ("f16", "m8n32k16"): (8, 8), ("f16", "m32n8k16"): (8, 8),
+        ("bf16", "m16n16k16"): (4, 4), ("bf16", "m8n32k16"): (2, 8), ("bf16", "m32n8k16"): (8, 2),
+        ("tf32", "m16n16k8"): (4, 4), ("f64", "m8n8k4"): (1, 1)}
+SUFFIX = {90: "a", 100: "a", 103: "a", 120: "a"}
+NOWHERE = ["mma.m16n8k16.f16.f16.f16.f32", "mma.m16n8k16.f32.f16.f16.f16", "mma.m16n8k16.f16.bf16.bf16.f16",
+           "mma.m16n8k16.f32.f16.bf16.f32", "mma.m16n8k8.f32.e4m3.e4m3.f32", "mma.m16n8k4.f32.f16.f16.f32",
+           "mma.m16n8k16.f32.tf32.tf32.f32", "mma.m16n8k32.f32.f16.f16.f32", "mma.m8n8k8.f64.f64.f64.f64",
+           "mma.m16n8k16.f32.e3m2.e3m2.f32", "wmma.m16n16k16.f32.tf32.tf32.f32", "mma.m8n8k4.f16.f16.f16.f32",
+           "wmma.m16n16k16.f16.bf16.bf16.f16"]
+
+
+def registers(count, kind):
+    """A vector operand of fresh registers; declarations are left to the caller."""
+    prefix = {"f32": "%f", "f64": "%d"}.get(kind, "%r")
+    return "{" + ", ".join(f"{prefix}{i}" for i in range(count)) + "}"
+
+
+def ptx_kind(name):
+    return name if name in ("f32", "f64") else "b32"
+
+
+def mma_line(shape, d, a, b, c):
+    m, n, k = map(int, re.fullmatch(r"m(\d+)n(\d+)k(\d+)", shape).groups())
+    if shape == "m8n8k4" and a == "f16":
+        counts = {"a": 2, "b": 2, "d": 4 if d == "f16" else 8, "c": 4 if c == "f16" else 8}
+    else:
+        counts = {"a": m * k // 32 // PER_REGISTER[a], "b": k * n // 32 // PER_REGISTER[b],
+                  "d": m * n // 32 // PER_REGISTER[d], "c": m * n // 32 // PER_REGISTER[c]}
+    kind = ".kind::f8f6f4" if {a, b} & (NARROW - FP8) else ""
+    vectors = [registers(max(1, counts[x]), ptx_kind(t)) for x, t in (("d", d), ("a", a), ("b", b), ("c", c))]
+    return f"mma.sync.aligned.{shape}.row.col{kind}.{d}.{a}.{b}.{c} {', '.join(vectors)};"
+
+
+def wmma_line(shape, d, a, b, c):
+    counts = WMMA.get((a, shape), (4, 4))
+    accumulators = {"f32": 8, "f16": 4, "f64": 2}
+    types = f"{d}.{c}" if a == "f16" else f"{d}.{a}.{b}.{c}"
+    vectors = [registers(accumulators[d], ptx_kind(d)), registers(counts[0], ptx_kind(a)),
+               registers(counts[1], ptx_kind(b)), registers(accumulators[c], ptx_kind(c))]
+    return f"wmma.mma.sync.aligned.row.col.{shape}.{types} {', '.join(vectors)};"
+
+
+def line_of(name):
+    family, shape, d, a, b, c = name.split(".")
+    return (mma_line if family == "mma" else wmma_line)(shape, d, a, b, c)
+
+
+def assembles(ptxas, sm, names):
+    body = "\n  ".join(line_of(name) for name in names)
+    text = (f".version 9.0\n.target sm_{sm}{SUFFIX.get(sm, '')}\n.address_size 64\n.visible .entry k()\n{{\n"
+            f"  .reg .b32 %r<32>;\n  .reg .f32 %f<32>;\n  .reg .f64 %d<32>;\n  {body}\n  ret;\n}}\n")
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "k.ptx"
+        source.write_text(text)
+        done = subprocess.run([ptxas, f"-arch=sm_{sm}{SUFFIX.get(sm, '')}", "-o", os.devnull, str(source)],
+                              capture_output=True, text=True)
+    return done.returncode == 0, done.stderr.strip().splitlines()[:1]
+
+
+def main():
+    ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
+    if ptxas is None:
+        print("no ptxas")
+        sys.exit(77)
+    table = {}
+    for line in subprocess.run([sys.argv[1]], check=True, capture_output=True, text=True).stdout.splitlines():
+        sm, name = line.split()
+        table.setdefault(int(sm), []).append(name)
+    everywhere = sorted({name for names in table.values() for name in names})
+    # An architecture that this ptxas no longer knows assembles nothing at all, not even an empty kernel.
+    known = [sm for sm in table if assembles(ptxas, sm, [])[0]]
+    jobs = []
+    for sm in known:
+        jobs += [(sm, name, True) for name in table[sm]]
+        jobs += [(sm, name, False) for name in everywhere if name not in table[sm]]
+        jobs += [(sm, name, False) for name in NOWHERE]
+    wrong = []
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        # All of an architecture's in one file first: one call where they are right.
+        whole = dict(zip(known, pool.map(lambda sm: assembles(ptxas, sm, table[sm])[0], known)))
+        rest = [job for job in jobs if not (job[2] and whole[job[0]])]
+        for (sm, name, want), (got, error) in zip(rest, pool.map(lambda j: assembles(ptxas, j[0], [j[1]]), rest)):
+            if got != want:
+                wrong.append(f"sm_{sm} {name}: the table {'has' if want else 'lacks'} it, ptxas "
+                             f"{'takes it' if got else 'refuses: ' + ' '.join(error)}")
+    print("\n".join(wrong))
+    print(f"{len(jobs)} names on {len(known)} architectures, {len(wrong)} wrong")
+    sys.exit(1 if wrong or len(known) < 5 or len(jobs) < 500 else 0)
+
+
+main()

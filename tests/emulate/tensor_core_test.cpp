@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of Tensor Core instructions: each follows its model as an exact oracle computes it, the
+// path for matrices gives the same bits, and the table says what it should about its evidence.
+#include "emulate/tensor_core.h"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "emulate/matmul.h"
+#include "lib/validate/instruction_name.h"
+#include "tests/emulate/dot_draw.h"
+#include "tests/emulate/oracle_bridge.h"
+#include "tests/oracle/dot.h"
+
+namespace binade {
+namespace {
+
+using test::DrawnDot;
+using test::Random;
+
+oracle::DotRules rules_of(const DotModel& model, const Format& d) {
+  oracle::DotRules out{.block_length = model.block,
+                       .fraction_bits = model.fraction_bits,
+                       .exponent_floor = model.exponent_floor,
+                       .way = test::rules_of({.rounding = model.rounding}).way};
+  out.recipe = model.recipe == Recipe::expanded    ? oracle::Recipe::expanded
+               : model.recipe == Recipe::fma_chain ? oracle::Recipe::fma_chain
+                                                   : oracle::Recipe::blocks;
+  out.result = d == binary64     ? oracle::Result::binary64
+               : d == binary16   ? oracle::Result::binary16
+               : model.grid == d ? oracle::Result::binary32
+                                 : oracle::Result::binary32_of_14_digits;
+  return out;
+}
+
+std::uint64_t by_oracle(const Instruction& x, const DrawnDot& row) {
+  const DotTypes& t = x.types;
+  return oracle::dot(rules_of(x.model, t.d), test::spec_of(t.a), test::spec_of(t.b),
+                     test::spec_of(t.c), row.a, row.b, row.c);
+}
+
+bool same(std::uint64_t x, std::uint64_t y, const Format& f) {
+  if (x == y) return true;
+  // The bits of NaNs of binary64 are open.
+  return f == binary64 && decode(x, f).kind == Kind::nan && decode(y, f).kind == Kind::nan;
+}
+
+std::string words(const DrawnDot& row) {
+  std::string out = "c " + std::to_string(row.c);
+  for (std::size_t i = 0; i < row.a.size(); ++i) {
+    out += ", " + std::to_string(row.a[i]) + " * " + std::to_string(row.b[i]);
+  }
+  return out;
+}
+
+/// Instructions that differ in what they compute: m and n aside.
+std::vector<Instruction> computations() {
+  std::vector<Instruction> out;
+  for (const int sm : architectures) {
+    for (const Instruction& x : instructions_of(sm)) {
+      const bool known = std::ranges::any_of(out, [&](const Instruction& y) {
+        return x.model == y.model && x.types == y.types && x.k == y.k;
+      });
+      if (!known) out.push_back(x);
+    }
+  }
+  return out;
+}
+
+TEST_CASE("every instruction of every architecture computes what the exact oracle does") {
+  Random random(1);
+  std::uint64_t rows = 0;
+  std::uint64_t finite = 0;
+  std::uint64_t subnormal = 0;
+  std::uint64_t zero = 0;
+  const std::vector<Instruction> all = computations();
+  CHECK(all.size() > 60);
+  for (const Instruction& x : all) {
+    CAPTURE(name_of(x));
+    CAPTURE(x.sm);
+    for (int i = 0; i < 400; ++i) {
+      const DrawnDot row = test::draw_dot(random, x.types, x.k);
+      const std::uint64_t got = dot(x.model, x.types, row.a.data(), row.b.data(), x.k, row.c);
+      const std::uint64_t want = by_oracle(x, row);
+      CAPTURE(words(row));
+      CAPTURE(got);
+      CAPTURE(want);
+      REQUIRE(same(got, want, x.types.d));
+      const Exact value = decode(got, x.types.d);
+      ++rows;
+      finite += value.kind == Kind::finite ? 1 : 0;
+      zero += value.kind == Kind::zero ? 1 : 0;
+      subnormal += is_subnormal(got, x.types.d) ? 1 : 0;
+    }
+  }
+  CHECK(rows == 400 * all.size());
+  CHECK(finite > rows / 2);
+  CHECK(zero > rows / 200);
+  CHECK(subnormal > rows / 400);
+}
+
+TEST_CASE("the path for matrices gives each element's bits, specials and all") {
+  Random random(2);
+  constexpr int m = 5;
+  constexpr int n = 4;
+  for (const Instruction& x : computations()) {
+    CAPTURE(name_of(x));
+    CAPTURE(x.sm);
+    const int chained = x.model.recipe == Recipe::expanded ? 1 : 3;
+    for (int round = 0; round < 12; ++round) {
+      Matmul product{x.model, x.types, m, n, x.k * (round % 2 == 0 ? 1 : chained)};
+      std::vector<std::uint64_t> a;
+      std::vector<std::uint64_t> b;
+      for (int i = 0; i < m; ++i) {
+        const DrawnDot row = test::draw_dot(random, x.types, product.k);
+        a.insert(a.end(), row.a.begin(), row.a.end());
+      }
+      for (int j = 0; j < n; ++j) {
+        const DrawnDot row = test::draw_dot(random, x.types, product.k);
+        b.insert(b.end(), row.b.begin(), row.b.end());
+      }
+      std::vector<std::uint64_t> c;
+      for (int i = 0; i < m * n; ++i) c.push_back(test::draw_dot(random, x.types, 1).c);
+      std::vector<std::uint64_t> d(c.size());
+      std::vector<Factor> factors(static_cast<std::size_t>((m + n) * product.k));
+      const auto finite = std::make_unique<bool[]>(m + n);
+      matmul(product, a.data(), b.data(), c.data(), d.data(), {factors.data(), finite.get()});
+      for (int i = 0; i < m; ++i) {
+        for (int j = 0; j < n; ++j) {
+          const auto at = static_cast<std::size_t>(i * n + j);
+          REQUIRE(d[at] == dot(x.model, x.types, a.data() + i * product.k, b.data() + j * product.k,
+                               product.k, c[at]));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("every legal shape has a model on each of its architectures") {
+  for (const ShapeRow& row : shape_rows) {
+    for (const int sm : architectures) {
+      if (sm < row.first_sm || sm > row.last_sm) continue;
+      for (const TypeName& a : type_names) {
+        for (const TypeName& d : type_names) {
+          const DotTypes types{a.format, a.format, d.format, d.format};
+          if (!takes(row, types.a, types.b, types.c, types.d)) continue;
+          CAPTURE(sm);
+          CAPTURE(std::string(a.name) + " to " + std::string(d.name));
+          CHECK(find_model(row.family, sm, types).has_value());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("every model of the table belongs to an instruction on its first and last architecture") {
+  for (const ModelRow& row : model_rows) {
+    for (const int sm : {row.first_sm, row.last_sm}) {
+      const std::vector<Instruction> all = instructions_of(sm);
+      CAPTURE(sm);
+      CAPTURE(row.source);
+      CHECK(std::ranges::any_of(all, [&](const Instruction& x) {
+        return row.families.contains(x.family) && contains(row.operands, x.types.a) &&
+               x.types.d == row.d && x.model == row.model;
+      }));
+    }
+  }
+}
+
+Instruction named(const char* name, int sm) { return parse_instruction(name, sm); }
+
+std::uint64_t run(const Instruction& x, std::vector<std::uint64_t> a, std::vector<std::uint64_t> b,
+                  std::uint64_t c) {
+  a.resize(static_cast<std::size_t>(x.k));
+  b.resize(static_cast<std::size_t>(x.k));
+  return dot(x.model, x.types, a.data(), b.data(), x.k, c);
+}
+
+TEST_CASE("the ladder of products below the floor ends where the table says") {
+  // 2^-25 is a tie to 0 in binary16; what is kept below it decides. 2^-46 is the last bit kept.
+  const Instruction hopper = named("mma.m16n8k16.f16.f16.f16.f16", 90);
+  const std::uint64_t e11 = 0x1000;                               // 2^-11
+  const std::uint64_t e14 = 0x0400;                               // 2^-14
+  CHECK(run(hopper, {e11, 0x0002}, {e14, 0x0002}, 0) == 0x0001);  // 2^-46
+  CHECK(run(hopper, {e11, 0x0002}, {e14, 0x0001}, 0) == 0x0000);  // 2^-47
+  const Instruction wgmma = named("wgmma.m64n8k16.f16.f16.f16", 90);
+  CHECK(run(wgmma, {e11, 0x0001}, {e14, 0x0001}, 0) == 0x0001);  // 2^-48: no floor there
+  // bfloat16 to binary32: 2^-149 - 2^-n is 2^-149 only where 2^-n is dropped.
+  const Instruction bf16 = named("mma.m16n8k16.f32.bf16.bf16.f32", 90);
+  const auto power = [](int e) { return static_cast<std::uint64_t>(e + 127) << 7; };
+  CHECK(run(bf16, {power(-23), power(-60)}, {power(-126), power(-98) | 0x8000}, 0) == 0x00000000);
+  CHECK(run(bf16, {power(-23), power(-60)}, {power(-126), power(-99) | 0x8000}, 0) == 0x00000001);
+}
+
+TEST_CASE("specials, signs of zero and the ends of the range are as stated") {
+  const Instruction x = named("mma.m16n8k16.f32.f16.f16.f32", 90);
+  const std::uint64_t one = 0x3C00;
+  CHECK(run(x, {0xFE01}, {0x0000}, 0) == 0x7FFFFFFF);            // NaN · 0
+  CHECK(run(x, {0x7C00}, {0x0000}, 0) == 0x7FFFFFFF);            // Inf · 0
+  CHECK(run(x, {0x7C00, one}, {one, 0xFC00}, 0) == 0x7FFFFFFF);  // Inf - Inf
+  CHECK(run(x, {0xFC00}, {one}, 0x7F800000) == 0x7FFFFFFF);      // Inf - Inf, with c
+  CHECK(run(x, {0xFC00}, {one}, 0x7F7FFFFF) == 0xFF800000);      // -Inf
+  CHECK(run(x, {}, {}, 0xFFC00001) == 0x7FFFFFFF);               // a NaN in c
+  CHECK(run(x, {0x8000}, {one}, 0x80000000) == 0x00000000);      // all -0
+  CHECK(run(x, {one, one}, {one, 0xBC00}, 0) == 0x00000000);     // 1 - 1
+  CHECK(run(x, {one}, {0xBC00}, 0x3F800000) == 0x00000000);      // c - 1
+  const Instruction bf16 = named("mma.m16n8k16.f32.bf16.bf16.f32", 90);
+  CHECK(run(bf16, {0x7F7F}, {0x7F7F}, 0) == 0x7F800000);  // beyond the range: Inf
+  CHECK(run(bf16, {0x7F7F, 0x7F7F}, {0x7F7F, 0xFF7F}, 0x3F800000) ==
+        0x00000000);  // cancels; c lost
+  const Instruction half = named("mma.m16n8k16.f16.f16.f16.f16", 90);
+  CHECK(run(half, {0x7BFF}, {one}, 0x4BFF) == 0x7BFF);  // 65519.99
+  CHECK(run(half, {0x7BFF}, {one}, 0x4C00) == 0x7C00);  // 65520
+}
+
+TEST_CASE("FP8 on Hopper: wgmma cuts c to 13 bits, mma.sync is two f16 instructions and c last") {
+  const Instruction wgmma = named("wgmma.m64n8k32.f32.e4m3.e4m3", 90);
+  CHECK(run(wgmma, {}, {}, 0x3FFFFFFF) == 0x3FFFFC00);
+  CHECK(named("wgmma.m64n256k32.f32.e4m3.e5m2", 90).model == wgmma.model);
+  const Instruction mma = named("mma.m16n8k32.f32.e4m3.e4m3.f32", 90);
+  CHECK(mma.model.recipe == Recipe::expanded);
+  CHECK(run(mma, {}, {}, 0x3FFFFFFF) == 0x3FFFFFFF);
+  // 2^8 - 2^8 in different halves, 2^-17 between: kept only where the pair cancels first.
+  std::vector<std::uint64_t> a(32), b(32);
+  a[0] = a[1] = 0x58;                      // 16
+  b[0] = 0x58;                             // 16
+  b[1] = 0xD8;                             // -16
+  a[2] = b[2] = 0x01;                      // 2^-9
+  CHECK(run(mma, a, b, 0) == 0x36800000);  // 2^-18
+  const Instruction ada = named("mma.m16n8k32.f32.e4m3.e4m3.f32", 89);
+  CHECK(run(ada, a, b, 0) == 0x00000000);
+}
+
+TEST_CASE("evidence is claimed for what was recorded, and doubted where it was not") {
+  CHECK(named("mma.m16n8k16.f32.f16.f16.f32", 80).evidence == Evidence::hardware);
+  CHECK(named("mma.m16n8k32.f16.e4m3.e4m3.f16", 90).evidence == Evidence::hardware);
+  CHECK(named("mma.m16n8k32.f16.e4m3.e5m2.f16", 90).evidence == Evidence::paper);
+  CHECK(named("mma.m16n8k16.f16.e4m3.e4m3.f16", 90).evidence == Evidence::open);
+  CHECK(named("mma.m8n8k4.f32.f16.f16.f32", 70).evidence == Evidence::hardware);
+  CHECK(named("mma.m8n8k4.f32.f16.f16.f32", 90).evidence == Evidence::open);
+  CHECK(named("wmma.m16n16k16.f16.f16.f16.f32", 80).evidence == Evidence::open);
+  CHECK(named("wgmma.m64n8k16.f32.f16.f16", 90).evidence == Evidence::paper);
+  CHECK(named("mma.m16n8k8.f32.tf32.tf32.f32", 120).evidence == Evidence::open);
+  for (const ModelRow& row : model_rows) {
+    if (row.evidence != Evidence::hardware) CHECK(!row.open.empty());
+  }
+}
+
+}  // namespace
+}  // namespace binade
