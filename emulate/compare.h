@@ -42,8 +42,10 @@ constexpr Relation compare(const Exact& a, const Exact& b) {
   return a.negative ? reversed(magnitudes) : magnitudes;
 }
 
-/// Whether two exact results are one number, infinity included; bits below the window count.
-constexpr bool same_number(const Exact& a, const Exact& b) {
+/// Whether two exact results are one number, infinity included, or both NaN; bits below the window
+/// count.
+constexpr bool same_result(const Exact& a, const Exact& b) {
+  if (a.kind == Kind::nan && b.kind == Kind::nan) return true;
   return a.sticky == b.sticky && compare(a, b) == Relation::equal;
 }
 

@@ -52,7 +52,7 @@ constexpr std::uint64_t elementwise_one(const std::array<Exact, 3>& operands, st
   if (before.flushed) {
     const Exact flushed = exact;
     exact = compute(how.operation, operands[0], operands[1], operands[2], attributes.rounding);
-    before.flushed = !same_number(flushed, exact);
+    before.flushed = !same_result(flushed, exact);
   }
   before.nonzero = exact.kind != Kind::zero;
   count_event(before, out, how.to, attributes, counts);

@@ -15,7 +15,7 @@ struct EventCounts {
   std::uint64_t values = 0;     ///< all elements
   std::uint64_t nan_in = 0;     ///< with a NaN operand
   std::uint64_t inf_in = 0;     ///< with an infinite operand, and no NaN
-  std::uint64_t invalid = 0;    ///< of these: Inf - Inf, 0 · Inf
+  std::uint64_t invalid = 0;    ///< without a NaN operand: Inf - Inf, 0 · Inf, 0 / 0
   std::uint64_t to_zero = 0;    ///< non-zero exact, zero out; flushing included
   std::uint64_t subnormal = 0;  ///< non-zero subnormal out
   std::uint64_t overflow = 0;   ///< IEEE 754 overflow, whatever was delivered
@@ -52,7 +52,7 @@ constexpr void count_event(const Unrounded& before, const Projected& out, const 
   counts.values += 1;
   counts.nan_in += before.nan_in ? 1 : 0;
   counts.inf_in += infinite ? 1 : 0;
-  counts.invalid += infinite && (out.flags & Flag::invalid) != 0 ? 1 : 0;
+  counts.invalid += !before.nan_in && (out.flags & Flag::invalid) != 0 ? 1 : 0;
   if (before.nan_in || before.inf_in) return;
   const bool overflowed = (out.flags & Flag::overflow) != 0;
   const bool zero_out = decode(out.bits, to).kind == Kind::zero;

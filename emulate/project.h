@@ -184,9 +184,8 @@ constexpr Rounded saturate(Rounded x, const Format& f, const Attributes& attribu
     x.kind = Kind::infinite;
   }
   if (x.kind == Kind::infinite) {
-    if (finite_end && (x.flags & Flag::overflow) == 0) return max;
+    if (finite_end) return max;
     x.kind = f.has_infinity() ? Kind::infinite : Kind::nan;
-    x.payload = 0;
   }
   if (x.kind == Kind::zero && !f.has_zero) {  // e8m0: 0 becomes 2^-127 (NVIDIA's rule)
     return {.kind = Kind::finite,

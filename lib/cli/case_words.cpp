@@ -94,11 +94,12 @@ std::string exact_value(const Exact& x) {
 
 /// What the operation itself raised, and what its exact result is; how that rounds.
 void add_exact_result(std::vector<Row>& rows, const Exact& exact, const NamedOrCustom& to,
-                      const Attributes& attributes) {
+                      const Attributes& attributes, bool signaling) {
   const bool invalid = (exact.flags & Flag::invalid) != 0;
   const bool pole = (exact.flags & Flag::divide_by_zero) != 0;
   if (invalid && exact.kind == Kind::nan) {
-    rows.push_back({"exact", "", "no number: an invalid operation, or a signaling NaN"});
+    const char* why = signaling ? "NaN: a signaling NaN raises invalid" : "no number: invalid";
+    rows.push_back({"exact", "", why});
     return;
   }
   const std::string words = round_literal(literal_of(exact), to, attributes, 0).words;
@@ -123,16 +124,6 @@ Row verdict(const char* name, const TestResult& result, const TestFunction& func
 
 constexpr std::array<std::string_view, 4> relation_names{"a < b", "a = b", "a > b", "unordered"};
 
-/// The first lane whose results differ; 0 for what has no lanes.
-int different_lane(const Mismatch& m, const ValueType& type) {
-  const int width = type.format.storage_bits();
-  for (int lane = 0; lane < type.lanes; ++lane) {
-    const std::uint64_t mask = ~std::uint64_t{0} >> (64 - width);
-    if (((m.stream.result.bits ^ m.ours.bits) >> (lane * width) & mask) != 0) return lane;
-  }
-  return 0;
-}
-
 /// A case of packed numbers as that of one lane.
 Mismatch in_lane(const Mismatch& m, const TestFunction& function, int lane) {
   const auto part = [lane](std::uint64_t bits, const ValueType& type) {
@@ -146,6 +137,17 @@ Mismatch in_lane(const Mismatch& m, const TestFunction& function, int lane) {
   out.stream.result.bits = part(m.stream.result.bits, function.result);
   out.ours.bits = part(m.ours.bits, function.result);
   return out;
+}
+
+/// The first lane whose results do not agree.
+int different_lane(const Mismatch& m, const TestFunction& function, const Comparing& comparing) {
+  TestFunction one = function;
+  one.result.lanes = 1;
+  for (int lane = 0; lane < function.result.lanes; ++lane) {
+    const Mismatch part = in_lane(m, function, lane);
+    if (!agrees(part.stream.result, part.ours, one, comparing)) return lane;
+  }
+  return 0;
 }
 
 std::string laid_out(const std::vector<Row>& rows) {
@@ -167,9 +169,9 @@ std::string laid_out(const std::vector<Row>& rows) {
 }  // namespace
 
 std::string explained(const Mismatch& mismatch, const TestFunction& function,
-                      const TestSettings& settings) {
+                      const TestSettings& settings, const Comparing& comparing) {
   const bool packed = function.result.lanes > 1;
-  const int lane = packed ? different_lane(mismatch, function.result) : 0;
+  const int lane = packed ? different_lane(mismatch, function, comparing) : 0;
   const Mismatch m = packed ? in_lane(mismatch, function, lane) : mismatch;
   std::string head = fmt::format("line {}: {}", mismatch.line, function.name);
   for (std::size_t i = 0; i < function.operands.size(); ++i) {
@@ -179,23 +181,29 @@ std::string explained(const Mismatch& mismatch, const TestFunction& function,
 
   std::vector<Row> rows;
   constexpr std::string_view names = "abc";
+  bool signaling = false;
   for (std::size_t i = 0; i < function.operands.size(); ++i) {
     ValueType type = function.operands[i];
     type.lanes = 1;
     rows.push_back(row_of(std::string{names[i]}, m.stream.operands[i], type));
+    signaling = signaling || (type.kind == ValueType::Kind::number &&
+                              decode(m.stream.operands[i], type.format).signaling);
   }
   ValueType result = function.result;
   result.lanes = 1;
   if (function.act == Act::compare) {
-    const Exact a = decode(m.stream.operands[0], function.operands[0].format);
-    const Exact b = decode(m.stream.operands[1], function.operands[1].format);
+    const auto operand = [&](std::size_t i) {
+      return decode_operand(m.stream.operands[i], function.operands[i].format, settings.attributes);
+    };
+    const Exact a = operand(0);
+    const Exact b = operand(1);
     rows.push_back({"", "", std::string(relation_names[static_cast<std::size_t>(compare(a, b))])});
   } else if (function.act == Act::ptx) {
     add_exact_result(rows, exact_lane(function.ptx, m.stream.operands),
-                     {spec_of(result.format), result.format}, function.ptx.attributes);
+                     {spec_of(result.format), result.format}, function.ptx.attributes, signaling);
   } else if (function.act != Act::to_integer) {
     add_exact_result(rows, exact_result(function, m.stream.operands, settings),
-                     {spec_of(result.format), result.format}, settings.attributes);
+                     {spec_of(result.format), result.format}, settings.attributes, signaling);
   }
   rows.push_back(verdict("binade", m.ours, function, result));
   rows.push_back(verdict("stream", m.stream.result, function, result));

@@ -11,6 +11,6 @@ namespace binade {
 
 /// A few aligned lines; ends with a newline.
 std::string explained(const Mismatch& mismatch, const TestFunction& function,
-                      const TestSettings& settings);
+                      const TestSettings& settings, const Comparing& comparing);
 
 }  // namespace binade

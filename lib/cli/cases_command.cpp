@@ -67,8 +67,11 @@ void define(CLI::App& app, int&) {
          "-n,--count", options->count,
          "random cases after those that hurt; of functions with at most 18 operand bits all "
          "cases are written, and no others")
-      ->capture_default_str();
-  app.add_option("--seed", options->seed, "seed of the random cases")->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", options->seed, "seed of the random cases")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   add_stream_options(app, options->stream);
   app.footer("\n" + std::string(test_function_help) +
              "\n\nThe same arguments write the same lines on every machine.\n\nExamples:\n"

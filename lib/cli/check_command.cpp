@@ -42,13 +42,14 @@ int check(const CLI::App& app, const Options& options) {
     fmt::print(stderr, "binade: reading cases of {} from the terminal; Ctrl-D ends them\n",
                function.name);
   }
-  const StreamCheck result = check_stream(function, settings, {.nan_bits = options.nan_bits},
-                                          &read_standard_input, options.show);
+  const Comparing comparing{.nan_bits = options.nan_bits};
+  const StreamCheck result =
+      check_stream(function, settings, comparing, &read_standard_input, options.show);
   for (const Mismatch& mismatch : result.first) {
-    fmt::print("{}\n", explained(mismatch, function, settings));
+    fmt::print("{}\n", explained(mismatch, function, settings, comparing));
   }
   if (result.mismatches > result.first.size() && !result.first.empty()) {
-    fmt::print("… {} more; --show N shows N\n\n", result.mismatches - result.first.size());
+    fmt::print("… {} more (--show N)\n\n", result.mismatches - result.first.size());
   }
   fmt::print("{} cases, {} mismatches\n", result.cases, result.mismatches);
   return result.mismatches == 0 ? 0 : exit_different;
@@ -63,7 +64,9 @@ void define(CLI::App& app, int& status) {
   add_stream_options(app, options->stream);
   app.add_flag("--nan-bits", options->nan_bits,
                "compare the bits of NaNs too, and integer results that are invalid");
-  app.add_option("--show", options->show, "how many mismatches to explain")->capture_default_str();
+  app.add_option("--show", options->show, "how many mismatches to explain")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   app.footer(
       "\n" + std::string(test_function_help) +
       "\n\nLines are TestFloat's: operands, result and flags in hexadecimal, 87FF E850 E851 01;"

@@ -64,7 +64,9 @@ int main(int argc, char** argv) {
     } catch (const CLI::Success& help) {
       return app.exit(help);
     } catch (const CLI::ParseError& error) {
-      return fail(std::string(error.what()) + "; see binade --help");
+      const auto chosen = app.get_subcommands();
+      const std::string command = chosen.empty() ? "" : " " + chosen[0]->get_name();
+      return fail(std::string(error.what()) + "; see binade" + command + " --help");
     }
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout.flush()) {
       throw std::system_error(errno, std::generic_category(), "cannot write to standard output");

@@ -28,7 +28,8 @@ TestSettings settings_of(const CLI::App& app, const StreamOptions& options,
   for (const char* name :
        {"--rounding", "--tininess", "--exact", "--saturation", "--ftz", "--daz", "--nan"}) {
     if (app.count(name) == 0) continue;
-    throw Error(std::string(name) + ": " + function.name +
+    const std::string option = name == std::string_view("--exact") ? "--exact or --notexact" : name;
+    throw Error(option + ": " + function.name +
                 " is a PTX instruction, its name says everything; leave the option out");
   }
   return settings;

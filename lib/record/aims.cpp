@@ -39,10 +39,18 @@ Operands sum_tie(Draw& draw, const Target& t) {
 Operands sum_far_apart(Draw& draw, const Target& t) {
   const int e = some_exponent(draw, t.to);
   const int below = draw.flip() ? draw.between(-2, 3) : draw.between(3, 130);
-  const std::uint64_t large = encoded(some_number(draw, t.to, e), t.from[0]);
-  const std::uint64_t small =
-      encoded(some_number(draw, t.to, e - t.to.precision - below), t.from[1]);
-  return draw.flip() ? Operands{large, small} : Operands{small, large};
+  const Exact large = some_number(draw, t.to, e);
+  const Exact small = some_number(draw, t.to, e - t.to.precision - below);
+  const bool first = draw.flip();
+  return {encoded(first ? large : small, t.from[0]), encoded(first ? small : large, t.from[1])};
+}
+
+/// The largest number, and the half ulp that makes it overflow to nearest, or beside it.
+Operands sum_overflows(Draw& draw, const Target& t) {
+  Exact half = power(t.to.emax() - t.to.precision);
+  half.negative = draw.flip();
+  const Exact max = decode(max_bits(t.to, draw.flip()), t.to);
+  return {encoded(max, t.from[0]), beside(draw, encoded(half, t.from[1]), t.from[1])};
 }
 
 Operands sum_cancels(Draw& draw, const Target& t) {
@@ -125,9 +133,19 @@ Operands square(Draw& draw, const Target& t) {
   return {beside(draw, encoded(squared, t.from[0]), t.from[0])};
 }
 
+/// Factors of half as many bits, whose product is a number; its exponent is about e.
+Operands short_factors(Draw& draw, const Target& t, int e) {
+  const int left = draw.between(std::max(e - t.from[1].emax(), t.from[0].emin()),
+                                std::min(e - t.from[1].emin(), t.from[0].emax()));
+  const int k = std::max(1, t.from[2].precision / 2);
+  const Exact a = odd_number(draw, k, left);
+  return {encoded(a, t.from[0]), encoded(odd_number(draw, k, e - left), t.from[1])};
+}
+
 /// The third operand about minus the product, or a half ulp of it.
 Operands fused_cancels(Draw& draw, const Target& t) {
-  Operands out = scaled_to(draw, t, some_exponent(draw, t.to), false);
+  const int e = some_exponent(draw, t.to);
+  Operands out = draw.flip() ? scaled_to(draw, t, e, false) : short_factors(draw, t, e);
   Exact product = multiply(decode(out[0], t.from[0]), decode(out[1], t.from[1]));
   if (product.kind != Kind::finite) return out;
   if (draw.flip()) {
@@ -162,6 +180,18 @@ Operands fused_at_an_end(Draw& draw, const Target& t) {
   return out;
 }
 
+/// The largest number as third operand, the product the half ulp that makes it overflow.
+Operands fused_overflows(Draw& draw, const Target& t) {
+  const int e = t.to.emax() - t.to.precision;
+  const int left = draw.between(std::max(t.from[0].emin(), e - t.from[1].emax()),
+                                std::min(t.from[0].emax(), e - t.from[1].emin()));
+  const std::uint64_t a = encoded(power(left), t.from[0]);
+  const std::uint64_t b = beside(draw, encoded(power(e - left), t.from[1]), t.from[1]);
+  const bool negative = draw.flip() && t.from[2].has_sign && t.from[0].has_sign;
+  return {negative ? opposite(a, t.from[0]) : a, b,
+          encoded(decode(max_bits(t.to, negative), t.to), t.from[2])};
+}
+
 /// n + 1/2 and n, and what lies beside.
 Operands half_integer(Draw& draw, const Target& t) {
   const int k = draw.between(1, t.from[0].precision);
@@ -173,17 +203,18 @@ Operands half_integer(Draw& draw, const Target& t) {
   return {beside(draw, encoded(half, t.from[0]), t.from[0])};
 }
 
-/// The ends of the integer type, and half beside them.
+/// The ends of the integer type, halves and ones beside them, and the numbers beside those.
 Operands integer_end(Draw& draw, const Target& t) {
+  const bool negative = draw.flip();
+  const uint128 limit = t.integer.limit(negative);
+  const int halves = draw.between(-3, 3);
   Exact end{.kind = Kind::finite,
-            .negative = draw.flip(),
-            .significand = t.integer.limit(draw.flip() && t.integer.is_signed)};
-  if (end.significand == 0) end.significand = 1;
-  if (draw.flip()) {
-    end.significand = 2 * end.significand + (draw.flip() ? 1 : 0);
-    end.exponent = -1;
-  }
-  return {beside(draw, encoded(end, t.from[0]), t.from[0], 2)};
+            .negative = negative,
+            .exponent = -1,
+            .significand = 2 * limit + static_cast<uint128>(halves + 4) - 4};
+  if (2 * limit < 4 && halves <= 0) end = power(-1);  // the lower end of unsigned types is 0
+  const std::uint64_t bits = encoded(end, t.from[0]);
+  return {draw.flip() ? bits : beside(draw, bits, t.from[0])};
 }
 
 /// An integer one bit longer than the result's significand, zeros below; or beside it.
@@ -196,14 +227,34 @@ Operands integer_tie(Draw& draw, const Target& t) {
   return {(draw.flip() ? std::uint64_t{0} - y : y) & t.integer.mask()};
 }
 
-/// Halfway between two numbers of the result's format, or beside it; a number itself.
+/// A number of the result's format: any, subnormal, or at an end of the range. A zero keeps its place.
+Exact number_to_split(Draw& draw, const Format& f) {
+  const int places = draw.between(0, 2);
+  const std::uint64_t last = max_bits(f, false) >> f.padding_bits;
+  const std::uint64_t ends[] = {static_cast<std::uint64_t>(places),
+                                last - static_cast<std::uint64_t>(places)};
+  const int kind = draw.between(0, 3);
+  const std::uint64_t raw = kind == 0   ? draw.bits(f.bits()) % (last + 1)
+                            : kind == 1 ? draw.bits(f.bits()) & f.fraction_mask()
+                                        : ends[kind - 2];
+  Exact x = decode(raw << f.padding_bits, f);
+  if (x.kind == Kind::zero) x = {.kind = Kind::finite, .exponent = f.quantum_exponent()};
+  x.negative = draw.flip();
+  return x;
+}
+
+/// Halfway between two numbers of the result's format, or beside it; a number itself; or so little
+/// below the smallest normal one that it rounds up to it at the precision too.
 Operands midpoint(Draw& draw, const Target& t) {
-  const std::uint64_t some = draw.bits(t.to.bits()) << t.to.padding_bits;
-  Exact x = decode(some, t.to);
-  if (x.kind != Kind::finite) x = odd_number(draw, 1, t.to.quantum_exponent());
-  if (draw.flip()) x = odd_number(draw, t.to.precision, t.to.emin() + draw.between(-4, 1));
+  Exact x = number_to_split(draw, t.to);
   x.significand = 2 * x.significand + (draw.flip() ? 1 : 0);
   x.exponent -= 1;
+  if (draw.between(0, 7) == 0) {
+    const int ones = t.to.precision + draw.between(0, 3);
+    x.significand = (std::uint64_t{1} << ones) - 1;
+    x.exponent = t.to.emin() - ones;
+  }
+  if (x.significand == 0) x.kind = Kind::zero;
   return {beside(draw, encoded(x, t.from[0]), t.from[0])};
 }
 
@@ -225,10 +276,12 @@ const AimedAt table[] = {
     arithmetic(Operation::add, sum_far_apart),
     arithmetic(Operation::add, sum_cancels),
     arithmetic(Operation::add, sum_at_an_end),
+    arithmetic(Operation::add, sum_overflows),
     arithmetic(Operation::subtract, sum_tie),
     arithmetic(Operation::subtract, sum_far_apart),
     arithmetic(Operation::subtract, sum_cancels),
     arithmetic(Operation::subtract, sum_at_an_end),
+    arithmetic(Operation::subtract, sum_overflows),
     arithmetic(Operation::multiply, product_tie),
     arithmetic(Operation::multiply, subnormal_result<false>),
     arithmetic(Operation::multiply, overflowing_result<false>),
@@ -245,6 +298,7 @@ const AimedAt table[] = {
     arithmetic(Operation::multiply_add, fused_cancels),
     arithmetic(Operation::multiply_add, fused_tie),
     arithmetic(Operation::multiply_add, fused_at_an_end),
+    arithmetic(Operation::multiply_add, fused_overflows),
     other(Act::round_to_integral, half_integer),
     other(Act::to_integer, half_integer),
     other(Act::to_integer, integer_end),

@@ -27,9 +27,10 @@ std::vector<std::uint64_t> edges(const Format& f, bool all) {
   add(power(0));
   add(power(-f.precision));
   raw.push_back(max_bits(f, false) >> f.padding_bits);
-  raw.push_back(f.exponent_mask() << f.fraction_bits());  // Inf, or the top binade
+  raw.push_back(f.exponent_mask() << f.fraction_bits());      // Inf, or the top binade
+  raw.push_back(f.exponent_mask() << f.fraction_bits() | 1);  // a signaling NaN, or a number there
   if (all) {
-    for (const std::uint64_t small : {2, 3}) raw.push_back(small);
+    raw.insert(raw.end(), {2, 3});
     for (const int e : {f.emin() / 2, 1, f.precision, f.precision - 1, 1 - f.precision, f.emax(),
                         f.emax() / 2, f.quantum_exponent() / 2, -1}) {
       add(power(e));

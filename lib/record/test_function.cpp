@@ -89,6 +89,10 @@ Format format_named(std::string_view name) {
   for (const ShortName& row : testfloat_formats) {
     if (row.name == name) return row.format;
   }
+  if (find_integer(name)) {
+    throw Error("'" + printable(name) +
+                "' is an integer type; here stands a floating-point format");
+  }
   return parse_format(name).format;
 }
 
@@ -177,11 +181,11 @@ Error unknown_function(std::string_view name) {
                  "' is no scalar PTX instruction with its qualifiers in PTX's order; there are "
                  "add, sub, mul, fma, min and max, as in fma.rn.ftz.relu.f16x2");
   }
-  const std::vector<std::string> known = test_operations();
+  const std::string start(name.substr(0, std::min(name.find('_'), name.size())));
+  std::vector<std::string> known;
+  for (const std::string& operation : test_operations()) known.push_back(start + "_" + operation);
   const std::vector<std::string_view> views(known.begin(), known.end());
-  const std::size_t cut = name.find('_');
-  const std::string hint =
-      cut == std::string_view::npos ? "" : did_you_mean(name.substr(cut + 1), views);
+  const std::string hint = did_you_mean(name, views);
   return Error("no test function '" + printable(name) + "'" + hint +
                "; names are like f16_add, bf16_mulAdd, f32_to_e4m3, f64_to_i32, fma.rn.relu.f16");
 }

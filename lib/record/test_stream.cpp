@@ -99,7 +99,8 @@ class Lines {
     fill();
     for (std::size_t begin = 0; begin < text_.size();) {
       const std::size_t end = text_.find('\n', begin);
-      if (end == std::string::npos && !ended_) break;
+      // A rest without an end waits for the next block, unless it fills this one.
+      if (end == std::string::npos && !ended_ && begin > 0) break;
       const std::size_t stop = std::min(end, text_.size());
       const bool carriage_return = stop > begin && text_[stop - 1] == '\r';
       lines_.emplace_back(text_.data() + begin, stop - begin - (carriage_return ? 1 : 0));
@@ -130,6 +131,10 @@ class Lines {
 }  // namespace
 
 TestCase parse_test_case(std::string_view line, const TestFunction& function) {
+  if (line.size() > longest_line) {
+    throw Error("longer than " + std::to_string(longest_line) + " characters; " + function.name +
+                " takes lines of " + form_of(function));
+  }
   TestCase out;
   for (std::size_t i = 0; i < function.operands.size(); ++i) {
     const ValueType& type = function.operands[i];
@@ -182,7 +187,7 @@ StreamCheck check_stream(const TestFunction& function, const TestSettings& setti
         const std::uint64_t line = out.cases + i + 1;
         TestCase test;
         try {
-          test = parse_test_case(lines[i].substr(0, longest_line), function);
+          test = parse_test_case(lines[i], function);
         } catch (const Error& error) {
           if (line < mine.bad_line) {
             mine.bad_line = line;
@@ -194,7 +199,7 @@ StreamCheck check_stream(const TestFunction& function, const TestSettings& setti
         if (agrees(test.result, ours, function, comparing)) continue;
         ++mine.mismatches;
         mine.first.push_back({line, test, ours});
-        if (mine.first.size() > 4096 + keep) {
+        if (mine.first.size() >= 4096 && mine.first.size() / 2 > keep) {
           std::ranges::sort(mine.first, {}, &Mismatch::line);
           mine.first.resize(keep);
         }

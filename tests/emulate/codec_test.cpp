@@ -81,6 +81,7 @@ TEST_CASE("the named special encodings are those of the documents") {
   CHECK(max_bits(e4m3fnuz, true) == 0xFF);
   CHECK(max_bits(e8m0, true) == 0xFE);
   CHECK(max_bits(ue4m3, true) == 0x7E);
+  CHECK(min_bits(ue4m3, true) == 0x01);
   CHECK(min_bits(binary16, true) == 0x8001);
   CHECK(min_bits(tf32, false) == 0x00002000);
   CHECK(min_bits(e8m0, false) == 0x00);

@@ -140,5 +140,48 @@ TEST_CASE("minimum and maximum of all pairs of e5m2 numbers are those of their v
   }
 }
 
+TEST_CASE("every row of the table of 9.6 chooses what its clause says") {
+  struct Row {
+    const char* name;
+    std::uint64_t unequal, opposite, quiet, two;  // of (1, -2), (-1, 1), (1, NaN), (NaN, NaN)
+  };
+  constexpr std::uint64_t one = 0x3C00, minus1 = 0xBC00, minus2 = 0xC000, nan = 0x7E01;
+  for (const Row& row :
+       {Row{"minimum", minus2, minus1, nan, nan}, Row{"minimumNumber", minus2, minus1, one, nan},
+        Row{"maximum", one, one, nan, nan}, Row{"maximumNumber", one, one, one, nan},
+        Row{"minimumMagnitude", one, minus1, nan, nan},
+        Row{"minimumMagnitudeNumber", one, minus1, one, nan},
+        Row{"maximumMagnitude", minus2, one, nan, nan},
+        Row{"maximumMagnitudeNumber", minus2, one, one, nan}}) {
+    CAPTURE(row.name);
+    const auto chosen = [&](std::uint64_t a, std::uint64_t b) {
+      const Exact x = extremum(named(row.name), decode(a, binary16), decode(b, binary16));
+      return project(x, binary16, {.nan = NanResult::propagate});
+    };
+    CHECK(named(row.name).name == row.name);
+    CHECK(chosen(one, minus2) == Projected{row.unequal, 0});
+    CHECK(chosen(minus2, one) == Projected{row.unequal, 0});
+    CHECK(chosen(minus1, one) == Projected{row.opposite, 0});
+    CHECK(chosen(one, minus1) == Projected{row.opposite, 0});
+    CHECK(chosen(one, nan) == Projected{row.quiet, 0});
+    CHECK(chosen(nan, one) == Projected{row.quiet, 0});
+    CHECK(chosen(nan, nan) == Projected{row.two, 0});
+    CHECK(chosen(0x7C01, one).flags == Flag::invalid);
+    CHECK(chosen(one, 0x7C01).flags == Flag::invalid);
+  }
+}
+
+TEST_CASE("an infinity equals itself; either operand may be the NaN that raises invalid") {
+  const Exact inf = decode(0x7C00, binary16);
+  const Exact minus = decode(0xFC00, binary16);
+  CHECK(compare(inf, inf) == Relation::equal);
+  CHECK(compare(minus, minus) == Relation::equal);
+  CHECK(compare(minus, inf) == Relation::less);
+  const Exact one = decode(0x3C00, binary16);
+  const Exact quiet = decode(0x7E00, binary16);
+  CHECK(comparison_flags(quiet, one, true) == Flag::invalid);
+  CHECK(comparison_flags(one, decode(0x7C01, binary16), false) == Flag::invalid);
+}
+
 }  // namespace
 }  // namespace binade

@@ -110,5 +110,28 @@ TEST_CASE("a signaling NaN raises invalid when rounded to an integer") {
                 binary16) == Projected{0x7E00, Flag::invalid});
 }
 
+TEST_CASE("stochastically, 1.5 goes up for half of the words, by their low bits") {
+  const Exact x = decode(0x3E00, binary16);
+  for (const std::uint32_t word : {0x7FU, 0x80U, 0xABCDEF7FU, 0xABCDEF80U}) {
+    const Exact got = round_to_integral(x, Rounding::stochastic, true, word, 8);
+    const bool up = (word & 0x80) != 0;
+    CHECK(project(got, binary16) == Projected{up ? 0x4000U : 0x3C00U, Flag::inexact});
+  }
+}
+
+TEST_CASE("the most negative integers and the top powers of two become numbers and come back") {
+  for (const IntegerType type : {IntegerType{8, true}, IntegerType{32, true}, IntegerType{64, true},
+                                 IntegerType{32, false}, IntegerType{64, false}}) {
+    for (const std::uint64_t magnitude : {type.limit(true), (type.limit(false) >> 1) + 1}) {
+      const std::uint64_t bits = (type.is_signed ? 0 - magnitude : magnitude) & type.mask();
+      const std::uint64_t number = project(from_integer(bits, type), binary64).bits;
+      CHECK(value_of<double>(number, binary64) ==
+            (type.is_signed ? -1 : 1) * static_cast<double>(magnitude));
+      CHECK(to_integer(decode(number, binary64), type, Rounding::ties_to_even, true) ==
+            Projected{bits, 0});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace binade

@@ -283,5 +283,15 @@ TEST_CASE("the whole path is constexpr") {
   static_assert(convert(0x33000001, binary32, binary16).bits == 0x0001);
 }
 
+TEST_CASE("a number that fills the window of 128 bits, all of it below the smallest, still ties") {
+  Exact x{.kind = Kind::finite, .exponent = binary16.quantum_exponent() - 128};
+  const Flags both = Flag::underflow | Flag::inexact;
+  x.significand = uint128{1} << 127;
+  CHECK(project(x, binary16) == Projected{0x0000, both});
+  CHECK(project(x, binary16, {.rounding = Rounding::ties_to_away}) == Projected{0x0001, both});
+  x.significand += 1;
+  CHECK(project(x, binary16) == Projected{0x0001, both});
+}
+
 }  // namespace
 }  // namespace binade

@@ -343,5 +343,13 @@ TEST_CASE("min and max of all pairs of a sample of encodings are what the ISA's 
   }
 }
 
+TEST_CASE("operands and results are as wide as their lanes together") {
+  const auto packed = find_ptx_scalar("add.f16x2");
+  const auto mixed = find_ptx_scalar("add.f32.f16");
+  REQUIRE((packed && mixed));
+  CHECK((packed->operand_bits(0) == 32 && packed->result_bits() == 32));
+  CHECK((mixed->operand_bits(0) == 16 && mixed->operand_bits(1) == 32));
+}
+
 }  // namespace
 }  // namespace binade

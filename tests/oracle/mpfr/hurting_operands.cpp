@@ -239,6 +239,7 @@ void from_integers(const Hunt& hunt) {
   const int precision = hunt.format.precision;
   for (int power = 0; power < hunt.function.operands[0].integer->bits; ++power) {
     const std::uint64_t one = std::uint64_t{1} << power;
+    beside_integer(hunt, one);
     for (const int below_top : {precision - 1, precision, precision + 1}) {
       const std::uint64_t tie = power < below_top ? 0 : one >> below_top;
       for (const std::uint64_t base : {one + tie, one - tie, one + 3 * tie}) {
