@@ -121,6 +121,27 @@ constexpr std::uint64_t predecoded_block(const DotModel& model, int product_bits
   return quickly_rounded(sum, top - model.fraction_bits, model, d);
 }
 
+/// x + y to nearest where neither is zero, special or far from the other; else the operation itself.
+constexpr std::uint64_t nearest_sum(std::uint64_t x_bits, const Format& x_format,
+                                    std::uint64_t y_bits, const Format& y_format, const Format& d) {
+  const Addend x = addend_of(x_bits, x_format);
+  const Addend y = addend_of(y_bits, y_format);
+  const int x_unit = x.exponent - x.fraction_bits;
+  const int y_unit = y.exponent - y.fraction_bits;
+  const int unit = x_unit < y_unit ? x_unit : y_unit;
+  const int distance = x_unit < y_unit ? y_unit - x_unit : x_unit - y_unit;
+  if (x.kind == Kind::finite && y.kind == Kind::finite && distance < 32) {
+    const auto a = static_cast<std::int64_t>(x.significand << (x_unit - unit));
+    const auto b = static_cast<std::int64_t>(y.significand << (y_unit - unit));
+    const std::int64_t sum = (x.negative ? -a : a) + (y.negative ? -b : b);
+    const DotModel nearest{.grid = d, .rounding = Rounding::ties_to_even};
+    if (sum != 0) return quickly_rounded(sum, unit, nearest, d);
+  }
+  return compute(Operation::add, {x_bits, y_bits, 0}, {x_format, y_format, d}, d,
+                 {.nan = NanResult::nvidia})
+      .bits;
+}
+
 constexpr bool is_special(std::uint64_t bits, const Format& f) {
   return fields_of(bits, f).exponent == f.exponent_mask();
 }
@@ -145,10 +166,7 @@ constexpr bool dot_predecoded(const DotModel& model, DotTypes types, const Facto
     c_format = types.d;
   }
   d = sum;
-  if (expanded) {
-    const Attributes nearest{.nan = NanResult::nvidia};
-    d = compute(Operation::add, {sum, c, 0}, {types.d, types.c, types.d}, types.d, nearest).bits;
-  }
+  if (expanded) d = detail::nearest_sum(sum, types.d, c, types.c, types.d);
   return true;
 }
 

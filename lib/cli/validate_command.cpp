@@ -12,9 +12,12 @@
 #include "lib/cli/command.h"
 #include "lib/cli/number_text.h"
 #include "lib/cli/rounding_words.h"
+#include "lib/record/dot_cases.h"
 #include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
 #include "lib/validate/dots.h"
 #include "lib/validate/instruction_name.h"
+#include "lib/validate/replay.h"
 
 namespace binade {
 namespace {
@@ -67,9 +70,9 @@ std::string difference_text(const DotDifference& x, const Dots& dots, const Inst
   return out;
 }
 
+/// What a compared set says of itself and of its first differences.
 nlohmann::ordered_json json_of(const DotCheck& check, const Dots& dots, const Instruction& how) {
-  nlohmann::ordered_json out{{"schema", "binade.validate_dots/1"},
-                             {"architecture", fmt::format("sm_{}", how.sm)},
+  nlohmann::ordered_json out{{"architecture", fmt::format("sm_{}", how.sm)},
                              {"instruction", name_of(how)},
                              {"evidence", evidence_names[static_cast<std::size_t>(how.evidence)]},
                              {"rows", check.rows},
@@ -98,7 +101,9 @@ int validate_dots(const DotOptions& options) {
   const Dots dots = read_dots(files, instruction);
   const DotCheck check = check_dots(dots, instruction, options.show);
   if (options.json) {
-    fmt::print("{}\n", json_of(check, dots, instruction).dump(2));
+    nlohmann::ordered_json out{{"schema", "binade.validate_dots/1"}};
+    out.update(json_of(check, dots, instruction));
+    fmt::print("{}\n", out.dump(2));
   } else {
     for (const DotDifference& x : check.first) {
       fmt::print("{}\n", difference_text(x, dots, instruction));
@@ -109,10 +114,128 @@ int validate_dots(const DotOptions& options) {
   return check.different == 0 ? 0 : exit_different;
 }
 
-void define(CLI::App& app, int& status) {
+/// Sets from recordings or from a device.
+struct SetOptions {
+  std::vector<std::string> replay;
+  bool device = false;
+  std::uint64_t rows = 0;
+  DeviceRows of_device;
+  std::string generator;
+  std::size_t show = 5;
+  bool json = false;
+};
+
+/// Prints sets as they come, or gathers them for JSON.
+class SetOutput {
+ public:
+  explicit SetOutput(bool json) : json_(json) {}
+
+  void take(const CheckedSet& set, const Dots& dots) {
+    if (!set.skipped.empty() && why_skipped_.empty()) why_skipped_ = set.skipped;
+    if (json_) {
+      sets_.push_back(json_of_set(set, dots));
+    } else {
+      fmt::print("{}", text_of_set(set, dots));
+    }
+  }
+
+  void finish(const char* schema, const std::string& device, const SetTotals& totals) {
+    if (!json_) {
+      fmt::print("sets {}, rows {}, equal {}, different {}\n", totals.sets, totals.rows,
+                 totals.equal(), totals.different);
+      return;
+    }
+    nlohmann::ordered_json out{{"schema", schema}};
+    if (!device.empty()) out["device"] = device;
+    out["sets"] = totals.sets;
+    out["rows"] = totals.rows;
+    out["equal"] = totals.equal();
+    out["different"] = totals.different;
+    out["compared"] = sets_;
+    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+
+  /// Why the first of the skipped instructions was; empty if none.
+  const std::string& why_skipped() const { return why_skipped_; }
+
+ private:
+  static std::string headline(const CheckedSet& set) {
+    return fmt::format("{:<28}  sm_{} {:<38}", printable(set.source, longest_path),
+                       set.instruction.sm, name_of(set.instruction));
+  }
+
+  static std::string text_of_set(const CheckedSet& set, const Dots& dots) {
+    if (!set.skipped.empty()) {
+      return fmt::format("{}  skipped: {}\n", headline(set), set.skipped);
+    }
+    std::string out = fmt::format("{}  rows {}, equal {}, different {}\n", headline(set),
+                                  set.check.rows, set.check.equal(), set.check.different);
+    for (const DotDifference& x : set.check.first) {
+      out += difference_text(x, dots, set.instruction) + "\n";
+    }
+    return out;
+  }
+
+  static nlohmann::ordered_json json_of_set(const CheckedSet& set, const Dots& dots) {
+    nlohmann::ordered_json out{{"source", printable(set.source, longest_path)}};
+    if (set.skipped.empty()) {
+      out.update(json_of(set.check, dots, set.instruction));
+    } else {
+      out["architecture"] = fmt::format("sm_{}", set.instruction.sm);
+      out["instruction"] = name_of(set.instruction);
+      out["skipped"] = set.skipped;
+    }
+    return out;
+  }
+
+  bool json_;
+  std::string why_skipped_;
+  nlohmann::ordered_json sets_ = nlohmann::ordered_json::array();
+};
+
+int validate_replay(const SetOptions& options) {
+  SetOutput output(options.json);
+  const SetTotals totals =
+      replay(options.replay, options.show,
+             [&](const CheckedSet& set, const Dots& dots) { output.take(set, dots); });
+  output.finish("binade.validate_replay/1", {}, totals);
+  return totals.different == 0 ? 0 : exit_different;
+}
+
+int no_hardware(const std::string& why, bool json) {
+  if (json) {
+    const nlohmann::ordered_json out{
+        {"schema", "binade.validate_device/1"}, {"device", nullptr}, {"reason", why}};
+    fmt::print("{}\n", out.dump(2));
+  } else {
+    fmt::print("{}\n", why);
+  }
+  return exit_no_hardware;
+}
+
+int validate_device(const SetOptions& options) {
+  DeviceRows what = options.of_device;
+  if (options.rows != 0) what.rows = options.rows;
+  if (!options.generator.empty()) {
+    what.generator = std::string(parse_dot_generator(options.generator).name);
+  }
+  const OpenedDevice opened = open_device();
+  if (!opened.device) return no_hardware(opened.why_none, options.json);
+  SetOutput output(options.json);
+  const SetTotals totals =
+      check_device(*opened.device, what, options.show,
+                   [&](const CheckedSet& set, const Dots& dots) { output.take(set, dots); });
+  output.finish("binade.validate_device/1", opened.device->info().name, totals);
+  if (totals.sets == 0) {
+    fmt::print(stderr, "binade: nothing was compared: {}\n", output.why_skipped());
+    return exit_no_hardware;
+  }
+  return totals.different == 0 ? 0 : exit_different;
+}
+
+void define_dots(CLI::App& app, int& status) {
   const auto options = std::make_shared<DotOptions>();
   CLI::App& dots = *app.add_subcommand("dots", "recorded dot products: d = c + sum of a·b");
-  app.require_subcommand(1);
   dots.add_option("--arch", options->architecture, "sm_70 … sm_120")->required();
   dots.add_option("--instruction", options->instruction,
                   "as mma.m16n8k16.f32.f16.f16.f32; see binade architectures")
@@ -127,6 +250,39 @@ void define(CLI::App& app, int& status) {
   dots.add_flag("--json", options->json, "as JSON");
   dots.footer("\nExit status: 0 all equal, 1 differences, 2 files that do not fit.");
   dots.callback([&status, options] { status = validate_dots(*options); });
+}
+
+void define(CLI::App& app, int& status) {
+  const auto options = std::make_shared<SetOptions>();
+  define_dots(app, status);
+  app.require_subcommand(0, 1);
+  CLI::Option& from_files =
+      *app.add_option("--replay", options->replay,
+                      "recordings (.safetensors), folders of them, folders with a sets.json");
+  CLI::Option& from_device =
+      *app.add_flag("--device", options->device,
+                    "run every instruction on the GPU that is here, on generated operands");
+  from_device.excludes(&from_files);
+  app.add_option("--rows", options->rows, "at most, of each set; without it full recordings")
+      ->needs(&from_device)
+      ->check(CLI::PositiveNumber);
+  app.add_option("--seed", options->of_device.seed, "of the operands")
+      ->needs(&from_device)
+      ->capture_default_str();
+  app.add_option("--generator", options->generator,
+                 "one of " + listed(names_of(dot_generators())) + "; without it all")
+      ->needs(&from_device);
+  app.add_option("--show", options->show, "how many differences of a set to show")
+      ->capture_default_str();
+  app.add_flag("--json", options->json, "as JSON");
+  app.footer("\nExit status: 0 all equal, 1 differences, 2 files that do not fit, 77 no GPU.");
+  app.callback([&app, &status, options] {
+    if (!app.get_subcommands().empty()) return;
+    if (options->replay.empty() && !options->device) {
+      throw Error("nothing to validate; give --replay PATH, --device, or dots and its files");
+    }
+    status = options->device ? validate_device(*options) : validate_replay(*options);
+  });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,12 +51,19 @@ struct ConversionCheck {
 /// `fraction` of the instruction's inputs is done.
 using CheckProgress = std::function<void(std::string_view instruction, double fraction)>;
 
+struct Instruction;  // emulate/tensor_core.h
+struct Dots;         // lib/record/dots.h
+
 /// A call that fails throws Error with the call, the kernel and the case.
 class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
   virtual std::vector<ConversionCheck> check_conversions(const CheckProgress& progress) = 0;
+  /// Fills d of the rows, or says why it cannot run this instruction.
+  virtual std::optional<std::string> run_dots(const Instruction&, Dots&) {
+    return "this device cannot run Tensor Core instructions";
+  }
 };
 
 struct OpenedDevice {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recorded dot products held against the emulator: row i of a and b and element i of c give element i
-// of d.
+// Recorded dot products held against the emulator: row i of a and b and element i of c give element
+// i of d.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,13 @@
 #include <vector>
 
 #include "emulate/tensor_core.h"
+#include "lib/record/dots.h"
 
 namespace binade {
 
-/// Encodings. a and b have d.size() rows of the instruction's k, padded with +0; c and d an element
-/// each.
-struct Dots {
-  std::vector<std::uint64_t> a, b, c, d;
-};
-
-/// Arrays in files: a and b of shape (rows, K), c and d of shape (rows,); as bits (unsigned integers of
-/// the format's width) or in the dtype itself. A K below the instruction's is padded with +0; without
-/// c it is +0. Error with the file, the shape or the dtype, and what it should be.
+/// Arrays in files: a and b of shape (rows, K), c and d of shape (rows,); as bits (unsigned
+/// integers of the format's width) or in the dtype itself. A K below the instruction's is padded
+/// with +0; without c it is +0. Error with the file, the shape or the dtype, and what it should be.
 struct DotFiles {
   std::string a, b, d;
   std::optional<std::string> c = {};

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// sets.json to instructions and file names. Only words of the tables below become part of a name.
+#include "lib/validate/hardware_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "lib/io/mapped_file.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
+#include "lib/validate/instruction_name.h"
+
+namespace binade {
+namespace {
+
+constexpr std::uint64_t longest_list = std::uint64_t{1} << 20;  // bytes of sets.json
+
+struct GpuRow {
+  std::string_view name;
+  int sm;
+};
+constexpr std::array<GpuRow, 9> gpus{{{"V100", 70},
+                                      {"A100", 80},
+                                      {"A2", 86},
+                                      {"Ada", 89},
+                                      {"L40S", 89},
+                                      {"H100", 90},
+                                      {"H200", 90},
+                                      {"B200", 100},
+                                      {"B300", 103}}};
+
+/// The folder's word for a type, and PTX's.
+struct TypeWord {
+  std::string_view name, ptx;
+};
+constexpr std::array<TypeWord, 5> inputs{
+    {{"fp16", "f16"}, {"bf16", "bf16"}, {"tf32", "tf32"}, {"E4M3", "e4m3"}, {"E5M2", "e5m2"}}};
+constexpr std::array<TypeWord, 2> outputs{{{"fp32", "f32"}, {"fp16", "f16"}}};
+
+/// How the folder's word for an instruction begins, and the name up to the types.
+struct InstructionWord {
+  std::string_view name, shape;
+  bool has_c;
+};
+constexpr std::array<InstructionWord, 4> instructions{{
+    {"wmma.mma_sync m16n16k16", "wmma.m16n16k16", true},
+    {"wmma.mma_sync m16n16k8", "wmma.m16n16k8", true},
+    {"mma.sync m16n8k32", "mma.m16n8k32", true},
+    {"wgmma m64nNk32", "wgmma.m64n8k32", false},
+}};
+
+/// The words of one set, each looked up in its table.
+class SetReader {
+ public:
+  SetReader(std::string path, std::size_t number, const nlohmann::json& set)
+      : path_(std::move(path)), number_(number), set_(set) {}
+
+  HardwareSet read(const std::string& folder) const {
+    const GpuRow& gpu = row_of(gpus, "gpu", false);
+    const TypeWord& input = row_of(inputs, "input", false);
+    const TypeWord& output = row_of(outputs, "output", false);
+    const InstructionWord& how = row_of(instructions, "instruction", true);
+    std::string name(how.shape);
+    for (const std::string_view type : {output.ptx, input.ptx, input.ptx}) {
+      name += "." + std::string(type);
+    }
+    if (how.has_c) name += "." + std::string(output.ptx);
+    const auto file = [&](std::string_view field) {
+      const std::filesystem::path base(folder);
+      return (base / (std::string(gpu.name) + "_" + std::string(input.name) + "_" +
+                      std::string(field) + ".npy"))
+          .string();
+    };
+    HardwareSet out{.source = folder + ": " + std::string(gpu.name) + " " +
+                              std::string(input.name) + " to " + std::string(output.name),
+                    .instruction = instruction(name, gpu.sm),
+                    .files = {file("a"), file("b"), file("d_" + std::string(output.name))}};
+    const std::string c = text("c_used");
+    const std::string c_field = "c_" + std::string(output.name);
+    if (c == c_field) {
+      out.files.c = file(c_field);
+    } else if (!c.starts_with("none")) {
+      fail("c_used", c, c_field + " or none");
+    }
+    const auto rows = set_.find("rows");
+    if (rows != set_.end()) {
+      if (!rows->is_number_unsigned() || rows->get<std::uint64_t>() == 0) {
+        fail("rows", rows->dump(), "a number above 0");
+      }
+      out.rows = rows->get<std::uint64_t>();
+    }
+    return out;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& key, const std::string& value,
+                         const std::string& wanted) const {
+    throw error_in(
+        path_, "set " + std::to_string(number_) + ": '" + key + "' is '" + printable(value) + "'",
+        "it must be " + wanted);
+  }
+
+  std::string text(const std::string& key) const {
+    const auto found = set_.is_object() ? set_.find(key) : set_.end();
+    if (found == set_.end() || !found->is_string()) {
+      throw error_in(path_, "set " + std::to_string(number_) + " has no text '" + key + "'",
+                     "a set has gpu, input, output, instruction and c_used");
+    }
+    return found->get<std::string>();
+  }
+
+  template <class Table>
+  const typename Table::value_type& row_of(const Table& table, const std::string& key,
+                                           bool beginning) const {
+    const std::string word = text(key);
+    const auto fits = [&](const auto& row) {
+      if (!beginning || word == row.name) return word == row.name;
+      return word.starts_with(std::string(row.name) + " ");
+    };
+    const auto row = std::ranges::find_if(table, fits);
+    if (row == table.end()) fail(key, word, "one of " + listed(names_of(table)));
+    return *row;
+  }
+
+  Instruction instruction(const std::string& name, int sm) const {
+    try {
+      return parse_instruction(name, sm);
+    } catch (const Error& error) {
+      throw error_in(path_, "set " + std::to_string(number_) + ": " + error.what(),
+                     "correct the set");
+    }
+  }
+
+  std::string path_;
+  std::size_t number_;
+  const nlohmann::json& set_;
+};
+
+std::string list_of(const std::string& folder) {
+  return (std::filesystem::path(folder) / "sets.json").string();
+}
+
+}  // namespace
+
+bool holds_hardware_rows(const std::string& folder) {
+  std::error_code ignored;
+  return std::filesystem::exists(list_of(folder), ignored);
+}
+
+std::vector<HardwareSet> read_hardware_sets(const std::string& folder) {
+  const std::string path = list_of(folder);
+  const MappedFile file(path);
+  if (file.size() > longest_list) {
+    throw error_in(path, std::to_string(file.size()) + " bytes", "a list of sets is below 1 MiB");
+  }
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.size());
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_array()) throw error_in(path, "not a JSON list", "export it again");
+  if (json.empty()) throw error_in(path, "no sets", "there is nothing to compare");
+  std::vector<HardwareSet> out;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    out.push_back(SetReader(path, i, json[i]).read(folder));
+  }
+  return out;
+}
+
+}  // namespace binade

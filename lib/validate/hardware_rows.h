@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A folder of public hardware rows: sets.json lists the sets, {GPU}_{input}_{field}.npy hold them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/validate/dots.h"
+
+namespace binade {
+
+struct HardwareSet {
+  std::string source;  ///< "FOLDER: H200 fp16 to fp32"
+  Instruction instruction;
+  DotFiles files;
+  std::uint64_t rows = 0;  ///< 0: not said
+};
+
+/// Whether the folder has a sets.json.
+bool holds_hardware_rows(const std::string& folder);
+
+/// The sets of a folder, in its own order. Error with the set and the key that is wrong.
+std::vector<HardwareSet> read_hardware_sets(const std::string& folder);
+
+}  // namespace binade

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finding the sets, and comparing them one by one, so that memory holds one at a time.
+#include "lib/validate/replay.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "lib/record/dot_cases.h"
+#include "lib/record/recording.h"
+#include "lib/tensor/error.h"
+#include "lib/validate/hardware_rows.h"
+#include "lib/validate/instruction_name.h"
+
+namespace binade {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Compares, counts and passes on.
+class Comparing {
+ public:
+  Comparing(std::size_t keep, const SetSink& sink) : keep_(keep), sink_(sink) {}
+
+  void set(const std::string& source, const Instruction& instruction, const Dots& dots) {
+    const CheckedSet out{source, instruction, {}, check_dots(dots, instruction, keep_)};
+    totals.sets += 1;
+    totals.rows += out.check.rows;
+    totals.different += out.check.different;
+    sink_(out, dots);
+  }
+
+  void skip(const std::string& source, const Instruction& instruction, const std::string& why) {
+    sink_({source, instruction, why, {}}, {});
+  }
+
+  SetTotals totals;
+
+ private:
+  std::size_t keep_;
+  const SetSink& sink_;
+};
+
+void replay_recording(const std::string& path, Comparing& comparing) {
+  const RecordingInfo info = read_recording_info(path);
+  const Instruction instruction = [&] {
+    try {
+      return parse_instruction(info.instruction, parse_architecture(info.architecture));
+    } catch (const Error& error) {
+      throw error_in(path, error.what(), "its metadata name no instruction");
+    }
+  }();
+  comparing.set(path, instruction, read_recording(path, instruction));
+}
+
+void replay_hardware_rows(const std::string& folder, Comparing& comparing) {
+  for (const HardwareSet& set : read_hardware_sets(folder)) {
+    const Dots dots = read_dots(set.files, set.instruction);
+    if (set.rows != 0 && set.rows != dots.d.size()) {
+      throw error_in(set.files.d, std::to_string(dots.d.size()) + " rows",
+                     "sets.json promises " + std::to_string(set.rows));
+    }
+    comparing.set(set.source, set.instruction, dots);
+  }
+}
+
+/// Recordings and folders with hardware rows, at any depth, sorted.
+std::vector<fs::path> sources_in(const std::string& folder) {
+  std::vector<fs::path> out;
+  if (holds_hardware_rows(folder)) out.emplace_back(folder);
+  try {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+      const bool rows = entry.is_directory() && holds_hardware_rows(entry.path().string());
+      const bool recording = !entry.is_directory() && entry.path().extension() == ".safetensors";
+      if (rows || recording) out.push_back(entry.path());
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw error_in(folder, error.code().message(), "make it readable");
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+void replay_path(const std::string& path, Comparing& comparing) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return replay_recording(path, comparing);
+  const std::vector<fs::path> sources = sources_in(path);
+  if (sources.empty()) {
+    throw error_in(path, "neither recordings (.safetensors) nor a sets.json",
+                   "there is nothing to compare");
+  }
+  for (const fs::path& source : sources) {
+    if (fs::is_directory(source, ignored)) {
+      replay_hardware_rows(source.string(), comparing);
+    } else {
+      replay_recording(source.string(), comparing);
+    }
+  }
+}
+
+}  // namespace
+
+SetTotals replay(std::span<const std::string> paths, std::size_t keep, const SetSink& sink) {
+  if (paths.empty()) throw Error("nothing to compare; give recordings or folders of them");
+  Comparing comparing(keep, sink);
+  for (const std::string& path : paths) replay_path(path, comparing);
+  return comparing.totals;
+}
+
+SetTotals check_device(Device& device, const DeviceRows& what, std::size_t keep,
+                       const SetSink& sink) {
+  if (what.generator) parse_dot_generator(*what.generator);
+  if (what.rows == 0) throw Error("no rows; there is nothing to compare");
+  const int sm = parse_architecture(std::to_string(device.info().compute_capability));
+  Comparing comparing(keep, sink);
+  for (const Instruction& instruction : instructions_of(sm)) {
+    for (const DotGenerator& generator : dot_generators()) {
+      const bool meant = !what.generator || *what.generator == generator.name;
+      if (!meant || !generator.suits(instruction.types)) continue;
+      const std::uint64_t full = full_rows(generator, instruction);
+      Dots dots =
+          make_dots(generator, instruction, what.seed, 0, std::min(full, what.rows.value_or(full)));
+      const std::string source =
+          std::string(generator.name) + ", seed " + std::to_string(what.seed);
+      if (const auto why = device.run_dots(instruction, dots)) {
+        comparing.skip(source, instruction, *why);
+        break;
+      }
+      comparing.set(source, instruction, dots);
+    }
+  }
+  return comparing.totals;
+}
+
+}  // namespace binade

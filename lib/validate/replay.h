@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sets of dot products held against the emulator, one after the other: recordings replayed without
+// the GPU they come from, folders of public hardware rows, and a device that is here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "lib/record/device.h"
+#include "lib/validate/dots.h"
+
+namespace binade {
+
+/// One set, compared. Its rows live during the call of the sink only.
+struct CheckedSet {
+  std::string source;  ///< the file, the set of a folder, or the generator
+  Instruction instruction;
+  std::string skipped = {};  ///< why nothing was compared; empty: it was
+  DotCheck check = {};
+};
+using SetSink = std::function<void(const CheckedSet& set, const Dots& dots)>;
+
+struct SetTotals {
+  std::uint64_t sets = 0, rows = 0, different = 0;  ///< sets: that were compared
+
+  std::uint64_t equal() const { return rows - different; }
+};
+
+/// Recordings (.safetensors), folders of them, and folders with a sets.json: hardware rows as
+/// published with Khattak and Mikaitis, arXiv 2512.07004, each array a .npy. Sets come in the order
+/// of the paths and of their names. Error if a path holds nothing to compare.
+SetTotals replay(std::span<const std::string> paths, std::size_t keep, const SetSink& sink);
+
+struct DeviceRows {
+  std::optional<std::uint64_t> rows = {};  ///< at most, of each set; without: full recordings
+  std::uint64_t seed = 1;
+  std::optional<std::string> generator = {};  ///< one; without: all that suit
+};
+
+/// Every instruction of the device's architecture, by every generator. Error where the architecture
+/// is unknown.
+SetTotals check_device(Device& device, const DeviceRows& what, std::size_t keep,
+                       const SetSink& sink);
+
+}  // namespace binade

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The device that is the emulator: it agrees with itself on every instruction and generator, a
+// planted rule makes it differ, and what it cannot run it says. A device that knows nothing of
+// Tensor Cores says so too.
+#include "lib/record/emulated_device.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+#include "lib/record/dot_cases.h"
+#include "lib/validate/instruction_name.h"
+#include "lib/validate/replay.h"
+#include "tests/lib/io/files.h"
+
+namespace binade {
+namespace {
+
+using test::has;
+
+class Bare final : public Device {
+ public:
+  const DeviceInfo& info() const override { return info_; }
+  std::vector<ConversionCheck> check_conversions(const CheckProgress&) override { return {}; }
+
+ private:
+  DeviceInfo info_{.name = "bare", .compute_capability = 80};
+};
+
+template <class Call>
+std::string complaint(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+DeviceRows some_rows(std::uint64_t rows) { return {.rows = rows}; }
+
+}  // namespace
+
+TEST_CASE("on every architecture all instructions are run, and equal") {
+  for (const int sm : architectures) {
+    CAPTURE(sm);
+    EmulatedDevice device(sm);
+    CHECK(device.info().compute_capability == sm);
+    std::set<std::string> instructions, generators;
+    const SetTotals totals =
+        check_device(device, some_rows(40), 5, [&](const CheckedSet& set, const Dots& dots) {
+          CHECK(set.skipped.empty());
+          CHECK(set.check.rows == dots.d.size());
+          CHECK(set.check.different == 0);
+          CHECK(set.instruction.sm == sm);
+          instructions.insert(name_of(set.instruction));
+          generators.insert(set.source);
+        });
+    CHECK(instructions.size() == instructions_of(sm).size());
+    CHECK(generators.size() == dot_generators().size() - (sm < 80 ? 1 : 0));  // of tf32
+    CHECK(totals.rows > 0);
+    CHECK(totals.equal() == totals.rows);
+  }
+}
+
+TEST_CASE("a planted rule is found, in the instructions that have it") {
+  EmulatedDevice device(90, [](DotModel& model) {
+    if (model.fraction_bits == 25) model.fraction_bits = 24;
+  });
+  DeviceRows what = some_rows(500);
+  what.generator = "bounded_exponents";
+  std::uint64_t different = 0;
+  const SetTotals totals = check_device(device, what, 2, [&](const CheckedSet& set, const Dots&) {
+    const std::string name = name_of(set.instruction);
+    CAPTURE(name);
+    const bool planted = set.instruction.model.fraction_bits == 25;
+    // 16-bit results show it in few rows.
+    const bool shows = planted && set.instruction.types.d == binary32;
+    if (!planted) CHECK(set.check.different == 0);
+    if (shows) CHECK(set.check.first.size() == 2);
+    different += set.check.different;
+  });
+  CHECK(totals.sets == instructions_of(90).size());
+  CHECK(totals.different == different);
+  CHECK(totals.equal() + different == totals.rows);
+}
+
+TEST_CASE("the seed matters, and each generator comes alone") {
+  EmulatedDevice device(80);
+  const auto inputs = [&](std::uint64_t seed) {
+    std::vector<std::uint64_t> out;
+    const DeviceRows what{.rows = 3, .seed = seed, .generator = "normal"};
+    check_device(device, what, 0, [&](const CheckedSet& set, const Dots& dots) {
+      CHECK(set.source == "normal, seed " + std::to_string(seed));
+      out.insert(out.end(), dots.a.begin(), dots.a.end());
+    });
+    return out;
+  };
+  CHECK(inputs(1) == inputs(1));
+  CHECK(inputs(1) != inputs(2));
+}
+
+TEST_CASE("no rows, an unknown generator, an unknown architecture, another's instruction") {
+  const SetSink none = [](const CheckedSet&, const Dots&) {};
+  EmulatedDevice device(90);
+  CHECK(has(complaint([&] { check_device(device, some_rows(0), 5, none); }), "nothing to compare"));
+  const DeviceRows unknown{.generator = "tinny"};
+  CHECK(has(complaint([&] { check_device(device, unknown, 5, none); }), "did you mean tiny?"));
+  EmulatedDevice old(61);
+  CHECK(has(complaint([&] { check_device(old, some_rows(1), 5, none); }), "no architecture '61'"));
+  Dots dots;
+  const Instruction ampere = parse_instruction("mma.m16n8k16.f32.f16.f16.f32", 80);
+  CHECK(device.run_dots(ampere, dots) == "emulated sm_90 runs no instructions of sm_80");
+  dots.c = {0};
+  EmulatedDevice fitting(80);
+  CHECK(has(complaint([&] { fitting.run_dots(ampere, dots); }), "1 rows that do not fit a and b"));
+}
+
+TEST_CASE("a device without Tensor Core instructions skips them all, with the reason") {
+  Bare bare;
+  std::size_t skipped = 0;
+  const SetTotals totals =
+      check_device(bare, some_rows(4), 5, [&](const CheckedSet& set, const Dots&) {
+        CHECK(set.skipped == "this device cannot run Tensor Core instructions");
+        skipped += 1;
+      });
+  CHECK(skipped == instructions_of(80).size());
+  CHECK(totals.sets == 0);
+  CHECK(totals.rows == 0);
+}
+
+TEST_CASE("it has no conversions to check") {
+  EmulatedDevice device(90);
+  CHECK(device.check_conversions(nullptr).empty());
+  CHECK(device.info().name == "emulated sm_90");
+}
+
+}  // namespace binade

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names of instructions: each of every architecture reads back as itself, and what there is not is
+// answered with the nearest name or the architectures that have it.
+#include "lib/validate/instruction_name.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+#include "lib/tensor/error.h"
+#include "tests/lib/io/files.h"
+
+namespace binade {
+namespace {
+
+using test::has;
+
+template <class Call>
+std::string complaint(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string unknown(const std::string& name, int sm) {
+  return complaint([&] { parse_instruction(name, sm); });
+}
+
+}  // namespace
+
+TEST_CASE("every instruction of every architecture reads back as itself, once") {
+  for (const int sm : architectures) {
+    CAPTURE(sm);
+    std::set<std::string> names;
+    for (const Instruction& x : instructions_of(sm)) {
+      const std::string name = name_of(x);
+      CAPTURE(name);
+      CHECK(names.insert(name).second);
+      CHECK(name.find('?') == std::string::npos);
+      const Instruction back = parse_instruction(name, sm);
+      CHECK(back.family == x.family);
+      CHECK((back.m == x.m && back.n == x.n && back.k == x.k));
+      CHECK(back.types == x.types);
+      CHECK(back.model == x.model);
+      CHECK(back.sm == sm);
+      CHECK(name_of(back) == name);
+    }
+    CHECK(!names.empty());
+  }
+}
+
+TEST_CASE("the instructions of Volta and Turing, all of them") {
+  const auto names = [](int sm) {
+    std::set<std::string> out;
+    for (const Instruction& x : instructions_of(sm)) out.insert(name_of(x));
+    return out;
+  };
+  std::set<std::string> volta{"mma.m8n8k4.f16.f16.f16.f16", "mma.m8n8k4.f32.f16.f16.f32",
+                              "mma.m8n8k4.f32.f16.f16.f16"};
+  for (const char* shape : {"m16n16k16", "m32n8k16", "m8n32k16"}) {
+    for (const char* d : {"f16", "f32"}) {
+      for (const char* c : {"f16", "f32"}) {
+        volta.insert(std::string("wmma.") + shape + "." + d + ".f16.f16." + c);
+      }
+    }
+  }
+  CHECK(names(70) == volta);
+  std::set<std::string> turing = volta;
+  turing.insert({"mma.m16n8k8.f16.f16.f16.f16", "mma.m16n8k8.f32.f16.f16.f32"});
+  CHECK(names(75) == turing);
+}
+
+TEST_CASE("any legal n of wgmma and tcgen05; the list has the widest") {
+  CHECK(parse_instruction("wgmma.m64n8k16.f32.f16.f16", 90).n == 8);
+  CHECK(parse_instruction("wgmma.m64n248k32.f16.e4m3.e5m2", 90).types.b == e5m2);
+  CHECK(parse_instruction("tcgen05.m128n16k8.f32.tf32.tf32", 100).types.c == binary32);
+  CHECK(has(unknown("wgmma.m64n12k16.f32.f16.f16", 90), "sm_90 has no instruction"));
+  CHECK(has(unknown("wgmma.m64n264k16.f32.f16.f16", 90), "sm_90 has no instruction"));
+  CHECK(has(unknown("tcgen05.m128n24k8.f32.tf32.tf32", 100), "sm_100 has no instruction"));
+}
+
+TEST_CASE("a rounding, where PTX has one") {
+  const Instruction down = parse_instruction("wmma.m8n8k4.rm.f64.f64.f64.f64", 80);
+  CHECK(down.model.rounding == Rounding::toward_negative);
+  CHECK(name_of(down) == "wmma.m8n8k4.rm.f64.f64.f64.f64");
+  CHECK(name_of(parse_instruction("wmma.m8n8k4.rn.f64.f64.f64.f64", 80)) ==
+        "wmma.m8n8k4.f64.f64.f64.f64");
+  CHECK(has(unknown("wmma.m8n8k4.rna.f64.f64.f64.f64", 80), "has no instruction"));
+  CHECK(has(unknown("mma.m16n8k16.rz.f32.f16.f16.f32", 90), "has no instruction"));
+}
+
+TEST_CASE("what there is not") {
+  CHECK(has(unknown("mma.m16n8k16.f32.f16.f16.f23", 90),
+            "sm_90 has no instruction 'mma.m16n8k16.f32.f16.f16.f23'; did you mean "
+            "mma.m16n8k16.f32.f16.f16.f32?"));
+  CHECK(has(unknown("mma.m16n8k16.f32.bf16.bf16.f32", 75),
+            "sm_75 has no mma.m16n8k16.f32.bf16.bf16.f32; it is on sm_80, sm_86, sm_89, sm_90"));
+  CHECK(has(unknown("wgmma.m64n8k16.f32.f16.f16", 100), "it is on sm_90"));
+  for (const char* name :
+       {"", ".", "mma", "mma.m16n8k16", "mma.m16n8k16.f32.f16.f16",
+        "mma.m16n8k16.f32.f16.f16.f32.f32", "mma.n8m16k16.f32.f16.f16.f32",
+        "mma.m16n8k.f32.f16.f16.f32", "mma.m-16n8k16.f32.f16.f16.f32",
+        "mma.m16n8k99999999999.f32.f16.f16.f32", "MMA.m16n8k16.f32.f16.f16.f32",
+        "mma.m16n8k16.f32.f16.f16.f32 ", "wgmma.m64n8k16.f32.f16.f16.f32", "a\nb"}) {
+    const std::string said = unknown(name, 90);
+    CAPTURE(said);
+    CHECK(has(said, "sm_90 has no instruction '"));
+    CHECK(has(said, "binade architectures --arch sm_90"));
+    CHECK(said.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("architectures") {
+  CHECK(parse_architecture("sm_90") == 90);
+  CHECK(parse_architecture("sm_90a") == 90);
+  CHECK(parse_architecture("100f") == 100);
+  CHECK(parse_architecture("70") == 70);
+  for (const char* text : {"", "sm_", "a", "sm_91", "sm_90b", "sm-90", "90 ", "-90", "0x5A",
+                           "99999999999999999999", "gfx942"}) {
+    const std::string said = complaint([&] { parse_architecture(text); });
+    CHECK(has(said, "no architecture '" + std::string(text) + "'; there are sm_70, sm_75"));
+  }
+}
+
+}  // namespace binade
