@@ -6,6 +6,7 @@
 #include "cuda/call.cuh"
 #include "cuda/check_conversions.h"
 #include "cuda/exhaust.h"
+#include "cuda/run_dots.h"
 
 namespace binade {
 namespace {
@@ -33,6 +34,10 @@ class Gpu final : public Device {
   explicit Gpu(DeviceInfo info) : info_(std::move(info)) {}
 
   const DeviceInfo& info() const override { return info_; }
+
+  std::optional<std::string> run_dots(const Instruction& instruction, Dots& dots) override {
+    return run_dots_on_gpu(instruction, dots);
+  }
 
   std::vector<ConversionCheck> check_conversions(const CheckProgress& progress) override {
     std::vector<ConversionCheck> checks;

@@ -57,7 +57,9 @@ constexpr PtxCvt ptx_cvt_of(const CvtFamily& family, std::string_view rounding,
                             std::string_view modifiers) {
   const CvtType from = find_cvt_type(family.from);
   const CvtType to = find_cvt_type(family.to);
-  const auto has = [&](std::string_view word) { return modifiers.find(word) != modifiers.npos; };
+  const auto has = [&](std::string_view word) {
+    return modifiers.find(word) != std::string_view::npos;
+  };
   PtxCvt out{.from = from.format, .to = to.format, .lanes = to.lanes};
   out.packed_source = from.lanes > 1;
   out.nan_operand = family.nan_operand;

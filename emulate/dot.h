@@ -16,8 +16,8 @@ enum class Recipe : std::uint8_t {
   /// Blocks of consecutive products, lowest k first. A block aligns its products and c to the largest
   /// exponent, cuts each toward zero, adds exactly and rounds once; the result is the next block's c.
   fused_block,
-  /// FP8 mma.sync on sm_90 and sm_100, where ptxas writes f16 instructions: operands to f16; a chain
-  /// of two fused blocks from +0, k = 4q, 4q+1 then k = 4q+2, 4q+3; then + c, rounded to nearest.
+  /// FP8 mma.sync on sm_90 and sm_100, where ptxas writes f16 instructions: operands to f16, then a
+  /// chain of two fused blocks, of k = 4q, 4q+1 and of k = 4q+2, 4q+3.
   expanded,
   /// d = fma(a[k], b[k], d), k ascending, each rounded.
   fma_chain,
@@ -32,6 +32,8 @@ struct DotModel {
   /// What a block's sum is rounded to; a subset of d's numbers. FP8 with F = 13 has a 14-bit one.
   Format grid = binary32;
   Rounding rounding = Rounding::toward_zero;
+  bool c_last = false;       ///< sums begin at +0, and c is added at the end, to nearest
+  bool through_f32 = false;  ///< sums are binary32 and become d at the end, to nearest
 
   friend constexpr bool operator==(const DotModel&, const DotModel&) = default;
 };
@@ -157,33 +159,37 @@ constexpr std::uint64_t fused_chain(const DotModel& model, DotTypes types, const
   return c;
 }
 
+/// Where the i-th product of the expanded recipe stands.
+constexpr int expanded_index(int i, int k) {
+  const int half = i / (k / 2);
+  const int within = i % (k / 2);
+  return within / 2 * 4 + 2 * half + within % 2;
+}
+
 template <class Code>
 constexpr std::uint64_t expanded_dot(const DotModel& model, const DotTypes& types, const Code* a,
                                      const Code* b, int k, std::uint64_t c) {
-  const DotTypes inner{binary16, binary16, types.d, types.d};
-  const int halves = k > model.block ? 2 : 1;
-  std::uint64_t sum = zero_bits(types.d, false);
-  for (int half = 0; half < halves; ++half) {
-    std::uint16_t x[64]{};
-    std::uint16_t y[64]{};
-    const int n = k / halves;
-    for (int i = 0; i < n; ++i) {
-      const int at = halves == 1 ? i : i / 2 * 4 + 2 * half + i % 2;
+  DotTypes inner{binary16, binary16, types.c, types.d};
+  for (int first = 0; first < k; first += k / 2) {
+    std::uint16_t x[32]{};
+    std::uint16_t y[32]{};
+    for (int i = 0; i < k / 2; ++i) {
+      const int at = expanded_index(first + i, k);
       x[i] = static_cast<std::uint16_t>(convert(a[at], types.a, binary16).bits);
       y[i] = static_cast<std::uint16_t>(convert(b[at], types.b, binary16).bits);
     }
-    sum = fused_chain(
-        model, inner, x, y, n, [](int i) { return i; }, sum);
+    c = fused_chain(
+        model, inner, x, y, k / 2, [](int i) { return i; }, c);
+    inner.c = inner.d;
   }
-  return compute(Operation::add, {sum, c, 0}, {types.d, types.c, types.d}, types.d,
-                 {.nan = NanResult::nvidia})
-      .bits;
+  return c;
 }
 
 template <class Code>
 constexpr std::uint64_t fma_chain_dot(const DotModel& model, const DotTypes& types, const Code* a,
                                       const Code* b, int k, std::uint64_t c) {
-  const Attributes attributes{.rounding = model.rounding};
+  const NanResult nan = types.d == binary64 ? NanResult::quiet : NanResult::nvidia;  // f64: open
+  const Attributes attributes{.rounding = model.rounding, .nan = nan};
   Format addend = types.c;
   for (int i = 0; i < k; ++i) {
     c = compute(Operation::multiply_add, {a[i], b[i], c}, {types.a, types.b, addend}, types.d,
@@ -194,10 +200,9 @@ constexpr std::uint64_t fma_chain_dot(const DotModel& model, const DotTypes& typ
   return c;
 }
 
-/// d of `k` products (at most 64 under `expanded`), all as encodings. This is the definition.
 template <class Code>
-constexpr std::uint64_t dot(const DotModel& model, const DotTypes& types, const Code* a,
-                            const Code* b, int k, std::uint64_t c) {
+constexpr std::uint64_t sum_of_products(const DotModel& model, const DotTypes& types, const Code* a,
+                                        const Code* b, int k, std::uint64_t c) {
   switch (model.recipe) {
     case Recipe::fused_block:
       return fused_chain(
@@ -206,6 +211,32 @@ constexpr std::uint64_t dot(const DotModel& model, const DotTypes& types, const 
     case Recipe::fma_chain: return fma_chain_dot(model, types, a, b, k, c);
   }
   return 0;
+}
+
+/// The types of the sums: those of the instruction, but for what the model says of c and d.
+constexpr DotTypes types_of_sums(const DotModel& model, DotTypes types) {
+  if (model.through_f32) types.d = binary32;
+  if (model.c_last) types.c = types.d;
+  return types;
+}
+
+/// What is left to do with a sum: c, if it comes last, and d's type.
+constexpr std::uint64_t finished(const DotModel& model, const DotTypes& types, std::uint64_t sum,
+                                 std::uint64_t c) {
+  const Attributes nearest{.nan = NanResult::nvidia};
+  const Format f = types_of_sums(model, types).d;
+  if (model.c_last) sum = compute(Operation::add, {sum, c, 0}, {f, types.c, f}, f, nearest).bits;
+  return f == types.d ? sum : convert(sum, f, types.d, nearest).bits;
+}
+
+/// d of `k` products (at most 64 and a multiple of 4 under `expanded`), all as encodings. This is the
+/// definition.
+template <class Code>
+constexpr std::uint64_t dot(const DotModel& model, const DotTypes& types, const Code* a,
+                            const Code* b, int k, std::uint64_t c) {
+  const DotTypes sums = types_of_sums(model, types);
+  const std::uint64_t start = model.c_last ? zero_bits(sums.c, false) : c;
+  return finished(model, types, sum_of_products(model, sums, a, b, k, start), c);
 }
 
 }  // namespace binade

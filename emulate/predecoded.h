@@ -24,12 +24,9 @@ template <class Code>
 constexpr bool predecode(const DotModel& model, const Format& f, const Code* codes, int n,
                          Factor* out) {
   bool finite = true;
-  const bool permuted = model.recipe == Recipe::expanded && n > model.block;
+  const bool as_f16 = model.recipe == Recipe::expanded;
   for (int i = 0; i < n; ++i) {
-    const int half = permuted ? i / (n / 2) : 0;
-    const int within = permuted ? i % (n / 2) : i;
-    const int at = permuted ? within / 2 * 4 + 2 * half + within % 2 : i;
-    const bool as_f16 = model.recipe == Recipe::expanded;
+    const int at = as_f16 ? expanded_index(i, n) : i;
     const std::uint64_t bits = as_f16 ? convert(codes[at], f, binary16).bits : codes[at];
     const Addend x = addend_of(bits, as_f16 ? binary16 : f);
     finite = finite && (x.kind == Kind::finite || x.kind == Kind::zero);
@@ -43,8 +40,8 @@ constexpr bool predecode(const DotModel& model, const Format& f, const Code* cod
 /// Whether `dot_predecoded` knows the model and types.
 constexpr bool is_predecodable(const DotModel& model, const DotTypes& types) {
   // Cut products of fraction_bits + 2 bits, in 32; a block of them in 64 exponents of work space.
-  return model.recipe != Recipe::fma_chain && model.grid.bias == types.d.bias &&
-         model.fraction_bits <= 29 && model.block <= 64 &&
+  return model.recipe != Recipe::fma_chain && !model.through_f32 &&
+         model.grid.bias == types.d.bias && model.fraction_bits <= 29 && model.block <= 64 &&
          types.a.fraction_bits() + types.b.fraction_bits() <= model.fraction_bits;
 }
 
@@ -150,23 +147,24 @@ constexpr bool is_special(std::uint64_t bits, const Format& f) {
 
 /// d of k products of predecoded operands without NaN or infinity. False where c or a partial result
 /// is one: then d is for `dot`.
-constexpr bool dot_predecoded(const DotModel& model, DotTypes types, const Factor* a,
+constexpr bool dot_predecoded(const DotModel& model, const DotTypes& types, const Factor* a,
                               const Factor* b, int k, std::uint64_t c, std::uint64_t& d) {
-  c = widen_c(types, c);
   const bool expanded = model.recipe == Recipe::expanded;
   const int product_bits =
       expanded ? 2 * binary16.fraction_bits() : types.a.fraction_bits() + types.b.fraction_bits();
-  std::uint64_t sum = expanded ? zero_bits(types.d, false) : c;
-  Format c_format = expanded ? types.d : types.c;
-  for (int first = 0; first < k; first += model.block) {
-    if (detail::is_special(sum, c_format)) return false;
-    const int n = k - first < model.block ? k - first : model.block;
-    sum = detail::predecoded_block(model, product_bits, a + first, b + first, n, sum, c_format,
-                                   types.d);
-    c_format = types.d;
+  const int part = expanded ? k / 2 : k;
+  DotTypes sums = types_of_sums(model, types);
+  std::uint64_t sum = model.c_last ? zero_bits(sums.c, false) : widen_c(sums, c);
+  for (int first = 0; first < k; first += part) {
+    for (int at = first; at < first + part; at += model.block) {
+      if (detail::is_special(sum, sums.c)) return false;
+      const int rest = first + part - at;
+      const int n = rest < model.block ? rest : model.block;
+      sum = detail::predecoded_block(model, product_bits, a + at, b + at, n, sum, sums.c, sums.d);
+      sums.c = sums.d;
+    }
   }
-  d = sum;
-  if (expanded) d = detail::nearest_sum(sum, types.d, c, types.c, types.d);
+  d = model.c_last ? detail::nearest_sum(sum, sums.d, c, types.c, types.d) : sum;
   return true;
 }
 

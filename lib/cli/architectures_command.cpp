@@ -25,8 +25,7 @@ struct Options {
   bool json = false;
 };
 
-constexpr std::array<std::string_view, 6> operand_names{"f16", "bf16",   "tf32",
-                                                        "fp8", "f8f6f4", "f64"};
+const std::array<std::string, 6> operand_names{"f16", "bf16", "tf32", "fp8", "f8f6f4", "f64"};
 constexpr std::array<std::string_view, 3> recipe_names{"fused_block", "expanded", "fma_chain"};
 
 std::string_view recipe_of(const DotModel& model) {
@@ -65,12 +64,15 @@ std::string_view short_name(const Format& f) {
 std::string rounding_text(const DotModel& model, const Format& d) {
   const std::string grid =
       model.grid == d ? "" : fmt::format(" of {} fraction bits", model.grid.fraction_bits());
-  return fmt::format("{}{}, {}", short_name(d), grid, name_of(model.rounding));
+  const std::string c = model.c_last ? "; + c" : "";
+  if (model.through_f32)
+    return fmt::format("f32, {}{}; {}", name_of(model.rounding), c, short_name(d));
+  return fmt::format("{}{}, {}{}", short_name(d), grid, name_of(model.rounding), c);
 }
 
 std::string text_of_table() {
   std::string out =
-      fmt::format("{:<15}{:<12}{:<8}{:>3}{:>4}{:>7}  {:<37}{:<10}{:<16}{}\n", "on", "families",
+      fmt::format("{:<15}{:<12}{:<8}{:>3}{:>4}{:>7}  {:<37}{:<14}{:<16}{}\n", "on", "families",
                   "a and b", "L", "F", "floor", "rounded to", "evidence", "from", "open");
   for (const ModelRow& row : model_rows) {
     const DotModel& m = row.model;
@@ -78,17 +80,18 @@ std::string text_of_table() {
     const std::string numbers =
         fused ? fmt::format("{:>3}{:>4}{:>7}", m.block, m.fraction_bits, m.exponent_floor)
               : fmt::format("{:>14}", "a chain of fma");
-    std::string rounded = rounding_text(m, row.d);
-    if (m.recipe == Recipe::expanded) rounded += "; + c";
-    out += fmt::format("{}{:<12}{:<8}{}  {:<37}{:<10}{:<16}{}\n", left(architectures_text(row), 15),
+    const std::string rounded = rounding_text(m, row.d);
+    const std::string k = row.only_k == 0 ? "" : fmt::format(" k{}", row.only_k);
+    out += fmt::format("{}{:<12}{:<8}{}  {:<37}{:<14}{:<16}{}\n", left(architectures_text(row), 15),
                        families_text(row.families),
-                       operand_names[static_cast<std::size_t>(row.operands)], numbers, rounded,
+                       operand_names[static_cast<std::size_t>(row.operands)] + k, numbers, rounded,
                        evidence_of(row.evidence), row.source, row.open);
   }
   return out + R"(
 L: products in one fused sum; longer k are chains of them. F: bits kept below the largest exponent, which
-is at least the floor. "; + c": FP8 mma.sync written by ptxas as two f16 instructions from 0, then + c.
-hardware: recorded rows are reproduced bit for bit. paper: published models. open: by analogy.
+is at least the floor. "; + c": sums begin at +0 and c is added at the end. Sums in f32 may become f16 then.
+hardware: recorded rows are reproduced bit for bit. machine code: ptxas writes known instructions for it.
+paper: published models. open: by analogy.
 --arch sm_90 lists an architecture's instructions by name.
 )";
 }
@@ -96,7 +99,7 @@ hardware: recorded rows are reproduced bit for bit. paper: published models. ope
 std::string text_of_architecture(int sm) {
   std::string out;
   for (const Instruction& x : instructions_of(sm)) {
-    out += fmt::format("{:<40}{:<10}{:<16}{}\n", name_of(x), evidence_of(x.evidence), x.source,
+    out += fmt::format("{:<40}{:<14}{:<16}{}\n", name_of(x), evidence_of(x.evidence), x.source,
                        x.open.empty() ? "" : "open: " + std::string(x.open));
   }
   const bool any_n = sm == 90 || sm == 100 || sm == 103;
@@ -104,9 +107,14 @@ std::string text_of_architecture(int sm) {
 }
 
 nlohmann::ordered_json json_of(const DotModel& model) {
-  return {{"recipe", recipe_of(model)},           {"block", model.block},
-          {"fraction_bits", model.fraction_bits}, {"exponent_floor", model.exponent_floor},
-          {"grid", spec_of(model.grid)},          {"rounding", name_of(model.rounding)}};
+  return {{"recipe", recipe_of(model)},
+          {"block", model.block},
+          {"fraction_bits", model.fraction_bits},
+          {"exponent_floor", model.exponent_floor},
+          {"grid", spec_of(model.grid)},
+          {"rounding", name_of(model.rounding)},
+          {"c_last", model.c_last},
+          {"through_f32", model.through_f32}};
 }
 
 nlohmann::ordered_json json_of_table() {
@@ -125,6 +133,8 @@ nlohmann::ordered_json json_of_table() {
                              {"families", families},
                              {"operands", operand_names[static_cast<std::size_t>(row.operands)]},
                              {"d", short_name(row.d)},
+                             {"only_k", row.only_k},
+                             {"only_unlike_c", row.unlike_c},
                              {"model", json_of(row.model)},
                              {"evidence", evidence_of(row.evidence)},
                              {"source", row.source},

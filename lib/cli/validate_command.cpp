@@ -3,6 +3,8 @@
 // `binade validate`: bits of real kernels and real GPUs held against the emulator.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,15 +41,24 @@ std::string evidence_text(const Instruction& x) {
   return fmt::format("{} ({}){}{}", kind, x.source, x.open.empty() ? "" : "; open: ", x.open);
 }
 
-std::string operands_text(const std::vector<std::uint64_t>& values, std::size_t row,
-                          const Instruction& x, const Format& f) {
+/// A line for each product up to the last that is not of zeros: k, then both operands in hex and value.
+std::string products_text(const Dots& dots, std::size_t row, const Instruction& x) {
   const auto k = static_cast<std::size_t>(x.k);
+  const auto a = [&](std::size_t i) { return dots.a[row * k + i]; };
+  const auto b = [&](std::size_t i) { return dots.b[row * k + i]; };
+  std::size_t n = k;
+  while (n > 1 && a(n - 1) == 0 && b(n - 1) == 0) --n;
+  const auto side = [](std::uint64_t bits, const Format& f) {
+    return hexadecimal(bits, f) + " " + value_text(bits, f);
+  };
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < n; ++i) width = std::max(width, columns(side(a(i), x.types.a)));
   std::string out;
-  std::size_t n = k;  // padding is left out
-  while (n > 1 && values[row * k + n - 1] == 0) --n;
-  for (std::size_t i = 0; i < n; ++i)
-    out += (i > 0 ? " " : "") + hexadecimal(values[row * k + i], f);
-  return out + (n < k ? fmt::format("  and {} zeros", k - n) : "");
+  for (std::size_t i = 0; i < n; ++i) {
+    out += fmt::format("  a·b k{:<5}{} · {}\n", i, left(side(a(i), x.types.a), width),
+                       side(b(i), x.types.b));
+  }
+  return out + (n < k ? fmt::format("  and {} products of zeros\n", k - n) : "");
 }
 
 std::string distance_text(const DotDifference& x, const Format& f) {
@@ -59,8 +70,7 @@ std::string difference_text(const DotDifference& x, const Dots& dots, const Inst
   const auto row = static_cast<std::size_t>(x.row);
   const DotTypes& types = how.types;
   std::string out = fmt::format("row {}: {}\n", x.row, distance_text(x, types.d));
-  out += fmt::format("  a         {}\n", operands_text(dots.a, row, how, types.a));
-  out += fmt::format("  b         {}\n", operands_text(dots.b, row, how, types.b));
+  out += products_text(dots, row, how);
   const auto line = [&](const char* name, std::uint64_t bits, const Format& f) {
     out += fmt::format("  {:<10}{}  {}\n", name, hexadecimal(bits, f), value_with_digits(bits, f));
   };

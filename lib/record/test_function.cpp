@@ -181,9 +181,9 @@ Error unknown_function(std::string_view name) {
                  "' is no scalar PTX instruction with its qualifiers in PTX's order; there are "
                  "add, sub, mul, fma, min and max, as in fma.rn.ftz.relu.f16x2");
   }
-  const std::string start(name.substr(0, std::min(name.find('_'), name.size())));
+  const std::string start = std::string(name.substr(0, name.find('_'))).append("_");
   std::vector<std::string> known;
-  for (const std::string& operation : test_operations()) known.push_back(start + "_" + operation);
+  for (const std::string& operation : test_operations()) known.push_back(start + operation);
   const std::vector<std::string_view> views(known.begin(), known.end());
   const std::string hint = did_you_mean(name, views);
   return Error("no test function '" + printable(name) + "'" + hint +

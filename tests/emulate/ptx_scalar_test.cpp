@@ -282,6 +282,11 @@ TEST_CASE("two lanes are two instructions") {
   }
 }
 
+struct TypeName {
+  const char* name;
+  Format format;
+};
+
 /// The words of the PTX ISA on min and max, on doubles.
 double chosen_by_hand(double a, double b, bool maximum, bool nan, bool xorsign) {
   const bool negative = std::signbit(a) != std::signbit(b);
@@ -301,8 +306,8 @@ double chosen_by_hand(double a, double b, bool maximum, bool nan, bool xorsign) 
 }
 
 TEST_CASE("min and max of all pairs of a sample of encodings are what the ISA's words say") {
-  for (const auto& [type, f] :
-       {std::pair{"f16", binary16}, {"bf16", bfloat16}, {"f32", binary32}}) {
+  for (const TypeName& row : {TypeName{"f16", binary16}, {"bf16", bfloat16}, {"f32", binary32}}) {
+    const Format& f = row.format;
     std::vector<std::uint64_t> sample;
     const std::uint64_t step = (std::uint64_t{1} << f.bits()) / 251 + 1;
     for (std::uint64_t x = 0; x >> f.bits() == 0; x += step) sample.push_back(x);
@@ -319,7 +324,8 @@ TEST_CASE("min and max of all pairs of a sample of encodings are what the ISA's 
       const bool flush = (kind & 8) != 0;
       if (flush && f == bfloat16) continue;
       const std::string name = std::string(maximum ? "max" : "min") + (flush ? ".ftz" : "") +
-                               (nan ? ".NaN" : "") + (xorsign ? ".xorsign.abs" : "") + "." + type;
+                               (nan ? ".NaN" : "") + (xorsign ? ".xorsign.abs" : "") + "." +
+                               row.name;
       const auto found = find_ptx_scalar(name);
       REQUIRE(found.has_value());
       std::uint64_t different = 0;

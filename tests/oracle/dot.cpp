@@ -229,11 +229,12 @@ std::uint64_t chain(const DotRules& rules, const Terms& products, const Term& c)
   return d;
 }
 
-/// The products of one of the two chains that 32 products are dealt to.
+/// The products of one of the two chains that the products are dealt to.
 Terms half_of(std::span<const Term> products, std::size_t half, bool contiguous) {
   Terms chosen;
   for (std::size_t k = 0; k < products.size(); ++k) {
-    if ((contiguous ? k / 16 : k / 2 % 2) == half) chosen.push_back(products[k]);
+    const std::size_t chain = contiguous ? k / (products.size() / 2) : k / 2 % 2;
+    if (chain == half) chosen.push_back(products[k]);
   }
   return chosen;
 }
@@ -250,13 +251,9 @@ std::uint64_t expanded(const DotRules& rules, const Terms& products, const Term&
     const std::size_t count = std::min<std::size_t>(32, products.size() - start);
     const std::span<const Term> here(products.data() + start, count);
     Term sum = rules.c_in_chain ? addend : Term{};
-    if (count == 16) {
-      sum = read(chain(rules, {here.begin(), here.end()}, sum), spec, smallest);
-    } else {
-      for (std::size_t half = 0; half < 2; ++half) {
-        const Terms chosen = half_of(here, half, rules.contiguous_halves);
-        sum = read(chain(rules, chosen, sum), spec, smallest);
-      }
+    for (std::size_t half = 0; half < 2; ++half) {
+      const Terms chosen = half_of(here, half, rules.contiguous_halves);
+      sum = read(chain(rules, chosen, sum), spec, smallest);
     }
     const Term last = rules.c_in_chain ? Term{} : addend;
     d = ieee_sum(sum, last, rules.result, Way::nearest_even);

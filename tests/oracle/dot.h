@@ -18,9 +18,9 @@ enum class Recipe {
   /// Fused sums of `block_length` products and C, lowest k first; the rounded sum of one block is
   /// the C of the next.
   blocks,
-  /// FP8 on chips without FP8 multipliers: operands become binary16, of every 32 products two
-  /// chains of 16 are summed from +0 (k = 0, 1, 4, 5, ..., 28, 29, then the others), and C is added
-  /// to the rounded sum, to nearest even. 16 products alone are one chain.
+  /// FP8 on chips without FP8 multipliers: operands become binary16, the 32 or 16 products are
+  /// summed from +0 in two chains (k = 0, 1, 4, 5, ..., then the others), and C is added to the
+  /// rounded sum, to nearest even. Of 16, ptxas 13.0 writes HMMA.1688 twice.
   expanded,
   /// D = fma(a[k], b[k], D), k ascending, from D = C, rounded by IEEE 754; in binary64 in hardware.
   fma_chain,

@@ -17,7 +17,7 @@ struct CvtName {
   char text[40] = {};
 
   template <std::size_t n>
-  consteval CvtName(const char (&name)[n]) {
+  consteval CvtName(const char (&name)[n]) {  // NOLINT(google-explicit-constructor): a literal
     std::copy_n(name, n, text);
   }
 };

@@ -116,7 +116,7 @@ class Dots(Validate):
     def test_a_difference_is_told(self):
         self.write("d", npy("<u4", (3,), [0x41680001, 0, 0]))
         text = self.good(*self.dots(), status=1)
-        for words in ("row 0: 1 ulp apart", "a         3C00 4200  and 14 zeros", "c         3F000000  0.5",
+        for words in ("row 0: 1 ulp apart", "a·b k1    4200 3 · ", "and 14 products of zeros", "c         3F000000  0.5",
                       "recorded  41680001  14.50000095367431640625", "emulated  41680000  14.5", "rows 3, equal 2, different 1"):
             self.assertIn(words, text)
 
@@ -191,7 +191,7 @@ class Replay(Validate):
     def test_a_recording_of_another_rule(self):
         path = self.write("x.safetensors", recording(d=0x3F800001))
         text = self.good("--replay", path, status=1)
-        self.assertIn("rows 1, equal 0, different 1\nrow 0: 1 ulp apart\n  a         3C00  and 15 zeros\n", text)
+        self.assertIn("rows 1, equal 0, different 1\nrow 0: 1 ulp apart\n  a·b k0    3C00 1 · ", text)
         self.assertEqual(text.splitlines()[-1], "sets 1, rows 1, equal 0, different 1")
         self.assertNotIn("row 0:", self.good("--replay", path, "--show", "0", status=1))
 

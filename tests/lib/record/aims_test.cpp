@@ -25,7 +25,7 @@ enum class Which { all, aimed };
 /// Hard cases; the aimed ones, 256 of every aim, stand after the edges.
 std::vector<Operands> cases_of(const std::string& name, Which which) {
   const TestFunction function = parse_test_function(name);
-  const std::vector<Operands> all = hard_cases(function, 1);
+  std::vector<Operands> all = hard_cases(function, 1);
   if (which == Which::all) return all;
   const auto meant = std::ranges::count_if(aims(), [&](const AimedAt& row) {
     return row.act == function.act && row.operation == function.operation;

@@ -79,21 +79,27 @@ TEST_CASE("formats of one's own take part, with commas between and colons inside
   CHECK(parse_test_function("f16,f16,f16_mulAdd").result.format == binary16);
 }
 
+std::string joined(std::string_view a, std::string_view b, std::string_view c) {
+  std::string out(a);
+  return out.append(b).append(c);
+}
+
 TEST_CASE("every name of TestFloat's functions on 16, 32 and 64 bits is known") {
   for (const std::string f : {"f16", "f32", "f64"}) {
     for (const std::string op : {"add", "sub", "mul", "mulAdd", "div", "rem", "sqrt", "roundToInt",
                                  "eq", "le", "lt", "eq_signaling", "le_quiet", "lt_quiet"}) {
-      CHECK(parse_test_function(f + "_" + op).name == f + "_" + op);
+      const std::string name = joined(f, "_", op);
+      CHECK(parse_test_function(name).name == name);
     }
     for (const std::string i : {"ui32", "ui64", "i32", "i64"}) {
-      const TestFunction to = parse_test_function(f + "_to_" + i);
+      const TestFunction to = parse_test_function(joined(f, "_to_", i));
       CHECK(to.act == Act::to_integer);
       CHECK(to.result.integer.bits == (i.ends_with("32") ? 32 : 64));
       CHECK(to.result.integer.is_signed == i.starts_with("i"));
-      CHECK(parse_test_function(i + "_to_" + f).act == Act::from_integer);
+      CHECK(parse_test_function(joined(i, "_to_", f)).act == Act::from_integer);
     }
     for (const std::string to : {"f16", "f32", "f64"}) {
-      CHECK(parse_test_function(f + "_to_" + to).act == Act::convert);
+      CHECK(parse_test_function(joined(f, "_to_", to)).act == Act::convert);
     }
   }
 }

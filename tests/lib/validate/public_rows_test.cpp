@@ -76,6 +76,7 @@ TEST_CASE("a wrong number in a model is seen") {
           if (m.recipe != Recipe::expanded) return;
           m.recipe = Recipe::fused_block;
           m.block = 32;
+          m.c_last = false;
         }) == 8);
   CHECK(seen_by([](DotModel& m) {
           if (m.grid.precision == 14) m.grid = binary32;

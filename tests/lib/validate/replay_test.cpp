@@ -125,7 +125,7 @@ std::string refused(const std::function<void(Json&)>& spoil) {
   Json sets = hardware.sets;
   spoil(sets);
   hardware.list(sets);
-  const std::string said = complaint({hardware.path()});
+  std::string said = complaint({hardware.path()});
   CHECK(said.find('\n') == std::string::npos);
   return said;
 }
