@@ -69,7 +69,7 @@ void define(CLI::App& app, int& status) {
       ->check(CLI::NonNegativeNumber);
   app.footer(
       "\n" + std::string(test_function_help) +
-      "\n\nLines are TestFloat's: operands, result and flags in hexadecimal, 87FF E850 E851 01;"
+      "\n\nLines are TestFloat's: operands, result and flags in hexadecimal, 3C00 1000 3C00 01;"
       "\nthose of PTX instructions have no flags. Exit status: 0 all agree, 1 mismatches, "
       "2 a malformed line.\n\nExamples:\n"
       "  testfloat_gen -rminMag f16_mulAdd | binade check --testfloat f16_mulAdd -r minMag\n"

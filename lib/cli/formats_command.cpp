@@ -50,7 +50,7 @@ void define(CLI::App& app, int& status) {
 
 }  // namespace
 
-const Command formats_command{"formats", "Show the formats: range, thresholds, special values",
+const Command formats_command{"formats", "the formats: range, thresholds, special values",
                               define};
 
 }  // namespace binade

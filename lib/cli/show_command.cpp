@@ -124,6 +124,6 @@ void define(CLI::App& app, int& status) {
 }  // namespace
 
 const Command show_command{
-    "show", "Show one value in a format: bits, fields, neighbours, and what rounding did", define};
+    "show", "one value in a format: bits, fields, neighbours, and what rounding did", define};
 
 }  // namespace binade

@@ -2,7 +2,7 @@
 //
 // Test cases as lines of text, in the form that Berkeley TestFloat writes and reads:
 //
-//     87FF E850 E851 01        operands, result, flags, in hexadecimal without prefix
+//     3C00 1000 3C00 01        operands, result, flags, in hexadecimal without prefix
 //
 // Flags: 01 inexact, 02 underflow, 04 overflow, 08 divide by zero, 10 invalid. PTX instructions raise
 // none; their lines end with the result.

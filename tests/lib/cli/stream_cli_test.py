@@ -392,7 +392,7 @@ class Surroundings(Streams):
             text = self.good(command)
             for part in ["f16_mulAdd", "e5m7_add", "fma.rn.ftz.relu.f16x2", "Examples:"]:
                 self.assertIn(part, text)
-        self.assertRegex(self.good("check --help"), r"(?s)87FF E850 E851 01.*Exit status")
+        self.assertRegex(self.good("check --help"), r"(?s)3C00 1000 3C00 01.*Exit status")
 
 
 if __name__ == "__main__":
