@@ -14,8 +14,8 @@
 
 #include "lib/cli/command.h"
 #include "lib/cli/number_text.h"
+#include "lib/record/instruction_name.h"
 #include "lib/tensor/format_spec.h"
-#include "lib/validate/instruction_name.h"
 
 namespace binade {
 namespace {

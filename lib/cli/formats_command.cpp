@@ -50,7 +50,6 @@ void define(CLI::App& app, int& status) {
 
 }  // namespace
 
-const Command formats_command{"formats", "the formats: range, thresholds, special values",
-                              define};
+const Command formats_command{"formats", "the formats: range, thresholds, special values", define};
 
 }  // namespace binade

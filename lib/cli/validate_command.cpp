@@ -15,10 +15,10 @@
 #include "lib/cli/number_text.h"
 #include "lib/cli/rounding_words.h"
 #include "lib/record/dot_cases.h"
+#include "lib/record/instruction_name.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/spelling.h"
 #include "lib/validate/dots.h"
-#include "lib/validate/instruction_name.h"
 #include "lib/validate/replay.h"
 
 namespace binade {

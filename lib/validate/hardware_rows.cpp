@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "lib/io/mapped_file.h"
+#include "lib/record/instruction_name.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/spelling.h"
-#include "lib/validate/instruction_name.h"
 
 namespace binade {
 namespace {

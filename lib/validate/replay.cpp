@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "lib/record/dot_cases.h"
+#include "lib/record/instruction_name.h"
 #include "lib/record/recording.h"
 #include "lib/tensor/error.h"
 #include "lib/validate/hardware_rows.h"
-#include "lib/validate/instruction_name.h"
 
 namespace binade {
 namespace {

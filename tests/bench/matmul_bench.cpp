@@ -14,7 +14,7 @@
 
 #include "emulate/matmul.h"
 #include "emulate/philox.h"
-#include "lib/validate/instruction_name.h"
+#include "lib/record/instruction_name.h"
 
 namespace binade::bench {
 namespace {

@@ -4,7 +4,7 @@
 // table.
 #include <cstdio>
 
-#include "lib/validate/instruction_name.h"
+#include "lib/record/instruction_name.h"
 
 int main() {
   for (const int sm : binade::architectures) {

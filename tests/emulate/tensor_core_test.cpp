@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "emulate/matmul.h"
-#include "lib/validate/instruction_name.h"
+#include "lib/record/instruction_name.h"
 #include "tests/emulate/dot_draw.h"
 #include "tests/emulate/oracle_bridge.h"
 #include "tests/oracle/dot.h"

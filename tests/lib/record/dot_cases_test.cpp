@@ -16,8 +16,8 @@
 
 #include "emulate/quantize.h"
 #include "lib/record/emulated_device.h"
+#include "lib/record/instruction_name.h"
 #include "lib/tensor/error.h"
-#include "lib/validate/instruction_name.h"
 #include "lib/validate/replay.h"
 
 namespace binade {

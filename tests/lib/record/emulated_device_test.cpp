@@ -11,7 +11,7 @@
 #include <string>
 
 #include "lib/record/dot_cases.h"
-#include "lib/validate/instruction_name.h"
+#include "lib/record/instruction_name.h"
 #include "lib/validate/replay.h"
 #include "tests/lib/io/files.h"
 

@@ -12,7 +12,7 @@
 
 #include "lib/record/dot_cases.h"
 #include "lib/record/emulated_device.h"
-#include "lib/validate/instruction_name.h"
+#include "lib/record/instruction_name.h"
 #include "tests/lib/io/files.h"
 
 namespace binade {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "lib/record/instruction_name.h"
 #include "lib/record/recording.h"
 #include "lib/validate/dots.h"
-#include "lib/validate/instruction_name.h"
 
 namespace binade {
 namespace {

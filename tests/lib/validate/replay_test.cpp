@@ -14,9 +14,9 @@
 
 #include "lib/record/dot_cases.h"
 #include "lib/record/emulated_device.h"
+#include "lib/record/instruction_name.h"
 #include "lib/record/recording.h"
 #include "lib/validate/hardware_rows.h"
-#include "lib/validate/instruction_name.h"
 #include "tests/lib/io/files.h"
 
 namespace binade {

@@ -2,7 +2,7 @@
 //
 // Names of instructions: each of every architecture reads back as itself, and what there is not is
 // answered with the nearest name or the architectures that have it.
-#include "lib/validate/instruction_name.h"
+#include "lib/record/instruction_name.h"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Names of instructions to rows of the tables and back.
-#include "lib/validate/instruction_name.h"
+#include "lib/record/instruction_name.h"
 
 #include <algorithm>
 #include <charconv>
