@@ -188,8 +188,7 @@ constexpr std::uint64_t expanded_dot(const DotModel& model, const DotTypes& type
 template <class Code>
 constexpr std::uint64_t fma_chain_dot(const DotModel& model, const DotTypes& types, const Code* a,
                                       const Code* b, int k, std::uint64_t c) {
-  const NanResult nan = types.d == binary64 ? NanResult::quiet : NanResult::nvidia;  // f64: open
-  const Attributes attributes{.rounding = model.rounding, .nan = nan};
+  const Attributes attributes{.rounding = model.rounding};  // the bits of f64's NaNs are open
   Format addend = types.c;
   for (int i = 0; i < k; ++i) {
     c = compute(Operation::multiply_add, {a[i], b[i], c}, {types.a, types.b, addend}, types.d,

@@ -77,4 +77,21 @@ std::vector<std::string> expand_paths(std::span<const std::string> patterns) {
   return names;
 }
 
+std::vector<std::uint64_t> read_elements(const TensorFile& file, std::size_t index) {
+  const TensorInfo& info = file.tensors()[index];
+  const std::size_t bytes = info.dtype.bits / 8;
+  std::vector<std::uint64_t> out;
+  out.reserve(info.elements);
+  file.read(index, [&](std::span<const std::byte> chunk) {
+    for (std::size_t i = 0; i + bytes <= chunk.size(); i += bytes) {
+      std::uint64_t x = 0;
+      for (std::size_t k = bytes; k-- > 0;) {
+        x = x << 8 | std::to_integer<std::uint64_t>(chunk[i + k]);
+      }
+      out.push_back(x);
+    }
+  });
+  return out;
+}
+
 }  // namespace binade

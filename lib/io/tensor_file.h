@@ -52,6 +52,9 @@ class TensorFile {
   std::vector<TensorInfo> tensors_;
 };
 
+/// The bits of a tensor's elements, of 8 to 64 bits each, in the order of storage.
+std::vector<std::uint64_t> read_elements(const TensorFile& file, std::size_t index);
+
 struct OpenOptions {
   /// What raw arrays (|V1, |V2) and unsigned ones of the same width really hold: NumPy has no name
   /// for bfloat16 and the 8-bit formats.

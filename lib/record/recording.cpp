@@ -138,19 +138,7 @@ void read_column(const SafetensorsFile& file, const Column& column, std::uint64_
                    "its metadata promise " + std::string(wanted.name) + " " + shape_text(shape) +
                        "; " + std::string(record_again));
   }
-  std::vector<std::uint64_t>& values = out.*column.values;
-  values.reserve(found->elements);
-  const std::size_t bytes = wanted.bits / 8;
-  file.read(static_cast<std::size_t>(found - tensors.begin()),
-            [&](std::span<const std::byte> chunk) {
-              for (std::size_t i = 0; i + bytes <= chunk.size(); i += bytes) {
-                std::uint64_t x = 0;
-                for (std::size_t n = bytes; n-- > 0;) {
-                  x = x << 8 | std::to_integer<std::uint64_t>(chunk[i + n]);
-                }
-                values.push_back(x);
-              }
-            });
+  out.*column.values = read_elements(file, static_cast<std::size_t>(found - tensors.begin()));
 }
 
 void check_names(const SafetensorsFile& file) {

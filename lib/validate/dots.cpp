@@ -45,18 +45,7 @@ Array read_array(const std::string& path, const Format& format, const char* what
   if (info.fortran_order && info.shape.size() > 1) {
     throw error_in(path, "in Fortran order", "save numpy.ascontiguousarray of it");
   }
-  Array out{info.shape, {}};
-  out.elements.reserve(info.elements);
-  const std::size_t bytes = width / 8;
-  file->read(0, [&](std::span<const std::byte> chunk) {
-    for (std::size_t i = 0; i + bytes <= chunk.size(); i += bytes) {
-      std::uint64_t x = 0;
-      for (std::size_t k = bytes; k-- > 0;)
-        x = x << 8 | std::to_integer<std::uint64_t>(chunk[i + k]);
-      out.elements.push_back(x);
-    }
-  });
-  return out;
+  return {info.shape, read_elements(*file, 0)};
 }
 
 /// (rows,) or (rows, 1)

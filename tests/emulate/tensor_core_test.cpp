@@ -329,6 +329,10 @@ TEST_CASE("what ptxas writes in other instructions is computed as those do") {
   const std::uint64_t e12 = 0x6C00;  // 2^12
   CHECK(run(chain, {e12, one, one}, {e12, one, one}, 0) == 0x4B800000);
   CHECK(run(chain, {one, one, e12}, {one, one, e12}, 0) == 0x4B800001);
+  CHECK(run(chain, {one, one}, {one, one}, 0x4B800000) == 0x4B800001);  // 2^24 + (1 + 1)
+  CHECK(run(chain, {one, 0x7C00}, {one, 0x0000}, 0) == 0x7FFFFFFF);
+  const Instruction half_chain = named("mma.m8n8k4.f16.f16.f16.f16", 120);
+  CHECK(run(half_chain, {one, one}, {one, 0x1000}, 0x1000) == 0x3C01);  // 1 + 2^-11 + 2^-11
   // c in f32, d in f16: 1 + 2^-11 + 2^-23 is above the tie in f32; 2^-25 more is cut in f32 first.
   const Instruction narrowed = named("wmma.m16n16k16.f16.f16.f16.f32", 90);
   CHECK(run(narrowed, {one}, {0x1000}, 0x3F800000) == 0x3C00);

@@ -19,6 +19,7 @@
 #include "lib/record/instruction_name.h"
 #include "lib/tensor/error.h"
 #include "lib/validate/replay.h"
+#include "tests/lib/record/dot_rows.h"
 
 namespace binade {
 namespace {
@@ -26,51 +27,7 @@ namespace {
 /// More threads than the machine may have, so that pieces finish in any order.
 const int eight_threads = setenv("BINADE_THREADS", "8", 0);
 
-struct Named {
-  const char* name;
-  int sm;
-};
-constexpr Named some_of_each[]{
-    {"mma.m16n8k16.f32.f16.f16.f32", 90},    {"mma.m16n8k16.f16.f16.f16.f16", 90},
-    {"mma.m16n8k8.f32.bf16.bf16.f32", 80},   {"mma.m16n8k8.f32.tf32.tf32.f32", 90},
-    {"mma.m16n8k32.f32.e4m3.e5m2.f32", 90},  {"wgmma.m64n8k32.f16.e5m2.e5m2", 90},
-    {"mma.m16n8k32.f32.e2m1.e3m2.f32", 120}, {"mma.m8n8k4.f64.f64.f64.f64", 90},
-    {"mma.m8n8k4.f32.f16.f16.f16", 70},
-};
-
-Instruction instruction(const Named& named) { return parse_instruction(named.name, named.sm); }
-const Named to_f32 = some_of_each[0];
-const Named to_f16 = some_of_each[1];
-const Named of_bf16 = some_of_each[2];
-const Named of_tf32 = some_of_each[3];
-
-Dots rows_of(const char* generator, const Named& named, std::uint64_t rows,
-             std::uint64_t seed = 1) {
-  return make_dots(parse_dot_generator(generator), instruction(named), seed, 0, rows);
-}
-
-std::uint64_t emulated(const Dots& dots, const Instruction& how, std::size_t i) {
-  const auto k = static_cast<std::size_t>(how.k);
-  return dot(how.model, how.types, dots.a.data() + i * k, dots.b.data() + i * k, how.k, dots.c[i]);
-}
-
-/// How many values a predicate holds for.
-template <class Predicate>
-long count(const std::vector<std::uint64_t>& values, Predicate&& holds) {
-  return std::ranges::count_if(values, holds);
-}
-
-Kind kind(std::uint64_t bits, const Format& f) { return decode(bits, f).kind; }
-
-/// Rows whose result another model changes.
-std::uint64_t seen(const char* generator, const Named& named, std::uint64_t rows,
-                   const EmulatedDevice::Planted& planted) {
-  const Instruction how = instruction(named);
-  Dots dots = rows_of(generator, named, rows);
-  EmulatedDevice device(named.sm, planted);
-  REQUIRE(!device.run_dots(how, dots));
-  return check_dots(dots, how, 0).different;
-}
+using namespace test;  // NOLINT(google-build-using-namespace): rows and models
 
 std::uint64_t digest(const DotGenerator& generator) {
   std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
@@ -316,88 +273,6 @@ TEST_CASE("tiny: the worked vectors of the exponent floor are rungs of the ladde
   }
   // F = 13 bits below 2^-19 are 2^-32, the smallest product: only a higher floor shows.
   CHECK(seen("tiny", {"mma.m16n8k32.f16.e5m2.e5m2.f16", 89}, 8000, with_floor(-18)) > 0);
-}
-
-TEST_CASE("zeros: results of both zeros, of nothing but zeros, of cancellation, of underflow") {
-  for (const Named& named : {to_f32, to_f16, of_bf16, of_tf32}) {
-    const std::string name = named.name;
-    CAPTURE(name);
-    const Instruction how = instruction(named);
-    const Dots dots = rows_of("zeros", named, 2000);
-    long positive = 0, negative = 0, rests = 0;  // rests: after cancellation
-    std::set<std::uint64_t> signs;               // of rows of zeros alone: a, b, c
-    for (std::size_t i = 0; i < dots.c.size(); ++i) {
-      const std::uint64_t d = emulated(dots, how, i);
-      positive += d == 0 ? 1 : 0;
-      negative += d == zero_bits(how.types.d, true) ? 1 : 0;
-      rests += i % 8 == 6 && d == zero_bits(how.types.d, true) ? 1 : 0;
-      const auto sign = [&](std::uint64_t bits, const Format& f) {
-        return std::uint64_t{fields_of(bits, f).negative};
-      };
-      if (i % 8 != 0) continue;
-      const std::size_t at = i * static_cast<std::size_t>(how.k);
-      signs.insert(sign(dots.a[at], how.types.a) << 2 | sign(dots.b[at], how.types.b) << 1 |
-                   sign(dots.c[i], how.types.c));
-      CHECK(d == 0);
-    }
-    CHECK(signs.size() == 8);
-    CHECK(positive > 900);
-    if (how.types.a != binary16) CHECK(rests > 50);
-    CHECK((negative > 50) == (how.types.a != binary16 || how.types.d == binary16));
-  }
-  CHECK(seen("zeros", of_bf16, 2000, [](DotModel& model) {
-          model.rounding = Rounding::toward_negative;  // -0 or the smallest negative number
-        }) > 50);
-}
-
-TEST_CASE("specials: NaN and both infinities come out, and the last finite numbers") {
-  for (const Named& named : some_of_each) {
-    const Instruction how = instruction(named);
-    if (!how.types.a.has_infinity()) continue;
-    const std::string name = named.name;
-    CAPTURE(name);
-    const Dots dots = rows_of("specials", named, 5000);
-    long nan = 0, positive = 0, negative = 0, last = 0, overflow = 0, opposite_infinities = 0;
-    for (std::size_t i = 0; i < dots.c.size(); ++i) {
-      const std::uint64_t d = emulated(dots, how, i);
-      nan += kind(d, how.types.d) == Kind::nan ? 1 : 0;
-      positive += d == infinity_bits(how.types.d, false) ? 1 : 0;
-      negative += d == infinity_bits(how.types.d, true) ? 1 : 0;
-      last += (d & ~(std::uint64_t{1} << (how.types.d.bits() - 1))) == max_bits(how.types.d, false)
-                  ? 1
-                  : 0;
-      const std::size_t kinds = 9;  // 4 is Inf - Inf, 6 and 7 aim at the end of the range
-      opposite_infinities += i % kinds == 4 && kind(d, how.types.d) == Kind::nan ? 1 : 0;
-      const bool infinite = kind(d, how.types.d) == Kind::infinite;
-      overflow += infinite && (i % kinds == 6 || i % kinds == 7) ? 1 : 0;
-    }
-    CHECK(opposite_infinities == 556);
-    CHECK(nan > 1000);
-    CHECK(positive > 200);
-    CHECK(negative > 200);
-    const bool reaches =
-        how.types.a.emax() + how.types.b.emax() >= how.types.d.emax() && how.types.c == how.types.d;
-    if (reaches) {
-      CHECK(last > 100);
-      CHECK(overflow > 100);
-    }
-  }
-}
-
-TEST_CASE("specials: products beyond the range that cancel leave what remains") {
-  const Instruction how = instruction(of_bf16);
-  const Dots dots = rows_of("specials", of_bf16, 5000);
-  long beyond = 0;
-  for (std::size_t i = 8; i < dots.c.size(); i += 9) {
-    bool large = false;
-    for (std::size_t n = i * 8; n < i * 8 + 8; ++n) {
-      const double x =
-          value_of<double>(dots.a[n], bfloat16) * value_of<double>(dots.b[n], bfloat16);
-      large = large || std::fabs(x) >= 0x1p128;
-    }
-    beyond += large && kind(emulated(dots, how, i), binary32) != Kind::infinite ? 1 : 0;
-  }
-  CHECK(beyond > 500);
 }
 
 TEST_CASE("carry: sums need all the bits that k largest products and c can fill") {
