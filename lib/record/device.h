@@ -9,12 +9,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "emulate/attributes.h"
 #include "emulate/format.h"
+#include "lib/record/kernel_check.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -51,8 +53,16 @@ struct ConversionCheck {
 /// `fraction` of the instruction's inputs is done.
 using CheckProgress = std::function<void(std::string_view instruction, double fraction)>;
 
-struct Instruction;  // emulate/tensor_core.h
-struct Dots;         // lib/record/dots.h
+struct Instruction;        // emulate/tensor_core.h
+struct Dots;               // lib/record/dots.h
+struct Crossing;           // lib/record/crossing.h
+struct CrossTally;         // lib/record/crossing.h
+struct ScalarInstruction;  // lib/record/scalar_instruction.h
+struct ScalarCases;        // lib/record/scalar_cases.h
+struct ScalarTally;        // lib/record/scalar_cases.h
+
+/// Why a device cannot run something; none: it did.
+using CannotRun = std::optional<std::string>;
 
 /// A call that fails throws Error with the call, the kernel and the case.
 class Device {
@@ -60,10 +70,32 @@ class Device {
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
   virtual std::vector<ConversionCheck> check_conversions(const CheckProgress& progress) = 0;
-  /// Fills d of the rows, or says why it cannot run this instruction.
-  virtual std::optional<std::string> run_dots(const Instruction&, Dots&) {
-    return "this device cannot run Tensor Core instructions";
+
+  /// Fills d of the rows.
+  virtual CannotRun run_dots(const Instruction&, Dots&) {
+    return "this device has no Tensor Core instructions";
   }
+  /// Runs whole tiles of rows crossed with rows, and tallies them against the emulator.
+  virtual CannotRun tally_crossed(const Instruction&, const Dots&, const Crossing&, CrossTally&) {
+    return "this device has no Tensor Core instructions";
+  }
+
+  /// Runs the cases first … end - 1 and tallies them against the emulator.
+  virtual CannotRun tally_scalar(const ScalarInstruction&, const ScalarCases&,
+                                 std::uint64_t /*first*/, std::uint64_t /*end*/, ScalarTally&) {
+    return "this device has no scalar instructions";
+  }
+  /// results[i] = what case cases[i] gives; both of one size.
+  virtual CannotRun run_scalar(const ScalarInstruction&, const ScalarCases&,
+                               std::span<const std::uint64_t> /*cases*/,
+                               std::span<std::uint64_t> /*results*/) {
+    return "this device has no scalar instructions";
+  }
+
+  /// The device's bulk kernels against their definitions, byte for byte.
+  virtual std::vector<KernelCheck> check_kernels() { return {}; }
+  /// How fast they are, each beside the limit measured in the same run.
+  virtual std::vector<KernelRate> measure_rates() { return {}; }
 };
 
 struct OpenedDevice {
