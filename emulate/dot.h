@@ -1,163 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One element of a matrix multiply-accumulate as Tensor Cores compute it: d = c + sum of a[k]·b[k], in
-// the order, with the alignment and with the roundings of the hardware. Which model belongs to which
-// instruction is a row of tensor_core.h. Rules proven on hardware rows and published in Khattak and
-// Mikaitis (arXiv 2512.07004) and MMA-Sim (arXiv 2511.10909); what is open is marked there and here.
+// the order, with the alignment and with the roundings of the hardware: the recipes over fused_sum.h
+// and integer_dot.h. Which model belongs to which instruction is a row of tensor_core.h.
 #pragma once
 
 #include <cstdint>
 
-#include "emulate/operation.h"
+#include "emulate/fused_sum.h"
+#include "emulate/integer_dot.h"
+#include "emulate/sparse.h"
 
 namespace binade {
-
-enum class Recipe : std::uint8_t {
-  /// Blocks of consecutive products, lowest k first. A block aligns its products and c to the largest
-  /// exponent, cuts each toward zero, adds exactly and rounds once; the result is the next block's c.
-  fused_block,
-  /// FP8 mma.sync on sm_90 and sm_100, where ptxas writes f16 instructions: operands to f16, then a
-  /// chain of two fused blocks, of k = 4q, 4q+1 and of k = 4q+2, 4q+3.
-  expanded,
-  /// d = fma(a[k], b[k], d), k ascending, each rounded.
-  fma_chain,
-};
-
-/// How an element is computed, whatever its types.
-struct DotModel {
-  Recipe recipe = Recipe::fused_block;
-  int block = 16;             ///< L: products in a fused block
-  int fraction_bits = 25;     ///< F: bits kept below the largest exponent
-  int exponent_floor = -133;  ///< the largest exponent is at least this
-  /// What a block's sum is rounded to; a subset of d's numbers. FP8 with F = 13 has a 14-bit one.
-  Format grid = binary32;
-  Rounding rounding = Rounding::toward_zero;
-  bool c_last = false;       ///< sums begin at +0, and c is added at the end, to nearest
-  bool through_f32 = false;  ///< sums are binary32 and become d at the end, to nearest
-
-  friend constexpr bool operator==(const DotModel&, const DotModel&) = default;
-};
-
-struct DotTypes {
-  Format a, b, c, d;
-
-  friend constexpr bool operator==(const DotTypes&, const DotTypes&) = default;
-};
-
-/// A term of a fused sum, or its infinity or NaN: ±significand · 2^(exponent - fraction_bits).
-/// Subnormal operands keep exponent emin, and products are not normalised.
-struct Addend {
-  Kind kind = Kind::zero;
-  bool negative = false;
-  std::uint64_t significand = 0;
-  int exponent = 0;
-  int fraction_bits = 0;
-};
-
-constexpr Addend addend_of(std::uint64_t bits, const Format& f) {
-  const Exact x = decode(bits, f);
-  return {x.kind, x.negative, static_cast<std::uint64_t>(x.significand),
-          x.exponent + f.fraction_bits(), f.fraction_bits()};
-}
-
-/// The exact product; Inf · 0 is NaN.
-constexpr Addend product_of(const Addend& a, const Addend& b) {
-  const bool zero = a.kind == Kind::zero || b.kind == Kind::zero;
-  const bool infinite = a.kind == Kind::infinite || b.kind == Kind::infinite;
-  const bool nan = a.kind == Kind::nan || b.kind == Kind::nan || (zero && infinite);
-  const Kind kind = nan ? Kind::nan : infinite ? Kind::infinite : zero ? Kind::zero : Kind::finite;
-  return {kind, a.negative != b.negative, a.significand * b.significand, a.exponent + b.exponent,
-          a.fraction_bits + b.fraction_bits};
-}
-
-/// The magnitude in units of 2^(top - fraction_bits), cut toward zero.
-constexpr std::int64_t aligned(const Addend& x, int top, int fraction_bits) {
-  if (x.kind != Kind::finite) return 0;
-  const int up = fraction_bits - x.fraction_bits - (top - x.exponent);
-  const std::uint64_t units = up >= 0 ? x.significand << up : up > -64 ? x.significand >> -up : 0;
-  return x.negative ? -static_cast<std::int64_t>(units) : static_cast<std::int64_t>(units);
-}
-
-/// What stands in place of the sum when a term is a NaN or an infinity.
-struct SpecialTerms {
-  bool nan = false, positive = false, negative = false;
-
-  constexpr void add(const Addend& x) {
-    nan = nan || x.kind == Kind::nan;
-    positive = positive || (x.kind == Kind::infinite && !x.negative);
-    negative = negative || (x.kind == Kind::infinite && x.negative);
-  }
-  constexpr bool any() const { return nan || positive || negative; }
-  /// NaN is always positive with all fraction bits set, whatever the operands' NaNs were.
-  constexpr std::uint64_t bits(const Format& d) const {
-    const bool both = nan || (positive && negative);
-    return both ? nan_bits(d, NanResult::nvidia) : infinity_bits(d, negative);
-  }
-};
-
-/// sum · 2^exponent to d: an exact zero is +0, what leaves the range is an infinity in every
-/// rounding. A negative sum that is cut to zero gives -0: open.
-constexpr std::uint64_t rounded_sum(std::int64_t sum, int exponent, const DotModel& model,
-                                    const Format& d) {
-  if (sum == 0) return zero_bits(d, false);
-  const bool negative = sum < 0;
-  const auto unsigned_sum = static_cast<std::uint64_t>(sum);
-  const Exact exact{.kind = Kind::finite,
-                    .negative = negative,
-                    .exponent = exponent,
-                    .significand = negative ? std::uint64_t{0} - unsigned_sum : unsigned_sum};
-  const Projected out = project(exact, model.grid, {.rounding = model.rounding});
-  if ((out.flags & Flag::overflow) != 0) return infinity_bits(d, negative);
-  return model.grid == d ? out.bits : convert(out.bits, model.grid, d).bits;
-}
-
-/// One fused block of `n` products and c; the codes of the operands stand at a[index(i)].
-template <class Code, class Index>
-constexpr std::uint64_t fused_block(const DotModel& model, const DotTypes& types, const Code* a,
-                                    const Code* b, int n, const Index& index, std::uint64_t c) {
-  const auto product = [&](int i) {
-    return product_of(addend_of(a[index(i)], types.a), addend_of(b[index(i)], types.b));
-  };
-  const Addend addend = addend_of(c, types.c);
-  SpecialTerms special;
-  special.add(addend);
-  int top = model.exponent_floor;
-  const auto raise = [&top](const Addend& x) {
-    if (x.kind == Kind::finite && x.exponent > top) top = x.exponent;
-  };
-  raise(addend);
-  for (int i = 0; i < n; ++i) {
-    const Addend x = product(i);
-    special.add(x);
-    raise(x);
-  }
-  if (special.any()) return special.bits(types.d);
-  std::int64_t sum = aligned(addend, top, model.fraction_bits);
-  for (int i = 0; i < n; ++i) sum += aligned(product(i), top, model.fraction_bits);
-  return rounded_sum(sum, top - model.fraction_bits, model, types.d);
-}
-
-/// A c of a narrower type is widened first: its subnormals become normal numbers.
-constexpr std::uint64_t widen_c(DotTypes& types, std::uint64_t c) {
-  if (types.c == types.d || !fits_in(types.c, types.d)) return c;
-  c = convert(c, types.c, types.d).bits;
-  types.c = types.d;
-  return c;
-}
-
-/// `k` products in blocks; the last may be short, as if padded with +0.
-template <class Code, class Index>
-constexpr std::uint64_t fused_chain(const DotModel& model, DotTypes types, const Code* a,
-                                    const Code* b, int k, const Index& index, std::uint64_t c) {
-  c = widen_c(types, c);
-  for (int first = 0; first < k; first += model.block) {
-    const int n = k - first < model.block ? k - first : model.block;
-    c = fused_block(
-        model, types, a, b, n, [&](int i) { return index(first + i); }, c);
-    types.c = types.d;
-  }
-  return c;
-}
 
 /// Where the i-th product of the expanded recipe stands.
 constexpr int expanded_index(int i, int k) {
@@ -208,6 +62,7 @@ constexpr std::uint64_t sum_of_products(const DotModel& model, const DotTypes& t
           model, types, a, b, k, [](int i) { return i; }, c);
     case Recipe::expanded: return expanded_dot(model, types, a, b, k, c);
     case Recipe::fma_chain: return fma_chain_dot(model, types, a, b, k, c);
+    case Recipe::exact_integer: return integer_dot(model.integer, types.a, types.b, a, b, k, c);
   }
   return 0;
 }
@@ -228,14 +83,25 @@ constexpr std::uint64_t finished(const DotModel& model, const DotTypes& types, s
   return f == types.d ? sum : convert(sum, f, types.d, nearest).bits;
 }
 
-/// d of `k` products (at most 64 and a multiple of 4 under `expanded`), all as encodings. This is the
-/// definition.
+/// d of products that all take part.
 template <class Code>
-constexpr std::uint64_t dot(const DotModel& model, const DotTypes& types, const Code* a,
-                            const Code* b, int k, std::uint64_t c) {
+constexpr std::uint64_t dense_dot(const DotModel& model, const DotTypes& types, const Code* a,
+                                  const Code* b, int k, std::uint64_t c) {
   const DotTypes sums = types_of_sums(model, types);
   const std::uint64_t start = model.c_last ? zero_bits(sums.c, false) : c;
   return finished(model, types, sum_of_products(model, sums, a, b, k, start), c);
+}
+
+/// d of `k` products, all as encodings; at most 64 of them and a multiple of 4 under `expanded` and
+/// where they are sparse. This is the definition.
+template <class Code>
+constexpr std::uint64_t dot(const DotModel& model, const DotTypes& types, const Code* a,
+                            const Code* b, int k, std::uint64_t c) {
+  if (model.sparse_group == 0) return dense_dot(model, types, a, b, k, c);
+  std::uint32_t kept_a[32]{};
+  std::uint32_t kept_b[32]{};
+  keep_half(a, b, k, model.sparse_group, kept_a, kept_b);
+  return dense_dot(model, types, kept_a, kept_b, k / 2, c);
 }
 
 }  // namespace binade

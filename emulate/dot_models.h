@@ -29,12 +29,13 @@ struct Families {
   bool mma = false, wmma = false, wgmma = false, tcgen05 = false;
 
   constexpr bool contains(Family f) const {
-    return std::array{mma, wmma, wgmma, tcgen05}[static_cast<std::size_t>(f)];
+    return std::array{mma, wmma, wgmma, tcgen05, false, false}[static_cast<std::size_t>(f)];
   }
 };
 inline constexpr Families warp{.mma = true, .wmma = true};
 inline constexpr Families mma_only{.mma = true};
 inline constexpr Families wgmma_only{.wgmma = true};
+inline constexpr Families mma_and_wgmma{.mma = true, .wgmma = true};
 inline constexpr Families tcgen05_only{.tcgen05 = true};
 
 /// The model of some instructions; the first row that fits counts.
@@ -85,6 +86,7 @@ constexpr DotModel narrowed(DotModel inner) {
 /// mma.m8n8k4 of f16 where no instruction does it: fma in binary32 from +0, then + c.
 inline constexpr DotModel m8n8k4{Recipe::fma_chain,      1,    0,   0, binary32,
                                  Rounding::ties_to_even, true, true};
+inline constexpr DotModel exact_integer{.recipe = Recipe::exact_integer};
 inline constexpr DotModel dmma{Recipe::fma_chain, 1, 0, 0, binary64, Rounding::ties_to_even};
 
 }  // namespace detail
@@ -203,12 +205,19 @@ inline constexpr std::array model_rows{
              Evidence::paper, "MMA-Sim", unrecorded},
     ModelRow{mma_only, 120, 120, OperandSet::f8f6f4, binary16, detail::to_f16(32, 25),
              Evidence::paper, "MMA-Sim", unrecorded},
+    ModelRow{mma_and_wgmma, 80, 120, OperandSet::int8, s32, detail::exact_integer, Evidence::paper,
+             "PTX ISA 9.0", unrecorded},
+    ModelRow{mma_only, 80, 120, OperandSet::int4, s32, detail::exact_integer, Evidence::paper,
+             "PTX ISA 9.0", unrecorded},
+    ModelRow{mma_only, 80, 120, OperandSet::only_b1, s32, detail::exact_integer, Evidence::paper,
+             "PTX ISA 9.0", unrecorded},
     ModelRow{warp, 80, 120, OperandSet::only_f64, binary64, detail::dmma, Evidence::paper,
              "MMA-Sim", "everything, the bits of NaNs too"},
 };
 
 /// Instructions that a row's evidence does not reach, although its model is the best there is.
 struct Doubt {
+  Families families;
   int first_sm, last_sm;
   OperandSet operands;
   int only_k;         ///< 0: every k
@@ -219,14 +228,16 @@ struct Doubt {
 };
 
 inline constexpr std::array doubts{
-    Doubt{70, 75, OperandSet::only_f16, 0, true, false, Evidence::paper,
+    Doubt{warp, 70, 75, OperandSet::only_f16, 0, true, false, Evidence::paper,
           "c of another type than d"},
-    Doubt{80, 120, OperandSet::only_f16, 0, true, false, Evidence::machine_code,
+    Doubt{warp, 80, 120, OperandSet::only_f16, 0, true, false, Evidence::machine_code,
           "c of another type than d"},
-    Doubt{90, 103, OperandSet::fp8, 16, false, false, Evidence::machine_code, "m16n8k16"},
-    Doubt{120, 120, OperandSet::fp8, 16, false, false, Evidence::open, "m16n8k16"},
-    Doubt{89, 89, OperandSet::fp8, 0, false, true, Evidence::paper, "e4m3 with e5m2"},
-    Doubt{90, 103, OperandSet::fp8, 0, false, true, Evidence::machine_code, "e4m3 with e5m2"},
+    Doubt{mma_only, 90, 103, OperandSet::fp8, 16, false, false, Evidence::machine_code, "m16n8k16"},
+    Doubt{mma_only, 120, 120, OperandSet::fp8, 16, false, false, Evidence::open, "m16n8k16"},
+    Doubt{mma_only, 89, 89, OperandSet::fp8, 0, false, true, Evidence::paper, "e4m3 with e5m2"},
+    Doubt{mma_only, 90, 103, OperandSet::fp8, 0, false, true, Evidence::machine_code,
+          "e4m3 with e5m2"},
+    Doubt{wgmma_only, 90, 90, OperandSet::fp8, 0, false, true, Evidence::paper, "e4m3 with e5m2"},
 };
 
 }  // namespace binade

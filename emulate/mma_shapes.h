@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which Tensor Core instructions there are on NVIDIA's architectures: families, shapes and types of
-// the PTX ISA 9.0, dense and without block scales. What they compute is in tensor_core.h.
+// the PTX ISA 9.0, without block scales. What they compute is in tensor_core.h. Left out are the
+// integer forms of wmma, m8n8 and sparse mma: the same arithmetic in other shapes.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string_view>
 
-#include "emulate/format.h"
+#include "emulate/integer_dot.h"
 
 namespace binade {
 
-enum class Family : std::uint8_t { mma, wmma, wgmma, tcgen05 };
-inline constexpr std::array<std::string_view, 4> family_names{"mma", "wmma", "wgmma", "tcgen05"};
+enum class Family : std::uint8_t { mma, wmma, wgmma, tcgen05, mma_sp, wgmma_sp };
+inline constexpr std::array<std::string_view, 6> family_names{"mma",     "wmma",   "wgmma",
+                                                              "tcgen05", "mma.sp", "wgmma.sp"};
+
+/// Whether PTX writes c's type; else c is what d held before.
+constexpr bool names_c(Family f) {
+  return f == Family::mma || f == Family::wmma || f == Family::mma_sp;
+}
 
 /// sm_70, …
 inline constexpr std::array<int, 9> architectures{70, 75, 80, 86, 89, 90, 100, 103, 120};
@@ -23,7 +30,7 @@ struct TypeName {
   std::string_view name;
   Format format;
 };
-inline constexpr std::array<TypeName, 10> type_names{{{"f16", binary16},
+inline constexpr std::array<TypeName, 16> type_names{{{"f16", binary16},
                                                       {"bf16", bfloat16},
                                                       {"tf32", tf32},
                                                       {"e4m3", e4m3},
@@ -32,10 +39,33 @@ inline constexpr std::array<TypeName, 10> type_names{{{"f16", binary16},
                                                       {"e2m3", e2m3},
                                                       {"e2m1", e2m1},
                                                       {"f32", binary32},
-                                                      {"f64", binary64}}};
+                                                      {"f64", binary64},
+                                                      {"s8", s8},
+                                                      {"u8", u8},
+                                                      {"s4", s4},
+                                                      {"u4", u4},
+                                                      {"b1", b1},
+                                                      {"s32", s32}}};
+
+constexpr std::string_view type_name(const Format& f) {
+  for (const TypeName& row : type_names) {
+    if (row.format == f) return row.name;
+  }
+  return "?";
+}
 
 /// The types that a and b are drawn from, each on its own.
-enum class OperandSet : std::uint8_t { only_f16, only_bf16, only_tf32, fp8, f8f6f4, only_f64 };
+enum class OperandSet : std::uint8_t {
+  only_f16,
+  only_bf16,
+  only_tf32,
+  fp8,
+  f8f6f4,
+  only_f64,
+  int8,
+  int4,
+  only_b1
+};
 
 constexpr bool contains(OperandSet set, const Format& f) {
   switch (set) {
@@ -45,8 +75,22 @@ constexpr bool contains(OperandSet set, const Format& f) {
     case OperandSet::fp8: return f == e4m3 || f == e5m2;
     case OperandSet::f8f6f4: return f == e4m3 || f == e5m2 || f == e3m2 || f == e2m3 || f == e2m1;
     case OperandSet::only_f64: return f == binary64;
+    case OperandSet::int8: return f == s8 || f == u8;
+    case OperandSet::int4: return f == s4 || f == u4;
+    case OperandSet::only_b1: return f == b1;
   }
   return false;
+}
+
+/// The one type of d that some operands have; of the others the shape says it.
+constexpr Format own_result(OperandSet set) {
+  switch (set) {
+    case OperandSet::only_f64: return binary64;
+    case OperandSet::int8:
+    case OperandSet::int4:
+    case OperandSet::only_b1: return s32;
+    default: return {};
+  }
 }
 
 /// Which types c may have.
@@ -67,7 +111,7 @@ struct ShapeRow {
   AddendRule addend;
 };
 
-inline constexpr std::array<ShapeRow, 30> shape_rows{{
+inline constexpr std::array<ShapeRow, 48> shape_rows{{
     {Family::mma, 70, 120, 8, 8, 8, 8, 4, OperandSet::only_f16, true, true, AddendRule::narrower},
     {Family::mma, 75, 120, 16, 8, 8, 8, 8, OperandSet::only_f16, true, true, AddendRule::same},
     {Family::mma, 80, 120, 16, 8, 8, 8, 16, OperandSet::only_f16, true, true, AddendRule::same},
@@ -104,6 +148,30 @@ inline constexpr std::array<ShapeRow, 30> shape_rows{{
     {Family::tcgen05, 100, 103, 0, 8, 256, 8, 8, OperandSet::only_tf32, false, true,
      AddendRule::none},
     {Family::tcgen05, 100, 103, 0, 8, 256, 8, 32, OperandSet::f8f6f4, true, true, AddendRule::none},
+    {Family::mma_sp, 80, 120, 16, 8, 8, 8, 16, OperandSet::only_f16, true, true, AddendRule::same},
+    {Family::mma_sp, 80, 120, 16, 8, 8, 8, 32, OperandSet::only_f16, true, true, AddendRule::same},
+    {Family::mma_sp, 80, 120, 16, 8, 8, 8, 16, OperandSet::only_bf16, false, true,
+     AddendRule::same},
+    {Family::mma_sp, 80, 120, 16, 8, 8, 8, 32, OperandSet::only_bf16, false, true,
+     AddendRule::same},
+    {Family::mma_sp, 80, 120, 16, 8, 8, 8, 8, OperandSet::only_tf32, false, true, AddendRule::same},
+    {Family::mma_sp, 80, 120, 16, 8, 8, 8, 16, OperandSet::only_tf32, false, true,
+     AddendRule::same},
+    {Family::mma_sp, 89, 120, 16, 8, 8, 8, 64, OperandSet::fp8, false, true, AddendRule::same},
+    {Family::mma_sp, 120, 120, 16, 8, 8, 8, 64, OperandSet::fp8, true, true, AddendRule::same},
+    {Family::wgmma_sp, 90, 90, 64, 8, 256, 8, 32, OperandSet::only_f16, true, true,
+     AddendRule::none},
+    {Family::wgmma_sp, 90, 90, 64, 8, 256, 8, 32, OperandSet::only_bf16, false, true,
+     AddendRule::none},
+    {Family::wgmma_sp, 90, 90, 64, 8, 256, 8, 16, OperandSet::only_tf32, false, true,
+     AddendRule::none},
+    {Family::wgmma_sp, 90, 90, 64, 8, 256, 8, 64, OperandSet::fp8, true, true, AddendRule::none},
+    {Family::mma, 80, 120, 16, 8, 8, 8, 16, OperandSet::int8, false, false, AddendRule::same},
+    {Family::mma, 80, 120, 16, 8, 8, 8, 32, OperandSet::int8, false, false, AddendRule::same},
+    {Family::mma, 80, 120, 16, 8, 8, 8, 64, OperandSet::int4, false, false, AddendRule::same},
+    {Family::mma, 80, 120, 16, 8, 8, 8, 256, OperandSet::only_b1, false, false, AddendRule::same},
+    {Family::wgmma, 90, 90, 64, 32, 256, 16, 32, OperandSet::int8, false, false, AddendRule::none},
+    {Family::wgmma, 90, 90, 64, 8, 24, 8, 32, OperandSet::int8, false, false, AddendRule::none},
 }};
 
 /// tcgen05 (m = 0 in the table): m64 with n in steps of 8, m128 and m256 in steps of 16.
@@ -117,9 +185,8 @@ constexpr bool is_shape(const ShapeRow& row, int m, int n, int k) {
 constexpr bool takes(const ShapeRow& row, const Format& a, const Format& b, const Format& c,
                      const Format& d) {
   if (!contains(row.operands, a) || !contains(row.operands, b)) return false;
-  const bool f64 = row.operands == OperandSet::only_f64;
   const bool d_fits =
-      f64 ? d == binary64 : (d == binary16 && row.d_f16) || (d == binary32 && row.d_f32);
+      d == own_result(row.operands) || (d == binary16 && row.d_f16) || (d == binary32 && row.d_f32);
   const bool c_known = c == binary16 || c == binary32;
   const bool c_fits = c == d || (row.addend == AddendRule::either && c_known) ||
                       (row.addend == AddendRule::narrower && d == binary32 && c == binary16);

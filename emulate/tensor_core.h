@@ -23,7 +23,13 @@ struct Instruction {
   std::string_view open{};
 };
 
-constexpr std::optional<ModelRow> find_model(Family family, int sm, int k, const DotTypes& types) {
+/// Sparse instructions follow the model of the dense ones over what is kept: open, without a row.
+constexpr Family dense_family(Family f) {
+  return f == Family::mma_sp ? Family::mma : f == Family::wgmma_sp ? Family::wgmma : f;
+}
+
+constexpr std::optional<ModelRow> find_dense_model(Family family, int sm, int k,
+                                                   const DotTypes& types) {
   for (const ModelRow& row : model_rows) {
     if ((row.only_k != 0 && row.only_k != k) || (row.unlike_c && types.c == types.d)) continue;
     if (row.families.contains(family) && sm >= row.first_sm && sm <= row.last_sm &&
@@ -32,6 +38,18 @@ constexpr std::optional<ModelRow> find_model(Family family, int sm, int k, const
     }
   }
   return std::nullopt;
+}
+
+constexpr std::optional<ModelRow> find_model(Family family, int sm, int k, const DotTypes& types) {
+  const bool sparse = family != dense_family(family);
+  std::optional<ModelRow> row =
+      find_dense_model(dense_family(family), sm, sparse ? k / 2 : k, types);
+  if (!row || !sparse) return row;
+  row->model.sparse_group = types.a == tf32 ? 2 : 4;
+  row->evidence = Evidence::open;
+  row->source = "as dense";
+  row->open = "which products share a block";
+  return row;
 }
 
 /// The instruction of a legal shape and types; none where PTX has none.
@@ -47,9 +65,10 @@ constexpr std::optional<Instruction> find_instruction(Family family, int sm, int
   Instruction out{family, sm, m, n, k, types, row->model, row->evidence, row->source, row->open};
   for (const Doubt& doubt : doubts) {
     const bool meant =
-        sm >= doubt.first_sm && sm <= doubt.last_sm && contains(doubt.operands, types.a) &&
-        contains(doubt.operands, types.b) && (doubt.only_k == 0 || doubt.only_k == k) &&
-        (!doubt.unlike_c || types.c != types.d) && (!doubt.unlike_a || types.a != types.b);
+        doubt.families.contains(family) && sm >= doubt.first_sm && sm <= doubt.last_sm &&
+        contains(doubt.operands, types.a) && contains(doubt.operands, types.b) &&
+        (doubt.only_k == 0 || doubt.only_k == k) && (!doubt.unlike_c || types.c != types.d) &&
+        (!doubt.unlike_a || types.a != types.b);
     if (!meant || doubt.evidence <= out.evidence) continue;
     out.evidence = doubt.evidence;
     out.open = doubt.open;

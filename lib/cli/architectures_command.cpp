@@ -25,8 +25,10 @@ struct Options {
   bool json = false;
 };
 
-const std::array<std::string, 6> operand_names{"f16", "bf16", "tf32", "fp8", "f8f6f4", "f64"};
-constexpr std::array<std::string_view, 3> recipe_names{"fused_block", "expanded", "fma_chain"};
+const std::array<std::string, 9> operand_names{"f16", "bf16", "tf32", "fp8", "f8f6f4",
+                                               "f64", "int8", "int4", "b1"};
+constexpr std::array<std::string_view, 4> recipe_names{"fused_block", "expanded", "fma_chain",
+                                                       "exact_integer"};
 
 std::string_view recipe_of(const DotModel& model) {
   return recipe_names[static_cast<std::size_t>(model.recipe)];
@@ -55,19 +57,14 @@ std::string architectures_text(const ModelRow& row) {
   return fmt::format("sm_{}", fmt::join(sms, " "));
 }
 
-std::string_view short_name(const Format& f) {
-  const auto row = std::ranges::find(type_names, f, &TypeName::format);
-  return row == type_names.end() ? "?" : row->name;
-}
-
 /// "to f32, toward zero", "to f32 with 13 fraction bits, toward zero"
 std::string rounding_text(const DotModel& model, const Format& d) {
   const std::string grid =
       model.grid == d ? "" : fmt::format(" of {} fraction bits", model.grid.fraction_bits());
   const std::string c = model.c_last ? "; + c" : "";
   if (model.through_f32)
-    return fmt::format("f32, {}{}; {}", name_of(model.rounding), c, short_name(d));
-  return fmt::format("{}{}, {}{}", short_name(d), grid, name_of(model.rounding), c);
+    return fmt::format("f32, {}{}; {}", name_of(model.rounding), c, type_name(d));
+  return fmt::format("{}{}, {}{}", type_name(d), grid, name_of(model.rounding), c);
 }
 
 std::string text_of_table() {
@@ -76,11 +73,12 @@ std::string text_of_table() {
                   "a and b", "L", "F", "floor", "rounded to", "evidence", "from", "open");
   for (const ModelRow& row : model_rows) {
     const DotModel& m = row.model;
-    const bool fused = m.recipe != Recipe::fma_chain;
+    const bool integer = m.recipe == Recipe::exact_integer;
+    const bool fused = m.recipe != Recipe::fma_chain && !integer;
     const std::string numbers =
         fused ? fmt::format("{:>3}{:>4}{:>7}", m.block, m.fraction_bits, m.exponent_floor)
-              : fmt::format("{:>14}", "a chain of fma");
-    const std::string rounded = rounding_text(m, row.d);
+              : fmt::format("{:>14}", integer ? "exact" : "a chain of fma");
+    const std::string rounded = integer ? "s32, wraps or saturates" : rounding_text(m, row.d);
     const std::string k = row.only_k == 0 ? "" : fmt::format(" k{}", row.only_k);
     out += fmt::format("{}{:<12}{:<8}{}  {:<37}{:<14}{:<16}{}\n", left(architectures_text(row), 15),
                        families_text(row.families),
@@ -90,6 +88,7 @@ std::string text_of_table() {
   return out + R"(
 L: products in one fused sum; longer k are chains of them. F: bits kept below the largest exponent, which
 is at least the floor. "; + c": sums begin at +0 and c is added at the end. Sums in f32 may become f16 then.
+mma.sp and wgmma.sp: the model of mma and wgmma over the half of the products that is kept, open.
 hardware: recorded rows are reproduced bit for bit. machine code: ptxas writes known instructions for it.
 paper: published models. open: by analogy.
 --arch sm_90 lists an architecture's instructions by name.
@@ -114,7 +113,8 @@ nlohmann::ordered_json json_of(const DotModel& model) {
           {"grid", spec_of(model.grid)},
           {"rounding", name_of(model.rounding)},
           {"c_last", model.c_last},
-          {"through_f32", model.through_f32}};
+          {"through_f32", model.through_f32},
+          {"sparse_group", model.sparse_group}};
 }
 
 nlohmann::ordered_json json_of_table() {
@@ -132,7 +132,7 @@ nlohmann::ordered_json json_of_table() {
     out["models"].push_back({{"architectures", sms},
                              {"families", families},
                              {"operands", operand_names[static_cast<std::size_t>(row.operands)]},
-                             {"d", short_name(row.d)},
+                             {"d", type_name(row.d)},
                              {"only_k", row.only_k},
                              {"only_unlike_c", row.unlike_c},
                              {"model", json_of(row.model)},

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "emulate/integer_dot.h"
 #include "lib/cli/number_text.h"
 
 namespace binade {
@@ -252,6 +253,7 @@ bool overflows(const Dyadic& x, const Format& format) {
 }
 
 std::string value_text(std::uint64_t bits, const Format& format) {
+  if (is_integer(format)) return std::to_string(integer_of(bits, format));
   const Exact x = decode(bits, format);
   const std::string sign = x.negative ? "-" : "";
   switch (x.kind) {

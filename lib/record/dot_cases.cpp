@@ -202,31 +202,48 @@ void make_tf32_low_bits(DotCase& out, Draw& draw, const DotRow& row) {
 }
 
 /// Chains of 2, 4, … 64 instructions, of normal numbers or of near exponents.
-void make_chains(DotCase& out, Draw&, const DotRow& row) {
-  constexpr std::uint64_t longest = 64;
-  const std::uint64_t group = row.index / longest;
-  const std::uint64_t length = std::uint64_t{2} << group % 6;
-  const std::uint64_t first = row.index - row.index % length;
-  for (std::uint64_t at = first; at <= row.index; ++at) {
-    const std::uint64_t c = out.c;
-    Draw draw(row.seed, at);
-    if (group % 12 < 6) {
-      fill_normal(out, draw, row.how);
-    } else {
-      Draw of_chain(row.seed, ~first);
-      const auto [top, spread] = some_window(of_chain, row.how.types);
-      fill_bounded(out, draw, row.how, top, spread);
-      out.c = number_at(draw, row.how.types.c, std::min(top, row.how.types.c.emax()));
-    }
-    if (at != first) out.c = c;
-    if (at == row.index) return;
-    out.c = dot(row.how.model, row.how.types, out.a.data(), out.b.data(), row.how.k, out.c);
-  }
+constexpr std::uint64_t longest_chain = 64;
+
+std::uint64_t first_of_chain(std::uint64_t index) {
+  const std::uint64_t length = std::uint64_t{2} << index / longest_chain % 6;
+  return index - index % length;
 }
 
-bool all_types(const DotTypes&) { return true; }
+void make_chains(DotCase& out, Draw& draw, const DotRow& row) {
+  const std::uint64_t first = first_of_chain(row.index);
+  if (row.index / longest_chain % 12 < 6) {
+    fill_normal(out, draw, row.how);
+  } else {
+    Draw of_chain(row.seed, ~first);
+    const auto [top, spread] = some_window(of_chain, row.how.types);
+    fill_bounded(out, draw, row.how, top, spread);
+    out.c = number_at(draw, row.how.types.c, std::min(top, row.how.types.c.emax()));
+  }
+  if (row.index != first) out.c = zero_bits(row.how.types.c, false);
+}
+
+/// Codes alike; every fourth row has the ends of the range only, and every second c is near an end of
+/// its own, where the sum wraps or saturates.
+void make_integers(DotCase& out, Draw& draw, const DotRow& row) {
+  const DotTypes& t = row.how.types;
+  const auto code = [&draw, &row](const Format& f) {
+    if (row.index % 4 != 3) return draw.bits(f.bits());
+    const std::uint64_t top = std::uint64_t{1} << (f.bits() - 1);
+    return draw.flip() ? top : f.has_sign ? top - 1 : top * 2 - 1;
+  };
+  for (std::size_t i = 0; i < static_cast<std::size_t>(row.how.k); ++i) {
+    out.a[i] = code(t.a);
+    out.b[i] = code(t.b);
+  }
+  const std::uint64_t near = draw.bits(16);
+  const std::uint64_t ends[]{0x7FFFFFFF - near, 0x80000000 + near};
+  out.c = row.index % 2 == 0 ? draw.bits(32) : ends[draw.bits(1)];
+}
+
+bool all_types(const DotTypes& t) { return !is_integer(t.a); }
+bool integer_types(const DotTypes& t) { return is_integer(t.a); }
 bool tf32_types(const DotTypes& t) { return t.a == tf32 && t.b == tf32; }
-bool chained_types(const DotTypes& t) { return t.c == t.d; }
+bool chained_types(const DotTypes& t) { return t.c == t.d && !is_integer(t.a); }
 
 const DotGenerator table[] = {
     {"normal", "what gradients and weights look like: about N(0, 1), c of either sign", 20000,
@@ -251,9 +268,31 @@ const DotGenerator table[] = {
      false, all_types, make_k_order},
     {"tf32_low_bits", "what becomes of the 13 bits below tf32's own", 10000, false, tf32_types,
      make_tf32_low_bits},
-    {"chains", "instructions in a row: c is the emulator's d of the row before", 20000, true,
+    {"chains", "instructions in a row: c is what the device gave for the row before", 20000, true,
      chained_types, make_chains},
+    {"integers", "wrapping and saturation: random codes, the ends of the ranges, c near its ends",
+     10000, false, integer_types, make_integers},
 };
+
+/// How many products of an instruction take part.
+int kept_k(const Instruction& x) { return x.model.sparse_group == 0 ? x.k : x.k / 2; }
+
+/// The products of a dense row in some places of their groups, in order.
+DotCase spread(const DotCase& dense, Draw& draw, int k, int group, const Format& b) {
+  DotCase out;
+  out.c = dense.c;
+  std::size_t next = 0;
+  for (int first = 0; first < k; first += group) {
+    const auto [i, j] = two_places(draw, group);
+    for (int at = first; at < first + group; ++at) {
+      const auto here = static_cast<std::size_t>(at);
+      const bool kept = at - first == i || (group == 4 && at - first == j);
+      out.b[here] = kept ? dense.b[next] : any_encoding(draw, b, true);
+      if (kept) out.a[here] = dense.a[next++];
+    }
+  }
+  return out;
+}
 
 /// Generators with one seed draw from different streams.
 std::uint64_t own_seed(const DotGenerator& generator, std::uint64_t seed) {
@@ -277,17 +316,31 @@ const DotGenerator& parse_dot_generator(std::string_view name) {
 }
 
 std::uint64_t full_rows(const DotGenerator& generator, const Instruction& instruction) {
-  const auto k = static_cast<std::uint64_t>(instruction.k);
+  const auto k = static_cast<std::uint64_t>(kept_k(instruction));
   return generator.rows == 0 ? k * k : generator.rows;
+}
+
+bool continues_chain(const DotGenerator& generator, std::uint64_t index) {
+  return generator.chained && index != first_of_chain(index);
+}
+
+void fill_chains(const DotGenerator& generator, Dots& dots) {
+  for (std::size_t i = 0; i < dots.c.size(); ++i) {
+    if (continues_chain(generator, i)) dots.c[i] = dots.d[i - 1];
+  }
 }
 
 DotCase make_dot_case(const DotGenerator& generator, const Instruction& instruction,
                       std::uint64_t seed, std::uint64_t index) {
   DotCase out;
-  const DotRow row{instruction, own_seed(generator, seed), index};
+  Instruction dense = instruction;
+  dense.k = kept_k(instruction);
+  dense.model.sparse_group = 0;
+  const DotRow row{dense, own_seed(generator, seed), index};
   Draw draw(row.seed, index);
   generator.make(out, draw, row);
-  return out;
+  const int group = instruction.model.sparse_group;
+  return group == 0 ? out : spread(out, draw, instruction.k, group, instruction.types.b);
 }
 
 Dots make_dots(const DotGenerator& generator, const Instruction& instruction, std::uint64_t seed,

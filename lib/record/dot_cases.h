@@ -3,6 +3,9 @@
 // Operands for Tensor Core instructions, chosen so that models which differ anywhere give different
 // bits: a table of generators. Row i is a pure function of (generator, types and k, seed, i), so a
 // recording keeps the results alone, and rows can be made in any order.
+//
+// For a sparse instruction a row is one of a dense instruction of half its k, spread over the groups
+// of a; b has numbers where a is +0.
 #pragma once
 
 #include <array>
@@ -17,7 +20,7 @@
 namespace binade {
 
 /// The largest k of an instruction.
-inline constexpr int longest_dot = 64;
+inline constexpr int longest_dot = 256;
 
 /// One row: k encodings of a and of b, and c.
 struct DotCase {
@@ -34,8 +37,8 @@ struct DotRow {
 struct DotGenerator {
   std::string_view name;
   std::string_view purpose;
-  std::uint64_t rows;     ///< of a full recording; 0: k squared
-  bool depends_on_model;  ///< c of most rows is what the emulator gives for the row before
+  std::uint64_t rows;  ///< of a full recording; 0: k squared
+  bool chained;        ///< most rows take the d of the row before for c: continues_chain
   bool (*suits)(const DotTypes& types);
   void (*make)(DotCase& out, Draw& draw, const DotRow& row);
 };
@@ -47,6 +50,13 @@ const DotGenerator& parse_dot_generator(std::string_view name);
 
 /// Rows of a full recording.
 std::uint64_t full_rows(const DotGenerator& generator, const Instruction& instruction);
+
+/// Whether row `index` has no c of its own: its c is d of the row before, whatever the device gave.
+/// Its c is made as +0.
+bool continues_chain(const DotGenerator& generator, std::uint64_t index);
+
+/// c of the rows that continue a chain from d of the rows before. Row 0 is the generator's first.
+void fill_chains(const DotGenerator& generator, Dots& dots);
 
 DotCase make_dot_case(const DotGenerator& generator, const Instruction& instruction,
                       std::uint64_t seed, std::uint64_t index);

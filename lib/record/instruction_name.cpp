@@ -23,11 +23,6 @@ std::vector<std::string_view> parts_of(std::string_view name) {
   }
 }
 
-std::string_view type_name(const Format& f) {
-  const auto row = std::ranges::find(type_names, f, &TypeName::format);
-  return row == type_names.end() ? "?" : row->name;
-}
-
 std::optional<Format> find_type(std::string_view name) {
   const auto row = std::ranges::find(type_names, name, &TypeName::name);
   return row == type_names.end() ? std::nullopt : std::optional(row->format);
@@ -54,42 +49,71 @@ struct Parsed {
   Family family = Family::mma;
   Shape shape;
   std::optional<Rounding> rounding;
+  IntegerModel integer;
   DotTypes types;
 };
 
+/// What .b1 does, at the end of a name; PTX has no third.
+constexpr std::string_view and_popc = ".and.popc";
+constexpr std::string_view xor_popc = ".xor.popc";
+
+/// The longest family that the name begins with.
+std::optional<Family> take_family(std::string_view& name) {
+  std::string_view found;
+  for (const std::string_view family : family_names) {
+    const bool here = name.starts_with(family) && name.substr(family.size()).starts_with('.');
+    if (here && family.size() > found.size()) found = family;
+  }
+  if (found.empty()) return std::nullopt;
+  name.remove_prefix(found.size() + 1);
+  const auto row = std::ranges::find(family_names, found);
+  return static_cast<Family>(row - family_names.begin());
+}
+
 std::optional<Parsed> parse(std::string_view name) {
-  std::vector<std::string_view> parts = parts_of(name);
-  const auto family = std::ranges::find(family_names, parts[0]);
-  if (family == family_names.end() || parts.size() < 5) return std::nullopt;
   Parsed out;
-  out.family = static_cast<Family>(family - family_names.begin());
-  const std::optional<Shape> shape = parse_shape(parts[1]);
+  const std::optional<Family> family = take_family(name);
+  if (!family) return std::nullopt;
+  out.family = *family;
+  out.integer.exclusive_or = name.ends_with(xor_popc);
+  const bool popc = out.integer.exclusive_or || name.ends_with(and_popc);
+  if (popc) name.remove_suffix(and_popc.size());
+  std::vector<std::string_view> parts = parts_of(name);
+  if (parts.size() < 4) return std::nullopt;
+  const std::optional<Shape> shape = parse_shape(parts[0]);
   if (!shape) return std::nullopt;
   out.shape = *shape;
   for (const NamedRounding& row : roundings) {
-    if (row.ptx.empty() || row.ptx != parts[2]) continue;
+    if (row.ptx.empty() || row.ptx != parts[1]) continue;
     out.rounding = row.rounding;
-    parts.erase(parts.begin() + 2);
+    parts.erase(parts.begin() + 1);
     break;
   }
-  const bool has_c = out.family == Family::mma || out.family == Family::wmma;
-  if (parts.size() != (has_c ? 6U : 5U)) return std::nullopt;
+  out.integer.satfinite = parts[1] == "satfinite";
+  if (out.integer.satfinite) parts.erase(parts.begin() + 1);
+  const bool has_c = names_c(out.family);
+  if (parts.size() != (has_c ? 5U : 4U)) return std::nullopt;
   std::array<Format, 4> types{};
-  for (std::size_t i = 2; i < parts.size(); ++i) {
+  for (std::size_t i = 1; i < parts.size(); ++i) {
     const std::optional<Format> type = find_type(parts[i]);
     if (!type) return std::nullopt;
-    types[i - 2] = *type;
+    types[i - 1] = *type;
   }
   out.types = {types[1], types[2], has_c ? types[3] : types[0], types[0]};
+  const bool one_bit = out.types.a == b1;
+  if (popc != one_bit || (out.integer.satfinite && (one_bit || out.types.d != s32))) {
+    return std::nullopt;
+  }
   return out;
 }
 
 std::optional<Instruction> found(const Parsed& x, int sm) {
   std::optional<Instruction> out =
       find_instruction(x.family, sm, x.shape.m, x.shape.n, x.shape.k, x.types);
+  if (out) out->model.integer = x.integer;
   if (!out || !x.rounding) return out;
-  const bool rounds = x.family == Family::wmma && x.types.d == binary64 &&
-                      *x.rounding != Rounding::ties_to_away && *x.rounding != Rounding::stochastic;
+  const bool rounds = x.types.d == binary64 && *x.rounding != Rounding::ties_to_away &&
+                      *x.rounding != Rounding::stochastic;
   if (!rounds) return std::nullopt;
   out->model.rounding = *x.rounding;
   return out;
@@ -143,9 +167,11 @@ std::string name_of(const Instruction& x) {
     const auto row = std::ranges::find(roundings, x.model.rounding, &NamedRounding::rounding);
     out += "." + std::string(row->ptx);
   }
+  if (x.model.integer.satfinite) out += ".satfinite";
   for (const Format& f : {x.types.d, x.types.a, x.types.b}) out += "." + std::string(type_name(f));
-  const bool has_c = x.family == Family::mma || x.family == Family::wmma;
-  return has_c ? out + "." + std::string(type_name(x.types.c)) : out;
+  if (names_c(x.family)) out += "." + std::string(type_name(x.types.c));
+  if (x.types.a == b1) out += x.model.integer.exclusive_or ? xor_popc : and_popc;
+  return out;
 }
 
 std::vector<Instruction> instructions_of(int sm) {
@@ -157,7 +183,10 @@ std::vector<Instruction> instructions_of(int sm) {
       return;
     }
     const auto found = find_instruction(row.family, sm, m, row.n_last, row.k, types);
-    const auto same = [&](const Instruction& x) { return name_of(x) == name_of(*found); };
+    const auto same = [&](const Instruction& x) {
+      return x.family == found->family && x.m == found->m && x.k == found->k &&
+             x.types == found->types;
+    };
     if (found && std::ranges::none_of(out, same)) out.push_back(*found);
   };
   for (const ShapeRow& row : shape_rows) {

@@ -141,6 +141,16 @@ void read_column(const SafetensorsFile& file, const Column& column, std::uint64_
   out.*column.values = read_elements(file, static_cast<std::size_t>(found - tensors.begin()));
 }
 
+/// The generator's rows for these results.
+Dots generated(const RecordingInfo& info, const Instruction& instruction, std::uint64_t rows,
+               std::vector<std::uint64_t> d) {
+  const DotGenerator& generator = parse_dot_generator(info.generator);
+  Dots out = make_dots(generator, instruction, info.seed, 0, rows);
+  out.d = std::move(d);
+  fill_chains(generator, out);
+  return out;
+}
+
 void check_names(const SafetensorsFile& file) {
   for (const TensorInfo& tensor : file.tensors()) {
     const bool known = tensor.name.size() == 1 && tensor.name[0] >= 'a' && tensor.name[0] <= 'd';
@@ -181,10 +191,7 @@ void write_recording(const std::string& path, const RecordingInfo& info,
   const std::string hash = input_hash(dots, instruction.types);
   bool with_inputs = true;
   if (info.generator != "unknown") {
-    const DotGenerator& generator = parse_dot_generator(info.generator);
-    with_inputs = generator.depends_on_model ||
-                  input_hash(make_dots(generator, instruction, info.seed, 0, rows),
-                             instruction.types) != hash;
+    with_inputs = input_hash(generated(info, instruction, rows, dots.d), instruction.types) != hash;
   }
   std::map<std::string, std::string> metadata;
   for (const TextKey& row : text_keys) metadata[row.key] = info.*row.text;
@@ -225,13 +232,11 @@ Dots read_recording(const std::string& path, const Instruction& instruction) {
     if (info.generator == "unknown") {
       throw error_in(path, "neither a, b and c nor a generator of them", std::string(record_again));
     }
-    std::vector<std::uint64_t> d = std::move(out.d);
     try {
-      out = make_dots(parse_dot_generator(info.generator), instruction, info.seed, 0, info.rows);
+      out = generated(info, instruction, info.rows, std::move(out.d));
     } catch (const Error& error) {
       throw error_in(path, error.what(), std::string(record_again));
     }
-    out.d = std::move(d);
   }
   const std::string hash = input_hash(out, instruction.types);
   if (hash != info.input_hash) {

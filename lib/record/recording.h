@@ -38,8 +38,8 @@ inline constexpr std::uint64_t most_recorded_rows = std::uint64_t{1} << 20;
 /// digits.
 std::string input_hash(const Dots& dots, const DotTypes& types);
 
-/// Leaves the inputs out where info's generator and seed give exactly these, and could not give
-/// others after a change of the model. Fills rows and input_hash itself.
+/// Leaves the inputs out where info's generator and seed give exactly these. Fills rows and
+/// input_hash itself.
 void write_recording(const std::string& path, const RecordingInfo& info,
                      const Instruction& instruction, const Dots& dots);
 

@@ -34,7 +34,9 @@ Array read_array(const std::string& path, const Format& format, const char* what
   const TensorInfo& info = file->tensors()[0];
   const auto width = static_cast<unsigned>(format.storage_bits());
   const std::string wanted =
-      "bits of " + spec_of(format) + " (uint" + std::to_string(width) + ") or that dtype";
+      is_integer(format)
+          ? std::string(type_name(format)) + " as integers of " + std::to_string(width) + " bits"
+          : "bits of " + spec_of(format) + " (uint" + std::to_string(width) + ") or that dtype";
   const bool bits = info.dtype.kind == DtypeKind::integer && info.dtype.bits == width;
   const bool numbers =
       info.dtype.kind == DtypeKind::floating && info.dtype.format == name_of(format);
@@ -70,7 +72,7 @@ std::vector<std::uint64_t> read_rows(const std::string& path, const Format& form
                        std::to_string(k) + " for this instruction");
   }
   const std::uint64_t columns = array.shape[1];
-  std::vector<std::uint64_t> out(array.shape[0] * most, zero_bits(format, false));
+  std::vector<std::uint64_t> out(array.shape[0] * most);
   for (std::uint64_t i = 0; i < array.shape[0]; ++i) {
     std::copy_n(array.elements.begin() + static_cast<std::ptrdiff_t>(i * columns), columns,
                 out.begin() + static_cast<std::ptrdiff_t>(i * most));
@@ -100,7 +102,7 @@ Dots read_dots(const DotFiles& files, const Instruction& instruction) {
     out.c = read_column(*files.c, types.c, "c");
     check_rows(*files.c, out.c.size(), out.d.size(), files.d);
   } else {
-    out.c.assign(out.d.size(), zero_bits(types.c, false));
+    out.c.assign(out.d.size(), 0);
   }
   if (out.d.empty()) throw error_in(files.d, "no rows", "there is nothing to compare");
   return out;
@@ -130,13 +132,14 @@ DotCheck check_dots(const Dots& dots, const Instruction& instruction, std::size_
 
 std::optional<std::uint64_t> ulp_distance(std::uint64_t x, std::uint64_t y, const Format& f) {
   const auto place = [&f](std::uint64_t bits) {
+    if (is_integer(f)) return integer_of(bits, f);
     const Fields fields = fields_of(bits, f);
     const auto magnitude =
         static_cast<std::int64_t>(fields.exponent << f.fraction_bits() | fields.fraction);
     return fields.negative ? -magnitude : magnitude;
   };
   const auto is_nan = [&f](std::uint64_t bits) {
-    return kind_of(fields_of(bits, f), f) == Kind::nan;
+    return !is_integer(f) && kind_of(fields_of(bits, f), f) == Kind::nan;
   };
   if (is_nan(x) || is_nan(y)) return std::nullopt;
   const std::int64_t a = place(x);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints, for ptxas to judge, the architecture and the name of every mma and wmma instruction of the
-// table.
+// Prints, for ptxas to judge, the architecture and the name of every mma, mma.sp and wmma instruction
+// of the table.
 #include <cstdio>
 
 #include "lib/record/instruction_name.h"
@@ -9,7 +9,7 @@
 int main() {
   for (const int sm : binade::architectures) {
     for (const binade::Instruction& x : binade::instructions_of(sm)) {
-      if (x.family != binade::Family::mma && x.family != binade::Family::wmma) continue;
+      if (!binade::names_c(x.family)) continue;
       std::printf("%d %s\n", sm, name_of(x).c_str());
     }
   }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# ptxas as judge of the table of mma and wmma instructions: what the table has on an architecture must
+# ptxas as judge of the table of mma, mma.sp and wmma instructions: what the table has on an architecture must
 # assemble there, and what it has only on other architectures must not; nor must neighbours that it has
 # nowhere.   mma_names_test.py MMA_NAMES     Exits with 77 where there is no ptxas.
 import concurrent.futures
@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 PER_REGISTER = {"f16": 2, "bf16": 2, "tf32": 1, "f32": 1, "f64": 1, "e4m3": 4, "e5m2": 4, "e3m2": 4,
-                "e2m3": 4, "e2m1": 4}
+                "e2m3": 4, "e2m1": 4, "s8": 4, "u8": 4, "s4": 8, "u4": 8, "b1": 32, "s32": 1}
 FP8 = {"e4m3", "e5m2"}
 NARROW = FP8 | {"e3m2", "e2m3", "e2m1"}
 # Registers of a and b in wmma, by shape; d and c have 8 (f32) or 4 (f16).
@@ -25,7 +25,14 @@ NOWHERE = ["mma.m16n8k16.f16.f16.f16.f32", "mma.m16n8k16.f32.f16.f16.f16", "mma.
            "mma.m16n8k16.f32.f16.bf16.f32", "mma.m16n8k8.f32.e4m3.e4m3.f32", "mma.m16n8k4.f32.f16.f16.f32",
            "mma.m16n8k16.f32.tf32.tf32.f32", "mma.m16n8k32.f32.f16.f16.f32", "mma.m8n8k8.f64.f64.f64.f64",
            "mma.m16n8k16.f32.e3m2.e3m2.f32", "wmma.m16n16k16.f32.tf32.tf32.f32", "mma.m8n8k4.f16.f16.f16.f32",
-           "wmma.m16n16k16.f16.bf16.bf16.f16"]
+           "wmma.m16n16k16.f16.bf16.bf16.f16", "mma.m16n8k16.s32.s4.s4.s32", "mma.m16n8k32.s32.s8.s4.s32",
+           "mma.m16n8k32.satfinite.f32.e4m3.e4m3.f32", "mma.m16n8k64.s32.s8.s8.s32",
+           "mma.m16n8k256.satfinite.s32.b1.b1.s32.and.popc", "mma.m16n8k16.rz.f32.f16.f16.f32",
+           "mma.sp.m16n8k8.f32.f16.f16.f32", "mma.sp.m16n8k64.f32.f16.f16.f32", "mma.sp.m16n8k32.f32.e4m3.e4m3.f32",
+           "mma.sp.m16n8k32.f16.bf16.bf16.f16", "mma.sp.m16n8k4.f32.tf32.tf32.f32"]
+# What a name may say besides: every instruction of the table of those types has it.
+VARIANTS = {"s8": ["satfinite"], "u8": ["satfinite"], "s4": ["satfinite"], "u4": ["satfinite"],
+            "f64": ["rn", "rz", "rm", "rp"]}
 
 
 def registers(count, kind):
@@ -38,36 +45,51 @@ def ptx_kind(name):
     return name if name in ("f32", "f64") else "b32"
 
 
-def mma_line(shape, d, a, b, c):
+def mma_line(shape, d, a, b, c, sparse=False, variant="", ending=""):
     m, n, k = map(int, re.fullmatch(r"m(\d+)n(\d+)k(\d+)", shape).groups())
     if shape == "m8n8k4" and a == "f16":
         counts = {"a": 2, "b": 2, "d": 4 if d == "f16" else 8, "c": 4 if c == "f16" else 8}
     else:
-        counts = {"a": m * k // 32 // PER_REGISTER[a], "b": k * n // 32 // PER_REGISTER[b],
+        counts = {"a": m * k // 32 // PER_REGISTER[a] // (2 if sparse else 1), "b": k * n // 32 // PER_REGISTER[b],
                   "d": m * n // 32 // PER_REGISTER[d], "c": m * n // 32 // PER_REGISTER[c]}
     kind = ".kind::f8f6f4" if {a, b} & (NARROW - FP8) else ""
     vectors = [registers(max(1, counts[x]), ptx_kind(t)) for x, t in (("d", d), ("a", a), ("b", b), ("c", c))]
-    return f"mma.sync.aligned.{shape}.row.col{kind}.{d}.{a}.{b}.{c} {', '.join(vectors)};"
+    name = "mma.sp::ordered_metadata" if sparse else "mma"
+    metadata = ", %r31, 0" if sparse else ""
+    return (f"{name}.sync.aligned.{shape}.row.col{kind}{variant}.{d}.{a}.{b}.{c}{ending} "
+            f"{', '.join(vectors)}{metadata};")
 
 
-def wmma_line(shape, d, a, b, c):
+def wmma_line(shape, d, a, b, c, variant=""):
     counts = WMMA.get((a, shape), (4, 4))
     accumulators = {"f32": 8, "f16": 4, "f64": 2}
     types = f"{d}.{c}" if a == "f16" else f"{d}.{a}.{b}.{c}"
     vectors = [registers(accumulators[d], ptx_kind(d)), registers(counts[0], ptx_kind(a)),
                registers(counts[1], ptx_kind(b)), registers(accumulators[c], ptx_kind(c))]
-    return f"wmma.mma.sync.aligned.row.col.{shape}.{types} {', '.join(vectors)};"
+    return f"wmma.mma.sync.aligned.row.col.{shape}{variant}.{types} {', '.join(vectors)};"
 
 
 def line_of(name):
-    family, shape, d, a, b, c = name.split(".")
-    return (mma_line if family == "mma" else wmma_line)(shape, d, a, b, c)
+    family, shape, *types = re.fullmatch(r"(mma\.sp|mma|wmma)\.(m\w+)\.(.*)", name).group(1, 2, 3)
+    types, popc, ending = types[0].partition(".and.popc") if ".and" in types[0] else types[0].partition(".xor.popc")
+    words = types.split(".")
+    variant = f".{words.pop(0)}" if len(words) == 5 else ""
+    if family == "wmma":
+        return wmma_line(shape, *words, variant=variant)
+    return mma_line(shape, *words, sparse=family == "mma.sp", variant=variant, ending=popc + ending)
+
+
+def variants_of(name):
+    """The name with each word that its types let it have, and b1 with its other operation."""
+    head, types = re.fullmatch(r"((?:mma\.sp|mma|wmma)\.m\w+)\.(.*)", name).groups()
+    out = [f"{head}.{word}.{types}" for word in VARIANTS.get(types.split(".")[1], [])]
+    return out + ([name.replace(".and.", ".xor.")] if name.endswith(".and.popc") else [])
 
 
 def assembles(ptxas, sm, names):
     body = "\n  ".join(line_of(name) for name in names)
     text = (f".version 9.0\n.target sm_{sm}{SUFFIX.get(sm, '')}\n.address_size 64\n.visible .entry k()\n{{\n"
-            f"  .reg .b32 %r<32>;\n  .reg .f32 %f<32>;\n  .reg .f64 %d<32>;\n  {body}\n  ret;\n}}\n")
+            f"  .reg .b32 %r<40>;\n  .reg .f32 %f<32>;\n  .reg .f64 %d<32>;\n  {body}\n  ret;\n}}\n")
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "k.ptx"
         source.write_text(text)
@@ -84,7 +106,7 @@ def main():
     table = {}
     for line in subprocess.run([sys.argv[1]], check=True, capture_output=True, text=True).stdout.splitlines():
         sm, name = line.split()
-        table.setdefault(int(sm), []).append(name)
+        table.setdefault(int(sm), []).extend([name, *variants_of(name)])
     everywhere = sorted({name for names in table.values() for name in names})
     # An architecture that this ptxas no longer knows assembles nothing at all, not even an empty kernel.
     known = [sm for sm in table if assembles(ptxas, sm, [])[0]]

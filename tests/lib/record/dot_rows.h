@@ -25,7 +25,8 @@ inline constexpr Named some_of_each[]{
     {"mma.m16n8k8.f32.bf16.bf16.f32", 80},   {"mma.m16n8k8.f32.tf32.tf32.f32", 90},
     {"mma.m16n8k32.f32.e4m3.e5m2.f32", 90},  {"wgmma.m64n8k32.f16.e5m2.e5m2", 90},
     {"mma.m16n8k32.f32.e2m1.e3m2.f32", 120}, {"mma.m8n8k4.f64.f64.f64.f64", 90},
-    {"mma.m8n8k4.f32.f16.f16.f16", 70},
+    {"mma.m8n8k4.f32.f16.f16.f16", 70},      {"mma.sp.m16n8k32.f32.bf16.bf16.f32", 90},
+    {"mma.m16n8k64.s32.s4.u4.s32", 90},
 };
 
 inline Instruction instruction(const Named& named) {

@@ -90,8 +90,38 @@ TEST_CASE("a rounding, where PTX has one") {
   CHECK(name_of(down) == "wmma.m8n8k4.rm.f64.f64.f64.f64");
   CHECK(name_of(parse_instruction("wmma.m8n8k4.rn.f64.f64.f64.f64", 80)) ==
         "wmma.m8n8k4.f64.f64.f64.f64");
+  CHECK(name_of(parse_instruction("mma.m16n8k16.rz.f64.f64.f64.f64", 90)) ==
+        "mma.m16n8k16.rz.f64.f64.f64.f64");
   CHECK(has(unknown("wmma.m8n8k4.rna.f64.f64.f64.f64", 80), "has no instruction"));
   CHECK(has(unknown("mma.m16n8k16.rz.f32.f16.f16.f32", 90), "has no instruction"));
+}
+
+TEST_CASE("sparse instructions: the dense model over half of the products") {
+  const Instruction f16 = parse_instruction("mma.sp.m16n8k32.f32.f16.f16.f32", 90);
+  CHECK(f16.family == Family::mma_sp);
+  CHECK(f16.model.sparse_group == 4);
+  CHECK(f16.evidence == Evidence::open);
+  DotModel dense = f16.model;
+  dense.sparse_group = 0;
+  CHECK(dense == parse_instruction("mma.m16n8k16.f32.f16.f16.f32", 90).model);
+  CHECK(parse_instruction("wgmma.sp.m64n8k16.f32.tf32.tf32", 90).model.sparse_group == 2);
+  CHECK(has(unknown("mma.sp.m16n8k64.f32.f16.f16.f32", 90), "has no instruction"));
+  CHECK(has(unknown("wmma.sp.m16n8k32.f32.f16.f16.f32", 90), "has no instruction"));
+}
+
+TEST_CASE("integers: .satfinite, and what b1 does") {
+  CHECK(parse_instruction("mma.m16n8k32.satfinite.s32.s8.u8.s32", 80).model.integer.satfinite);
+  CHECK(!parse_instruction("mma.m16n8k32.s32.s8.u8.s32", 80).model.integer.satfinite);
+  CHECK(parse_instruction("wgmma.m64n24k32.s32.u8.s8", 90).types.d == s32);
+  CHECK(parse_instruction("mma.m16n8k256.s32.b1.b1.s32.xor.popc", 90).model.integer.exclusive_or);
+  for (const char* name :
+       {"mma.m16n8k256.s32.b1.b1.s32", "mma.m16n8k256.satfinite.s32.b1.b1.s32.and.popc",
+        "mma.m16n8k32.s32.s8.u8.s32.and.popc", "mma.m16n8k32.rn.s32.s8.u8.s32",
+        "wgmma.m64n40k32.s32.s8.s8", "mma.m16n8k16.satfinite.f32.f16.f16.f32",
+        "mma.m16n8k32.s32.s8.s4.s32", "mma.m16n8k32.f32.s8.s8.f32"}) {
+    CAPTURE(name);
+    CHECK(has(unknown(name, 90), "sm_90 has no instruction '"));
+  }
 }
 
 TEST_CASE("what there is not") {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which of a group are kept, over every pattern of zeros; and that a sparse dot is the dense one of
+// what is kept, whatever stands beside the zeros.
+#include "emulate/sparse.h"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cstdint>
+
+#include "emulate/tensor_core.h"
+
+namespace binade {
+
+TEST_CASE("the non-zero codes are kept, then the lowest zeros; in order") {
+  struct Row {
+    unsigned nonzero;
+    int first, second;
+  };
+  for (const Row& row : {Row{0b0000, 0, 1}, Row{0b0001, 0, 1}, Row{0b0010, 0, 1}, Row{0b0100, 0, 2},
+                         Row{0b1000, 0, 3}, Row{0b0011, 0, 1}, Row{0b0101, 0, 2}, Row{0b1001, 0, 3},
+                         Row{0b0110, 1, 2}, Row{0b1010, 1, 3}, Row{0b1100, 2, 3}}) {
+    CAPTURE(row.nonzero);
+    std::uint16_t group[4]{};
+    for (int i = 0; i < 4; ++i)
+      group[i] = (row.nonzero >> i & 1) != 0 ? std::uint16_t{0x8000} : std::uint16_t{0};
+    CHECK(kept_position(group, 4, 0) == row.first);
+    CHECK(kept_position(group, 4, 1) == row.second);
+  }
+  const std::uint32_t second[]{0, 1};
+  const std::uint32_t none[]{0, 0};
+  CHECK(kept_position(second, 2, 0) == 1);
+  CHECK(kept_position(none, 2, 0) == 0);
+}
+
+TEST_CASE("a group with more than half non-zero codes keeps the first") {
+  const std::uint16_t group[]{1, 1, 1, 1};
+  CHECK(kept_position(group, 4, 0) == 0);
+  CHECK(kept_position(group, 4, 1) == 1);
+}
+
+TEST_CASE("a sparse dot: what stands beside a zero of a that is not kept does not exist") {
+  const auto types = DotTypes{binary16, binary16, binary32, binary32};
+  const Instruction sparse = *find_instruction(Family::mma_sp, 90, 16, 8, 16, types);
+  std::uint64_t a[16]{};
+  std::uint64_t b[16]{};
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    a[2 * i + 1] = 0x3C00 + i;
+    b[2 * i + 1] = 0x3C00 + 3 * i;
+    b[2 * i] = 0x7C00;
+  }
+  std::uint64_t kept_a[8];
+  std::uint64_t kept_b[8];
+  keep_half(a, b, 16, 4, kept_a, kept_b);
+  for (std::uint64_t i = 0; i < 8; ++i) CHECK(kept_b[i] == 0x3C00 + 3 * i);
+  DotModel dense = sparse.model;
+  dense.sparse_group = 0;
+  const std::uint64_t d = dot(sparse.model, types, a, b, 16, 0x3F800000);
+  CHECK(d == dot(dense, types, kept_a, kept_b, 8, 0x3F800000));
+  CHECK(kind_of(fields_of(d, binary32), binary32) == Kind::finite);
+  CHECK(dot(dense, types, a, b, 16, 0x3F800000) == 0x7FFFFFFF);
+}
+
+}  // namespace binade
