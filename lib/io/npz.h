@@ -3,12 +3,23 @@
 // NumPy's .npz: a zip archive of .npy members, stored or deflated, each streamed.
 #pragma once
 
+#include <cstddef>
+#include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "lib/io/tensor_file.h"
 
 namespace binade {
+
+/// The signature of a zip archive's first member, or of the end of an empty one.
+inline bool starts_as_npz(std::span<const std::byte> bytes) {
+  const auto starts = [bytes](const char* signature) {
+    return bytes.size() >= 4 && std::memcmp(bytes.data(), signature, 4) == 0;
+  };
+  return starts("PK\x03\x04") || starts("PK\x05\x06");
+}
 
 std::unique_ptr<TensorFile> open_npz(const std::string& path, const OpenOptions& options);
 

@@ -13,7 +13,6 @@
 #include "lib/io/npy.h"
 #include "lib/io/npz.h"
 #include "lib/io/safetensors.h"
-#include "lib/io/zip.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -53,7 +52,7 @@ std::unique_ptr<TensorFile> open_tensor_file(const std::string& path, const Open
   const std::string extension = fs::path(path).extension().string();
   if (bytes.empty()) throw error_in(path, "an empty file", "export it again");
   if (starts_as_npy(bytes)) return open_npy(path, options);
-  if (starts_as_zip(bytes)) return open_npz(path, options);
+  if (starts_as_npz(bytes)) return open_npz(path, options);
   if (starts_as_safetensors(bytes) || extension == ".safetensors") return open_safetensors(path);
   if (extension == ".npy" || extension == ".npz") {
     throw error_at(path, "the contents are not " + extension, 0, "export the file again");

@@ -28,8 +28,6 @@ struct ZipMember {
   std::span<const std::byte> packed;  ///< its data as they lie in the file
 };
 
-bool starts_as_zip(std::span<const std::byte> bytes);
-
 std::vector<ZipMember> zip_directory(const std::string& path, const MappedFile& file);
 
 /// One pass over a member's contents.

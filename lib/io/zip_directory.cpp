@@ -171,13 +171,6 @@ class Directory {
 
 }  // namespace
 
-bool starts_as_zip(std::span<const std::byte> bytes) {
-  std::uint32_t signature = 0;
-  if (bytes.size() < sizeof signature) return false;
-  std::memcpy(&signature, bytes.data(), sizeof signature);
-  return signature == local_signature || signature == end_signature;
-}
-
 std::vector<ZipMember> zip_directory(const std::string& path, const MappedFile& file) {
   return Directory(path, file).members();
 }

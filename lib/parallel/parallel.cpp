@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// oneTBB underneath where the build has it; one thread where it does not.
+// oneTBB underneath where the build has it; where it does not, threads for each loop.
 #include "lib/parallel/parallel.h"
 
 #include <algorithm>
@@ -16,6 +16,12 @@
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#else
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
 #endif
 
 namespace binade {
@@ -25,7 +31,7 @@ std::size_t machine_threads() {
 #ifdef BINADE_HAVE_TBB
   return static_cast<std::size_t>(std::max(1, tbb::info::default_concurrency()));
 #else
-  return 1;
+  return std::max(1U, std::thread::hardware_concurrency());
 #endif
 }
 
@@ -76,6 +82,39 @@ Level chosen_level() {
   return level;
 }
 
+#ifndef BINADE_HAVE_TBB
+/// The slot of the loop that this thread is in; a loop inside a loop stays in it.
+thread_local std::size_t own_slot = 0;
+thread_local bool inside = false;
+
+/// run(piece, slot) for every piece; the first exception is thrown again when all threads are done.
+template <class Run>
+void on_threads(std::size_t pieces, const Run& run) {
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr failure;
+  std::mutex failing;
+  const auto work = [&](std::size_t slot) {
+    inside = true;
+    own_slot = slot;
+    try {
+      for (std::size_t piece = next++; piece < pieces; piece = next++) run(piece, slot);
+    } catch (...) {
+      const std::lock_guard lock(failing);
+      if (!failure) failure = std::current_exception();
+      next = pieces;
+    }
+    inside = false;
+    own_slot = 0;
+  };
+  std::vector<std::thread> threads;
+  const std::size_t others = std::min(thread_count(), pieces) - 1;
+  for (std::size_t slot = 1; slot <= others; ++slot) threads.emplace_back(work, slot);
+  work(0);
+  for (std::thread& thread : threads) thread.join();
+  if (failure) std::rethrow_exception(failure);
+}
+#endif
+
 }  // namespace
 
 std::size_t thread_count() {
@@ -86,22 +125,27 @@ std::size_t thread_count() {
 void parallel_for(std::size_t n, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t, std::size_t)>& body) {
   grain = std::max<std::size_t>(grain, 1);
+  const std::size_t pieces = (n + grain - 1) / grain;
+  const auto run = [&](std::size_t piece, std::size_t slot) {
+    body(piece * grain, std::min(n, piece * grain + grain), slot);
+  };
 #ifdef BINADE_HAVE_TBB
-  if (n > grain && thread_count() > 1) {
+  if (pieces > 1 && thread_count() > 1) {
     // More threads than cores are allowed: a test wants to see that they change nothing.
     static tbb::global_control limit(tbb::global_control::max_allowed_parallelism, thread_count());
     static tbb::task_arena arena(static_cast<int>(thread_count()));
     arena.execute([&] {
-      tbb::parallel_for(std::size_t{0}, (n + grain - 1) / grain, [&](std::size_t piece) {
-        const std::size_t begin = piece * grain;
-        body(begin, std::min(n, begin + grain),
-             static_cast<std::size_t>(tbb::this_task_arena::current_thread_index()));
+      tbb::parallel_for(std::size_t{0}, pieces, [&](std::size_t piece) {
+        run(piece, static_cast<std::size_t>(tbb::this_task_arena::current_thread_index()));
       });
     });
     return;
   }
+  constexpr std::size_t own_slot = 0;
+#else
+  if (pieces > 1 && thread_count() > 1 && !inside) return on_threads(pieces, run);
 #endif
-  for (std::size_t begin = 0; begin < n; begin += grain) body(begin, std::min(n, begin + grain), 0);
+  for (std::size_t piece = 0; piece < pieces; ++piece) run(piece, own_slot);
 }
 
 const Kernels& fastest_kernels() {
