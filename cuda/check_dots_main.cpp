@@ -14,7 +14,7 @@
 #include "lib/record/device.h"
 #include "lib/record/dot_cases.h"
 #include "lib/record/instruction_name.h"
-#include "lib/record/run_rows.h"
+#include "lib/record/row_plan.h"
 
 namespace {
 
@@ -31,7 +31,7 @@ void check_set(Device& device, const Instruction& how, const DotGenerator& gener
                std::uint64_t most, Totals& totals) {
   const std::uint64_t rows = std::min(full_rows(generator, how), most);
   Dots dots = make_dots(generator, how, seed, 0, rows);
-  if (run_rows(device, generator, how, dots)) return;
+  if (run_rows(device, {{&generator, rows}}, how, dots)) return;
   const auto k = static_cast<std::size_t>(how.k);
   std::uint64_t different = 0;
   std::string first;

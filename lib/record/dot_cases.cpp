@@ -324,12 +324,6 @@ bool continues_chain(const DotGenerator& generator, std::uint64_t index) {
   return generator.chained && index != first_of_chain(index);
 }
 
-void fill_chains(const DotGenerator& generator, Dots& dots) {
-  for (std::size_t i = 0; i < dots.c.size(); ++i) {
-    if (continues_chain(generator, i)) dots.c[i] = dots.d[i - 1];
-  }
-}
-
 DotCase make_dot_case(const DotGenerator& generator, const Instruction& instruction,
                       std::uint64_t seed, std::uint64_t index) {
   DotCase out;

@@ -55,9 +55,6 @@ std::uint64_t full_rows(const DotGenerator& generator, const Instruction& instru
 /// Its c is made as +0.
 bool continues_chain(const DotGenerator& generator, std::uint64_t index);
 
-/// c of the rows that continue a chain from d of the rows before. Row 0 is the generator's first.
-void fill_chains(const DotGenerator& generator, Dots& dots);
-
 DotCase make_dot_case(const DotGenerator& generator, const Instruction& instruction,
                       std::uint64_t seed, std::uint64_t index);
 

@@ -12,7 +12,7 @@
 
 #include "lib/io/safetensors.h"
 #include "lib/io/safetensors_writer.h"
-#include "lib/record/dot_cases.h"
+#include "lib/record/row_plan.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -141,13 +141,17 @@ void read_column(const SafetensorsFile& file, const Column& column, std::uint64_
   out.*column.values = read_elements(file, static_cast<std::size_t>(found - tensors.begin()));
 }
 
-/// The generator's rows for these results.
-Dots generated(const RecordingInfo& info, const Instruction& instruction, std::uint64_t rows,
+/// The generators' rows for these results.
+Dots generated(const RecordingInfo& info, const Instruction& instruction,
                std::vector<std::uint64_t> d) {
-  const DotGenerator& generator = parse_dot_generator(info.generator);
-  Dots out = make_dots(generator, instruction, info.seed, 0, rows);
+  const RowPlan plan = parse_row_plan(info.generator);
+  if (rows_of(plan) != d.size()) {
+    throw Error("rows '" + printable(info.generator) + "' are " + std::to_string(rows_of(plan)) +
+                ", results " + std::to_string(d.size()));
+  }
+  Dots out = make_rows(plan, instruction, info.seed);
   out.d = std::move(d);
-  fill_chains(generator, out);
+  fill_chains(plan, out);
   return out;
 }
 
@@ -191,7 +195,7 @@ void write_recording(const std::string& path, const RecordingInfo& info,
   const std::string hash = input_hash(dots, instruction.types);
   bool with_inputs = true;
   if (info.generator != "unknown") {
-    with_inputs = input_hash(generated(info, instruction, rows, dots.d), instruction.types) != hash;
+    with_inputs = input_hash(generated(info, instruction, dots.d), instruction.types) != hash;
   }
   std::map<std::string, std::string> metadata;
   for (const TextKey& row : text_keys) metadata[row.key] = info.*row.text;
@@ -233,7 +237,7 @@ Dots read_recording(const std::string& path, const Instruction& instruction) {
       throw error_in(path, "neither a, b and c nor a generator of them", std::string(record_again));
     }
     try {
-      out = generated(info, instruction, info.rows, std::move(out.d));
+      out = generated(info, instruction, std::move(out.d));
     } catch (const Error& error) {
       throw error_in(path, error.what(), std::string(record_again));
     }

@@ -23,10 +23,11 @@ struct RecordingInfo {
   std::string ptx = "unknown";   ///< the instruction as it was assembled
   std::string sass = "unknown";  ///< what the machine ran
   std::string date = "unknown";
-  std::string instruction;            ///< binade's name of it
-  std::string architecture;           ///< "sm_90"
-  std::string generator = "unknown";  ///< of dot_cases.h; "unknown": the file holds a, b and c
-  std::uint64_t seed = 0;             ///< of the generator
+  std::string instruction;   ///< binade's name of it
+  std::string architecture;  ///< "sm_90"
+  std::string generator =
+      "unknown";           ///< a plan of row_plan.h; "unknown": the file holds a, b and c
+  std::uint64_t seed = 0;  ///< of the generators
   std::uint64_t rows = 0;
   std::string input_hash;  ///< of a, b and c
 };

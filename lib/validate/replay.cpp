@@ -10,7 +10,7 @@
 #include "lib/record/dot_cases.h"
 #include "lib/record/instruction_name.h"
 #include "lib/record/recording.h"
-#include "lib/record/run_rows.h"
+#include "lib/record/row_plan.h"
 #include "lib/tensor/error.h"
 #include "lib/validate/hardware_rows.h"
 
@@ -124,7 +124,7 @@ SetTotals check_device(Device& device, const DeviceRows& what, std::size_t keep,
           make_dots(generator, instruction, what.seed, 0, std::min(full, what.rows.value_or(full)));
       const std::string source =
           std::string(generator.name) + ", seed " + std::to_string(what.seed);
-      if (const auto why = run_rows(device, generator, instruction, dots)) {
+      if (const auto why = run_rows(device, {{&generator, dots.c.size()}}, instruction, dots)) {
         comparing.skip(source, instruction, *why);
         break;
       }

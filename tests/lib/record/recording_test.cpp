@@ -16,7 +16,7 @@
 #include "lib/record/dot_cases.h"
 #include "lib/record/emulated_device.h"
 #include "lib/record/instruction_name.h"
-#include "lib/record/run_rows.h"
+#include "lib/record/row_plan.h"
 #include "tests/lib/io/files.h"
 
 namespace binade {
@@ -28,10 +28,10 @@ const std::string name = "mma.m16n8k16.f32.f16.f16.f32";
 const Instruction how = parse_instruction(name, 90);
 
 Dots recorded(const std::string& generator, std::uint64_t rows, const Instruction& x = how) {
-  const DotGenerator& of = parse_dot_generator(generator);
-  Dots dots = make_dots(of, x, 5, 0, rows);
+  const RowPlan plan{{&parse_dot_generator(generator), rows}};
+  Dots dots = make_rows(plan, x, 5);
   EmulatedDevice device(x.sm);
-  CHECK(!run_rows(device, of, x, dots));
+  CHECK(!run_rows(device, plan, x, dots));
   return dots;
 }
 
@@ -114,13 +114,13 @@ TEST_CASE("results alone where the generator gives the inputs back") {
     if (!generator.suits(how.types)) continue;
     const Dots dots = recorded(called, 300);
     const std::string path = folder / called + ".safetensors";
-    write_recording(path, info_of(called), how, dots);
+    write_recording(path, info_of(called + ":300"), how, dots);
     CHECK(same(read_recording(path, how), dots));
     CHECK(tensors_of(path) == 1);
     const RecordingInfo info = read_recording_info(path);
     CHECK(info.gpu == "a GPU");
     CHECK(info.sass == "unknown");
-    CHECK(info.generator == called);
+    CHECK(info.generator == called + ":300");
     CHECK(info.seed == 5);
     CHECK(info.rows == 300);
     CHECK(info.instruction == name);
@@ -133,7 +133,7 @@ TEST_CASE("inputs travel along where the generator gives others, or there is non
   const test::Folder folder;
   Dots dots = recorded("normal", 50);
   dots.c[7] ^= 1;
-  write_recording(folder / "other.safetensors", info_of("normal"), how, dots);
+  write_recording(folder / "other.safetensors", info_of("normal:50"), how, dots);
   CHECK(tensors_of(folder / "other.safetensors") == 4);
   CHECK(same(read_recording(folder / "other.safetensors", how), dots));
   write_recording(folder / "none.safetensors", info_of("unknown"), how, recorded("normal", 50));
@@ -234,8 +234,10 @@ TEST_CASE("tensors must be those that the metadata promise") {
   };
   CHECK(has(only("d", "unknown", "unknown"), "neither a, b and c nor a generator of them"));
   CHECK(has(only("c", "normal", "1"), "no tensor 'd'; record it again"));
-  CHECK(has(only("d", "norml", "1"), "no generator 'norml'; did you mean normal?"));
-  CHECK(has(only("d", "normal", "1"), "the generator gives other rows than it did"));
+  CHECK(has(only("d", "norml:1", "1"), "no generator 'norml'; did you mean normal?"));
+  CHECK(has(only("d", "normal:2", "1"), "rows 'normal:2' are 2, results 1"));
+  CHECK(has(only("d", "normal", "1"), "they are written like normal:2000"));
+  CHECK(has(only("d", "normal:1", "1"), "the generator gives other rows than it did"));
   CHECK(has(only("d", "normal", "x"), "metadata 'seed' is 'x'"));
 }
 
@@ -255,7 +257,7 @@ TEST_CASE("rows that do not fit are not written") {
   const std::string path = folder / "x.safetensors";
   Dots dots = recorded("normal", 4);
   dots.a.pop_back();
-  CHECK(has(complaint([&] { write_recording(path, info_of("normal"), how, dots); }),
+  CHECK(has(complaint([&] { write_recording(path, info_of("normal:50"), how, dots); }),
             "4 rows that do not fit their inputs"));
   CHECK(has(complaint([&] { write_recording(path, info_of("normal"), how, {}); }), "0 rows"));
   CHECK(folder.count() == 0);

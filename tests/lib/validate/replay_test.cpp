@@ -64,7 +64,7 @@ void record(const std::string& path, const std::string& name, int sm, std::uint6
   RecordingInfo info;
   info.instruction = name;
   info.architecture = "sm_" + std::to_string(sm);
-  info.generator = "bounded_exponents";
+  info.generator = "bounded_exponents:" + std::to_string(rows);
   info.seed = 1;
   write_recording(path, info, how, dots);
 }
