@@ -38,6 +38,10 @@ class Gpu final : public Device {
   std::optional<std::string> run_dots(const Instruction& instruction, Dots& dots) override {
     return run_dots_on_gpu(instruction, dots);
   }
+  CannotRun tally_crossed(const Instruction& instruction, const Dots& pool,
+                          const Crossing& crossing, CrossTally& tally) override {
+    return tally_crossed_on_gpu(instruction, pool, crossing, tally);
+  }
 
   std::vector<ConversionCheck> check_conversions(const CheckProgress& progress) override {
     std::vector<ConversionCheck> checks;

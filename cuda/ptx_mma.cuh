@@ -1,86 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX's mma.sync m16n8: one wrapper per instruction, of PTX's own name with one asm line, on the
-// registers of a lane. c and d are the same registers. What the compiled architecture lacks does
-// nothing.
+// PTX's mma.sync, dense and without block scales: a table, and of each line a wrapper of PTX's own
+// name with one asm line, on the registers of a lane. What the compiled architecture lacks returns
+// false.
 #pragma once
 
-#include <cstdint>
-
-#include "emulate/format.h"
+#include "cuda/mma_tiles.cuh"
+#include "cuda/ptx_operands.cuh"
 
 namespace binade {
 
-/// The registers of a lane; an instruction uses the first ones of each.
-struct MmaRegisters {
-  std::uint32_t a[4]{}, b[2]{};
-  float f32[4]{};          ///< c and d in f32
-  std::uint32_t f16[2]{};  ///< or in f16, two each
-};
-
-#define BINADE_MMA_F32_4(name, arch, text)                                                         \
-  __device__ inline void name(MmaRegisters& x) {                                                   \
-    BINADE_IF_ARCH(                                                                                \
-        arch, asm("mma.sync.aligned." text                                                         \
-                  " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"               \
-                  : "+f"(x.f32[0]), "+f"(x.f32[1]), "+f"(x.f32[2]), "+f"(x.f32[3])                 \
-                  : "r"(x.a[0]), "r"(x.a[1]), "r"(x.a[2]), "r"(x.a[3]), "r"(x.b[0]), "r"(x.b[1]))) \
-  }
-#define BINADE_MMA_F32_2(name, arch, text)                                                        \
-  __device__ inline void name(MmaRegisters& x) {                                                  \
-    BINADE_IF_ARCH(                                                                               \
-        arch, asm("mma.sync.aligned." text " {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};" \
-                  : "+f"(x.f32[0]), "+f"(x.f32[1]), "+f"(x.f32[2]), "+f"(x.f32[3])                \
-                  : "r"(x.a[0]), "r"(x.a[1]), "r"(x.b[0])))                                       \
-  }
-#define BINADE_MMA_F16_4(name, arch, text)                                                         \
-  __device__ inline void name(MmaRegisters& x) {                                                   \
-    BINADE_IF_ARCH(                                                                                \
-        arch, asm("mma.sync.aligned." text " {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};"      \
-                  : "+r"(x.f16[0]), "+r"(x.f16[1])                                                 \
-                  : "r"(x.a[0]), "r"(x.a[1]), "r"(x.a[2]), "r"(x.a[3]), "r"(x.b[0]), "r"(x.b[1]))) \
-  }
-#define BINADE_MMA_F16_2(name, arch, text)                                                   \
-  __device__ inline void name(MmaRegisters& x) {                                             \
-    BINADE_IF_ARCH(arch, asm("mma.sync.aligned." text " {%0, %1}, {%2, %3}, {%4}, {%0, %1};" \
-                             : "+r"(x.f16[0]), "+r"(x.f16[1])                                \
-                             : "r"(x.a[0]), "r"(x.a[1]), "r"(x.b[0])))                       \
-  }
-
-#define BINADE_IF_ARCH(arch, statement) BINADE_IF_ARCH_##arch(statement)
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-#define BINADE_IF_ARCH_80(statement) statement;
-#else
-#define BINADE_IF_ARCH_80(statement) (void)x;
-#endif
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
-#define BINADE_IF_ARCH_89(statement) statement;
-#else
-#define BINADE_IF_ARCH_89(statement) (void)x;
-#endif
-
 // clang-format off
-#define BINADE_FP8(row)                                  \
-  row(e4m3_e4m3, "e4m3.e4m3", e4m3, e4m3)                \
-  row(e4m3_e5m2, "e4m3.e5m2", e4m3, e5m2)                \
-  row(e5m2_e4m3, "e5m2.e4m3", e5m2, e4m3)                \
-  row(e5m2_e5m2, "e5m2.e5m2", e5m2, e5m2)
+// row(name, arch, word, lanes, registers of d, a, b, c, elements of d and c in one,
+//     m, k, formats of d, a, b, c, variant, PTX's text)
+#define BINADE_MMA_TABLE(row) \
+  row(mma_m8n8k4_f32_f16_f32, 80, word32, QuadpairLanes, 8, 2, 2, 8, 1, 1, \
+      8, 4, binary32, binary16, binary16, binary32, plain, "m8n8k4.row.col.f32.f16.f16.f32") \
+  row(mma_m8n8k4_f32_f16_f16, 80, word32, QuadpairLanes, 8, 2, 2, 4, 1, 2, \
+      8, 4, binary32, binary16, binary16, binary16, plain, "m8n8k4.row.col.f32.f16.f16.f16") \
+  row(mma_m8n8k4_f16_f16_f16, 80, word32, QuadpairLanes, 4, 2, 2, 4, 2, 2, \
+      8, 4, binary16, binary16, binary16, binary16, plain, "m8n8k4.row.col.f16.f16.f16.f16") \
+  BINADE_MMA_F64(row, rn) BINADE_MMA_F64(row, rz) BINADE_MMA_F64(row, rm) BINADE_MMA_F64(row, rp) \
+  BINADE_MMA_F32(row, mma_m16n8k8_f32_f16, 80, 4214, 8, binary16, binary16, \
+                 "m16n8k8.row.col.f32.f16.f16.f32") \
+  BINADE_MMA_F32(row, mma_m16n8k16_f32_f16, 80, 4424, 16, binary16, binary16, \
+                 "m16n8k16.row.col.f32.f16.f16.f32") \
+  BINADE_MMA_F16(row, mma_m16n8k8_f16_f16, 80, 2212, 8, binary16, binary16, \
+                 "m16n8k8.row.col.f16.f16.f16.f16") \
+  BINADE_MMA_F16(row, mma_m16n8k16_f16_f16, 80, 2422, 16, binary16, binary16, \
+                 "m16n8k16.row.col.f16.f16.f16.f16") \
+  BINADE_MMA_F32(row, mma_m16n8k8_f32_bf16, 80, 4214, 8, bfloat16, bfloat16, \
+                 "m16n8k8.row.col.f32.bf16.bf16.f32") \
+  BINADE_MMA_F32(row, mma_m16n8k16_f32_bf16, 80, 4424, 16, bfloat16, bfloat16, \
+                 "m16n8k16.row.col.f32.bf16.bf16.f32") \
+  BINADE_MMA_F32(row, mma_m16n8k4_f32_tf32, 80, 4214, 4, tf32, tf32, \
+                 "m16n8k4.row.col.f32.tf32.tf32.f32") \
+  BINADE_MMA_F32(row, mma_m16n8k8_f32_tf32, 80, 4424, 8, tf32, tf32, \
+                 "m16n8k8.row.col.f32.tf32.tf32.f32") \
+  BINADE_MMA_FP8(row, e4m3, e4m3) BINADE_MMA_FP8(row, e4m3, e5m2) \
+  BINADE_MMA_FP8(row, e5m2, e4m3) BINADE_MMA_FP8(row, e5m2, e5m2) \
+  BINADE_MMA_F8F6F4(row, e4m3, e3m2) BINADE_MMA_F8F6F4(row, e4m3, e2m3) \
+  BINADE_MMA_F8F6F4(row, e4m3, e2m1) BINADE_MMA_F8F6F4(row, e5m2, e3m2) \
+  BINADE_MMA_F8F6F4(row, e5m2, e2m3) BINADE_MMA_F8F6F4(row, e5m2, e2m1) \
+  BINADE_MMA_F8F6F4(row, e3m2, e4m3) BINADE_MMA_F8F6F4(row, e3m2, e5m2) \
+  BINADE_MMA_F8F6F4(row, e3m2, e3m2) BINADE_MMA_F8F6F4(row, e3m2, e2m3) \
+  BINADE_MMA_F8F6F4(row, e3m2, e2m1) BINADE_MMA_F8F6F4(row, e2m3, e4m3) \
+  BINADE_MMA_F8F6F4(row, e2m3, e5m2) BINADE_MMA_F8F6F4(row, e2m3, e3m2) \
+  BINADE_MMA_F8F6F4(row, e2m3, e2m3) BINADE_MMA_F8F6F4(row, e2m3, e2m1) \
+  BINADE_MMA_F8F6F4(row, e2m1, e4m3) BINADE_MMA_F8F6F4(row, e2m1, e5m2) \
+  BINADE_MMA_F8F6F4(row, e2m1, e3m2) BINADE_MMA_F8F6F4(row, e2m1, e2m3) \
+  BINADE_MMA_F8F6F4(row, e2m1, e2m1) \
+  BINADE_MMA_INT8(row, s8, s8) BINADE_MMA_INT8(row, s8, u8) \
+  BINADE_MMA_INT8(row, u8, s8) BINADE_MMA_INT8(row, u8, u8) \
+  BINADE_MMA_INT4(row, s4, s4) BINADE_MMA_INT4(row, s4, u4) \
+  BINADE_MMA_INT4(row, u4, s4) BINADE_MMA_INT4(row, u4, u4) \
+  BINADE_MMA_S32(row, mma_m16n8k256_s32_b1_and_popc, 4424, 256, b1, b1, and_popc, \
+                 "m16n8k256.row.col.s32.b1.b1.s32.and.popc") \
+  BINADE_MMA_S32(row, mma_m16n8k256_s32_b1_xor_popc, 4424, 256, b1, b1, xor_popc, \
+                 "m16n8k256.row.col.s32.b1.b1.s32.xor.popc")
+
+#define BINADE_MMA_F32(row, name, arch, registers, k, a, b, text) \
+  row(name, arch, word32, M16n8Lanes, BINADE_COUNTS_##registers, 1, 1, \
+      16, k, binary32, a, b, binary32, plain, text)
+#define BINADE_MMA_F16(row, name, arch, registers, k, a, b, text) \
+  row(name, arch, word32, M16n8Lanes, BINADE_COUNTS_##registers, 2, 2, \
+      16, k, binary16, a, b, binary16, plain, text)
+#define BINADE_MMA_S32(row, name, registers, k, a, b, variant, text) \
+  row(name, 80, word32, M16n8Lanes, BINADE_COUNTS_##registers, 1, 1, \
+      16, k, s32, a, b, s32, variant, text)
+#define BINADE_MMA_F64(row, rnd) \
+  BINADE_MMA_F64_OF(row, mma_m8n8k4_##rnd##_f64, 80, 2112, 8, 4, rnd, "m8n8k4.row.col." #rnd) \
+  BINADE_MMA_F64_OF(row, mma_m16n8k4_##rnd##_f64, 90, 4214, 16, 4, rnd, "m16n8k4.row.col." #rnd) \
+  BINADE_MMA_F64_OF(row, mma_m16n8k8_##rnd##_f64, 90, 4424, 16, 8, rnd, "m16n8k8.row.col." #rnd) \
+  BINADE_MMA_F64_OF(row, mma_m16n8k16_##rnd##_f64, 90, 4844, 16, 16, rnd, \
+                    "m16n8k16.row.col." #rnd)
+#define BINADE_MMA_F64_OF(row, name, arch, registers, m, k, rnd, text) \
+  row(name, arch, word64, M16n8Lanes, BINADE_COUNTS_##registers, 1, 1, \
+      m, k, binary64, binary64, binary64, binary64, rnd, text ".f64.f64.f64.f64")
+#define BINADE_MMA_FP8(row, a, b) \
+  BINADE_MMA_F32(row, mma_m16n8k16_f32_##a##_##b, 89, 4214, 16, a, b, \
+                 "m16n8k16.row.col.f32." #a "." #b ".f32") \
+  BINADE_MMA_F32(row, mma_m16n8k32_f32_##a##_##b, 89, 4424, 32, a, b, \
+                 "m16n8k32.row.col.f32." #a "." #b ".f32") \
+  BINADE_MMA_F16(row, mma_m16n8k16_f16_##a##_##b, 89, 2212, 16, a, b, \
+                 "m16n8k16.row.col.f16." #a "." #b ".f16") \
+  BINADE_MMA_F16(row, mma_m16n8k32_f16_##a##_##b, 89, 2422, 32, a, b, \
+                 "m16n8k32.row.col.f16." #a "." #b ".f16")
+#define BINADE_MMA_F8F6F4(row, a, b) \
+  BINADE_MMA_F32(row, mma_m16n8k32_f32_##a##_##b, 120a, 4424, 32, a, b, \
+                 "m16n8k32.row.col.kind::f8f6f4.f32." #a "." #b ".f32") \
+  BINADE_MMA_F16(row, mma_m16n8k32_f16_##a##_##b, 120a, 2422, 32, a, b, \
+                 "m16n8k32.row.col.kind::f8f6f4.f16." #a "." #b ".f16")
+#define BINADE_MMA_INT8(row, a, b) \
+  BINADE_MMA_INT(row, m16n8k16, 4214, 16, a, b) BINADE_MMA_INT(row, m16n8k32, 4424, 32, a, b)
+#define BINADE_MMA_INT4(row, a, b) BINADE_MMA_INT(row, m16n8k64, 4424, 64, a, b)
+#define BINADE_MMA_INT(row, shape, registers, k, a, b) \
+  BINADE_MMA_S32(row, mma_##shape##_s32_##a##_##b, registers, k, a, b, plain, \
+                 #shape ".row.col.s32." #a "." #b ".s32") \
+  BINADE_MMA_S32(row, mma_##shape##_satfinite_s32_##a##_##b, registers, k, a, b, satfinite, \
+                 #shape ".row.col.satfinite.s32." #a "." #b ".s32")
 // clang-format on
 
-BINADE_MMA_F32_2(mma_m16n8k8_f32_f16, 80, "m16n8k8.row.col.f32.f16.f16.f32")
-BINADE_MMA_F32_4(mma_m16n8k16_f32_f16, 80, "m16n8k16.row.col.f32.f16.f16.f32")
-BINADE_MMA_F16_2(mma_m16n8k8_f16_f16, 80, "m16n8k8.row.col.f16.f16.f16.f16")
-BINADE_MMA_F16_4(mma_m16n8k16_f16_f16, 80, "m16n8k16.row.col.f16.f16.f16.f16")
-BINADE_MMA_F32_2(mma_m16n8k8_f32_bf16, 80, "m16n8k8.row.col.f32.bf16.bf16.f32")
-BINADE_MMA_F32_4(mma_m16n8k16_f32_bf16, 80, "m16n8k16.row.col.f32.bf16.bf16.f32")
-BINADE_MMA_F32_2(mma_m16n8k4_f32_tf32, 80, "m16n8k4.row.col.f32.tf32.tf32.f32")
-BINADE_MMA_F32_4(mma_m16n8k8_f32_tf32, 80, "m16n8k8.row.col.f32.tf32.tf32.f32")
-#define BINADE_FP8_WRAPPERS(name, types, a, b)                                        \
-  BINADE_MMA_F32_2(mma_m16n8k16_f32_##name, 89, "m16n8k16.row.col.f32." types ".f32") \
-  BINADE_MMA_F32_4(mma_m16n8k32_f32_##name, 89, "m16n8k32.row.col.f32." types ".f32") \
-  BINADE_MMA_F16_2(mma_m16n8k16_f16_##name, 89, "m16n8k16.row.col.f16." types ".f16") \
-  BINADE_MMA_F16_4(mma_m16n8k32_f16_##name, 89, "m16n8k32.row.col.f16." types ".f16")
-BINADE_FP8(BINADE_FP8_WRAPPERS)
-#undef BINADE_FP8_WRAPPERS
+#define BINADE_MMA_WRAPPER(name, arch, word, lanes, ...) \
+  BINADE_MMA_WRAPPER_OF(name, arch, word, __VA_ARGS__)
+#define BINADE_MMA_WRAPPER_OF(name, arch, word, nd, na, nb, nc, per_d, per_c, m, k, fd, fa, fb,    \
+                              fc, variant, text)                                                   \
+  __device__ inline bool name([[maybe_unused]] MmaRegisters<word>& x) {                            \
+    BINADE_ON(arch, asm volatile("mma.sync.aligned." text " " BINADE_OPERANDS_##nd##na##nb##nc ";" \
+                                 : BINADE_LIST(nd, "=" BINADE_LETTER_##word, x.d)                  \
+                                 : BINADE_LIST(na, BINADE_LETTER_##word, x.a),                     \
+                                   BINADE_LIST(nb, BINADE_LETTER_##word, x.b),                     \
+                                   BINADE_LIST(nc, BINADE_LETTER_##word, x.c)));                   \
+  }
+BINADE_MMA_TABLE(BINADE_MMA_WRAPPER)
 
 }  // namespace binade

@@ -1,178 +1,217 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Eight dot products a warp: dot i is row i of a and column i of b, its d element (i, i); rows 8 to 15
-// of a are zeros.
+// Finds an instruction's kernel, brings a pool of rows to the device and runs tiles of it, in chunks
+// that bound the memory for d.
 #include "cuda/run_dots.h"
 
-#include <vector>
+#include <algorithm>
+#include <array>
 
-#include "cuda/call.cuh"
-#include "cuda/mma_lanes.h"
-#include "cuda/ptx_mma.cuh"
+#include "cuda/compare_tiles.cuh"
+#include "cuda/device_array.cuh"
+#include "cuda/pool.h"
+#include "cuda/tile_kernels.h"
 
 namespace binade {
 namespace {
 
-constexpr int dots_per_warp = 8;
-constexpr int warps_per_block = 4;
+constexpr std::uint64_t most_dots = std::uint64_t{1} << 25;  ///< of a chunk: 256 MiB of d
+constexpr unsigned compare_blocks = 132 * 16;
+constexpr unsigned compare_threads = 128;
 
-/// Rows as words of 32 bits; c and d as encodings.
-struct Rows {
-  const std::uint32_t* a = nullptr;
-  const std::uint32_t* b = nullptr;
-  const std::uint32_t* c = nullptr;
-  std::uint32_t* d = nullptr;
-  int count = 0;
-  int words = 0;  ///< of a row
-};
+__global__ void compare_kernel(Comparison comparison) { compare_tiles(comparison); }
 
-__device__ MmaRegisters load(const Rows& rows, int first, int lane, bool f16) {
-  MmaRegisters x;
-  const auto word = [&rows, first](const std::uint32_t* values, int row, int at) {
-    const bool there = row < dots_per_warp && first + row < rows.count && at < rows.words;
-    return there ? values[static_cast<long long>(first + row) * rows.words + at] : 0U;
-  };
-  for (int reg = 0; reg < 4; ++reg) {  // one element a register here: words
-    const Place place = place_of_a(lane, reg, 0, 1);
-    x.a[reg] = word(rows.a, place.row, place.column);
-  }
-  for (int reg = 0; reg < 2; ++reg) {
-    const Place place = place_of_b(lane, reg, 0, 1);
-    x.b[reg] = word(rows.b, place.column, place.row);
-  }
-  for (int reg = 0; reg < (f16 ? 2 : 4); ++reg) {
-    for (int element = 0; element < (f16 ? 2 : 1); ++element) {
-      const Place place = place_of_c(lane, reg, element, f16 ? 2 : 1);
-      const bool mine = place.row == place.column && first + place.row < rows.count;
-      const std::uint32_t c = mine ? rows.c[first + place.row] : 0;
-      if (f16) x.f16[reg] |= c << (16 * element);
-      if (!f16) x.f32[reg] = __uint_as_float(c);
-    }
-  }
-  return x;
+/// wgmma's own n takes no part (wgmma_layout.h).
+bool runs(const TileKernel& row, const Instruction& x) {
+  const bool any_n = row.family == Family::wgmma || row.family == Family::wgmma_sp;
+  const bool f64 = x.types.d == binary64;
+  return row.family == x.family && row.m == x.m && (any_n || row.n == x.n) && row.k == x.k &&
+         row.types == x.types && row.variant.integer == x.model.integer &&
+         (!f64 || row.variant.rounding == x.model.rounding);
 }
 
-__device__ void store(const Rows& rows, int first, int lane, bool f16, const MmaRegisters& x) {
-  for (int reg = 0; reg < (f16 ? 2 : 4); ++reg) {
-    for (int element = 0; element < (f16 ? 2 : 1); ++element) {
-      const Place place = place_of_c(lane, reg, element, f16 ? 2 : 1);
-      if (place.row != place.column || first + place.row >= rows.count) continue;
-      rows.d[first + place.row] =
-          f16 ? x.f16[reg] >> (16 * element) & 0xFFFF : __float_as_uint(x.f32[reg]);
+/// A pool on the device, and the memory for a chunk of its tiles.
+class TileRunner {
+ public:
+  TileRunner(const TileKernel& how, const Instruction& instruction, const Dots& pool,
+             std::uint64_t tiles)
+      : how_(how),
+        doing_(std::string("kernel ") + how.name + ", pool of " + std::to_string(pool.c.size()) +
+               " rows"),
+        chunk_(std::clamp<std::uint64_t>(most_dots / dots_of_tile(), 1,
+                                         std::max<std::uint64_t>(tiles, 1))),
+        packed_(packed_pool(instruction, pool)),
+        a_(std::span<const unsigned char>(packed_.a), doing_),
+        b_(std::span<const unsigned char>(packed_.b), doing_),
+        c_(std::span(pool.c), doing_),
+        kept_(std::span<const std::uint64_t>(packed_.kept), doing_),
+        d_(chunk_ * dots_of_tile(), doing_),
+        done_(1, doing_) {
+    tiles_.a = a_.get();
+    tiles_.b = b_.get();
+    tiles_.c = c_.get();
+    tiles_.d = d_.get();
+    tiles_.done = done_.get();
+    tiles_.kept = kept_.get();
+    tiles_.row_bytes_a = packed_.row_bytes_a;
+    tiles_.row_bytes_b = packed_.row_bytes_b;
+  }
+
+  std::uint64_t dots_of_tile() const {
+    return static_cast<std::uint64_t>(how_.m) * static_cast<std::uint64_t>(how_.n);
+  }
+  const std::string& doing() const { return doing_; }
+  void copy_d(std::span<std::uint64_t> d) const { d_.copy_to(d); }
+
+  /// Calls then(tiles) behind each chunk. The reason where this program has no code for this GPU.
+  template <class Then>
+  CannotRun run(Crossing crossing, bool diagonal, const Then& then) {
+    const std::uint64_t end = crossing.first + crossing.tiles;
+    for (; crossing.first < end; crossing.first += chunk_) {
+      crossing.tiles = std::min(end - crossing.first, chunk_);
+      tiles_.crossing = crossing;
+      tiles_.diagonal = diagonal;
+      if (CannotRun why = run_chunk()) return why;
+      then(tiles_);
     }
+    return std::nullopt;
+  }
+
+ private:
+  CannotRun run_chunk() {
+    std::array<unsigned long long, 1> done{};
+    done_.copy_from(done);
+    const auto per = static_cast<std::uint64_t>(how_.tiles);
+    const auto blocks = static_cast<unsigned>((tiles_.crossing.tiles + per - 1) / per);
+    how_.kernel<<<blocks, static_cast<unsigned>(how_.threads)>>>(tiles_);
+    must(cudaGetLastError(), "the launch", doing_);
+    done_.copy_to(done);
+    if (done[0] == tiles_.crossing.tiles) return std::nullopt;
+    if (done[0] == 0) {
+      return std::string("this program has no machine code of ") + how_.name +
+             " for this GPU; configure with -Dgpu_archs=" + how_.arch + " or a later one";
+    }
+    throw Error(doing_ + ": only " + std::to_string(done[0]) + " of " +
+                std::to_string(tiles_.crossing.tiles) +
+                " tiles were run; this is a defect of the kernel, report it");
+  }
+
+  const TileKernel& how_;
+  std::string doing_;
+  std::uint64_t chunk_;
+  PackedPool packed_;
+  DeviceArray<unsigned char> a_, b_;
+  DeviceArray<std::uint64_t> c_, kept_, d_;
+  DeviceArray<unsigned long long> done_;
+  Tiles tiles_;
+};
+
+CannotRun no_kernel() { return "the GPU path has no kernel of this instruction"; }
+
+/// The emulator's operands on the device.
+struct EmulatorPool {
+  EmulatorPool(const Instruction& x, const Dots& pool, const std::string& doing)
+      : rows_a(predecoded(x.model, x.types, x.types.a, pool.a, x.k)),
+        rows_b(predecoded(x.model, x.types, x.types.b, pool.b, x.k)),
+        a(std::span(pool.a), doing),
+        b(std::span(pool.b), doing),
+        factors_a(std::span<const Factor>(rows_a.factors), doing),
+        factors_b(std::span<const Factor>(rows_b.factors), doing),
+        finite_a(std::span<const unsigned char>(rows_a.finite), doing),
+        finite_b(std::span<const unsigned char>(rows_b.finite), doing) {}
+
+  Comparison comparison(const Instruction& x, const Tiles& tiles, CrossTally* total) const {
+    Comparison out{tiles, x.model, x.types, x.k, a.get(), b.get()};
+    out.total = total;
+    if (rows_a.factors.empty()) return out;
+    out.factors_a = factors_a.get();
+    out.factors_b = factors_b.get();
+    out.finite_a = finite_a.get();
+    out.finite_b = finite_b.get();
+    return out;
+  }
+
+  PredecodedRows rows_a, rows_b;
+  DeviceArray<std::uint64_t> a, b;
+  DeviceArray<Factor> factors_a, factors_b;
+  DeviceArray<unsigned char> finite_a, finite_b;
+};
+
+void check_crossing(const TileKernel& how, const Dots& pool, const Crossing& x,
+                    const std::string& doing) {
+  if (x.m != how.m || x.n != how.n) {
+    throw Error(doing + ": tiles of " + std::to_string(x.m) + " × " + std::to_string(x.n) +
+                " asked, the instruction's are " + std::to_string(how.m) + " × " +
+                std::to_string(how.n));
+  }
+  if (x.rows == 0 || x.rows != pool.c.size()) {
+    throw Error(doing + ": a crossing over " + std::to_string(x.rows) + " rows of a pool of " +
+                std::to_string(pool.c.size()));
   }
 }
 
-#define BINADE_KERNEL(wrapper, f16)                                                          \
-  __global__ void kernel_##wrapper(Rows rows) {                                              \
-    const int warp =                                                                         \
-        static_cast<int>(blockIdx.x) * warps_per_block + static_cast<int>(threadIdx.x) / 32; \
-    const int lane = static_cast<int>(threadIdx.x) % 32;                                     \
-    MmaRegisters x = load(rows, warp * dots_per_warp, lane, f16);                            \
-    wrapper(x);                                                                              \
-    store(rows, warp* dots_per_warp, lane, f16, x);                                          \
-  }
-BINADE_KERNEL(mma_m16n8k8_f32_f16, false)
-BINADE_KERNEL(mma_m16n8k16_f32_f16, false)
-BINADE_KERNEL(mma_m16n8k8_f16_f16, true)
-BINADE_KERNEL(mma_m16n8k16_f16_f16, true)
-BINADE_KERNEL(mma_m16n8k8_f32_bf16, false)
-BINADE_KERNEL(mma_m16n8k16_f32_bf16, false)
-BINADE_KERNEL(mma_m16n8k4_f32_tf32, false)
-BINADE_KERNEL(mma_m16n8k8_f32_tf32, false)
-#define BINADE_FP8_KERNELS(name, types, a, b)   \
-  BINADE_KERNEL(mma_m16n8k16_f32_##name, false) \
-  BINADE_KERNEL(mma_m16n8k32_f32_##name, false) \
-  BINADE_KERNEL(mma_m16n8k16_f16_##name, true)  \
-  BINADE_KERNEL(mma_m16n8k32_f16_##name, true)
-BINADE_FP8(BINADE_FP8_KERNELS)
+}  // namespace
 
-struct KernelRow {
-  int k;
-  Format a, b, d;
-  void (*kernel)(Rows rows);
-};
-
-const KernelRow kernel_rows[] = {{8, binary16, binary16, binary32, kernel_mma_m16n8k8_f32_f16},
-                                 {16, binary16, binary16, binary32, kernel_mma_m16n8k16_f32_f16},
-                                 {8, binary16, binary16, binary16, kernel_mma_m16n8k8_f16_f16},
-                                 {16, binary16, binary16, binary16, kernel_mma_m16n8k16_f16_f16},
-                                 {8, bfloat16, bfloat16, binary32, kernel_mma_m16n8k8_f32_bf16},
-                                 {16, bfloat16, bfloat16, binary32, kernel_mma_m16n8k16_f32_bf16},
-                                 {4, tf32, tf32, binary32, kernel_mma_m16n8k4_f32_tf32},
-                                 {8, tf32, tf32, binary32, kernel_mma_m16n8k8_f32_tf32},
-#define BINADE_FP8_ROWS(name, types, a, b)                  \
-  {16, a, b, binary32, kernel_mma_m16n8k16_f32_##name},     \
-      {32, a, b, binary32, kernel_mma_m16n8k32_f32_##name}, \
-      {16, a, b, binary16, kernel_mma_m16n8k16_f16_##name}, \
-      {32, a, b, binary16, kernel_mma_m16n8k32_f16_##name},
-                                 BINADE_FP8(BINADE_FP8_ROWS)};
-
-const KernelRow* find_kernel(const Instruction& x) {
-  if (x.family != Family::mma || x.m != 16 || x.types.c != x.types.d) return nullptr;
-  for (const KernelRow& row : kernel_rows) {
-    if (row.k == x.k && row.a == x.types.a && row.b == x.types.b && row.d == x.types.d) return &row;
+const TileKernel* find_tile_kernel(const Instruction& x) {
+  for (const auto kernels : {mma_kernels(), wmma_kernels(), wgmma_kernels(), sparse_kernels()}) {
+    for (const TileKernel& row : kernels) {
+      if (runs(row, x)) return &row;
+    }
   }
   return nullptr;
 }
 
-/// Codes of `width` bits, lowest first, in words.
-std::vector<std::uint32_t> words_of(const std::vector<std::uint64_t>& codes, int width) {
-  const std::size_t per = 32 / static_cast<std::size_t>(width);
-  std::vector<std::uint32_t> out(codes.size() / per);
-  for (std::size_t i = 0; i < out.size() * per; ++i) {
-    out[i / per] |= static_cast<std::uint32_t>(codes[i])
-                    << (i % per * static_cast<std::size_t>(width));
-  }
-  return out;
+CannotRun run_dots_on_gpu(const Instruction& instruction, Dots& dots) {
+  const TileKernel* how = find_tile_kernel(instruction);
+  if (how == nullptr) return no_kernel();
+  check_rows(dots, instruction.k, how->name);
+  dots.d.assign(dots.c.size(), 0);
+  if (dots.c.empty()) return std::nullopt;
+  const auto side = static_cast<std::uint64_t>(std::min(how->m, how->n));
+  Crossing all{.tiles = (dots.c.size() + side - 1) / side,
+               .rows = static_cast<std::uint32_t>(dots.c.size()),
+               .m = how->m,
+               .n = how->n};
+  TileRunner runner(*how, instruction, dots, all.tiles);
+  std::vector<std::uint64_t> chunk;
+  return runner.run(all, true, [&](const Tiles& tiles) {
+    chunk.resize(tiles.crossing.tiles * runner.dots_of_tile());
+    runner.copy_d(chunk);
+    const std::uint64_t first = tiles.crossing.first * side;
+    const std::uint64_t end = std::min(first + tiles.crossing.tiles * side, dots.c.size());
+    for (std::uint64_t i = first; i < end; ++i) {
+      const std::uint64_t local = i - first;
+      const std::uint64_t diagonal = local % side * (static_cast<std::uint64_t>(how->n) + 1);
+      dots.d[i] = chunk[local / side * runner.dots_of_tile() + diagonal];
+    }
+  });
 }
 
-/// Memory of the device that goes when its owner does.
-class DeviceWords {
- public:
-  DeviceWords(const std::vector<std::uint32_t>& values, const std::string& doing) {
-    must(cudaMalloc(&words_, bytes(values.size())), "cudaMalloc", doing);
-    must(cudaMemcpy(words_, values.data(), bytes(values.size()), cudaMemcpyHostToDevice),
-         "cudaMemcpy", doing);
+CannotRun tally_crossed_on_gpu(const Instruction& instruction, const Dots& pool,
+                               const Crossing& crossing, CrossTally& tally) {
+  const TileKernel* how = find_tile_kernel(instruction);
+  if (how == nullptr) return no_kernel();
+  check_rows(pool, instruction.k, how->name);
+  check_crossing(*how, pool, crossing, how->name);
+  TileRunner runner(*how, instruction, pool, crossing.tiles);
+  const std::string doing = runner.doing() + ", compare_kernel";
+  const EmulatorPool emulator(instruction, pool, doing);
+  std::array<CrossTally, 1> counted{};
+  DeviceArray<CrossTally> total(std::span<const CrossTally>(counted), doing);
+  if (CannotRun why = runner.run(crossing, false, [&](const Tiles& tiles) {
+        compare_kernel<<<compare_blocks, compare_threads>>>(
+            emulator.comparison(instruction, tiles, total.get()));
+        must(cudaGetLastError(), "the launch", doing);
+      })) {
+    return why;
   }
-  ~DeviceWords() { cudaFree(words_); }
-  DeviceWords(const DeviceWords&) = delete;
-  DeviceWords& operator=(const DeviceWords&) = delete;
-
-  std::uint32_t* get() const { return words_; }
-  static std::size_t bytes(std::size_t n) { return (n == 0 ? 1 : n) * sizeof(std::uint32_t); }
-
- private:
-  std::uint32_t* words_ = nullptr;
-};
-
-}  // namespace
-
-std::optional<std::string> run_dots_on_gpu(const Instruction& instruction, Dots& dots) {
-  const KernelRow* row = find_kernel(instruction);
-  if (row == nullptr)
-    return "only mma.sync m16n8 of f16, bf16, tf32 and FP8 runs on the GPU so far";
-  const std::string doing = "mma.sync m16n8k" + std::to_string(instruction.k) + ", " +
-                            std::to_string(dots.c.size()) + " rows";
-  const DeviceWords a(words_of(dots.a, instruction.types.a.storage_bits()), doing);
-  const DeviceWords b(words_of(dots.b, instruction.types.b.storage_bits()), doing);
-  const DeviceWords c(words_of(dots.c, 32), doing);
-  std::vector<std::uint32_t> results(dots.c.size());
-  const DeviceWords d(results, doing);
-  const Rows rows{a.get(),
-                  b.get(),
-                  c.get(),
-                  d.get(),
-                  static_cast<int>(dots.c.size()),
-                  instruction.k * instruction.types.a.storage_bits() / 32};
-  constexpr int per_block = dots_per_warp * warps_per_block;
-  const auto blocks = static_cast<unsigned>((rows.count + per_block - 1) / per_block);
-  if (blocks > 0) row->kernel<<<blocks, 32 * warps_per_block>>>(rows);
-  must(cudaGetLastError(), "the kernel's launch", doing);
-  must(cudaMemcpy(results.data(), d.get(), DeviceWords::bytes(results.size()),
-                  cudaMemcpyDeviceToHost),
-       "cudaMemcpy", doing);
-  dots.d.assign(results.begin(), results.end());
+  total.copy_to(counted);
+  if (counted[0].dots != crossing.tiles * runner.dots_of_tile()) {
+    throw Error(doing + ": only " + std::to_string(counted[0].dots) + " of " +
+                std::to_string(crossing.tiles * runner.dots_of_tile()) +
+                " dots were compared; this is a defect of the kernel, report it");
+  }
+  tally = counted[0];
   return std::nullopt;
 }
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The gpu suite on a bare GPU machine: nvcc, g++, Meson, ninja and Python, no network.
-#   cuda/run_on_gpu.sh --pack     on a machine with the packages: puts the header-only ones into .deps/include
-#   cuda/run_on_gpu.sh [FOLDER]   on the GPU machine, with .deps carried along: builds in build-gpu, runs the suite and
-#                                 leaves log.txt and the results in FOLDER (default: $OUT, else build-gpu/results)
-# Exit status: 0 all equal, 1 something failed, 77 no GPU.
-set -euo pipefail
-cd -- "$(dirname -- "$(readlink -f -- "$0")")/.."
+# Everything that needs a GPU, on a bare GPU machine: nvcc, g++, Meson, ninja and Python, no network.
+#   cuda/run_on_gpu.sh --pack               where the packages are: puts the header-only ones into .deps/include
+#   cuda/run_on_gpu.sh [FOLDER]             on the GPU machine, with .deps carried along
+#   cuda/run_on_gpu.sh --emulated [FOLDER]  tries the script without a GPU: the emulator against itself, few cases
+# Builds in build-gpu, checks every instruction, records, measures; leaves log.txt, recordings.tar.gz and sass.txt.gz in
+# FOLDER (default: $OUT, else build-gpu/results). No stage may end it, and all of it ends within BINADE_SECONDS (570).
+# Exit status: 0 all equal, 1 something differed or failed, 77 no GPU.
+set -uo pipefail
+cd -- "$(dirname -- "$(readlink -f -- "$0")")/.." || exit 2
 
 # The header-only packages, by one header each.
 headers=(fmt/format.h CLI/CLI.hpp nlohmann/json.hpp)
@@ -17,6 +19,7 @@ pack() {
   rm -rf .deps/include; mkdir -p .deps/include
   for header in "${headers[@]}"; do
     path=$(echo "#include <$header>" | g++ -E -x c++ - | sed -n "s:^# 1 \"\(.*\)/$header\".*:\1:p" | sed 1q)
+    [[ -n $path ]] || { echo "no $header here: ./dev setup installs it" >&2; exit 2; }
     cp -rL "$path/${header%%/*}" .deps/include/
   done
   du -sh .deps/include
@@ -32,27 +35,85 @@ architecture() {
 }
 
 build() {
-  export PATH=$PATH:/usr/local/cuda/bin CPLUS_INCLUDE_PATH=$PWD/.deps/include
   nvidia-smi || echo "no nvidia-smi"
-  nvcc --version
-  meson setup build-gpu $([[ ! -f build-gpu/build.ninja ]] || echo --reconfigure) -Dprogram=disabled -Dtests=disabled \
-    -Dbenchmarks=disabled -Dcuda=enabled -Dgpu_archs="$(architecture)"
-  ninja -C build-gpu
+  nvcc --version | tail -2
+  meson setup build-gpu $([[ ! -f build-gpu/build.ninja ]] || echo --reconfigure) -Dtests=disabled \
+    -Dbenchmarks=disabled -Dnpz=auto -Dcuda=enabled -Dgpu_archs="$(architecture)" && ninja -C build-gpu binade
 }
 
-run() {
-  local results=$1 status=0
-  rm -f build-gpu/cuda/*.json
-  meson test -C build-gpu --no-rebuild --suite gpu --verbose || status=1
-  cp build-gpu/cuda/*.json build-gpu/meson-logs/testlog.json "$results"/
-  grep -q '"returncode": 0' build-gpu/meson-logs/testlog.json || [[ $status == 1 ]] || status=77
+# stage NAME LIMIT COMMAND...: runs it with what is left of the time, and notes how it ended.
+worst=77
+stage() {
+  local name=$1 limit=$2 left=$((deadline - SECONDS)) begun=$SECONDS status=0
+  shift 2
+  printf '\n=== %s: %s\n' "$name" "$*"
+  if ((left < 5)); then
+    status=124
+  elif [[ $(type -t "$1") == function ]]; then
+    "$@" || status=$?
+  else
+    timeout "$((left < limit ? left : limit))" "$@" || status=$?
+  fi
+  printf '=== %s: status %d after %d s, %d s in all\n' "$name" "$status" "$((SECONDS - begun))" "$SECONDS"
+  case $status in
+    0) ((worst != 77)) || worst=0 ;;
+    77) ;;
+    *) worst=1 ;;
+  esac
   return $status
 }
 
-if [[ ${1:-} == --pack ]]; then
-  pack
-else
-  results=${1:-${OUT:-build-gpu/results}}
-  mkdir -p "$results"
-  { build; run "$results"; } 2>&1 | tee "$results/log.txt"
-fi
+# How often each instruction occurs in each kernel.
+machine_code() {
+  cuobjdump -sass build-gpu/binade | awk '
+    /Function : / { kernel = $3 }
+    $1 ~ /^\/\*[0-9a-f]+\*\/$/ { op = $2 ~ /^@/ ? $3 : $2; sub(/;$/, "", op); count[kernel " " op]++ }
+    END { for (key in count) print key, count[key] }' | sort | gzip -9 >"$results/sass.txt.gz"
+}
+
+pack_recordings() {
+  rm -f "$results/recordings.tar.gz"
+  tar -czf "$results/recordings.tar.gz" -C build-gpu recordings && ls -l "$results/recordings.tar.gz"
+}
+
+run() {
+  local binade=build-gpu/binade device=() cases=() dots=2000000000 rows=2000
+  if [[ -n $emulated ]]; then
+    device=(--emulated "sm_$(architecture | tr -d a)") cases=(--cases 1000) dots=100000 rows=20
+  fi
+  rm -rf build-gpu/recordings; mkdir -p build-gpu
+  stage build 240 build || return 1
+  # The programs of one stage each. What must not be lost comes first.
+  stage device 20 $binade device "${device[@]}"
+  if (($? == 77)); then
+    worst=77
+    return
+  fi
+  stage record 150 $binade record --out build-gpu/recordings "${device[@]}"
+  stage pack 20 pack_recordings
+  stage replay 60 $binade validate --replay build-gpu/recordings --show 1
+  stage dots 60 $binade validate --device --rows $rows --show 1 "${device[@]}"
+  stage crossed 90 $binade validate crossed --dots $dots "${device[@]}"
+  stage kernels 90 $binade device --check-kernels "${device[@]}"
+  stage rates 60 $binade device --rates "${device[@]}"
+  stage scalar 240 $binade device --check "${cases[@]}" "${device[@]}"
+  if type -P compute-sanitizer >/dev/null && [[ -z $emulated ]]; then
+    stage memcheck 60 compute-sanitizer --error-exitcode 1 $binade validate crossed --dots 200000
+    stage racecheck 60 compute-sanitizer --tool racecheck --error-exitcode 1 $binade validate crossed --dots 20000
+  fi
+  if type -P cuobjdump >/dev/null; then stage sass 60 machine_code; fi
+}
+
+emulated=
+case ${1:-} in
+  --pack) pack; exit ;;
+  --emulated) emulated=1; shift ;;
+esac
+results=${1:-${OUT:-build-gpu/results}}
+mkdir -p "$results" || exit 2
+deadline=${BINADE_SECONDS:-570}
+export PATH=$PATH:/usr/local/cuda/bin CPLUS_INCLUDE_PATH=$PWD/.deps/include PYTHONUNBUFFERED=1
+exec > >(tee "$results/log.txt") 2>&1
+run
+printf '\nstatus %d after %d s\n' "$worst" "$SECONDS"
+exit "$worst"

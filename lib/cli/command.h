@@ -31,5 +31,6 @@ extern const Command architectures_command;
 extern const Command validate_command;
 extern const Command experiment_command;
 extern const Command device_command;
+extern const Command record_command;
 
 }  // namespace binade

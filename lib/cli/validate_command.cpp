@@ -3,8 +3,6 @@
 // `binade validate`: bits of real kernels and real GPUs held against the emulator.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,8 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/cli/command.h"
+#include "lib/cli/device_option.h"
+#include "lib/cli/dot_text.h"
 #include "lib/cli/number_text.h"
-#include "lib/cli/rounding_words.h"
+#include "lib/cli/validate_crossed.h"
 #include "lib/record/dot_cases.h"
 #include "lib/record/instruction_name.h"
 #include "lib/tensor/error.h"
@@ -31,54 +31,6 @@ struct DotOptions {
   std::size_t show = 5;
   bool json = false;
 };
-
-std::string hexadecimal(std::uint64_t bits, const Format& f) {
-  return fmt::format("{:0{}X}", bits, f.storage_bits() / 4);
-}
-
-std::string evidence_text(const Instruction& x) {
-  const auto kind = evidence_names[static_cast<std::size_t>(x.evidence)];
-  return fmt::format("{} ({}){}{}", kind, x.source, x.open.empty() ? "" : "; open: ", x.open);
-}
-
-/// A line for each product up to the last that is not of zeros: k, then both operands in hex and value.
-std::string products_text(const Dots& dots, std::size_t row, const Instruction& x) {
-  const auto k = static_cast<std::size_t>(x.k);
-  const auto a = [&](std::size_t i) { return dots.a[row * k + i]; };
-  const auto b = [&](std::size_t i) { return dots.b[row * k + i]; };
-  std::size_t n = k;
-  while (n > 1 && a(n - 1) == 0 && b(n - 1) == 0) --n;
-  const auto side = [](std::uint64_t bits, const Format& f) {
-    return hexadecimal(bits, f) + " " + value_text(bits, f);
-  };
-  std::size_t width = 0;
-  for (std::size_t i = 0; i < n; ++i) width = std::max(width, columns(side(a(i), x.types.a)));
-  std::string out;
-  for (std::size_t i = 0; i < n; ++i) {
-    out += fmt::format("  a·b k{:<5}{} · {}\n", i, left(side(a(i), x.types.a), width),
-                       side(b(i), x.types.b));
-  }
-  return out + (n < k ? fmt::format("  and {} products of zeros\n", k - n) : "");
-}
-
-std::string distance_text(const DotDifference& x, const Format& f) {
-  const auto distance = ulp_distance(x.recorded, x.emulated, f);
-  return distance ? fmt::format("{} ulp apart", *distance) : "one is NaN";
-}
-
-std::string difference_text(const DotDifference& x, const Dots& dots, const Instruction& how) {
-  const auto row = static_cast<std::size_t>(x.row);
-  const DotTypes& types = how.types;
-  std::string out = fmt::format("row {}: {}\n", x.row, distance_text(x, types.d));
-  out += products_text(dots, row, how);
-  const auto line = [&](const char* name, std::uint64_t bits, const Format& f) {
-    out += fmt::format("  {:<10}{}  {}\n", name, hexadecimal(bits, f), value_with_digits(bits, f));
-  };
-  line("c", dots.c[row], types.c);
-  line("recorded", x.recorded, types.d);
-  line("emulated", x.emulated, types.d);
-  return out;
-}
 
 /// What a compared set says of itself and of its first differences.
 nlohmann::ordered_json json_of(const DotCheck& check, const Dots& dots, const Instruction& how) {
@@ -130,6 +82,7 @@ struct SetOptions {
   bool device = false;
   std::uint64_t rows = 0;
   DeviceRows of_device;
+  DeviceOption device_option;
   std::string generator;
   std::size_t show = 5;
   bool json = false;
@@ -229,7 +182,7 @@ int validate_device(const SetOptions& options) {
   if (!options.generator.empty()) {
     what.generator = std::string(parse_dot_generator(options.generator).name);
   }
-  const OpenedDevice opened = open_device();
+  const OpenedDevice opened = open_chosen_device(options.device_option);
   if (!opened.device) return no_hardware(opened.why_none, options.json);
   SetOutput output(options.json);
   const SetTotals totals =
@@ -265,6 +218,7 @@ void define_dots(CLI::App& app, int& status) {
 void define(CLI::App& app, int& status) {
   const auto options = std::make_shared<SetOptions>();
   define_dots(app, status);
+  define_validate_crossed(app, status);
   app.require_subcommand(0, 1);
   CLI::Option& from_files =
       *app.add_option("--replay", options->replay,
@@ -273,6 +227,7 @@ void define(CLI::App& app, int& status) {
       *app.add_flag("--device", options->device,
                     "run every instruction on the GPU that is here, on generated operands");
   from_device.excludes(&from_files);
+  add_device_option(app, options->device_option);
   app.add_option("--rows", options->rows, "at most, of each set; without it full recordings")
       ->needs(&from_device)
       ->check(CLI::PositiveNumber);

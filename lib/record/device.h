@@ -26,6 +26,7 @@ struct DeviceInfo {
   int compute_capability = 0;  ///< 10 · major + minor: 90 for sm_90
   int multiprocessors = 0;
   std::uint64_t memory = 0;  ///< bytes
+  std::string driver = {};   ///< its version, as 580.159.04; empty: not to be had
   int driver_cuda = 0;       ///< newest CUDA the driver serves: 1000 · major + 10 · minor
   int runtime_cuda = 0;      ///< CUDA the program was built with, the same way
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/parallel/parallel.h"
+#include "lib/record/crossing.h"
 #include "lib/record/dots.h"
 
 namespace binade {
@@ -17,17 +18,29 @@ EmulatedDevice::EmulatedDevice(int sm, Planted planted) : planted_(std::move(pla
 
 std::vector<ConversionCheck> EmulatedDevice::check_conversions(const CheckProgress&) { return {}; }
 
-std::optional<std::string> EmulatedDevice::run_dots(const Instruction& instruction, Dots& dots) {
-  if (instruction.sm != info_.compute_capability) {
-    return info_.name + " runs no instructions of sm_" + std::to_string(instruction.sm);
-  }
-  const auto k = static_cast<std::size_t>(instruction.k);
-  if (dots.a.size() != dots.c.size() * k || dots.b.size() != dots.c.size() * k) {
-    throw Error(info_.name + ": " + std::to_string(dots.c.size()) +
-                " rows that do not fit a and b; report this as a bug of binade");
-  }
+CannotRun EmulatedDevice::other_architecture(const Instruction& instruction) const {
+  if (instruction.sm == info_.compute_capability) return std::nullopt;
+  return info_.name + " runs no instructions of sm_" + std::to_string(instruction.sm);
+}
+
+void EmulatedDevice::check_rows(const Instruction& instruction, const Dots& dots) const {
+  const std::size_t values = dots.c.size() * static_cast<std::size_t>(instruction.k);
+  if (dots.a.size() == values && dots.b.size() == values) return;
+  throw Error(info_.name + ": " + std::to_string(dots.c.size()) +
+              " rows that do not fit a and b; report this as a bug of binade");
+}
+
+DotModel EmulatedDevice::used_model(const Instruction& instruction) const {
   DotModel model = instruction.model;
   if (planted_) planted_(model);
+  return model;
+}
+
+std::optional<std::string> EmulatedDevice::run_dots(const Instruction& instruction, Dots& dots) {
+  if (CannotRun why = other_architecture(instruction)) return why;
+  check_rows(instruction, dots);
+  const auto k = static_cast<std::size_t>(instruction.k);
+  const DotModel model = used_model(instruction);
   dots.d.resize(dots.c.size());
   parallel_for(dots.c.size(), 1024, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -35,6 +48,43 @@ std::optional<std::string> EmulatedDevice::run_dots(const Instruction& instructi
                       instruction.k, dots.c[i]);
     }
   });
+  return std::nullopt;
+}
+
+CannotRun EmulatedDevice::tally_crossed(const Instruction& instruction, const Dots& pool,
+                                        const Crossing& crossing, CrossTally& tally) {
+  if (CannotRun why = other_architecture(instruction)) return why;
+  check_rows(instruction, pool);
+  const bool any_n = dense_family(instruction.family) == Family::wgmma && crossing.n == 8;
+  if (crossing.m != instruction.m || (crossing.n != instruction.n && !any_n) ||
+      crossing.rows == 0 || crossing.rows != pool.c.size()) {
+    throw Error(info_.name + ": a crossing of " + std::to_string(crossing.rows) +
+                " rows in tiles of " + std::to_string(crossing.m) + " × " +
+                std::to_string(crossing.n) +
+                " fits neither the instruction nor the pool; report this as a bug of binade");
+  }
+  const DotModel model = used_model(instruction);
+  const auto k = static_cast<std::size_t>(instruction.k);
+  const auto m = static_cast<std::uint64_t>(crossing.m);
+  const auto n = static_cast<std::uint64_t>(crossing.n);
+  std::vector<CrossTally> slots(thread_count());
+  parallel_for(crossing.tiles, 16, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+    for (std::uint64_t tile = crossing.first + begin; tile < crossing.first + end; ++tile) {
+      const CrossedRows start = start_of_tile(crossing, tile);
+      for (std::uint64_t e = 0; e < m * n; ++e) {
+        const CrossedRows rows =
+            rows_of(crossing, start, static_cast<int>(e / n), static_cast<int>(e % n));
+        const auto made_by = [&](const DotModel& by) {
+          return dot(by, instruction.types, pool.a.data() + rows.a * k, pool.b.data() + rows.b * k,
+                     instruction.k, pool.c[rows.c]);
+        };
+        const bool same = made_by(model) == made_by(instruction.model);
+        slots[slot].merge({1, same ? 0U : 1U, same ? CrossTally::none : tile * m * n + e});
+      }
+    }
+  });
+  tally = {};
+  for (const CrossTally& of_slot : slots) tally.merge(of_slot);
   return std::nullopt;
 }
 

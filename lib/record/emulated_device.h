@@ -22,8 +22,15 @@ class EmulatedDevice final : public Device {
   /// None: it has no conversion instructions.
   std::vector<ConversionCheck> check_conversions(const CheckProgress& progress) override;
   std::optional<std::string> run_dots(const Instruction& instruction, Dots& dots) override;
+  /// The planted model against the true one.
+  CannotRun tally_crossed(const Instruction& instruction, const Dots& pool,
+                          const Crossing& crossing, CrossTally& tally) override;
 
  private:
+  void check_rows(const Instruction& instruction, const Dots& dots) const;
+  CannotRun other_architecture(const Instruction& instruction) const;
+  DotModel used_model(const Instruction& instruction) const;
+
   DeviceInfo info_;
   Planted planted_;
 };

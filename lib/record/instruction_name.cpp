@@ -130,6 +130,26 @@ Error unknown(std::string_view name, int sm) {
                std::to_string(sm));
 }
 
+std::string shape_of(const Instruction& x) {
+  return ".m" + std::to_string(x.m) + "n" + std::to_string(x.n) + "k" + std::to_string(x.k);
+}
+
+/// A rounding other than to nearest, or .satfinite.
+std::string qualifiers_of(const Instruction& x) {
+  if (x.types.d == binary64 && x.model.rounding != Rounding::ties_to_even) {
+    const auto row = std::ranges::find(roundings, x.model.rounding, &NamedRounding::rounding);
+    return "." + std::string(row->ptx);
+  }
+  return x.model.integer.satfinite ? ".satfinite" : "";
+}
+
+/// mma and tcgen05 with an operand below 8 bits.
+bool is_narrow(const Format& f) { return f == e3m2 || f == e2m3 || f == e2m1; }
+
+std::string tcgen05_kind(const Format& a) {
+  return a == binary16 || a == bfloat16 ? "f16" : a == tf32 ? "tf32" : "f8f6f4";
+}
+
 }  // namespace
 
 int parse_architecture(std::string_view text) {
@@ -162,16 +182,37 @@ Instruction parse_instruction(std::string_view name, int sm) {
 
 std::string name_of(const Instruction& x) {
   std::string out(family_names[static_cast<std::size_t>(x.family)]);
-  out += ".m" + std::to_string(x.m) + "n" + std::to_string(x.n) + "k" + std::to_string(x.k);
-  if (x.types.d == binary64 && x.model.rounding != Rounding::ties_to_even) {
-    const auto row = std::ranges::find(roundings, x.model.rounding, &NamedRounding::rounding);
-    out += "." + std::string(row->ptx);
-  }
-  if (x.model.integer.satfinite) out += ".satfinite";
+  out += shape_of(x) + qualifiers_of(x);
   for (const Format& f : {x.types.d, x.types.a, x.types.b}) out += "." + std::string(type_name(f));
   if (names_c(x.family)) out += "." + std::string(type_name(x.types.c));
   if (x.types.a == b1) out += x.model.integer.exclusive_or ? xor_popc : and_popc;
   return out;
+}
+
+std::string ptx_of(const Instruction& x) {
+  const std::string own = name_of(x);
+  const std::string family(family_names[static_cast<std::size_t>(x.family)]);
+  const std::string shape = shape_of(x);
+  const std::string qualifiers = qualifiers_of(x);
+  const std::string types = own.substr(family.size() + shape.size() + qualifiers.size());
+  const bool narrow = is_narrow(x.types.a) || is_narrow(x.types.b);
+  const std::string rest = (narrow ? ".kind::f8f6f4" : "") + qualifiers + types;
+  switch (x.family) {
+    case Family::mma: return "mma.sync.aligned" + shape + ".row.col" + rest;
+    case Family::mma_sp: return "mma.sp::ordered_metadata.sync.aligned" + shape + ".row.col" + rest;
+    case Family::wmma: {
+      const bool f16 = x.types.a == binary16;  // PTX writes d and c alone
+      const std::string d_c =
+          "." + std::string(type_name(x.types.d)) + "." + std::string(type_name(x.types.c));
+      return "wmma.mma.sync.aligned.row.col" + shape + qualifiers + (f16 ? d_c : types);
+    }
+    case Family::wgmma:
+    case Family::wgmma_sp:
+      return std::string("wgmma.mma_async") + (x.family == Family::wgmma_sp ? ".sp" : "") +
+             ".sync.aligned" + shape + qualifiers + types;
+    case Family::tcgen05: return "tcgen05.mma.cta_group::1.kind::" + tcgen05_kind(x.types.a);
+  }
+  return own;
 }
 
 std::vector<Instruction> instructions_of(int sm) {

@@ -27,6 +27,9 @@ Instruction parse_instruction(std::string_view name, int sm);
 
 std::string name_of(const Instruction& instruction);
 
+/// PTX's own words: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32. Of tcgen05 the kind only.
+std::string ptx_of(const Instruction& instruction);
+
 /// Every instruction of an architecture; of wgmma and tcgen05 the widest n of each m only.
 std::vector<Instruction> instructions_of(int sm);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints, for ptxas to judge, the architecture and the name of every mma, mma.sp and wmma instruction
+// Prints, for ptxas to judge, the architecture, name and PTX of every mma, mma.sp and wmma instruction
 // of the table.
 #include <cstdio>
 
@@ -10,7 +10,7 @@ int main() {
   for (const int sm : binade::architectures) {
     for (const binade::Instruction& x : binade::instructions_of(sm)) {
       if (!binade::names_c(x.family)) continue;
-      std::printf("%d %s\n", sm, name_of(x).c_str());
+      std::printf("%d %s %s\n", sm, name_of(x).c_str(), ptx_of(x).c_str());
     }
   }
   return 0;

@@ -104,8 +104,11 @@ def main():
         print("no ptxas")
         sys.exit(77)
     table = {}
+    wrong = []
     for line in subprocess.run([sys.argv[1]], check=True, capture_output=True, text=True).stdout.splitlines():
-        sm, name = line.split()
+        sm, name, ptx = line.split()
+        if not line_of(name).startswith(ptx + " "):
+            wrong.append(f"{name}: its PTX is {ptx}, by this test {line_of(name).split()[0]}")
         table.setdefault(int(sm), []).extend([name, *variants_of(name)])
     everywhere = sorted({name for names in table.values() for name in names})
     # An architecture that this ptxas no longer knows assembles nothing at all, not even an empty kernel.
@@ -115,7 +118,6 @@ def main():
         jobs += [(sm, name, True) for name in table[sm]]
         jobs += [(sm, name, False) for name in everywhere if name not in table[sm]]
         jobs += [(sm, name, False) for name in NOWHERE]
-    wrong = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         # All of an architecture's in one file first: one call where they are right.
         whole = dict(zip(known, pool.map(lambda sm: assembles(ptxas, sm, table[sm])[0], known)))

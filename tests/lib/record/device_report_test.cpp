@@ -16,7 +16,7 @@ class FakeDevice final : public Device {
   std::vector<ConversionCheck> check_conversions(const CheckProgress&) override { return {}; }
 
  private:
-  DeviceInfo info_{"Fake GPU", 90, 132, std::uint64_t{3} << 30, 13020, 13000};
+  DeviceInfo info_{"Fake GPU", 90, 132, std::uint64_t{3} << 30, "580.1", 13020, 13000};
 };
 
 ConversionCheck compared() {

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "lib/record/crossing.h"
 #include "lib/record/dot_cases.h"
 #include "lib/record/instruction_name.h"
 #include "lib/validate/replay.h"
@@ -132,6 +133,51 @@ TEST_CASE("a device without Tensor Core instructions skips them all, with the re
   CHECK(skipped == instructions_of(80).size());
   CHECK(totals.sets == 0);
   CHECK(totals.rows == 0);
+}
+
+TEST_CASE("crossed tiles count every element, and find a planted rule at its first dot") {
+  const Instruction how = parse_instruction("mma.m16n8k16.f32.bf16.bf16.f32", 90);
+  const Dots pool = make_dots(parse_dot_generator("bounded_exponents"), how, 3, 0, 50);
+  Crossing crossing{.seed = 2, .first = 7, .tiles = 40, .rows = 50, .m = 16, .n = 8};
+  CrossTally tally;
+  EmulatedDevice right(90);
+  CHECK(!right.tally_crossed(how, pool, crossing, tally));
+  CHECK(tally == CrossTally{40 * 128, 0, CrossTally::none});
+
+  EmulatedDevice wrong(90, [](DotModel& model) { model.fraction_bits -= 1; });
+  CHECK(!wrong.tally_crossed(how, pool, crossing, tally));
+  CHECK(tally.dots == 40 * 128);
+  CHECK(tally.different > 0);
+  const std::uint64_t lowest = tally.lowest;
+  // The tile of that dot alone has it first; those before have none.
+  crossing.first = lowest / 128;
+  crossing.tiles = 1;
+  CHECK(!wrong.tally_crossed(how, pool, crossing, tally));
+  CHECK(tally.lowest == lowest);
+  crossing.tiles = lowest / 128 - 7;
+  crossing.first = 7;
+  CHECK(!wrong.tally_crossed(how, pool, crossing, tally));
+  CHECK(tally == CrossTally{crossing.tiles * 128, 0, CrossTally::none});
+}
+
+TEST_CASE("crossings that do not fit are errors; wgmma's tiles may be m64n8") {
+  const Instruction how = parse_instruction("wgmma.m64n128k16.f32.f16.f16", 90);
+  const Dots pool = make_dots(parse_dot_generator("normal"), how, 3, 0, 9);
+  EmulatedDevice device(90);
+  CrossTally tally;
+  const auto run = [&](std::uint32_t rows, int m, int n) {
+    return complaint([&] {
+      device.tally_crossed(how, pool, {.tiles = 1, .rows = rows, .m = m, .n = n}, tally);
+    });
+  };
+  CHECK(run(9, 64, 8).empty());
+  CHECK(tally.dots == 512);
+  CHECK(run(9, 64, 128).empty());
+  CHECK(has(run(9, 64, 16), "fits neither"));
+  CHECK(has(run(9, 16, 8), "a crossing of 9 rows in tiles of 16 × 8 fits neither"));
+  CHECK(has(run(8, 64, 8), "fits neither"));
+  EmulatedDevice old(80);
+  CHECK(old.tally_crossed(how, pool, {}, tally) == "emulated sm_80 runs no instructions of sm_90");
 }
 
 TEST_CASE("it has no conversions to check") {

@@ -124,6 +124,19 @@ TEST_CASE("integers: .satfinite, and what b1 does") {
   }
 }
 
+TEST_CASE("PTX's words") {
+  const auto ptx = [](const char* name, int sm) { return ptx_of(parse_instruction(name, sm)); };
+  CHECK(ptx("wgmma.m64n8k32.f32.e4m3.e5m2", 90) ==
+        "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e5m2");
+  CHECK(ptx("wgmma.sp.m64n8k32.f32.f16.f16", 90) ==
+        "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16");
+  CHECK(ptx("wgmma.m64n8k32.satfinite.s32.s8.u8", 90) ==
+        "wgmma.mma_async.sync.aligned.m64n8k32.satfinite.s32.s8.u8");
+  CHECK(ptx("mma.m16n8k32.f32.e2m1.e5m2.f32", 120) ==
+        "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e5m2.f32");
+  CHECK(ptx("tcgen05.m128n16k8.f32.tf32.tf32", 100) == "tcgen05.mma.cta_group::1.kind::tf32");
+}
+
 TEST_CASE("what there is not") {
   CHECK(has(unknown("mma.m16n8k16.f32.f16.f16.f23", 90),
             "sm_90 has no instruction 'mma.m16n8k16.f32.f16.f16.f23'; did you mean "

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX's wgmma.mma_async m64n8 with a and b in shared memory, and the fences around it: a table, and of
+// each line a wrapper of PTX's own name with one asm line. sm_90a alone has them; elsewhere they
+// return false.
+#pragma once
+
+#include "cuda/ptx_operands.cuh"
+#include "cuda/wgmma_tiles.cuh"
+
+namespace binade {
+
+__device__ inline bool cvta_to_shared([[maybe_unused]] std::uint64_t& address,
+                                      [[maybe_unused]] const void* p) {
+  BINADE_ON(80, asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(p)));
+}
+
+struct WgmmaPtx {
+  static __device__ std::uint32_t shared_address(const void* p) {
+    std::uint64_t address = 0;
+    cvta_to_shared(address, p);
+    return static_cast<std::uint32_t>(address);
+  }
+  /// What follows in the asynchronous proxy sees this thread's stores to shared memory.
+  static __device__ bool fence_proxy_async() {
+    BINADE_ON(90a, asm volatile("fence.proxy.async.shared::cta;" ::: "memory"));
+  }
+  /// Fence and wait pass the accumulators through, so that the compiler moves no use of them across.
+  static __device__ bool wgmma_fence([[maybe_unused]] WgmmaOperands& x) {
+    BINADE_ON(90a, asm volatile("wgmma.fence.sync.aligned;" : BINADE_LIST(4, "+r", x.d)::"memory"));
+  }
+  static __device__ bool wgmma_commit_group() {
+    BINADE_ON(90a, asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"));
+  }
+  static __device__ bool wgmma_wait_group([[maybe_unused]] WgmmaOperands& x) {
+    BINADE_ON(90a, asm volatile("wgmma.wait_group.sync.aligned 0;"
+                                : BINADE_LIST(4, "+r", x.d)::"memory"));
+  }
+};
+
+// clang-format off
+// row(name, registers of d, elements in one, k, formats of d, a, b, variant, PTX's text, immediates
+//     behind the predicate of d: signs of a and b, and for 16-bit types which are transposed)
+#define BINADE_WGMMA_TABLE(row) \
+  row(wgmma_m64n8k16_f32_f16, 4, 1, 16, binary32, binary16, binary16, plain, \
+      "m64n8k16.f32.f16.f16", ", 1, 1, 0, 0") \
+  row(wgmma_m64n8k16_f16_f16, 2, 2, 16, binary16, binary16, binary16, plain, \
+      "m64n8k16.f16.f16.f16", ", 1, 1, 0, 0") \
+  row(wgmma_m64n8k16_f32_bf16, 4, 1, 16, binary32, bfloat16, bfloat16, plain, \
+      "m64n8k16.f32.bf16.bf16", ", 1, 1, 0, 0") \
+  row(wgmma_m64n8k8_f32_tf32, 4, 1, 8, binary32, tf32, tf32, plain, \
+      "m64n8k8.f32.tf32.tf32", ", 1, 1") \
+  BINADE_WGMMA_FP8(row, e4m3, e4m3) BINADE_WGMMA_FP8(row, e4m3, e5m2) \
+  BINADE_WGMMA_FP8(row, e5m2, e4m3) BINADE_WGMMA_FP8(row, e5m2, e5m2) \
+  BINADE_WGMMA_INT8(row, s8, s8) BINADE_WGMMA_INT8(row, s8, u8) \
+  BINADE_WGMMA_INT8(row, u8, s8) BINADE_WGMMA_INT8(row, u8, u8)
+#define BINADE_WGMMA_FP8(row, a, b) \
+  row(wgmma_m64n8k32_f32_##a##_##b, 4, 1, 32, binary32, a, b, plain, \
+      "m64n8k32.f32." #a "." #b, ", 1, 1") \
+  row(wgmma_m64n8k32_f16_##a##_##b, 2, 2, 32, binary16, a, b, plain, \
+      "m64n8k32.f16." #a "." #b, ", 1, 1")
+#define BINADE_WGMMA_INT8(row, a, b) \
+  row(wgmma_m64n8k32_s32_##a##_##b, 4, 1, 32, s32, a, b, plain, "m64n8k32.s32." #a "." #b, "") \
+  row(wgmma_m64n8k32_satfinite_s32_##a##_##b, 4, 1, 32, s32, a, b, satfinite, \
+      "m64n8k32.satfinite.s32." #a "." #b, "")
+// clang-format on
+
+#define BINADE_WGMMA_OPERANDS_4 "{%0, %1, %2, %3}, %4, %5, 1"
+#define BINADE_WGMMA_OPERANDS_2 "{%0, %1}, %2, %3, 1"
+
+#define BINADE_WGMMA_WRAPPER(name, nd, per, k, fd, fa, fb, variant, text, immediates) \
+  __device__ inline bool name([[maybe_unused]] WgmmaOperands& x) {                    \
+    BINADE_ON(90a, asm volatile("wgmma.mma_async.sync.aligned." text                  \
+                                " " BINADE_WGMMA_OPERANDS_##nd immediates ";"         \
+                                : BINADE_LIST(nd, "+r", x.d)                          \
+                                : "l"(x.a), "l"(x.b)                                  \
+                                : "memory"));                                         \
+  }
+BINADE_WGMMA_TABLE(BINADE_WGMMA_WRAPPER)
+
+}  // namespace binade

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of wgmma: one for each line of the table of wrappers.
+#include "cuda/ptx_wgmma.cuh"
+#include "cuda/tile_kernels.h"
+
+namespace binade {
+namespace {
+
+#define BINADE_KERNEL(name, nd, per, ...)                                               \
+  __global__ void __launch_bounds__(wgmma_threads) kernel_##name(Tiles tiles) {         \
+    run_wgmma_tile<WgmmaPtx, nd, per>(tiles, [](WgmmaOperands& x) { return name(x); }); \
+  }
+BINADE_WGMMA_TABLE(BINADE_KERNEL)
+
+#define BINADE_ROW(name, nd, per, k, fd, fa, fb, variant, ...)     \
+  {Family::wgmma, wgmma_m,       wgmma_n, k,     {fa, fb, fd, fd}, \
+   variant,       kernel_##name, #name,   "90a", wgmma_threads},
+const TileKernel kernels[] = {BINADE_WGMMA_TABLE(BINADE_ROW)};
+
+}  // namespace
+
+std::span<const TileKernel> wgmma_kernels() { return kernels; }
+
+}  // namespace binade

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The option --emulated, and what it opens.
+#include "lib/cli/device_option.h"
+
+#include "lib/record/emulated_device.h"
+#include "lib/record/instruction_name.h"
+
+namespace binade {
+
+void add_device_option(CLI::App& app, DeviceOption& option) {
+  app.add_option("--emulated", option.emulated,
+                 "sm_70 … sm_120: try the command without a GPU, on the emulator itself");
+}
+
+OpenedDevice open_chosen_device(const DeviceOption& option) {
+  if (option.emulated.empty()) return open_device();
+  return {std::make_unique<EmulatedDevice>(parse_architecture(option.emulated)), {}};
+}
+
+}  // namespace binade

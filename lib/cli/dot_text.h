@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a dot product is shown: its operands in hex and value, what was recorded, what is emulated.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "lib/validate/dots.h"
+
+namespace binade {
+
+std::string hexadecimal(std::uint64_t bits, const Format& f);
+
+/// "hardware (H100, H200); open: the exponent floor"
+std::string evidence_text(const Instruction& x);
+
+/// One row that differs, in lines: the distance, every product, c, both results.
+std::string difference_text(const DotDifference& x, const Dots& dots, const Instruction& how);
+
+}  // namespace binade

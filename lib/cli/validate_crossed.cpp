@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `binade validate crossed`: every Tensor Core instruction of the GPU on whole tiles, compared with the
+// emulator there.
+#include "lib/cli/validate_crossed.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "lib/cli/command.h"
+#include "lib/cli/device_option.h"
+#include "lib/cli/dot_text.h"
+#include "lib/record/instruction_name.h"
+#include "lib/validate/crossed.h"
+
+namespace binade {
+namespace {
+
+struct Arguments {
+  CrossedWhat what;
+  DeviceOption device;
+  bool json = false;
+};
+
+std::string text_of(const CrossedCheck& check) {
+  const std::string name = name_of(check.instruction);
+  if (!check.skipped.empty()) return fmt::format("{:<48}skipped: {}\n", name, check.skipped);
+  std::string out = fmt::format("{:<48}dots {:>12}, different {}\n", name, check.tally.dots,
+                                check.tally.different);
+  if (!check.first) return out;
+  const CrossedDifference& x = *check.first;
+  out += fmt::format(
+      "the first that differs, of rows {} (a), {} (b), {} (c) of the pool, run alone:\n", x.rows.a,
+      x.rows.b, x.rows.c);
+  return out + difference_text({0, x.row.d[0], x.emulated}, x.row, check.instruction) + "\n";
+}
+
+nlohmann::ordered_json json_of(const CrossedCheck& check) {
+  nlohmann::ordered_json out{{"instruction", name_of(check.instruction)}};
+  if (!check.skipped.empty()) {
+    out["skipped"] = check.skipped;
+    return out;
+  }
+  out["dots"] = check.tally.dots;
+  out["different"] = check.tally.different;
+  if (check.first) {
+    const CrossedDifference& x = *check.first;
+    const Format& d = check.instruction.types.d;
+    out["first"] = {{"dot", check.tally.lowest},
+                    {"a_row", x.rows.a},
+                    {"b_row", x.rows.b},
+                    {"c_row", x.rows.c},
+                    {"hardware", hexadecimal(x.row.d[0], d)},
+                    {"emulated", hexadecimal(x.emulated, d)}};
+  }
+  return out;
+}
+
+int no_hardware(const std::string& why, bool json) {
+  if (json) {
+    const nlohmann::ordered_json out{
+        {"schema", "binade.validate_crossed/1"}, {"device", nullptr}, {"reason", why}};
+    fmt::print("{}\n", out.dump(2));
+  } else {
+    fmt::print("{}\n", why);
+  }
+  return exit_no_hardware;
+}
+
+int run(const Arguments& a) {
+  const OpenedDevice opened = open_chosen_device(a.device);
+  if (!opened.device) return no_hardware(opened.why_none, a.json);
+  nlohmann::ordered_json checks = nlohmann::ordered_json::array();
+  std::string why_skipped;
+  const auto take = [&](const CrossedCheck& check) {
+    if (!check.skipped.empty() && why_skipped.empty()) why_skipped = check.skipped;
+    if (a.json) {
+      checks.push_back(json_of(check));
+    } else {
+      fmt::print("{}", text_of(check));
+      std::fflush(stdout);
+    }
+  };
+  const CrossTally total = check_crossed(*opened.device, a.what, take);
+  const std::string& device = opened.device->info().name;
+  if (a.json) {
+    const nlohmann::ordered_json out{{"schema", "binade.validate_crossed/1"},
+                                     {"device", device},
+                                     {"seed", a.what.seed},
+                                     {"dots", total.dots},
+                                     {"different", total.different},
+                                     {"instructions", checks}};
+    fmt::print("{}\n", out.dump(2));
+  } else {
+    fmt::print("{}: dots {}, different {}\n", device, total.dots, total.different);
+  }
+  if (total.dots == 0) {
+    fmt::print(stderr, "binade: nothing was compared: {}\n", why_skipped);
+    return exit_no_hardware;
+  }
+  return total.different == 0 ? 0 : exit_different;
+}
+
+}  // namespace
+
+void define_validate_crossed(CLI::App& validate, int& status) {
+  const auto a = std::make_shared<Arguments>();
+  CLI::App& crossed = *validate.add_subcommand(
+      "crossed", "whole tiles on the GPU, rows of every generator crossed, compared there");
+  crossed.add_option("--dots", a->what.dots, "of all instructions together, at least")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  crossed.add_option("--only", a->what.words, "instructions with this in their name");
+  crossed.add_option("--seed", a->what.seed, "of the operands and of the crossing")
+      ->capture_default_str();
+  add_device_option(crossed, a->device);
+  crossed.add_flag("--json", a->json, "as JSON");
+  crossed.footer("\nExit status: 0 all equal, 1 differences, 77 no GPU.");
+  crossed.callback([a, &status] { status = run(*a); });
+}
+
+}  // namespace binade

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pools of all generators' rows, tiles of a few seconds at a time.
+#include "lib/validate/crossed.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "lib/record/instruction_name.h"
+#include "lib/record/record_dots.h"
+#include "lib/record/row_plan.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+/// Of each generator; the structured ones repeat nothing so early.
+constexpr std::uint64_t rows_of_each = 512;
+
+RowPlan pool_plan(const Instruction& x) {
+  RowPlan out;
+  for (const DotGenerator& generator : dot_generators()) {
+    if (generator.suits(x.types)) out.push_back({&generator, rows_of_each});
+  }
+  return out;
+}
+
+/// The tile that is compared whole. A wgmma's columns are all alike: the narrowest serves for all.
+Crossing crossing_of(const Instruction& x, std::uint32_t rows, std::uint64_t seed) {
+  const bool wide = x.family == Family::wgmma || x.family == Family::wgmma_sp;
+  return {.seed = seed, .rows = rows, .m = x.m, .n = wide ? 8 : x.n};
+}
+
+CrossedDifference difference_at(Device& device, const Instruction& x, const Dots& pool,
+                                const Crossing& crossing, std::uint64_t dot_number) {
+  const auto tile_dots =
+      static_cast<std::uint64_t>(crossing.m) * static_cast<std::uint64_t>(crossing.n);
+  const std::uint64_t tile = dot_number / tile_dots;
+  const auto within = static_cast<int>(dot_number % tile_dots);
+  CrossedDifference out;
+  out.rows =
+      rows_of(crossing, start_of_tile(crossing, tile), within / crossing.n, within % crossing.n);
+  const auto k = static_cast<std::ptrdiff_t>(x.k);
+  const auto a = pool.a.begin() + out.rows.a * k;
+  const auto b = pool.b.begin() + out.rows.b * k;
+  out.row.a.assign(a, a + k);
+  out.row.b.assign(b, b + k);
+  out.row.c = {pool.c[out.rows.c]};
+  out.row.d = {0};
+  if (const CannotRun why = device.run_dots(x, out.row)) throw Error(*why);
+  out.emulated = dot(x.model, x.types, out.row.a.data(), out.row.b.data(), x.k, out.row.c[0]);
+  return out;
+}
+
+CrossedCheck check_one(Device& device, const Instruction& x, std::uint64_t dots,
+                       std::uint64_t seed) {
+  CrossedCheck out{x};
+  const Dots pool = make_rows(pool_plan(x), x, seed);
+  Crossing crossing = crossing_of(x, static_cast<std::uint32_t>(pool.c.size()), seed);
+  const auto tile_dots =
+      static_cast<std::uint64_t>(crossing.m) * static_cast<std::uint64_t>(crossing.n);
+  crossing.tiles = std::max<std::uint64_t>(1, (dots + tile_dots - 1) / tile_dots);
+  if (const CannotRun why = device.tally_crossed(x, pool, crossing, out.tally)) {
+    out.skipped = *why;
+    return out;
+  }
+  if (out.tally.dots != crossing.tiles * tile_dots) {
+    throw Error(name_of(x) + ": " + std::to_string(out.tally.dots) + " dots were compared, " +
+                std::to_string(crossing.tiles * tile_dots) + " asked for; report this as a bug");
+  }
+  if (out.tally.different != 0) {
+    out.first = difference_at(device, x, pool, crossing, out.tally.lowest);
+  }
+  return out;
+}
+
+}  // namespace
+
+CrossTally check_crossed(Device& device, const CrossedWhat& what, const CrossedSink& sink) {
+  const int sm = parse_architecture(std::to_string(device.info().compute_capability));
+  std::vector<Instruction> chosen = recorded_instructions(sm);
+  std::erase_if(chosen, [&](const Instruction& x) {
+    return name_of(x).find(what.words) == std::string::npos;
+  });
+  if (chosen.empty())
+    throw Error("no instruction of sm_" + std::to_string(sm) + " has '" + printable(what.words) +
+                "' in its name; see binade architectures");
+  CrossTally total;
+  for (const Instruction& x : chosen) {
+    const CrossedCheck check = check_one(device, x, what.dots / chosen.size() + 1, what.seed);
+    total.dots += check.tally.dots;
+    total.different += check.tally.different;
+    sink(check);
+  }
+  return total;
+}
+
+}  // namespace binade

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a tile kernel on the CPU over a pool of every generator's rows, crossed and along the diagonal,
+// and compares each element with the emulator's.
+#pragma once
+
+#include "tests/cuda/simt.h"
+// simt.h first: it has CUDA's words.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "cuda/compare_tiles.cuh"
+#include "cuda/pool.h"
+#include "lib/record/dot_cases.h"
+#include "lib/record/instruction_name.h"
+
+namespace binade::test {
+
+inline constexpr std::uint32_t pool_rows = 37;
+
+/// Rows of all generators that suit the types, mixed.
+inline Dots mixed_rows(const Instruction& how) {
+  Dots pool;
+  const auto append = [](auto& to, const auto& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  for (std::uint64_t seed = 11; pool.c.size() < pool_rows; ++seed) {
+    for (const DotGenerator& generator : dot_generators()) {
+      const std::uint64_t most = std::min<std::uint64_t>(pool_rows - pool.c.size(), 7);
+      if (!generator.suits(how.types) || most == 0) continue;
+      const Dots dots =
+          make_dots(generator, how, seed, 0, std::min(most, full_rows(generator, how)));
+      append(pool.a, dots.a);
+      append(pool.b, dots.b);
+      append(pool.c, dots.c);
+    }
+  }
+  pool.d.resize(pool.c.size());
+  return pool;
+}
+
+inline std::uint64_t emulated(const Instruction& how, const Dots& pool, const CrossedRows& rows) {
+  const auto k = static_cast<std::size_t>(how.k);
+  return dot(how.model, how.types, pool.a.data() + rows.a * k, pool.b.data() + rows.b * k, how.k,
+             pool.c[rows.c]);
+}
+
+/// What a kernel made of tiles of a pool.
+struct TileRun {
+  Tiles tiles;
+  std::vector<std::uint64_t> d;
+  unsigned long long done = 0;
+};
+
+struct Launch {
+  void (*kernel)(Tiles);
+  unsigned threads = 32;
+  unsigned tiles = 1;  ///< of a block
+};
+
+inline TileRun run_tiles(const Launch& launch, const Dots& pool, const PackedPool& packed,
+                         const Crossing& crossing, bool diagonal) {
+  TileRun out;
+  out.d.assign(crossing.tiles * static_cast<std::size_t>(crossing.m * crossing.n), 0xBAD);
+  out.tiles = {packed.a.data(),    packed.b.data(), pool.c.data(),      out.d.data(),
+               &out.done,          crossing,        packed.kept.data(), packed.row_bytes_a,
+               packed.row_bytes_b, diagonal};
+  const auto blocks = static_cast<unsigned>((crossing.tiles + launch.tiles - 1) / launch.tiles);
+  simt::launch({blocks}, {launch.threads}, launch.kernel, out.tiles);
+  return out;
+}
+
+/// Checks both ways through a kernel. How many different d it saw: a test of equal ones proves little.
+inline std::size_t check_tiles(const Instruction& how, const Launch& launch, int m, int n) {
+  const std::string name = name_of(how);
+  CAPTURE(name);
+  const Dots pool = mixed_rows(how);
+  const PackedPool packed = packed_pool(how, pool);
+  const auto rows = static_cast<std::uint32_t>(pool.c.size());
+  REQUIRE(rows == pool_rows);
+  Crossing crossing{.seed = 5, .first = 3, .tiles = 3, .rows = rows, .m = m, .n = n};
+  const TileRun run = run_tiles(launch, pool, packed, crossing, false);
+  CHECK(run.done == crossing.tiles);
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < run.d.size(); ++i) {
+    const auto of_tile = static_cast<std::size_t>(m * n);
+    const CrossedRows start = start_of_tile(crossing, crossing.first + i / of_tile);
+    const auto element = static_cast<int>(i % of_tile);
+    const CrossedRows its = rows_of(crossing, start, element / n, element % n);
+    different += run.d[i] != emulated(how, pool, its) ? 1 : 0;
+  }
+  CHECK(different == 0);
+
+  const auto side = static_cast<std::uint64_t>(std::min(m, n));
+  crossing.first = 0;
+  crossing.tiles = (rows + side - 1) / side;
+  const TileRun along = run_tiles(launch, pool, packed, crossing, true);
+  CHECK(along.done == crossing.tiles);
+  different = 0;
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    const auto at = static_cast<int>(i % side);
+    different += d_of(along.tiles, i / side, at, at) != emulated(how, pool, {i, i, i}) ? 1 : 0;
+  }
+  CHECK(different == 0);
+  return std::set<std::uint64_t>(run.d.begin(), run.d.end()).size();
+}
+
+/// The instruction of a kernel's row, on the first architecture that has it.
+inline Instruction instruction_of(Family family, int m, int n, int k, const DotTypes& types) {
+  for (const int sm : architectures) {
+    if (sm < 80) continue;
+    if (const auto how = find_instruction(family, sm, m, n, k, types)) return *how;
+  }
+  throw std::logic_error("no architecture has the instruction of a kernel");
+}
+
+}  // namespace binade::test

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The commands that want a GPU, on the emulator in its place (--emulated): what they print and write, that a
+# recording replays, and what they say without a GPU. Run as emulated_cli_test.py PATH_TO_BINADE.
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+BINADE = "binade"
+
+
+def binade(*arguments):
+    return subprocess.run([BINADE, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+
+
+class Emulated(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def good(self, *arguments):
+        done = binade(*arguments, "--emulated", "sm_90")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def complaint(self, *arguments, status=2):
+        done = binade(*arguments)
+        self.assertEqual(done.returncode, status)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("binade: "), done.stderr)
+        return done.stderr
+
+
+class Record(Emulated):
+    def test_what_is_recorded_replays(self):
+        out = self.good("record", "--out", self.folder / "new" / "sm_90", "--only", "m16n8k8.f32")
+        names = sorted(path.name for path in (self.folder / "new/sm_90/dots").iterdir())
+        self.assertEqual(names, [f"{name}.safetensors" for name in
+                                 ("mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k8.f32.f16.f16.f32",
+                                  "mma.m16n8k8.f32.tf32.tf32.f32", "mma.sp.m16n8k8.f32.tf32.tf32.f32")])
+        self.assertRegex(out, r"mma.m16n8k8.f32.f16.f16.f32 +\d+ rows\n")
+        self.assertRegex(out, r"emulated sm_90: 4 instructions, \d+ rows, \d+\.\d MB in .*sm_90\n$")
+        replayed = binade("validate", "--replay", self.folder / "new")
+        self.assertEqual(replayed.returncode, 0, replayed.stderr)
+        self.assertRegex(replayed.stdout, r"\nsets 4, rows (\d+), equal \1, different 0\n$")
+
+    def test_the_same_seed_gives_the_same_bytes(self):
+        for folder, seed in (("a", 1), ("b", 1), ("c", 2)):
+            self.good("record", "--out", self.folder / folder, "--only", "mma.m16n8k4.f32.tf32", "--seed", seed)
+        a, b, c = (next((self.folder / x / "dots").iterdir()).read_bytes() for x in "abc")
+        self.assertEqual(a, b)
+        self.assertNotEqual(a, c)
+
+    def test_words_that_no_instruction_has(self):
+        self.assertIn("no instruction of emulated sm_90 has 'hmma' in its name",
+                      self.complaint("record", "--out", self.folder, "--only", "hmma", "--emulated", "sm_90"))
+
+    def test_a_folder_that_cannot_be(self):
+        (self.folder / "file").write_text("")
+        self.assertIn("file/dots: ", self.complaint("record", "--out", self.folder / "file", "--emulated", "sm_90"))
+        self.assertIn("--out", self.complaint("record"))
+
+    def test_an_architecture_that_is_not_known(self):
+        self.assertIn("no architecture 'sm_91'", self.complaint("record", "--out", self.folder, "--emulated", "sm_91"))
+
+
+class Crossed(Emulated):
+    def test_text_and_json_agree(self):
+        arguments = ("validate", "crossed", "--only", "wgmma.m64n256k16", "--dots", 5000)
+        text = self.good(*arguments)
+        self.assertRegex(text, r"wgmma.m64n256k16.f32.bf16.bf16 +dots +\d+, different 0\n")
+        out = json.loads(self.good(*arguments, "--json"))
+        self.assertEqual(out["schema"], "binade.validate_crossed/1")
+        self.assertEqual(out["different"], 0)
+        self.assertEqual(out["dots"], sum(x["dots"] for x in out["instructions"]))
+        self.assertGreaterEqual(out["dots"], 5000)
+        self.assertTrue(text.endswith(f"emulated sm_90: dots {out['dots']}, different 0\n"))
+
+    def test_no_dots(self):
+        self.complaint("validate", "crossed", "--dots", "0")
+
+
+class Validate(Emulated):
+    def test_every_instruction_on_every_generator(self):
+        out = json.loads(self.good("validate", "--device", "--rows", "3", "--json"))
+        self.assertEqual(out["device"], "emulated sm_90")
+        self.assertEqual((out["different"], out["equal"]), (0, out["rows"]))
+        self.assertGreater(len({x["instruction"] for x in out["compared"]}), 90)
+
+
+class WithoutGpu(Emulated):
+    def test_all_say_why_and_give_77(self):
+        if binade("device").returncode != 77:
+            self.skipTest("there is a GPU")
+        for arguments in (("record", "--out", self.folder / "x"), ("validate", "crossed"), ("validate", "--device")):
+            done = binade(*arguments)
+            self.assertEqual((done.returncode, done.stderr), (77, ""))
+            self.assertTrue(done.stdout.startswith("no GPU: "), done.stdout)
+        self.assertFalse((self.folder / "x").exists())
+
+
+if __name__ == "__main__":
+    BINADE = os.path.abspath(sys.argv.pop(1))
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]])
