@@ -4,9 +4,8 @@
 #include "lib/record/device.h"
 
 #include "cuda/call.cuh"
-#include "cuda/check_conversions.h"
-#include "cuda/exhaust.h"
 #include "cuda/run_dots.h"
+#include "cuda/run_scalar.h"
 
 namespace binade {
 namespace {
@@ -31,7 +30,7 @@ std::string capability_text(int capability) {
 
 class Gpu final : public Device {
  public:
-  explicit Gpu(DeviceInfo info) : info_(std::move(info)) {}
+  Gpu(DeviceInfo info, const SmTarget& target) : info_(std::move(info)), target_(target) {}
 
   const DeviceInfo& info() const override { return info_; }
 
@@ -43,25 +42,23 @@ class Gpu final : public Device {
     return tally_crossed_on_gpu(instruction, pool, crossing, tally);
   }
 
-  std::vector<ConversionCheck> check_conversions(const CheckProgress& progress) override {
-    std::vector<ConversionCheck> checks;
-    for (const ConversionRow& row : conversions) {
-      ConversionCheck& check = checks.emplace_back();
-      check.instruction = row.name;
-      check.format = row.conversion.to;
-      check.attributes = row.conversion.attributes;
-      if (row.compute_capability <= info_.compute_capability) {
-        exhaust([&](Count first, Count end) { return run_slice(row, first, end); }, progress,
-                check);
-      } else {
-        check.skipped = "needs compute capability " + capability_text(row.compute_capability);
-      }
-    }
-    return checks;
+  CannotRun tally_scalar(const ScalarInstruction& instruction, const ScalarCases& cases,
+                         std::uint64_t first, std::uint64_t end, ScalarTally& tally) override {
+    if (const CannotRun why = why_lacking(instruction, target_)) return why;
+    tally_scalar_on_gpu(instruction, cases, first, end, tally);
+    return std::nullopt;
+  }
+  CannotRun run_scalar(const ScalarInstruction& instruction, const ScalarCases& cases,
+                       std::span<const std::uint64_t> numbers,
+                       std::span<std::uint64_t> results) override {
+    if (const CannotRun why = why_lacking(instruction, target_)) return why;
+    run_scalar_on_gpu(instruction, cases, numbers, results);
+    return std::nullopt;
   }
 
  private:
   DeviceInfo info_;
+  SmTarget target_;  ///< whose code it runs
 };
 
 /// Why cudaGetDeviceCount failed or counted none. Without any driver it blames the driver's version.
@@ -83,14 +80,15 @@ OpenedDevice open_device() {
   }
   must(cudaSetDevice(0), "cudaSetDevice", "opening GPU 0");
   DeviceInfo info = read_info();
-  if (!has_code_for_device()) {
+  const std::optional<SmTarget> target = loaded_target();
+  if (!target) {
     return {nullptr, "no usable GPU: " + info.name + " has compute capability " +
                          capability_text(info.compute_capability) +
                          ", this program was built for " BINADE_GPU_ARCHS
                          "; configure with -Dgpu_archs=" +
                          std::to_string(info.compute_capability)};
   }
-  return {std::make_unique<Gpu>(std::move(info)), {}};
+  return {std::make_unique<Gpu>(std::move(info), *target), {}};
 }
 
 }  // namespace binade

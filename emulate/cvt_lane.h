@@ -43,16 +43,6 @@ enum class RandomLayout : std::uint8_t {
   shared_bytes,  ///< so too, but a and b share the upper bytes of both halves, e and f the lower
 };
 
-/// The lowest target that has an instruction: {90, ' '} is sm_90 and everything above it.
-struct SmTarget {
-  int sm = 0;
-  /// 'f': only family-specific targets from here (100f, 103f, 120f, … and their a).
-  /// 'a': only sm_100a and sm_103a.
-  char suffix = ' ';
-
-  friend constexpr bool operator==(const SmTarget&, const SmTarget&) = default;
-};
-
 /// What says that the bits are right. Hardware has confirmed none yet.
 enum class CvtEvidence : std::uint8_t {
   host_headers,  ///< NVIDIA's headers compute it on the host; tests/outside compares all bits

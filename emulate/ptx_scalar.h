@@ -15,6 +15,7 @@
 
 #include "emulate/compare.h"
 #include "emulate/operation.h"
+#include "emulate/sm_target.h"
 
 namespace binade {
 
@@ -77,6 +78,7 @@ struct PtxScalar {
   OperandFormats from{};
   Format to{};
   Attributes attributes{.nan = NanResult::nvidia};
+  SmTarget target{};
 
   /// Bits of operand i, all lanes.
   constexpr int operand_bits(std::size_t i) const { return lanes * from[i].storage_bits(); }
@@ -88,6 +90,16 @@ constexpr bool take_word(std::string_view& name, std::string_view word) {
   if (!name.starts_with(word)) return false;
   name.remove_prefix(word.size());
   return true;
+}
+
+/// The lowest target that assembles it, by ptxas 13.0, whose lowest is sm_75.
+constexpr SmTarget target_of(const PtxScalar& x) {
+  if (x.from[0] != x.to || (x.to == binary32 && x.lanes > 1)) return {100};
+  if (x.xorsign_abs) return {86};
+  const bool fused = x.operation == Operation::multiply_add;
+  if (x.to == bfloat16) return {fused || x.extremum ? 80 : 90};
+  const bool since_80 = x.nan || (x.extremum && x.to == binary16) || x.clamp == Clamp::not_negative;
+  return {since_80 ? 80 : 75};
 }
 
 /// The instruction of an opcode and a type whose qualifiers (".rn.ftz") stand in PTX's order.
@@ -127,6 +139,7 @@ constexpr std::optional<PtxScalar> qualified(const PtxOpcode& opcode, const PtxT
   } else if (type.relu && fused && take_word(qualifiers, ".relu")) {
     out.clamp = Clamp::not_negative;
   }
+  out.target = target_of(out);
   return qualifiers.empty() ? std::optional(out) : std::nullopt;
 }
 

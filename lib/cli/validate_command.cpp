@@ -18,6 +18,7 @@
 #include "lib/record/instruction_name.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/spelling.h"
+#include "lib/validate/device_report.h"
 #include "lib/validate/dots.h"
 #include "lib/validate/replay.h"
 
@@ -102,10 +103,32 @@ class SetOutput {
     }
   }
 
+  void take(const CheckedScalar& set) {
+    const std::string source = printable(set.source, longest_path);
+    if (json_) {
+      nlohmann::ordered_json out{{"source", source}, {"architecture", set.origin.architecture}};
+      out.update(json_of(set.check));
+      sets_.push_back(out);
+      return;
+    }
+    const ScalarTally& tally = set.check.tally;
+    const std::uint64_t different = tally.mismatches + tally.nan_differences;
+    fmt::print("{:<28}  {} {:<38}  rows {}, ", source, printable(set.origin.architecture),
+               set.check.instruction.name, tally.cases);
+    if (set.check.was_compared()) {
+      fmt::print("equal {}, different {}\n", tally.cases - different, different);
+    } else {
+      fmt::print("recorded only\n");
+    }
+    fmt::print("{}", differences_text(set.check));
+  }
+
   void finish(const char* schema, const std::string& device, const SetTotals& totals) {
     if (!json_) {
-      fmt::print("sets {}, rows {}, equal {}, different {}\n", totals.sets, totals.rows,
+      fmt::print("sets {}, rows {}, equal {}, different {}", totals.sets, totals.rows,
                  totals.equal(), totals.different);
+      if (totals.recorded_only > 0) fmt::print(", recorded only {}", totals.recorded_only);
+      fmt::print("\n");
       return;
     }
     nlohmann::ordered_json out{{"schema", schema}};
@@ -114,6 +137,7 @@ class SetOutput {
     out["rows"] = totals.rows;
     out["equal"] = totals.equal();
     out["different"] = totals.different;
+    if (totals.recorded_only > 0) out["recorded_only"] = totals.recorded_only;
     out["compared"] = sets_;
     fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   }
@@ -158,10 +182,12 @@ class SetOutput {
 
 int validate_replay(const SetOptions& options) {
   SetOutput output(options.json);
-  const SetTotals totals =
-      replay(options.replay, options.show,
-             [&](const CheckedSet& set, const Dots& dots) { output.take(set, dots); });
+  const SetTotals totals = replay(
+      options.replay, options.show,
+      [&](const CheckedSet& set, const Dots& dots) { output.take(set, dots); },
+      [&](const CheckedScalar& set) { output.take(set); });
   output.finish("binade.validate_replay/1", {}, totals);
+  if (totals.sets == 0) throw Error("nothing was compared: approximations have no emulation");
   return totals.different == 0 ? 0 : exit_different;
 }
 

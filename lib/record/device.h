@@ -6,16 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "emulate/attributes.h"
-#include "emulate/format.h"
 #include "lib/record/kernel_check.h"
 #include "lib/tensor/error.h"
 
@@ -31,36 +27,13 @@ struct DeviceInfo {
   int runtime_cuda = 0;      ///< CUDA the program was built with, the same way
 };
 
-/// One input whose two results differ.
-struct ConversionCase {
-  std::uint32_t input = 0;  ///< binary32 bits
-  std::uint32_t hardware = 0;
-  std::uint32_t emulated = 0;
-};
-
-/// A conversion instruction against the emulator, over all 2^32 inputs.
-struct ConversionCheck {
-  std::string instruction;
-  Format format;
-  Attributes attributes;
-  std::string skipped;                ///< why nothing was compared; empty: it was
-  std::uint64_t inputs = 0;           ///< compared
-  std::uint64_t mismatches = 0;       ///< another number, or a NaN against a number
-  std::uint64_t nan_differences = 0;  ///< both NaN, in other bits
-  std::uint64_t padding = 0;          ///< bits set in the padding (tf32: PTX leaves them open)
-  std::vector<ConversionCase> cases;  ///< lowest inputs of the mismatches, then of the NaNs
-};
-
-/// `fraction` of the instruction's inputs is done.
-using CheckProgress = std::function<void(std::string_view instruction, double fraction)>;
-
 struct Instruction;        // emulate/tensor_core.h
 struct Dots;               // lib/record/dots.h
 struct Crossing;           // lib/record/crossing.h
 struct CrossTally;         // lib/record/crossing.h
 struct ScalarInstruction;  // lib/record/scalar_instruction.h
 struct ScalarCases;        // lib/record/scalar_cases.h
-struct ScalarTally;        // lib/record/scalar_cases.h
+struct ScalarTally;        // lib/record/scalar_tally.h
 
 /// Why a device cannot run something; none: it did.
 using CannotRun = std::optional<std::string>;
@@ -70,7 +43,6 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
-  virtual std::vector<ConversionCheck> check_conversions(const CheckProgress& progress) = 0;
 
   /// Fills d of the rows.
   virtual CannotRun run_dots(const Instruction&, Dots&) {
@@ -81,7 +53,7 @@ class Device {
     return "this device has no Tensor Core instructions";
   }
 
-  /// Runs the cases first … end - 1 and tallies them against the emulator.
+  /// Runs the cases first … end - 1, and adds them to the tally beside the emulator's results.
   virtual CannotRun tally_scalar(const ScalarInstruction&, const ScalarCases&,
                                  std::uint64_t /*first*/, std::uint64_t /*end*/, ScalarTally&) {
     return "this device has no scalar instructions";

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dot products by the reference model, on all threads.
+// Dot products by the reference model and scalar instructions by theirs, on all threads.
 #include "lib/record/emulated_device.h"
 
 #include <utility>
+#include <vector>
 
 #include "lib/parallel/parallel.h"
 #include "lib/record/crossing.h"
 #include "lib/record/dots.h"
+#include "lib/record/scalar_cases.h"
+#include "lib/record/scalar_tally.h"
 
 namespace binade {
 
-EmulatedDevice::EmulatedDevice(int sm, Planted planted) : planted_(std::move(planted)) {
+EmulatedDevice::EmulatedDevice(int sm, Planted planted, PlantedScalar planted_scalar)
+    : planted_(std::move(planted)), planted_scalar_(std::move(planted_scalar)) {
   info_.name = "emulated sm_" + std::to_string(sm);
   info_.compute_capability = sm;
 }
-
-std::vector<ConversionCheck> EmulatedDevice::check_conversions(const CheckProgress&) { return {}; }
 
 CannotRun EmulatedDevice::other_architecture(const Instruction& instruction) const {
   if (instruction.sm == info_.compute_capability) return std::nullopt;
@@ -36,7 +38,7 @@ DotModel EmulatedDevice::used_model(const Instruction& instruction) const {
   return model;
 }
 
-std::optional<std::string> EmulatedDevice::run_dots(const Instruction& instruction, Dots& dots) {
+CannotRun EmulatedDevice::run_dots(const Instruction& instruction, Dots& dots) {
   if (CannotRun why = other_architecture(instruction)) return why;
   check_rows(instruction, dots);
   const auto k = static_cast<std::size_t>(instruction.k);
@@ -85,6 +87,46 @@ CannotRun EmulatedDevice::tally_crossed(const Instruction& instruction, const Do
   });
   tally = {};
   for (const CrossTally& of_slot : slots) tally.merge(of_slot);
+  return std::nullopt;
+}
+
+CannotRun EmulatedDevice::cannot_run(const ScalarInstruction& instruction) const {
+  if (!instruction.is_emulated()) return "approximations have no emulation";
+  return why_lacking(instruction, {info_.compute_capability, 'a'});
+}
+
+ScalarOperation EmulatedDevice::believed(const ScalarInstruction& instruction) const {
+  ScalarOperation out = instruction.operation;
+  if (planted_scalar_) planted_scalar_(out);
+  return out;
+}
+
+CannotRun EmulatedDevice::tally_scalar(const ScalarInstruction& instruction,
+                                       const ScalarCases& cases, std::uint64_t first,
+                                       std::uint64_t end, ScalarTally& tally) {
+  if (const CannotRun why = cannot_run(instruction)) return why;
+  const ScalarOperation& x = instruction.operation;
+  const ScalarOperation device = believed(instruction);
+  std::vector<ScalarTally> of_slot(thread_count());
+  const auto body = [&](std::size_t begin, std::size_t stop, std::size_t slot) {
+    for (std::uint64_t n = first + begin; n < first + stop; ++n) {
+      const ScalarOperands operands = operands_of(x, cases, n);
+      of_slot[slot].add(x, n, emulate(device, operands), emulate(x, operands));
+    }
+  };
+  parallel_for(end - first, std::size_t{1} << 14, body);
+  for (const ScalarTally& part : of_slot) tally.merge(part);
+  return std::nullopt;
+}
+
+CannotRun EmulatedDevice::run_scalar(const ScalarInstruction& instruction, const ScalarCases& cases,
+                                     std::span<const std::uint64_t> numbers,
+                                     std::span<std::uint64_t> results) {
+  if (const CannotRun why = cannot_run(instruction)) return why;
+  const ScalarOperation device = believed(instruction);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    results[i] = emulate(device, operands_of(instruction.operation, cases, numbers[i]));
+  }
   return std::nullopt;
 }
 

@@ -8,6 +8,7 @@
 
 #include "emulate/tensor_core.h"
 #include "lib/record/device.h"
+#include "lib/record/scalar_instruction.h"
 
 namespace binade {
 
@@ -15,16 +16,22 @@ class EmulatedDevice final : public Device {
  public:
   /// Changes the model before it is used: a rule that is wrong on purpose.
   using Planted = std::function<void(DotModel&)>;
+  /// Likewise of a scalar instruction.
+  using PlantedScalar = std::function<void(ScalarOperation&)>;
 
-  explicit EmulatedDevice(int sm, Planted planted = {});
+  explicit EmulatedDevice(int sm, Planted planted = {}, PlantedScalar planted_scalar = {});
 
   const DeviceInfo& info() const override { return info_; }
-  /// None: it has no conversion instructions.
-  std::vector<ConversionCheck> check_conversions(const CheckProgress& progress) override;
-  std::optional<std::string> run_dots(const Instruction& instruction, Dots& dots) override;
+  CannotRun run_dots(const Instruction& instruction, Dots& dots) override;
   /// The planted model against the true one.
   CannotRun tally_crossed(const Instruction& instruction, const Dots& pool,
                           const Crossing& crossing, CrossTally& tally) override;
+  /// It has the instructions of sm_90a, or of the like of its own architecture, but for approximations.
+  CannotRun tally_scalar(const ScalarInstruction& instruction, const ScalarCases& cases,
+                         std::uint64_t first, std::uint64_t end, ScalarTally& tally) override;
+  CannotRun run_scalar(const ScalarInstruction& instruction, const ScalarCases& cases,
+                       std::span<const std::uint64_t> numbers,
+                       std::span<std::uint64_t> results) override;
 
  private:
   void check_rows(const Instruction& instruction, const Dots& dots) const;
@@ -33,6 +40,11 @@ class EmulatedDevice final : public Device {
 
   DeviceInfo info_;
   Planted planted_;
+  PlantedScalar planted_scalar_;
+
+  CannotRun cannot_run(const ScalarInstruction& instruction) const;
+  /// What it believes the instruction to be.
+  ScalarOperation believed(const ScalarInstruction& instruction) const;
 };
 
 }  // namespace binade

@@ -5,38 +5,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
-#include <span>
 #include <vector>
 
-#include "lib/io/safetensors.h"
 #include "lib/io/safetensors_writer.h"
 #include "lib/record/row_plan.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
 namespace {
-
-constexpr std::string_view record_again = "record it again";
-
-struct TextKey {
-  const char* key;
-  std::string RecordingInfo::*text;
-};
-
-constexpr std::array text_keys{
-    TextKey{"gpu", &RecordingInfo::gpu},
-    TextKey{"driver", &RecordingInfo::driver},
-    TextKey{"cuda", &RecordingInfo::cuda},
-    TextKey{"ptx", &RecordingInfo::ptx},
-    TextKey{"sass", &RecordingInfo::sass},
-    TextKey{"generator", &RecordingInfo::generator},
-    TextKey{"input_hash", &RecordingInfo::input_hash},
-    TextKey{"date", &RecordingInfo::date},
-    TextKey{"instruction", &RecordingInfo::instruction},
-    TextKey{"architecture", &RecordingInfo::architecture},
-};
 
 /// A tensor of a recording: its values' place, format, and how many there are in a row.
 struct Column {
@@ -59,86 +36,27 @@ std::vector<std::uint64_t> shape_of(const Column& column, std::uint64_t rows) {
   return {rows, column.per_row};
 }
 
-Dtype dtype_of(const Format& f) { return *find_dtype("U" + std::to_string(f.storage_bits())); }
-
-std::vector<std::byte> bytes_of(const std::vector<std::uint64_t>& values, const Format& f) {
-  std::vector<std::byte> out;
-  out.reserve(values.size() * static_cast<std::size_t>(f.storage_bits() / 8));
-  for (const std::uint64_t x : values) {
-    for (int i = 0; i < f.storage_bits(); i += 8) out.push_back(std::byte(x >> i & 0xFF));
-  }
-  return out;
-}
-
-const std::string& text_at(const SafetensorsFile& file, const std::string& key) {
-  const auto found = file.metadata().find(key);
-  if (found == file.metadata().end()) {
-    throw error_in(file.path(), "no '" + key + "' in its metadata",
-                   "it is no recording, or " + std::string(record_again));
-  }
-  return found->second;
-}
-
-[[noreturn]] void bad_value(const SafetensorsFile& file, const std::string& key,
-                            const std::string& wanted) {
-  throw error_in(file.path(), "metadata '" + key + "' is '" + printable(text_at(file, key)) + "'",
-                 "it must be " + wanted + "; " + std::string(record_again));
-}
-
-std::uint64_t number_at(const SafetensorsFile& file, const std::string& key) {
-  const std::string& text = text_at(file, key);
-  std::uint64_t out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    bad_value(file, key, "a whole number below 2^64");
-  }
-  return out;
-}
-
 RecordingInfo info_of(const SafetensorsFile& file) {
   RecordingInfo out;
-  for (const TextKey& row : text_keys) {
-    out.*row.text = text_at(file, row.key);
-    if ((out.*row.text).empty()) bad_value(file, row.key, "some text, at least 'unknown'");
-  }
-  const bool is_hash = out.input_hash.size() == 16 &&
-                       out.input_hash.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!is_hash) bad_value(file, "input_hash", "16 digits of 0-9 and a-f");
-  out.rows = number_at(file, "rows");
+  static_cast<RecordingOrigin&>(out) = read_origin(file);
+  out.generator = metadata_text(file, "generator");
+  out.input_hash = hash_text(metadata_hash(file, "input_hash"));
+  out.rows = metadata_number(file, "rows");
   if (out.rows == 0) throw error_in(file.path(), "no rows", "there is nothing to compare");
   if (out.rows > most_recorded_rows) {
-    bad_value(file, "rows", "at most " + std::to_string(most_recorded_rows));
+    bad_metadata(file, "rows", "at most " + std::to_string(most_recorded_rows));
   }
   if (out.generator != "unknown") {
-    out.seed = number_at(file, "seed");
-  } else if (text_at(file, "seed") != "unknown") {
-    bad_value(file, "seed", "'unknown' where the generator is");
+    out.seed = metadata_number(file, "seed");
+  } else if (metadata_text(file, "seed") != "unknown") {
+    bad_metadata(file, "seed", "'unknown' where the generator is");
   }
   return out;
-}
-
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  std::string out;
-  for (const std::uint64_t n : shape) out += (out.empty() ? "" : ", ") + std::to_string(n);
-  return "(" + out + ")";
 }
 
 void read_column(const SafetensorsFile& file, const Column& column, std::uint64_t rows, Dots& out) {
-  const auto& tensors = file.tensors();
-  const auto found = std::ranges::find(tensors, column.name, &TensorInfo::name);
-  const std::string what = "tensor '" + std::string(column.name) + "'";
-  if (found == tensors.end()) {
-    throw error_in(file.path(), "no " + what, std::string(record_again));
-  }
-  const Dtype wanted = dtype_of(column.format);
-  const std::vector<std::uint64_t> shape = shape_of(column, rows);
-  if (!(found->dtype == wanted) || found->shape != shape) {
-    throw error_in(file.path(),
-                   what + " is " + std::string(found->dtype.name) + " " + shape_text(found->shape),
-                   "its metadata promise " + std::string(wanted.name) + " " + shape_text(shape) +
-                       "; " + std::string(record_again));
-  }
-  out.*column.values = read_elements(file, static_cast<std::size_t>(found - tensors.begin()));
+  out.*column.values =
+      read_column(file, column.name, column.format.storage_bits(), shape_of(column, rows));
 }
 
 /// The generators' rows for these results.
@@ -178,9 +96,7 @@ std::string input_hash(const Dots& dots, const DotTypes& types) {
   take(dots.a, types.a);
   take(dots.b, types.b);
   take(dots.c, types.c);
-  std::string out;
-  for (int i = 60; i >= 0; i -= 4) out += "0123456789abcdef"[hash >> i & 15];
-  return out;
+  return hash_text(hash);
 }
 
 void write_recording(const std::string& path, const RecordingInfo& info,
@@ -197,8 +113,8 @@ void write_recording(const std::string& path, const RecordingInfo& info,
   if (info.generator != "unknown") {
     with_inputs = input_hash(generated(info, instruction, dots.d), instruction.types) != hash;
   }
-  std::map<std::string, std::string> metadata;
-  for (const TextKey& row : text_keys) metadata[row.key] = info.*row.text;
+  std::map<std::string, std::string> metadata = metadata_of(info);
+  metadata["generator"] = info.generator;
   metadata["input_hash"] = hash;
   metadata["rows"] = std::to_string(rows);
   metadata["seed"] = info.generator == "unknown" ? "unknown" : std::to_string(info.seed);
@@ -211,10 +127,12 @@ void write_recording(const std::string& path, const RecordingInfo& info,
                            [](const Column& x) { return x.format.storage_bits(); });
   std::vector<TensorSpec> specs;
   for (const Column& column : columns) {
-    specs.push_back({column.name, dtype_of(column.format), shape_of(column, rows)});
+    specs.push_back(
+        {column.name, unsigned_dtype(column.format.storage_bits()), shape_of(column, rows)});
   }
   SafetensorsWriter writer(path, specs, metadata);
-  for (const Column& column : columns) writer.write(bytes_of(dots.*column.values, column.format));
+  for (const Column& column : columns)
+    writer.write(bytes_of(dots.*column.values, column.format.storage_bits()));
   writer.finish();
 }
 

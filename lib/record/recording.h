@@ -14,20 +14,13 @@
 
 #include "emulate/tensor_core.h"
 #include "lib/record/dots.h"
+#include "lib/record/recording_file.h"
 
 namespace binade {
 
-/// Where a recording comes from.
-struct RecordingInfo {
-  std::string gpu = "unknown", driver = "unknown", cuda = "unknown";
-  std::string ptx = "unknown";   ///< the instruction as it was assembled
-  std::string sass = "unknown";  ///< what the machine ran
-  std::string date = "unknown";
-  std::string instruction;   ///< binade's name of it
-  std::string architecture;  ///< "sm_90"
-  std::string generator =
-      "unknown";           ///< a plan of row_plan.h; "unknown": the file holds a, b and c
-  std::uint64_t seed = 0;  ///< of the generators
+struct RecordingInfo : RecordingOrigin {
+  std::string generator = "unknown";  ///< a plan of row_plan.h; "unknown": the file holds a, b and c
+  std::uint64_t seed = 0;             ///< of the generators
   std::uint64_t rows = 0;
   std::string input_hash;  ///< of a, b and c
 };

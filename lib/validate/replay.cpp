@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 /// Compares, counts and passes on.
 class Comparing {
  public:
-  Comparing(std::size_t keep, const SetSink& sink) : keep_(keep), sink_(sink) {}
+  Comparing(std::size_t keep, const SetSink& sink, const ScalarSink& scalar_sink = {})
+      : keep_(keep), sink_(sink), scalar_sink_(scalar_sink) {}
 
   void set(const std::string& source, const Instruction& instruction, const Dots& dots) {
     const CheckedSet out{source, instruction, {}, check_dots(dots, instruction, keep_)};
@@ -30,6 +31,18 @@ class Comparing {
     totals.rows += out.check.rows;
     totals.different += out.check.different;
     sink_(out, dots);
+  }
+
+  void scalar(const std::string& source, const ScalarRecording& recording) {
+    const CheckedScalar out{source, recording.origin, check_recording(recording, keep_)};
+    if (out.check.was_compared()) {
+      totals.sets += 1;
+      totals.rows += out.check.tally.cases;
+      totals.different += out.check.tally.mismatches + out.check.tally.nan_differences;
+    } else {
+      totals.recorded_only += 1;
+    }
+    if (scalar_sink_) scalar_sink_(out);
   }
 
   void skip(const std::string& source, const Instruction& instruction, const std::string& why) {
@@ -41,9 +54,11 @@ class Comparing {
  private:
   std::size_t keep_;
   const SetSink& sink_;
+  ScalarSink scalar_sink_;
 };
 
 void replay_recording(const std::string& path, Comparing& comparing) {
+  if (is_scalar_recording(path)) return comparing.scalar(path, read_scalar_recording(path));
   const RecordingInfo info = read_recording_info(path);
   const Instruction instruction = [&] {
     try {
@@ -102,9 +117,10 @@ void replay_path(const std::string& path, Comparing& comparing) {
 
 }  // namespace
 
-SetTotals replay(std::span<const std::string> paths, std::size_t keep, const SetSink& sink) {
+SetTotals replay(std::span<const std::string> paths, std::size_t keep, const SetSink& sink,
+                 const ScalarSink& scalar_sink) {
   if (paths.empty()) throw Error("nothing to compare; give recordings or folders of them");
-  Comparing comparing(keep, sink);
+  Comparing comparing(keep, sink, scalar_sink);
   for (const std::string& path : paths) replay_path(path, comparing);
   return comparing.totals;
 }

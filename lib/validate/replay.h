@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sets of dot products held against the emulator, one after the other: recordings replayed without
-// the GPU they come from, folders of public hardware rows, and a device that is here.
+// Sets of dot products, and scalar instructions, held against the emulator one after the other:
+// recordings replayed without the GPU they come from, folders of public hardware rows, and a device
+// that is here.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +14,7 @@
 
 #include "lib/record/device.h"
 #include "lib/validate/dots.h"
+#include "lib/validate/scalar.h"
 
 namespace binade {
 
@@ -25,8 +27,17 @@ struct CheckedSet {
 };
 using SetSink = std::function<void(const CheckedSet& set, const Dots& dots)>;
 
+/// A recording of a scalar instruction, compared; its rows are the recording's samples.
+struct CheckedScalar {
+  std::string source;  ///< the file
+  RecordingOrigin origin;
+  ScalarCheck check;
+};
+using ScalarSink = std::function<void(const CheckedScalar& set)>;
+
 struct SetTotals {
   std::uint64_t sets = 0, rows = 0, different = 0;  ///< sets: that were compared
+  std::uint64_t recorded_only = 0;                  ///< approximations: read, not compared
 
   std::uint64_t equal() const { return rows - different; }
 };
@@ -34,7 +45,8 @@ struct SetTotals {
 /// Recordings (.safetensors), folders of them, and folders with a sets.json: hardware rows as
 /// published with Khattak and Mikaitis, arXiv 2512.07004, each array a .npy. Sets come in the order
 /// of the paths and of their names. Error if a path holds nothing to compare.
-SetTotals replay(std::span<const std::string> paths, std::size_t keep, const SetSink& sink);
+SetTotals replay(std::span<const std::string> paths, std::size_t keep, const SetSink& sink,
+                 const ScalarSink& scalar_sink = {});
 
 struct DeviceRows {
   std::optional<std::uint64_t> rows = {};  ///< at most, of each set; without: full recordings

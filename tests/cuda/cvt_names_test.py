@@ -54,11 +54,11 @@ def instruction(name):
     return f"{{ {register(words[-2])} d; {register(words[-1])} a, b, e, f; .reg .b32 r; {name} d, {operands}; }}"
 
 
-def refused(ptxas, target, names, folder):
+def refused(ptxas, target, names, folder, line_of=instruction):
     """The names that ptxas refuses for a target, and why."""
     head = [f".version {PTX_VERSION}", f".target sm_{target}", ".address_size 64", ".visible .entry k() {"]
     path = pathlib.Path(folder) / "names.ptx"
-    path.write_text("\n".join([*head, *map(instruction, names), "ret; }\n"]))
+    path.write_text("\n".join([*head, *map(line_of, names), "ret; }\n"]))
     run = subprocess.run([ptxas, f"-arch=sm_{target}", path, "-o", "/dev/null"], capture_output=True, text=True)
     reasons = {}
     for line in run.stderr.splitlines():

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Where there is no GPU, the programs that need one say so in one line and exit with 77, which Meson counts as skipped:
-# the program as it was built with all GPUs hidden from it, and the program built with the stub. Arguments: the
-# check_conversions of this build, the one built with the stub.
+# Where there is no GPU, what needs one says so in one line and exits with 77, which Meson counts as skipped: the program
+# as it was built with all GPUs hidden from it, and the program built with the stub. Arguments: the binade of this build,
+# the one built with the stub.
 
 import json
 import os
 import subprocess
 import sys
-import tempfile
 
 NO_HARDWARE = 77
 
@@ -19,18 +18,22 @@ def run(program, *arguments):
 
 
 def check(program, expected):
-    with tempfile.TemporaryDirectory() as folder:
-        report = os.path.join(folder, "report.json")
-        done = run(program, "--json", report)
-        assert done.returncode == NO_HARDWARE, f"{program}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
+    for arguments in (["device"], ["device", "--check"], ["device", "--check", "--instruction", "cvt.rn", "--cases", "9"]):
+        done = run(program, *arguments)
+        what = f"{program} {' '.join(arguments)}"
+        assert done.returncode == NO_HARDWARE, f"{what}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
         lines = done.stdout.splitlines()
-        assert len(lines) == 1 and lines[0].startswith(expected), f"{program}: says {done.stdout!r}"
-        assert done.stderr == "", f"{program}: complains {done.stderr!r}"
-        with open(report, encoding="utf-8") as file:
-            said = json.load(file)
-        assert said["device"] is None and said["reason"] == lines[0] and said["conversions"] == [], said
-        assert run(program, "--json", folder).returncode == 2, f"{program}: wrote its report onto a folder"
-    assert run(program, "--jsn", "x").returncode == 2, f"{program}: took an option that it does not have"
+        assert len(lines) == 1 and lines[0].startswith(expected), f"{what}: says {done.stdout!r}"
+        assert done.stderr == "", f"{what}: complains {done.stderr!r}"
+        done = run(program, *arguments, "--json")
+        said = json.loads(done.stdout)
+        assert done.returncode == NO_HARDWARE and done.stderr == "", f"{what} --json: {done}"
+        assert said["device"] is None and said["reason"] == lines[0] and said["instructions"] == [], said
+    for arguments in (["--chek"], ["--instruction", "cvt"], ["--check", "--cases", "0"], ["--check", "--record", "/none"],
+                      ["--check", "--instruction", "cvt.rn.f16.f23"]):
+        done = run(program, "device", *arguments)
+        assert done.returncode == 2, f"{program} device {arguments}: exit status {done.returncode}"
+        assert len(done.stderr.splitlines()) == 1, f"{program} device {arguments}: {done.stderr!r}"
 
 
 built, stub = sys.argv[1:]

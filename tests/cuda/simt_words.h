@@ -84,6 +84,15 @@ SIMT_ATOMICS(unsigned long long)
 #undef SIMT_ATOMIC
 #undef SIMT_HERE
 
+template <class T>
+T __ldcs(const T* at) {
+  return *at;
+}
+template <class T>
+void __stcs(T* at, T value) {
+  *at = value;
+}
+
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 inline int __popc(unsigned x) { return std::popcount(x); }

@@ -48,6 +48,29 @@ def recording(d=0x3F800000, **changes):
     return struct.pack("<Q", len(text)) + text + data
 
 
+def mixed(x):
+    """The finalizer of SplitMix64."""
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
+    return x ^ x >> 31
+
+
+def scalar_recording(wrong=(), **changes):
+    """All 256 cases of FP4 to binary16, the number of a case being the byte; `wrong` ones get another last bit."""
+    magnitudes = [0, 0.5, 1, 1.5, 2, 3, 4, 6]
+    half = [struct.unpack("<H", struct.pack("<e", x))[0] for x in magnitudes + [-x for x in magnitudes]]
+    half[8] = 0x8000
+    d = [(half[n >> 4] << 16 | half[n & 15]) ^ (n in wrong) for n in range(256)]
+    total = sum(mixed(mixed((n + 0x9E3779B97F4A7C15) % 2**64) ^ x) for n, x in enumerate(d)) % 2**64
+    name = "cvt.rn.f16x2.e2m1x2"
+    metadata = {"gpu": "g", "driver": "1", "cuda": "13.0", "ptx": name, "sass": "unknown", "date": "2026-01-01",
+                "kind": "scalar", "instruction": name, "architecture": "sm_100", "cases": "exhaustive", "seed": "1",
+                "samples": "256", "hashed_cases": "256", "hash": f"{total:016x}", **changes}
+    header = {"__metadata__": metadata, "d": {"dtype": "U32", "shape": [256], "data_offsets": [0, 1024]}}
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + struct.pack("<256I", *d)
+
+
 class Validate(unittest.TestCase):
     maxDiff = None
 
@@ -221,6 +244,38 @@ class Replay(Validate):
             "rows": 2, "equal": 1, "different": 1,
             "differences": [{"row": 1, "c": "3F800000", "recorded": "80000000", "emulated": "00000000",
                              "ulp_distance": 0}]}])
+
+    def test_scalar_recordings(self):
+        path = self.write("x.safetensors", scalar_recording())
+        self.write("y.safetensors", recording())
+        self.assertEqual(self.good("--replay", path).splitlines()[-1], "sets 1, rows 256, equal 256, different 0")
+        both = self.good("--replay", path, os.path.join(self.folder.name, "y.safetensors"))
+        self.assertEqual(both.splitlines()[-1], "sets 2, rows 257, equal 257, different 0")
+        path = self.write("x.safetensors", scalar_recording(wrong=(0x21, 0x7F)))
+        text = self.good("--replay", path, status=1)
+        self.assertIn("case 33: 0x21 (0.5, 1): hardware 0x3c003801 (0.50048828125, 1), "
+                      "emulated 0x3c003800 (0.5, 1)", text)
+        self.assertEqual(text.splitlines()[-1], "sets 1, rows 256, equal 254, different 2")
+        out = json.loads(self.good("--replay", path, "--json", "--show", "1", status=1))
+        self.assertEqual(out["compared"][0]["differences"], [
+            {"case": 33, "operands": ["0x21"], "hardware": "0x3c003801", "emulated": "0x3c003800"}])
+        self.assertEqual(out["different"], 2)
+
+    def test_scalar_recordings_that_cannot_be_replayed(self):
+        for changes, complaint in [({"hash": "0" * 16}, "recorded with 0000000000000000; the file is damaged"),
+                                   ({"instruction": "cvt.\x1b"}, r"no scalar instruction 'cvt.\x1b'"),
+                                   ({"samples": "9"}, "tensor 'd' is U32 (256); its metadata promise U32 (9)")]:
+            path = self.write("x.safetensors", scalar_recording(**changes))
+            self.assertIn(complaint, self.complaint("--replay", path))
+        approximation = scalar_recording(instruction="ex2.approx.f32", cases="seeded", hashed_cases="257")
+        path = self.write("x.safetensors", approximation)
+        alone = self.run_it("--replay", path)
+        self.assertEqual((alone.returncode, alone.stderr),
+                         (2, b"binade: nothing was compared: approximations have no emulation\n"))
+        self.assertIn(b"rows 256, recorded only\n", alone.stdout)
+        more = self.write("y.safetensors", scalar_recording())
+        self.assertEqual(self.good("--replay", path, more).splitlines()[-1],
+                         "sets 1, rows 256, equal 256, different 0, recorded only 1")
 
     def test_what_cannot_be_replayed(self):
         empty = os.path.join(self.folder.name, "empty")

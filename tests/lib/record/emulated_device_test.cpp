@@ -8,12 +8,15 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 
 #include "lib/record/crossing.h"
 #include "lib/record/dot_cases.h"
 #include "lib/record/instruction_name.h"
+#include "lib/record/scalar_cases.h"
+#include "lib/record/scalar_tally.h"
 #include "lib/validate/replay.h"
 #include "tests/lib/io/files.h"
 
@@ -25,7 +28,6 @@ using test::has;
 class Bare final : public Device {
  public:
   const DeviceInfo& info() const override { return info_; }
-  std::vector<ConversionCheck> check_conversions(const CheckProgress&) override { return {}; }
 
  private:
   DeviceInfo info_{.name = "bare", .compute_capability = 80};
@@ -180,10 +182,59 @@ TEST_CASE("crossings that do not fit are errors; wgmma's tiles may be m64n8") {
   CHECK(old.tally_crossed(how, pool, {}, tally) == "emulated sm_80 runs no instructions of sm_90");
 }
 
-TEST_CASE("it has no conversions to check") {
+TEST_CASE(
+    "scalar instructions of its architecture are run, approximations and later ones are not") {
   EmulatedDevice device(90);
-  CHECK(device.check_conversions(nullptr).empty());
   CHECK(device.info().name == "emulated sm_90");
+  for (const ScalarInstruction& x : scalar_instructions()) {
+    CAPTURE(x.name);
+    ScalarTally tally;
+    const CannotRun why = device.tally_scalar(x, cases_of(x.operation, 100), 0, 100, tally);
+    const bool lacking = x.target.sm > 90;
+    CHECK(why.has_value() == (lacking || !x.is_emulated()));
+    CHECK(tally.cases == (why ? 0 : 100));
+    CHECK(tally.mismatches + tally.nan_differences == 0);
+    if (why)
+      CHECK(*why ==
+            (x.is_emulated() ? "needs " + name_of(x.target) : "approximations have no emulation"));
+  }
+}
+
+TEST_CASE("tallies add up over any cuts of the cases") {
+  EmulatedDevice device(90);
+  const ScalarInstruction& x = parse_scalar_instruction("fma.rn.f32");
+  const ScalarCases cases = cases_of(x.operation, 200000);
+  ScalarTally whole, parts;
+  CHECK_FALSE(device.tally_scalar(x, cases, 0, cases.count, whole));
+  for (const std::uint64_t end : {1U, 70000U, 70001U, 200000U}) {
+    CHECK_FALSE(device.tally_scalar(x, cases, parts.cases, end, parts));
+  }
+  CHECK(whole == parts);
+  CHECK(whole.cases == 200000);
+}
+
+TEST_CASE("a planted scalar rule shows in tallies and in results") {
+  EmulatedDevice device(90, {},
+                        [](ScalarOperation& x) { x.arithmetic.attributes.flush_results = true; });
+  const ScalarInstruction& x = parse_scalar_instruction("mul.f32");
+  const ScalarCases cases = cases_of(x.operation, 20000);
+  ScalarTally tally;
+  CHECK_FALSE(device.tally_scalar(x, cases, 0, cases.count, tally));
+  REQUIRE(tally.mismatches > 0);
+  const std::array numbers{tally.lowest_mismatch};
+  std::array<std::uint64_t, 1> results{};
+  CHECK_FALSE(device.run_scalar(x, cases, numbers, results));
+  CHECK((results[0] & 0x7FFFFFFF) == 0);
+  CHECK(is_subnormal(emulate(x.operation, operands_of(x.operation, cases, numbers[0])), binary32));
+}
+
+TEST_CASE("a device without scalar instructions says so") {
+  Bare bare;
+  ScalarTally tally;
+  const ScalarInstruction& x = parse_scalar_instruction("add.f32");
+  CHECK(bare.tally_scalar(x, {1, false, 1}, 0, 1, tally) ==
+        "this device has no scalar instructions");
+  CHECK(bare.run_scalar(x, {1, false, 1}, {}, {}) == "this device has no scalar instructions");
 }
 
 }  // namespace binade

@@ -25,7 +25,6 @@ class Halved final : public Device {
     if (x.family == Family::wgmma) return "no wgmma here";
     return emulated_.run_dots(x, dots);
   }
-  std::vector<ConversionCheck> check_conversions(const CheckProgress&) override { return {}; }
 
  private:
   EmulatedDevice emulated_{90};

@@ -40,7 +40,6 @@ class Lazy final : public Device {
     tally.dots -= 1;
     return out;
   }
-  std::vector<ConversionCheck> check_conversions(const CheckProgress&) override { return {}; }
 
  private:
   EmulatedDevice emulated_{90};

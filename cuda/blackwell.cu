@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Blackwell's own Tensor Core instructions, each in a kernel of one tile, so that the toolchain judges
+// their wrappers: tcgen05 is there for 100a, mma.sync with block scales for 120a, and elsewhere the
+// kernels do nothing. Nothing launches them, and no GPU has run them.
+#include "cuda/ptx_block_scaled_mma.cuh"
+#include "cuda/ptx_tcgen05.cuh"
+#include "cuda/wgmma_tiles.cuh"
+
+namespace binade {
+
+/// One tile: rows of 32 bytes of a and b, 512 bytes of scales of each, d in words.
+struct BlackwellTile {
+  const unsigned char* a = nullptr;
+  const unsigned char* b = nullptr;
+  const unsigned char* scales = nullptr;
+  std::uint32_t* d = nullptr;
+  std::uint32_t instruction = 0;  ///< tcgen05's descriptor
+};
+
+constexpr int tile_m = 128, tile_n = 16, tile_row_bytes = 32;
+constexpr unsigned tensor_columns =
+    32;  ///< d has 16; from 16 on the scales of a, from 20 those of b
+constexpr int scale_bytes = 512;
+
+/// d = a·b of a 128 × 16 tile, rows of 32 bytes; thread t gets row t.
+template <class Instruction>
+__device__ void run_tcgen05(const BlackwellTile& tile, bool scaled, Instruction instruction) {
+  alignas(128) __shared__ unsigned char a[tile_m * tile_row_bytes];
+  alignas(128) __shared__ unsigned char b[tile_n * tile_row_bytes];
+  alignas(128) __shared__ unsigned char scales[2 * scale_bytes];
+  alignas(8) __shared__ std::uint64_t barrier;
+  __shared__ std::uint32_t tensor_memory;
+  const auto address = [](const void* p) {
+    return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
+  };
+  const bool first_warp = threadIdx.x < 32;
+  stage_core_matrices<tile_m, tile_row_bytes>(a, [&](int row, int at) {
+    return unit_at<std::uint32_t>(tile.a + row * tile_row_bytes, at);
+  });
+  stage_core_matrices<tile_n, tile_row_bytes>(b, [&](int row, int at) {
+    return unit_at<std::uint32_t>(tile.b + row * tile_row_bytes, at);
+  });
+  for (unsigned i = threadIdx.x; scaled && i < 2 * scale_bytes; i += blockDim.x) {
+    scales[i] = tile.scales[i];
+  }
+  if (first_warp) {
+    tcgen05_alloc(address(&tensor_memory), tensor_columns);
+    tcgen05_relinquish_alloc_permit(0);
+  }
+  if (threadIdx.x == 0) mbarrier_init(address(&barrier), 1);
+  fence_proxy_async(0);
+  tcgen05_fence_before_thread_sync(0);
+  __syncthreads();
+  tcgen05_fence_after_thread_sync(0);
+  if (threadIdx.x == 0) {
+    Tcgen05Operands x;
+    x.d = tensor_memory;
+    x.a = tcgen05_descriptor(address(a), tile_row_bytes);
+    x.b = tcgen05_descriptor(address(b), tile_row_bytes);
+    x.instruction = tile.instruction;
+    x.scales_a = tensor_memory + 16;
+    x.scales_b = tensor_memory + 20;
+    if (scaled) {
+      tcgen05_cp(x.scales_a, tcgen05_descriptor(address(scales), core_row_bytes));
+      tcgen05_cp(x.scales_b, tcgen05_descriptor(address(scales + scale_bytes), core_row_bytes));
+    }
+    instruction(x);
+    tcgen05_commit(address(&barrier));
+  }
+  std::uint32_t done = 0;
+  while (mbarrier_try_wait_parity(done, address(&barrier), 0) && done == 0) {
+  }
+  tcgen05_fence_after_thread_sync(0);
+  std::uint32_t d[16]{};
+  tcgen05_ld_32x32b_x16(d, tensor_memory + (threadIdx.x / 32 << 21));  // lane 32 · warp
+  tcgen05_wait_ld(d);
+  for (int j = 0; j < tile_n; ++j) tile.d[threadIdx.x * tile_n + static_cast<unsigned>(j)] = d[j];
+  tcgen05_fence_before_thread_sync(0);
+  __syncthreads();
+  if (first_warp) tcgen05_dealloc(tensor_memory, tensor_columns);
+}
+
+#define BINADE_TCGEN05_KERNEL(name, kind)                                    \
+  __global__ void __launch_bounds__(128) kernel_##name(BlackwellTile tile) { \
+    run_tcgen05(tile, false, [](const Tcgen05Operands& x) { name(x); });     \
+  }
+#define BINADE_TCGEN05_SCALED_KERNEL(name, kind)                             \
+  __global__ void __launch_bounds__(128) kernel_##name(BlackwellTile tile) { \
+    run_tcgen05(tile, true, [](const Tcgen05Operands& x) { name(x); });      \
+  }
+BINADE_TCGEN05_MMA_TABLE(BINADE_TCGEN05_KERNEL)
+BINADE_TCGEN05_SCALED_TABLE(BINADE_TCGEN05_SCALED_KERNEL)
+
+/// One m16n8 tile of a warp, rows of 32 bytes; c is zero. A lane's scales are one word of a, one of b.
+template <class Instruction>
+__device__ void run_scaled_mma(const BlackwellTile& tile, Instruction instruction) {
+  const int lane = static_cast<int>(threadIdx.x);
+  ScaledRegisters x;
+  for (int reg = 0; reg < 4; ++reg) {
+    const Place place = place_of_a(lane, reg, 0, 1);
+    x.matrices.a[reg] = unit_at<word32>(tile.a + place.row * tile_row_bytes, place.column);
+  }
+  for (int reg = 0; reg < 2; ++reg) {
+    const Place place = place_of_b(lane, reg, 0, 1);
+    x.matrices.b[reg] = unit_at<word32>(tile.b + place.column * tile_row_bytes, place.row);
+  }
+  x.scales_a = unit_at<word32>(tile.scales, lane);
+  x.scales_b = unit_at<word32>(tile.scales + scale_bytes, lane);
+  if (!instruction(x)) return;
+  for (int reg = 0; reg < 4; ++reg) {
+    const Place place = place_of_c(lane, reg, 0, 1);
+    tile.d[place.row * 8 + place.column] = x.matrices.d[reg];
+  }
+}
+
+#define BINADE_SCALED_KERNEL(name, text)                              \
+  __global__ void kernel_##name(BlackwellTile tile) {                 \
+    run_scaled_mma(tile, [](ScaledRegisters& x) { return name(x); }); \
+  }
+BINADE_SCALED_TABLE(BINADE_SCALED_KERNEL)
+
+}  // namespace binade

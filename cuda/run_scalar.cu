@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Launches the kernels of scalar instructions.
+#include "cuda/run_scalar.h"
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include "cuda/call.cuh"
+#include "cuda/device_array.cuh"
+#include "cuda/scalar_kernels.cuh"
+
+namespace binade {
+namespace {
+
+/// The target that this code was compiled for.
+__global__ void tell_target(SmTarget* target) {
+#if defined(__CUDA_ARCH_SPECIFIC__)
+  *target = {__CUDA_ARCH__ / 10, 'a'};
+#elif defined(__CUDA_ARCH_FAMILY_SPECIFIC__)
+  *target = {__CUDA_ARCH__ / 10, 'f'};
+#elif defined(__CUDA_ARCH__)
+  *target = {__CUDA_ARCH__ / 10, ' '};
+#endif
+}
+
+const ScalarKernels& kernels_of(ScalarKind kind) {
+  if (kind == ScalarKind::conversion) return conversion_kernels;
+  return kind == ScalarKind::approximation ? approximation_kernels : arithmetic_kernels;
+}
+
+std::string doing(const ScalarInstruction& instruction, std::uint64_t first, std::uint64_t end) {
+  std::array<char, 80> cases{};
+  std::snprintf(cases.data(), cases.size(), ", cases %llu to %llu",
+                static_cast<unsigned long long>(first), static_cast<unsigned long long>(end - 1));
+  return "the kernel of " + instruction.name + cases.data();
+}
+
+}  // namespace
+
+std::optional<SmTarget> loaded_target() {
+  const std::string what = "asking the kernel tell_target";
+  cudaFuncAttributes attributes{};
+  const cudaError_t status = cudaFuncGetAttributes(&attributes, tell_target);
+  if (status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction) {
+    cudaGetLastError();  // takes the error back, so that the next call does not report it
+    return std::nullopt;
+  }
+  must(status, "cudaFuncGetAttributes", what);
+  const DeviceArray<SmTarget> target(1, what);
+  tell_target<<<1, 1>>>(target.get());
+  must(cudaGetLastError(), "the launch", what);
+  SmTarget out;
+  target.copy_to({&out, 1});
+  return out;
+}
+
+void tally_scalar_on_gpu(const ScalarInstruction& instruction, const ScalarCases& cases,
+                         std::uint64_t first, std::uint64_t end, ScalarTally& tally) {
+  const std::string what = doing(instruction, first, end);
+  ScalarTally of_launch;
+  DeviceArray<ScalarTally> total(std::span<const ScalarTally>(&of_launch, 1), what);
+  const ScalarLaunch launch{instruction.operation, instruction.number, cases};
+  kernels_of(instruction.operation.kind)
+      .tally<<<scalar_blocks, scalar_threads>>>(launch, first, end, total.get());
+  must(cudaGetLastError(), "the launch", what);
+  total.copy_to({&of_launch, 1});
+  if (of_launch.cases != end - first) {
+    throw Error(what + ": only " + std::to_string(of_launch.cases) +
+                " were run; this is a defect of the kernel, report it");
+  }
+  tally.merge(of_launch);
+}
+
+void run_scalar_on_gpu(const ScalarInstruction& instruction, const ScalarCases& cases,
+                       std::span<const std::uint64_t> numbers, std::span<std::uint64_t> results) {
+  if (numbers.empty()) return;
+  const std::string what = "the results of " + instruction.name + ", " +
+                           std::to_string(numbers.size()) + " cases from " +
+                           std::to_string(numbers.front()) + " on";
+  const DeviceArray<std::uint64_t> asked(numbers, what);
+  const DeviceArray<std::uint64_t> given(numbers.size(), what);
+  const ScalarLaunch launch{instruction.operation, instruction.number, cases};
+  kernels_of(instruction.operation.kind)
+      .results<<<scalar_blocks, scalar_threads>>>(launch, asked.get(), numbers.size(), given.get());
+  must(cudaGetLastError(), "the launch", what);
+  given.copy_to(results);
+}
+
+}  // namespace binade

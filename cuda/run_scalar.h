@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cases of scalar instructions through the GPU.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "lib/record/scalar_cases.h"
+#include "lib/record/scalar_tally.h"
+
+namespace binade {
+
+struct ScalarLaunch;  // scalar_kernels.cuh
+
+inline constexpr unsigned scalar_blocks = 2048;
+inline constexpr unsigned scalar_threads = 256;
+
+/// The kernels of one kind of instructions.
+struct ScalarKernels {
+  void (*tally)(ScalarLaunch, std::uint64_t first, std::uint64_t end, ScalarTally* total);
+  void (*results)(ScalarLaunch, const std::uint64_t* numbers, std::uint64_t count,
+                  std::uint64_t* results);
+};
+extern const ScalarKernels conversion_kernels;
+extern const ScalarKernels arithmetic_kernels;  ///< and memory
+extern const ScalarKernels approximation_kernels;
+
+/// The target whose code of this program the current GPU runs; none: there is no such code.
+std::optional<SmTarget> loaded_target();
+
+/// Device's calls (lib/record/device.h) on the current GPU, of an instruction that loaded_target() has.
+void tally_scalar_on_gpu(const ScalarInstruction& instruction, const ScalarCases& cases,
+                         std::uint64_t first, std::uint64_t end, ScalarTally& tally);
+void run_scalar_on_gpu(const ScalarInstruction& instruction, const ScalarCases& cases,
+                       std::span<const std::uint64_t> numbers, std::span<std::uint64_t> results);
+
+}  // namespace binade

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The bodies of the kernels of scalar instructions: cases through an instruction and through the
+// emulator, and the results of listed cases. `Instructions` has run(number, operands) and the kind
+// of what it runs; on the CPU a stand-in. No asm here and no CUDA header, so that a test can run it.
+#pragma once
+
+#include <cstdint>
+
+#include "lib/record/scalar_cases.h"
+#include "lib/record/scalar_tally.h"
+
+namespace binade {
+
+/// One launch: an instruction, its cases.
+struct ScalarLaunch {
+  ScalarOperation operation;
+  int number = 0;
+  ScalarCases cases;
+};
+
+/// What CUDA's 64-bit atomics take.
+using AtomicWord = unsigned long long;
+static_assert(sizeof(AtomicWord) == sizeof(std::uint64_t));
+
+__device__ inline void add_to(std::uint64_t& to, std::uint64_t x) {
+  if (x != 0) atomicAdd(reinterpret_cast<AtomicWord*>(&to), static_cast<AtomicWord>(x));
+}
+
+__device__ inline void lower_to(std::uint64_t& to, std::uint64_t x) {
+  if (x != ScalarTally::none) {
+    atomicMin(reinterpret_cast<AtomicWord*>(&to), static_cast<AtomicWord>(x));
+  }
+}
+
+__device__ inline std::uint64_t first_of_thread() {
+  return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+}
+
+__device__ inline std::uint64_t all_threads() { return std::uint64_t{gridDim.x} * blockDim.x; }
+
+/// Thread t of n takes the cases first + t, first + t + n, … below `end`.
+template <class Instructions>
+__device__ void tally_body(const ScalarLaunch& launch, std::uint64_t first, std::uint64_t end,
+                           ScalarTally* total) {
+  const ScalarOperation& x = launch.operation;
+  ScalarTally tally;
+  for (std::uint64_t n = first + first_of_thread(); n < end; n += all_threads()) {
+    const ScalarOperands operands = operands_of(x, launch.cases, n);
+    const std::uint64_t result = Instructions::run(launch.number, operands);
+    if constexpr (Instructions::kind == ScalarKind::approximation) {
+      tally.add(x, n, result);
+    } else {
+      tally.add(x, n, result, emulate_as<Instructions::kind>(x, operands));
+    }
+  }
+  add_to(total->cases, tally.cases);
+  add_to(total->mismatches, tally.mismatches);
+  add_to(total->nan_differences, tally.nan_differences);
+  add_to(total->padding, tally.padding);
+  lower_to(total->lowest_mismatch, tally.lowest_mismatch);
+  lower_to(total->lowest_nan_difference, tally.lowest_nan_difference);
+  add_to(total->hash, tally.hash);
+}
+
+/// results[i] of case numbers[i].
+template <class Instructions>
+__device__ void results_body(const ScalarLaunch& launch, const std::uint64_t* numbers,
+                             std::uint64_t count, std::uint64_t* results) {
+  for (std::uint64_t i = first_of_thread(); i < count; i += all_threads()) {
+    results[i] =
+        Instructions::run(launch.number, operands_of(launch.operation, launch.cases, numbers[i]));
+  }
+}
+
+}  // namespace binade

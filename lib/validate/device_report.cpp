@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Text and JSON of a device and its scalar instructions.
+#include "lib/validate/device_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "emulate/carrier.h"
+
+namespace binade {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string cuda_version(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string capability_text(int capability) {
+  return fmt::format("{}.{}", capability / 10, capability % 10);
+}
+
+std::string hex_bits(std::uint64_t bits, int width) {
+  return fmt::format("0x{:0{}x}", bits, width / 4);
+}
+
+/// "0x3c00bc00 (-1, 1)": the lowest lane first.
+std::string bits_text(std::uint64_t bits, int width, const Format& f, int lanes) {
+  const int lane_width = width / lanes;
+  std::string values;
+  for (int lane = 0; lane < lanes; ++lane) {
+    const std::uint64_t one =
+        bits >> (lane * lane_width) & (~std::uint64_t{0} >> (64 - lane_width));
+    values += fmt::format("{}{}", lane > 0 ? ", " : "", value_of<double>(one, f));
+  }
+  return fmt::format("{} ({})", hex_bits(bits, width), values);
+}
+
+std::string operand_text(const ScalarOperation& x, const ScalarOperands& operands, int i) {
+  const auto at = static_cast<std::size_t>(i);
+  if (x.random && i == x.words - 1) return hex_bits(operands[at], 32);
+  const Format& f = x.from[x.packed ? at : 0];
+  return bits_text(operands[at], x.word_bits[at], f, x.packed ? x.lanes : 1);
+}
+
+std::string operands_text(const ScalarOperation& x, const ScalarOperands& operands) {
+  std::string out;
+  for (int i = 0; i < x.words; ++i) out += (i > 0 ? ", " : "") + operand_text(x, operands, i);
+  return out;
+}
+
+std::string status(const ScalarCheck& check) {
+  if (!check.skipped.empty()) return "skipped";
+  if (!check.was_compared()) return "recorded only";
+  return check.differs() ? "different" : "equal";
+}
+
+std::string row_text(const ScalarCheck& check) {
+  const std::string& name = check.instruction.name;
+  if (!check.skipped.empty()) return fmt::format("{:<32} skipped: {}\n", name, check.skipped);
+  const ScalarTally& tally = check.tally;
+  const bool padded = check.instruction.operation.result.padding_bits > 0;
+  const std::string counts =
+      check.was_compared() ? fmt::format("{:>10} {:>10}", tally.mismatches, tally.nan_differences)
+                           : fmt::format("{:>21}", "recorded only");
+  return fmt::format("{:<32} {:>11} {:<6} {} {:>10}\n", name, tally.cases,
+                     check.cases.exhaustive ? "all" : "seeded", counts,
+                     padded ? std::to_string(tally.padding) : "-");
+}
+
+std::string totals_text(std::span<const ScalarCheck> checks) {
+  const auto count = [&](const char* what) {
+    return std::ranges::count_if(checks, [&](const ScalarCheck& x) { return status(x) == what; });
+  };
+  return fmt::format("instructions {}: equal {}, different {}, recorded only {}, skipped {}\n",
+                     checks.size(), count("equal"), count("different"), count("recorded only"),
+                     count("skipped"));
+}
+
+Json json_of(const DeviceInfo& info) {
+  return {{"name", info.name},
+          {"compute_capability", capability_text(info.compute_capability)},
+          {"multiprocessors", info.multiprocessors},
+          {"memory", info.memory},
+          {"driver_cuda", cuda_version(info.driver_cuda)},
+          {"runtime_cuda", cuda_version(info.runtime_cuda)}};
+}
+
+}  // namespace
+
+Json json_of(const ScalarCheck& check) {
+  const ScalarOperation& x = check.instruction.operation;
+  Json row{{"instruction", check.instruction.name}, {"status", status(check)}};
+  if (!check.skipped.empty()) {
+    row["reason"] = check.skipped;
+    return row;
+  }
+  row["cases"] = check.tally.cases;
+  row["exhaustive"] = check.cases.exhaustive;
+  if (!check.cases.exhaustive) row["seed"] = check.cases.seed;
+  row["hash"] = hash_text(check.tally.hash);
+  row["padding"] = check.tally.padding;
+  if (!check.was_compared()) return row;
+  row["mismatches"] = check.tally.mismatches;
+  row["nan_differences"] = check.tally.nan_differences;
+  row["differences"] = Json::array();
+  for (const ScalarDifference& c : check.first) {
+    Json operands = Json::array();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(x.words); ++i) {
+      operands.push_back(hex_bits(c.operands[i], x.word_bits[i]));
+    }
+    row["differences"].push_back({{"case", c.number},
+                                  {"operands", operands},
+                                  {"hardware", hex_bits(c.hardware, x.result_bits)},
+                                  {"emulated", hex_bits(c.emulated, x.result_bits)}});
+  }
+  return row;
+}
+
+std::string device_text(const OpenedDevice& opened) {
+  if (!opened.device) return opened.why_none + "\n";
+  const DeviceInfo& info = opened.device->info();
+  constexpr double gib = 1024.0 * 1024.0 * 1024.0;
+  return fmt::format(
+      "{}: compute capability {}, {} multiprocessors, {:.1f} GiB\n"
+      "CUDA {} (program), up to {} (driver)\n",
+      info.name, capability_text(info.compute_capability), info.multiprocessors,
+      static_cast<double>(info.memory) / gib, cuda_version(info.runtime_cuda),
+      cuda_version(info.driver_cuda));
+}
+
+std::string differences_text(const ScalarCheck& check) {
+  const ScalarOperation& x = check.instruction.operation;
+  const auto result = [&x](std::uint64_t bits) {
+    return bits_text(bits, x.result_bits, x.result, x.lanes);
+  };
+  std::string out;
+  for (const ScalarDifference& c : check.first) {
+    out += fmt::format("  case {}: {}: hardware {}, emulated {}\n", c.number,
+                       operands_text(x, c.operands), result(c.hardware), result(c.emulated));
+  }
+  return out;
+}
+
+std::string checks_text(std::span<const ScalarCheck> checks) {
+  std::string text = fmt::format("{:<32} {:>18} {:>10} {:>10} {:>10}\n", "instruction", "cases",
+                                 "mismatches", "NaN bits", "padding");
+  for (const ScalarCheck& check : checks) text += row_text(check);
+  text += totals_text(checks);
+  for (const ScalarCheck& check : checks) {
+    if (!check.differs()) continue;
+    text += fmt::format("\n{}: lowest differing cases\n", check.instruction.name);
+    text += differences_text(check);
+  }
+  return text;
+}
+
+std::string device_json(const OpenedDevice& opened, std::span<const ScalarCheck> checks) {
+  Json json{{"schema", "binade.device/2"}, {"device", nullptr}};
+  if (opened.device) {
+    json["device"] = json_of(opened.device->info());
+  } else {
+    json["reason"] = opened.why_none;
+  }
+  json["instructions"] = Json::array();
+  for (const ScalarCheck& check : checks) json["instructions"].push_back(json_of(check));
+  return json.dump(1) + "\n";
+}
+
+}  // namespace binade
