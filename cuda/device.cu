@@ -4,6 +4,8 @@
 #include "lib/record/device.h"
 
 #include "cuda/call.cuh"
+#include "cuda/kernel_checks.h"
+#include "cuda/rates.h"
 #include "cuda/run_dots.h"
 #include "cuda/run_scalar.h"
 
@@ -54,6 +56,14 @@ class Gpu final : public Device {
     if (const CannotRun why = why_lacking(instruction, target_)) return why;
     run_scalar_on_gpu(instruction, cases, numbers, results);
     return std::nullopt;
+  }
+
+  std::vector<KernelCheck> check_kernels() override {
+    return check_kernels_on_gpu(info_.compute_capability);
+  }
+
+  std::vector<KernelRate> measure_rates() override {
+    return measure_rates_on_gpu(info_.compute_capability);
   }
 
  private:

@@ -17,12 +17,12 @@ template <std::floating_point T>
 struct Carrier;
 template <>
 struct Carrier<float> {
-  static constexpr Format format = binary32;
+  static constexpr const Format& format = binary32;
   using Bits = std::uint32_t;
 };
 template <>
 struct Carrier<double> {
-  static constexpr Format format = binary64;
+  static constexpr const Format& format = binary64;
   using Bits = std::uint64_t;
 };
 

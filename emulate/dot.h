@@ -53,6 +53,39 @@ constexpr std::uint64_t fma_chain_dot(const DotModel& model, const DotTypes& typ
   return c;
 }
 
+/// Four products and c of m8n8k4; what is missing of them is +0.
+template <class Code>
+constexpr std::uint64_t pairwise_block(const DotTypes& types, const Code* a, const Code* b, int n,
+                                       std::uint64_t c) {
+  const Attributes nearest{.nan = NanResult::nvidia};
+  const Format f = binary32;
+  const OperandFormats from{types.a, types.b, f};
+  const auto product = [&](int i, Operation operation, std::uint64_t addend) {
+    const std::uint64_t x = i < n ? a[i] : zero_bits(types.a, false);
+    const std::uint64_t y = i < n ? b[i] : zero_bits(types.b, false);
+    return compute(operation, {x, y, addend}, from, f, nearest).bits;
+  };
+  std::uint64_t sum = convert(c, types.c, f, nearest).bits;
+  for (int i = 0; i < 4; i += 2) {
+    const std::uint64_t first = product(i, Operation::multiply, 0);
+    const std::uint64_t pair = product(i + 1, Operation::multiply_add, first);
+    sum = compute(Operation::add, {sum, pair, 0}, {f, f, f}, f, nearest).bits;
+  }
+  return convert(sum, f, types.d, nearest).bits;
+}
+
+/// `k` products, four at a time; each result is the next one's c.
+template <class Code>
+constexpr std::uint64_t pairwise_dot(const DotTypes& types, const Code* a, const Code* b, int k,
+                                     std::uint64_t c) {
+  for (int first = 0; first < k; first += 4) {
+    const Format addend = first == 0 ? types.c : types.d;
+    const DotTypes block{types.a, types.b, addend, types.d};
+    c = pairwise_block(block, a + first, b + first, k - first < 4 ? k - first : 4, c);
+  }
+  return c;
+}
+
 template <class Code>
 constexpr std::uint64_t sum_of_products(const DotModel& model, const DotTypes& types, const Code* a,
                                         const Code* b, int k, std::uint64_t c) {
@@ -62,6 +95,7 @@ constexpr std::uint64_t sum_of_products(const DotModel& model, const DotTypes& t
           model, types, a, b, k, [](int i) { return i; }, c);
     case Recipe::expanded: return expanded_dot(model, types, a, b, k, c);
     case Recipe::fma_chain: return fma_chain_dot(model, types, a, b, k, c);
+    case Recipe::pairwise: return pairwise_dot(types, a, b, k, c);
     case Recipe::exact_integer: return integer_dot(model.integer, types.a, types.b, a, b, k, c);
   }
   return 0;

@@ -34,6 +34,7 @@ struct Families {
 };
 inline constexpr Families warp{.mma = true, .wmma = true};
 inline constexpr Families mma_only{.mma = true};
+inline constexpr Families wmma_only{.wmma = true};
 inline constexpr Families wgmma_only{.wgmma = true};
 inline constexpr Families mma_and_wgmma{.mma = true, .wgmma = true};
 inline constexpr Families tcgen05_only{.tcgen05 = true};
@@ -86,6 +87,8 @@ constexpr DotModel narrowed(DotModel inner) {
 /// mma.m8n8k4 of f16 where no instruction does it: fma in binary32 from +0, then + c.
 inline constexpr DotModel m8n8k4{Recipe::fma_chain,      1,    0,   0, binary32,
                                  Rounding::ties_to_even, true, true};
+/// Of f16 into f16 likewise, in another order.
+inline constexpr DotModel pairs{.recipe = Recipe::pairwise};
 inline constexpr DotModel exact_integer{.recipe = Recipe::exact_integer};
 inline constexpr DotModel dmma{Recipe::fma_chain, 1, 0, 0, binary64, Rounding::ties_to_even};
 
@@ -102,7 +105,7 @@ inline constexpr std::array model_rows{
              Evidence::open, "as m16n8k8", "m8n8k4 is other instructions there: HMMA.884", 4},
     ModelRow{mma_only, 80, 120, OperandSet::only_f16, binary32, detail::m8n8k4,
              Evidence::machine_code, "ptxas 13.0", "may change with CUDA", 4},
-    ModelRow{mma_only, 80, 120, OperandSet::only_f16, binary16, detail::m8n8k4,
+    ModelRow{mma_only, 80, 120, OperandSet::only_f16, binary16, detail::pairs,
              Evidence::machine_code, "ptxas 13.0", "may change with CUDA", 4},
     ModelRow{warp, 70, 70, OperandSet::only_f16, binary16, detail::narrowed(detail::to_f32(4, 23)),
              Evidence::open, "as sm_75", "c in f32, d in f16", 0, true},
@@ -142,6 +145,12 @@ inline constexpr std::array model_rows{
              Evidence::hardware, "H100, H200", floor_f16_open},
     ModelRow{warp, 90, 90, OperandSet::only_bf16, binary32, detail::to_f32(16, 25),
              Evidence::hardware, "H100, H200", floor_open},
+    ModelRow{wmma_only, 90, 90, OperandSet::only_tf32, binary32, detail::to_f32(4, 25),
+             Evidence::hardware, "H100, H200", "k above 4: ptxas 13.0 writes two of k4"},
+    ModelRow{wmma_only, 100, 100, OperandSet::only_tf32, binary32, detail::to_f32(4, 25),
+             Evidence::hardware, "B200", "k above 4: ptxas 13.0 writes two of k4"},
+    ModelRow{wmma_only, 103, 120, OperandSet::only_tf32, binary32, detail::to_f32(4, 25),
+             Evidence::open, "as B200", unrecorded},
     ModelRow{warp, 90, 90, OperandSet::only_tf32, binary32, detail::to_f32(8, 25),
              Evidence::hardware, "H100, H200", "blocks of 8: the rows have 4 products"},
     ModelRow{mma_only, 90, 90, OperandSet::fp8, binary16, detail::expanded(detail::to_f16(16, 25)),

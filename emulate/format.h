@@ -88,20 +88,28 @@ constexpr bool fits_in(const Format& inner, const Format& outer) {
          inner.quantum_exponent() >= outer.quantum_exponent();
 }
 
-inline constexpr Format binary16{5, 11, 15};
-inline constexpr Format bfloat16{8, 8, 127};
-inline constexpr Format tf32{8, 11, 127, Specials::ieee, true, true, 13};
-inline constexpr Format binary32{8, 24, 127};
-inline constexpr Format binary64{11, 53, 1023};
-inline constexpr Format e4m3{4, 4, 7, Specials::nan_only};
-inline constexpr Format e5m2{5, 3, 15};
-inline constexpr Format e4m3fnuz{4, 4, 8, Specials::fnuz};
-inline constexpr Format e5m2fnuz{5, 3, 16, Specials::fnuz};
-inline constexpr Format e3m2{3, 3, 3, Specials::none};
-inline constexpr Format e2m3{2, 4, 1, Specials::none};
-inline constexpr Format e2m1{2, 2, 1, Specials::none};
-inline constexpr Format e8m0{8, 1, 127, Specials::nan_only, false, false};
-inline constexpr Format ue4m3{4, 4, 7, Specials::nan_only, true, false};
+/// In the device's pass of nvcc a named format must be the device's: else a reference to it, as a constexpr
+/// function's argument is, compiles without a word to a null pointer (nvcc 13.0).
+#if defined(__CUDA_ARCH__)
+#define BINADE_CONSTANT static __device__ constexpr
+#else
+#define BINADE_CONSTANT inline constexpr
+#endif
+
+BINADE_CONSTANT Format binary16{5, 11, 15};
+BINADE_CONSTANT Format bfloat16{8, 8, 127};
+BINADE_CONSTANT Format tf32{8, 11, 127, Specials::ieee, true, true, 13};
+BINADE_CONSTANT Format binary32{8, 24, 127};
+BINADE_CONSTANT Format binary64{11, 53, 1023};
+BINADE_CONSTANT Format e4m3{4, 4, 7, Specials::nan_only};
+BINADE_CONSTANT Format e5m2{5, 3, 15};
+BINADE_CONSTANT Format e4m3fnuz{4, 4, 8, Specials::fnuz};
+BINADE_CONSTANT Format e5m2fnuz{5, 3, 16, Specials::fnuz};
+BINADE_CONSTANT Format e3m2{3, 3, 3, Specials::none};
+BINADE_CONSTANT Format e2m3{2, 4, 1, Specials::none};
+BINADE_CONSTANT Format e2m1{2, 2, 1, Specials::none};
+BINADE_CONSTANT Format e8m0{8, 1, 127, Specials::nan_only, false, false};
+BINADE_CONSTANT Format ue4m3{4, 4, 7, Specials::nan_only, true, false};
 
 struct NamedFormat {
   std::string_view name;

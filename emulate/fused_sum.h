@@ -22,6 +22,9 @@ enum class Recipe : std::uint8_t {
   expanded,
   /// d = fma(a[k], b[k], d), k ascending, each rounded.
   fma_chain,
+  /// Four products in pairs: p = fma(a1, b1, a0·b0) and q = fma(a3, b3, a2·b2), then (c + p) + q, all
+  /// in binary32 to nearest, and d's type at the end.
+  pairwise,
   /// Integers: every bit counts.
   exact_integer,
 };
@@ -142,19 +145,22 @@ constexpr std::uint64_t fused_block(const DotModel& model, const DotTypes& types
   return rounded_sum(sum, top - model.fraction_bits, model, types.d);
 }
 
-/// A c of a narrower type is widened first: its subnormals become normal numbers.
-constexpr std::uint64_t widen_c(DotTypes& types, std::uint64_t c) {
-  if (types.c == types.d || !fits_in(types.c, types.d)) return c;
-  c = convert(c, types.c, types.d).bits;
-  types.c = types.d;
-  return c;
+/// A c of a narrower type is widened first: its subnormals become normal numbers. As a value and not in
+/// place, since GCC 12 loses `types.c = types.d` behind a reference (ipa-modref with SRA).
+constexpr DotTypes with_wide_c(const DotTypes& types) {
+  return {types.a, types.b, fits_in(types.c, types.d) ? types.d : types.c, types.d};
+}
+constexpr std::uint64_t wide_c(const DotTypes& types, std::uint64_t c) {
+  const bool widens = types.c != types.d && fits_in(types.c, types.d);
+  return widens ? convert(c, types.c, types.d).bits : c;
 }
 
 /// `k` products in blocks; the last may be short, as if padded with +0.
 template <class Code, class Index>
-constexpr std::uint64_t fused_chain(const DotModel& model, DotTypes types, const Code* a,
+constexpr std::uint64_t fused_chain(const DotModel& model, const DotTypes& narrow, const Code* a,
                                     const Code* b, int k, const Index& index, std::uint64_t c) {
-  c = widen_c(types, c);
+  c = wide_c(narrow, c);
+  DotTypes types = with_wide_c(narrow);
   for (int first = 0; first < k; first += model.block) {
     const int n = k - first < model.block ? k - first : model.block;
     c = fused_block(

@@ -25,14 +25,18 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
   return counter;
 }
 
-/// The random word of element `index`: word index mod 4 of the block with counter
-/// {index/4 low, index/4 high, stream low, stream high} under key = seed.
+/// The random words of elements 4·block to 4·block + 3: Philox with counter
+/// {block low, block high, stream low, stream high} under key = seed.
+constexpr std::array<std::uint32_t, 4> random_words(std::uint64_t seed, std::uint64_t stream,
+                                                    std::uint64_t block) {
+  return philox4x32({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
+                     static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)},
+                    {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
+}
+
+/// The random word of element `index`.
 constexpr std::uint32_t random_word(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
-  const std::uint64_t block = index / 4;
-  return philox4x32(
-      {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
-       static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)},
-      {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)})[index % 4];
+  return random_words(seed, stream, index / 4)[index % 4];
 }
 
 }  // namespace binade

@@ -18,21 +18,26 @@ struct Factor {
   std::int32_t exponent = -8192;
 };
 
+/// Takes an operand apart. False where it is a NaN or an infinity.
+constexpr bool predecode_one(const DotModel& model, const Format& f, std::uint64_t code,
+                             Factor& out) {
+  const bool as_f16 = model.recipe == Recipe::expanded;
+  const Addend x =
+      as_f16 ? addend_of(convert(code, f, binary16).bits, binary16) : addend_of(code, f);
+  const auto magnitude = static_cast<std::int32_t>(x.significand);
+  out = x.kind == Kind::zero ? Factor{} : Factor{x.negative ? -magnitude : magnitude, x.exponent};
+  return x.kind == Kind::finite || x.kind == Kind::zero;
+}
+
 /// Takes n codes apart in the order in which the model multiplies them; work space is the caller's.
 /// False where one is a NaN or an infinity: then the row or column is for `dot`.
 template <class Code>
 constexpr bool predecode(const DotModel& model, const Format& f, const Code* codes, int n,
                          Factor* out) {
   bool finite = true;
-  const bool as_f16 = model.recipe == Recipe::expanded;
   for (int i = 0; i < n; ++i) {
-    const int at = as_f16 ? expanded_index(i, n) : i;
-    const std::uint64_t bits = as_f16 ? convert(codes[at], f, binary16).bits : codes[at];
-    const Addend x = addend_of(bits, as_f16 ? binary16 : f);
-    finite = finite && (x.kind == Kind::finite || x.kind == Kind::zero);
-    const auto magnitude = static_cast<std::int32_t>(x.significand);
-    out[i] =
-        x.kind == Kind::zero ? Factor{} : Factor{x.negative ? -magnitude : magnitude, x.exponent};
+    const int at = model.recipe == Recipe::expanded ? expanded_index(i, n) : i;
+    finite = predecode_one(model, f, codes[at], out[i]) && finite;
   }
   return finite;
 }
@@ -154,8 +159,9 @@ constexpr bool dot_predecoded(const DotModel& model, const DotTypes& types, cons
   const int product_bits =
       expanded ? 2 * binary16.fraction_bits() : types.a.fraction_bits() + types.b.fraction_bits();
   const int part = expanded ? k / 2 : k;
-  DotTypes sums = types_of_sums(model, types);
-  std::uint64_t sum = model.c_last ? zero_bits(sums.c, false) : widen_c(sums, c);
+  const DotTypes narrow = types_of_sums(model, types);
+  DotTypes sums = with_wide_c(narrow);
+  std::uint64_t sum = model.c_last ? zero_bits(sums.c, false) : wide_c(narrow, c);
   for (int first = 0; first < k; first += part) {
     for (int at = first; at < first + part; at += model.block) {
       if (detail::is_special(sum, sums.c)) return false;

@@ -28,10 +28,11 @@ namespace binade {
 /// does not, since its even neighbour is 448.
 inline constexpr int segments = 9;
 
-/// Segment of a significand given as m·2^52.
-constexpr int segment_of(std::uint64_t m) {
-  constexpr std::uint64_t one = std::uint64_t{1} << 52;
-  constexpr auto below_two = [](int k) { return 2 * one - (one >> k); };
+/// Segment of a significand given as m·2^fraction_bits, at least 11.
+template <int fraction_bits = 52, class Integer = std::uint64_t>
+constexpr int segment_of(Integer m) {
+  constexpr Integer one = Integer{1} << fraction_bits;
+  constexpr auto below_two = [](int k) { return static_cast<Integer>(2 * one - (one >> k)); };
   return int{m > one} + int{m >= one + 3 * (one / 4)} + int{m > one + 13 * (one / 16)} +
          int{m >= one + 7 * (one / 8)} + int{m >= below_two(7)} + int{m >= below_two(8)} +
          int{m >= below_two(10)} + int{m >= below_two(11)};
@@ -84,15 +85,15 @@ constexpr ErrorRule error_rule(const ErrorColumn& column, int exponent, int prec
           .ulp = ulp};
 }
 
-/// Counts of up to 2^22 values of type T: dense, one row per binade of T. Significands are counted
-/// as integers of T's precision, so Sum (64 bits for float, 128 for double) holds the sums and any
-/// one square, and 128 bits hold the sums of squares.
+/// Counts of up to 2^40 floats or 2^22 doubles: dense, one row per binade of T. Significands are
+/// counted as integers of T's precision, so Sum (64 bits for float, 128 for double) holds the sums and
+/// any one square, and 128 bits hold the sums of squares.
 template <std::floating_point T>
 struct RangeBlock {
   static constexpr Format format = Carrier<T>::format;
   static constexpr int lowest = format.quantum_exponent();
   static constexpr int binades = format.emax() - lowest + 1;
-  static constexpr std::size_t capacity = std::size_t{1} << 22;
+  static constexpr std::size_t capacity = std::size_t{1} << (format.precision == 24 ? 40 : 22);
   using Sum = std::conditional_t<format.precision == 24, std::uint64_t, uint128>;
 
   struct Row {

@@ -27,8 +27,8 @@ struct Options {
 
 const std::array<std::string, 9> operand_names{"f16", "bf16", "tf32", "fp8", "f8f6f4",
                                                "f64", "int8", "int4", "b1"};
-constexpr std::array<std::string_view, 4> recipe_names{"fused_block", "expanded", "fma_chain",
-                                                       "exact_integer"};
+constexpr std::array<std::string_view, 5> recipe_names{"fused_block", "expanded", "fma_chain",
+                                                       "pairwise", "exact_integer"};
 
 std::string_view recipe_of(const DotModel& model) {
   return recipe_names[static_cast<std::size_t>(model.recipe)];
@@ -74,11 +74,16 @@ std::string text_of_table() {
   for (const ModelRow& row : model_rows) {
     const DotModel& m = row.model;
     const bool integer = m.recipe == Recipe::exact_integer;
-    const bool fused = m.recipe != Recipe::fma_chain && !integer;
+    const bool pairs = m.recipe == Recipe::pairwise;
+    const bool fused = m.recipe == Recipe::fused_block || m.recipe == Recipe::expanded;
     const std::string numbers =
         fused ? fmt::format("{:>3}{:>4}{:>7}", m.block, m.fraction_bits, m.exponent_floor)
-              : fmt::format("{:>14}", integer ? "exact" : "a chain of fma");
-    const std::string rounded = integer ? "s32, wraps or saturates" : rounding_text(m, row.d);
+              : fmt::format("{:>14}", integer ? "exact"
+                                      : pairs ? "pairs in f32"
+                                              : "a chain of fma");
+    const std::string rounded = integer ? "s32, wraps or saturates"
+                                : pairs ? "f16, ties_to_even"
+                                        : rounding_text(m, row.d);
     const std::string k = row.only_k == 0 ? "" : fmt::format(" k{}", row.only_k);
     out += fmt::format("{}{:<12}{:<8}{}  {:<37}{:<14}{:<16}{}\n", left(architectures_text(row), 15),
                        families_text(row.families),

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// binade device: the GPU there is, or why there is none; on request its scalar instructions against
-// the emulator, and recordings of them.
+// binade device: the GPU there is, or why there is none; on request its scalar instructions and bulk
+// kernels against the emulator, and how fast they are.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "lib/cli/command.h"
-#include "lib/tensor/error.h"
+#include "lib/cli/device_option.h"
+#include "lib/cli/progress.h"
+#include "lib/record/kernel_report.h"
 #include "lib/validate/device_report.h"
 #include "lib/validate/scalar.h"
 
@@ -24,33 +24,18 @@ struct Arguments {
   std::vector<std::string> instructions;
   std::uint64_t cases = 0;
   std::uint64_t seed = 1;
-  std::string record;
-  std::uint64_t samples = default_samples;
+  bool kernels = false;
+  bool rates = false;
+  DeviceOption device;
   bool json = false;
 };
-
-void show_progress(std::string_view instruction, double fraction) {
-  fmt::print(stderr, "\r\x1b[K{:<32}{:3.0f} %", instruction, 100 * fraction);
-  if (fraction == 1) fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
-}
-
-void record(Device& device, const ScalarCheck& check, const Arguments& a) {
-  if (a.record.empty() || !check.skipped.empty()) return;
-  const auto path = std::filesystem::path(a.record) / (check.instruction.name + ".safetensors");
-  write_scalar_recording(
-      path.string(), record_scalar(device, check.instruction, check.cases, check.tally, a.samples));
-}
 
 std::vector<ScalarCheck> run_checks(Device& device, const Arguments& a) {
   ScalarOptions options{.seed = a.seed};
   if (a.cases != 0) options.cases = a.cases;
-  const bool terminal = isatty(STDERR_FILENO) != 0;
-  const CheckProgress progress = terminal ? CheckProgress(show_progress) : nullptr;
   std::vector<ScalarCheck> out;
   for (const ScalarInstruction& x : scalar_instructions_with(a.instructions)) {
-    out.push_back(check_scalar(device, x, options, progress));
-    record(device, out.back(), a);
+    out.push_back(check_scalar(device, x, options, instruction_progress()));
   }
   return out;
 }
@@ -68,18 +53,49 @@ int status_of(std::span<const ScalarCheck> checks) {
   return lacking ? exit_no_hardware : exit_different;
 }
 
+/// What was asked of a device and came out of it.
+struct Outcome {
+  std::vector<ScalarCheck> checks;
+  std::vector<KernelCheck> kernels;
+  std::vector<KernelRate> rates;
+  int status = 0;
+
+  void add(int part) { status = std::max(status, part); }
+};
+
+Outcome outcome_of(Device& device, const Arguments& a) {
+  Outcome out;
+  if (a.check) {
+    out.checks = run_checks(device, a);
+    out.add(status_of(out.checks));
+    if (!a.json) fmt::print("\n{}", checks_text(out.checks));
+  }
+  if (a.kernels) {
+    out.kernels = device.check_kernels();
+    const bool some = !out.kernels.empty();
+    out.add(!some ? exit_no_hardware : all_equal(out.kernels) ? 0 : exit_different);
+    if (!a.json)
+      fmt::print("\n{}", some ? kernel_checks_text(out.kernels) : "no bulk kernels here\n");
+  }
+  if (a.rates) {
+    out.rates = device.measure_rates();
+    const bool some = !out.rates.empty();
+    out.add(some ? 0 : exit_no_hardware);
+    if (!a.json)
+      fmt::print("\n{}", some ? kernel_rates_text(out.rates) : "nothing to measure here\n");
+  }
+  return out;
+}
+
 int run(const Arguments& a) {
   scalar_instructions_with(a.instructions);  // a wrong name is told with or without a GPU
-  const OpenedDevice opened = open_device();
+  const OpenedDevice opened = open_chosen_device(a.device);
   if (!a.json) fmt::print("{}", device_text(opened));
-  std::vector<ScalarCheck> checks;
-  if (a.check && opened.device) {
-    checks = run_checks(*opened.device, a);
-    if (!a.json) fmt::print("\n{}", checks_text(checks));
+  const Outcome outcome = opened.device ? outcome_of(*opened.device, a) : Outcome{};
+  if (a.json) {
+    fmt::print("{}", device_json(opened, outcome.checks, outcome.kernels, outcome.rates));
   }
-  if (a.json) fmt::print("{}", device_json(opened, checks));
-  if (!opened.device) return exit_no_hardware;
-  return a.check ? status_of(checks) : 0;
+  return opened.device ? outcome.status : exit_no_hardware;
 }
 
 void define(CLI::App& app, int& status) {
@@ -96,14 +112,11 @@ void define(CLI::App& app, int& status) {
   app.add_option("--seed", a->seed, "of the cases of those that have too many")
       ->needs(&check)
       ->capture_default_str();
-  CLI::Option& record =
-      *app.add_option("--record", a->record, "a folder for recordings of what it gives")
-           ->needs(&check)
-           ->check(CLI::ExistingDirectory);
-  app.add_option("--samples", a->samples, "results that a recording keeps, besides a hash of all")
-      ->needs(&record)
-      ->check(CLI::Range(std::uint64_t{1}, most_samples))
-      ->capture_default_str();
+  app.add_flag(
+      "--check-kernels", a->kernels,
+      "run its bulk kernels (quantize, range counts, unscale, products) and their definitions");
+  app.add_flag("--rates", a->rates, "measure them, each beside the limit measured in the same run");
+  add_device_option(app, a->device);
   app.add_flag("--json", a->json, "as JSON");
   app.footer("\nExit status: 0 equal, 1 different, 2 a fault, 77 no GPU.");
   app.callback([a, &status] { status = run(*a); });

@@ -8,7 +8,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 
 namespace binade {
 
@@ -32,6 +31,15 @@ void ProgressLine::update(std::uint64_t done_bytes, std::uint64_t total_bytes) {
              100 * done / total, done / 1e9, total / 1e9, done / 1e9 / elapsed,
              elapsed * (total - done) / done);
   std::fflush(stderr);
+}
+
+std::function<void(std::string_view instruction, double fraction)> instruction_progress() {
+  if (isatty(STDERR_FILENO) == 0) return nullptr;
+  return [](std::string_view instruction, double fraction) {
+    fmt::print(stderr, "\r\x1b[K{:<32}{:3.0f} %", instruction, 100 * fraction);
+    if (fraction == 1) fmt::print(stderr, "\r\x1b[K");
+    std::fflush(stderr);
+  };
 }
 
 bool wants_color(int descriptor) {

@@ -6,6 +6,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <string_view>
 
 namespace binade {
 
@@ -24,6 +26,9 @@ class ProgressLine {
   bool shown_ = false;
   Clock::time_point start_, last_;
 };
+
+/// A line for check_scalar; none where stderr is no terminal.
+std::function<void(std::string_view instruction, double fraction)> instruction_progress();
 
 /// Whether output to this descriptor may carry colours: a terminal, and NO_COLOR is not set.
 bool wants_color(int descriptor);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `binade record`: what the GPU gives, kept in files, so that machines without one can hold the emulator
-// against it.
+// against it. Scalar instructions are compared on the way, since their hashes take every case.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -9,11 +9,16 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "lib/cli/command.h"
 #include "lib/cli/device_option.h"
+#include "lib/cli/progress.h"
 #include "lib/record/record_dots.h"
+#include "lib/record/scalar_recording.h"
 #include "lib/tensor/error.h"
+#include "lib/validate/device_report.h"
+#include "lib/validate/scalar.h"
 
 namespace binade {
 namespace {
@@ -21,25 +26,26 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-  std::string folder;
-  RecordWhat what;
+  std::string folder, words;
+  bool dots = false, scalar = false;  ///< neither: both
+  bool resume = false;
+  std::uint64_t seed = 1, cases = 0, samples = default_samples;
   DeviceOption device;
 };
 
 struct Totals {
-  std::uint64_t files = 0, skipped = 0, rows = 0, bytes = 0;
+  std::uint64_t files = 0, kept = 0, skipped = 0, results = 0, bytes = 0;
+  bool different = false;
   std::string why_skipped;  ///< the first
 
-  void take(const RecordedFile& file) {
-    if (!file.skipped.empty()) {
-      if (skipped++ == 0) why_skipped = file.skipped;
-      fmt::print("{:<48}skipped: {}\n", file.instruction, file.skipped);
-      return;
-    }
+  void skip(const std::string& instruction, const std::string& why) {
+    if (skipped++ == 0) why_skipped = why;
+    fmt::print("{:<48}skipped: {}\n", instruction, why);
+  }
+  void wrote(const std::string& path, std::uint64_t of_file) {
     files += 1;
-    rows += file.rows;
-    bytes += fs::file_size(file.path);
-    fmt::print("{:<48}{:>8} rows\n", file.instruction, file.rows);
+    results += of_file;
+    bytes += fs::file_size(path);
     std::fflush(stdout);
   }
 };
@@ -53,38 +59,99 @@ std::string folder_for(const std::string& parent, const char* name) {
   return folder.string();
 }
 
-int run(Arguments a) {
+void run_dots(Device& device, const Arguments& a, const std::string& date, Totals& totals) {
+  const RecordWhat what{folder_for(a.folder, "dots"), a.words, date, a.seed, a.resume};
+  record_dots(device, what, [&totals](const RecordedFile& file) {
+    if (!file.skipped.empty()) return totals.skip(file.instruction, file.skipped);
+    totals.kept += file.kept ? 1 : 0;
+    if (file.kept) return;
+    fmt::print("{:<48}{:>8} rows\n", file.instruction, file.rows);
+    totals.wrote(file.path, file.rows);
+  });
+}
+
+std::string tally_text(const ScalarCheck& check) {
+  const ScalarTally& tally = check.tally;
+  if (!check.was_compared()) return fmt::format("{} cases, recorded only", tally.cases);
+  return fmt::format("{} cases, {} mismatches, {} NaNs in other bits", tally.cases,
+                     tally.mismatches, tally.nan_differences);
+}
+
+void run_scalar(Device& device, const Arguments& a, const std::string& date, Totals& totals) {
+  const std::string folder = folder_for(a.folder, "scalar");
+  ScalarOptions options{.seed = a.seed};
+  if (a.cases != 0) options.cases = a.cases;
+  for (const ScalarInstruction& x : scalar_instructions()) {
+    if (x.name.find(a.words) == std::string::npos) continue;
+    const std::string path = folder + "/" + x.name + ".safetensors";
+    if (a.resume && fs::exists(path)) {
+      totals.kept += 1;
+      continue;
+    }
+    const ScalarCheck check = check_scalar(device, x, options, instruction_progress());
+    if (!check.skipped.empty()) {
+      totals.skip(x.name, check.skipped);
+      continue;
+    }
+    ScalarRecording recording = record_scalar(device, x, check.cases, check.tally, a.samples);
+    recording.origin.date = date;
+    write_scalar_recording(path, recording);
+    fmt::print("{:<48}{}\n", x.name, tally_text(check));
+    if (check.differs()) fmt::print("{}", differences_text(check));
+    totals.different = totals.different || check.differs();
+    totals.wrote(path, recording.d.size());
+  }
+}
+
+int run(const Arguments& a) {
   const OpenedDevice opened = open_chosen_device(a.device);
   if (!opened.device) {
     fmt::print("{}\n", opened.why_none);
     return exit_no_hardware;
   }
-  a.what.date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
+  const std::string date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
+  const std::string& name = opened.device->info().name;
+  const bool both = a.dots == a.scalar;
   Totals totals;
-  const auto take = [&totals](const RecordedFile& file) { totals.take(file); };
-  a.what.folder = folder_for(a.folder, "dots");
-  record_dots(*opened.device, a.what, take);
-  if (totals.files == 0 && totals.skipped == 0) {
-    throw Error("no instruction of " + opened.device->info().name + " has '" +
-                printable(a.what.words) + "' in its name; see binade architectures");
+  if (both || a.dots) run_dots(*opened.device, a, date, totals);
+  if (both || a.scalar) run_scalar(*opened.device, a, date, totals);
+  if (totals.files + totals.kept + totals.skipped == 0) {
+    throw Error("no instruction of " + name + " has '" + printable(a.words) +
+                "' in its name; see binade architectures");
   }
-  fmt::print("{}: {} instructions, {} rows, {:.1f} MB in {}{}\n", opened.device->info().name,
-             totals.files, totals.rows, static_cast<double>(totals.bytes) / 1e6, a.folder,
+  fmt::print("{}: {} instructions, {} results, {:.1f} MB in {}{}{}\n", name, totals.files,
+             totals.results, static_cast<double>(totals.bytes) / 1e6, a.folder,
+             totals.kept == 0 ? "" : fmt::format("; {} there already", totals.kept),
              totals.skipped == 0 ? "" : fmt::format("; {} skipped", totals.skipped));
-  if (totals.files != 0) return 0;
-  fmt::print(stderr, "binade: nothing was recorded: {}\n", totals.why_skipped);
-  return exit_no_hardware;
+  if (totals.files + totals.kept == 0) {
+    fmt::print(stderr, "binade: nothing was recorded: {}\n", totals.why_skipped);
+    return exit_no_hardware;
+  }
+  return totals.different ? exit_different : 0;
 }
 
 void define(CLI::App& app, int& status) {
   const auto a = std::make_shared<Arguments>();
   app.add_option("-o,--out", a->folder, "the folder for the files, made if need be")->required();
-  app.add_option("--only", a->what.words, "instructions with this in their name");
-  app.add_option("--seed", a->what.seed, "of the operands")->capture_default_str();
+  app.add_flag("--dots", a->dots, "Tensor Core instructions only");
+  app.add_flag("--scalar", a->scalar, "conversions, arithmetic and approximations only");
+  app.add_option("--only", a->words, "instructions with this in their name");
+  app.add_option("--seed", a->seed, "of the operands")->capture_default_str();
+  app.add_flag("--resume", a->resume, "leave files alone that are there already");
+  app.add_option(
+         "--cases", a->cases,
+         "of each scalar instruction at most; without it all, or 10^10 and 10^9 where there "
+         "are too many")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--samples", a->samples,
+                 "results that are kept of a scalar instruction, besides a hash of all")
+      ->check(CLI::Range(std::uint64_t{1}, most_samples))
+      ->capture_default_str();
   add_device_option(app, a->device);
   app.footer(
       "\nbinade validate --replay FOLDER compares them with the emulator, on any machine.\n"
-      "Exit status: 0 recorded, 2 files that cannot be written, 77 no GPU.");
+      "Exit status: 0 recorded, 1 recorded and different from the emulator, 2 files that cannot\n"
+      "be written, 77 no GPU.");
   app.callback([a, &status] { status = run(*a); });
 }
 

@@ -124,7 +124,7 @@ void add_block(RangeSummary& summary, const RangeBlock<T>& block, std::uint64_t 
       to.count[s] += from.count[s];
       to.sum[s] += static_cast<uint128>(from.sum[s]) << unit;
     }
-    to.squares.add(from.squares << (2 * unit));
+    to.squares.add_product(from.squares, std::uint64_t{1} << (2 * unit));
     for (std::size_t c = 0; c < summary.columns.size(); ++c) {
       summary.squared_error[c].add(from.squared_error[c],
                                    2 * (exponent - Block::format.fraction_bits()));

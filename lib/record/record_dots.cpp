@@ -4,6 +4,7 @@
 #include "lib/record/record_dots.h"
 
 #include <array>
+#include <filesystem>
 
 #include "lib/record/instruction_name.h"
 
@@ -93,8 +94,14 @@ RecordingInfo origin_of(const DeviceInfo& device, const std::string& date) {
 void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink) {
   const int sm = parse_architecture(std::to_string(device.info().compute_capability));
   for (const Instruction& x : recorded_instructions(sm)) {
-    RecordedFile file{name_of(x), {}, {}, 0};
+    RecordedFile file{name_of(x), {}, {}, 0, false};
     if (file.instruction.find(what.words) == std::string::npos) continue;
+    const std::string path = what.folder + "/" + file.instruction + ".safetensors";
+    if (what.resume && std::filesystem::exists(path)) {
+      file.kept = true;
+      sink(file);
+      continue;
+    }
     const RowPlan plan = recorded_rows(x);
     Dots dots = make_rows(plan, x, what.seed);
     if (const CannotRun why = run_rows(device, plan, x, dots)) {
@@ -107,7 +114,7 @@ void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink)
       info.generator = text_of(plan);
       info.seed = what.seed;
       file.rows = dots.d.size();
-      file.path = what.folder + "/" + file.instruction + ".safetensors";
+      file.path = path;
       write_recording(file.path, info, x, dots);
     }
     sink(file);

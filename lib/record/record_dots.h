@@ -22,12 +22,13 @@ std::vector<Instruction> recorded_instructions(int sm);
 /// than 10 MB.
 RowPlan recorded_rows(const Instruction& instruction);
 
-/// One instruction, written or skipped.
+/// One instruction: written, skipped or kept.
 struct RecordedFile {
   std::string instruction;
   std::string path;     ///< empty: skipped
   std::string skipped;  ///< why
   std::uint64_t rows = 0;
+  bool kept = false;  ///< it was there and was left alone
 };
 using RecordSink = std::function<void(const RecordedFile& file)>;
 
@@ -36,9 +37,10 @@ struct RecordWhat {
   std::string words;   ///< only instructions whose name has this in it; empty: all
   std::string date;    ///< for the metadata
   std::uint64_t seed = 1;
+  bool resume = false;  ///< leave instructions alone whose file is there
 };
 
-/// Writes FOLDER/INSTRUCTION.safetensors for each; files that are there are replaced. Error where the
+/// Writes FOLDER/INSTRUCTION.safetensors for each; files that are there are replaced, or kept. Error where the
 /// architecture is unknown.
 void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink);
 

@@ -19,8 +19,9 @@
 namespace binade {
 
 struct RecordingInfo : RecordingOrigin {
-  std::string generator = "unknown";  ///< a plan of row_plan.h; "unknown": the file holds a, b and c
-  std::uint64_t seed = 0;             ///< of the generators
+  /// A plan of row_plan.h; "unknown": the file holds a, b and c.
+  std::string generator = "unknown";
+  std::uint64_t seed = 0;  ///< of the generators
   std::uint64_t rows = 0;
   std::string input_hash;  ///< of a, b and c
 };

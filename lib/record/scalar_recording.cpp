@@ -8,14 +8,11 @@
 #include <map>
 
 #include "lib/io/safetensors_writer.h"
+#include "lib/record/record_dots.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
 namespace {
-
-std::string cuda_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
 
 std::string today() {
   const std::time_t now = std::time(nullptr);
@@ -91,11 +88,8 @@ ScalarRecording record_scalar(Device& device, const ScalarInstruction& instructi
                       .cases = cases,
                       .hash = tally.hash,
                       .d = std::vector<std::uint64_t>(samples_of(instruction, cases, samples))};
-  out.origin.gpu = info.name;
-  if (info.driver_cuda != 0) out.origin.driver = "CUDA " + cuda_text(info.driver_cuda);
-  if (info.runtime_cuda != 0) out.origin.cuda = cuda_text(info.runtime_cuda);
+  out.origin = origin_of(info, today());
   out.origin.ptx = out.origin.instruction = instruction.name;
-  out.origin.date = today();
   out.origin.architecture = "sm_" + std::to_string(info.compute_capability);
   std::vector<std::uint64_t> numbers(out.d.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = out.number_of(i);

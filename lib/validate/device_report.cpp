@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "emulate/carrier.h"
+#include "lib/record/kernel_report.h"
 
 namespace binade {
 namespace {
@@ -158,7 +159,8 @@ std::string checks_text(std::span<const ScalarCheck> checks) {
   return text;
 }
 
-std::string device_json(const OpenedDevice& opened, std::span<const ScalarCheck> checks) {
+std::string device_json(const OpenedDevice& opened, std::span<const ScalarCheck> checks,
+                        std::span<const KernelCheck> kernels, std::span<const KernelRate> rates) {
   Json json{{"schema", "binade.device/2"}, {"device", nullptr}};
   if (opened.device) {
     json["device"] = json_of(opened.device->info());
@@ -167,6 +169,8 @@ std::string device_json(const OpenedDevice& opened, std::span<const ScalarCheck>
   }
   json["instructions"] = Json::array();
   for (const ScalarCheck& check : checks) json["instructions"].push_back(json_of(check));
+  json["kernels"] = json_of(kernels);
+  json["rates"] = json_of(rates);
   return json.dump(1) + "\n";
 }
 

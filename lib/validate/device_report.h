@@ -23,6 +23,8 @@ std::string differences_text(const ScalarCheck& check);
 nlohmann::ordered_json json_of(const ScalarCheck& check);
 
 /// Schema "binade.device/2": the device or null with the reason, and the checks that were made.
-std::string device_json(const OpenedDevice& opened, std::span<const ScalarCheck> checks);
+std::string device_json(const OpenedDevice& opened, std::span<const ScalarCheck> checks,
+                        std::span<const KernelCheck> kernels = {},
+                        std::span<const KernelRate> rates = {});
 
 }  // namespace binade

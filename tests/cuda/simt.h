@@ -16,7 +16,6 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -41,6 +40,9 @@ struct alignas(8) uint2 {
 struct alignas(16) uint4 {
   unsigned x, y, z, w;
 };
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
 struct alignas(16) float4 {
   float x, y, z, w;
 };
@@ -50,6 +52,17 @@ namespace simt {
 inline constexpr unsigned warp_size = 32;
 inline constexpr std::size_t most_bytes = 64;  ///< of a value that lanes exchange
 inline constexpr std::size_t stack_bytes = std::size_t{1} << 18;
+
+/// A place in the source: std::source_location, which clang 14 does without.
+struct Where {
+  const char* file;
+  unsigned line;
+
+  static constexpr Where here(const char* file = __builtin_FILE(),
+                              unsigned line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
 
 /// A thread of the block, and the barrier that it waits at. Barriers are told apart by their place in
 /// the source: threads at different ones never meet.
@@ -78,9 +91,9 @@ inline void run_body() {
   fibers[current]->done = true;
 }
 
-inline void wait(const char* name, std::uint32_t lanes, const std::source_location& at) {
+inline void wait(const char* name, std::uint32_t lanes, const Where& at) {
   Fiber& self = *fibers[current];
-  self.barrier = std::string(name) + " at " + at.file_name() + ":" + std::to_string(at.line());
+  self.barrier = std::string(name) + " at " + at.file + ":" + std::to_string(at.line);
   self.lanes = lanes;
   swapcontext(&self.context, &scheduler);
 }
@@ -151,9 +164,9 @@ void launch(dim3 blocks, dim3 threads, void (*kernel)(Parameters...), Arguments.
 
 /// The values of all lanes of the warp, which all must ask; of lanes not in `lanes`, zeros.
 template <class T>
-std::array<T, warp_size> warp_gather(
-    const T& value, std::uint32_t lanes = ~std::uint32_t{0}, const char* name = "warp_gather",
-    const std::source_location& at = std::source_location::current()) {
+std::array<T, warp_size> warp_gather(const T& value, std::uint32_t lanes = ~std::uint32_t{0},
+                                     const char* name = "warp_gather",
+                                     const Where& at = Where::here()) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= most_bytes);
   std::memcpy(fibers[current]->shown.data(), &value, sizeof(T));
   wait(name, lanes, at);

@@ -5,7 +5,7 @@
 
 #include "tests/cuda/simt.h"
 
-#define SIMT_HERE const std::source_location& at = std::source_location::current()
+#define SIMT_HERE const simt::Where& at = simt::Where::here()
 
 inline void __syncthreads(SIMT_HERE) { simt::wait("__syncthreads", 0, at); }
 inline void __syncwarp(unsigned lanes = ~0U, SIMT_HERE) { simt::wait("__syncwarp", lanes, at); }

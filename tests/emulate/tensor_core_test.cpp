@@ -44,10 +44,34 @@ std::uint64_t nearest(const oracle::Computed& x, const Format& f) {
   return judge.round(x.value, test::rules_of({.nan = NanResult::nvidia})).bits;
 }
 
+/// fma(a1, b1, a0·b0) and fma(a3, b3, a2·b2), each rounded to binary32, added to c one after the other.
+std::uint64_t pairs_by_oracle(const DotTypes& t, const DrawnDot& row) {
+  using oracle::Operation;
+  const auto even = oracle::Way::nearest_even;
+  const auto value = [](std::uint64_t bits, const Format& f) {
+    return oracle::value_of(bits, test::spec_of(f));
+  };
+  auto sum = value(row.c, t.c);
+  for (std::size_t i = 0; i < row.a.size(); i += 2) {
+    const auto a = [&](std::size_t at) { return value(row.a[at], t.a); };
+    const auto b = [&](std::size_t at) { return value(row.b[at], t.b); };
+    const std::uint64_t product =
+        nearest(oracle::compute(Operation::multiply, a(i), b(i), {}, even), binary32);
+    const std::uint64_t pair = nearest(oracle::compute(Operation::multiply_add, a(i + 1), b(i + 1),
+                                                       value(product, binary32), even),
+                                       binary32);
+    const std::uint64_t added =
+        nearest(oracle::compute(Operation::add, sum, value(pair, binary32), {}, even), binary32);
+    sum = value(added, binary32);
+  }
+  return nearest({sum}, t.d);
+}
+
 /// The oracle knows fused sums and the expanded recipe whole; where sums begin at +0 or are binary32
 /// on the way to another type, the last steps are put together here.
 std::uint64_t by_oracle(const Instruction& x, const DrawnDot& row) {
   const DotTypes& t = x.types;
+  if (x.model.recipe == Recipe::pairwise) return pairs_by_oracle(t, row);
   const bool whole =
       x.model.recipe == Recipe::expanded || (!x.model.c_last && !x.model.through_f32);
   const Format sum_format = x.model.through_f32 ? binary32 : t.d;
@@ -163,7 +187,8 @@ TEST_CASE("the path for matrices gives each element's bits, specials and all") {
   for (const Instruction& x : computations()) {
     CAPTURE(name_of(x));
     CAPTURE(x.sm);
-    const int chained = x.model.recipe == Recipe::expanded || is_sparse(x) ? 1 : 3;
+    const bool whole = x.model.recipe == Recipe::expanded || x.model.recipe == Recipe::pairwise;
+    const int chained = whole || is_sparse(x) ? 1 : 3;
     for (int round = 0; round < 12; ++round) {
       Matmul product{x.model, x.types, m, n, x.k * (round % 2 == 0 ? 1 : chained)};
       std::vector<std::uint64_t> a;

@@ -37,6 +37,47 @@ class Emulated(unittest.TestCase):
         return done.stderr
 
 
+class Device(Emulated):
+    def test_scalar_instructions_are_equal_and_what_is_recorded_replays(self):
+        words = ("--instruction", "fma.rn", "--instruction", "cvt.rn.f16", "--cases", "2000")
+        out = self.good("device", "--check", *words)
+        self.assertRegex(out, r"cvt.rn.f16.f32 +2000 seeded +0 +0 +-\n")
+        self.assertRegex(out, r"fma.rn.f32x2 +skipped: needs sm_100\n")
+        self.assertGreater(int(self.last_counts(out)[1]), 0)
+
+    def test_scalar_recordings_replay(self):
+        arguments = ("record", "--scalar", "--out", self.folder, "--only", "fma.rn", "--cases", "2000", "--samples", "64")
+        out = self.good(*arguments)
+        self.assertRegex(out, r"fma.rn.f32 +2000 cases, 0 mismatches, 0 NaNs in other bits\n")
+        self.assertRegex(out, r"fma.rn.f32x2 +skipped: needs sm_100\n")
+        equal = len(list((self.folder / "scalar").iterdir()))
+        self.assertGreater(equal, 10)
+        self.assertFalse((self.folder / "dots").exists())
+        again = self.good(*arguments, "--resume")
+        self.assertRegex(again, rf": 0 instructions, 0 results, 0.0 MB in .*; {equal} there already; \d+ skipped\n")
+        replayed = binade("validate", "--replay", self.folder)
+        self.assertEqual(replayed.returncode, 0, replayed.stderr)
+        self.assertTrue(replayed.stdout.endswith(f"sets {equal}, rows {64 * equal}, equal {64 * equal}, different 0\n"))
+
+    def last_counts(self, out):
+        found = [line for line in out.splitlines() if line.startswith("instructions ")]
+        self.assertEqual(len(found), 1, out)
+        self.assertRegex(found[0], r"^instructions \d+: equal \d+, different 0, recorded only 0, skipped \d+$")
+        words = found[0].replace(",", "").split()
+        return words[3], words[-1]
+
+    def test_json(self):
+        out = json.loads(self.good("device", "--check", "--instruction", "cvt.f32.f16", "--json"))
+        self.assertEqual(out["device"]["name"], "emulated sm_90")
+        row = out["instructions"][0]
+        self.assertEqual((row["instruction"], row["status"], row["cases"], row["exhaustive"]),
+                         ("cvt.f32.f16", "equal", 65536, True))
+
+    def test_comparing_nothing_is_no_success(self):
+        self.assertIn("nothing was compared: fma.rn.f32x2 needs sm_100", self.complaint(
+            "device", "--check", "--instruction", "fma.rn.f32x2", "--emulated", "sm_90", status=77))
+
+
 class Record(Emulated):
     def test_what_is_recorded_replays(self):
         out = self.good("record", "--out", self.folder / "new" / "sm_90", "--only", "m16n8k8.f32")
@@ -45,7 +86,7 @@ class Record(Emulated):
                                  ("mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k8.f32.f16.f16.f32",
                                   "mma.m16n8k8.f32.tf32.tf32.f32", "mma.sp.m16n8k8.f32.tf32.tf32.f32")])
         self.assertRegex(out, r"mma.m16n8k8.f32.f16.f16.f32 +\d+ rows\n")
-        self.assertRegex(out, r"emulated sm_90: 4 instructions, \d+ rows, \d+\.\d MB in .*sm_90\n$")
+        self.assertRegex(out, r"emulated sm_90: 4 instructions, \d+ results, \d+\.\d MB in .*sm_90\n$")
         replayed = binade("validate", "--replay", self.folder / "new")
         self.assertEqual(replayed.returncode, 0, replayed.stderr)
         self.assertRegex(replayed.stdout, r"\nsets 4, rows (\d+), equal \1, different 0\n$")

@@ -136,23 +136,24 @@ TEST_CASE("encodings of 8 and 16 bits count like the values they stand for, all 
 }
 
 TEST_CASE("more values than a block holds are all counted") {
-  const float x = std::nextafter(2.0F, 0.0F);
-  constexpr std::uint64_t block = RangeBlock<float>::capacity;
-  const std::vector<float> chunk(1 << 20, x);
+  const double x = std::nextafter(2.0, 0.0);
+  constexpr std::uint64_t block = RangeBlock<double>::capacity;
+  const std::vector<double> chunk(1 << 20, x);
   RangeCounter counter({{binary16, 0}});
   const std::uint64_t chunks = thread_count() * (block >> 20) + 2;
   for (std::uint64_t i = 0; i < chunks; ++i) {
-    counter.add(std::as_bytes(std::span(chunk)), *find_dtype("F32"));
+    counter.add(std::as_bytes(std::span(chunk)), *find_dtype("F64"));
   }
   const RangeSummary s = counter.finish();
-  const Integer m = (power_of_two_of(24) - 1) << 29;
+  const Integer m = power_of_two_of(53) - 1;
   const std::uint64_t n = chunks << 20;
   CHECK(n > block);
   CHECK(s.values == n);
   CHECK(s.binades.at(0).count[8] == n);
   CHECK(integer_of(s.binades.at(0).sum[8]) == m * n);
   CHECK(integer_of_limbs(s.binades.at(0).squares.limbs) == m * m * n);
-  CHECK(integer_of(s.squared_error[0]) == in_units(n, -46, ExactSum::unit_exponent));  // 2^-23 each
+  CHECK(integer_of(s.squared_error[0]) ==
+        in_units(n, -104, ExactSum::unit_exponent));  // 2^-52 each
 }
 
 }  // namespace

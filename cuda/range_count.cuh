@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The bodies of the range_count kernels. With f = m - 2^23 of a significand m, a block of threads keeps
+// per binade and segment a count and the sum of f, per binade the sum of f^2, in shared memory; sums of
+// m and m^2 follow from these. CUDA adds 32 bits there in one instruction, 64 in a loop: sums are pairs
+// of words, the upper touched when the lower one wraps.
+#pragma once
+
+#include "cuda/count.h"
+#include "emulate/range_count.h"
+
+namespace binade {
+
+inline constexpr int range_threads = 256;
+inline constexpr int range_binades = RangeBlock<float>::binades;
+inline constexpr int range_bins = range_binades * segments;
+/// Of a block of threads: their sums of squares fit in two words, (2^24 - 1)^2 · 2^16 < 2^64.
+inline constexpr Count most_range_values = Count{1} << 16;
+
+/// What the blocks add up, in the device's memory: `smallest` begins as all ones, the rest as zeros.
+struct RangeWords {
+  Count zeros, nan, inf, negative;
+  unsigned smallest, largest;
+  Count count[range_bins];
+  Count sum[range_bins];                                          ///< of f
+  Count squares_low[range_binades], squares_high[range_binades];  ///< of f^2: low + 2^32 high
+  Count error_low[max_error_columns][range_binades];
+  Count error_high[max_error_columns][range_binades];
+};
+
+struct RangeCall {
+  const float* in = nullptr;
+  Count n = 0;
+  Count per_block = most_range_values;  ///< at most that; a multiple of 4
+  int columns = 0;
+  ErrorColumn column[max_error_columns] = {};
+  bool aligned = false;  ///< the array begins at 16 bytes
+};
+
+namespace detail {
+
+/// A sum in two words of shared memory.
+template <int size>
+struct WideSums {
+  unsigned low[size], high[size];
+
+  __device__ void clear() {
+    for (int i = static_cast<int>(threadIdx.x); i < size; i += range_threads) low[i] = high[i] = 0;
+  }
+  __device__ void add(int i, std::uint64_t value) {
+    const auto lower = static_cast<unsigned>(value);
+    const unsigned before = atomicAdd(&low[i], lower);
+    const auto upper = static_cast<unsigned>(value >> 32) + (before + lower < before ? 1 : 0);
+    if (upper != 0) atomicAdd(&high[i], upper);
+  }
+};
+
+__device__ inline void add_nonzero(Count& to, Count value) {
+  if (value != 0) atomicAdd(&to, value);
+}
+
+/// A finite non-zero magnitude: its row in a RangeBlock<float> and f.
+struct RangePlace {
+  int row = 0;
+  std::uint32_t f = 0;
+};
+__device__ inline RangePlace range_place(std::uint32_t magnitude) {
+  if (magnitude >= 0x00800000) {
+    return {static_cast<int>(magnitude >> 23) + 22, magnitude & 0x007FFFFF};
+  }
+  const int width = 32 - std::countl_zero(magnitude);
+  return {width - 1, (magnitude << (24 - width)) & 0x007FFFFF};
+}
+
+/// f(bits) for the values of this block, thread after thread.
+template <class F>
+__device__ void for_each_value(const RangeCall& call, const F& f) {
+  const Count begin = blockIdx.x * call.per_block;
+  const Count end = begin + call.per_block < call.n ? begin + call.per_block : call.n;
+  const auto bits = [](float x) { return static_cast<std::uint32_t>(bits_of(x)); };
+  for (Count i = begin + 4 * threadIdx.x; i < end; i += 4 * range_threads) {
+    if (call.aligned && i + 4 <= end) {
+      const float4 x = __ldcs(reinterpret_cast<const float4*>(call.in + i));
+      f(bits(x.x));
+      f(bits(x.y));
+      f(bits(x.z));
+      f(bits(x.w));
+    } else {
+      for (Count j = i; j < end && j < i + 4; ++j) f(bits(call.in[j]));
+    }
+  }
+}
+
+}  // namespace detail
+
+__device__ inline void range_count_body(const RangeCall& call, RangeWords* total) {
+  __shared__ unsigned count[range_bins];
+  __shared__ detail::WideSums<range_bins> sum;
+  __shared__ detail::WideSums<range_binades> squares;
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int i = thread; i < range_bins; i += range_threads) count[i] = 0;
+  sum.clear();
+  squares.clear();
+  __syncthreads();
+  unsigned zeros = 0, nan = 0, inf = 0, negative = 0, smallest = ~0U, largest = 0;
+  detail::for_each_value(call, [&](std::uint32_t bits) {
+    const std::uint32_t magnitude = bits & 0x7FFFFFFF;
+    nan += magnitude > 0x7F800000 ? 1 : 0;
+    inf += magnitude == 0x7F800000 ? 1 : 0;
+    zeros += magnitude == 0 ? 1 : 0;
+    negative += magnitude <= 0x7F800000 ? bits >> 31 : 0;
+    if (magnitude >= 0x7F800000 || magnitude == 0) return;
+    smallest = magnitude < smallest ? magnitude : smallest;
+    largest = magnitude > largest ? magnitude : largest;
+    const detail::RangePlace place = detail::range_place(magnitude);
+    const int bin = place.row * segments + segment_of<23>(place.f | 0x00800000U);
+    atomicAdd(&count[bin], 1U);
+    sum.add(bin, place.f);
+    squares.add(place.row, std::uint64_t{place.f} * place.f);
+  });
+  smallest = __reduce_min_sync(~0U, smallest);
+  largest = __reduce_max_sync(~0U, largest);
+  zeros = __reduce_add_sync(~0U, zeros);
+  nan = __reduce_add_sync(~0U, nan);
+  inf = __reduce_add_sync(~0U, inf);
+  negative = __reduce_add_sync(~0U, negative);
+  if (thread % 32 == 0) {
+    atomicMin(&total->smallest, smallest);
+    atomicMax(&total->largest, largest);
+    detail::add_nonzero(total->zeros, zeros);
+    detail::add_nonzero(total->nan, nan);
+    detail::add_nonzero(total->inf, inf);
+    detail::add_nonzero(total->negative, negative);
+  }
+  __syncthreads();
+  for (int i = thread; i < range_bins; i += range_threads) {
+    if (count[i] == 0) continue;
+    atomicAdd(&total->count[i], Count{count[i]});
+    detail::add_nonzero(total->sum[i], Count{sum.high[i]} << 32 | sum.low[i]);
+  }
+  for (int i = thread; i < range_binades; i += range_threads) {
+    detail::add_nonzero(total->squares_low[i], squares.low[i]);
+    detail::add_nonzero(total->squares_high[i], squares.high[i]);
+  }
+}
+
+/// The error columns alone: blockIdx.y is the column.
+__device__ inline void range_error_body(const RangeCall& call, RangeWords* total) {
+  __shared__ detail::WideSums<range_binades> errors;
+  __shared__ unsigned cap[range_binades], mask[range_binades];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int column = static_cast<int>(blockIdx.y);
+  errors.clear();
+  for (int i = thread; i < range_binades; i += range_threads) {
+    const ErrorRule rule = error_rule(call.column[column], RangeBlock<float>::lowest + i, 24);
+    // A significand has 24 bits: more is no other rule. Without an ulp nothing is rounded.
+    cap[i] = rule.cap < 0xFFFFFFFF ? static_cast<unsigned>(rule.cap) : 0xFFFFFFFF;
+    mask[i] = rule.mask < 0x7FFFFFFF ? static_cast<unsigned>(rule.mask) : 0x7FFFFFFF;
+  }
+  __syncthreads();
+  detail::for_each_value(call, [&](std::uint32_t bits) {
+    const std::uint32_t magnitude = bits & 0x7FFFFFFF;
+    if (magnitude >= 0x7F800000 || magnitude == 0) return;
+    const detail::RangePlace place = detail::range_place(magnitude);
+    const ErrorRule rule{cap[place.row], mask[place.row],
+                         mask[place.row] != 0 ? std::uint64_t{mask[place.row]} + 1 : 0};
+    const std::uint64_t error = rule.error(place.f | 0x00800000U);
+    if (error != 0) errors.add(place.row, error * error);
+  });
+  __syncthreads();
+  for (int i = thread; i < range_binades; i += range_threads) {
+    detail::add_nonzero(total->error_low[column][i], errors.low[i]);
+    detail::add_nonzero(total->error_high[column][i], errors.high[i]);
+  }
+}
+
+/// Adds the sums of a device to a block.
+inline void add_range_words(const RangeWords& words, RangeBlock<float>& block) {
+  block.zeros += words.zeros;
+  block.nan += words.nan;
+  block.inf += words.inf;
+  block.negative += words.negative;
+  if (words.largest != 0) {
+    block.smallest = words.smallest < block.smallest ? words.smallest : block.smallest;
+    block.largest = words.largest > block.largest ? words.largest : block.largest;
+  }
+  const auto wide = [](Count low, Count high) { return (uint128{high} << 32) + low; };
+  for (std::size_t i = 0; i < block.rows.size(); ++i) {
+    RangeBlock<float>::Row& row = block.rows[i];
+    Count count = 0;
+    Count sum = 0;
+    for (std::size_t s = 0; s < std::size_t{segments}; ++s) {
+      const std::size_t bin = i * segments + s;
+      row.count[s] += words.count[bin];
+      row.sum[s] += (words.count[bin] << 23) + words.sum[bin];
+      count += words.count[bin];
+      sum += words.sum[bin];
+    }
+    // (2^23 + f)^2 = 2^46 + 2^24 f + f^2
+    row.squares += (uint128{count} << 46) + (uint128{sum} << 24) +
+                   wide(words.squares_low[i], words.squares_high[i]);
+    for (std::size_t c = 0; c < static_cast<std::size_t>(block.columns); ++c) {
+      row.squared_error[c] += wide(words.error_low[c][i], words.error_high[c][i]);
+    }
+  }
+}
+
+}  // namespace binade

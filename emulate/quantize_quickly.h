@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `quantize` of floats in some thirty integer operations an element and without branches on the data:
+// for vector units and GPUs. Equal to quantize.h bit for bit and count for count; formats that it does
+// not know (without a zero, or with numbers that are no normal floats' and finer) it leaves to that.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "emulate/quantize.h"
+
+namespace binade {
+
+/// What happened to an element, one byte each: the words of up to 255 elements add up to their counts.
+struct QuickEvent {
+  static constexpr std::uint32_t to_zero = 1;
+  static constexpr std::uint32_t subnormal = 1U << 8;
+  static constexpr std::uint32_t overflow = 1U << 16;
+  static constexpr std::uint32_t inexact = 1U << 24;
+};
+
+/// A Quantizer's numbers. Magnitudes are the bits of floats, which are ordered as the numbers are.
+struct QuickQuantizer {
+  Quantizer to;
+  bool known = false;      ///< else only `to` is set
+  int precision_drop = 0;  ///< bits that normal results lose: 24 - p
+  int quantum_drop = 0;    ///< less a float's exponent field: those that lie above the quantum
+  int most_drop = 32;      ///< more change nothing
+  std::uint32_t flushed_below = 0;  ///< DAZ: the smallest normal float
+  std::uint32_t quantum = 0;
+  std::uint32_t min_normal = 0;
+  std::uint32_t max = 0;
+  /// Added to the fraction that is cut, in units of 2^-32 ulp; a carry rounds up. By sign.
+  std::array<std::uint32_t, 2> increment{};
+  std::uint32_t odd = 0;                    ///< 1: plus 1 where the part kept is odd, modulo 2^32
+  std::array<std::uint32_t, 2> overflow{};  ///< results, by sign
+  std::array<std::uint32_t, 2> infinity{};  ///< of infinities, by sign
+  std::uint32_t nan = 0;                    ///< of NaNs
+  std::uint32_t nan_kept = 0;               ///< and the bits that theirs add
+  std::uint32_t sign = 0;                   ///< that results keep
+  std::uint32_t zero_sign = 0;              ///< and that zeros keep
+  bool stochastic = false;
+  bool flush_results = false, before_rounding = false;
+};
+
+namespace detail {
+
+/// Of 2^e, -149 <= e <= 127.
+constexpr std::uint32_t power_of_two_bits(int e) {
+  return e >= -126 ? static_cast<std::uint32_t>(e + 127) << 23 : 1U << (e + 149);
+}
+
+struct Increments {
+  std::uint32_t positive, negative, odd;
+};
+
+constexpr Increments increments_of(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::ties_to_even: return {0x7FFFFFFF, 0x7FFFFFFF, 1};
+    case Rounding::ties_to_away: return {0x80000000, 0x80000000, 0};
+    case Rounding::toward_zero: return {0, 0, 0};
+    case Rounding::toward_positive: return {0xFFFFFFFF, 0, 0};
+    case Rounding::toward_negative: return {0, 0xFFFFFFFF, 0};
+    case Rounding::to_odd: return {0xFFFFFFFF, 0xFFFFFFFF, 1};
+    case Rounding::stochastic: return {0, 0, 0};  // the random word
+  }
+  return {};
+}
+
+}  // namespace detail
+
+constexpr QuickQuantizer quick_quantizer(const Quantizer& to) {
+  const Format& f = to.format;
+  const Attributes& attributes = to.attributes;
+  QuickQuantizer out{.to = to, .stochastic = attributes.rounding == Rounding::stochastic};
+  out.known = fits_in(f, binary32) && f.has_zero && f.emin() >= binary32.emin();
+  if (!out.known) return out;
+  constexpr std::uint32_t min_normal_float = 0x00800000;
+  const detail::Increments add = detail::increments_of(attributes.rounding);
+  out.precision_drop = 24 - f.precision;
+  out.quantum_drop = f.quantum_exponent() + 150;
+  out.most_drop = out.stochastic ? 56 : 32;
+  out.flushed_below = attributes.flush_operands ? min_normal_float : 0;
+  out.quantum = detail::power_of_two_bits(f.quantum_exponent());
+  out.min_normal = detail::power_of_two_bits(f.emin());
+  out.max = static_cast<std::uint32_t>(bits_of(value_of<float>(max_bits(f, false), f)));
+  // At precision 1 every part kept is odd: a tie takes the larger magnitude, as it must.
+  out.increment = {add.positive, f.has_sign ? add.negative : add.positive};
+  out.odd = add.odd;
+  const auto result_of = [&to](const Exact& x) {
+    const std::uint64_t bits = project(x, to.format, to.attributes).bits;
+    return static_cast<std::uint32_t>(bits_of(value_of<float>(bits, to.format)));
+  };
+  for (const bool negative : {false, true}) {
+    const std::size_t at = negative ? 1 : 0;
+    out.overflow[at] = result_of({Kind::finite, negative, false, false, 1 << 10, 1});
+    out.infinity[at] = result_of({Kind::infinite, negative});
+  }
+  out.nan = result_of({Kind::nan});
+  out.sign = f.has_sign ? 0x80000000 : 0;
+  out.zero_sign = f.has_negative_zero() ? 0x80000000 : 0;
+  // A fnuz format's one NaN has a sign and no payload, a nan_only one's has no payload.
+  if (attributes.nan == NanResult::propagate && f.specials != Specials::fnuz && f.has_nan()) {
+    const std::uint32_t payload = 0x007FFFFFU >> out.precision_drop << out.precision_drop;
+    out.nan_kept = out.sign | (f.specials == Specials::ieee ? payload : 0);
+  }
+  out.flush_results = attributes.flush_results;
+  out.before_rounding = attributes.tininess == Tininess::before_rounding;
+  return out;
+}
+
+struct QuickResult {
+  std::uint32_t bits = 0;    ///< of a float
+  std::uint32_t events = 0;  ///< QuickEvent
+};
+
+namespace detail {
+
+/// significand / 2^drop, rounded.
+constexpr std::uint32_t quick_round(std::uint32_t significand, int drop, std::uint32_t increment,
+                                    std::uint32_t odd) {
+  const std::uint64_t cut = (std::uint64_t{significand} << 32) >> drop;  // kept . fraction
+  increment += static_cast<std::uint32_t>(cut >> 32) & odd;
+  return static_cast<std::uint32_t>((cut + increment) >> 32);
+}
+
+/// Whether a magnitude below the smallest normal number counts as tiny (project.h, is_tiny).
+constexpr bool quick_is_tiny(std::uint32_t magnitude, std::uint32_t increment,
+                             const QuickQuantizer& to) {
+  if (to.before_rounding) return true;
+  // Half the smallest normal number and more: rounded to the precision, does it get there?
+  const bool normal = magnitude >= 0x00800000;
+  const std::uint32_t significand = normal ? (magnitude & 0x007FFFFF) | 0x00800000 : magnitude << 1;
+  const std::uint32_t half = normal ? to.min_normal - 0x00800000 : to.min_normal >> 1;
+  if (magnitude < half) return true;
+  const int p = 24 - to.precision_drop;
+  return quick_round(significand, to.precision_drop, increment, to.odd) >> p == 0;
+}
+
+}  // namespace detail
+
+constexpr bool is_nan_or_infinity(std::uint32_t float_bits) {
+  return (float_bits & 0x7FFFFFFF) >= 0x7F800000;
+}
+
+/// A float's bits, under a quantizer that is `known`. `random`: the word stochastic rounding draws its
+/// bits from. The events of NaNs and infinities are none. `finite`: it is none of these.
+template <bool finite = false>
+constexpr QuickResult quantized_quickly(std::uint32_t bits, std::uint32_t random,
+                                        const QuickQuantizer& to) {
+  const std::uint32_t operand = bits & 0x7FFFFFFF;
+  const bool negative = bits >> 31 != 0;
+  const std::uint32_t magnitude = operand < to.flushed_below ? 0 : operand;
+  // The float is significand · 2^(field - 150); of a subnormal one the field is 1.
+  const std::uint32_t top = magnitude >> 23;
+  const auto field = static_cast<std::int32_t>(top > 1 ? top : 1);
+  const std::uint32_t base = static_cast<std::uint32_t>(field - 1) << 23;
+  const int above = to.quantum_drop - field;
+  const int at_least = above > to.precision_drop ? above : to.precision_drop;
+  const int drop = at_least < to.most_drop ? at_least : to.most_drop;
+  const std::uint32_t increment = to.stochastic ? random << (32 - to.to.attributes.random_bits)
+                                  : negative    ? to.increment[1]
+                                                : to.increment[0];
+  const std::uint32_t kept = detail::quick_round(magnitude - base, drop, increment, to.odd);
+  // A carry out of the fraction goes on in the exponent field. Where the leading bit is cut off, only
+  // zero and the quantum are left.
+  std::uint32_t out = drop < 24 ? base + (kept << (drop & 31)) : kept != 0 ? to.quantum : 0;
+  if (to.flush_results && magnitude < to.min_normal &&
+      detail::quick_is_tiny(magnitude, increment, to)) {
+    out = 0;
+  }
+  const bool overflow = out > to.max;
+  QuickResult result;
+  result.events += out == 0 && operand != 0 ? QuickEvent::to_zero : 0;
+  result.events += out - 1 < to.min_normal - 1 ? QuickEvent::subnormal : 0;
+  result.events += overflow ? QuickEvent::overflow : 0;
+  result.events += overflow || out != operand ? QuickEvent::inexact : 0;
+  result.bits = out | (bits & (out == 0 ? to.zero_sign : to.sign));
+  if (overflow) result.bits = negative ? to.overflow[1] : to.overflow[0];
+  if (!finite && operand >= 0x7F800000) {
+    const std::uint32_t infinity = negative ? to.infinity[1] : to.infinity[0];
+    result = {operand == 0x7F800000 ? infinity : to.nan | (bits & to.nan_kept), 0};
+  }
+  return result;
+}
+
+/// Adds the events of one element.
+constexpr void count_quick_events(std::uint32_t bits, std::uint32_t events,
+                                  const QuickQuantizer& to, EventCounts& counts) {
+  const std::uint64_t overflow = events >> 16 & 1;
+  counts.values += 1;
+  counts.nan_in += (bits & 0x7FFFFFFF) > 0x7F800000 ? 1 : 0;
+  counts.inf_in += (bits & 0x7FFFFFFF) == 0x7F800000 ? 1 : 0;
+  counts.to_zero += events & 1;
+  counts.subnormal += events >> 8 & 1;
+  counts.overflow += overflow;
+  counts.saturated += to.to.attributes.saturation == Saturation::finite ? overflow : 0;
+  counts.inexact += events >> 24;
+}
+
+/// `quantize` of floats.
+constexpr void quantize_quickly(const float* in, float* out, std::size_t n, std::uint64_t first,
+                                const Quantizer& quantizer, EventCounts& counts) {
+  const QuickQuantizer to = quick_quantizer(quantizer);
+  if (!to.known) return quantize(in, out, n, first, quantizer, counts);
+  std::array<std::uint32_t, 4> random{};
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t index = first + i;
+    if (to.stochastic && (i == 0 || index % 4 == 0)) {
+      random = random_words(quantizer.seed, quantizer.stream, index / 4);
+    }
+    const auto bits = static_cast<std::uint32_t>(bits_of(in[i]));
+    const QuickResult result = quantized_quickly(bits, random[index % 4], to);
+    out[i] = std::bit_cast<float>(result.bits);
+    count_quick_events(bits, result.events, to, counts);
+  }
+}
+
+}  // namespace binade
