@@ -11,12 +11,12 @@
 
 namespace binade {
 
-inline constexpr Format s32{0, 32, 0, Specials::none, true, true};
-inline constexpr Format s8{0, 8, 0, Specials::none, true, true};
-inline constexpr Format u8{0, 9, 0, Specials::none, true, false};
-inline constexpr Format s4{0, 4, 0, Specials::none, true, true};
-inline constexpr Format u4{0, 5, 0, Specials::none, true, false};
-inline constexpr Format b1{0, 2, 0, Specials::none, true, false};
+BINADE_CONSTANT Format s32{0, 32, 0, Specials::none, true, true};
+BINADE_CONSTANT Format s8{0, 8, 0, Specials::none, true, true};
+BINADE_CONSTANT Format u8{0, 9, 0, Specials::none, true, false};
+BINADE_CONSTANT Format s4{0, 4, 0, Specials::none, true, true};
+BINADE_CONSTANT Format u4{0, 5, 0, Specials::none, true, false};
+BINADE_CONSTANT Format b1{0, 2, 0, Specials::none, true, false};
 
 constexpr bool is_integer(const Format& f) { return f.exponent_bits == 0 && f.precision > 1; }
 
