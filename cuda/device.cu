@@ -4,6 +4,7 @@
 #include "lib/record/device.h"
 
 #include "cuda/call.cuh"
+#include "cuda/driver_version.h"
 #include "cuda/kernel_checks.h"
 #include "cuda/rates.h"
 #include "cuda/run_dots.h"
@@ -20,6 +21,7 @@ DeviceInfo read_info() {
   must(cudaDriverGetVersion(&info.driver_cuda), "cudaDriverGetVersion", doing);
   must(cudaRuntimeGetVersion(&info.runtime_cuda), "cudaRuntimeGetVersion", doing);
   info.name = properties.name;
+  info.driver = driver_version();
   info.compute_capability = 10 * properties.major + properties.minor;
   info.multiprocessors = properties.multiProcessorCount;
   info.memory = properties.totalGlobalMem;

@@ -86,6 +86,7 @@ Json json_of(const DeviceInfo& info) {
           {"compute_capability", capability_text(info.compute_capability)},
           {"multiprocessors", info.multiprocessors},
           {"memory", info.memory},
+          {"driver", info.driver},
           {"driver_cuda", cuda_version(info.driver_cuda)},
           {"runtime_cuda", cuda_version(info.runtime_cuda)}};
 }
@@ -124,13 +125,14 @@ Json json_of(const ScalarCheck& check) {
 std::string device_text(const OpenedDevice& opened) {
   if (!opened.device) return opened.why_none + "\n";
   const DeviceInfo& info = opened.device->info();
+  if (info.multiprocessors == 0) return info.name + "\n";
   constexpr double gib = 1024.0 * 1024.0 * 1024.0;
   return fmt::format(
       "{}: compute capability {}, {} multiprocessors, {:.1f} GiB\n"
-      "CUDA {} (program), up to {} (driver)\n",
+      "CUDA {} (program), up to {} (driver{})\n",
       info.name, capability_text(info.compute_capability), info.multiprocessors,
       static_cast<double>(info.memory) / gib, cuda_version(info.runtime_cuda),
-      cuda_version(info.driver_cuda));
+      cuda_version(info.driver_cuda), info.driver.empty() ? "" : " " + info.driver);
 }
 
 std::string differences_text(const ScalarCheck& check) {

@@ -65,7 +65,7 @@ TEST_CASE("a device's text has its name, capability, memory and CUDA versions") 
   const OpenedDevice opened{std::make_unique<FakeDevice>(), {}};
   CHECK(device_text(opened) ==
         "Fake GPU: compute capability 9.0, 132 multiprocessors, 3.0 GiB\n"
-        "CUDA 13.0 (program), up to 13.2 (driver)\n");
+        "CUDA 13.0 (program), up to 13.2 (driver 580.1)\n");
 }
 
 TEST_CASE("without a device the text is the one line that says why") {
