@@ -104,7 +104,7 @@ ScalarOperation EmulatedDevice::believed(const ScalarInstruction& instruction) c
 CannotRun EmulatedDevice::tally_scalar(const ScalarInstruction& instruction,
                                        const ScalarCases& cases, std::uint64_t first,
                                        std::uint64_t end, ScalarTally& tally) {
-  if (const CannotRun why = cannot_run(instruction)) return why;
+  if (CannotRun why = cannot_run(instruction)) return why;
   const ScalarOperation& x = instruction.operation;
   const ScalarOperation device = believed(instruction);
   std::vector<ScalarTally> of_slot(thread_count());
@@ -122,7 +122,7 @@ CannotRun EmulatedDevice::tally_scalar(const ScalarInstruction& instruction,
 CannotRun EmulatedDevice::run_scalar(const ScalarInstruction& instruction, const ScalarCases& cases,
                                      std::span<const std::uint64_t> numbers,
                                      std::span<std::uint64_t> results) {
-  if (const CannotRun why = cannot_run(instruction)) return why;
+  if (CannotRun why = cannot_run(instruction)) return why;
   const ScalarOperation device = believed(instruction);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     results[i] = emulate(device, operands_of(instruction.operation, cases, numbers[i]));

@@ -190,7 +190,7 @@ std::string name_of(const Instruction& x) {
 }
 
 std::string ptx_of(const Instruction& x) {
-  const std::string own = name_of(x);
+  std::string own = name_of(x);
   const std::string family(family_names[static_cast<std::size_t>(x.family)]);
   const std::string shape = shape_of(x);
   const std::string qualifiers = qualifiers_of(x);

@@ -54,7 +54,7 @@ Dots rows_at(const Dots& dots, const std::vector<std::size_t>& rows, std::size_t
 
 PlannedRows parse_piece(std::string_view text) {
   const std::size_t colon = text.find(':');
-  const std::string_view digits = colon == text.npos ? "" : text.substr(colon + 1);
+  const std::string_view digits = colon == std::string_view::npos ? "" : text.substr(colon + 1);
   PlannedRows out{&parse_dot_generator(text.substr(0, colon)), 0};
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out.rows);
   if (error != std::errc{} || end != digits.data() + digits.size() || out.rows == 0 ||
@@ -87,7 +87,7 @@ RowPlan parse_row_plan(std::string_view text) {
   for (;;) {
     const std::size_t comma = text.find(',');
     out.push_back(parse_piece(text.substr(0, comma)));
-    if (comma == text.npos) return out;
+    if (comma == std::string_view::npos) return out;
     text.remove_prefix(comma + 1);
   }
 }

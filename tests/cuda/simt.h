@@ -27,6 +27,8 @@
 #include <utility>
 #include <vector>
 
+// The names are CUDA's.
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier)
 #define __global__
 #define __device__
 #define __host__
@@ -51,6 +53,7 @@ struct alignas(16) int4 {
 struct alignas(16) float4 {
   float x, y, z, w;
 };
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)
 
 namespace simt {
 

@@ -5,6 +5,9 @@
 
 #include "tests/cuda/simt.h"
 
+// The names are CUDA's.
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier,bugprone-macro-parentheses)
+
 #define SIMT_HERE const simt::Where& at = simt::Where::here()
 
 inline void __syncthreads(SIMT_HERE) { simt::wait("__syncthreads", 0, at); }
@@ -102,3 +105,5 @@ inline int __ffs(unsigned x) { return x == 0 ? 0 : std::countr_zero(x) + 1; }
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
 }
+
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier,bugprone-macro-parentheses)
