@@ -36,7 +36,7 @@ class Lazy final : public Device {
   const DeviceInfo& info() const override { return emulated_.info(); }
   CannotRun tally_crossed(const Instruction& x, const Dots& pool, const Crossing& crossing,
                           CrossTally& tally) override {
-    const CannotRun out = emulated_.tally_crossed(x, pool, crossing, tally);
+    CannotRun out = emulated_.tally_crossed(x, pool, crossing, tally);
     tally.dots -= 1;
     return out;
   }
