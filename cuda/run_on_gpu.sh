@@ -77,31 +77,37 @@ pack_recordings() {
 }
 
 run() {
-  local binade=build-gpu/binade device=() cases=() dots=2000000000 rows=2000
+  local binade=build-gpu/binade device=() cases=() resume=() dots=2000000000 rows=2000
   if [[ -n $emulated ]]; then
     device=(--emulated "sm_$(architecture | tr -d a)") cases=(--cases 1000) dots=100000 rows=20
   fi
-  rm -rf build-gpu/recordings; mkdir -p build-gpu
+  [[ -n ${BINADE_RESUME:-} ]] && resume=(--resume) || rm -rf build-gpu/recordings
+  mkdir -p build-gpu
   stage build 240 build || return 1
-  # The programs of one stage each. What must not be lost comes first.
+  # What must not be lost comes first; the scalar instructions take the rest of the time, and what of them is left over
+  # another run takes up: put their recordings back into build-gpu/recordings and set BINADE_RESUME=1.
   stage device 20 $binade device "${device[@]}"
   if (($? == 77)); then
     worst=77
     return
   fi
-  stage record 150 $binade record --out build-gpu/recordings "${device[@]}"
+  stage record 120 $binade record --dots --out build-gpu/recordings "${resume[@]}" "${device[@]}"
   stage pack 20 pack_recordings
-  stage replay 60 $binade validate --replay build-gpu/recordings --show 1
+  stage replay 60 $binade validate --replay build-gpu/recordings/dots --show 1
   stage dots 60 $binade validate --device --rows $rows --show 1 "${device[@]}"
   stage crossed 90 $binade validate crossed --dots $dots "${device[@]}"
   stage kernels 90 $binade device --check-kernels "${device[@]}"
   stage rates 60 $binade device --rates "${device[@]}"
-  stage scalar 240 $binade device --check "${cases[@]}" "${device[@]}"
-  if type -P compute-sanitizer >/dev/null && [[ -z $emulated ]]; then
-    stage memcheck 60 compute-sanitizer --error-exitcode 1 $binade validate crossed --dots 200000
-    stage racecheck 60 compute-sanitizer --tool racecheck --error-exitcode 1 $binade validate crossed --dots 20000
-  fi
   if type -P cuobjdump >/dev/null; then stage sass 60 machine_code; fi
+  if type -P compute-sanitizer >/dev/null && [[ -z $emulated ]]; then
+    stage memcheck 40 compute-sanitizer --error-exitcode 1 $binade validate crossed --dots 100000
+    stage racecheck 40 compute-sanitizer --tool racecheck --error-exitcode 1 $binade validate crossed --dots 20000
+  fi
+  deadline=$((deadline - 30)) # for packing
+  stage scalar 570 $binade record --scalar --out build-gpu/recordings "${resume[@]}" "${cases[@]}" "${device[@]}"
+  deadline=$((deadline + 30))
+  stage pack 20 pack_recordings
+  stage replay 20 $binade validate --replay build-gpu/recordings/scalar --show 1
 }
 
 emulated=

@@ -181,7 +181,7 @@ TEST_CASE("recordings are replayed: equal ones, wrong ones, approximations") {
   EmulatedDevice right(100), wrong = truncating();
   const auto record = [&](Device& device, const char* name) {
     const ScalarCheck done = check(device, name, {.cases = 70000});
-    const std::string path = folder / name + ".safetensors";
+    std::string path = folder / name + ".safetensors";
     write_scalar_recording(path,
                            record_scalar(device, done.instruction, done.cases, done.tally, 256));
     return path;
