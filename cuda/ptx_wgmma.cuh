@@ -39,34 +39,39 @@ struct WgmmaPtx {
 };
 
 // clang-format off
-// row(name, registers of d, elements in one, k, formats of d, a, b, variant, PTX's text, immediates
-//     behind the predicate of d: signs of a and b, and for 16-bit types which are transposed)
+// row(name, registers of d, elements in one, k, formats of d, a, b, variant, PTX's text, what follows
+//     the descriptors: whether d takes part, signs of a and b, and for 16-bit types which are transposed)
 #define BINADE_WGMMA_TABLE(row) \
-  row(wgmma_m64n8k16_f32_f16, 4, 1, 16, binary32, binary16, binary16, plain, \
-      "m64n8k16.f32.f16.f16", ", 1, 1, 0, 0") \
-  row(wgmma_m64n8k16_f16_f16, 2, 2, 16, binary16, binary16, binary16, plain, \
-      "m64n8k16.f16.f16.f16", ", 1, 1, 0, 0") \
-  row(wgmma_m64n8k16_f32_bf16, 4, 1, 16, binary32, bfloat16, bfloat16, plain, \
-      "m64n8k16.f32.bf16.bf16", ", 1, 1, 0, 0") \
-  row(wgmma_m64n8k8_f32_tf32, 4, 1, 8, binary32, tf32, tf32, plain, \
-      "m64n8k8.f32.tf32.tf32", ", 1, 1") \
+  BINADE_WGMMA_FORMS(row, wgmma_m64n8k16_f32_f16, 4, 1, 16, binary32, binary16, binary16, \
+                     "m64n8k16.f32.f16.f16", ", 0, 0") \
+  BINADE_WGMMA_FORMS(row, wgmma_m64n8k16_f16_f16, 2, 2, 16, binary16, binary16, binary16, \
+                     "m64n8k16.f16.f16.f16", ", 0, 0") \
+  BINADE_WGMMA_FORMS(row, wgmma_m64n8k16_f32_bf16, 4, 1, 16, binary32, bfloat16, bfloat16, \
+                     "m64n8k16.f32.bf16.bf16", ", 0, 0") \
+  BINADE_WGMMA_FORMS(row, wgmma_m64n8k8_f32_tf32, 4, 1, 8, binary32, tf32, tf32, \
+                     "m64n8k8.f32.tf32.tf32", "") \
   BINADE_WGMMA_FP8(row, e4m3, e4m3) BINADE_WGMMA_FP8(row, e4m3, e5m2) \
   BINADE_WGMMA_FP8(row, e5m2, e4m3) BINADE_WGMMA_FP8(row, e5m2, e5m2) \
   BINADE_WGMMA_INT8(row, s8, s8) BINADE_WGMMA_INT8(row, s8, u8) \
   BINADE_WGMMA_INT8(row, u8, s8) BINADE_WGMMA_INT8(row, u8, u8)
+#define BINADE_WGMMA_FORMS(row, name, nd, per, k, fd, fa, fb, text, transposed) \
+  row(name, nd, per, k, fd, fa, fb, plain, text, ", 1, 1, 1" transposed) \
+  row(name##_without_c, nd, per, k, fd, fa, fb, without_c, text, ", 0, 1, 1" transposed) \
+  row(name##_minus_a, nd, per, k, fd, fa, fb, minus_a, text, ", 1, -1, 1" transposed) \
+  row(name##_minus_b, nd, per, k, fd, fa, fb, minus_b, text, ", 1, 1, -1" transposed)
 #define BINADE_WGMMA_FP8(row, a, b) \
-  row(wgmma_m64n8k32_f32_##a##_##b, 4, 1, 32, binary32, a, b, plain, \
-      "m64n8k32.f32." #a "." #b, ", 1, 1") \
-  row(wgmma_m64n8k32_f16_##a##_##b, 2, 2, 32, binary16, a, b, plain, \
-      "m64n8k32.f16." #a "." #b, ", 1, 1")
+  BINADE_WGMMA_FORMS(row, wgmma_m64n8k32_f32_##a##_##b, 4, 1, 32, binary32, a, b, \
+                     "m64n8k32.f32." #a "." #b, "") \
+  BINADE_WGMMA_FORMS(row, wgmma_m64n8k32_f16_##a##_##b, 2, 2, 32, binary16, a, b, \
+                     "m64n8k32.f16." #a "." #b, "")
 #define BINADE_WGMMA_INT8(row, a, b) \
-  row(wgmma_m64n8k32_s32_##a##_##b, 4, 1, 32, s32, a, b, plain, "m64n8k32.s32." #a "." #b, "") \
+  row(wgmma_m64n8k32_s32_##a##_##b, 4, 1, 32, s32, a, b, plain, "m64n8k32.s32." #a "." #b, ", 1") \
   row(wgmma_m64n8k32_satfinite_s32_##a##_##b, 4, 1, 32, s32, a, b, satfinite, \
-      "m64n8k32.satfinite.s32." #a "." #b, "")
+      "m64n8k32.satfinite.s32." #a "." #b, ", 1")
 // clang-format on
 
-#define BINADE_WGMMA_OPERANDS_4 "{%0, %1, %2, %3}, %4, %5, 1"
-#define BINADE_WGMMA_OPERANDS_2 "{%0, %1}, %2, %3, 1"
+#define BINADE_WGMMA_OPERANDS_4 "{%0, %1, %2, %3}, %4, %5"
+#define BINADE_WGMMA_OPERANDS_2 "{%0, %1}, %2, %3"
 
 #define BINADE_WGMMA_WRAPPER(name, nd, per, k, fd, fa, fb, variant, text, immediates) \
   __device__ inline bool name([[maybe_unused]] WgmmaOperands& x) {                    \

@@ -27,7 +27,7 @@ bool runs(const TileKernel& row, const Instruction& x) {
   const bool f64 = x.types.d == binary64;
   return row.family == x.family && row.m == x.m && (any_n || row.n == x.n) && row.k == x.k &&
          row.types == x.types && row.variant.integer == x.model.integer &&
-         (!f64 || row.variant.rounding == x.model.rounding);
+         row.variant.scales == x.model.scales && (!f64 || row.variant.rounding == x.model.rounding);
 }
 
 /// A pool on the device, and the memory for a chunk of its tiles.

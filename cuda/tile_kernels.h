@@ -14,9 +14,12 @@ namespace binade {
 struct Variant {
   Rounding rounding = Rounding::ties_to_even;  ///< of f64; no other type has a choice
   IntegerModel integer{};
+  WgmmaScales scales{};
 };
 inline constexpr Variant plain{}, rn{}, rz{Rounding::toward_zero}, rm{Rounding::toward_negative},
-    rp{Rounding::toward_positive}, satfinite{.integer = {.satfinite = true}}, and_popc{},
+    rp{Rounding::toward_positive}, without_c{.scales = {.without_c = true}},
+    minus_a{.scales = {.minus_a = true}}, minus_b{.scales = {.minus_b = true}},
+    satfinite{.integer = {.satfinite = true}}, and_popc{},
     xor_popc{.integer = {.exclusive_or = true}};
 
 struct TileKernel {

@@ -122,7 +122,8 @@ template <class Code>
 constexpr std::uint64_t dense_dot(const DotModel& model, const DotTypes& types, const Code* a,
                                   const Code* b, int k, std::uint64_t c) {
   const DotTypes sums = types_of_sums(model, types);
-  const std::uint64_t start = model.c_last ? zero_bits(sums.c, false) : c;
+  const bool from_zero = model.c_last || model.scales.without_c;
+  const std::uint64_t start = from_zero ? zero_bits(sums.c, false) : c;
   return finished(model, types, sum_of_products(model, sums, a, b, k, start), c);
 }
 

@@ -29,6 +29,15 @@ enum class Recipe : std::uint8_t {
   exact_integer,
 };
 
+/// What operands of wgmma beside the matrices ask for.
+struct WgmmaScales {
+  bool without_c = false;  ///< scale-d 0: c is not there
+  bool minus_a = false;    ///< imm-scale-a -1
+  bool minus_b = false;    ///< imm-scale-b -1
+
+  friend constexpr bool operator==(const WgmmaScales&, const WgmmaScales&) = default;
+};
+
 /// How an element is computed, whatever its types.
 struct DotModel {
   Recipe recipe = Recipe::fused_block;
@@ -42,6 +51,7 @@ struct DotModel {
   bool through_f32 = false;  ///< sums are binary32 and become d at the end, to nearest
   int sparse_group = 0;      ///< of so many consecutive a half take part (sparse.h); 0: all do
   IntegerModel integer{};    ///< of exact_integer
+  WgmmaScales scales{};
 
   friend constexpr bool operator==(const DotModel&, const DotModel&) = default;
 };
@@ -123,8 +133,11 @@ constexpr std::uint64_t rounded_sum(std::int64_t sum, int exponent, const DotMod
 template <class Code, class Index>
 constexpr std::uint64_t fused_block(const DotModel& model, const DotTypes& types, const Code* a,
                                     const Code* b, int n, const Index& index, std::uint64_t c) {
+  const bool minus = model.scales.minus_a != model.scales.minus_b;
   const auto product = [&](int i) {
-    return product_of(addend_of(a[index(i)], types.a), addend_of(b[index(i)], types.b));
+    Addend out = product_of(addend_of(a[index(i)], types.a), addend_of(b[index(i)], types.b));
+    out.negative = out.negative != minus;
+    return out;
   };
   const Addend addend = addend_of(c, types.c);
   SpecialTerms special;

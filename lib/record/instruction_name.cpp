@@ -50,7 +50,19 @@ struct Parsed {
   Shape shape;
   std::optional<Rounding> rounding;
   IntegerModel integer;
+  WgmmaScales scales;
   DotTypes types;
+};
+
+/// What a name of wgmma may end in: one of these.
+struct NamedScale {
+  std::string_view text, ptx;
+  bool WgmmaScales::*set;
+};
+constexpr NamedScale scale_names[]{
+    {".scale_d_0", " with scale-d 0", &WgmmaScales::without_c},
+    {".imm_scale_a_-1", " with imm-scale-a -1", &WgmmaScales::minus_a},
+    {".imm_scale_b_-1", " with imm-scale-b -1", &WgmmaScales::minus_b},
 };
 
 /// What .b1 does, at the end of a name; PTX has no third.
@@ -75,6 +87,12 @@ std::optional<Parsed> parse(std::string_view name) {
   const std::optional<Family> family = take_family(name);
   if (!family) return std::nullopt;
   out.family = *family;
+  for (const NamedScale& row : scale_names) {
+    if (out.family != Family::wgmma || !name.ends_with(row.text)) continue;
+    out.scales.*row.set = true;
+    name.remove_suffix(row.text.size());
+    break;
+  }
   out.integer.exclusive_or = name.ends_with(xor_popc);
   const bool popc = out.integer.exclusive_or || name.ends_with(and_popc);
   if (popc) name.remove_suffix(and_popc.size());
@@ -101,6 +119,7 @@ std::optional<Parsed> parse(std::string_view name) {
   }
   out.types = {types[1], types[2], has_c ? types[3] : types[0], types[0]};
   const bool one_bit = out.types.a == b1;
+  if (is_integer(out.types.a) && out.scales != WgmmaScales{}) return std::nullopt;
   if (popc != one_bit || (out.integer.satfinite && (one_bit || out.types.d != s32))) {
     return std::nullopt;
   }
@@ -110,7 +129,10 @@ std::optional<Parsed> parse(std::string_view name) {
 std::optional<Instruction> found(const Parsed& x, int sm) {
   std::optional<Instruction> out =
       find_instruction(x.family, sm, x.shape.m, x.shape.n, x.shape.k, x.types);
-  if (out) out->model.integer = x.integer;
+  if (out) {
+    out->model.integer = x.integer;
+    out->model.scales = x.scales;
+  }
   if (!out || !x.rounding) return out;
   const bool rounds = x.types.d == binary64 && *x.rounding != Rounding::ties_to_away &&
                       *x.rounding != Rounding::stochastic;
@@ -186,10 +208,19 @@ std::string name_of(const Instruction& x) {
   for (const Format& f : {x.types.d, x.types.a, x.types.b}) out += "." + std::string(type_name(f));
   if (names_c(x.family)) out += "." + std::string(type_name(x.types.c));
   if (x.types.a == b1) out += x.model.integer.exclusive_or ? xor_popc : and_popc;
+  for (const NamedScale& row : scale_names) {
+    if (x.model.scales.*row.set) out += row.text;
+  }
   return out;
 }
 
 std::string ptx_of(const Instruction& x) {
+  for (const NamedScale& row : scale_names) {
+    if (!(x.model.scales.*row.set)) continue;
+    Instruction plain = x;
+    plain.model.scales = {};
+    return ptx_of(plain) + std::string(row.ptx);
+  }
   std::string own = name_of(x);
   const std::string family(family_names[static_cast<std::size_t>(x.family)]);
   const std::string shape = shape_of(x);

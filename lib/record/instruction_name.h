@@ -6,6 +6,7 @@
 //     wgmma.m64n128k32.f32.e4m3.e5m2      tcgen05.m128n256k16.f16.f16.f16   (c is what d held)
 //     mma.m8n8k4.rz.f64.f64.f64.f64       a rounding, where PTX has one
 //     mma.sp.m16n8k32.f32.f16.f16.f32     sparse; k counts the zeros too
+//     wgmma.m64n8k16.f32.f16.f16.scale_d_0, .imm_scale_a_-1 or .imm_scale_b_-1: no c, minus a, minus b
 //     mma.m16n8k32.satfinite.s32.s8.u8.s32, mma.m16n8k256.s32.b1.b1.s32.xor.popc
 //
 // and architectures: sm_90, or 90.

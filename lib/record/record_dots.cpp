@@ -15,7 +15,7 @@ namespace {
 enum class Interest : std::uint8_t {
   own_model,     ///< its rows say which model it has
   shared_model,  ///< wmma and sparse ones: the model of others
-  settled,       ///< f64 and integers: IEEE 754's or plain arithmetic
+  settled,  ///< f64 and integers: IEEE 754's or plain arithmetic; wgmma without c or with minus
 };
 
 struct RecordedRows {
@@ -38,7 +38,8 @@ constexpr RecordedRows table[]{
 };
 
 Interest interest_in(const Instruction& x) {
-  if (x.types.d == binary64 || is_integer(x.types.d)) return Interest::settled;
+  const bool form = x.model.scales != WgmmaScales{};
+  if (x.types.d == binary64 || is_integer(x.types.d) || form) return Interest::settled;
   const bool own = x.family == Family::mma || x.family == Family::wgmma;
   return own ? Interest::own_model : Interest::shared_model;
 }
@@ -58,6 +59,12 @@ std::vector<Instruction> recorded_instructions(int sm) {
       for (const Rounding rounding :
            {Rounding::toward_zero, Rounding::toward_negative, Rounding::toward_positive}) {
         form.model.rounding = rounding;
+        out.push_back(form);
+      }
+    } else if (x.family == Family::wgmma && !is_integer(x.types.a)) {
+      for (const WgmmaScales scales :
+           {WgmmaScales{.without_c = true}, {.minus_a = true}, {.minus_b = true}}) {
+        form.model.scales = scales;
         out.push_back(form);
       }
     } else if (x.types.a == b1) {

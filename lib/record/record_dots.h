@@ -14,7 +14,8 @@
 namespace binade {
 
 /// Every instruction of an architecture in every form that has results of its own: integers that wrap
-/// and that saturate, both operations of b1, f64 in all four roundings.
+/// and that saturate, both operations of b1, f64 in all four roundings, wgmma without c, with minus a
+/// and with minus b.
 std::vector<Instruction> recorded_instructions(int sm);
 
 /// The rows that are recorded of an instruction: many where its model is in question, fewer of forms

@@ -180,6 +180,28 @@ TEST_CASE("every instruction of every architecture computes what the exact oracl
   CHECK(subnormal > rows / 400);
 }
 
+TEST_CASE("wgmma without c is the oracle's with +0, with a minus the oracle's of minus a") {
+  Random random(5);
+  const DotTypes types{binary16, binary16, binary32, binary32};
+  const Instruction plain = *find_instruction(Family::wgmma, 90, 64, 8, 16, types);
+  for (int i = 0; i < 2000; ++i) {
+    const DrawnDot row = test::draw_dot(random, types, 16);
+    DrawnDot minus = row;
+    for (std::uint64_t& a : minus.a) a ^= 0x8000;
+    DrawnDot no_c = row;
+    no_c.c = 0;
+    const auto with = [&](const WgmmaScales& scales) {
+      DotModel model = plain.model;
+      model.scales = scales;
+      return dot(model, types, row.a.data(), row.b.data(), 16, row.c);
+    };
+    CHECK(with({.without_c = true}) == by_oracle(plain, no_c));
+    CHECK(with({.minus_a = true}) == by_oracle(plain, minus));
+    CHECK(with({.minus_b = true}) == by_oracle(plain, minus));
+    CHECK(with({.minus_a = true, .minus_b = true}) == by_oracle(plain, row));
+  }
+}
+
 TEST_CASE("the path for matrices gives each element's bits, specials and all") {
   Random random(2);
   constexpr int m = 5;

@@ -124,6 +124,21 @@ TEST_CASE("integers: .satfinite, and what b1 does") {
   }
 }
 
+TEST_CASE("wgmma without c, and with minus a or b") {
+  const Instruction plain = parse_instruction("wgmma.m64n8k16.f32.f16.f16", 90);
+  CHECK(plain.model.scales == WgmmaScales{});
+  const Instruction minus = parse_instruction("wgmma.m64n8k16.f32.f16.f16.imm_scale_b_-1", 90);
+  CHECK(minus.model.scales == WgmmaScales{.minus_b = true});
+  CHECK(parse_instruction("wgmma.m64n8k8.f32.tf32.tf32.scale_d_0", 90).model.scales.without_c);
+  CHECK(ptx_of(minus) == "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 with imm-scale-b -1");
+  for (const char* name :
+       {"mma.m16n8k16.f32.f16.f16.f32.scale_d_0", "wgmma.m64n8k32.s32.s8.s8.imm_scale_a_-1",
+        "wgmma.m64n8k16.f32.f16.f16.imm_scale_a_-1.imm_scale_b_-1"}) {
+    CAPTURE(name);
+    CHECK(has(unknown(name, 90), "sm_90 has no instruction '"));
+  }
+}
+
 TEST_CASE("PTX's words") {
   const auto ptx = [](const char* name, int sm) { return ptx_of(parse_instruction(name, sm)); };
   CHECK(ptx("wgmma.m64n8k32.f32.e4m3.e5m2", 90) ==
