@@ -42,7 +42,7 @@ struct ScalarRecording {
 };
 
 /// The 387 recordings of an H200 with so many are some 6 MB.
-inline constexpr std::uint64_t default_samples = 4096;
+inline constexpr std::uint64_t default_samples = 3072;
 inline constexpr std::uint64_t most_samples = std::uint64_t{1} << 20;
 /// An approximation of at most so many cases keeps them all: nothing else gives them back.
 inline constexpr std::uint64_t kept_cases = std::uint64_t{1} << 16;
