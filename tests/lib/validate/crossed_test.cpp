@@ -68,23 +68,30 @@ TEST_CASE("every instruction in every form, as many dots as asked for, all equal
 
 TEST_CASE("a planted rule is found, and the row it shows on differs by itself too") {
   EmulatedDevice device(90, [](DotModel& model) { model.fraction_bits -= 1; });
-  const CrossedWhat what{.dots = 20000, .words = "mma.m16n8k16.f32.f16"};
   std::size_t checks = 0;
-  const CrossTally total = check_crossed(device, what, [&](const CrossedCheck& check) {
-    checks += 1;
-    REQUIRE(check.first);
-    const CrossedDifference& x = *check.first;
-    const Instruction& how = check.instruction;
-    CHECK(x.row.d[0] != x.emulated);
-    CHECK(x.emulated ==
-          dot(how.model, how.types, x.row.a.data(), x.row.b.data(), how.k, x.row.c[0]));
-    DotModel planted = how.model;
-    planted.fraction_bits -= 1;
-    CHECK(x.row.d[0] == dot(planted, how.types, x.row.a.data(), x.row.b.data(), how.k, x.row.c[0]));
-  });
-  CHECK(checks == 1);
-  CHECK(total.different > 100);
-  CHECK(total.different < total.dots);
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const CrossedWhat what{.dots = 20000, .seed = seed, .words = "mma.m16n8k16.f32.f16"};
+    const CrossTally total = check_crossed(device, what, [&](const CrossedCheck& check) {
+      checks += 1;
+      REQUIRE(check.first);
+      const CrossedDifference& x = *check.first;
+      const Instruction& how = check.instruction;
+      CHECK(x.row.d[0] != x.emulated);
+      const Crossing tiles{.seed = seed, .rows = 9 * 512, .m = 16, .n = 8};
+      const std::uint64_t within = check.tally.lowest % 128;
+      CHECK(x.rows == rows_of(tiles, start_of_tile(tiles, check.tally.lowest / 128),
+                              static_cast<int>(within / 8), static_cast<int>(within % 8)));
+      CHECK(x.emulated ==
+            dot(how.model, how.types, x.row.a.data(), x.row.b.data(), how.k, x.row.c[0]));
+      DotModel planted = how.model;
+      planted.fraction_bits -= 1;
+      CHECK(x.row.d[0] ==
+            dot(planted, how.types, x.row.a.data(), x.row.b.data(), how.k, x.row.c[0]));
+    });
+    CHECK(total.different > 100);
+    CHECK(total.different < total.dots);
+  }
+  CHECK(checks == 4);
 }
 
 TEST_CASE("the seed decides what is crossed") {
