@@ -24,10 +24,10 @@ struct RecordedRows {
 };
 
 constexpr RecordedRows table[]{
-    {"normal", {2000, 500, 500}},
-    {"random_bits", {8000, 2000, 2000}},
+    {"normal", {1000, 500, 500}},
+    {"random_bits", {5000, 2000, 2000}},
     {"bounded_exponents", {4000, 1000, 1000}},
-    {"tiny", {10000, 8448, 1000}},  // the ladder has at most 131 rungs of 64 rows
+    {"tiny", {10000, 2000, 1000}},  // a whole ladder has at most 131 rungs of 64
     {"zeros", {2000, 1000, 500}},
     {"specials", {4000, 1000, 1000}},
     {"carry", {500, 500, 100}},
