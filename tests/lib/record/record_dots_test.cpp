@@ -55,8 +55,7 @@ TEST_CASE("every instruction, and the forms that have results of their own") {
   }
 }
 
-TEST_CASE(
-    "rows: all generators that suit, more where a model is in question") {
+TEST_CASE("rows: all generators that suit, more where a model is in question") {
   const auto plan = [](const char* name) { return recorded_rows(parse_instruction(name, 90)); };
   const RowPlan mma = plan("mma.m16n8k16.f32.f16.f16.f32");
   CHECK(text_of(mma) ==
