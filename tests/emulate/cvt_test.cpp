@@ -13,8 +13,6 @@
 namespace binade {
 namespace {
 
-using test::for_each_name;
-
 TEST_CASE("a name is found when it is written as PTX writes it, and only then") {
   for (const char* name : {"cvt.rn.f16.f32",
                            "cvt.rm.ftz.sat.f16.f32",
