@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `quantize` of floats in some thirty integer operations an element and without branches on the data:
+// `quantize` of floats in a few integer operations an element and without branches on the data:
 // for vector units and GPUs. Equal to quantize.h bit for bit and count for count; formats that it does
 // not know (without a zero, or with numbers that are no normal floats' and finer) it leaves to that.
 #pragma once

@@ -4,7 +4,6 @@
 #include "lib/record/scalar_recording.h"
 
 #include <algorithm>
-#include <ctime>
 #include <map>
 
 #include "lib/io/safetensors_writer.h"
@@ -13,15 +12,6 @@
 
 namespace binade {
 namespace {
-
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", &utc);
-  return text;
-}
 
 std::uint64_t samples_of(const ScalarInstruction& x, const ScalarCases& cases,
                          std::uint64_t samples) {
@@ -89,7 +79,7 @@ ScalarRecording record_scalar(Device& device, const ScalarInstruction& instructi
                       .cases = cases,
                       .hash = tally.hash,
                       .d = std::vector<std::uint64_t>(samples_of(instruction, cases, samples))};
-  out.origin = origin_of(info, today());
+  out.origin = origin_of(info, {});
   out.origin.ptx = out.origin.instruction = instruction.name;
   out.origin.architecture = "sm_" + std::to_string(info.compute_capability);
   std::vector<std::uint64_t> numbers(out.d.size());

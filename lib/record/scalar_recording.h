@@ -41,14 +41,14 @@ struct ScalarRecording {
   }
 };
 
-/// The 372 recordings of emulated instructions of an H200 with so many are some 2 MB.
+/// So few that all recordings of sm_90 stay below 15 MB: binade record --emulated sm_90 adds them up.
 inline constexpr std::uint64_t default_samples = 1536;
 inline constexpr std::uint64_t most_samples = std::uint64_t{1} << 20;
 /// An approximation of at most so many cases keeps them all, for nothing else gives them back; but one
 /// with .ftz differs from the one without in subnormal numbers only, and keeps samples.
 inline constexpr std::uint64_t kept_cases = std::uint64_t{1} << 17;
 
-/// Of the device that ran all cases into the tally: runs the samples again.
+/// Of the device that ran all cases into the tally: runs the samples again. The date is the caller's.
 ScalarRecording record_scalar(Device& device, const ScalarInstruction& instruction,
                               const ScalarCases& cases, const ScalarTally& tally,
                               std::uint64_t samples = default_samples);
