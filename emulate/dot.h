@@ -20,9 +20,10 @@ constexpr int expanded_index(int i, int k) {
   return within / 2 * 4 + 2 * half + within % 2;
 }
 
-template <class Code>
+template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t expanded_dot(const DotModel& model, const DotTypes& types, const Code* a,
-                                     const Code* b, int k, std::uint64_t c) {
+                                     const Code* b, int k, std::uint64_t c,
+                                     const Trace& trace = {}) {
   DotTypes inner{binary16, binary16, types.c, types.d};
   for (int first = 0; first < k; first += k / 2) {
     std::uint16_t x[32]{};
@@ -32,71 +33,108 @@ constexpr std::uint64_t expanded_dot(const DotModel& model, const DotTypes& type
       x[i] = static_cast<std::uint16_t>(convert(a[at], types.a, binary16).bits);
       y[i] = static_cast<std::uint16_t>(convert(b[at], types.b, binary16).bits);
     }
+    const auto place = [&](int i) { return expanded_index(first + i, k); };
     c = fused_chain(
-        model, inner, x, y, k / 2, [](int i) { return i; }, c);
+        model, inner, x, y, k / 2, [](int i) { return i; }, c, PlacedTrace{trace, place});
     inner.c = inner.d;
   }
   return c;
 }
 
-template <class Code>
-constexpr std::uint64_t fma_chain_dot(const DotModel& model, const DotTypes& types, const Code* a,
-                                      const Code* b, int k, std::uint64_t c) {
+/// compute, told to a tracer.
+template <class Trace>
+constexpr std::uint64_t compute_step(const Trace& trace, Role role, Action action, int place,
+                                     const Operands& bits, const OperandFormats& from,
+                                     const Format& to, const Attributes& attributes) {
+  std::uint64_t out = 0;
+  switch (action) {
+    case Action::add: out = compute(Operation::add, bits, from, to, attributes).bits; break;
+    case Action::multiply:
+      out = compute(Operation::multiply, bits, from, to, attributes).bits;
+      break;
+    case Action::multiply_add:
+      out = compute(Operation::multiply_add, bits, from, to, attributes).bits;
+      break;
+    case Action::convert: out = convert(bits[0], from[0], to, attributes).bits; break;
+  }
+  trace.operation(
+      {role, action, place, {bits[0], bits[1], bits[2]}, {from[0], from[1], from[2]}, to, out});
+  return out;
+}
+
+/// Fused multiply-adds, or products and sums each rounded, one after the other.
+template <class Code, class Trace = NoTrace>
+constexpr std::uint64_t scalar_chain_dot(const DotModel& model, const DotTypes& types,
+                                         const Code* a, const Code* b, int k, std::uint64_t c,
+                                         const Trace& trace = {}) {
   const Attributes attributes{.rounding = model.rounding};  // the bits of f64's NaNs are open
+  const bool fused = model.recipe == Recipe::fma_chain;
+  const Format& d = types.d;
   Format addend = types.c;
   for (int i = 0; i < k; ++i) {
-    c = compute(Operation::multiply_add, {a[i], b[i], c}, {types.a, types.b, addend}, types.d,
-                attributes)
-            .bits;
-    addend = types.d;
+    if (fused) {
+      c = compute_step(trace, Role::chain, Action::multiply_add, i, {a[i], b[i], c},
+                       {types.a, types.b, addend}, d, attributes);
+    } else {
+      const std::uint64_t product = compute_step(trace, Role::chain, Action::multiply, i,
+                                                 {a[i], b[i]}, {types.a, types.b}, d, attributes);
+      c = compute_step(trace, Role::chain, Action::add, i, {c, product}, {addend, d}, d,
+                       attributes);
+    }
+    addend = d;
   }
   return c;
 }
 
 /// Four products and c of m8n8k4; what is missing of them is +0.
-template <class Code>
+template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t pairwise_block(const DotTypes& types, const Code* a, const Code* b, int n,
-                                       std::uint64_t c) {
+                                       std::uint64_t c, const Trace& trace = {}) {
   const Attributes nearest{.nan = NanResult::nvidia};
   const Format f = binary32;
   const OperandFormats from{types.a, types.b, f};
-  const auto product = [&](int i, Operation operation, std::uint64_t addend) {
+  const auto product = [&](int i, Action action, std::uint64_t addend) {
     const std::uint64_t x = i < n ? a[i] : zero_bits(types.a, false);
     const std::uint64_t y = i < n ? b[i] : zero_bits(types.b, false);
-    return compute(operation, {x, y, addend}, from, f, nearest).bits;
+    return compute_step(trace, Role::chain, action, i, {x, y, addend}, from, f, nearest);
   };
   std::uint64_t sum = convert(c, types.c, f, nearest).bits;
   for (int i = 0; i < 4; i += 2) {
-    const std::uint64_t first = product(i, Operation::multiply, 0);
-    const std::uint64_t pair = product(i + 1, Operation::multiply_add, first);
-    sum = compute(Operation::add, {sum, pair, 0}, {f, f, f}, f, nearest).bits;
+    const std::uint64_t first = product(i, Action::multiply, 0);
+    const std::uint64_t pair = product(i + 1, Action::multiply_add, first);
+    sum = compute_step(trace, Role::chain, Action::add, i, {sum, pair}, {f, f}, f, nearest);
   }
-  return convert(sum, f, types.d, nearest).bits;
+  return compute_step(trace, Role::narrow, Action::convert, 0, {sum}, {f}, types.d, nearest);
 }
 
 /// `k` products, four at a time; each result is the next one's c.
-template <class Code>
+template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t pairwise_dot(const DotTypes& types, const Code* a, const Code* b, int k,
-                                     std::uint64_t c) {
+                                     std::uint64_t c, const Trace& trace = {}) {
   for (int first = 0; first < k; first += 4) {
     const Format addend = first == 0 ? types.c : types.d;
     const DotTypes block{types.a, types.b, addend, types.d};
-    c = pairwise_block(block, a + first, b + first, k - first < 4 ? k - first : 4, c);
+    const auto place = [first](int i) { return first + i; };
+    c = pairwise_block(block, a + first, b + first, k - first < 4 ? k - first : 4, c,
+                       PlacedTrace{trace, place});
   }
   return c;
 }
 
-template <class Code>
+template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t sum_of_products(const DotModel& model, const DotTypes& types, const Code* a,
-                                        const Code* b, int k, std::uint64_t c) {
+                                        const Code* b, int k, std::uint64_t c,
+                                        const Trace& trace = {}) {
   switch (model.recipe) {
     case Recipe::fused_block:
       return fused_chain(
-          model, types, a, b, k, [](int i) { return i; }, c);
-    case Recipe::expanded: return expanded_dot(model, types, a, b, k, c);
-    case Recipe::fma_chain: return fma_chain_dot(model, types, a, b, k, c);
-    case Recipe::pairwise: return pairwise_dot(types, a, b, k, c);
-    case Recipe::exact_integer: return integer_dot(model.integer, types.a, types.b, a, b, k, c);
+          model, types, a, b, k, [](int i) { return i; }, c, trace);
+    case Recipe::expanded: return expanded_dot(model, types, a, b, k, c, trace);
+    case Recipe::fma_chain:
+    case Recipe::mul_add_chain: return scalar_chain_dot(model, types, a, b, k, c, trace);
+    case Recipe::pairwise: return pairwise_dot(types, a, b, k, c, trace);
+    case Recipe::exact_integer:
+      return integer_dot(model.integer, types.a, types.b, a, b, k, c, trace);
   }
   return 0;
 }
@@ -109,34 +147,43 @@ constexpr DotTypes types_of_sums(const DotModel& model, DotTypes types) {
 }
 
 /// What is left to do with a sum: c, if it comes last, and d's type.
+template <class Trace = NoTrace>
 constexpr std::uint64_t finished(const DotModel& model, const DotTypes& types, std::uint64_t sum,
-                                 std::uint64_t c) {
+                                 std::uint64_t c, const Trace& trace = {}) {
   const Attributes nearest{.nan = NanResult::nvidia};
   const Format f = types_of_sums(model, types).d;
-  if (model.c_last) sum = compute(Operation::add, {sum, c, 0}, {f, types.c, f}, f, nearest).bits;
-  return f == types.d ? sum : convert(sum, f, types.d, nearest).bits;
+  if (model.c_last) {
+    sum = compute_step(trace, Role::c_last, Action::add, 0, {sum, c}, {f, types.c}, f, nearest);
+  }
+  if (f == types.d) return sum;
+  return compute_step(trace, Role::narrow, Action::convert, 0, {sum}, {f}, types.d, nearest);
 }
 
 /// d of products that all take part.
-template <class Code>
+template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t dense_dot(const DotModel& model, const DotTypes& types, const Code* a,
-                                  const Code* b, int k, std::uint64_t c) {
+                                  const Code* b, int k, std::uint64_t c, const Trace& trace = {}) {
   const DotTypes sums = types_of_sums(model, types);
   const bool from_zero = model.c_last || model.scales.without_c;
   const std::uint64_t start = from_zero ? zero_bits(sums.c, false) : c;
-  return finished(model, types, sum_of_products(model, sums, a, b, k, start), c);
+  return finished(model, types, sum_of_products(model, sums, a, b, k, start, trace), c, trace);
 }
 
 /// d of `k` products, all as encodings; at most 64 of them and a multiple of 4 under `expanded` and
 /// where they are sparse. This is the definition.
-template <class Code>
+template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t dot(const DotModel& model, const DotTypes& types, const Code* a,
-                            const Code* b, int k, std::uint64_t c) {
-  if (model.sparse_group == 0) return dense_dot(model, types, a, b, k, c);
+                            const Code* b, int k, std::uint64_t c, const Trace& trace = {}) {
+  if (model.sparse_group == 0) return dense_dot(model, types, a, b, k, c, trace);
   std::uint32_t kept_a[32]{};
   std::uint32_t kept_b[32]{};
   keep_half(a, b, k, model.sparse_group, kept_a, kept_b);
-  return dense_dot(model, types, kept_a, kept_b, k / 2, c);
+  const auto place = [&](int i) {
+    const int half = model.sparse_group / 2;
+    const int first = i / half * model.sparse_group;
+    return first + kept_position(a + first, model.sparse_group, i % half);
+  };
+  return dense_dot(model, types, kept_a, kept_b, k / 2, c, PlacedTrace{trace, place});
 }
 
 }  // namespace binade

@@ -10,6 +10,7 @@
 
 #include "emulate/integer_dot.h"
 #include "emulate/operation.h"
+#include "emulate/trace.h"
 
 namespace binade {
 
@@ -22,6 +23,8 @@ enum class Recipe : std::uint8_t {
   expanded,
   /// d = fma(a[k], b[k], d), k ascending, each rounded.
   fma_chain,
+  /// d = d + a[k]·b[k], k ascending, the product rounded to d's type and the sum too.
+  mul_add_chain,
   /// Four products in pairs: p = fma(a1, b1, a0·b0) and q = fma(a3, b3, a2·b2), then (c + p) + q, all
   /// in binary32 to nearest, and d's type at the end.
   pairwise,
@@ -60,16 +63,6 @@ struct DotTypes {
   Format a, b, c, d;
 
   friend constexpr bool operator==(const DotTypes&, const DotTypes&) = default;
-};
-
-/// A term of a fused sum, or its infinity or NaN: ±significand · 2^(exponent - fraction_bits).
-/// Subnormal operands keep exponent emin, and products are not normalised.
-struct Addend {
-  Kind kind = Kind::zero;
-  bool negative = false;
-  std::uint64_t significand = 0;
-  int exponent = 0;
-  int fraction_bits = 0;
 };
 
 constexpr Addend addend_of(std::uint64_t bits, const Format& f) {
@@ -130,9 +123,10 @@ constexpr std::uint64_t rounded_sum(std::int64_t sum, int exponent, const DotMod
 }
 
 /// One fused block of `n` products and c; the codes of the operands stand at a[index(i)].
-template <class Code, class Index>
+template <class Code, class Index, class Trace = NoTrace>
 constexpr std::uint64_t fused_block(const DotModel& model, const DotTypes& types, const Code* a,
-                                    const Code* b, int n, const Index& index, std::uint64_t c) {
+                                    const Code* b, int n, const Index& index, std::uint64_t c,
+                                    const Trace& trace = {}) {
   const bool minus = model.scales.minus_a != model.scales.minus_b;
   const auto product = [&](int i) {
     Addend out = product_of(addend_of(a[index(i)], types.a), addend_of(b[index(i)], types.b));
@@ -152,10 +146,18 @@ constexpr std::uint64_t fused_block(const DotModel& model, const DotTypes& types
     special.add(x);
     raise(x);
   }
-  if (special.any()) return special.bits(types.d);
-  std::int64_t sum = aligned(addend, top, model.fraction_bits);
-  for (int i = 0; i < n; ++i) sum += aligned(product(i), top, model.fraction_bits);
-  return rounded_sum(sum, top - model.fraction_bits, model, types.d);
+  const auto cut = [&](const Addend& x, int place) {
+    const std::int64_t units = special.any() ? 0 : aligned(x, top, model.fraction_bits);
+    trace.term({place, x, units});
+    return units;
+  };
+  std::int64_t sum = cut(addend, addend_place);
+  for (int i = 0; i < n; ++i) sum += cut(product(i), index(i));
+  const std::uint64_t out = special.any()
+                                ? special.bits(types.d)
+                                : rounded_sum(sum, top - model.fraction_bits, model, types.d);
+  trace.block({top, model.exponent_floor, model.fraction_bits, sum, special.any(), types.d, out});
+  return out;
 }
 
 /// A c of a narrower type is widened first: its subnormals become normal numbers. As a value and not in
@@ -169,15 +171,16 @@ constexpr std::uint64_t wide_c(const DotTypes& types, std::uint64_t c) {
 }
 
 /// `k` products in blocks; the last may be short, as if padded with +0.
-template <class Code, class Index>
+template <class Code, class Index, class Trace = NoTrace>
 constexpr std::uint64_t fused_chain(const DotModel& model, const DotTypes& narrow, const Code* a,
-                                    const Code* b, int k, const Index& index, std::uint64_t c) {
+                                    const Code* b, int k, const Index& index, std::uint64_t c,
+                                    const Trace& trace = {}) {
   c = wide_c(narrow, c);
   DotTypes types = with_wide_c(narrow);
   for (int first = 0; first < k; first += model.block) {
     const int n = k - first < model.block ? k - first : model.block;
     c = fused_block(
-        model, types, a, b, n, [&](int i) { return index(first + i); }, c);
+        model, types, a, b, n, [&](int i) { return index(first + i); }, c, trace);
     types.c = types.d;
   }
   return c;

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "emulate/format.h"
+#include "emulate/trace.h"
 
 namespace binade {
 
@@ -36,20 +37,28 @@ struct IntegerModel {
   friend constexpr bool operator==(const IntegerModel&, const IntegerModel&) = default;
 };
 
-template <class Code>
+template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t integer_dot(const IntegerModel& model, const Format& a_type,
                                     const Format& b_type, const Code* a, const Code* b, int k,
-                                    std::uint64_t c) {
-  std::int64_t sum = integer_of(c, s32);
+                                    std::uint64_t c, const Trace& trace = {}) {
+  const auto term = [&trace](std::int64_t x, int place) {
+    const auto magnitude = static_cast<std::uint64_t>(x < 0 ? -x : x);
+    trace.term({place, {x == 0 ? Kind::zero : Kind::finite, x < 0, magnitude, 0, 0}, x});
+    return x;
+  };
+  std::int64_t exact = term(integer_of(c, s32), addend_place);
   for (int i = 0; i < k; ++i) {
     const std::int64_t x = integer_of(a[i], a_type);
     const std::int64_t y = integer_of(b[i], b_type);
-    sum += model.exclusive_or ? x ^ y : x * y;
+    exact += term(model.exclusive_or ? x ^ y : x * y, i);
   }
   constexpr std::int64_t lowest = -(std::int64_t{1} << 31);
   constexpr std::int64_t highest = -lowest - 1;
+  std::int64_t sum = exact;
   if (model.satfinite) sum = sum < lowest ? lowest : sum > highest ? highest : sum;
-  return static_cast<std::uint32_t>(sum);
+  const std::uint64_t out = static_cast<std::uint32_t>(sum);
+  trace.block({0, 0, 0, exact, false, s32, out});
+  return out;
 }
 
 }  // namespace binade

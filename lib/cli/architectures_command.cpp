@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/cli/command.h"
-#include "lib/cli/number_text.h"
 #include "lib/record/instruction_name.h"
 #include "lib/tensor/format_spec.h"
+#include "lib/tensor/number_text.h"
 
 namespace binade {
 namespace {
@@ -27,8 +27,8 @@ struct Options {
 
 const std::array<std::string, 9> operand_names{"f16", "bf16", "tf32", "fp8", "f8f6f4",
                                                "f64", "int8", "int4", "b1"};
-constexpr std::array<std::string_view, 5> recipe_names{"fused_block", "expanded", "fma_chain",
-                                                       "pairwise", "exact_integer"};
+constexpr std::array<std::string_view, 6> recipe_names{
+    "fused_block", "expanded", "fma_chain", "mul_add_chain", "pairwise", "exact_integer"};
 
 std::string_view recipe_of(const DotModel& model) {
   return recipe_names[static_cast<std::size_t>(model.recipe)];

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "lib/cli/number_text.h"
 #include "lib/cli/rounding_words.h"
+#include "lib/tensor/number_text.h"
 
 namespace binade {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "lib/cli/number_text.h"
 #include "lib/cli/rounding_words.h"
+#include "lib/tensor/number_text.h"
 
 namespace binade {
 namespace {

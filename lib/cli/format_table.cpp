@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "lib/cli/number_text.h"
 #include "lib/cli/rounding_words.h"
 #include "lib/cli/shown_encoding.h"
+#include "lib/tensor/number_text.h"
 
 namespace binade {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lib/cli/decimal.h"
+#include "lib/tensor/decimal.h"
 #include "lib/tensor/format_spec.h"
 
 namespace binade {

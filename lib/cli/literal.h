@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "emulate/codec.h"
-#include "lib/cli/decimal.h"
+#include "lib/tensor/decimal.h"
 #include "lib/tensor/format_spec.h"
 
 namespace binade {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "emulate/project.h"
-#include "lib/cli/decimal.h"
 #include "lib/cli/literal.h"
+#include "lib/tensor/decimal.h"
 #include "lib/tensor/format_spec.h"
 
 namespace binade {

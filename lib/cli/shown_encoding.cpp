@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "emulate/quantize.h"
-#include "lib/cli/number_text.h"
 #include "lib/tensor/error.h"
+#include "lib/tensor/number_text.h"
 
 namespace binade {
 namespace {

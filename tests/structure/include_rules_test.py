@@ -14,8 +14,10 @@ BELOW_LIB = ["emulate"]
 TENSOR = BELOW_LIB + ["lib/tensor", "lib/parallel"]
 IO = TENSOR + ["lib/io", "lib/range"]
 AMP = IO + ["lib/amp", "lib/record"]
-REPORT = AMP + ["lib/report"]
-VALIDATE = REPORT + ["lib/validate", "lib/train"]
+GEMM = AMP + ["lib/gemm"]
+REPORT = GEMM + ["lib/report"]
+EXPLAIN = REPORT + ["lib/explain"]
+VALIDATE = EXPLAIN + ["lib/validate", "lib/identify", "lib/train"]
 STUDY = VALIDATE + ["lib/study"]
 MAY_INCLUDE = {
     "emulate": [],
@@ -25,8 +27,11 @@ MAY_INCLUDE = {
     "lib/range": TENSOR,
     "lib/amp": IO,
     "lib/record": IO,
-    "lib/report": AMP,
-    "lib/validate": REPORT,
+    "lib/gemm": AMP,
+    "lib/report": GEMM,
+    "lib/explain": REPORT,
+    "lib/validate": EXPLAIN,
+    "lib/identify": EXPLAIN + ["lib/validate"],
     "lib/train": REPORT,
     "lib/study": VALIDATE,
     "lib/cli": STUDY,

@@ -13,9 +13,9 @@
 #include <string>
 #include <utility>
 
-#include "lib/cli/number_text.h"
 #include "lib/cli/rounding_words.h"
 #include "lib/tensor/error.h"
+#include "lib/tensor/number_text.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/cli/number_text.h"
+#include "lib/tensor/number_text.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Exact numbers: their arithmetic against the integers of Boost.Multiprecision.
-#include "lib/cli/decimal.h"
+#include "lib/tensor/decimal.h"
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 //
 // Exact numbers: a small natural-number arithmetic (schoolbook, base 2^32) and the powers of two and
 // five around it.
-#include "lib/cli/decimal.h"
+#include "lib/tensor/decimal.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Numbers as text: digits exact or rounded from exact ones, never through a float.
-#include "lib/cli/number_text.h"
+#include "lib/tensor/number_text.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact numbers for the command line: everything a user types and everything a format holds has a
+// Exact numbers to be shown: everything a user types and everything a format holds has a
 // finite decimal expansion, so sums, differences and comparisons lose nothing, and all digits can
 // be printed. The way into the arithmetic is `to_exact`, codec.h's 128-bit window with its sticky
 // bit.

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "lib/cli/decimal.h"
+#include "lib/tensor/decimal.h"
 
 namespace binade {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Numbers as text, from their exact digits; no floating-point formatting takes part.
-#include "lib/cli/number_text.h"
+#include "lib/tensor/number_text.h"
 
 #include <bit>
 #include <cstdint>

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One element of a whole matrix product, of any K, as a kernel makes it of instructions: the walk of
+// sum_order.h over a stack of accumulators, then the epilogue.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "emulate/dot.h"
+#include "emulate/gemm_model.h"
+#include "emulate/sum_order.h"
+
+namespace binade {
+
+/// Row of a, column of b (`k` codes each), element of C, of the bias: as encodings.
+template <class Code>
+struct GemmElement {
+  const Code* a = nullptr;
+  const Code* b = nullptr;
+  int k = 0;
+  std::uint64_t c = 0;
+  std::uint64_t bias = 0;
+  bool has_c = false;
+  bool has_bias = false;
+};
+
+/// A number with the format it is in.
+struct Typed {
+  std::uint64_t bits = 0;
+  Format format{};
+};
+
+namespace detail {
+
+inline constexpr Attributes to_nearest{.nan = NanResult::nvidia};
+
+/// One instruction on operands that stand where `place` says; what is missing is +0.
+template <class Code, class Place, class Trace>
+constexpr std::uint64_t instruction(const GemmModel& g, const GemmElement<Code>& x,
+                                    const Place& place, std::uint64_t c, const DotTypes& types,
+                                    const Trace& trace) {
+  Code a[256]{};
+  Code b[256]{};
+  for (int i = 0; i < g.k; ++i) {
+    const int at = place(i);
+    a[i] = at < 0 ? static_cast<Code>(zero_bits(types.a, false)) : x.a[at];
+    b[i] = at < 0 ? static_cast<Code>(zero_bits(types.b, false)) : x.b[at];
+  }
+  return dot(g.model, types, a, b, g.k, c, PlacedTrace{trace, place});
+}
+
+template <class Code, class Trace>
+struct Evaluation {
+  const GemmModel& g;
+  const GemmElement<Code>& x;
+  const Trace& trace;
+  Typed stack[48]{};
+  int depth = 0;
+
+  constexpr void push_zero(const Format& f) {
+    stack[depth++] = {zero_bits(f, false), f};
+    trace.mark(Mark::zero, stack[depth - 1].bits);
+  }
+  constexpr void push_c(const Format& f) {
+    stack[depth++] = {x.has_c ? x.c : zero_bits(g.c, false), g.c};
+    convert(f, Role::narrow);
+    trace.mark(Mark::c, stack[depth - 1].bits);
+  }
+  constexpr void products(const InstructionPlaces& place) {
+    convert(g.types.c, Role::narrow);
+    Typed& top = stack[depth - 1];
+    trace.mark(Mark::instruction, top.bits);
+    top = {instruction(g, x, place, top.bits, g.types, trace), g.types.d};
+  }
+  constexpr void add(const Format& f, Role role) {
+    const Typed right = stack[--depth];
+    Typed& left = stack[depth - 1];
+    left = {compute_step(trace, role, Action::add, 0, {left.bits, right.bits},
+                         {left.format, right.format}, f, to_nearest),
+            f};
+  }
+  constexpr void convert(const Format& f, Role role) {
+    Typed& top = stack[depth - 1];
+    if (top.format == f) return;
+    top = {compute_step(trace, role, Action::convert, 0, {top.bits}, {top.format}, f, to_nearest),
+           f};
+  }
+};
+
+}  // namespace detail
+
+/// A number as an operand of the epilogue.
+constexpr std::uint64_t scalar_bits(double x, const Format& f) {
+  return convert(std::bit_cast<std::uint64_t>(x), binary64, f).bits;
+}
+
+/// D's element, from the finished sum.
+template <class Code, class Trace = NoTrace>
+constexpr std::uint64_t epilogue(const GemmModel& g, const GemmElement<Code>& x, Typed sum,
+                                 const Trace& trace = {}) {
+  const Epilogue& e = g.epilogue;
+  const Format& f = e.compute;
+  const std::uint64_t alpha = scalar_bits(e.alpha, f);
+  const std::uint64_t beta = scalar_bits(e.beta, f);
+  const bool with_c = x.has_c && !g.sum.c_first && e.beta != 0;
+  const auto step = [&](Role role, Action action, const Operands& bits,
+                        const OperandFormats& from) {
+    sum = {compute_step(trace, role, action, 0, bits, from, f, detail::to_nearest), f};
+  };
+  const bool scales = e.alpha != 1 || with_c || x.has_bias;
+  if (scales && sum.format != f) {
+    step(Role::narrow, Action::convert, {sum.bits}, {sum.format});
+  }
+  if (e.sum_last) {
+    if (with_c) {
+      const std::uint64_t source = compute_step(trace, Role::beta, Action::multiply, 0, {beta, x.c},
+                                                {f, g.c}, f, detail::to_nearest);
+      step(Role::alpha, Action::multiply_add, {alpha, sum.bits, source}, {f, f, f});
+    } else if (e.alpha != 1) {
+      step(Role::alpha, Action::multiply, {alpha, sum.bits}, {f, f});
+    }
+    if (x.has_bias) step(Role::bias, Action::add, {sum.bits, x.bias}, {f, g.bias});
+  } else {
+    if (x.has_bias) {
+      step(Role::alpha, Action::multiply_add, {alpha, sum.bits, x.bias}, {f, f, g.bias});
+    } else if (e.alpha != 1) {
+      step(Role::alpha, Action::multiply, {alpha, sum.bits}, {f, f});
+    }
+    if (with_c) step(Role::beta, Action::multiply_add, {beta, x.c, sum.bits}, {f, g.c, f});
+  }
+  if (sum.format == e.out && !e.saturate) return sum.bits;
+  Attributes output = detail::to_nearest;
+  output.saturation = e.saturate ? Saturation::finite : Saturation::none;
+  return compute_step(trace, Role::output, Action::convert, 0, {sum.bits}, {sum.format}, e.out,
+                      output);
+}
+
+/// D's element. This is the definition; lib/gemm has the path for matrices.
+template <class Code, class Trace = NoTrace>
+constexpr std::uint64_t gemm_element(const GemmModel& g, const GemmElement<Code>& x,
+                                     const Trace& trace = {}) {
+  detail::Evaluation<Code, Trace> evaluation{g, x, trace};
+  walk_sum(g, x.k, evaluation);
+  return epilogue(g, x, evaluation.stack[0], trace);
+}
+
+}  // namespace binade

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The order of a sum as a walk: which products an instruction takes, and what is added when. Who evaluates,
+// explains or compiles a sum is a visitor of the same walk.
+#pragma once
+
+#include "emulate/gemm_model.h"
+#include "emulate/trace.h"
+
+namespace binade {
+
+/// The k of some products of a part: the i-th of them stands at places(i).
+struct Places {
+  struct Level {
+    int width = 1, stride = 1, offset = 0;
+  };
+  int count = 0;
+  int depth = 0;
+  Level levels[7]{};
+
+  constexpr int operator()(int i) const {
+    for (int at = depth - 1; at >= 0; --at) {
+      const Level& x = levels[at];
+      i = i / x.width * x.stride + x.offset + i % x.width;
+    }
+    return i;
+  }
+  /// `size` of these, from `first` on.
+  constexpr Places run(int first, int size) const { return narrowed({1 << 30, 0, first}, size); }
+  /// Every `parts`-th run of `width`, beginning with number `part`.
+  constexpr Places interleaved(int width, int parts, int part) const {
+    const int round = width * parts;
+    const int rest = count % round - part * width;
+    const int size = count / round * width + (rest < 0 ? 0 : rest < width ? rest : width);
+    return narrowed({width, round, part * width}, size);
+  }
+
+ private:
+  constexpr Places narrowed(const Level& level, int size) const {
+    Places out = *this;
+    out.levels[out.depth++] = level;
+    out.count = size;
+    return out;
+  }
+};
+
+/// The k of an instruction's products: -1 for one that is padding.
+struct InstructionPlaces {
+  const Places* places = nullptr;
+  KOrder order{};
+  int k = 0;
+  int number = 0;  ///< of the instruction, in ascending order of k
+
+  constexpr int operator()(int i) const {
+    const int width = order.group == 1 ? k : order.width;
+    const int within = i / width * width * order.group + number % order.group * width + i % width;
+    const int at = number / order.group * order.group * k + within;
+    return at < places->count ? (*places)(at) : -1;
+  }
+};
+
+namespace detail {
+
+template <class Visitor>
+struct SumWalk {
+  const GemmModel& g;
+  Visitor& visit;
+
+  /// Instructions of one chain, on the accumulator that lies on top.
+  constexpr void instructions(const Places& places, int first, int n) const {
+    const KOrder& order = g.sum.order;
+    const int all = instruction_count(places.count);
+    for (int i = first; i < first + n; ++i) {
+      visit.products(InstructionPlaces{&places, order, g.k, order.descending ? all - 1 - i : i});
+    }
+  }
+  constexpr int instruction_count(int products) const {
+    const int whole = g.k * g.sum.order.group;
+    return (products + whole - 1) / whole * g.sum.order.group;
+  }
+  constexpr void start(bool with_c, const Format& f) const {
+    with_c ? visit.push_c(f) : visit.push_zero(f);
+  }
+  /// On top of what lies there: `places` products.
+  constexpr void go_on(const Places& places) const {
+    const int n = instruction_count(places.count);
+    const int every = g.sum.promote_every;
+    if (every == 0) return instructions(places, 0, n);
+    for (int first = 0; first < n; first += every) {
+      visit.push_zero(g.types.d);
+      instructions(places, first, n - first < every ? n - first : every);
+      visit.add(g.sum.promotion, Role::promote);
+    }
+  }
+  constexpr void chain(const Places& places, bool with_c) const {
+    start(with_c, g.sum.promote_every == 0 ? g.types.d : g.sum.promotion);
+    go_on(places);
+  }
+
+  constexpr void part(const Places& places, int level, int number) const {
+    const Split& split = g.sum.splits[level];
+    if (split.interleave != 0) {
+      return sum(places.interleaved(split.interleave, split.parts, number), level + 1, false);
+    }
+    const int whole = instruction_count(places.count);
+    const int share = (whole + split.parts - 1) / split.parts * g.k;
+    const int first = share * number < places.count ? share * number : places.count;
+    const int rest = places.count - first;
+    sum(places.run(first, rest < share ? rest : share), level + 1, false);
+  }
+  /// Parts number first, first + stride, ...: `n` of them, as one number.
+  constexpr void tree(const Places& places, int level, int first, int stride, int n) const {
+    if (n == 1) {
+      part(places, level, first);
+      return visit.convert(g.sum.partial, Role::reduce);
+    }
+    int left = 1;
+    if (g.sum.splits[level].reduction == Reduction::halves) {
+      tree(places, level, first, 2 * stride, (n + 1) / 2);
+      tree(places, level, first + stride, 2 * stride, n / 2);
+    } else {
+      while (2 * left < n) left *= 2;
+      tree(places, level, first, stride, left);
+      tree(places, level, first + left * stride, stride, n - left);
+    }
+    visit.add(g.sum.partial, Role::reduce);
+  }
+  constexpr void one_after_the_other(const Places& places, int level, bool with_c) const {
+    const Split& split = g.sum.splits[level];
+    if (with_c) visit.push_c(g.sum.partial);
+    for (int i = 0; i < split.parts; ++i) {
+      part(places, level, split.reduction == Reduction::descending ? split.parts - 1 - i : i);
+      visit.convert(g.sum.partial, Role::reduce);
+      if (i > 0 || with_c) visit.add(g.sum.partial, Role::reduce);
+    }
+  }
+  constexpr void sum(const Places& places, int level, bool with_c) const {
+    if (level == 3 || g.sum.splits[level].parts <= 1) return chain(places, with_c);
+    const Split& split = g.sum.splits[level];
+    const int round = split.parts * (split.interleave == 0 ? 1 : split.interleave);
+    const bool has_tail = split.tail_after && split.interleave != 0;
+    const int whole = has_tail ? places.count / round * round : places.count;
+    const Places shared = places.run(0, whole);
+    const bool in_turn =
+        split.reduction == Reduction::ascending || split.reduction == Reduction::descending;
+    if (in_turn) {
+      one_after_the_other(shared, level, with_c);
+    } else {
+      tree(shared, level, 0, 1, split.parts);
+      if (with_c) {
+        visit.push_c(g.sum.partial);
+        visit.add(g.sum.partial, Role::reduce);
+      }
+    }
+    if (whole < places.count) go_on(places.run(whole, places.count - whole));
+  }
+};
+
+}  // namespace detail
+
+/// The sum of `k` products as operations on a stack, in order: visit.push_zero(format),
+/// visit.push_c(format), visit.products(InstructionPlaces) on the accumulator on top,
+/// visit.add(format, role) of the two on top, visit.convert(format, role) of the one.
+template <class Visitor>
+constexpr void walk_sum(const GemmModel& g, int k, Visitor& visit) {
+  Places all;
+  all.count = k;
+  detail::SumWalk<Visitor>{g, visit}.sum(all, 0, g.sum.c_first);
+}
+
+}  // namespace binade
