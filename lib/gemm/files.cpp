@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensors to encodings, shapes held against each other.
+#include "lib/gemm/files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "emulate/mma_shapes.h"
+#include "lib/io/npy_writer.h"
+#include "lib/io/safetensors_writer.h"
+#include "lib/io/tensor_file.h"
+#include "lib/range/quantize_stream.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/format_spec.h"
+#include "lib/tensor/number_text.h"
+
+namespace binade {
+namespace {
+
+/// FILE:NAME taken apart; a file of that very name comes first.
+std::pair<std::string, std::string> file_and_name(const std::string& where) {
+  std::error_code ignored;
+  if (std::filesystem::exists(where, ignored)) return {where, ""};
+  for (std::size_t at = where.find(':'); at != std::string::npos; at = where.find(':', at + 1)) {
+    const std::string file = where.substr(0, at);
+    if (std::filesystem::exists(file, ignored)) return {file, where.substr(at + 1)};
+  }
+  return {where, ""};
+}
+
+struct Opened {
+  std::unique_ptr<TensorFile> file;
+  std::size_t index = 0;
+
+  const TensorInfo& info() const { return file->tensors()[index]; }
+};
+
+Opened open(const std::string& where, const std::optional<Dtype>& raw = {}) {
+  const auto [path, name] = file_and_name(where);
+  Opened out{open_tensor_file(path, {raw})};
+  const auto& tensors = out.file->tensors();
+  if (name.empty()) {
+    if (tensors.size() == 1) return out;
+    throw error_in(path, fmt::format("{} tensors", tensors.size()),
+                   "name one, as " + printable(path, longest_path) + ":NAME");
+  }
+  const auto found = std::ranges::find(tensors, name, &TensorInfo::name);
+  if (found == tensors.end()) {
+    throw error_in(path, "no tensor '" + printable(name) + "'",
+                   tensors.empty() ? "the file is empty"
+                                   : "there is '" + printable(tensors[0].name) + "'" +
+                                         (tensors.size() > 1 ? " and others" : ""));
+  }
+  out.index = static_cast<std::size_t>(found - tensors.begin());
+  return out;
+}
+
+std::optional<Dtype> dtype_of(const Format& f) {
+  for (const Dtype& row : dtypes()) {
+    if (row.kind == DtypeKind::floating && row.format == name_of(f)) return row;
+  }
+  return std::nullopt;
+}
+
+std::string words_of(const Format& f) {
+  const auto dtype = dtype_of(f);
+  const std::string bits =
+      fmt::format("bits of {} (uint{})", is_integer(f) ? std::string(type_name(f)) : spec_of(f),
+                  f.storage_bits());
+  return dtype ? fmt::format("{}, {}", dtype->name, bits) : bits;
+}
+
+/// Values of `from` as encodings of `to`.
+void convert_all(std::vector<std::uint64_t>& elements, const Format& from, const Format& to,
+                 const std::string& where, const ReadArray& how) {
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const Projected out = convert(elements[i], from, to);
+    if (out.flags != 0 && !how.round) {
+      const Exact x = decode(elements[i], from);
+      const Decimal value =
+          decimal_of(Dyadic{static_cast<std::uint64_t>(x.significand), x.exponent});
+      throw error_in(where,
+                     fmt::format("element {} is {}{}, no number of {}", i, x.negative ? "-" : "",
+                                 concise_text(value), spec_of(to)),
+                     "--round rounds operands to nearest");
+    }
+    elements[i] = out.bits;
+  }
+}
+
+/// Column after column to row after row.
+std::vector<std::uint64_t> transposed(const std::vector<std::uint64_t>& in, std::size_t rows,
+                                      std::size_t columns) {
+  std::vector<std::uint64_t> out(in.size());
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) out[j * rows + i] = in[i * columns + j];
+  }
+  return out;
+}
+
+/// A matrix of which a dot takes rows: (lines, k).
+struct Lines {
+  std::vector<std::uint64_t> elements;
+  std::uint64_t lines = 0, k = 0;
+};
+
+Lines read_lines(const std::string& where, const Format& format, const ReadArray& how,
+                 bool columns_are_lines) {
+  Array array = read_array(where, format, how);
+  if (array.shape.size() != 2) {
+    throw error_in(where, "shape " + shape_text(array.shape), how.what + " is a matrix");
+  }
+  const std::uint64_t rows = array.shape[0];
+  const std::uint64_t columns = array.shape[1];
+  if (rows == 0 || columns == 0) {
+    throw error_in(where, "shape " + shape_text(array.shape), "there is nothing to multiply");
+  }
+  if (!columns_are_lines) return {std::move(array.elements), rows, columns};
+  return {transposed(array.elements, rows, columns), columns, rows};
+}
+
+std::vector<std::uint64_t> read_shaped(const std::string& where, const Format& format,
+                                       const ReadArray& how,
+                                       const std::vector<std::uint64_t>& shape) {
+  Array array = read_array(where, format, how);
+  if (array.shape != shape) {
+    throw error_in(where, "shape " + shape_text(array.shape),
+                   fmt::format("{} is of shape {} here", how.what, shape_text(shape)));
+  }
+  return std::move(array.elements);
+}
+
+}  // namespace
+
+std::string shape_text(const std::vector<std::uint64_t>& shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+std::optional<Format> named_format(const std::string& where) {
+  const Opened tensor = open(where);
+  const Dtype& dtype = tensor.info().dtype;
+  return dtype.kind == DtypeKind::floating ? find_format(dtype.format) : std::nullopt;
+}
+
+Array read_array(const std::string& where, const Format& format, const ReadArray& how) {
+  const Opened tensor = open(where, dtype_of(format));
+  const TensorInfo& info = tensor.info();
+  const auto width = static_cast<unsigned>(format.storage_bits());
+  const bool bits = info.dtype.kind == DtypeKind::integer && info.dtype.bits == width;
+  const std::optional<Format> from =
+      info.dtype.kind == DtypeKind::floating ? find_format(info.dtype.format) : std::nullopt;
+  const bool numbers = from && !is_integer(format);
+  if (!bits && !numbers) {
+    throw error_in(where, fmt::format("dtype {}", info.dtype.name),
+                   fmt::format("{} takes {}", how.what, words_of(format)));
+  }
+  Array out{info.shape, read_elements(*tensor.file, tensor.index), format};
+  if (info.fortran_order && out.shape.size() == 2) {
+    out.elements = transposed(out.elements, out.shape[1], out.shape[0]);
+  } else if (info.fortran_order && out.shape.size() > 2) {
+    throw error_in(where, "in Fortran order", "save numpy.ascontiguousarray of it");
+  }
+  const bool ignored = from == binary32 && format == tf32;  // the hardware ignores the low 13 bits
+  if (numbers && *from != format && !ignored) convert_all(out.elements, *from, format, where, how);
+  return out;
+}
+
+GemmOperands read_operands(const GemmFiles& files, GemmModel& model) {
+  const Lines a = read_lines(files.a, model.types.a, {"A", files.round}, files.transposed_a);
+  const Lines b = read_lines(files.b, model.types.b, {"B", files.round}, !files.transposed_b);
+  if (a.k != b.k) {
+    throw error_in(files.b, fmt::format("K is {}", b.k),
+                   fmt::format("A's is {}: A is (M, K) and B is (K, N)", a.k));
+  }
+  if (a.k > 1U << 30) throw error_in(files.a, "K above 2^30", "split it");
+  GemmOperands out{a.lines, b.lines, a.k, a.elements, b.elements, {}, {}};
+  const auto format_in = [&model](const std::string& where) {
+    const Format accumulator = model.types.c;
+    return is_integer(accumulator) ? accumulator : named_format(where).value_or(accumulator);
+  };
+  if (files.c) {
+    model.c = format_in(*files.c);
+    out.c = read_shaped(*files.c, model.c, {"C"}, {out.m, out.n});
+  }
+  if (files.bias) {
+    model.bias = format_in(*files.bias);
+    out.bias = read_shaped(*files.bias, model.bias, {"the bias"}, {out.n});
+  }
+  return out;
+}
+
+std::vector<std::uint64_t> read_result(const std::string& where, const GemmModel& model,
+                                       const GemmOperands& operands) {
+  return read_shaped(where, model.epilogue.out, {"D"}, {operands.m, operands.n});
+}
+
+void check_result_name(const std::string& path) {
+  if (path.ends_with(".npy") || path.ends_with(".safetensors")) return;
+  throw error_in(path, "cannot tell what to write", "name it .npy or .safetensors");
+}
+
+void write_result(const std::string& path, const GemmModel& model, const GemmOperands& operands,
+                  const std::vector<std::uint64_t>& d,
+                  const std::vector<std::pair<std::string, std::string>>& metadata) {
+  check_result_name(path);
+  const Format& f = model.epilogue.out;
+  const Dtype dtype = is_integer(f) ? *find_dtype("I32") : encoded_dtype(f);
+  const std::vector<std::uint64_t> shape{operands.m, operands.n};
+  const std::size_t width = dtype.bits / 8;
+  std::vector<std::byte> bytes(d.size() * width);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<std::byte>(d[i / width] >> (8 * (i % width)));
+  }
+  if (path.ends_with(".npy")) {
+    NpyWriter writer(path, dtype, shape);
+    writer.write(bytes);
+    writer.finish();
+    return;
+  }
+  const std::array spec{TensorSpec{"d", dtype, shape}};
+  SafetensorsWriter writer(path, spec,
+                           std::map<std::string, std::string>(metadata.begin(), metadata.end()));
+  writer.write(bytes);
+  writer.finish();
+}
+
+}  // namespace binade

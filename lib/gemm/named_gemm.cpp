@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names to models and back.
+#include "lib/gemm/named_gemm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "lib/record/instruction_name.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/format_spec.h"
+#include "lib/tensor/spelling.h"
+
+namespace binade {
+namespace {
+
+constexpr int most_parts = 4096;
+
+struct ChainName {
+  std::string_view prefix;
+  Recipe recipe;
+};
+constexpr std::array chain_names{ChainName{"fma.rn.", Recipe::fma_chain},
+                                 ChainName{"mul_add.rn.", Recipe::mul_add_chain}};
+
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+  std::vector<std::string_view> out;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    out.push_back(text.substr(begin, end - begin));
+    if (end == text.size()) return out;
+    begin = end + 1;
+  }
+}
+
+std::optional<int> number(std::string_view text, int least, int most) {
+  int out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole && out >= least && out <= most ? std::optional(out) : std::nullopt;
+}
+
+/// The plain product of these types.
+GemmModel plain(const DotModel& model, const DotTypes& types, int k) {
+  GemmModel out{.model = model, .types = types, .k = k, .c = types.c};
+  out.sum.partial = types.d;
+  out.sum.c_first = is_integer(types.d);
+  const bool floats = !is_integer(types.d);
+  out.epilogue.compute = floats ? types.d : binary32;
+  out.epilogue.out = types.d;
+  return out;
+}
+
+NamedGemm parse_chain(std::string_view name, const ChainName& row) {
+  const auto fail = [&](const std::string& why) {
+    return Error("'" + printable(name) + "' " + why + "; write it as " + std::string(row.prefix) +
+                 "f32.f16.f16.f32, the types of d, a, b and c");
+  };
+  const auto words = parts_of(name.substr(row.prefix.size()), '.');
+  if (words.size() != 4) {
+    throw fail("has " + std::to_string(words.size()) + " types and not 4");
+  }
+  std::vector<Format> formats;
+  for (const std::string_view word : words) {
+    const auto found = std::ranges::find(type_names, word, &TypeName::name);
+    if (found == type_names.end() || is_integer(found->format)) {
+      throw fail("has '" + printable(word) + "', which is no floating-point type");
+    }
+    formats.push_back(found->format);
+  }
+  const DotTypes types{formats[1], formats[2], formats[3], formats[0]};
+  if (types.c != types.d) throw fail("has a c of another type than d");
+  const DotModel model{row.recipe, 1, 0, 0, types.d, Rounding::ties_to_even};
+  return {std::string(name), 0, Evidence::paper, "IEEE 754-2019", "", plain(model, types, 1)};
+}
+
+const ChainName* find_chain(std::string_view name) {
+  const auto row = std::ranges::find_if(
+      chain_names, [&](const ChainName& x) { return name.starts_with(x.prefix); });
+  return row == chain_names.end() ? nullptr : &*row;
+}
+
+std::string format_word(const Format& f) {
+  const std::string_view known = type_name(f);
+  return known == "?" ? spec_of(f) : std::string(known);
+}
+
+std::string plural(int n, const char* noun) {
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+}
+
+std::string words_of(const Split& split, const Format& partial) {
+  std::string out = fmt::format("K in {} parts, ", split.parts);
+  out += split.interleave == 0 ? "each a run" : fmt::format("by turns of {}", split.interleave);
+  return out + fmt::format(", added in {}, {}{}", format_word(partial),
+                           reduction_names[static_cast<std::size_t>(split.reduction)],
+                           split.tail_after ? ", the tail after them" : "");
+}
+
+}  // namespace
+
+bool is_chain_name(std::string_view instruction) { return find_chain(instruction) != nullptr; }
+
+NamedGemm named_gemm(const Instruction& x) {
+  return {name_of(x),          x.sm,
+          x.evidence,          std::string(x.source),
+          std::string(x.open), plain(x.model, x.types, x.k)};
+}
+
+NamedGemm parse_gemm(std::string_view instruction, int sm) {
+  if (const ChainName* row = find_chain(instruction)) return parse_chain(instruction, *row);
+  const Instruction x = parse_instruction(instruction, sm);
+  if (x.model.scales.without_c) {
+    throw Error(
+        "'" + printable(instruction) +
+        "' drops the accumulator: a product of several of them is the last one's; leave out "
+        "scale_d_0");
+  }
+  return named_gemm(x);
+}
+
+Split parse_split(std::string_view text) {
+  const auto fail = [&] {
+    return Error("split '" + printable(text) +
+                 "' is not PARTS[:RUN][:REDUCTION][:tail], as 4, 2:16, " +
+                 "32:1:halves or 8:1:pairs:tail; parts are 2 to " + std::to_string(most_parts) +
+                 ", reductions " + listed(reduction_names));
+  };
+  const auto words = parts_of(text, ':');
+  Split out;
+  std::size_t at = 0;
+  const auto parts = number(words[at++], 2, most_parts);
+  if (!parts) throw fail();
+  out.parts = *parts;
+  if (const auto run = at < words.size() ? number(words[at], 1, 1 << 20) : std::nullopt) {
+    out.interleave = *run;
+    ++at;
+  }
+  const auto name =
+      at < words.size() ? std::ranges::find(reduction_names, words[at]) : reduction_names.end();
+  if (name != reduction_names.end()) {
+    out.reduction = static_cast<Reduction>(name - reduction_names.begin());
+    ++at;
+  }
+  if (at < words.size() && words[at] == "tail" && out.interleave != 0) {
+    out.tail_after = true;
+    ++at;
+  }
+  if (at != words.size()) throw fail();
+  return out;
+}
+
+std::string spelled(const Split& split) {
+  std::string out = std::to_string(split.parts);
+  if (split.interleave != 0) out += ":" + std::to_string(split.interleave);
+  if (split.reduction != Reduction::ascending) {
+    out += ":" + std::string(reduction_names[static_cast<std::size_t>(split.reduction)]);
+  }
+  return out + (split.tail_after ? ":tail" : "");
+}
+
+KOrder parse_k_order(std::string_view text) {
+  const auto fail = [&] {
+    return Error("k order '" + printable(text) +
+                 "' is not ascending or descending, with or without :GROUPxWIDTH as ascending:2x4");
+  };
+  const auto words = parts_of(text, ':');
+  KOrder out{.descending = words[0] == "descending"};
+  if ((!out.descending && words[0] != "ascending") || words.size() > 2) throw fail();
+  if (words.size() == 1) return out;
+  const auto sizes = parts_of(words[1], 'x');
+  if (sizes.size() != 2) throw fail();
+  const auto group = number(sizes[0], 2, 64);
+  const auto width = number(sizes[1], 1, 256);
+  if (!group || !width) throw fail();
+  return {out.descending, *group, *width};
+}
+
+std::string spelled(const KOrder& order) {
+  const std::string out = order.descending ? "descending" : "ascending";
+  return order.group == 1 ? out : fmt::format("{}:{}x{}", out, order.group, order.width);
+}
+
+std::string options_of(const GemmModel& g) {
+  const GemmModel usual = plain(g.model, g.types, g.k);
+  std::vector<std::string> out;
+  const auto option = [&out](const char* name, const std::string& value) {
+    out.push_back(value.empty() ? name : fmt::format("{} {}", name, value));
+  };
+  if (g.sum.order != usual.sum.order) option("--k-order", spelled(g.sum.order));
+  if (g.sum.promote_every != 0) {
+    const bool usual_register = g.sum.promotion == usual.sum.promotion;
+    option("--promote-every", std::to_string(g.sum.promote_every) +
+                                  (usual_register ? "" : ":" + format_word(g.sum.promotion)));
+  }
+  for (const Split& split : g.sum.splits) {
+    if (split.parts > 1) option("--split", spelled(split));
+  }
+  if (g.sum.partial != usual.sum.partial) option("--partial", format_word(g.sum.partial));
+  if (g.sum.c_first != usual.sum.c_first) option("--c-first", "");
+  const Epilogue& e = g.epilogue;
+  if (e.alpha != usual.epilogue.alpha) option("--alpha", fmt::format("{}", e.alpha));
+  if (e.beta != usual.epilogue.beta) option("--beta", fmt::format("{}", e.beta));
+  if (!e.sum_last) option("--fused", "beta");
+  if (e.compute != usual.epilogue.compute) option("--epilogue-format", format_word(e.compute));
+  if (e.out != usual.epilogue.out) option("--out-format", format_word(e.out));
+  if (e.saturate) option("--saturate", "");
+  return fmt::format("{}", fmt::join(out, " "));
+}
+
+std::string order_text(const GemmModel& g) {
+  std::vector<std::string> out;
+  for (const Split& split : g.sum.splits) {
+    if (split.parts > 1) out.push_back(words_of(split, g.sum.partial));
+  }
+  if (g.sum.order.group != 1) {
+    out.push_back(fmt::format("{} share {} k, {} in turn", plural(g.sum.order.group, "instruction"),
+                              g.sum.order.group * g.k, g.sum.order.width));
+  }
+  out.emplace_back(g.sum.order.descending ? "k descending" : "k ascending");
+  if (g.sum.promote_every != 0) {
+    out.push_back(fmt::format("into {} every {}", format_word(g.sum.promotion),
+                              g.k == 1 ? plural(g.sum.promote_every, "product")
+                                       : plural(g.sum.promote_every, "instruction")));
+  }
+  if (g.sum.c_first) out.emplace_back("begins with C");
+  return fmt::format("{}", fmt::join(out, "; "));
+}
+
+}  // namespace binade
