@@ -28,6 +28,7 @@ extern const Command quantize_command;
 extern const Command check_command;
 extern const Command cases_command;
 extern const Command architectures_command;
+extern const Command gemm_command;
 extern const Command validate_command;
 extern const Command experiment_command;
 extern const Command device_command;

@@ -11,24 +11,27 @@
 
 namespace binade {
 
-ProgressLine::ProgressLine()
-    : terminal_(isatty(STDERR_FILENO) != 0), start_(Clock::now()), last_(start_) {}
+ProgressLine::ProgressLine(const char* giga_unit)
+    : unit_(giga_unit),
+      terminal_(isatty(STDERR_FILENO) != 0),
+      start_(Clock::now()),
+      last_(start_) {}
 
 ProgressLine::~ProgressLine() {
   if (shown_) std::fputs("\r\x1b[K", stderr);
 }
 
-void ProgressLine::update(std::uint64_t done_bytes, std::uint64_t total_bytes) {
+void ProgressLine::update(std::uint64_t done_count, std::uint64_t total_count) {
   using std::chrono::duration;
   const Clock::time_point now = Clock::now();
   const double elapsed = duration<double>(now - start_).count();
   if (!terminal_ || elapsed < 0.5 || duration<double>(now - last_).count() < 0.1) return;
   last_ = now;
   shown_ = true;
-  const auto done = static_cast<double>(done_bytes);
-  const auto total = static_cast<double>(total_bytes);
-  fmt::print(stderr, "\r\x1b[K{:3.0f} %  {:.2f} of {:.2f} GB  {:.2f} GB/s  {:.0f} s left",
-             100 * done / total, done / 1e9, total / 1e9, done / 1e9 / elapsed,
+  const auto done = static_cast<double>(done_count);
+  const auto total = static_cast<double>(total_count);
+  fmt::print(stderr, "\r\x1b[K{:3.0f} %  {:.2f} of {:.2f} {}  {:.2f} {}/s  {:.0f} s left",
+             100 * done / total, done / 1e9, total / 1e9, unit_, done / 1e9 / elapsed, unit_,
              elapsed * (total - done) / done);
   std::fflush(stderr);
 }

@@ -13,15 +13,17 @@ namespace binade {
 
 class ProgressLine {
  public:
-  ProgressLine();
+  /// `giga_unit`: what 10^9 of the counted things are called.
+  explicit ProgressLine(const char* giga_unit = "GB");
   ~ProgressLine();  ///< wipes the line
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  void update(std::uint64_t done_bytes, std::uint64_t total_bytes);
+  void update(std::uint64_t done, std::uint64_t total);
 
  private:
   using Clock = std::chrono::steady_clock;
+  const char* unit_;
   bool terminal_;
   bool shown_ = false;
   Clock::time_point start_, last_;

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options that say which product is meant: matrices, instruction, order, epilogue. Shared by the
+// commands that compute, validate and explain one.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+#include "lib/gemm/files.h"
+#include "lib/gemm/named_gemm.h"
+
+namespace binade {
+
+struct GemmOptions {
+  std::string architecture, instruction;
+  GemmFiles files;
+  std::string c, bias;
+  std::string k_order = "ascending", promote_every, partial;
+  std::vector<std::string> splits;
+  bool c_first = false;
+  double alpha = 1, beta = 1;
+  std::string fused = "alpha", epilogue_format, out_format;
+  bool saturate = false;
+};
+
+/// Positionals A B [C] and everything else.
+void add_gemm_options(CLI::App& app, GemmOptions& options);
+
+/// Error: what of the options does not go together.
+NamedGemm model_of(const GemmOptions& options);
+
+/// The matrices; the model learns the formats of C and the bias.
+GemmOperands operands_of(const GemmOptions& options, GemmModel& model);
+
+/// "sm_90 mma.m16n8k16.f32.f16.f16.f32", or a chain's name alone.
+std::string headline(const NamedGemm& named);
+
+}  // namespace binade
