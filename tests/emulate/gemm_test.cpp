@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The order of whole products, told apart from the arithmetic: sums written down by hand as expressions
+// of dots and additions, padding that changes no bit and the cases where it does, the epilogue.
+#include "emulate/gemm.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "emulate/tensor_core.h"
+#include "tests/emulate/dot_draw.h"
+#include "tests/emulate/oracle_bridge.h"
+#include "tests/oracle/operations.h"
+
+namespace binade {
+namespace {
+
+using test::Random;
+
+/// A walk as text: 0 and c are pushed, [...] are products, + and a role add.
+struct Written {
+  std::string text;
+
+  void word(const std::string& x) { text += (text.empty() ? "" : " ") + x; }
+  void push_zero(const Format&) { word("0"); }
+  void push_c(const Format&) { word("c"); }
+  void products(const InstructionPlaces& place) {
+    std::string all;
+    for (int i = 0; i < place.k; ++i) all += (i > 0 ? "," : "") + std::to_string(place(i));
+    word("[" + all + "]");
+  }
+  void add(const Format&, Role role) { word(role == Role::promote ? "promote" : "+"); }
+  void convert(const Format&, Role) {}
+};
+
+GemmModel chain(int k_of_instruction) {
+  GemmModel out;
+  out.types = {binary16, binary16, binary32, binary32};
+  out.k = k_of_instruction;
+  return out;
+}
+
+std::string written(const GemmModel& g, int k) {
+  Written out;
+  walk_sum(g, k, out);
+  return out.text;
+}
+
+TEST_CASE("the plain order is one instruction after the other, the last one padded") {
+  CHECK(written(chain(4), 8) == "0 [0,1,2,3] [4,5,6,7]");
+  CHECK(written(chain(4), 6) == "0 [0,1,2,3] [4,5,-1,-1]");
+  CHECK(written(chain(4), 3) == "0 [0,1,2,-1]");
+}
+
+TEST_CASE("C can be what a sum begins with") {
+  GemmModel g = chain(2);
+  g.sum.c_first = true;
+  CHECK(written(g, 4) == "c [0,1] [2,3]");
+  g.sum.promote_every = 1;
+  CHECK(written(g, 4) == "c 0 [0,1] promote 0 [2,3] promote");
+  g.sum.promote_every = 0;
+  g.sum.splits[0] = {.parts = 2};
+  CHECK(written(g, 4) == "c 0 [0,1] + 0 [2,3] +");
+  g.sum.splits[0].reduction = Reduction::pairs;
+  CHECK(written(g, 4) == "0 [0,1] 0 [2,3] + c +");
+}
+
+TEST_CASE("the accumulator is promoted every n instructions, what is left over too") {
+  GemmModel g = chain(2);
+  g.sum.promote_every = 2;
+  CHECK(written(g, 10) == "0 0 [0,1] [2,3] promote 0 [4,5] [6,7] promote 0 [8,9] promote");
+}
+
+TEST_CASE("instructions go through k downwards, or share groups of it") {
+  GemmModel g = chain(4);
+  g.sum.order.descending = true;
+  CHECK(written(g, 10) == "0 [8,9,-1,-1] [4,5,6,7] [0,1,2,3]");
+  g.sum.order = {.descending = false, .group = 2, .width = 2};
+  CHECK(written(g, 8) == "0 [0,1,4,5] [2,3,6,7]");
+  CHECK(written(g, 10) == "0 [0,1,4,5] [2,3,6,7] [8,9,-1,-1] [-1,-1,-1,-1]");
+}
+
+TEST_CASE("parts of K are runs of whole instructions, or take turns") {
+  GemmModel g = chain(2);
+  g.sum.splits[0] = {.parts = 3};
+  CHECK(written(g, 10) == "0 [0,1] [2,3] 0 [4,5] [6,7] + 0 [8,9] +");
+  g.sum.splits[0] = {.parts = 2, .interleave = 2};
+  CHECK(written(g, 10) == "0 [0,1] [4,5] [8,9] 0 [2,3] [6,7] +");
+  g.sum.splits[0].tail_after = true;
+  CHECK(written(g, 10) == "0 [0,1] [4,5] 0 [2,3] [6,7] + [8,9]");
+  g.sum.splits[0] = {.parts = 4};
+  CHECK(written(g, 2) == "0 [0,1] 0 + 0 + 0 +");
+}
+
+TEST_CASE("parts are added in the order that the reduction says") {
+  GemmModel g = chain(1);
+  const auto with = [&g](int parts, Reduction reduction) {
+    g.sum.splits[0] = {.parts = parts, .interleave = 1, .reduction = reduction};
+    return written(g, parts);
+  };
+  CHECK(with(4, Reduction::ascending) == "0 [0] 0 [1] + 0 [2] + 0 [3] +");
+  CHECK(with(4, Reduction::descending) == "0 [3] 0 [2] + 0 [1] + 0 [0] +");
+  CHECK(with(4, Reduction::pairs) == "0 [0] 0 [1] + 0 [2] 0 [3] + +");
+  CHECK(with(4, Reduction::halves) == "0 [0] 0 [2] + 0 [1] 0 [3] + +");
+  CHECK(with(3, Reduction::pairs) == "0 [0] 0 [1] + 0 [2] +");
+  CHECK(with(8, Reduction::halves) ==
+        "0 [0] 0 [4] + 0 [2] 0 [6] + + 0 [1] 0 [5] + 0 [3] 0 [7] + + +");
+}
+
+TEST_CASE("splits lie in each other, the outermost first") {
+  GemmModel g = chain(1);
+  g.sum.splits[0] = {.parts = 2};
+  g.sum.splits[1] = {.parts = 2, .interleave = 1};
+  CHECK(written(g, 8) == "0 [0] [2] 0 [1] [3] + 0 [4] [6] 0 [5] [7] + +");
+}
+
+TEST_CASE("every product takes part once, in any order") {
+  Random random(3);
+  for (int i = 0; i < 2000; ++i) {
+    GemmModel g = chain(1 << test::between(random, 0, 4));
+    g.sum.order.descending = random() % 2 == 0;
+    if (g.k > 1 && random() % 2 == 0) {
+      g.sum.order.group = test::between(random, 2, 4);
+      g.sum.order.width = g.k / 2;
+    }
+    g.sum.promote_every = test::between(random, 0, 3);
+    for (Split& split : g.sum.splits) {
+      split.parts = test::between(random, 1, 5);
+      split.interleave = test::between(random, 0, 3);
+      split.reduction = static_cast<Reduction>(random() % 4);
+      split.tail_after = random() % 2 == 0;
+    }
+    struct Counted {
+      std::vector<int> seen;
+      int depth = 0;
+      void push_zero(const Format&) { ++depth; }
+      void push_c(const Format&) { ++depth; }
+      void products(const InstructionPlaces& place) {
+        for (int at = 0; at < place.k; ++at) {
+          if (place(at) >= 0) seen[static_cast<std::size_t>(place(at))] += 1;
+        }
+      }
+      void add(const Format&, Role) { --depth; }
+      void convert(const Format&, Role) {}
+    };
+    const int k = test::between(random, 1, 200);
+    Counted counted{std::vector<int>(static_cast<std::size_t>(k))};
+    walk_sum(g, k, counted);
+    CAPTURE(k);
+    REQUIRE(counted.depth == 1);
+    REQUIRE(std::ranges::all_of(counted.seen, [](int n) { return n == 1; }));
+  }
+}
+
+std::uint64_t added(std::uint64_t x, std::uint64_t y, const Format& f) {
+  const auto value = [&f](std::uint64_t bits) { return oracle::value_of(bits, test::spec_of(f)); };
+  const oracle::Oracle judge(test::spec_of(f), oracle::Oracle::Method::division);
+  const auto sum =
+      oracle::compute(oracle::Operation::add, value(x), value(y), {}, oracle::Way::nearest_even);
+  return judge.round(sum.value, test::rules_of({.nan = NanResult::nvidia})).bits;
+}
+
+TEST_CASE("a sum is its instructions', added to nearest where the order says so") {
+  Random random(4);
+  const Instruction x =
+      *find_instruction(Family::mma, 90, 16, 8, 16, {binary16, binary16, binary32, binary32});
+  for (int i = 0; i < 400; ++i) {
+    const test::DrawnDot row = test::draw_dot(random, x.types, 64);
+    const auto part = [&](int first, std::uint64_t c) {
+      return dot(x.model, x.types, row.a.data() + first, row.b.data() + first, 16, c);
+    };
+    GemmModel g{.model = x.model, .types = x.types, .k = 16};
+    const GemmElement<std::uint64_t> element{row.a.data(), row.b.data(), 64, row.c, 0, true, false};
+    g.epilogue.beta = 0;
+    CHECK(gemm_element(g, element) == part(48, part(32, part(16, part(0, 0)))));
+    g.sum.c_first = true;
+    CHECK(gemm_element(g, element) == part(48, part(32, part(16, part(0, row.c)))));
+    g.sum.c_first = false;
+    g.sum.promote_every = 2;
+    CHECK(gemm_element(g, element) ==
+          added(added(0, part(16, part(0, 0)), binary32), part(48, part(32, 0)), binary32));
+    g.sum.promote_every = 0;
+    g.sum.splits[0] = {.parts = 2};
+    g.epilogue.beta = 1;
+    const std::uint64_t halves = added(part(16, part(0, 0)), part(48, part(32, 0)), binary32);
+    CHECK(gemm_element(g, element) == added(halves, row.c, binary32));
+  }
+}
+
+/// Fused blocks, padded with as many zeros again, and without.
+TEST_CASE("zeros after the last product change no bit of a fused sum") {
+  Random random(5);
+  std::uint64_t rows = 0;
+  for (const int sm : {70, 75, 80, 89, 90, 100, 120}) {
+    for (const ModelRow& row : model_rows) {
+      const bool here = sm >= row.first_sm && sm <= row.last_sm;
+      if (!here || row.model.recipe != Recipe::fused_block || is_integer(row.d)) continue;
+      const Format in = contains(row.operands, binary16)   ? binary16
+                        : contains(row.operands, bfloat16) ? bfloat16
+                        : contains(row.operands, tf32)     ? tf32
+                                                           : e4m3;
+      const DotTypes types{in, in, row.d, row.d};
+      for (int i = 0; i < 200; ++i) {
+        const int k = test::between(random, 1, 40);
+        test::DrawnDot x = test::draw_dot(random, types, k);
+        const std::uint64_t alone = dot(row.model, types, x.a.data(), x.b.data(), k, x.c);
+        x.a.resize(80);
+        x.b.resize(80);
+        REQUIRE(dot(row.model, types, x.a.data(), x.b.data(), 80, x.c) == alone);
+        ++rows;
+      }
+    }
+  }
+  CHECK(rows > 5000);
+}
+
+TEST_CASE("zeros alone are not neutral: a sum of nothing is +0, and F = 13 cuts what it gets") {
+  const DotTypes types{e4m3, e4m3, binary32, binary32};
+  const Instruction wgmma = *find_instruction(Family::wgmma, 90, 64, 8, 32, types);
+  const std::uint64_t zeros[32]{};
+  CHECK(dot(wgmma.model, types, zeros, zeros, 32, 0x80000000) == 0);
+  CHECK(dot(wgmma.model, types, zeros, zeros, 32, 0x3F800001) == 0x3F800000);
+  const DotTypes f64{binary64, binary64, binary64, binary64};
+  const Instruction dmma = *find_instruction(Family::mma, 80, 8, 8, 4, f64);
+  const std::uint64_t minus_zero = std::uint64_t{1} << 63;
+  CHECK(dot(dmma.model, f64, zeros, zeros, 4, minus_zero) == 0);
+}
+
+TEST_CASE("the epilogue: alpha, beta, bias, output, in both orders") {
+  GemmModel g = chain(16);
+  const std::uint64_t one[]{0x3C00};  // 1 · 3 = 3
+  const std::uint64_t three[]{0x4200};
+  GemmElement<std::uint64_t> x{one, three, 1, 0x40A00000, 0x3F000000, true, true};  // C 5, bias 1/2
+  CHECK(gemm_element(g, x) == 0x41080000);                                          // 8.5
+  g.epilogue.alpha = 2;
+  g.epilogue.beta = -1;
+  CHECK(gemm_element(g, x) == 0x3FC00000);  // 6 - 5 + 0.5
+  g.epilogue.sum_last = false;
+  CHECK(gemm_element(g, x) == 0x3FC00000);
+  g.epilogue.out = binary16;
+  CHECK(gemm_element(g, x) == 0x3E00);
+  g.epilogue.beta = 0;
+  CHECK(gemm_element(g, x) == 0x4680);  // 6.5, C not read
+  x.c = 0x7FC00000;
+  CHECK(gemm_element(g, x) == 0x4680);
+  g.epilogue.alpha = 65536;
+  CHECK(gemm_element(g, x) == 0x7C00);
+  g.epilogue.saturate = true;
+  CHECK(gemm_element(g, x) == 0x7BFF);
+}
+
+TEST_CASE("which product of the epilogue is fused shows in the last bit") {
+  GemmModel g = chain(1);
+  g.model = {Recipe::fma_chain, 1, 0, 0, binary32, Rounding::ties_to_even};
+  g.types = {binary32, binary32, binary32, binary32};
+  const std::uint64_t one[]{0x3F800000};
+  const std::uint64_t sum[]{0x3F800001};  // 1 + 2^-23
+  const GemmElement<std::uint64_t> x{one, sum, 1, 0x3F800001, 0, true, false};
+  g.epilogue.alpha = 1 + 0x1p-23;  // alpha·sum = 1 + 2^-22 + 2^-46
+  g.epilogue.beta = -1 - 0x1p-23;
+  CHECK(gemm_element(g, x) == 0x28800000);  // fma(alpha, sum, rounded): + 2^-46
+  g.epilogue.sum_last = false;
+  CHECK(gemm_element(g, x) == 0xA8800000);  // fma(beta, C, rounded): - 2^-46
+}
+
+}  // namespace
+}  // namespace binade
