@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names of products and words for orders: read, spelled back, refused with a reason.
+#include "lib/gemm/named_gemm.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+template <class Call>
+std::string complaint(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE(
+    "an instruction's product is plain: from +0, C in the epilogue, the accumulator's format") {
+  const NamedGemm x = parse_gemm("mma.m16n8k16.f16.f16.f16.f16", 80);
+  CHECK(x.instruction == "mma.m16n8k16.f16.f16.f16.f16");
+  CHECK(x.sm == 80);
+  CHECK(x.model.k == 16);
+  CHECK(x.model.sum == Accumulation{.partial = binary16});
+  CHECK(x.model.epilogue == Epilogue{.compute = binary16, .out = binary16});
+  CHECK(options_of(x.model).empty());
+}
+
+TEST_CASE("a chain names its types in the order d a b c and no architecture") {
+  const NamedGemm x = parse_gemm("fma.rn.f32.f16.bf16.f32", 0);
+  CHECK(x.sm == 0);
+  CHECK(x.model.k == 1);
+  CHECK(x.model.model.recipe == Recipe::fma_chain);
+  CHECK(x.model.types == DotTypes{binary16, bfloat16, binary32, binary32});
+  CHECK(parse_gemm("mul_add.rn.f64.f64.f64.f64", 0).model.model.recipe == Recipe::mul_add_chain);
+  CHECK(is_chain_name("fma.rn.f32"));
+  CHECK(!is_chain_name("fma.rz.f32.f32.f32.f32"));
+  for (const auto& [name, why] :
+       {std::pair{"fma.rn.f32", "has 1 types and not 4"},
+        {"fma.rn.f32.f32.f32.s8", "'s8', which is no floating-point type"},
+        {"fma.rn.f32.f32.f32.f99", "'f99', which is no floating-point type"},
+        {"mul_add.rn.f32.f32.f32.f16", "c of another type than d"}}) {
+    CHECK(contains(complaint([&] { parse_gemm(name, 0); }), why));
+  }
+}
+
+TEST_CASE("an instruction that drops its accumulator makes no product") {
+  CHECK(contains(complaint([] { parse_gemm("wgmma.m64n8k16.f32.f16.f16.scale_d_0", 90); }),
+                 "leave out scale_d_0"));
+  CHECK(parse_gemm("wgmma.m64n8k16.f32.f16.f16.imm_scale_a_-1", 90).model.model.scales.minus_a);
+}
+
+TEST_CASE("splits are spelled as they are read") {
+  const Split four = parse_split("4");
+  CHECK(four == Split{.parts = 4});
+  CHECK(parse_split("32:1:halves") ==
+        Split{.parts = 32, .interleave = 1, .reduction = Reduction::halves});
+  CHECK(parse_split("8:2:pairs:tail") ==
+        Split{.parts = 8, .interleave = 2, .reduction = Reduction::pairs, .tail_after = true});
+  for (const char* text :
+       {"2", "4096", "2:16", "3:descending", "32:1:halves", "8:2:pairs:tail", "5:7:tail"}) {
+    CHECK(spelled(parse_split(text)) == text);
+  }
+  for (const char* text : {"", "1", "4097", "x", "2:", "2:0", "2:tail", "2:1:tail:pairs", "2:1:2",
+                           "2:halves:1", "-2", "2 "}) {
+    CAPTURE(text);
+    CHECK(contains(complaint([&] { parse_split(text); }), "is not PARTS[:RUN][:REDUCTION][:tail]"));
+  }
+}
+
+TEST_CASE("k orders are spelled as they are read") {
+  CHECK(parse_k_order("ascending") == KOrder{});
+  CHECK(parse_k_order("descending:4x2") == KOrder{.descending = true, .group = 4, .width = 2});
+  for (const char* text : {"ascending", "descending", "ascending:2x8", "descending:64x1"}) {
+    CHECK(spelled(parse_k_order(text)) == text);
+  }
+  for (const char* text : {"", "up", "ascending:", "ascending:2", "ascending:1x2", "ascending:2x0",
+                           "ascending:2x2:2"}) {
+    CAPTURE(text);
+    CHECK(contains(complaint([&] { parse_k_order(text); }), "is not ascending or descending"));
+  }
+}
+
+TEST_CASE("options say all that is not usual, and words do too") {
+  GemmModel g = parse_gemm("wgmma.m64n8k32.f32.e4m3.e4m3", 90).model;
+  CHECK(order_text(g) == "k ascending");
+  g.sum.promote_every = 4;
+  CHECK(options_of(g) == "--promote-every 4");
+  CHECK(order_text(g) == "k ascending; into f32 every 4 instructions");
+  g.sum.promotion = binary16;
+  g.sum.splits[0] = parse_split("2");
+  g.sum.splits[1] = parse_split("4:16:pairs:tail");
+  g.sum.order = parse_k_order("descending:2x8");
+  g.sum.partial = bfloat16;
+  g.sum.c_first = true;
+  g.epilogue = {binary16, -0.5, 2, false, e4m3, true};
+  CHECK(
+      options_of(g) ==
+      "--k-order descending:2x8 --promote-every 4:f16 --split 2 --split 4:16:pairs:tail --partial "
+      "bf16 --c-first --alpha -0.5 --beta 2 --fused beta --epilogue-format f16 --out-format e4m3 "
+      "--saturate");
+  CHECK(
+      order_text(g) ==
+      "K in 2 parts, each a run, added in bf16, ascending; K in 4 parts, by turns of 16, added in "
+      "bf16, pairs, the tail after them; 2 instructions share 64 k, 8 in turn; k descending; into "
+      "f16 every 4 instructions; begins with C");
+  GemmModel chain = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
+  chain.sum.promote_every = 384;
+  CHECK(order_text(chain) == "k ascending; into f32 every 384 products");
+}
+
+}  // namespace
+}  // namespace binade
