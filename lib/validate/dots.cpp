@@ -6,54 +6,17 @@
 #include <algorithm>
 #include <iterator>
 
-#include "lib/io/tensor_file.h"
+#include "lib/gemm/files.h"
 #include "lib/parallel/parallel.h"
 #include "lib/tensor/error.h"
-#include "lib/tensor/format_spec.h"
 
 namespace binade {
 namespace {
 
-struct Array {
-  std::vector<std::uint64_t> shape;
-  std::vector<std::uint64_t> elements;
-};
-
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  std::string out = "(";
-  for (const std::uint64_t n : shape) out += (out.size() > 1 ? ", " : "") + std::to_string(n);
-  return out + (shape.size() == 1 ? ",)" : ")");
-}
-
-Array read_array(const std::string& path, const Format& format, const char* what) {
-  const auto file = open_tensor_file(path);
-  if (file->tensors().size() != 1) {
-    throw error_in(path, std::to_string(file->tensors().size()) + " tensors",
-                   "give a file with one array for --" + std::string(what));
-  }
-  const TensorInfo& info = file->tensors()[0];
-  const auto width = static_cast<unsigned>(format.storage_bits());
-  const std::string wanted =
-      is_integer(format)
-          ? std::string(type_name(format)) + " as integers of " + std::to_string(width) + " bits"
-          : "bits of " + spec_of(format) + " (uint" + std::to_string(width) + ") or that dtype";
-  const bool bits = info.dtype.kind == DtypeKind::integer && info.dtype.bits == width;
-  const bool numbers =
-      info.dtype.kind == DtypeKind::floating && info.dtype.format == name_of(format);
-  if (!bits && !numbers) {
-    throw error_in(path, "dtype " + std::string(info.dtype.name),
-                   "--" + std::string(what) + " takes " + wanted);
-  }
-  if (info.fortran_order && info.shape.size() > 1) {
-    throw error_in(path, "in Fortran order", "save numpy.ascontiguousarray of it");
-  }
-  return {info.shape, read_elements(*file, 0)};
-}
-
 /// (rows,) or (rows, 1)
 std::vector<std::uint64_t> read_column(const std::string& path, const Format& format,
                                        const char* what) {
-  Array array = read_array(path, format, what);
+  Array array = read_array(path, format, {"--" + std::string(what)});
   const bool column = array.shape.size() == 2 && array.shape[1] == 1;
   if (array.shape.size() != 1 && !column) {
     throw error_in(path, "shape " + shape_text(array.shape),
@@ -64,7 +27,7 @@ std::vector<std::uint64_t> read_column(const std::string& path, const Format& fo
 
 std::vector<std::uint64_t> read_rows(const std::string& path, const Format& format,
                                      const char* what, int k) {
-  const Array array = read_array(path, format, what);
+  const Array array = read_array(path, format, {"--" + std::string(what)});
   const auto most = static_cast<std::uint64_t>(k);
   if (array.shape.size() != 2 || array.shape[1] == 0 || array.shape[1] > most) {
     throw error_in(path, "shape " + shape_text(array.shape),

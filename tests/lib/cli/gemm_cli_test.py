@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# `binade gemm` and `binade validate gemm` as a user meets them: matrices from files written here by hand, small
+# integers whose products are exact in every order, complaints of one line. Run as gemm_cli_test.py PATH_TO_BINADE;
+# needs Python alone.
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BINADE = "binade"
+SETTINGS = ("BINADE_THREADS", "BINADE_ISA", "BINADE_DATA", "NO_COLOR")
+HOPPER = ("--arch", "sm_90", "--instruction", "mma.m16n8k16.f32.f16.f16.f32")
+FORMATS = {"<f2": "e", "<f4": "f", "<u2": "H", "<i4": "i", "|i1": "b", "|u1": "B"}
+
+
+def npy(dtype, rows):
+    """A .npy of a list of rows, or of numbers."""
+    matrix = bool(rows) and isinstance(rows[0], list)
+    shape = (len(rows), len(rows[0])) if matrix else (len(rows),)
+    values = [x for row in rows for x in row] if matrix else rows
+    text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape!r}, }}\n".encode()
+    data = struct.pack(f"<{len(values)}{FORMATS[dtype]}", *values)
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
+
+
+def numbers_of(data, dtype):
+    """The numbers of a .npy, in a row."""
+    start = 10 + struct.unpack("<H", data[8:10])[0]
+    width = struct.calcsize(FORMATS[dtype])
+    return list(struct.unpack(f"<{(len(data) - start) // width}{FORMATS[dtype]}", data[start:]))
+
+
+def product(a, b):
+    return [[sum(x * y for x, y in zip(row, column)) for column in zip(*b)] for row in a]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        # 5 x 19 and 19 x 3: neither is a multiple of an instruction's shape.
+        self.a = [[(7 * i + 3 * k) % 11 - 5 for k in range(19)] for i in range(5)]
+        self.b = [[(5 * k + 2 * j) % 9 - 4 for j in range(3)] for k in range(19)]
+        self.write("a", npy("<f2", self.a))
+        self.write("b", npy("<f2", self.b))
+        self.d = product(self.a, self.b)
+
+    def path(self, name):
+        return os.path.join(self.folder, name if "." in name else name + ".npy")
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+
+    def read(self, name, dtype="<f4"):
+        with open(self.path(name), "rb") as file:
+            return numbers_of(file.read(), dtype)
+
+    def run_binade(self, *words, **settings):
+        environment = {key: value for key, value in os.environ.items() if key not in SETTINGS}
+        return subprocess.run([BINADE, *words], capture_output=True, timeout=120, cwd=self.folder,
+                              env={**environment, **settings}, check=False)
+
+    def gemm(self, *words, status=0, **settings):
+        result = self.run_binade("gemm", *words, **settings)
+        self.assertEqual((result.returncode, result.stderr), (status, b""), words)
+        return result.stdout.decode()
+
+    def complaint(self, *words):
+        result = self.run_binade(*words)
+        line = result.stderr.decode()
+        self.assertEqual((result.returncode, result.stdout), (2, b""), (words, line))
+        self.assertTrue(line.startswith("binade: ") and line.count("\n") == 1, line)
+        return line
+
+
+class Gemm(Case):
+    def flat(self, change=lambda x, i, j: x):
+        return [change(x, i, j) for i, row in enumerate(self.d) for j, x in enumerate(row)]
+
+    def test_whole_numbers_come_out_exactly_in_every_order(self):
+        orders = ([], ["--split", "2"], ["--split", "4:2:halves:tail"], ["--promote-every", "1"],
+                  ["--k-order", "descending:2x4"], ["--split", "2", "--split", "3:1:pairs"])
+        for order in orders:
+            said = self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER, *order)
+            self.assertTrue(said.startswith("sm_90 mma.m16n8k16.f32.f16.f16.f32: 5 × 3 × 19, "), said)
+            self.assertEqual(self.read("d"), self.flat(), order)
+
+    def test_architectures_and_chains_that_take_other_types(self):
+        for words in (("--arch", "sm_80", "--instruction", "mma.m16n8k8.f32.tf32.tf32.f32"),
+                      ("--arch", "sm_90", "--instruction", "wgmma.m64n8k16.f32.bf16.bf16"),
+                      ("--instruction", "fma.rn.f32.f16.f16.f32"),
+                      ("--instruction", "mul_add.rn.f32.f32.f32.f32")):
+            self.gemm("a.npy", "b.npy", "-o", "d.npy", *words)
+            self.assertEqual(self.read("d"), self.flat(), words)
+
+    def test_integers(self):
+        self.write("ai", npy("|i1", self.a))
+        self.write("bi", npy("|i1", self.b))
+        self.write("ci", npy("<i4", [[1, 2, 3]] * 5))
+        self.gemm("ai.npy", "bi.npy", "ci.npy", "-o", "d.npy", "--arch", "sm_80", "--instruction",
+                  "mma.m16n8k32.s32.s8.s8.s32")
+        self.assertEqual(self.read("d", "<i4"), self.flat(lambda x, i, j: x + j + 1))
+
+    def test_the_epilogue(self):
+        self.write("c", npy("<f4", [[0.5, 1, 2]] * 5))
+        self.write("bias", npy("<f2", [10, 20, 30]))
+        self.gemm("a.npy", "b.npy", "c.npy", "-o", "d.npy", *HOPPER, "--alpha", "2", "--beta", "-4", "--bias", "bias.npy")
+        self.assertEqual(self.read("d"), self.flat(lambda x, i, j: 2 * x - 4 * (0.5, 1, 2)[j] + 10 * (j + 1)))
+        self.gemm("a.npy", "b.npy", "c.npy", "-o", "d.npy", *HOPPER, "--out-format", "f16", "--c-first")
+        self.assertEqual(self.read("d", "<f2"), self.flat(lambda x, i, j: x + (0.5, 1, 2)[j]))
+
+    def test_transposed_and_named_matrices(self):
+        turned = [list(column) for column in zip(*self.b)]
+        data = {"w": ("F16", turned), "x": ("F16", self.a)}
+        header, body = {}, b""
+        for name, (dtype, rows) in data.items():
+            part = struct.pack(f"<{len(rows) * len(rows[0])}e", *[x for row in rows for x in row])
+            header[name] = {"dtype": dtype, "shape": [len(rows), len(rows[0])],
+                            "data_offsets": [len(body), len(body) + len(part)]}
+            body += part
+        text = json.dumps(header).encode()
+        self.write("two.safetensors", struct.pack("<Q", len(text)) + text + body)
+        self.gemm("two.safetensors:x", "two.safetensors:w", "-o", "d.npy", "--transpose-b", *HOPPER)
+        self.assertEqual(self.read("d"), self.flat())
+
+    def test_bytes_do_not_depend_on_threads(self):
+        results = []
+        for threads in ("1", "2", "7"):
+            self.gemm("a.npy", "b.npy", "-o", "d.safetensors", *HOPPER, "--split", "2", BINADE_THREADS=threads)
+            with open(self.path("d.safetensors"), "rb") as file:
+                results.append(file.read())
+        self.assertEqual(results[0], results[1])
+        self.assertEqual(results[0], results[2])
+        self.assertIn(b'"binade.options":"--split 2"', results[0])
+
+    def test_what_cannot_be_done_is_said_in_one_line_and_nothing_is_written(self):
+        plain = ("gemm", "a.npy", "b.npy", "-o", "no.npy")
+        for words, why in (
+                ((*plain, "--instruction", HOPPER[3]), "--arch is missing"),
+                ((*plain, *HOPPER[:3], "mma.m16n8k16.f32.f16.f16.f31"), "did you mean"),
+                ((*plain, *HOPPER, "--split", "1"), "is not PARTS"),
+                ((*plain, *HOPPER, *["--split", "2"] * 4), "4 splits; at most 3"),
+                ((*plain, *HOPPER, "--promote-every", "0"), "is not N[:FORMAT]"),
+                ((*plain, *HOPPER, "--promote-every", "4:f33"), "f33"),
+                ((*plain, *HOPPER, "--k-order", "ascending:2x3"), "must divide the instruction's k, 16"),
+                ((*plain, *HOPPER, "--alpha", "inf"), "must be finite"),
+                ((*plain, *HOPPER, "--fused", "gamma"), "--fused"),
+                (("gemm", "a.npy", "a.npy", "-o", "no.npy", *HOPPER), "K is 5; A's is 19"),
+                (("gemm", "a.npy", "none.npy", "-o", "no.npy", *HOPPER), "none.npy"),
+                (("gemm", "a.npy", "b.npy", "-o", "no.txt", *HOPPER), "name it .npy or .safetensors"),
+                ((*plain, "--arch", "sm_80", "--instruction", "mma.m16n8k32.s32.s8.s8.s32"), "takes bits of s8"),
+                ((*plain, "--arch", "sm_90", "--instruction", "wgmma.m64n8k16.f32.f16.f16.scale_d_0"), "leave out scale_d_0")):
+            self.assertIn(why, self.complaint(*words))
+            self.assertFalse(os.path.exists(self.path("no.npy")))
+        self.write("odd", npy("<f4", [[1 / 3] * 19]))
+        self.assertIn("element 0 is", self.complaint("gemm", "odd.npy", "b.npy", "-o", "no.npy", *HOPPER))
+        self.gemm("odd.npy", "b.npy", "-o", "d.npy", "--round", *HOPPER)
+
+
+class Validate(Case):
+    def setUp(self):
+        super().setUp()
+        self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER)
+
+    def validate(self, *words, status=0):
+        result = self.run_binade("validate", "gemm", "a.npy", "b.npy", *HOPPER, "--d", "d.npy", *words)
+        self.assertEqual((result.returncode, result.stderr), (status, b""), words)
+        return result.stdout.decode()
+
+    def change(self, i, j, by):
+        """Moves an element of D by so many units in the last place."""
+        with open(self.path("d"), "rb") as file:
+            data = bytearray(file.read())
+        start = len(data) - 4 * 15 + 4 * (3 * i + j)
+        bits = struct.unpack("<I", data[start:start + 4])[0]
+        data[start:start + 4] = struct.pack("<I", bits + by)
+        with open(self.path("d"), "wb") as file:
+            file.write(data)
+
+    def test_equal(self):
+        self.assertTrue(self.validate().endswith("elements 15, equal 15, different 0\n"))
+        self.assertEqual(json.loads(self.validate("--json"))["different"], 0)
+
+    def test_differences_are_counted_placed_and_judged(self):
+        self.change(1, 2, 1)
+        self.change(4, 0, 1 << 22)
+        said = self.validate(status=1)
+        self.assertIn("1: 1   2^22…: 1", said)
+        self.assertIn("where: 2 of 5 rows (1, 4), 2 of 3 columns (0, 2)", said)
+        self.assertIn("beyond both bounds", said)
+        self.assertIn("--d d.npy --element 1 2", said)
+        self.assertTrue(said.endswith("elements 15, equal 13, different 2\n"), said)
+        report = json.loads(self.validate("--json", status=1))
+        self.assertEqual(report["schema"], "binade.validate_gemm/1")
+        self.assertEqual([(x["row"], x["column"], x["ulp_distance"]) for x in report["differences"]],
+                         [(1, 2, 1), (4, 0, 1 << 22)])
+        self.assertEqual(report["farthest"]["row"], 4)
+        self.assertEqual(report["differences"][1]["agreement"], "beyond bound")
+        self.assertEqual(report["map"]["different"], [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0])
+        self.assertEqual(len(json.loads(self.validate("--json", "--show", "1", status=1))["differences"]), 1)
+
+    def test_the_dtype_of_d_is_the_output_format(self):
+        self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER, "--out-format", "f16")
+        self.validate()
+
+    def test_a_d_that_does_not_fit(self):
+        self.write("d", npy("<f4", [[0.0] * 2] * 5))
+        self.assertIn("shape (5, 2); D is of shape (5, 3) here",
+                      self.complaint("validate", "gemm", "a.npy", "b.npy", *HOPPER, "--d", "d.npy"))
+
+
+if __name__ == "__main__":
+    BINADE = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
