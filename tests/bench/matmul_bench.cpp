@@ -2,7 +2,8 @@
 //
 // Tensor Core emulation on one thread beside a plain float matrix product of the same shape, compiled
 // with the same flags and measured in the same process: GMAC/s counts multiply-adds, of_float_% is the
-// share of the float product's rate. The reference is `dot`, element by element.
+// share of the float product's rate. The reference is `dot`, element by element. `gemm` is a whole product
+// on all threads, counted by the time of all of them: its rate is one core's.
 #include <benchmark/benchmark.h>
 
 #include <ctime>
@@ -14,6 +15,8 @@
 
 #include "emulate/matmul.h"
 #include "emulate/philox.h"
+#include "lib/gemm/gemm.h"
+#include "lib/gemm/named_gemm.h"
 #include "lib/record/instruction_name.h"
 
 namespace binade::bench {
@@ -21,11 +24,12 @@ namespace {
 
 constexpr int size = 128;  // m and n
 
-double thread_seconds() {
+double cpu_seconds(clockid_t clock) {
   timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
+double thread_seconds() { return cpu_seconds(CLOCK_THREAD_CPUTIME_ID); }
 
 struct Named {
   const char* name;
@@ -77,13 +81,14 @@ std::vector<std::uint32_t> operands(const Format& f, std::size_t n, std::uint64_
 }
 
 template <class Pass>
-void measure(benchmark::State& state, double macs, double limit, Pass&& pass) {
-  const double start = thread_seconds();
+void measure(benchmark::State& state, double macs, double limit, Pass&& pass,
+             clockid_t clock = CLOCK_THREAD_CPUTIME_ID) {
+  const double start = cpu_seconds(clock);
   for (auto _ : state) {
     pass();
     benchmark::ClobberMemory();
   }
-  const double rate = macs * static_cast<double>(state.iterations()) / (thread_seconds() - start);
+  const double rate = macs * static_cast<double>(state.iterations()) / (cpu_seconds(clock) - start);
   state.counters["GMAC/s"] = rate / 1e9;
   state.counters["of_float_%"] = 100 * rate / limit;
 }
@@ -113,9 +118,37 @@ void run(benchmark::State& state, const Named& row, bool reference) {
   });
 }
 
+/// Chains and orders of whole products; k is a model network's.
+constexpr Named whole_products[] = {
+    {"mma.m16n8k16.f32.f16.f16.f32", 90, 1024},
+    {"wgmma.m64n8k32.f32.e4m3.e4m3", 90, 1024},
+    {"fma.rn.f32.f32.f32.f32", 0, 1024},
+    {"fma.rn.f16.f16.f16.f16", 0, 64},
+};
+
+void run_whole(benchmark::State& state, const Named& row) {
+  NamedGemm named = parse_gemm(row.name, row.sm);
+  named.model.sum.promote_every = 8;
+  const auto k = static_cast<std::size_t>(row.k);
+  GemmOperands x{size, size, k, {}, {}, {}, {}};
+  for (const std::uint32_t code : operands(named.model.types.a, size * k, 1)) x.a.push_back(code);
+  for (const std::uint32_t code : operands(named.model.types.b, size * k, 2)) x.b.push_back(code);
+  const double limit = float_rate(row.k);
+  measure(
+      state, 1.0 * size * size * row.k, limit,
+      [&] { benchmark::DoNotOptimize(gemm(named.model, x)); }, CLOCK_PROCESS_CPUTIME_ID);
+}
+
 }  // namespace
 
 void add_matmul() {
+  for (const Named& row : whole_products) {
+    const std::string name =
+        "gemm/" + (row.sm == 0 ? "" : "sm_" + std::to_string(row.sm) + "/") + row.name;
+    benchmark::RegisterBenchmark(name.c_str(), [&row](benchmark::State& state) {
+      run_whole(state, row);
+    })->Unit(benchmark::kMicrosecond);
+  }
   for (const Named& row : products) {
     for (const bool reference : {true, false}) {
       const std::string name = "matmul/sm_" + std::to_string(row.sm) + "/" + row.name + "/" +
