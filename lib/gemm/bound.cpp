@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The exact error of an element, from what its trace lost, beside the bounds of its walk.
+#include "lib/gemm/bound.h"
+
+#include "lib/gemm/error_walk.h"
+#include "lib/gemm/loss.h"
+
+namespace binade {
+namespace {
+
+/// γ_K = K·u / (1 - K·u) with u = 2^-24, rounded up; nothing where K·u reaches 1.
+std::optional<Upper> gamma(int k) {
+  constexpr std::uint64_t inverse = std::uint64_t{1} << 24;
+  const auto n = static_cast<std::uint64_t>(k);
+  if (n >= inverse) return std::nullopt;
+  constexpr int bits = 64;
+  const uint128 rest = inverse - n;
+  return Upper(((static_cast<uint128>(n) << bits) + rest - 1) / rest, -bits);
+}
+
+}  // namespace
+
+ElementBound bound_of(const GemmModel& model, const GemmElement<std::uint64_t>& element) {
+  require_whole_sums(model, static_cast<std::size_t>(element.k));
+  ElementLosses losses;
+  ElementBound out;
+  out.result = gemm_element(model, element, LossTrace{&losses});
+  const ElementError error = element_error(model, losses, out.result);
+  out.special = error.special;
+  if (out.special) return out;
+  out.negative = error.exact.is_negative();
+  out.exact = error.exact.magnitude();
+  out.error = error.difference.magnitude();
+  for (const TermLoss& x : losses.terms) {
+    if (!x.addend) out.products.add(x.significand, x.exponent);
+  }
+  const Bounds bounds = bounds_of(model, element);
+  out.bound = bounds.bound;
+  out.any_order = bounds.any_order;
+  if (const std::optional<Upper> factor = gamma(element.k)) {
+    out.classical = *factor * Upper(out.products);
+  }
+  return out;
+}
+
+ExactSum error_of(const GemmModel& model, const ElementBound& element, std::uint64_t given) {
+  const Exact x = number_of(given, model.epilogue.out);
+  const SignedSum exact(element.exact, element.negative);
+  SignedSum difference;
+  difference.subtract(exact);
+  if (x.kind == Kind::finite) difference.add(x.negative, x.significand, x.exponent);
+  return difference.magnitude();
+}
+
+Agreement agreement_of(const GemmModel& model, const ElementBound& element, std::uint64_t given) {
+  if (given == element.result) return Agreement::equal;
+  const Kind kind = number_of(given, model.epilogue.out).kind;
+  if (element.special || kind == Kind::nan || kind == Kind::infinite) return Agreement::special;
+  const ExactSum error = error_of(model, element, given);
+  if (element.bound.holds(error)) return Agreement::within_bound;
+  return element.any_order.holds(error) ? Agreement::within_any_order : Agreement::beyond_bound;
+}
+
+}  // namespace binade

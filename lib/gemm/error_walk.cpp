@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each step of the walk: what it adds to the exact value, and what its roundings add to the bounds.
+#include "lib/gemm/error_walk.h"
+
+#include <algorithm>
+
+#include "lib/gemm/loss.h"
+
+namespace binade {
+namespace {
+
+Upper magnitude_of(const Exact& x) {
+  return x.kind == Kind::finite ? Upper(x.significand, x.exponent) : Upper();
+}
+
+/// The exact product; nothing where a factor is no number.
+Exact times(const Exact& a, const Exact& b) {
+  if (a.kind != Kind::finite || b.kind != Kind::finite) return {};
+  return {.kind = Kind::finite,
+          .negative = a.negative != b.negative,
+          .exponent = a.exponent + b.exponent,
+          .significand = a.significand * b.significand};
+}
+
+bool to_nearest(Rounding rounding) {
+  return rounding == Rounding::ties_to_even || rounding == Rounding::ties_to_away;
+}
+
+/// What rounding a number of at most this magnitude into a format may change: half a unit in the last
+/// place to nearest, else one, and where rounding cannot go outward no more than the number itself. Past
+/// the format's largest exponent the unit goes on growing: an infinity has no bound.
+Upper rounding_error(const Upper& magnitude, const Format& f, Rounding rounding) {
+  if (magnitude.is_zero()) return {};
+  const int unit = std::max(magnitude.log2(), f.emin()) - f.fraction_bits();
+  const bool nearest = to_nearest(rounding);
+  const Upper error = Upper::power(nearest ? unit - 1 : unit);
+  return nearest || rounding == Rounding::toward_zero ? std::min(error, magnitude) : error;
+}
+
+/// |product| mod 2^unit: what cutting at 2^unit takes from it.
+Upper cut_of(const Addend& x, int unit) {
+  const int exponent = x.exponent - x.fraction_bits;
+  const int low = unit - exponent;
+  if (low <= 0) return {};
+  return {low >= 64 ? x.significand : x.significand & ((std::uint64_t{1} << low) - 1), exponent};
+}
+
+}  // namespace
+
+ErrorWalk::ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& element)
+    : g_(model), x_(element) {
+  const bool fused = g_.model.recipe == Recipe::fused_block || g_.model.recipe == Recipe::expanded;
+  for (int i = 0; i < x_.k; ++i) {
+    magnitude_ += magnitude_of(scalar_product(x_.a[i], x_.b[i]));
+    if (!fused) continue;
+    const Addend p = product(x_.a[i], x_.b[i]);
+    if (p.kind == Kind::finite) largest_exponent_ = std::max(largest_exponent_, p.exponent);
+  }
+  if (g_.sum.c_first && x_.has_c) magnitude_ += magnitude_of(number_of(x_.c, g_.c));
+}
+
+/// As a term of a fused block; the expanded recipe multiplies in binary16, where FP8's subnormals are
+/// normal numbers.
+Addend ErrorWalk::product(std::uint64_t a, std::uint64_t b) const {
+  Format from_a = g_.types.a;
+  Format from_b = g_.types.b;
+  if (g_.model.recipe == Recipe::expanded) {
+    a = binade::convert(a, from_a, binary16).bits;
+    b = binade::convert(b, from_b, binary16).bits;
+    from_a = from_b = binary16;
+  }
+  Addend out = product_of(addend_of(a, from_a), addend_of(b, from_b));
+  out.negative = out.negative != (g_.model.scales.minus_a != g_.model.scales.minus_b);
+  return out;
+}
+
+Exact ErrorWalk::scalar_product(std::uint64_t a, std::uint64_t b) const {
+  if (g_.model.recipe == Recipe::exact_integer && g_.model.integer.exclusive_or) {
+    return number_of(
+        static_cast<std::uint64_t>(integer_of(a, g_.types.a) ^ integer_of(b, g_.types.b)), s32);
+  }
+  return times(number_of(a, g_.types.a), number_of(b, g_.types.b));
+}
+
+void ErrorWalk::start(const Exact& value, const Format& f) {
+  ++depth_;
+  Level& level = top();
+  level.exact.clear();
+  level.error = level.any_order = {};
+  level.format = f;
+  increase(value);
+}
+
+void ErrorWalk::increase(const Exact& value) {
+  if (value.kind == Kind::finite) {
+    top().exact.add(value.negative, value.significand, value.exponent);
+  }
+}
+
+void ErrorWalk::rounds(const Format& f, Rounding rounding) {
+  Level& level = top();
+  level.error += rounding_error(level.exact.upper() + level.error, f, rounding);
+  level.any_order += rounding_error(magnitude_ + level.any_order, f, rounding);
+  level.format = f;
+}
+
+void ErrorWalk::push_zero(const Format& f) { start({}, f); }
+
+void ErrorWalk::push_c(const Format& f) {
+  start(x_.has_c ? number_of(x_.c, g_.c) : Exact{}, g_.c);
+  convert(f, Role::narrow);
+}
+
+void ErrorWalk::convert(const Format& f, Role) {
+  if (is_integer(f) || fits_in(top().format, f)) {
+    top().format = f;
+  } else {
+    rounds(f, Rounding::ties_to_even);
+  }
+}
+
+void ErrorWalk::add(const Format& f, Role) {
+  const Level& right = top();
+  --depth_;
+  Level& left = top();
+  left.exact.add(right.exact);
+  left.error += right.error;
+  left.any_order += right.any_order;
+  rounds(f, Rounding::ties_to_even);
+}
+
+void ErrorWalk::products(const InstructionPlaces& place) {
+  convert(g_.types.c, Role::narrow);
+  std::array<std::uint64_t, 256> a{}, b{};
+  std::size_t n = 0;
+  for (int i = 0; i < g_.k; ++i, ++n) {
+    const int at = place(i);
+    a[n] = at < 0 ? zero_bits(g_.types.a, false) : x_.a[at];
+    b[n] = at < 0 ? zero_bits(g_.types.b, false) : x_.b[at];
+  }
+  if (g_.model.sparse_group != 0) {
+    std::array<std::uint64_t, 128> kept_a{}, kept_b{};
+    keep_half(a.data(), b.data(), g_.k, g_.model.sparse_group, kept_a.data(), kept_b.data());
+    n /= 2;
+    std::ranges::copy(kept_a, a.begin());
+    std::ranges::copy(kept_b, b.begin());
+  }
+  const DotTypes types = types_of_sums(g_.model, g_.types);
+  if (g_.model.c_last) start({}, types.c);
+  sum_products(types, Codes(a).first(n), Codes(b).first(n));
+  top().format = types.d;
+  if (g_.model.c_last) add(types.d, Role::c_last);
+  convert(g_.types.d, Role::narrow);
+}
+
+void ErrorWalk::sum_products(const DotTypes& types, Codes a, Codes b) {
+  switch (g_.model.recipe) {
+    case Recipe::fused_block: return fused_chain(types, a, b);
+    case Recipe::expanded: {
+      std::array<std::uint64_t, 64> x{}, y{};
+      const std::size_t half = a.size() / 2;
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        const auto at = static_cast<std::size_t>(
+            expanded_index(static_cast<int>(i), static_cast<int>(a.size())));
+        x[i] = a[at];
+        y[i] = b[at];
+      }
+      fused_chain(types, Codes(x).first(half), Codes(y).first(half));
+      return fused_chain({types.a, types.b, types.d, types.d}, Codes(x).subspan(half, half),
+                         Codes(y).subspan(half, half));
+    }
+    case Recipe::fma_chain:
+    case Recipe::mul_add_chain: return scalar_chain(types.d, a, b);
+    case Recipe::pairwise: return pairwise(types.d, a, b);
+    case Recipe::exact_integer: return integers(a, b);
+  }
+}
+
+void ErrorWalk::fused_chain(const DotTypes& types, Codes a, Codes b) {
+  Format c = with_wide_c(types).c;
+  const auto block = static_cast<std::size_t>(g_.model.block);
+  std::array<Addend, 256> products{};
+  for (std::size_t first = 0; first < a.size(); first += block) {
+    const std::size_t n = std::min(block, a.size() - first);
+    for (std::size_t i = 0; i < n; ++i) products[i] = product(a[first + i], b[first + i]);
+    fused_block(std::span(products).first(n), c, types.d);
+    c = types.d;
+  }
+}
+
+void ErrorWalk::fused_block(std::span<const Addend> products, const Format& c, const Format& d) {
+  Level& level = top();
+  const DotModel& model = g_.model;
+  const auto unit_of = [&](int largest, const Upper& addend) {
+    // A subnormal c has exponent emin.
+    if (!addend.is_zero()) largest = std::max({largest, addend.log2(), c.emin()});
+    return std::max(largest, model.exponent_floor) - model.fraction_bits;
+  };
+  int largest = model.exponent_floor;
+  for (const Addend& x : products) {
+    if (x.kind == Kind::finite) largest = std::max(largest, x.exponent);
+  }
+  const Upper addend = level.exact.upper() + level.error;
+  const int unit = unit_of(largest, addend);
+  Upper lost = c.quantum_exponent() >= unit ? Upper() : std::min(Upper::power(unit), addend);
+  for (const Addend& x : products) {
+    if (x.kind != Kind::finite) continue;
+    lost += cut_of(x, unit);
+    level.exact.add(x.negative, x.significand, x.exponent - x.fraction_bits);
+  }
+  level.error += lost;
+  const Upper any = magnitude_ + level.any_order;
+  if (!any.is_zero()) {
+    level.any_order += Upper(products.size() + 1, unit_of(largest_exponent_, any));
+  }
+  rounds(model.grid, model.rounding);
+  level.format = d;
+}
+
+void ErrorWalk::scalar_chain(const Format& d, Codes a, Codes b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Exact product = scalar_product(a[i], b[i]);
+    if (product.kind == Kind::zero && fits_in(top().format, d)) continue;
+    if (g_.model.recipe == Recipe::mul_add_chain) {
+      const Upper error = rounding_error(magnitude_of(product), d, g_.model.rounding);
+      top().error += error;
+      top().any_order += error;
+    }
+    increase(product);
+    rounds(d, g_.model.rounding);
+  }
+}
+
+/// p = fma(a1, b1, a0·b0) in binary32, added to the sum.
+void ErrorWalk::pairwise(const Format& d, Codes a, Codes b) {
+  constexpr Rounding nearest = Rounding::ties_to_even;
+  const auto product = [&](std::size_t i) {
+    return i < a.size() ? scalar_product(a[i], b[i]) : Exact{};
+  };
+  for (std::size_t i = 0; i < a.size(); i += 2) {
+    const Exact first = product(i);
+    const Exact second = product(i + 1);
+    const Upper rounded = rounding_error(magnitude_of(first), binary32, nearest);
+    const Upper pair = magnitude_of(first) + magnitude_of(second) + rounded;
+    top().error += rounded + rounding_error(pair, binary32, nearest);
+    const Upper any = rounding_error(magnitude_, binary32, nearest);
+    top().any_order += any + rounding_error(magnitude_ + any, binary32, nearest);
+    increase(first);
+    increase(second);
+    rounds(binary32, nearest);
+    if (i % 4 == 2 || i + 2 >= a.size()) convert(d, Role::narrow);
+  }
+}
+
+/// Exact while 32 bits hold the sum; a wrapped or cut one may be anywhere in them.
+void ErrorWalk::integers(Codes a, Codes b) {
+  for (std::size_t i = 0; i < a.size(); ++i) increase(scalar_product(a[i], b[i]));
+  Level& level = top();
+  const auto beyond = [](const Upper& magnitude) {
+    const bool fits = magnitude.is_zero() || magnitude.log2() < 31;
+    return fits ? Upper() : magnitude + Upper::power(31);
+  };
+  level.error += beyond(level.exact.upper() + level.error);
+  level.any_order += beyond(magnitude_ + level.any_order);
+}
+
+void ErrorWalk::scale(const Exact& alpha) {
+  Level& level = top();
+  const bool finite = alpha.kind == Kind::finite;
+  level.exact =
+      finite ? level.exact.times(alpha.negative, static_cast<std::uint64_t>(alpha.significand),
+                                 alpha.exponent)
+             : SignedSum();
+  const Upper factor = magnitude_of(alpha);
+  level.error = level.error * factor;
+  level.any_order = level.any_order * factor;
+  magnitude_ = magnitude_ * factor;
+}
+
+void ErrorWalk::finish() {
+  constexpr Rounding nearest = Rounding::ties_to_even;
+  const Epilogue& e = g_.epilogue;
+  const Format& f = e.compute;
+  const bool with_c = x_.has_c && !g_.sum.c_first && e.beta != 0;
+  const Exact source =
+      with_c ? times(number_of(scalar_bits(e.beta, f), f), number_of(x_.c, g_.c)) : Exact{};
+  const Exact bias = x_.has_bias ? number_of(x_.bias, g_.bias) : Exact{};
+  const auto operation = [&](const Exact& value) {
+    magnitude_ += magnitude_of(value);
+    increase(value);
+    rounds(f, nearest);
+  };
+  const bool scales = e.alpha != 1 || with_c || x_.has_bias;
+  if (scales) {
+    convert(f, Role::narrow);
+    scale(number_of(scalar_bits(e.alpha, f), f));
+  }
+  if (e.sum_last) {
+    if (with_c) {
+      const Upper rounded = rounding_error(magnitude_of(source), f, nearest);
+      top().error += rounded;
+      top().any_order += rounded;
+      operation(source);
+    } else if (e.alpha != 1) {
+      rounds(f, nearest);
+    }
+    if (x_.has_bias) operation(bias);
+  } else {
+    if (x_.has_bias) {
+      operation(bias);
+    } else if (e.alpha != 1) {
+      rounds(f, nearest);
+    }
+    if (with_c) operation(source);
+  }
+  if (!e.saturate) return convert(e.out, Role::output);
+  // What saturates ends at the largest number, not a unit beside the sum.
+  Level& level = top();
+  const auto saturated = [&](const Upper& magnitude) {
+    const bool may = !magnitude.is_zero() && magnitude.log2() >= e.out.emax();
+    return may ? magnitude : rounding_error(magnitude, e.out, nearest);
+  };
+  level.error += saturated(level.exact.upper() + level.error);
+  level.any_order += saturated(magnitude_ + level.any_order);
+}
+
+Bounds bounds_of(const GemmModel& model, const GemmElement<std::uint64_t>& element) {
+  ErrorWalk walk(model, element);
+  walk_sum(model, element.k, walk);
+  walk.finish();
+  return {walk.bound(), walk.any_order()};
+}
+
+}  // namespace binade

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rigorous bounds of one element's error, by the walk that computes it (emulate/sum_order.h): in place of
+// an accumulator stands its exact value and how far the accumulator may be from it. bound.h derives them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "emulate/gemm.h"
+#include "lib/gemm/signed_sum.h"
+#include "lib/gemm/upper.h"
+
+namespace binade {
+
+/// The walk's visitor; after walk_sum and `finish` the bounds are those of D.
+class ErrorWalk {
+ public:
+  ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& element);
+
+  Upper bound() const { return stack_[0].error; }
+  Upper any_order() const { return stack_[0].any_order; }
+  void finish();  ///< the epilogue
+
+  void push_zero(const Format& f);
+  void push_c(const Format& f);
+  void products(const InstructionPlaces& place);
+  void add(const Format& f, Role);
+  void convert(const Format& f, Role);
+
+ private:
+  /// An accumulator: the exact sum of what went into it, and bounds on its distance from that.
+  struct Level {
+    SignedSum exact;
+    Upper error;      ///< in the model's order
+    Upper any_order;  ///< in every order of the products
+    Format format{};
+  };
+  using Codes = std::span<const std::uint64_t>;
+
+  Level& top() { return stack_[static_cast<std::size_t>(depth_ - 1)]; }
+  void start(const Exact& value, const Format& f);
+  void rounds(const Format& f, Rounding rounding);
+  void scale(const Exact& alpha);
+  void increase(const Exact& value);
+
+  Addend product(std::uint64_t a, std::uint64_t b) const;
+  Exact scalar_product(std::uint64_t a, std::uint64_t b) const;
+  void sum_products(const DotTypes& types, Codes a, Codes b);
+  void fused_chain(const DotTypes& types, Codes a, Codes b);
+  void fused_block(std::span<const Addend> products, const Format& c, const Format& d);
+  void scalar_chain(const Format& d, Codes a, Codes b);
+  void pairwise(const Format& d, Codes a, Codes b);
+  void integers(Codes a, Codes b);
+
+  const GemmModel& g_;
+  const GemmElement<std::uint64_t>& x_;
+  Upper magnitude_;                 ///< of every partial sum, in any order
+  int largest_exponent_ = -100000;  ///< of a product
+  std::array<Level, 48> stack_{};
+  int depth_ = 0;
+};
+
+struct Bounds {
+  Upper bound, any_order;
+};
+Bounds bounds_of(const GemmModel& model, const GemmElement<std::uint64_t>& element);
+
+}  // namespace binade
