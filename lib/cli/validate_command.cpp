@@ -13,6 +13,7 @@
 #include "lib/cli/device_option.h"
 #include "lib/cli/dot_text.h"
 #include "lib/cli/validate_crossed.h"
+#include "lib/cli/validate_gemm.h"
 #include "lib/record/dot_cases.h"
 #include "lib/record/instruction_name.h"
 #include "lib/tensor/error.h"
@@ -244,6 +245,7 @@ void define_dots(CLI::App& app, int& status) {
 void define(CLI::App& app, int& status) {
   const auto options = std::make_shared<SetOptions>();
   define_dots(app, status);
+  define_validate_gemm(app, status);
   define_validate_crossed(app, status);
   app.require_subcommand(0, 1);
   CLI::Option& from_files =
@@ -270,7 +272,7 @@ void define(CLI::App& app, int& status) {
   app.callback([&app, &status, options] {
     if (!app.get_subcommands().empty()) return;
     if (options->replay.empty() && !options->device) {
-      throw Error("nothing to validate; give --replay PATH, --device, or dots and its files");
+      throw Error("nothing to validate; give --replay PATH, --device, or dots or gemm and its files");
     }
     status = options->device ? validate_device(*options) : validate_replay(*options);
   });

@@ -186,25 +186,28 @@ class Validate(Case):
 
     def test_equal(self):
         self.assertTrue(self.validate().endswith("elements 15, equal 15, different 0\n"))
-        self.assertEqual(json.loads(self.validate("--json"))["different"], 0)
+        self.assertEqual(json.loads(self.validate("--json"))["different"]["count"], 0)
 
     def test_differences_are_counted_placed_and_judged(self):
         self.change(1, 2, 1)
         self.change(4, 0, 1 << 22)
         said = self.validate(status=1)
-        self.assertIn("1: 1   2^22…: 1", said)
-        self.assertIn("where: 2 of 5 rows (1, 4), 2 of 3 columns (0, 2)", said)
+        self.assertIn("1 █·····················█ 2^22   1 ulp: 1\n", said)
+        self.assertIn("the wrong ones: 1 of 5 rows (4), 1 of 3 columns (0)\n", said)
+        self.assertIn("  ···\n       4  █··\n", said)
         self.assertIn("beyond both bounds", said)
-        self.assertIn("--d d.npy --element 1 2", said)
+        self.assertIn("--d d.npy --element 4 0", said)
         self.assertTrue(said.endswith("elements 15, equal 13, different 2\n"), said)
         report = json.loads(self.validate("--json", status=1))
         self.assertEqual(report["schema"], "binade.validate_gemm/1")
-        self.assertEqual([(x["row"], x["column"], x["ulp_distance"]) for x in report["differences"]],
+        self.assertEqual([(x["row"], x["column"], x["ulp_distance"]) for x in report["different"]["first"]],
                          [(1, 2, 1), (4, 0, 1 << 22)])
         self.assertEqual(report["farthest"]["row"], 4)
-        self.assertEqual(report["differences"][1]["agreement"], "beyond bound")
-        self.assertEqual(report["map"]["different"], [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0])
-        self.assertEqual(len(json.loads(self.validate("--json", "--show", "1", status=1))["differences"]), 1)
+        self.assertEqual(report["wrong"]["first"][0]["agreement"], "beyond bound")
+        self.assertEqual(report["different"]["map"]["counts"], [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0])
+        self.assertEqual(report["wrong"]["by_row"], [0, 0, 0, 0, 1])
+        shown = json.loads(self.validate("--json", "--show", "1", status=1))["different"]["first"]
+        self.assertEqual(len(shown), 1)
 
     def test_the_dtype_of_d_is_the_output_format(self):
         self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER, "--out-format", "f16")

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What differs in a product, as text and JSON: how far, where, how wrong, and the first element.
+#include "lib/cli/validate_gemm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/cli/command.h"
+#include "lib/cli/dot_text.h"
+#include "lib/cli/gemm_options.h"
+#include "lib/cli/progress.h"
+#include "lib/cli/rounding_words.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/number_text.h"
+#include "lib/validate/dots.h"
+#include "lib/validate/gemm.h"
+
+namespace binade {
+namespace {
+
+constexpr std::size_t map_rows = 16;
+constexpr std::size_t map_columns = 64;
+
+struct Options {
+  GemmOptions product;
+  std::string d;
+  std::size_t show = 5;
+  bool json = false;
+};
+
+/// "17..19, 40": at most a few runs of neighbours.
+std::string runs_text(const std::vector<std::uint64_t>& counts) {
+  constexpr std::size_t most = 6;
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    std::size_t end = i;
+    while (end + 1 < counts.size() && counts[end + 1] != 0) ++end;
+    runs.push_back(i == end ? std::to_string(i) : fmt::format("{}..{}", i, end));
+    i = end;
+  }
+  const bool more = runs.size() > most;
+  if (more) runs.resize(most);
+  return fmt::format("{}{}", fmt::join(runs, ", "), more ? ", …" : "");
+}
+
+std::string lines_text(const char* noun, const std::vector<std::uint64_t>& counts) {
+  const auto hit = std::ranges::count_if(counts, [](std::uint64_t n) { return n != 0; });
+  const std::string which =
+      static_cast<std::size_t>(hit) == counts.size() ? "all" : runs_text(counts);
+  return fmt::format("{} of {} {} ({})", hit, counts.size(), noun, which);
+}
+
+constexpr const char* levels[]{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+
+/// The level of a share, so that the smallest shows.
+const char* level(std::uint64_t count, std::uint64_t all) { return levels[(8 * count - 1) / all]; }
+
+/// A character a cell, by the share of its elements.
+std::string map_text(const GemmCheck& check, const DifferenceMap& map) {
+  std::string out;
+  for (std::size_t i = 0; i < map.rows; ++i) {
+    out += fmt::format("  {:>6}  ", i * map.cell_rows);
+    const std::size_t height = std::min(map.cell_rows, check.m - i * map.cell_rows);
+    for (std::size_t j = 0; j < map.columns; ++j) {
+      const std::size_t width = std::min(map.cell_columns, check.n - j * map.cell_columns);
+      const std::uint64_t count = map.counts[i * map.columns + j];
+      out += count == 0 ? "·" : level(count, height * width);
+    }
+    out += "\n";
+  }
+  return out +
+         fmt::format("          a cell is {} × {} elements: · none of them, ▁ … █ up to all\n",
+                     map.cell_rows, map.cell_columns);
+}
+
+/// A histogram of one line, from 1 ulp up by powers of two.
+std::string distances_text(const GemmCheck& check) {
+  std::size_t last = 0;
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < check.distances.size(); ++i) {
+    if (check.distances[i] != 0) last = i;
+    most = std::max(most, check.distances[i]);
+  }
+  std::string out;
+  for (std::size_t i = 0; i <= last && most > 0; ++i) {
+    out += check.distances[i] == 0 ? "·" : level(check.distances[i], most);
+  }
+  if (most > 0) out = fmt::format("1 {} 2^{}   1 ulp: {}", out, last, check.distances[0]);
+  if (check.without_distance > 0) {
+    out += fmt::format("{}NaN: {}", out.empty() ? "" : "   ", check.without_distance);
+  }
+  return out;
+}
+
+std::string agreements_text(const GemmCheck& check) {
+  constexpr std::string_view words[]{
+      "", "within the model's own error bound: another order or rounding",
+      "within the bound of the same products in any order",
+      "beyond both bounds: wrong, not rounded otherwise", "with a NaN or an infinity"};
+  std::string out;
+  for (std::size_t i = 1; i < check.agreements.size(); ++i) {
+    if (check.agreements[i] == 0) continue;
+    out += fmt::format("  {:>10} {}\n", check.agreements[i], words[i]);
+  }
+  return out;
+}
+
+std::string element_text(const GemmDifference& x, const Format& f) {
+  const auto distance = ulp_distance(x.given, x.emulated, f);
+  return fmt::format("({}, {})  D {} {}  emulated {} {}  {}", x.row, x.column,
+                     hexadecimal(x.given, f), value_text(x.given, f), hexadecimal(x.emulated, f),
+                     value_text(x.emulated, f),
+                     distance ? fmt::format("{} ulp", *distance) : std::string("NaN"));
+}
+
+/// A command line that a shell reads back.
+std::string quoted(const std::string& word) {
+  const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("_-./:+=,").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string explain_command(const Options& options, const NamedGemm& named,
+                            const GemmDifference& x) {
+  const GemmOptions& o = options.product;
+  std::string out = "binade explain gemm " + quoted(o.files.a) + " " + quoted(o.files.b);
+  if (!o.c.empty()) out += " " + quoted(o.c);
+  if (!o.bias.empty()) out += " --bias " + quoted(o.bias);
+  if (!o.architecture.empty()) out += " --arch " + o.architecture;
+  out += " --instruction " + o.instruction;
+  if (o.files.transposed_a) out += " --transpose-a";
+  if (o.files.transposed_b) out += " --transpose-b";
+  if (o.files.round) out += " --round";
+  const std::string order = options_of(named.model);
+  if (!order.empty()) out += " " + order;
+  return out + fmt::format(" --d {} --element {} {}", quoted(options.d), x.row, x.column);
+}
+
+std::string text_of(const GemmCheck& check, const Options& options, const NamedGemm& named) {
+  std::string out =
+      fmt::format("{}: {} × {}, {}\n", headline(named), check.m, check.n, order_text(named.model));
+  if (check.different.count > 0) {
+    const Format& f = named.model.epilogue.out;
+    const bool some_wrong = check.wrong.count > 0;
+    const GemmDifferences& shown = some_wrong ? check.wrong : check.different;
+    out += "distance in ulp, by powers of two   " + distances_text(check) + "\n";
+    out += agreements_text(check);
+    out += fmt::format("{}: {}, {}\n", some_wrong ? "the wrong ones" : "the different ones",
+                       lines_text("rows", shown.by_row), lines_text("columns", shown.by_column));
+    out += map_text(check, shown.map);
+    for (std::size_t i = 0; i < std::min(options.show, shown.first.size()); ++i) {
+      out += "  " + element_text(shown.first[i], f) + "\n";
+    }
+    if (check.farthest) out += "farthest " + element_text(*check.farthest, f) + "\n";
+    out += "explain the first: " + explain_command(options, named, shown.first.front()) + "\n";
+  }
+  return out + fmt::format("elements {}, equal {}, different {}\n", check.elements(), check.equal(),
+                           check.different.count);
+}
+
+nlohmann::ordered_json json_of(const GemmDifference& x, const Format& f) {
+  nlohmann::ordered_json out{{"row", x.row},
+                             {"column", x.column},
+                             {"given", hexadecimal(x.given, f)},
+                             {"emulated", hexadecimal(x.emulated, f)},
+                             {"ulp_distance", nullptr},
+                             {"agreement", agreement_names[static_cast<std::size_t>(x.agreement)]}};
+  if (const auto distance = ulp_distance(x.given, x.emulated, f)) out["ulp_distance"] = *distance;
+  return out;
+}
+
+nlohmann::ordered_json json_of(const GemmDifferences& x, std::size_t show, const Format& f) {
+  nlohmann::ordered_json out{{"count", x.count},
+                             {"by_row", x.by_row},
+                             {"by_column", x.by_column},
+                             {"map",
+                              {{"cell_rows", x.map.cell_rows},
+                               {"cell_columns", x.map.cell_columns},
+                               {"rows", x.map.rows},
+                               {"columns", x.map.columns},
+                               {"counts", x.map.counts}}},
+                             {"first", nlohmann::ordered_json::array()}};
+  for (std::size_t i = 0; i < std::min(show, x.first.size()); ++i) {
+    out["first"].push_back(json_of(x.first[i], f));
+  }
+  return out;
+}
+
+nlohmann::ordered_json json_of(const GemmCheck& check, std::size_t show, const NamedGemm& named) {
+  const Format& f = named.model.epilogue.out;
+  nlohmann::ordered_json out{{"schema", "binade.validate_gemm/1"},
+                             {"instruction", headline(named)},
+                             {"options", options_of(named.model)},
+                             {"m", check.m},
+                             {"n", check.n},
+                             {"elements", check.elements()},
+                             {"equal", check.equal()}};
+  for (std::size_t i = 0; i < check.agreements.size(); ++i) {
+    out["agreement"][std::string(agreement_names[i])] = check.agreements[i];
+  }
+  out["ulp_distances"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < check.distances.size(); ++i) {
+    if (check.distances[i] == 0) continue;
+    out["ulp_distances"].push_back({{"from_log2", i}, {"elements", check.distances[i]}});
+  }
+  out["without_distance"] = check.without_distance;
+  out["farthest"] = nullptr;
+  if (check.farthest) out["farthest"] = json_of(*check.farthest, f);
+  out["different"] = json_of(check.different, show, f);
+  out["wrong"] = json_of(check.wrong, show, f);
+  return out;
+}
+
+int validate(const Options& options) {
+  NamedGemm named = model_of(options.product);
+  if (options.product.out_format.empty() && !is_integer(named.model.types.d)) {
+    named.model.epilogue.out = named_format(options.d).value_or(named.model.epilogue.out);
+  }
+  const GemmOperands operands = operands_of(options.product, named.model);
+  const std::vector<std::uint64_t> given = read_result(options.d, named.model, operands);
+  GemmCheck check;
+  {
+    ProgressLine line("GMAC");
+    const std::size_t row = operands.n * operands.k;
+    check = check_gemm(named.model, operands, given, std::max<std::size_t>(options.show, 1),
+                       map_rows, map_columns,
+                       [&](std::size_t rows) { line.update(rows * row, operands.m * row); });
+  }
+  if (options.json) {
+    fmt::print("{}\n", json_of(check, options.show, named).dump(2));
+  } else {
+    fmt::print("{}", text_of(check, options, named));
+  }
+  return check.different.count == 0 ? 0 : exit_different;
+}
+
+}  // namespace
+
+void define_validate_gemm(CLI::App& app, int& status) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& gemm = *app.add_subcommand("gemm", "a kernel's whole product: D = alpha·A·B + beta·C");
+  add_gemm_options(gemm, options->product);
+  gemm.add_option("--d", options->d, "(M, N): what the kernel gave; its dtype is the output format")
+      ->required();
+  gemm.add_option("--show", options->show, "how many differences to show")->capture_default_str();
+  gemm.add_flag("--json", options->json, "as JSON");
+  gemm.footer("\nExit status: 0 all equal, 1 differences, 2 files that do not fit.");
+  gemm.callback([&status, options] { status = validate(*options); });
+}
+
+}  // namespace binade

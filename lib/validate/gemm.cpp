@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The emulated product, then one pass over what differs.
+#include "lib/validate/gemm.h"
+
+#include <algorithm>
+
+#include "lib/parallel/parallel.h"
+#include "lib/validate/dots.h"
+
+namespace binade {
+namespace {
+
+/// The smallest power of two that covers n in at most `most` pieces.
+std::size_t side(std::size_t n, std::size_t most) {
+  std::size_t out = 1;
+  while ((n + out - 1) / out > most) out *= 2;
+  return out;
+}
+
+GemmDifferences none(std::size_t m, std::size_t n, std::size_t rows, std::size_t columns) {
+  GemmDifferences out;
+  out.by_row.resize(m);
+  out.by_column.resize(n);
+  DifferenceMap& map = out.map;
+  map.cell_rows = side(m, rows);
+  map.cell_columns = side(n, columns);
+  map.rows = (m + map.cell_rows - 1) / map.cell_rows;
+  map.columns = (n + map.cell_columns - 1) / map.cell_columns;
+  map.counts.resize(map.rows * map.columns);
+  return out;
+}
+
+void add(GemmDifferences& to, const GemmDifference& x, std::size_t keep) {
+  to.count += 1;
+  to.by_row[x.row] += 1;
+  to.by_column[x.column] += 1;
+  DifferenceMap& map = to.map;
+  map.counts[x.row / map.cell_rows * map.columns + x.column / map.cell_columns] += 1;
+  if (to.first.size() < keep) to.first.push_back(x);
+}
+
+/// All that differ, row after row, and what they are.
+std::vector<GemmDifference> differences(const GemmModel& model, const GemmOperands& x,
+                                        const std::vector<std::uint64_t>& given,
+                                        const std::vector<std::uint64_t>& emulated) {
+  std::vector<GemmDifference> out;
+  for (std::size_t at = 0; at < given.size(); ++at) {
+    if (given[at] == emulated[at]) continue;
+    out.push_back({at / x.n, at % x.n, given[at], emulated[at], Agreement::special});
+  }
+  parallel_for(out.size(), 16, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const ElementBound bound = bound_of(model, x.element(out[i].row, out[i].column));
+      out[i].agreement = agreement_of(model, bound, out[i].given);
+    }
+  });
+  return out;
+}
+
+}  // namespace
+
+GemmCheck check_gemm(const GemmModel& model, const GemmOperands& operands,
+                     const std::vector<std::uint64_t>& given, std::size_t keep,
+                     std::size_t map_rows, std::size_t map_columns, const GemmProgress& progress) {
+  GemmCheck out;
+  out.m = operands.m;
+  out.n = operands.n;
+  out.different = none(out.m, out.n, map_rows, map_columns);
+  out.wrong = out.different;
+  const std::vector<std::uint64_t> emulated = gemm(model, operands, progress);
+  std::uint64_t most = 0;
+  for (const GemmDifference& x : differences(model, operands, given, emulated)) {
+    add(out.different, x, keep);
+    const bool wrong = x.agreement == Agreement::beyond_bound || x.agreement == Agreement::special;
+    if (wrong) add(out.wrong, x, keep);
+    out.agreements[static_cast<std::size_t>(x.agreement)] += 1;
+    const auto distance = ulp_distance(x.given, x.emulated, model.epilogue.out);
+    if (!distance) {
+      out.without_distance += 1;
+      continue;
+    }
+    // Distance 0 is +0 for -0: different bits of one number.
+    out.distances[static_cast<std::size_t>(bit_width(std::max<std::uint64_t>(*distance, 1))) - 1] +=
+        1;
+    if (!out.farthest || *distance > most) {
+      most = *distance;
+      out.farthest = x;
+    }
+  }
+  out.agreements[static_cast<std::size_t>(Agreement::equal)] += out.equal();
+  return out;
+}
+
+}  // namespace binade
