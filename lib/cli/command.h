@@ -29,6 +29,7 @@ extern const Command check_command;
 extern const Command cases_command;
 extern const Command architectures_command;
 extern const Command gemm_command;
+extern const Command identify_command;
 extern const Command validate_command;
 extern const Command experiment_command;
 extern const Command device_command;

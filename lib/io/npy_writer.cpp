@@ -18,9 +18,12 @@ std::string descr(const Dtype& dtype) {
   return (dtype.bits > 8 ? "<" : "|") + std::string(dtype.npy);
 }
 
-std::string npy_header(const Dtype& dtype, std::span<const std::uint64_t> shape, bool fortran) {
+}  // namespace
+
+std::string npy_header(const std::string& path, const Dtype& dtype,
+                       std::span<const std::uint64_t> shape, bool fortran_order) {
   std::string dict = "{'descr': '" + descr(dtype) +
-                     "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': (";
+                     "', 'fortran_order': " + (fortran_order ? "True" : "False") + ", 'shape': (";
   for (std::size_t i = 0; i < shape.size(); ++i) {
     dict += (i == 0 ? "" : " ") + std::to_string(shape[i]) + (i + 1 < shape.size() ? "," : "");
   }
@@ -28,23 +31,20 @@ std::string npy_header(const Dtype& dtype, std::span<const std::uint64_t> shape,
   const std::size_t end = preamble + dict.size() + 1;
   dict.append((alignment - end % alignment) % alignment, ' ');
   dict += '\n';
+  if (!extent(shape, dtype) || dtype.kind == DtypeKind::packed || dict.size() > 65535 - preamble) {
+    throw error_in(path, "a shape or type that .npy cannot hold", "write .safetensors");
+  }
   std::string header("\x93NUMPY\x01\x00", 8);
   header += static_cast<char>(dict.size() & 0xFF);
   header += static_cast<char>(dict.size() >> 8);
   return header + dict;
 }
 
-}  // namespace
-
 NpyWriter::NpyWriter(const std::string& path, const Dtype& dtype,
                      std::span<const std::uint64_t> shape, bool fortran_order)
     : path_(path), file_(path) {
-  const auto size = extent(shape, dtype);
-  const std::string header = npy_header(dtype, shape, fortran_order);
-  if (!size || dtype.kind == DtypeKind::packed || header.size() > 65535) {
-    throw error_in(path, "a shape or type that .npy cannot hold", "write .safetensors");
-  }
-  left_ = size->bytes;
+  const std::string header = npy_header(path, dtype, shape, fortran_order);
+  left_ = extent(shape, dtype)->bytes;
   file_.write(header);
 }
 

@@ -14,6 +14,11 @@
 
 namespace binade {
 
+/// The header of an array, so long that the data after it begin at a multiple of 64. Error, which names
+/// `path`, where .npy cannot hold it.
+std::string npy_header(const std::string& path, const Dtype& dtype,
+                       std::span<const std::uint64_t> shape, bool fortran_order = false);
+
 class NpyWriter {
  public:
   NpyWriter(const std::string& path, const Dtype& dtype, std::span<const std::uint64_t> shape,

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `binade identify`: which instruction, order and epilogue explain every bit of what a kernel gave.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "lib/cli/command.h"
+#include "lib/cli/progress.h"
+#include "lib/identify/writers.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+struct Options {
+  RunFiles files;
+  KnownEpilogue epilogue;
+  std::size_t show = 5;
+  bool all = false, json = false;
+};
+
+int run(const Options& o) {
+  if (!std::isfinite(o.epilogue.alpha) || !std::isfinite(o.epilogue.beta)) {
+    throw Error("--alpha and --beta must be finite");
+  }
+  ReadRuns in = read_runs(o.files);
+  const SearchProgress progress = instruction_progress();
+  const Identification found = identify(in.types, std::move(in.runs), o.epilogue,
+                                        {.nearest = o.show, .all_rejected = o.all}, progress);
+  const std::size_t show = o.all ? std::numeric_limits<std::size_t>::max() : o.show;
+  if (o.json) {
+    fmt::print("{}\n", json_of(found, show).dump(2));
+  } else {
+    fmt::print("{}", text_of(found, show));
+  }
+  return conclusion_of(found.result) == Conclusion::none ? exit_different : 0;
+}
+
+void define(CLI::App& app, int& status) {
+  const auto options = std::make_shared<Options>();
+  RunFiles& files = options->files;
+  const auto file = [&app](const char* name, std::vector<std::string>& list, const char* help) {
+    return app.add_option(name, list, help)->expected(1)->take_all()->allow_extra_args(false);
+  };
+  file("--a", files.a,
+       "(M, K): .npy, .safetensors or .npz; FILE:NAME where it holds several. Once for each run of "
+       "the kernel, as the others")
+      ->required();
+  file("--b", files.b, "(K, N); or rows for dots: A and B (rows, K), D (rows,)")->required();
+  file("--d", files.d, "(M, N): what the kernel gave")->required();
+  file("--c", files.c, "(M, N), if it was added");
+  file("--bias", files.bias, "(N,), if there was one");
+  app.add_flag("--transpose-a", files.transposed_a, "A is (K, M)");
+  app.add_flag("--transpose-b", files.transposed_b, "B is (N, K)");
+  app.add_option("--types", files.types,
+                 "of d, a, b and c, as f32.bf16.bf16.f32, where files hold bare bits");
+  app.add_option("--alpha", options->epilogue.alpha, "D = alpha·sum + beta·C + bias")
+      ->capture_default_str();
+  app.add_option("--beta", options->epilogue.beta, "")->capture_default_str();
+  app.add_option("--show", options->show, "how many models, and how many of the rejected, to show")
+      ->capture_default_str();
+  app.add_flag("--all", options->all, "show every model, each with its first contradiction");
+  app.add_flag("--json", options->json, "as JSON");
+  app.footer(
+      "\nOperands of binary32 are also tried as tf32. Every element of D is compared bit for bit."
+      "\nExit status: 0 some model explains every bit, 1 none does, 2 files that do not fit.");
+  app.callback([&status, options] { status = run(*options); });
+}
+
+}  // namespace
+
+const Command identify_command{"identify", "find the models that explain a kernel's bits", &define};
+
+}  // namespace binade

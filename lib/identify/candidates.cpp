@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The axes as tables, and which of their products are tried. What they are drawn from: CUTLASS (split-K,
+// sliced-K, two accumulators), DeepSeek-V3 (promotion), warp shuffles and block reductions, the
+// vectorized loops and cache blocks of CPU libraries (OpenBLAS, Eigen, NumPy).
+#include "lib/identify/candidates.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace binade {
+namespace {
+
+/// An order and how far it is from the plain one.
+struct Order {
+  Accumulation sum{};
+  int departures = 0;
+};
+
+constexpr std::array reductions{Reduction::ascending, Reduction::descending, Reduction::pairs,
+                                Reduction::halves};
+constexpr std::array instructions_per_promotion{1, 2, 4, 8, 16, 32, 64};
+constexpr std::array groups{2, 4, 8};
+constexpr std::array widths{1, 2, 4, 8, 16};
+constexpr int most_runs = 64;  // of a split into runs
+constexpr std::array turns{2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256};
+constexpr std::array run_lengths{1, 2, 4, 8, 16, 32, 64, 128};
+constexpr std::array lanes{2, 4, 8, 16, 32, 64};  // of a vector register, of a warp
+constexpr std::array unrolled{2, 3, 4, 5, 6, 8};
+constexpr std::array slices{2, 4, 8};  // of a thread block's K, or split-K around another split
+/// Cache blocks of K in BLAS libraries are multiples of 8.
+constexpr int cache_block_step = 8;
+constexpr int most_cache_block = 1024;
+
+/// What the orders of one core are made of.
+class Orders {
+ public:
+  Orders(const Core& core, const KernelFacts& facts)
+      : plain_(core.plain), k_(static_cast<int>(facts.k)), out_(facts.types.d) {
+    add(plain_.sum, 0);
+    if (is_integer(plain_.types.d)) return;  // exact: every order gives the same
+    permuted();
+    promoted(plain_.sum, 0);
+    const std::vector<Split> outer = plain_.k == 1 ? turns_of_products() : turns_of_instructions();
+    for (const Split& split : runs()) with_split(split);
+    for (const Split& split : outer) with_split(split);
+    nested();
+  }
+
+  std::vector<Order> take() { return std::move(orders_); }
+
+ private:
+  int instructions() const { return (k_ + plain_.k - 1) / plain_.k; }
+  void add(const Accumulation& sum, int departures) { orders_.push_back({sum, departures}); }
+
+  void permuted() {
+    Accumulation sum = plain_.sum;
+    sum.order.descending = true;
+    if (instructions() > 1) {
+      add(sum, 1);
+      promoted(sum, 1);
+    }
+    for (const int group : groups) {
+      for (const int width : widths) {
+        if (width >= plain_.k || plain_.k % width != 0 || plain_.k >= k_) continue;
+        for (const bool descending : {false, true}) {
+          sum.order = {descending, group, width};
+          add(sum, descending ? 3 : 2);
+        }
+      }
+    }
+  }
+
+  /// Into a register every so often; of single products also every cache block.
+  void promoted(const Accumulation& base, int departures) {
+    Accumulation sum = base;
+    for (const Format& f : {binary32, binary16, binary64}) {
+      if (!fits_in(plain_.types.d, f) || (f == binary64 && plain_.types.d != f)) continue;
+      sum.promotion = f;
+      const auto every = [&](int n) {
+        if (n >= instructions()) return;
+        sum.promote_every = n;
+        add(sum, departures + 1 + (f == plain_.types.d || f == binary32 ? 0 : 1));
+      };
+      for (const int n : instructions_per_promotion) every(n);
+      if (plain_.k > 1) continue;
+      for (int n = cache_block_step; n <= most_cache_block; n += cache_block_step) {
+        if (std::ranges::find(instructions_per_promotion, n) == instructions_per_promotion.end()) {
+          every(n);
+        }
+      }
+      for (int n = 2 * most_cache_block; n < k_; n *= 2) every(n);
+    }
+  }
+
+  /// The formats that finished parts may be kept in.
+  std::vector<Format> partials(bool in_memory) const {
+    std::vector<Format> out{plain_.types.d};
+    const auto also = [&](const Format& f) {
+      if (std::ranges::find(out, f) == out.end()) out.push_back(f);
+    };
+    if (fits_in(plain_.types.d, binary32)) also(binary32);
+    if (in_memory && fits_in(out_, plain_.types.d)) also(out_);
+    return out;
+  }
+
+  void with_partials(Accumulation sum, int departures, bool in_memory) {
+    for (const Format& f : partials(in_memory)) {
+      sum.partial = f;
+      add(sum, departures + (f == plain_.types.d ? 0 : 1));
+    }
+  }
+
+  /// A split alone, with k descending, and with promotion inside.
+  void with_split(const Split& split) {
+    Accumulation sum = plain_.sum;
+    sum.splits[0] = split;
+    const int departures = 2 + (split.reduction == Reduction::ascending ? 0 : 1);
+    const bool in_memory = split.interleave == 0;
+    with_partials(sum, departures, in_memory);
+    if (split.tail_after || split.parts > 16) return;
+    sum.order.descending = true;
+    add(sum, departures + 1);
+    sum.order.descending = false;
+    if (plain_.k == 1) return;
+    for (const int every : {1, 2, 4, 8}) {
+      if (every * split.parts >= instructions()) break;
+      sum.promote_every = every;
+      add(sum, departures + 1);
+    }
+  }
+
+  std::vector<Split> runs() const {
+    std::vector<Split> out;
+    const int most = std::min(most_runs, instructions());
+    for (int parts = 2; parts <= most; ++parts) {
+      for (const Reduction reduction : reductions) out.push_back({parts, 0, reduction, false});
+    }
+    return out;
+  }
+
+  std::vector<Split> turns_of(std::span<const int> parts, std::span<const int> lengths,
+                              int unit) const {
+    std::vector<Split> out;
+    for (const int length : lengths) {
+      for (const int n : parts) {
+        const int round = n * length * unit;
+        if (round > k_) continue;
+        for (const Reduction reduction : reductions) {
+          out.push_back({n, length * unit, reduction, false});
+          if (k_ % round != 0) out.push_back({n, length * unit, reduction, true});
+        }
+      }
+    }
+    return out;
+  }
+  std::vector<Split> turns_of_products() const { return turns_of(turns, run_lengths, 1); }
+  std::vector<Split> turns_of_instructions() const {
+    return turns_of(std::span(turns).first(7), std::span(run_lengths).first(4), plain_.k);
+  }
+
+  /// Two splits in each other.
+  void nested() {
+    const auto both = [&](const Split& outer, const Split& inner) {
+      Accumulation sum = plain_.sum;
+      sum.splits[0] = outer;
+      sum.splits[1] = inner;
+      with_partials(sum, 5, false);
+    };
+    if (plain_.k == 1) {
+      const std::vector<Split> vectors = turns_of(lanes, std::array{1}, 1);
+      for (const Split& vector : vectors) {
+        // Unrolled vectors, added before their lanes are.
+        for (const int u : unrolled) {
+          if (vector.parts * u > k_) continue;
+          for (const Reduction reduction :
+               {Reduction::ascending, Reduction::pairs, Reduction::halves}) {
+            both(vector, {u, 1, reduction, false});
+            if (k_ % (vector.parts * u) != 0) both(vector, {u, 1, reduction, true});
+          }
+        }
+        // Runs of vectors: threads of a block, pairwise summation of blocks.
+        for (int parts = 2; parts <= most_runs && parts * vector.parts <= k_; parts *= 2) {
+          for (const Reduction reduction : {Reduction::ascending, Reduction::pairs}) {
+            both({parts, 0, reduction, false}, vector);
+          }
+        }
+      }
+      return;
+    }
+    const std::vector<Split> inner = turns_of(slices, std::array{1, 2, 4}, plain_.k);
+    for (const Split& slice : inner) {
+      for (const int parts : {2, 3, 4, 5, 6, 7, 8, 16, 32}) {
+        if (parts * slice.parts > instructions()) break;
+        both({parts, 0, Reduction::ascending, false}, slice);
+      }
+    }
+  }
+
+  const GemmModel& plain_;
+  int k_;
+  Format out_;
+  std::vector<Order> orders_;
+};
+
+/// The ways in which C, the scalars and D's format come in.
+std::vector<Candidate> endings(const Core& core, const KernelFacts& facts) {
+  const GemmModel& plain = core.plain;
+  Candidate base{plain};
+  base.model.c = facts.types.c;
+  base.model.bias = facts.types.bias;
+  base.model.epilogue.alpha = facts.epilogue.alpha;
+  base.model.epilogue.beta = facts.epilogue.beta;
+  base.model.epilogue.out = facts.types.d;
+  const Format& sum = plain.types.d;
+  if (sum != facts.types.d && !fits_in(facts.types.d, sum)) base.departures += 1;
+  if (sum == binary64 && facts.types.d != binary64) base.departures += 1;
+  if (plain.types.c != sum) base.departures += 1;
+  if (is_integer(sum)) return {base};
+  std::vector<Candidate> out;
+  const bool scales = facts.epilogue.alpha != 1 || facts.epilogue.beta != 1;
+  if (facts.has_c && !scales && !facts.has_bias) {
+    out.push_back(base);
+    out.back().model.sum.c_first = true;
+  }
+  const auto in_format = [&](const Format& f, int departures) {
+    Candidate x = base;
+    x.model.epilogue.compute = f;
+    x.departures += departures;
+    out.push_back(x);
+    if (!facts.has_bias && (!scales || !facts.has_c)) return;
+    x.model.epilogue.sum_last = false;
+    out.push_back(x);
+  };
+  in_format(sum, 0);
+  if (scales || facts.has_c || facts.has_bias) {
+    for (const Format& f : {binary32, facts.types.d}) {
+      if (f != sum && f.precision >= binary16.precision) in_format(f, 1);
+    }
+  }
+  if (facts.types.d.storage_bits() == 8) {
+    const std::size_t n = out.size();
+    for (std::size_t i = 0; i < n; ++i) {
+      out.push_back(out[i]);
+      out.back().model.epilogue.saturate = true;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const KernelFacts& facts) {
+  std::vector<Candidate> out;
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    const bool integer_out = is_integer(facts.types.d);
+    if (is_integer(cores[i].plain.types.d) != integer_out) continue;
+    const std::vector<Candidate> ends = endings(cores[i], facts);
+    for (const Order& order : Orders(cores[i], facts).take()) {
+      for (const Candidate& end : ends) {
+        Candidate x = end;
+        const bool c_first = end.model.sum.c_first;
+        x.core = i;
+        x.model.sum = order.sum;
+        x.model.sum.c_first = c_first;
+        x.departures += order.departures;
+        out.push_back(x);
+      }
+    }
+  }
+  std::ranges::stable_sort(out, {}, &Candidate::departures);
+  return out;
+}
+
+}  // namespace binade

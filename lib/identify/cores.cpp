@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The instructions of every architecture, gathered by what they compute.
+#include "lib/identify/cores.h"
+
+#include <algorithm>
+
+#include "lib/record/instruction_name.h"
+
+namespace binade {
+namespace {
+
+/// Sparse ones need metadata that a product does not have; scale-d 0 drops the accumulator.
+bool takes_part(const Instruction& x, const Format& a, const Format& b) {
+  return x.types.a == a && x.types.b == b && x.model.sparse_group == 0 &&
+         x.model.scales == WgmmaScales{};
+}
+
+/// wgmma of other n, wmma of other m and n follow the same model; one name of a family and k is enough.
+void add_name(std::vector<CoreName>& names, const NamedGemm& x) {
+  const auto same = [&](const CoreName& name) { return name.instruction == x.instruction; };
+  auto found = std::ranges::find_if(names, same);
+  if (found == names.end()) {
+    names.push_back({x.instruction, {}, x.evidence, x.source});
+    found = names.end() - 1;
+  }
+  found->architectures.push_back(x.sm);
+  if (x.evidence < found->evidence) {
+    found->evidence = x.evidence;
+    found->source = x.source;
+  }
+}
+
+void add_instructions(std::vector<Core>& cores, const Format& a, const Format& b) {
+  for (const int sm : architectures) {
+    for (const Instruction& x : instructions_of(sm)) {
+      if (!takes_part(x, a, b)) continue;
+      const NamedGemm named = named_gemm(x);
+      const auto same = [&](const Core& core) { return core.plain == named.model; };
+      auto found = std::ranges::find_if(cores, same);
+      if (found == cores.end()) {
+        cores.push_back({named.model, {}});
+        found = cores.end() - 1;
+      }
+      add_name(found->names, named);
+    }
+  }
+}
+
+/// Accumulators of chains: the usual ones, and the operands' own type.
+void add_chains(std::vector<Core>& cores, const Format& a, const Format& b) {
+  for (const char* operation : {"fma.rn.", "mul_add.rn."}) {
+    for (const Format& d : {binary32, binary64, binary16, bfloat16}) {
+      const bool usual = d == binary32 || d == binary64;
+      if (usual ? !fits_in(a, d) || !fits_in(b, d) : a != d || b != d) continue;
+      const std::string accumulator(type_name(d));
+      const std::string name = operation + accumulator + "." + std::string(type_name(a)) + "." +
+                               std::string(type_name(b)) + "." + accumulator;
+      const NamedGemm named = parse_gemm(name, 0);
+      cores.push_back({named.model, {{name, {}, named.evidence, named.source}}});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Core> cores_for(const KernelTypes& types) {
+  std::vector<Core> out;
+  add_instructions(out, types.a, types.b);
+  if (is_integer(types.a) || is_integer(types.b)) return out;
+  add_chains(out, types.a, types.b);
+  if (types.a == binary32 && types.b == binary32) {
+    add_instructions(out, tf32, tf32);
+    add_chains(out, tf32, tf32);
+  }
+  return out;
+}
+
+}  // namespace binade

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For scripts: the same as the text, complete for every model that is told.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "lib/identify/writers.h"
+#include "lib/validate/dots.h"
+
+namespace binade {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Core& core) {
+  Json out = Json::array();
+  for (const CoreName& name : core.names) {
+    Json row{{"instruction", name.instruction}, {"architectures", Json::array()}};
+    for (const int sm : name.architectures)
+      row["architectures"].push_back(fmt::format("sm_{}", sm));
+    row["evidence"] = evidence_names[static_cast<std::size_t>(name.evidence)];
+    row["source"] = name.source;
+    out.push_back(row);
+  }
+  return out;
+}
+
+Json json_of(const Identification& x, const Candidate& candidate) {
+  return {{"order", order_text(candidate.model)},
+          {"options", options_of(candidate.model)},
+          {"command", "binade gemm " + command_of(x, candidate)},
+          {"instructions", json_of(x.core(candidate))}};
+}
+
+Json json_of(const Identification& x, const Contradiction& at) {
+  const KernelRun& run = x.runs[at.run];
+  const int digits = (x.types.d.storage_bits() + 3) / 4;
+  Json out{{"run", at.run},
+           {"row", run.row(at.element)},
+           {"column", run.dots ? Json(nullptr) : Json(run.column(at.element))},
+           {"expected", fmt::format("{:0{}X}", at.expected, digits)},
+           {"found", fmt::format("{:0{}X}", at.found, digits)},
+           {"ulp_distance", nullptr}};
+  if (const auto distance = ulp_distance(at.expected, at.found, x.types.d)) {
+    out["ulp_distance"] = *distance;
+  }
+  return out;
+}
+
+Json json_of_run(const KernelRun& run) {
+  return {{"m", run.m},       {"n", run.n},          {"k", run.k},
+          {"dots", run.dots}, {"c", !run.c.empty()}, {"bias", !run.bias.empty()}};
+}
+
+}  // namespace
+
+Json json_of(const Identification& x, std::size_t show) {
+  constexpr std::array<const char*, 3> conclusions{"none", "unique", "several"};
+  const SearchResult& r = x.result;
+  Json out{{"schema", "binade.identify/1"},
+           {"types",
+            {{"a", type_name(x.types.a)},
+             {"b", type_name(x.types.b)},
+             {"c", type_name(x.types.c)},
+             {"d", type_name(x.types.d)}}},
+           {"runs", Json::array()},
+           {"elements", r.elements},
+           {"models", r.tried},
+           {"conclusion", conclusions[static_cast<std::size_t>(conclusion_of(r))]},
+           {"explaining", r.explaining.size()},
+           {"explain", Json::array()},
+           {"rejected", Json::array()}};
+  for (const KernelRun& run : x.runs) out["runs"].push_back(json_of_run(run));
+  for (std::size_t i = 0; i < std::min(show, r.explaining.size()); ++i) {
+    const Verdict& verdict = r.explaining[i];
+    Json row = json_of(x, x.candidate(verdict));
+    row["compared"] = verdict.compared;
+    row["any_nan"] = any_nan_fits(x.candidate(verdict).model);
+    row["same"] = Json::array();
+    for (const std::size_t other : verdict.same) {
+      row["same"].push_back("binade gemm " + command_of(x, x.candidates[other]));
+    }
+    out["explain"].push_back(row);
+  }
+  for (const Verdict& verdict : r.rejected) {
+    if (!verdict.first) break;
+    Json row = json_of(x, x.candidate(verdict));
+    row["compared"] = verdict.compared;
+    row["equal"] = verdict.equal;
+    row["first"] = json_of(x, *verdict.first);
+    out["rejected"].push_back(row);
+  }
+  return out;
+}
+
+}  // namespace binade

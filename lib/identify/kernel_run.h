@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a kernel was given and what it gave: the facts that a model must explain bit for bit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "emulate/gemm.h"
+
+namespace binade {
+
+/// The types of the matrices, as they lie in memory.
+struct KernelTypes {
+  Format a, b, c, d, bias;
+
+  friend constexpr bool operator==(const KernelTypes&, const KernelTypes&) = default;
+};
+
+/// One run, as encodings. A product: a is m × k, b is k × n column after column, c and d are m × n,
+/// the bias has n elements. Dots: element i is made of row i of a, row i of b and c[i]; m = n is their
+/// number. c and bias are empty where there are none.
+struct KernelRun {
+  std::size_t m = 0, n = 0, k = 0;
+  bool dots = false;
+  std::vector<std::uint64_t> a, b, c, bias, d;
+
+  std::size_t size() const { return d.size(); }
+  std::size_t row(std::size_t element) const { return dots ? element : element / n; }
+  std::size_t column(std::size_t element) const { return dots ? element : element % n; }
+  GemmElement<std::uint64_t> element(std::size_t at) const {
+    const std::size_t j = column(at);
+    return {a.data() + row(at) * k, b.data() + j * k,           static_cast<int>(k),
+            c.empty() ? 0 : c[at],  bias.empty() ? 0 : bias[j], !c.empty(),
+            !bias.empty()};
+  }
+};
+
+/// What the user says of the epilogue.
+struct KnownEpilogue {
+  double alpha = 1, beta = 1;
+};
+
+}  // namespace binade

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The expression of a sum, hashed: an addition hashes its operands in either order alike, and a fused
+// block its products in any order, since both are exact until one rounding.
+#include "lib/identify/meaning.h"
+
+#include <array>
+#include <initializer_list>
+
+namespace binade {
+namespace {
+
+/// The finalizer of SplitMix64.
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15;
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
+  x = (x ^ x >> 27) * 0x94D049BB133111EB;
+  return x ^ x >> 31;
+}
+
+std::uint64_t hash_of(std::initializer_list<std::uint64_t> words) {
+  std::uint64_t out = words.size();
+  for (const std::uint64_t word : words) out = mixed(out ^ mixed(word));
+  return out;
+}
+
+std::uint64_t number(int x) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(x)); }
+std::uint64_t number(bool x) { return x ? 1 : 0; }
+
+std::uint64_t hash_of(const Format& f) {
+  return hash_of({number(f.exponent_bits), number(f.precision), number(f.bias),
+                  static_cast<std::uint64_t>(f.specials), number(f.has_zero), number(f.has_sign),
+                  number(f.padding_bits)});
+}
+
+/// Of everything that a block's arithmetic depends on but the products themselves.
+std::uint64_t hash_of(const GemmModel& g) {
+  const DotModel& m = g.model;
+  const bool blocks = m.recipe == Recipe::fused_block || m.recipe == Recipe::expanded;
+  const auto recipe = blocks && m.recipe == Recipe::expanded ? Recipe::expanded : m.recipe;
+  const std::uint64_t numbers =
+      blocks ? hash_of({number(m.fraction_bits), number(m.exponent_floor), hash_of(m.grid)}) : 0;
+  return hash_of({static_cast<std::uint64_t>(recipe), numbers,
+                  static_cast<std::uint64_t>(m.rounding), number(m.c_last), number(m.through_f32),
+                  number(m.integer.satfinite), number(m.integer.exclusive_or),
+                  number(m.scales.without_c), number(m.scales.minus_a), number(m.scales.minus_b),
+                  hash_of(g.types.a), hash_of(g.types.b), hash_of(g.types.d)});
+}
+
+class Expression {
+ public:
+  Expression(const GemmModel& g, const SumProgram& program) : g_(g), core_(hash_of(g)) {
+    for (const SumStep& step : program.steps) take(step, program);
+  }
+  std::uint64_t value() const { return stack_[0].hash; }
+
+ private:
+  struct Node {
+    std::uint64_t hash = 0;
+    Format format{};
+  };
+  enum Tag : std::uint64_t { zero = 1, addend, add, convert, block, product, last };
+
+  void take(const SumStep& step, const SumProgram& program) {
+    switch (step.kind) {
+      case StepKind::push_zero:
+        stack_[depth_++] = {hash_of({zero, hash_of(step.format)}), step.format};
+        break;
+      case StepKind::push_c:
+        stack_[depth_++] = {hash_of({addend, hash_of(g_.c)}), g_.c};
+        to(step.format);
+        break;
+      case StepKind::add: {
+        const std::uint64_t y = stack_[--depth_].hash;
+        Node& x = stack_[depth_ - 1];
+        x = {hash_of({add, hash_of(step.format), x.hash + y, x.hash ^ y}), step.format};
+        break;
+      }
+      case StepKind::convert: to(step.format); break;
+      case StepKind::products: {
+        to(g_.types.c);
+        Node& top = stack_[depth_ - 1];
+        top = {products(top.hash, program.order.data() + step.first), g_.types.d};
+        break;
+      }
+    }
+  }
+  void to(const Format& f) {
+    Node& top = stack_[depth_ - 1];
+    if (top.format != f) top = {hash_of({convert, hash_of(f), top.hash}), f};
+  }
+
+  std::uint64_t products(std::uint64_t sum, const int* order) const {
+    const DotModel& m = g_.model;
+    const std::uint64_t c = sum;
+    if (m.c_last) sum = hash_of({zero});
+    switch (m.recipe) {
+      case Recipe::fused_block: sum = blocks(sum, order, 0, g_.k); break;
+      case Recipe::expanded:
+        for (int first = 0; first < g_.k; first += g_.k / 2) {
+          sum = blocks(sum, order, first, first + g_.k / 2);
+        }
+        break;
+      case Recipe::exact_integer: sum = hash_of({sum, bag(order, 0, g_.k)}); break;
+      default:
+        for (int i = 0; i < g_.k; ++i) sum = hash_of({product, core_, sum, number(order[i])});
+    }
+    return m.c_last ? hash_of({last, sum, c}) : sum;
+  }
+  std::uint64_t blocks(std::uint64_t sum, const int* order, int first, int end) const {
+    for (int at = first; at < end; at += g_.model.block) {
+      const int stop = end - at < g_.model.block ? end : at + g_.model.block;
+      sum = hash_of({block, core_, sum, bag(order, at, stop)});
+    }
+    return sum;
+  }
+  /// Products in any order; padding adds nothing.
+  std::uint64_t bag(const int* order, int first, int end) const {
+    std::uint64_t out = 0;
+    for (int i = first; i < end; ++i) {
+      const bool expanded = g_.model.recipe == Recipe::expanded;
+      const int at = order[expanded ? expanded_index(i, g_.k) : i];
+      if (at >= 0) out += mixed(number(at));
+    }
+    return out;
+  }
+
+  const GemmModel& g_;
+  std::uint64_t core_;
+  std::array<Node, 48> stack_{};
+  std::size_t depth_ = 0;
+};
+
+}  // namespace
+
+std::uint64_t meaning_of(const GemmModel& g, const SumProgram& program, bool has_c, bool has_bias) {
+  const Epilogue& e = g.epilogue;
+  const bool with_c = has_c && !g.sum.c_first && e.beta != 0;
+  const bool scales = e.alpha != 1 || with_c || has_bias;
+  const std::uint64_t ending =
+      scales ? hash_of({hash_of(e.compute), number(e.sum_last), number(with_c)}) : 0;
+  return hash_of({Expression(g, program).value(), hash_of(g.types.d), ending, hash_of(e.out),
+                  number(e.saturate)});
+}
+
+}  // namespace binade

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files to runs: formats from the files or the user, shapes held against each other.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "emulate/mma_shapes.h"
+#include "lib/gemm/files.h"
+#include "lib/identify/identification.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/format_spec.h"
+
+namespace binade {
+namespace {
+
+Format format_of(std::string_view word, const std::string& text) {
+  const auto row = std::ranges::find(type_names, word, &TypeName::name);
+  if (row != type_names.end()) return row->format;
+  throw Error("--types '" + printable(text) + "' has '" + printable(word) +
+              "'; write the types of d, a, b and c as f32.f16.f16.f32");
+}
+
+std::vector<Format> parsed(const std::string& text) {
+  std::vector<Format> out;
+  for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
+    const std::size_t end = std::min(text.find('.', begin), text.size());
+    out.push_back(format_of(std::string_view(text).substr(begin, end - begin), text));
+    begin = end + 1;
+  }
+  if (!out.empty() && out.size() != 3 && out.size() != 4) {
+    throw Error(
+        fmt::format("--types '{}' has {} types; write those of d, a, b and c, as "
+                    "f32.f16.f16.f32, or without c's",
+                    printable(text), out.size()));
+  }
+  return out;
+}
+
+/// What the file says of its own elements; an Error where it holds bare bits.
+Format own_format(const std::string& where, const char* what) {
+  const std::optional<Format> named = named_format(where);
+  if (named && type_name(*named) != "?") return *named;
+  throw error_in(
+      where, named ? "dtype " + spec_of(*named) : "bare bits",
+      fmt::format("say what {} holds: --types D.A.B or D.A.B.C, as f32.bf16.bf16.f32", what));
+}
+
+KernelTypes types_of(const RunFiles& files) {
+  const std::vector<Format> given = parsed(files.types);
+  KernelTypes out;
+  if (given.empty()) {
+    out.d = own_format(files.d[0], "--d");
+    out.a = own_format(files.a[0], "--a");
+    out.b = own_format(files.b[0], "--b");
+  } else {
+    out.d = given[0];
+    out.a = given[1];
+    out.b = given[2];
+  }
+  out.c = given.size() == 4  ? given[3]
+          : !files.c.empty() ? (named_format(files.c[0]) ? own_format(files.c[0], "--c") : out.d)
+                             : out.d;
+  out.bias = !files.bias.empty() && named_format(files.bias[0])
+                 ? own_format(files.bias[0], "--bias")
+                 : out.d;
+  return out;
+}
+
+/// A matrix whose lines run along K.
+struct Lines {
+  std::size_t lines = 0, k = 0;
+  std::vector<std::uint64_t> elements;
+};
+
+Lines transposed(const Lines& in) {
+  Lines out{in.k, in.lines, std::vector<std::uint64_t>(in.elements.size())};
+  for (std::size_t i = 0; i < in.lines; ++i) {
+    for (std::size_t j = 0; j < in.k; ++j) {
+      out.elements[j * in.lines + i] = in.elements[i * in.k + j];
+    }
+  }
+  return out;
+}
+
+Array matrix(const std::string& where, const Format& format, const char* what) {
+  Array out = read_array(where, format, {what});
+  if (out.shape.empty() || out.shape.size() > 2 || out.elements.empty()) {
+    throw error_in(where, "shape " + shape_text(out.shape),
+                   std::string(what) + " is a matrix or a vector that holds something");
+  }
+  return out;
+}
+
+/// A vector is one line.
+Lines lines_of(Array&& x) {
+  const bool vector = x.shape.size() == 1;
+  return {vector ? 1 : x.shape[0], x.shape[vector ? 0 : 1], std::move(x.elements)};
+}
+
+bool is_column(const Array& x) {
+  return x.shape.size() == 1 || (x.shape.size() == 2 && x.shape[1] == 1);
+}
+
+/// Of the files of one run.
+struct RunNames {
+  std::string a, b, c, bias, d;
+};
+
+std::vector<std::uint64_t> read_like_d(const std::string& where, const Format& format,
+                                       const char* what, const Array& d) {
+  Array out = read_array(where, format, {what});
+  if (out.elements.size() != d.elements.size() || (out.shape != d.shape && !is_column(out))) {
+    throw error_in(where, "shape " + shape_text(out.shape),
+                   fmt::format("{} is of D's shape {}", what, shape_text(d.shape)));
+  }
+  return std::move(out.elements);
+}
+
+KernelRun read_run(const RunNames& names, const RunFiles& files, const KernelTypes& types) {
+  Array d = read_array(names.d, types.d, {"--d"});
+  if (d.elements.empty()) throw error_in(names.d, "no elements", "there is nothing to compare");
+  Array a_array = matrix(names.a, types.a, "--a");
+  Array b_array = matrix(names.b, types.b, "--b");
+  const bool vectors = b_array.shape.size() == 1;
+  const bool both_matrices = a_array.shape.size() == 2 && b_array.shape.size() == 2;
+  Lines a = lines_of(std::move(a_array));
+  Lines b = lines_of(std::move(b_array));
+  const bool product_of_column = b.k == 1 && b.lines == a.k;
+  KernelRun out;
+  out.dots = both_matrices && is_column(d) && (d.shape.size() == 1 || !product_of_column);
+  if (!out.dots) {
+    if (files.transposed_a) a = transposed(a);
+    if (!files.transposed_b && !vectors) b = transposed(b);
+  }
+  if (a.k != b.k) {
+    throw error_in(names.b, fmt::format("K is {}", b.k),
+                   fmt::format("A's is {}: a product takes A (M, K) and B (K, N), dots both "
+                               "(rows, K) and D (rows,)",
+                               a.k));
+  }
+  if (a.k > 1U << 24) throw error_in(names.a, "K above 2^24", "give a smaller product");
+  out.m = a.lines;
+  out.n = b.lines;
+  out.k = a.k;
+  const bool fits =
+      out.dots ? out.m == out.n && out.m == d.elements.size() : d.elements.size() == out.m * out.n;
+  const bool shaped = out.dots || d.shape.size() != 2 || (d.shape[0] == out.m);
+  if (!fits || !shaped) {
+    throw error_in(names.d, "shape " + shape_text(d.shape),
+                   fmt::format("A and B make {}",
+                               out.dots ? fmt::format("dots of {} and {} rows", out.m, out.n)
+                                        : fmt::format("a D of ({}, {})", out.m, out.n)));
+  }
+  if (!names.c.empty()) out.c = read_like_d(names.c, types.c, "--c", d);
+  if (!names.bias.empty()) {
+    Array bias = read_array(names.bias, types.bias, {"--bias"});
+    if (bias.elements.size() != out.n || out.dots) {
+      throw error_in(names.bias, "shape " + shape_text(bias.shape),
+                     fmt::format("the bias of a product is of shape ({},)", out.n));
+    }
+    out.bias = std::move(bias.elements);
+  }
+  out.a = std::move(a.elements);
+  out.b = std::move(b.elements);
+  out.d = std::move(d.elements);
+  return out;
+}
+
+}  // namespace
+
+ReadRuns read_runs(const RunFiles& files) {
+  const auto count = [&](const char* what, const std::vector<std::string>& list, bool optional) {
+    if (list.size() == files.d.size() || (optional && list.empty())) return;
+    throw Error(fmt::format("{} of {} and {} of --d; give one of each for every run of the kernel",
+                            list.size(), what, files.d.size()));
+  };
+  count("--a", files.a, false);
+  count("--b", files.b, false);
+  count("--c", files.c, true);
+  count("--bias", files.bias, true);
+  ReadRuns out{types_of(files), {}};
+  for (std::size_t i = 0; i < files.d.size(); ++i) {
+    const RunNames names{files.a[i], files.b[i], files.c.empty() ? "" : files.c[i],
+                         files.bias.empty() ? "" : files.bias[i], files.d[i]};
+    out.runs.push_back(read_run(names, files, out.types));
+  }
+  return out;
+}
+
+}  // namespace binade

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For people: what explains every bit, what came near, and one sentence that says what follows.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/identify/writers.h"
+#include "lib/tensor/spelling.h"
+#include "lib/validate/dots.h"
+
+namespace binade {
+namespace {
+
+constexpr std::size_t most_names = 6;      // of the same model
+constexpr std::size_t most_spellings = 3;  // of the same order
+
+std::string architectures_text(const CoreName& name) {
+  std::string out;
+  for (const int sm : name.architectures) out += fmt::format("{}sm_{}", out.empty() ? "" : " ", sm);
+  return out;
+}
+
+std::string evidence_text(const CoreName& name) {
+  return fmt::format("{} ({})", evidence_names[static_cast<std::size_t>(name.evidence)],
+                     name.source);
+}
+
+std::string order_of(const GemmModel& g) {
+  std::string out = order_text(g);
+  const std::string options = options_of(g);
+  return options.empty() ? out + "; nothing else" : out;
+}
+
+/// The first name of a core with everything, the others in a line each.
+std::string names_text(const Core& core) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(most_names, core.names.size()); ++i) {
+    const CoreName& name = core.names[i];
+    out += fmt::format("     {:<34}", name.instruction);
+    out += core.is_chain() ? "a chain of rounded operations\n"
+                           : fmt::format("{}: {}\n", architectures_text(name), evidence_text(name));
+  }
+  if (core.names.size() > most_names) {
+    out += fmt::format("     … and {} more names\n", core.names.size() - most_names);
+  }
+  return out;
+}
+
+/// Cores and orders that compute the same, which is known without any input.
+std::string same_text(const Identification& x, const Verdict& verdict) {
+  std::string out;
+  std::size_t told = 0;
+  const Candidate& head = x.candidate(verdict);
+  std::vector<std::size_t> cores{head.core};
+  for (const std::size_t i : verdict.same) {
+    const Candidate& other = x.candidates[i];
+    const bool other_core = std::ranges::find(cores, other.core) == cores.end();
+    if (other_core) cores.push_back(other.core);
+    if (!other_core || told >= most_spellings) continue;
+    ++told;
+    out += fmt::format("     the same as {}\n", command_of(x, other));
+  }
+  const std::size_t left = verdict.same.size() - told;
+  if (left > 0) {
+    out += fmt::format("     {} order{} of the table come{} to the same at this K\n", left,
+                       left == 1 ? "" : "s", left == 1 ? "s" : "");
+  }
+  return out;
+}
+
+std::string place_text(const Identification& x, const Contradiction& at) {
+  const KernelRun& run = x.runs[at.run];
+  const std::string place =
+      run.dots ? fmt::format("row {}", at.element)
+               : fmt::format("({}, {})", run.row(at.element), run.column(at.element));
+  return x.runs.size() == 1 ? place : fmt::format("run {}, {}", at.run, place);
+}
+
+std::string contradiction_text(const Identification& x, const Contradiction& at) {
+  const Format& f = x.types.d;
+  const int digits = (f.storage_bits() + 3) / 4;
+  const auto distance = ulp_distance(at.expected, at.found, f);
+  return fmt::format("{}: expected {:0{}X}, found {:0{}X}, {}", place_text(x, at), at.expected,
+                     digits, at.found, digits,
+                     distance ? fmt::format("{} ulp", *distance) : "one is NaN");
+}
+
+std::string rejected_text(const Identification& x, const Verdict& verdict) {
+  std::string out = fmt::format("  {} of {} equal: {}\n", verdict.equal, verdict.compared,
+                                command_of(x, x.candidate(verdict)));
+  if (verdict.first) out += fmt::format("     {}\n", contradiction_text(x, *verdict.first));
+  return out;
+}
+
+std::string head_text(const Identification& x) {
+  std::string out;
+  for (const KernelRun& run : x.runs) {
+    out += run.dots ? fmt::format("{} dots of {}", run.m, run.k)
+                    : fmt::format("{} × {} × {}", run.m, run.n, run.k);
+    out += fmt::format(", {} · {}{} to {}{}\n", type_name(x.types.a), type_name(x.types.b),
+                       run.c.empty() ? "" : fmt::format(" + {}", type_name(x.types.c)),
+                       type_name(x.types.d), run.bias.empty() ? "" : ", with a bias");
+  }
+  return out + fmt::format("{} elements; {} models that differ in what they compute\n",
+                           x.result.elements, x.result.tried);
+}
+
+std::string conclusion_text(const Identification& x) {
+  const SearchResult& r = x.result;
+  const std::size_t n = r.explaining.size();
+  if (n == 0) {
+    return "none: no model of the table explains every bit; the kernel sums in an order that is "
+           "not "
+           "in it, or these are not its inputs\n";
+  }
+  const bool nan_open = std::ranges::any_of(
+      r.explaining, [&](const Verdict& v) { return any_nan_fits(x.candidate(v).model); });
+  const std::string nans =
+      nan_open ? "any NaN of a chain counts as any other: their bits are open\n" : "";
+  if (n == 1) {
+    return fmt::format("unique: one model explains every bit, {} are contradicted\n{}", r.tried - 1,
+                       nans);
+  }
+  std::string out = fmt::format(
+      "several: {} of {} models explain every bit; these inputs do not tell them apart\n{}", n,
+      r.tried, nans);
+  if (n * 20 > r.tried) {
+    out += "warning: these inputs discriminate poorly; --propose FILE.npz writes some that do\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+Conclusion conclusion_of(const SearchResult& result) {
+  const std::size_t n = result.explaining.size();
+  return n == 0 ? Conclusion::none : n == 1 ? Conclusion::unique : Conclusion::several;
+}
+
+std::string command_of(const Identification& x, const Candidate& candidate) {
+  const CoreName& name = x.core(candidate).names[0];
+  std::string out;
+  if (!name.architectures.empty()) out = fmt::format("--arch sm_{} ", name.architectures[0]);
+  out += "--instruction " + name.instruction;
+  const std::string options = options_of(candidate.model);
+  return options.empty() ? out : out + " " + options;
+}
+
+std::string text_of(const Identification& x, std::size_t show) {
+  std::string out = head_text(x);
+  const SearchResult& r = x.result;
+  if (!r.explaining.empty()) out += "\nExplain every bit, simplest first\n";
+  for (std::size_t i = 0; i < std::min(show, r.explaining.size()); ++i) {
+    const Candidate& candidate = x.candidate(r.explaining[i]);
+    out += fmt::format("{:>3}  {}\n", i + 1, order_of(candidate.model));
+    out += names_text(x.core(candidate));
+    out += fmt::format("     binade gemm {}\n", command_of(x, candidate));
+    out += same_text(x, r.explaining[i]);
+  }
+  if (r.explaining.size() > show) {
+    out += fmt::format("  … and {} more; --show\n", r.explaining.size() - show);
+  }
+  if (show > 0 && !r.rejected.empty()) out += "\nNearest of the others\n";
+  for (std::size_t i = 0; i < r.rejected.size() && r.rejected[i].first; ++i) {
+    out += rejected_text(x, r.rejected[i]);
+  }
+  return out + "\n" + conclusion_text(x);
+}
+
+}  // namespace binade

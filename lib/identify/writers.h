@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An identification in words, and as JSON.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/identify/identification.h"
+
+namespace binade {
+
+enum class Conclusion : std::uint8_t { none, unique, several };
+
+Conclusion conclusion_of(const SearchResult& result);
+
+/// An instruction and the options of `binade gemm` that make the model of it.
+std::string command_of(const Identification& x, const Candidate& candidate);
+
+/// `show`: so many models and so many of the rejected.
+std::string text_of(const Identification& x, std::size_t show);
+
+/// Schema binade.identify/1.
+nlohmann::ordered_json json_of(const Identification& x, std::size_t show);
+
+}  // namespace binade

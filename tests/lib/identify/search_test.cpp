@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels of a known model, their name hidden: the search finds it, claims nothing that is not true by
+// the definition, and drops the model once one bit of D is another.
+#include "lib/identify/search.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include "lib/tensor/error.h"
+#include "tests/lib/identify/kernel_draw.h"
+
+namespace binade {
+namespace {
+
+using test::Random;
+
+struct Setup {
+  const char* name;
+  KernelTypes types;
+  test::Shape shape;
+  bool dots, with_c, with_bias;
+};
+
+const Setup setups[]{
+    {"f16 to f32",
+     {binary16, binary16, binary32, binary32, binary32},
+     {5, 6, 128},
+     false,
+     false,
+     false},
+    {"f16 to f16",
+     {binary16, binary16, binary16, binary16, binary16},
+     {6, 6, 96},
+     false,
+     false,
+     false},
+    {"f16 + C", {binary16, binary16, binary32, binary32, binary32}, {4, 7, 80}, false, true, false},
+    {"bf16 to bf16",
+     {bfloat16, bfloat16, bfloat16, bfloat16, bfloat16},
+     {6, 5, 64},
+     false,
+     false,
+     true},
+    {"f32", {binary32, binary32, binary32, binary32, binary32}, {5, 5, 100}, false, false, false},
+    {"f64", {binary64, binary64, binary64, binary64, binary64}, {4, 4, 72}, false, true, false},
+    {"e4m3 dots", {e4m3, e4m3, binary32, binary32, binary32}, {40, 0, 128}, true, true, false},
+    {"e5m2 to e4m3", {e5m2, e5m2, binary32, e4m3, e4m3}, {8, 8, 64}, false, false, false},
+    {"s8", {s8, u8, s32, s32, s32}, {4, 4, 64}, false, true, false},
+};
+
+Identification identified(const Setup& setup, const KernelRun& run) {
+  return identify(setup.types, {run}, {}, {.nearest = 3});
+}
+
+std::vector<Candidate> all_of(const Setup& setup, std::size_t k) {
+  return candidates_for(cores_for(setup.types),
+                        {setup.types, k, setup.with_c, setup.with_bias, {}});
+}
+
+/// The simplest candidate of each recipe, and `n` of any kind.
+std::set<std::size_t> draw_candidates(Random& random, const std::vector<Candidate>& all, int n) {
+  std::set<std::size_t> out;
+  std::set<Recipe> seen;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (seen.insert(all[i].model.model.recipe).second) out.insert(i);
+  }
+  for (int i = 0; i < n; ++i) out.insert(random() % all.size());
+  return out;
+}
+
+TEST_CASE("the true model is found, claims are true, and a flipped bit drops it") {
+  Random random(1);
+  std::set<Recipe> recipes;
+  std::size_t unique = 0, nested = 0, promoted = 0;
+  for (const Setup& setup : setups) {
+    CAPTURE(std::string(setup.name));
+    const std::vector<Candidate> all = all_of(setup, setup.shape.k);
+    for (const std::size_t truth : draw_candidates(random, all, 3)) {
+      const GemmModel& g = all[truth].model;
+      CAPTURE(options_of(g));
+      KernelRun run = test::draw_run(random, setup.types, setup.shape, setup.dots, setup.with_c,
+                                     setup.with_bias);
+      test::compute(g, run);
+      const Identification found = identified(setup, run);
+      REQUIRE(found.candidates.size() == all.size());
+      CHECK(test::claims(found.result, truth));
+      const std::vector<Verdict>& claimed = found.result.explaining;
+      const std::size_t step = claimed.size() / 8 + 1;
+      for (std::size_t i = 0; i < claimed.size(); i += step) {
+        CHECK(claimed[i].compared == run.size());
+        CHECK(test::gives_all(found.candidate(claimed[i]).model, run));
+      }
+      recipes.insert(g.model.recipe);
+      unique += found.result.explaining.size() == 1 ? 1 : 0;
+      nested += g.sum.splits[1].parts > 1 ? 1 : 0;
+      promoted += g.sum.promote_every > 0 ? 1 : 0;
+      run.d[random() % run.size()] ^= 1;
+      CHECK(!test::claims(identified(setup, run).result, truth));
+    }
+  }
+  CHECK(recipes.size() == 6);
+  CHECK(unique >= 4);
+  CHECK(nested >= 1);
+  CHECK(promoted >= 1);
+}
+
+TEST_CASE("the rejected tell their first contradiction in the order of D") {
+  Random random(2);
+  const Setup& setup = setups[0];
+  const std::vector<Candidate> all = all_of(setup, setup.shape.k);
+  KernelRun run = test::draw_run(random, setup.types, setup.shape, false, false);
+  test::compute(all[0].model, run);
+  run.d[17] ^= 4;
+  const Identification found = identified(setup, run);
+  CHECK(found.result.explaining.empty());
+  const Verdict& nearest = found.result.rejected[0];
+  CHECK(nearest.candidate == 0);
+  CHECK(nearest.compared == run.size());
+  CHECK(nearest.equal == run.size() - 1);
+  REQUIRE(nearest.first);
+  CHECK(nearest.first->element == 17);
+  CHECK((nearest.first->expected ^ nearest.first->found) == 4);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Verdict& x = found.result.rejected[i];
+    REQUIRE(x.first);
+    const GemmModel& g = found.candidate(x).model;
+    CHECK(gemm_element(g, run.element(x.first->element)) == x.first->expected);
+    for (std::size_t at = 0; at < x.first->element; ++at) {
+      CHECK(gemm_element(g, run.element(at)) == run.d[at]);
+    }
+  }
+}
+
+TEST_CASE("several runs of different K are one body of evidence") {
+  Random random(3);
+  const Setup& setup = setups[0];
+  const std::vector<Candidate> all = all_of(setup, 128);
+  const auto split = std::ranges::find_if(all, [](const Candidate& x) {
+    return x.model.sum.splits[0].parts == 4 && x.model.sum.splits[0].interleave == 0;
+  });
+  REQUIRE(split != all.end());
+  std::vector<KernelRun> runs;
+  for (const std::size_t k : {128, 64}) {
+    runs.push_back(test::draw_run(random, setup.types, {5, 5, k}, false, false));
+    test::compute(split->model, runs.back());
+  }
+  const Identification both = identify(setup.types, runs, {}, {});
+  CHECK(test::claims(both.result, static_cast<std::size_t>(split - all.begin())));
+  CHECK(both.result.elements == 50);
+  // The second run alone is wrong: the model does not explain both.
+  test::compute(all[0].model, runs[1]);
+  const Identification mixed = identify(setup.types, runs, {}, {.nearest = 1});
+  CHECK(!test::claims(mixed.result, static_cast<std::size_t>(split - all.begin())));
+  REQUIRE(!mixed.result.rejected.empty());
+  CHECK(mixed.result.rejected[0].first.has_value());
+}
+
+TEST_CASE("the scalars of the epilogue are told and its forms are found") {
+  Random random(4);
+  const Setup& setup = setups[2];
+  const std::vector<Core> cores = cores_for(setup.types);
+  const KnownEpilogue scalars{1.375, -0.625};
+  const auto all = candidates_for(cores, {setup.types, 80, true, false, scalars});
+  const auto fused =
+      std::ranges::find_if(all, [](const Candidate& x) { return !x.model.epilogue.sum_last; });
+  REQUIRE(fused != all.end());
+  KernelRun run = test::draw_run(random, setup.types, {9, 9, 80}, false, true);
+  test::compute(fused->model, run);
+  const Identification found = identify(setup.types, {run}, scalars, {});
+  CHECK(test::claims(found.result, static_cast<std::size_t>(fused - all.begin())));
+  CHECK(identify(setup.types, {run}, {}, {}).result.explaining.empty());
+}
+
+TEST_CASE("any NaN is any other in chains of rounded operations only") {
+  Random random(5);
+  for (const bool chain : {false, true}) {
+    const Setup& setup = setups[0];
+    const std::vector<Candidate> all = all_of(setup, 32);
+    const auto truth = std::ranges::find_if(
+        all, [&](const Candidate& x) { return any_nan_fits(x.model) == chain; });
+    KernelRun run = test::draw_run(random, setup.types, {6, 6, 32}, false, false);
+    run.a[3] = 0x7E01;
+    test::compute(truth->model, run);
+    CHECK(identified(setup, run).result.explaining.size() >= 1);
+    run.d[0] = 0x7FC12345;
+    const auto place = static_cast<std::size_t>(truth - all.begin());
+    CHECK(test::claims(identified(setup, run).result, place) == chain);
+  }
+}
+
+TEST_CASE("nothing is claimed of nothing") {
+  Random random(6);
+  const Setup& setup = setups[0];
+  KernelRun run = test::draw_run(random, setup.types, {0, 4, 16}, false, false);
+  CHECK_THROWS_AS(identified(setup, run), Error);
+  CHECK_THROWS_AS(identify(setup.types, {}, {}, {}), Error);
+}
+
+TEST_CASE("the number of threads changes nothing") {
+  Random random(7);
+  const Setup& setup = setups[1];
+  KernelRun run = test::draw_run(random, setup.types, setup.shape, false, false);
+  test::compute(all_of(setup, setup.shape.k)[11].model, run);
+  const auto told = [&](const char* threads) {
+    setenv("BINADE_THREADS", threads, 1);
+    const SearchResult r = identified(setup, run).result;
+    unsetenv("BINADE_THREADS");
+    std::vector<std::size_t> out{r.tried, r.explaining.size(), r.rejected.size()};
+    for (const auto* list : {&r.explaining, &r.rejected}) {
+      for (const Verdict& x : *list) {
+        out.insert(out.end(), {x.candidate, x.same.size(), x.compared, x.equal});
+      }
+    }
+    return out;
+  };
+  CHECK(told("1") == told("3"));
+}
+
+}  // namespace
+}  // namespace binade
