@@ -31,6 +31,7 @@ extern const Command architectures_command;
 extern const Command gemm_command;
 extern const Command identify_command;
 extern const Command validate_command;
+extern const Command explain_command;
 extern const Command experiment_command;
 extern const Command device_command;
 extern const Command record_command;

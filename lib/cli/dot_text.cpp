@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "lib/cli/rounding_words.h"
+#include "lib/tensor/error.h"
 #include "lib/tensor/number_text.h"
 
 namespace binade {
@@ -60,6 +61,20 @@ std::string difference_text(const DotDifference& x, const Dots& dots, const Inst
   line("c", dots.c[row], types.c);
   line("recorded", x.recorded, types.d);
   line("emulated", x.emulated, types.d);
+  return out;
+}
+
+std::string command_line(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) {
+    const bool plain = !word.empty() && std::ranges::all_of(word, [](char c) {
+      return std::string_view("_./:=,+-@%").find(c) != std::string_view::npos ||
+             (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    });
+    std::string quoted = "'";
+    for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+    out += (out.empty() ? "" : " ") + (plain ? word : printable(quoted + "'", longest_path));
+  }
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "lib/validate/dots.h"
 
@@ -17,5 +18,8 @@ std::string evidence_text(const Instruction& x);
 
 /// One row that differs, in lines: the distance, every product, c, both results.
 std::string difference_text(const DotDifference& x, const Dots& dots, const Instruction& how);
+
+/// Words of a command line, those that a shell would take apart in quotes.
+std::string command_line(const std::vector<std::string>& words);
 
 }  // namespace binade

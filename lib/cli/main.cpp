@@ -45,11 +45,11 @@ int fail(const std::string& line) {
 
 int main(int argc, char** argv) {
   const std::array commands{
-      &binade::report_command,        &binade::formats_command,    &binade::show_command,
-      &binade::quantize_command,      &binade::check_command,      &binade::cases_command,
-      &binade::architectures_command, &binade::gemm_command,       &binade::validate_command,
-      &binade::identify_command,      &binade::experiment_command, &binade::device_command,
-      &binade::record_command};
+      &binade::report_command,        &binade::formats_command,  &binade::show_command,
+      &binade::quantize_command,      &binade::check_command,    &binade::cases_command,
+      &binade::architectures_command, &binade::gemm_command,     &binade::validate_command,
+      &binade::explain_command,       &binade::identify_command, &binade::experiment_command,
+      &binade::device_command,        &binade::record_command};
   int status = 0;
   try {
     CLI::App app(description, "binade");

@@ -11,6 +11,7 @@
 
 #include "lib/cli/command.h"
 #include "lib/cli/device_option.h"
+#include "lib/cli/dot_options.h"
 #include "lib/cli/dot_text.h"
 #include "lib/cli/validate_crossed.h"
 #include "lib/cli/validate_gemm.h"
@@ -26,10 +27,8 @@
 namespace binade {
 namespace {
 
-struct DotOptions {
-  std::string architecture, instruction;
-  DotFiles files;
-  std::string c;
+struct CheckedDots {
+  DotOptions dots;
   std::size_t show = 5;
   bool json = false;
 };
@@ -57,12 +56,24 @@ nlohmann::ordered_json json_of(const DotCheck& check, const Dots& dots, const In
   return out;
 }
 
-int validate_dots(const DotOptions& options) {
-  const Instruction instruction =
-      parse_instruction(options.instruction, parse_architecture(options.architecture));
-  DotFiles files = options.files;
-  if (!options.c.empty()) files.c = options.c;
-  const Dots dots = read_dots(files, instruction);
+/// The command that tells a row step by step.
+std::string row_explained(std::vector<std::string> words, std::uint64_t row) {
+  words.insert(words.begin(), {"binade", "explain", "dots"});
+  words.insert(words.end(), {"--row", std::to_string(row)});
+  return fmt::format("  explain   {}\n", command_line(words));
+}
+
+std::string explained_by(const DotOptions& dots, std::uint64_t row) {
+  std::vector<std::string> words{"--arch", dots.architecture, "--instruction", dots.instruction,
+                                 "--a",    dots.files.a,      "--b",           dots.files.b,
+                                 "--d",    dots.files.d};
+  if (!dots.c.empty()) words.insert(words.end() - 2, {"--c", dots.c});
+  return row_explained(std::move(words), row);
+}
+
+int validate_dots(const CheckedDots& options) {
+  const Instruction instruction = instruction_of(options.dots);
+  const Dots dots = read_dots(files_of(options.dots), instruction);
   const DotCheck check = check_dots(dots, instruction, options.show);
   if (options.json) {
     nlohmann::ordered_json out{{"schema", "binade.validate_dots/1"}};
@@ -70,7 +81,9 @@ int validate_dots(const DotOptions& options) {
     fmt::print("{}\n", out.dump(2));
   } else {
     for (const DotDifference& x : check.first) {
-      fmt::print("{}\n", difference_text(x, dots, instruction));
+      const bool first = &x == check.first.data();
+      fmt::print("{}{}\n", difference_text(x, dots, instruction),
+                 first ? explained_by(options.dots, x.row) : "");
     }
     fmt::print("sm_{} {}: {}\n", instruction.sm, name_of(instruction), evidence_text(instruction));
     fmt::print("rows {}, equal {}, different {}\n", check.rows, check.equal(), check.different);
@@ -158,8 +171,12 @@ class SetOutput {
     }
     std::string out = fmt::format("{}  rows {}, equal {}, different {}\n", headline(set),
                                   set.check.rows, set.check.equal(), set.check.different);
+    const bool recorded = set.source.ends_with(".safetensors");
     for (const DotDifference& x : set.check.first) {
-      out += difference_text(x, dots, set.instruction) + "\n";
+      const bool first = &x == set.check.first.data();
+      out += difference_text(x, dots, set.instruction);
+      if (first && recorded) out += row_explained({"--recording", set.source}, x.row);
+      out += "\n";
     }
     return out;
   }
@@ -224,18 +241,12 @@ int validate_device(const SetOptions& options) {
 }
 
 void define_dots(CLI::App& app, int& status) {
-  const auto options = std::make_shared<DotOptions>();
+  const auto options = std::make_shared<CheckedDots>();
   CLI::App& dots = *app.add_subcommand("dots", "recorded dot products: d = c + sum of a·b");
-  dots.add_option("--arch", options->architecture, "sm_70 … sm_120")->required();
-  dots.add_option("--instruction", options->instruction,
-                  "as mma.m16n8k16.f32.f16.f16.f32; see binade architectures")
-      ->required();
-  dots.add_option("--a", options->files.a, ".npy of shape (rows, K): bits, or the dtype itself")
-      ->required();
-  dots.add_option("--b", options->files.b, "likewise")->required();
-  dots.add_option("--c", options->c, ".npy of shape (rows,); without it +0");
-  dots.add_option("--d", options->files.d, ".npy of shape (rows,): what the hardware gave")
-      ->required();
+  const DotOptionNames names = add_dot_options(dots, options->dots);
+  for (CLI::Option* needed : {names.architecture, names.instruction, names.a, names.b, names.d}) {
+    needed->required();
+  }
   dots.add_option("--show", options->show, "how many differences to show")->capture_default_str();
   dots.add_flag("--json", options->json, "as JSON");
   dots.footer("\nExit status: 0 all equal, 1 differences, 2 files that do not fit.");

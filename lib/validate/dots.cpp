@@ -56,18 +56,20 @@ Dots read_dots(const DotFiles& files, const Instruction& instruction) {
   const DotTypes& types = instruction.types;
   const auto k = static_cast<std::uint64_t>(instruction.k);
   Dots out;
-  out.d = read_column(files.d, types.d, "d");
+  const std::string& counted = files.d.empty() ? files.a : files.d;  // whose rows the others have
+  if (!files.d.empty()) out.d = read_column(files.d, types.d, "d");
   out.a = read_rows(files.a, types.a, "a", instruction.k);
   out.b = read_rows(files.b, types.b, "b", instruction.k);
-  check_rows(files.a, out.a.size() / k, out.d.size(), files.d);
-  check_rows(files.b, out.b.size() / k, out.d.size(), files.d);
+  if (files.d.empty()) out.d.assign(out.a.size() / k, 0);
+  check_rows(files.a, out.a.size() / k, out.d.size(), counted);
+  check_rows(files.b, out.b.size() / k, out.d.size(), counted);
   if (files.c) {
     out.c = read_column(*files.c, types.c, "c");
-    check_rows(*files.c, out.c.size(), out.d.size(), files.d);
+    check_rows(*files.c, out.c.size(), out.d.size(), counted);
   } else {
     out.c.assign(out.d.size(), 0);
   }
-  if (out.d.empty()) throw error_in(files.d, "no rows", "there is nothing to compare");
+  if (out.d.empty()) throw error_in(counted, "no rows", "there is nothing to compare");
   return out;
 }
 

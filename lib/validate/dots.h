@@ -19,7 +19,8 @@ namespace binade {
 /// integers of the format's width) or in the dtype itself. A K below the instruction's is padded
 /// with +0; without c it is +0. Error with the file, the shape or the dtype, and what it should be.
 struct DotFiles {
-  std::string a, b, d;
+  std::string a, b;
+  std::string d = {};  ///< empty: nothing was recorded, and d is zeros
   std::optional<std::string> c = {};
 };
 Dots read_dots(const DotFiles& files, const Instruction& instruction);

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A tracer that writes down what a sum tells it, and puts beside each step what the step is exactly.
+#include "lib/explain/explanation.h"
+
+#include <algorithm>
+
+#include "emulate/integer_dot.h"
+#include "emulate/sum_order.h"
+#include "lib/record/instruction_name.h"
+
+namespace binade {
+namespace {
+
+ExactNumber exactly(const Addend& x) {
+  if (x.kind != Kind::finite) return {};
+  return exact_number(x.negative, x.significand, x.exponent - x.fraction_bits);
+}
+
+/// Whether the blocks of an instruction begin at +0, whatever c is.
+bool begins_at_zero(const DotModel& model) { return model.c_last || model.scales.without_c; }
+
+/// What the tracer fills; it is itself handed around as a constant.
+struct Record {
+  Explanation& out;
+  const std::vector<Format>& marked;  ///< formats of the accumulators at the marks, in order
+  Typed accumulator{};
+  bool at_c = false;  ///< the accumulator is c as it was given
+  std::vector<TracedTerm> terms = {};
+  std::size_t marks = 0;
+  std::vector<bool> taken = {};  ///< which k took part
+  ExactNumber products = {};
+  bool finite = true;  ///< every operand is a number
+
+  int k() const { return static_cast<int>(out.a.size()); }
+  void take(int place, bool number, const ExactNumber& product) {
+    taken[static_cast<std::size_t>(place)] = true;
+    finite = finite && number;
+    products += product;
+  }
+  void take_c(const Typed& c) {
+    finite = finite && is_number(c);
+    if (finite) products += value_of(c);
+  }
+  void accumulate(const Typed& x) {
+    accumulator = x;
+    at_c = false;
+  }
+};
+
+ExplainedTerm explained(const TracedTerm& x, Record& record, bool is_first) {
+  const Explanation& out = record.out;
+  ExplainedTerm term{.place = is_first ? addend_place : x.place,
+                     .kind = x.term.kind,
+                     .negative = x.term.negative,
+                     .exponent = x.term.exponent,
+                     .exact = exactly(x.term),
+                     .units = x.units};
+  if (is_first) {
+    term.a = record.accumulator;
+    return term;
+  }
+  const auto at = static_cast<std::size_t>(x.place);
+  term.a = out.a[at];
+  term.b = out.b[at];
+  record.take(x.place, is_number(term.a) && is_number(term.b), term.exact);
+  return term;
+}
+
+/// What each term lost, and to what.
+void explain_cuts(ExplainedBlock& block, const std::vector<Addend>& terms) {
+  int top = 0;  // without the floor
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (terms[i].kind != Kind::finite || (block.highest && terms[i].exponent <= top)) continue;
+    block.highest = static_cast<int>(i);
+    top = terms[i].exponent;
+  }
+  const int fraction_bits = block.top - block.unit;
+  block.floor_decides = !block.is_integer && block.highest && top < block.top;
+  for (std::size_t i = 0; i < terms.size() && !block.special; ++i) {
+    ExplainedTerm& term = block.terms[i];
+    const ExactNumber rest = term.exact - exact_number(term.units, block.unit);
+    if (block.floor_decides) {
+      const std::int64_t finer = aligned(terms[i], top, fraction_bits);
+      term.cut_by_alignment = term.exact - exact_number(finer, top - fraction_bits);
+      term.cut_by_floor = rest - term.cut_by_alignment;
+    } else {
+      term.cut_by_alignment = rest;
+    }
+  }
+}
+
+/// Writes down what it is told.
+struct Recorder {
+  Record* record;
+
+  void term(const TracedTerm& x) const { record->terms.push_back(x); }
+  void block(const TracedBlock& x) const {
+    Explanation& out = record->out;
+    const bool integer = is_integer(x.to);
+    ExplainedBlock block{.starts_with_c = record->at_c,
+                         .is_integer = integer,
+                         .top = x.top,
+                         .unit = x.top - x.fraction_bits,
+                         .exponent_floor = x.exponent_floor,
+                         .special = x.special,
+                         .units = x.sum,
+                         .grid = integer ? x.to : out.model.grid,
+                         .rounding = out.model.rounding,
+                         .result = {x.result, x.to}};
+    std::vector<Addend> addends;
+    for (std::size_t i = 0; i < record->terms.size(); ++i) {
+      const TracedTerm& term = record->terms[i];
+      if (i > 0 && (term.place < 0 || term.place >= record->k())) continue;
+      block.terms.push_back(explained(term, *record, i == 0));
+      addends.push_back(term.term);
+    }
+    explain_cuts(block, addends);
+    block.sum = exact_number(x.sum, block.unit);
+    if (!x.special && is_number(block.result)) {
+      block.rounding_error = value_of(block.result) - block.sum;
+    }
+    for (const ExplainedTerm& term : block.terms) {
+      out.errors.alignment += -term.cut_by_alignment;
+      out.errors.floor += -term.cut_by_floor;
+    }
+    if (block.rounding_error) out.errors.blocks += *block.rounding_error;
+    record->terms.clear();
+    record->accumulate(block.result);
+    out.sum = block.result;
+    out.steps.emplace_back(std::move(block));
+  }
+  void operation(const TracedOperation& x) const {
+    Explanation& out = record->out;
+    const int operands = x.action == Action::convert ? 1 : x.action == Action::multiply_add ? 3 : 2;
+    ExplainedOperation step{.role = x.role,
+                            .action = x.action,
+                            .place = x.place < record->k() ? x.place : addend_place,
+                            .operands = {},
+                            .result = {x.result, x.to}};
+    for (int i = 0; i < operands; ++i) step.operands.push_back({x.operands[i], x.from[i]});
+    if (std::ranges::all_of(step.operands, is_number)) step.exact = exactly(step);
+    if (step.exact && is_number(step.result)) step.error = value_of(step.result) - *step.exact;
+    const bool product = x.action == Action::multiply || x.action == Action::multiply_add;
+    if (x.role == Role::chain && product && step.place >= 0) {
+      const Typed& a = step.operands[0];
+      const Typed& b = step.operands[1];
+      const bool number = is_number(a) && is_number(b);
+      record->take(step.place, number, number ? value_of(a) * value_of(b) : ExactNumber{});
+    }
+    if (!is_epilogue(x.role)) {
+      out.sum = step.result;
+      if (step.error) out.errors.operations += *step.error;
+    }
+    record->accumulate(step.result);
+    out.steps.emplace_back(std::move(step));
+  }
+  void mark(Mark x, std::uint64_t bits) const {
+    Explanation& out = record->out;
+    const Typed begins{bits, record->marked[record->marks++]};
+    record->accumulate(begins);
+    if (x == Mark::instruction && begins_at_zero(out.model)) {
+      const Format sums = types_of_sums(out.model, out.types).c;
+      record->accumulate({zero_bits(sums, false), sums});
+    }
+    out.sum = begins;
+    out.steps.emplace_back(ExplainedMark{x, begins});
+  }
+
+  static bool is_epilogue(Role role) {
+    return role == Role::alpha || role == Role::beta || role == Role::bias || role == Role::output;
+  }
+  static ExactNumber exactly(const ExplainedOperation& x) {
+    const auto value = [&x](std::size_t i) { return value_of(x.operands[i]); };
+    switch (x.action) {
+      case Action::add: return value(0) + value(1);
+      case Action::multiply: return value(0) * value(1);
+      case Action::multiply_add: return value(0) * value(1) + value(2);
+      case Action::convert: return value(0);
+    }
+    return {};
+  }
+};
+
+/// The formats of the accumulators at the marks of an element.
+struct MarkedFormats {
+  const GemmModel& g;
+  std::vector<Format> out = {};
+
+  void push_zero(const Format& f) { out.push_back(f); }
+  void push_c(const Format& f) { out.push_back(f); }
+  void products(const InstructionPlaces& /*unused*/) { out.push_back(g.types.c); }
+  void add(const Format& /*unused*/, Role /*unused*/) {}
+  void convert(const Format& /*unused*/, Role /*unused*/) {}
+};
+
+void gather(Explanation& out, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) {
+  for (const std::uint64_t x : a) out.a.push_back({x, out.types.a});
+  for (const std::uint64_t x : b) out.b.push_back({x, out.types.b});
+}
+
+void finish(Explanation& out, const Record& record) {
+  for (std::size_t i = 0; i < record.taken.size(); ++i) {
+    if (!record.taken[i]) out.left_out.push_back(static_cast<int>(i));
+  }
+  if (record.finite) out.exact_sum = record.products;
+}
+
+/// alpha·sum + beta·C + bias of the exact sum, alpha and beta as the epilogue has them.
+std::optional<ExactNumber> with_epilogue(const GemmModel& g, const Explanation& x, bool c_in_sum) {
+  const Epilogue& e = g.epilogue;
+  const Typed alpha{scalar_bits(e.alpha, e.compute), e.compute};
+  const Typed beta{scalar_bits(e.beta, e.compute), e.compute};
+  const bool with_c = x.c && !c_in_sum;
+  if (!x.exact_sum || !is_number(alpha) || (with_c && !(is_number(beta) && is_number(*x.c))) ||
+      (x.bias && !is_number(*x.bias))) {
+    return std::nullopt;
+  }
+  ExactNumber out = value_of(alpha) * *x.exact_sum;
+  if (with_c) out += value_of(beta) * value_of(*x.c);
+  if (x.bias) out += value_of(*x.bias);
+  return out;
+}
+
+}  // namespace
+
+ExactNumber ExplainedBlock::cut() const {
+  ExactNumber out;
+  for (const ExplainedTerm& term : terms) out += term.cut();
+  return out;
+}
+
+bool Explanation::has_epilogue() const {
+  return std::ranges::any_of(steps, [](const Step& step) {
+    const auto* operation = std::get_if<ExplainedOperation>(&step);
+    return operation != nullptr && Recorder::is_epilogue(operation->role);
+  });
+}
+
+std::optional<ExactNumber> Explanation::error() const {
+  if (!exact || !is_number(result)) return std::nullopt;
+  return value_of(result) - *exact;
+}
+
+std::optional<ExactNumber> Explanation::sum_error() const {
+  if (!exact_sum || !is_number(sum)) return std::nullopt;
+  return value_of(sum) - *exact_sum;
+}
+
+Explanation explain_dot(const Instruction& x, std::span<const std::uint64_t> a,
+                        std::span<const std::uint64_t> b, std::uint64_t c) {
+  Explanation out{.instruction = name_of(x),
+                  .sm = x.sm,
+                  .evidence = x.evidence,
+                  .source = std::string(x.source),
+                  .open = std::string(x.open),
+                  .model = x.model,
+                  .types = x.types};
+  gather(out, a, b);
+  const bool from_zero = begins_at_zero(x.model);
+  if (x.model.c_last || !x.model.scales.without_c) out.c = Typed{c, x.types.c};
+  const Format sums = types_of_sums(x.model, x.types).c;
+  const std::vector<Format> no_marks;
+  Record record{.out = out,
+                .marked = no_marks,
+                .accumulator = from_zero ? Typed{zero_bits(sums, false), sums} : *out.c,
+                .at_c = !from_zero,
+                .taken = std::vector<bool>(a.size())};
+  out.result = {
+      dot(x.model, x.types, a.data(), b.data(), static_cast<int>(a.size()), c, Recorder{&record}),
+      x.types.d};
+  out.sum = out.result;
+  if (out.c) record.take_c(*out.c);
+  finish(out, record);
+  out.exact = out.exact_sum;
+  return out;
+}
+
+Explanation explain_element(const NamedGemm& gemm, const GemmElement<std::uint64_t>& element) {
+  const GemmModel& g = gemm.model;
+  Explanation out{.instruction = gemm.instruction,
+                  .sm = gemm.sm,
+                  .evidence = gemm.evidence,
+                  .source = gemm.source,
+                  .open = gemm.open,
+                  .model = g.model,
+                  .types = g.types};
+  const auto k = static_cast<std::size_t>(element.k);
+  gather(out, {element.a, k}, {element.b, k});
+  const bool c_in_sum = element.has_c && g.sum.c_first;
+  if (c_in_sum || (element.has_c && g.epilogue.beta != 0)) out.c = Typed{element.c, g.c};
+  if (element.has_bias) out.bias = Typed{element.bias, g.bias};
+  MarkedFormats marked{g};
+  walk_sum(g, element.k, marked);
+  Record record{.out = out, .marked = marked.out, .taken = std::vector<bool>(k)};
+  out.result = {gemm_element(g, element, Recorder{&record}), g.epilogue.out};
+  if (c_in_sum) record.take_c(*out.c);
+  finish(out, record);
+  out.exact = with_epilogue(g, out, c_in_sum);
+  return out;
+}
+
+bool is_number(const Typed& x) {
+  if (is_integer(x.format)) return true;
+  const Kind kind = decode(x.bits, x.format).kind;
+  return kind == Kind::finite || kind == Kind::zero;
+}
+
+ExactNumber value_of(const Typed& x) { return exact_number(x.bits, x.format); }
+
+int ulp_exponent(const ExactNumber& x, const Format& f) {
+  if (is_integer(f)) return 0;
+  const int e = x.is_zero() ? f.emin() : std::max(x.leading_exponent(), f.emin());
+  return e - f.fraction_bits();
+}
+
+}  // namespace binade

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An explanation as JSON, schema "binade.explain/1": every number as bits, as all its decimal digits and
+// as the nearest double.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "lib/explain/explanation.h"
+
+namespace binade {
+
+nlohmann::ordered_json json_of(const Explanation& x);
+
+}  // namespace binade

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ladder of bits. Left of the line is what the hardware keeps, right of it what it cuts off:
+//
+//              2^3                       2^-22 │ cut away
+//     c      + ··1011                          │
+//     k 0    - 1·10000000000000000000000000000 │011
+//     sum    - …
+//     d      - …
+#include "lib/explain/ladder_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "lib/explain/ladder.h"
+#include "lib/explain/words.h"
+#include "lib/tensor/number_text.h"
+
+namespace binade {
+namespace {
+
+constexpr int name_columns = 7;
+constexpr int line_columns = 100;
+constexpr int amount_columns = 24;  ///< "cut " and a number of 20
+
+struct Colors {
+  std::string_view kept, alignment, floor, rounded, soft, off;
+};
+constexpr Colors colorful{"\x1b[1m", "\x1b[31m", "\x1b[35m", "\x1b[33m", "\x1b[2m", "\x1b[0m"};
+constexpr Colors plain{};
+
+std::string_view color_of(BitFate fate, const Colors& colors) {
+  switch (fate) {
+    case BitFate::kept: return colors.kept;
+    case BitFate::cut_by_alignment: return colors.alignment;
+    case BitFate::cut_by_floor: return colors.floor;
+    case BitFate::rounded_off: return colors.rounded;
+  }
+  return {};
+}
+
+/// The bits of one row: '·' where a number has none.
+class Row {
+ public:
+  Row(const Ladder& ladder, int cut_columns, const Colors& colors)
+      : ladder_(ladder), lowest_(ladder.unit - cut_columns), colors_(colors) {}
+
+  /// `rounded_below`: bits of lower weight are not in the result.
+  std::string text(const ExactNumber& x, int rounded_below) const {
+    std::string out;
+    for (int weight = ladder_.highest; weight >= lowest_; --weight) {
+      if (weight == ladder_.unit - 1) out += line();
+      out += cell(x, weight, rounded_below);
+    }
+    if (lowest_ == ladder_.unit) out += line();
+    const bool more = !x.is_zero() && x.exponent < lowest_;
+    return out + (more ? "…" : " ");
+  }
+
+ private:
+  std::string line() const { return fmt::format("{}│{}", colors_.soft, colors_.off); }
+  std::string cell(const ExactNumber& x, int weight, int rounded_below) const {
+    const bool inside = !x.is_zero() && weight <= x.leading_exponent() && weight >= x.exponent;
+    if (!inside) {
+      const bool cut = weight < ladder_.unit;
+      return cut ? " " : fmt::format("{}·{}", colors_.soft, colors_.off);
+    }
+    const BitFate fate = ladder_.fate(weight) == BitFate::kept && weight < rounded_below
+                             ? BitFate::rounded_off
+                             : ladder_.fate(weight);
+    return fmt::format("{}{}{}", color_of(fate, colors_), x.bit(weight) ? '1' : '0', colors_.off);
+  }
+
+  const Ladder& ladder_;
+  int lowest_;
+  const Colors& colors_;
+};
+
+std::string products_text(const ExplainedBlock& block) {
+  std::string out;
+  std::size_t zeros = 0;
+  for (const ExplainedTerm& term : block.terms) {
+    const std::string name = left(name_of(term, block), name_columns);
+    if (term.place == addend_place) {
+      out += fmt::format("  {}{} {}\n", name, bits_text(term.a), value_text(term.a, 48));
+      continue;
+    }
+    if (term.kind == Kind::zero) {
+      ++zeros;
+      continue;
+    }
+    const auto operand = [](const Typed& x) { return bits_text(x) + " " + value_text(x, 18); };
+    std::string line = fmt::format("  {}{} * {}", name, left(operand(term.a), 26), operand(term.b));
+    if (term.kind == Kind::finite) line = left(line, 65) + " = " + brief_text(term.exact, 30);
+    out += line + "\n";
+  }
+  if (zeros > 0) {
+    out += fmt::format("  and {} product{} that {} zero\n", zeros, zeros == 1 ? "" : "s",
+                       zeros == 1 ? "is" : "are");
+  }
+  return out;
+}
+
+/// How a term lost what it lost.
+std::string cut_text(const ExplainedTerm& term) {
+  if (term.cut().is_zero()) return {};
+  const bool both = !term.cut_by_alignment.is_zero() && !term.cut_by_floor.is_zero();
+  return fmt::format("cut {}{}", brief_text(term.cut(), 20 - (both ? 1 : 0)),
+                     term.cut_by_floor.is_zero() ? ""
+                     : both                      ? "†"
+                                                 : "*");
+}
+
+/// The weights above the first and the last kept column, and what lies right of the line.
+std::string scale_text(const Ladder& ladder) {
+  const std::string first = fmt::format("2^{}", ladder.highest);
+  const std::string last = fmt::format("2^{}", ladder.unit);
+  const int room = ladder.kept_columns() - static_cast<int>(first.size());
+  return std::string(2 + name_columns + 2, ' ') + first +
+         right(last, static_cast<std::size_t>(std::max(room, 1 + static_cast<int>(last.size()))));
+}
+
+std::string ladder_lines(const ExplainedBlock& block, const Colors& colors) {
+  const Ladder ladder = ladder_of(block);
+  const int room =
+      line_columns - (2 + name_columns + 2) - ladder.kept_columns() - 2 - 1 - amount_columns;
+  const int cut_columns = std::min(ladder.cut_columns(), room);
+  const Row row(ladder, cut_columns, colors);
+  const auto line = [&](const std::string& name, bool negative, const ExactNumber& x,
+                        int rounded_below, const std::string& amount) {
+    std::string out = fmt::format("  {}{} {} {}", left(name, name_columns), negative ? '-' : '+',
+                                  row.text(x, rounded_below), amount);
+    while (out.ends_with(' ')) out.pop_back();
+    return out + "\n";
+  };
+  std::string out = scale_text(ladder) + (cut_columns > 0 ? " cut off" : "") + "\n";
+  for (const ExplainedTerm& term : block.terms) {
+    if (term.kind == Kind::zero) continue;
+    out += line(name_of(term, block), term.negative, term.exact, ladder.lowest, cut_text(term));
+  }
+  const bool rounded = block.rounding_error && !block.rounding_error->is_zero();
+  const std::string off = rounded ? "rounding " + brief_text(*block.rounding_error, 15) : "";
+  out += line("sum", block.sum.negative, block.sum, last_place(block), off);
+  if (!is_number(block.result)) return out;
+  const ExactNumber result = value_of(block.result);
+  return out + line("result", decode(block.result.bits, block.result.format).negative, result,
+                    ladder.lowest, "");
+}
+
+std::string floor_note(const ExplainedBlock& block) {
+  const bool floor = std::ranges::any_of(
+      block.terms, [](const ExplainedTerm& term) { return !term.cut_by_floor.is_zero(); });
+  const bool both = std::ranges::any_of(block.terms, [](const ExplainedTerm& term) {
+    return !term.cut_by_floor.is_zero() && !term.cut_by_alignment.is_zero();
+  });
+  if (!floor) return {};
+  return std::string("  * cut because of the exponent floor alone") +
+         (both ? "; † some of it would be cut without the floor too\n" : "\n");
+}
+
+}  // namespace
+
+std::string block_text(const ExplainedBlock& block, bool color) {
+  std::string out = products_text(block);
+  if (const std::string special = special_text(block); block.special) {
+    return out + fmt::format("  {}\n  → {}\n", special, bits_text(block.result));
+  }
+  if (block.is_integer) {
+    out += fmt::format("  sum {}\n", exact_text(block.sum));
+  } else {
+    out += fmt::format("  aligned to {}\n", alignment_text(block));
+  }
+  if (has_ladder(block)) out += ladder_lines(block, color ? colorful : plain) + floor_note(block);
+  const std::string special = special_text(block);
+  const std::string how = block.is_integer ? type_text(block.result.format) : rounding_text(block);
+  return out + fmt::format("  → {} {}  {}\n", bits_text(block.result), value_text(block.result, 30),
+                           special.empty() ? how : special);
+}
+
+}  // namespace binade

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The explanation on a terminal.
+#include "lib/explain/text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "lib/explain/ladder_text.h"
+#include "lib/explain/words.h"
+#include "lib/report/paragraph.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/number_text.h"
+
+namespace binade {
+namespace {
+
+/// Blocks of more terms in all are told in a line each.
+constexpr std::size_t most_terms_in_full = 40;
+
+std::string pair_text(const Typed& x, std::size_t longest = 30) {
+  return fmt::format("{}  {}", bits_text(x), value_text(x, longest));
+}
+
+std::string error_text(const ExactNumber& error) {
+  return error.is_zero() ? "exact" : fmt::format("error {}", brief_text(error, 10));
+}
+
+std::string header_text(const Explanation& x) {
+  const auto taking_part = x.a.size() - x.left_out.size();
+  std::string out = fmt::format("{}{}: {} product{}", x.instruction,
+                                x.sm == 0 ? "" : fmt::format(" on sm_{}", x.sm), taking_part,
+                                taking_part == 1 ? "" : "s");
+  if (!x.left_out.empty()) out += fmt::format(", {} left out by sparsity", x.left_out.size());
+  out += "\n";
+  if (x.sm != 0) {
+    const auto kind = evidence_names[static_cast<std::size_t>(x.evidence)];
+    out += fmt::format("  evidence  {} ({}){}{}\n", kind, x.source,
+                       x.open.empty() ? "" : "; open: ", x.open);
+  }
+  return out + wrapped("  rule      " + model_text(x.model, x.types), 12);
+}
+
+/// A block in one line: what it took, where it was cut, what it became.
+std::string block_line(const ExplainedBlock& block, int number, const ExactNumber& cut) {
+  const auto losing = std::ranges::count_if(
+      block.terms, [](const ExplainedTerm& term) { return !term.cut().is_zero(); });
+  std::string out = fmt::format("block {:<4} {:<14}", number, places_text(block));
+  out = left(out, 25);
+  if (const std::string special = special_text(block); !special.empty())
+    return out + special + "\n";
+  out += left(fmt::format("top 2^{}", block.top), 11);
+  out +=
+      left(losing == 0 ? "nothing cut" : fmt::format("{} cut {}", losing, brief_text(cut, 12)), 21);
+  out += left(fmt::format("rounding {}", brief_text(*block.rounding_error, 10)), 21);
+  return out + fmt::format("{} {}\n", bits_text(block.result), value_text(block.result, 12));
+}
+
+std::string operation_line(const ExplainedOperation& x) {
+  const bool of_product = x.role == Role::chain && x.action != Action::add && x.place >= 0;
+  std::string out = of_product              ? fmt::format("k {}", x.place)
+                    : x.role == Role::chain ? "sum"
+                                            : std::string(name_of(x.role));
+  out = left(out, 9) + formula_text(x, 13);
+  std::string became = fmt::format(" → {} {}", bits_text(x.result), value_text(x.result, 13));
+  if (x.error) became = left(became, 30) + " " + error_text(*x.error);
+  const std::size_t room = 100 - std::min<std::size_t>(columns(became), 100);
+  if (columns(out) > room) return out + "\n" + right(became, 100) + "\n";  // of binary64 alone
+  return left(out, std::min<std::size_t>(room, 54)) + became + "\n";
+}
+
+std::string mark_line(const ExplainedMark& x) {
+  switch (x.mark) {
+    case Mark::zero:
+      return fmt::format("an accumulator at +0, {}\n", type_text(x.accumulator.format));
+    case Mark::c: return fmt::format("an accumulator holds C: {}\n", pair_text(x.accumulator));
+    case Mark::instruction: return "";
+  }
+  return {};
+}
+
+bool changes_nothing(const ExplainedBlock& block) {
+  const auto of_zero = [](const ExplainedTerm& term) {
+    return term.place == addend_place || term.kind == Kind::zero;
+  };
+  return std::ranges::all_of(block.terms, of_zero) && is_number(block.result) &&
+         block.cut().is_zero() && block.rounding_error->is_zero();
+}
+
+/// Writes the steps, and numbers blocks and instructions on the way.
+class Steps {
+ public:
+  Steps(const Explanation& x, const ExplanationStyle& style) : x_(x), style_(style) {
+    std::size_t terms = 0;
+    for (const ExplainedBlock* block : blocks_of(x)) {
+      for (const ExplainedTerm& term : block->terms) terms += term.kind == Kind::zero ? 0 : 1;
+    }
+    full_ = style.all || (terms <= most_terms_in_full && !style.block);
+  }
+
+  std::string text() {
+    std::string out;
+    for (const Step& step : x_.steps) {
+      if (const auto* block = std::get_if<ExplainedBlock>(&step)) {
+        out += of_block(*block);
+      } else if (const auto* operation = std::get_if<ExplainedOperation>(&step)) {
+        out += operation_line(*operation);
+      } else {
+        const ExplainedMark& mark = std::get<ExplainedMark>(step);
+        instructions_ += mark.mark == Mark::instruction ? 1 : 0;
+        out += mark_line(mark);
+      }
+    }
+    return out;
+  }
+
+ private:
+  std::string of_block(const ExplainedBlock& block) {
+    ++blocks_;
+    if (changes_nothing(block) && style_.block != blocks_) {
+      return fmt::format("{}block {}: every product of {} is zero; nothing changes\n",
+                         full_ ? "\n" : "", blocks_, places_text(block));
+    }
+    const bool full = full_ || style_.block == blocks_;
+    if (!full) return block_line(block, blocks_, block.cut());
+    std::string title = fmt::format("block {}", blocks_);
+    if (instructions_ > 0) title += fmt::format(", instruction {}", instructions_);
+    return fmt::format("\n{}: {} and {}\n", title, block.starts_with_c ? "c" : "the sum so far",
+                       places_text(block)) +
+           block_text(block, style_.color);
+  }
+
+  const Explanation& x_;
+  const ExplanationStyle& style_;
+  bool full_ = false;
+  int blocks_ = 0, instructions_ = 0;
+};
+
+std::string hardware_text(const Explanation& x) {
+  if (!x.hardware) return {};
+  const Typed& got = *x.hardware;
+  std::string verdict = "equal";
+  if (got.bits != x.result.bits) {
+    const bool numbers = is_number(got) && is_number(x.result);
+    verdict =
+        !numbers
+            ? "different"
+            : fmt::format("different, {} from it",
+                          ulps_text(value_of(x.result) - value_of(got), value_of(got), got.format));
+  }
+  return fmt::format("hardware  {}  {}\n", pair_text(got), verdict);
+}
+
+/// The step that first gave what is no number.
+std::string origin_text(const Explanation& x) {
+  if (is_number(x.result)) return {};
+  int blocks = 0;
+  for (const Step& step : x.steps) {
+    if (const auto* block = std::get_if<ExplainedBlock>(&step)) {
+      ++blocks;
+      const std::string text = special_text(*block);
+      if (!text.empty()) return fmt::format("from      block {}, {}\n", blocks, text);
+    } else if (const auto* operation = std::get_if<ExplainedOperation>(&step)) {
+      const std::string text = special_text(*operation);
+      if (!text.empty()) return fmt::format("from      {}\n", text);
+    }
+  }
+  return {};
+}
+
+std::string summary_text(const Explanation& x) {
+  std::string out = fmt::format("result    {}\n", pair_text(x.result));
+  if (x.exact) out += fmt::format("exact     {}\n", brief_text(*x.exact, 60, 20));
+  return out + origin_text(x) + errors_text(x) + hardware_text(x);
+}
+
+}  // namespace
+
+std::vector<const ExplainedBlock*> blocks_of(const Explanation& x) {
+  std::vector<const ExplainedBlock*> out;
+  for (const Step& step : x.steps) {
+    if (const auto* block = std::get_if<ExplainedBlock>(&step)) out.push_back(block);
+  }
+  return out;
+}
+
+const ExplainedBlock& block_of(const Explanation& x, int number) {
+  const std::vector<const ExplainedBlock*> blocks = blocks_of(x);
+  const int n = static_cast<int>(blocks.size());
+  if (n == 0) {
+    throw Error(x.instruction + " has no blocks: it is made of rounded operations");
+  }
+  if (number < 1 || number > n) {
+    throw Error(fmt::format("no block {}; there {} {}: give a number from 1 on", number,
+                            n == 1 ? "is" : "are", n));
+  }
+  return *blocks[static_cast<std::size_t>(number - 1)];
+}
+
+std::string errors_text(const Explanation& x) {
+  std::string out;
+  if (const std::optional<ExactNumber> error = x.error()) {
+    out += error->is_zero() ? "error     0: the result is exact\n"
+                            : fmt::format("error     {} = {}\n", brief_text(*error, 40, 12),
+                                          ulps_text(*error, *x.exact, x.result.format));
+  }
+  const std::optional<ExactNumber> of_sum = x.sum_error();
+  if (!of_sum || (x.errors.alignment.is_zero() && x.errors.floor.is_zero() &&
+                  x.errors.blocks.is_zero() && x.errors.operations.is_zero())) {
+    return out;
+  }
+  const auto line = [&](const char* name, const ExactNumber& error) {
+    if (error.is_zero()) return;
+    out += fmt::format("  {:<28}{:>22} = {}\n", name, brief_text(error, 20),
+                       ulps_text(error, *x.exact_sum, x.sum.format));
+  };
+  if (x.has_epilogue()) line("of the sum", *of_sum);
+  line("cut by alignment", x.errors.alignment);
+  line("cut by the exponent floor", x.errors.floor);
+  line("rounding the blocks", x.errors.blocks);
+  line("rounding other operations", x.errors.operations);
+  return out;
+}
+
+std::string explanation_text(const Explanation& x, const ExplanationStyle& style) {
+  if (style.block) block_of(x, *style.block);
+  return header_text(x) + Steps(x, style).text() + "\n" + summary_text(x);
+}
+
+}  // namespace binade

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The words of an explanation.
+#include "lib/explain/words.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "emulate/mma_shapes.h"
+#include "lib/tensor/format_spec.h"
+#include "lib/tensor/number_text.h"
+
+namespace binade {
+namespace {
+
+constexpr std::array<std::string_view, 9> role_names{
+    "chain", "c last", "narrow", "promote", "reduce", "alpha", "beta", "bias", "output"};
+
+std::string infinity_text(bool negative) { return negative ? "-inf" : "+inf"; }
+
+/// Why a term is a NaN.
+std::string nan_text(const ExplainedTerm& term, const ExplainedBlock& block) {
+  const std::string name = name_of(term, block);
+  if (term.place == addend_place) return name + " is NaN";
+  const auto is_nan = [](const Typed& x) { return decode(x.bits, x.format).kind == Kind::nan; };
+  if (is_nan(term.a)) return "a of " + name + " is NaN";
+  if (is_nan(term.b)) return "b of " + name + " is NaN";
+  return fmt::format("{} is {} * {}", name, value_text(term.a), value_text(term.b));
+}
+
+std::string sum_text(const DotModel& model, const DotTypes& types) {
+  const Format d = types_of_sums(model, types).d;
+  const std::string rounded =
+      fmt::format("rounded {} to {}", rounding_text(model.rounding),
+                  type_text(model.grid.precision < d.precision ? model.grid : d));
+  switch (model.recipe) {
+    case Recipe::fused_block:
+      return fmt::format(
+          "blocks of {}: products and the sum so far are aligned to their largest exponent (at "
+          "least 2^{}), cut {} bits below it, added exactly, {}",
+          model.block, model.exponent_floor, model.fraction_bits, rounded);
+    case Recipe::expanded:
+      return fmt::format(
+          "operands become f16; then two blocks, of k 0 1 4 5 … and of k 2 3 6 7 …: aligned to the "
+          "largest exponent (at least 2^{}), cut {} bits below it, added exactly, {}",
+          model.exponent_floor, model.fraction_bits, rounded);
+    case Recipe::fma_chain: return fmt::format("d = fma(a, b, d), k ascending, each {}", rounded);
+    case Recipe::mul_add_chain:
+      return fmt::format("d = d + a * b, k ascending, each product and each sum {}", rounded);
+    case Recipe::pairwise:
+      return "fma(a1, b1, a0 * b0) and fma(a3, b3, a2 * b2) in f32, added to c one after the other";
+    case Recipe::exact_integer:
+      return model.integer.satfinite ? "an exact sum; the nearest end of s32 beyond its range"
+                                     : "an exact sum; its low 32 bits";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string type_text(const Format& f) {
+  const std::string_view name = type_name(f);
+  if (name != "?") return std::string(name);
+  if (f.exponent_bits == binary32.exponent_bits && f.bias == binary32.bias) {
+    return fmt::format("f32 with {} significant bits", f.precision);
+  }
+  return spec_of(f);
+}
+
+std::string bits_text(const Typed& x) {
+  return fmt::format("0x{:0{}x}", x.bits, x.format.storage_bits() / 4);
+}
+
+std::string value_text(const Typed& x, std::size_t longest) {
+  if (!is_integer(x.format)) {
+    const Exact value = decode(x.bits, x.format);
+    const std::string sign = value.negative ? "-" : "";
+    if (value.kind == Kind::nan) return "NaN";
+    if (value.kind == Kind::infinite) return sign + "inf";
+    if (value.kind == Kind::zero) return sign + "0";
+  }
+  return brief_text(value_of(x), longest);
+}
+
+std::string rounding_text(Rounding rounding) {
+  if (rounding == Rounding::ties_to_even) return "to nearest, ties to even,";
+  std::string words(name_of(rounding));
+  std::ranges::replace(words, '_', ' ');
+  return words;
+}
+
+std::string_view name_of(Role role) { return role_names[static_cast<std::size_t>(role)]; }
+
+std::string name_of(const ExplainedTerm& term, const ExplainedBlock& block) {
+  if (term.place == addend_place) return block.starts_with_c ? "c" : "acc";
+  return fmt::format("k {}", term.place);
+}
+
+std::string places_text(std::span<const int> places) {
+  if (places.empty()) return "no products";
+  if (places.size() == 1) return fmt::format("k {}", places[0]);
+  const int first = places.front();
+  const int last = places.back();
+  if (last - first + 1 == static_cast<int>(places.size())) {
+    return fmt::format("k {}…{}", first, last);
+  }
+  std::string out = "k";
+  for (std::size_t i = 0; i < places.size() && i < 4; ++i) out += fmt::format(" {}", places[i]);
+  return places.size() <= 4 ? out : fmt::format("{} … {}", out, last);
+}
+
+std::string places_text(const ExplainedBlock& block) {
+  std::vector<int> places;
+  for (const ExplainedTerm& term : block.terms) {
+    if (term.place != addend_place) places.push_back(term.place);
+  }
+  return places_text(places);
+}
+
+std::string alignment_text(const ExplainedBlock& block) {
+  if (!block.highest) return fmt::format("the floor 2^{}: every term is zero", block.top);
+  const ExplainedTerm& term = block.terms[static_cast<std::size_t>(*block.highest)];
+  const std::string name = name_of(term, block);
+  if (!block.floor_decides) return fmt::format("2^{}, of {}", block.top, name);
+  return fmt::format("the floor 2^{}, above 2^{} of {}", block.top, term.exponent, name);
+}
+
+std::string rounding_text(const ExplainedBlock& block) {
+  const Format& to = block.result.format;
+  return fmt::format("rounded {} to {}", rounding_text(block.rounding),
+                     type_text(block.grid.precision < to.precision ? block.grid : to));
+}
+
+std::string special_text(const ExplainedBlock& block) {
+  if (is_number(block.result)) return {};
+  const std::string result = value_text(block.result);
+  if (!block.special) {
+    return fmt::format("{}: {} is beyond the range of {}", result, brief_text(block.sum, 24),
+                       type_text(block.result.format));
+  }
+  const ExplainedTerm* infinities[2]{};
+  for (const ExplainedTerm& term : block.terms) {
+    if (term.kind == Kind::nan) return "NaN: " + nan_text(term, block);
+    if (term.kind == Kind::infinite) infinities[term.negative ? 1 : 0] = &term;
+  }
+  if (infinities[0] != nullptr && infinities[1] != nullptr) {
+    return fmt::format("NaN: {} is +inf and {} is -inf", name_of(*infinities[0], block),
+                       name_of(*infinities[1], block));
+  }
+  const ExplainedTerm& term = *infinities[infinities[0] == nullptr ? 1 : 0];
+  return fmt::format("{}: {} is {}", result, name_of(term, block), infinity_text(term.negative));
+}
+
+std::string special_text(const ExplainedOperation& x) {
+  if (is_number(x.result)) return {};
+  const std::string result = value_text(x.result);
+  if (x.exact) {
+    return fmt::format("{}: {} is beyond the range of {}", result, brief_text(*x.exact, 24),
+                       type_text(x.result.format));
+  }
+  return fmt::format("{}: {}", result, formula_text(x));
+}
+
+std::string formula_text(const ExplainedOperation& x, std::size_t longest) {
+  const auto text = [&](std::size_t i) { return value_text(x.operands[i], longest); };
+  switch (x.action) {
+    case Action::add: return fmt::format("{} + {}", text(0), text(1));
+    case Action::multiply: return fmt::format("{} * {}", text(0), text(1));
+    case Action::multiply_add: return fmt::format("{} * {} + {}", text(0), text(1), text(2));
+    case Action::convert: return text(0);
+  }
+  return {};
+}
+
+std::string model_text(const DotModel& model, const DotTypes& types) {
+  std::string out = sum_text(model, types);
+  if (model.sparse_group != 0) {
+    out = fmt::format("half of every {} a take part; {}", model.sparse_group, out);
+  }
+  if (model.c_last) out += "; sums begin at +0, and c is added at the end, to nearest";
+  if (model.scales.without_c) out += "; without c";
+  if (model.scales.minus_a != model.scales.minus_b) out += "; products with the other sign";
+  const bool narrows =
+      (model.through_f32 || model.recipe == Recipe::pairwise) && types.d != binary32;
+  if (narrows) out += fmt::format("; to {} at the end, to nearest", type_text(types.d));
+  return out;
+}
+
+std::string ulps_text(const ExactNumber& error, const ExactNumber& exact, const Format& f) {
+  const ExactNumber ulps = scaled(error, -ulp_exponent(exact, f));
+  std::string text = brief_text(ulps, 12);
+  if (magnitude_of(ulps) < exact_number(1)) {
+    const std::string sign = ulps.negative ? "-" : "";
+    text = ulps_text(ulps.magnitude());
+    if (text.starts_with("just ")) {
+      text = (ulps.negative ? "minus " : "") + text;
+    } else {
+      text = text.starts_with("about ") ? "≈" + sign + text.substr(6) : sign + text;
+    }
+  }
+  text += " ulp";
+  const double share = exact.is_zero() ? 0 : to_double(error) / to_double(magnitude_of(exact));
+  if (std::abs(share) >= 1e-3) text += fmt::format(", {:.3g} %", 100 * share);
+  return text;
+}
+
+}  // namespace binade
