@@ -78,9 +78,12 @@ class Expression {
       }
       case StepKind::convert: to(step.format); break;
       case StepKind::products: {
-        to(g_.types.c);
-        Node& top = stack_[depth_ - 1];
-        top = {products(top.hash, program.order.data() + step.first), g_.types.d};
+        const int* order = program.order.data() + step.first;
+        for (int i = 0; i < step.instructions; ++i) {
+          to(g_.types.c);
+          Node& top = stack_[depth_ - 1];
+          top = {products(top.hash, order + i * g_.k), g_.types.d};
+        }
         break;
       }
     }
