@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The explanation as JSON.
+// The explanation as JSON: one function a kind of step, numbers spelled in one place.
 #include "lib/explain/json.h"
 
 #include <fmt/format.h>

@@ -198,11 +198,7 @@ class Picture {
       used_.push_back(&paint);
       const bool one = row.value.bit(weight);
       canvas_.box(x + 1, y + 2, cell - 2, row_height - 4, one ? paint.one : paint.zero, 3);
-      canvas_.text(x + cell / 2, y + row_height / 2 + 4, one ? "1" : "0",
-                   {.size = 11,
-                    .color = one ? std::string_view("#ffffff") : paint.digit,
-                    .anchor = "middle",
-                    .mono = true});
+      canvas_.digit(x + cell / 2, y + row_height / 2 + 4, one, one ? paper : paint.digit);
     }
     if (!row.value.is_zero() && row.value.exponent < lowest) {
       canvas_.text(column(lowest) + cell + 2, y + row_height / 2 + 4, "…",

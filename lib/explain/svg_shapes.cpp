@@ -101,9 +101,14 @@ void SvgCanvas::text(int x, int y, std::string_view words, const SvgText& style)
   if (style.bold) body_ += R"( font-weight="600")";
   if (style.mono) body_ += R"( class="m")";
   if (style.serif) body_ += R"( class="s")";
-  body_ += fmt::format(R"( xml:space="preserve">{}</text>)"
+  if (words.find("  ") != std::string_view::npos) body_ += R"( xml:space="preserve")";
+  body_ += fmt::format(">{}</text>\n", with_powers(typeset(words)));
+}
+
+void SvgCanvas::digit(int x, int y, bool one, std::string_view color) {
+  body_ += fmt::format(R"(<text x="{}" y="{}" fill="{}" class="b">{}</text>)"
                        "\n",
-                       with_powers(typeset(words)));
+                       x, y, color, one ? 1 : 0);
 }
 
 void SvgCanvas::power(int x, int y, int exponent) {
@@ -116,7 +121,8 @@ std::string SvgCanvas::finished(int width, int height, std::string_view title) c
 <title>{2}</title>
 <style>
 text {{ font-family: system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }}
-.m {{ font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }}
+.m, .b {{ font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }}
+.b {{ font-size: 11px; text-anchor: middle; }}
 .s {{ font-family: "Iowan Old Style", Palatino, "Book Antiqua", Georgia, serif; }}
 </style>
 <rect width="{0}" height="{1}" rx="10" fill="{3}"/>

@@ -29,6 +29,8 @@ class SvgCanvas {
   void dot(int x, int y);
   /// 2 with a raised exponent wherever the text has 2^n.
   void text(int x, int y, std::string_view words, const SvgText& style);
+  /// In the middle of a cell.
+  void digit(int x, int y, bool one, std::string_view color);
   /// 2^exponent, small, above a column.
   void power(int x, int y, int exponent);
 

@@ -141,6 +141,18 @@ class Dots(Explain):
             self.assertIsNone(out["hardware"])
             self.assertEqual(out["steps"][0]["terms"][0]["term"], "c")
 
+    def test_what_the_floor_cuts_is_told_from_what_alignment_cuts(self):
+        words = ["dots", "--arch", "sm_90", "--instruction", "mma.m16n8k16.f16.f16.f16.f16", "--json", "--terms",
+                 "2^-11*2^-14, 2^-23*2^-24"]
+        below = Fraction(1, 2**47)
+        for addend, name, floor, alignment, top in (("0", "floor", below, 0, -21), ("1", "c", 0, below, 0)):
+            out = json.loads(self.good(*words, "--addend", addend))
+            block = out["steps"][0]
+            term = block["terms"][2]
+            self.assertEqual((term["k"], block["set_by"], block["top"]), (1, name, top))
+            self.assertEqual((value(term["cut_by_floor"]), value(term["cut_by_alignment"])), (floor, alignment))
+            self.assertEqual((value(out["errors"]["floor"]), value(out["errors"]["alignment"])), (-floor, -alignment))
+
     def test_one_dot_on_three_architectures(self):
         terms = "128*128, 0.109375*0.015625, 0.109375*0.015625, 0.109375*0.015625, 8: 128*-128"
         results = {}
@@ -302,6 +314,13 @@ class Picture(Explain):
             self.assertEqual(re.findall(r"https?://[^\"]*", text), ["http://www.w3.org/2000/svg"])
             self.assertNotRegex(text, r"url\(|@import|<script|<image|font-face")
             self.assertEqual(text, self.svg(*words))
+
+    def test_the_picture_of_the_readme_is_this_one(self):
+        path = os.path.join(RECORDINGS, "..", "..", "..", "notebooks", "explain.svg")
+        with open(path, encoding="utf-8") as file:
+            kept = file.read()
+        text = self.svg("dots", "--recording", os.path.join(RECORDINGS, "h200_fp16_fp32.safetensors"), "--row", "19")
+        self.assertTrue(kept == text, "notebooks/explain.svg is another picture; notebooks/README.md says how it is made")
 
     def test_a_chosen_block(self):
         words = ["dots", "--arch", "sm_80", *HOPPER[2:], "--terms", "1*1, 2^-14*2^-14, 9: 1*1"]

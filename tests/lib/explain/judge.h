@@ -106,6 +106,10 @@ class ExplanationJudge {
       REQUIRE(block.top == (own ? std::max(*own, floor) : floor));
       REQUIRE(block.highest.has_value() == own.has_value());
       if (own) REQUIRE(block.terms[static_cast<std::size_t>(*block.highest)].exponent == *own);
+      for (int i = 0; own && i < *block.highest; ++i) {
+        const ExplainedTerm& earlier = block.terms[static_cast<std::size_t>(i)];
+        REQUIRE((earlier.kind == Kind::zero || earlier.exponent < *own));
+      }
       REQUIRE(block.floor_decides == (own && *own < floor));
     }
     REQUIRE(block.unit == block.top - fraction_bits);

@@ -48,6 +48,11 @@ TEST_CASE("kept, cut and rounded bits have cells of their colours") {
   CHECK(cells(svg, "#d97a1c") == 3);   // rounded off: 1 0…0 1 1
   CHECK(cells(svg, "#f8e0c4") == 19);  // and the zeros between
   CHECK(cells(svg, "#3a3731") == 1);   // the result, 2^-24
+  // 1 + 2^-10 + 2^-11: the last place is kept, the bit below it rounded off.
+  const std::string last =
+      explanation_svg(explained(hopper, 90, {0x3C00, 0x1400, 0x1000}, {0x3C00, 0x3C00, 0x3C00}), 1);
+  CHECK(cells(last, "#d97a1c") == 1);
+  CHECK(cells(last, "#3a3731") == 4);
   const Explanation negative = explained(hopper, 90, {0x9000, 0x0003}, {0x0400, 0x0005}, 0x3C00);
   const std::string other = explanation_svg(negative, 1);
   CHECK(cells(other, "#94691b") == 1);

@@ -157,6 +157,13 @@ TEST_CASE("a long sum is a line a block, and one of them in full where it is ask
   CHECK(!contains(explanation_text(out, {.all = true}), "\x1b"));
 }
 
+TEST_CASE("with colours, the bits that rounding drops have one of their own") {
+  const Explanation x = cancelling(80);
+  const std::string text = explanation_text(x, {.color = true});
+  CHECK(contains(text, "\x1b[1m1\x1b[0m\x1b[33m1\x1b[0m\x1b[2m│\x1b[0m"));
+  CHECK(!contains(text, "\x1b[33m1\x1b[0m\x1b[33m"));
+}
+
 std::string special(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t other = 0) {
   const Instruction x = parse_instruction("mma.m16n8k16.f16.f16.f16.f16", 90);
   std::vector<std::uint64_t> as(16);
