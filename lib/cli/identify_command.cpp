@@ -7,10 +7,12 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "lib/cli/command.h"
 #include "lib/cli/progress.h"
+#include "lib/identify/propose.h"
 #include "lib/identify/writers.h"
 #include "lib/tensor/error.h"
 
@@ -20,6 +22,8 @@ namespace {
 struct Options {
   RunFiles files;
   KnownEpilogue epilogue;
+  std::string propose;
+  std::uint64_t seed = 1;
   std::size_t show = 5;
   bool all = false, json = false;
 };
@@ -32,11 +36,23 @@ int run(const Options& o) {
   const SearchProgress progress = instruction_progress();
   const Identification found = identify(in.types, std::move(in.runs), o.epilogue,
                                         {.nearest = o.show, .all_rejected = o.all}, progress);
+  std::optional<Proposal> proposal;
+  if (!o.propose.empty() && conclusion_of(found.result) == Conclusion::several) {
+    proposal = propose(found, o.seed);
+    write_proposal(o.propose, *proposal, found.types, o.files);
+  }
   const std::size_t show = o.all ? std::numeric_limits<std::size_t>::max() : o.show;
   if (o.json) {
-    fmt::print("{}\n", json_of(found, show).dump(2));
+    nlohmann::ordered_json out = json_of(found, show);
+    if (proposal) out["proposal"] = json_of(*proposal, o.propose);
+    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     fmt::print("{}", text_of(found, show));
+    if (proposal) {
+      fmt::print("{}", text_of(*proposal, o.propose));
+    } else if (!o.propose.empty()) {
+      fmt::print("nothing to propose: there are no two models to tell apart\n");
+    }
   }
   return conclusion_of(found.result) == Conclusion::none ? exit_different : 0;
 }
@@ -65,6 +81,9 @@ void define(CLI::App& app, int& status) {
   app.add_option("--show", options->show, "how many models, and how many of the rejected, to show")
       ->capture_default_str();
   app.add_flag("--all", options->all, "show every model, each with its first contradiction");
+  app.add_option("--propose", options->propose,
+                 "write inputs (.npz) on which the models that explain every bit differ");
+  app.add_option("--seed", options->seed, "of the proposed inputs")->capture_default_str();
   app.add_flag("--json", options->json, "as JSON");
   app.footer(
       "\nOperands of binary32 are also tried as tf32. Every element of D is compared bit for bit."

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/identify/together.h"
 #include "lib/identify/writers.h"
 #include "lib/validate/dots.h"
 
@@ -92,6 +93,24 @@ Json json_of(const Identification& x, std::size_t show) {
     row["first"] = json_of(x, *verdict.first);
     out["rejected"].push_back(row);
   }
+  out["together"] = Json::array();
+  for (const TogetherPart& part : together(x)) {
+    Json row = json_of(x, x.candidates[part.candidate]);
+    row["equal"] = part.equal;
+    row["alone"] = part.alone;
+    row["rows"] = {part.first_row, part.last_row};
+    row["columns"] = {part.first_column, part.last_column};
+    out["together"].push_back(row);
+  }
+  return out;
+}
+
+Json json_of(const Proposal& proposal, const std::string& path) {
+  Json out{{"file", path},
+           {"models", proposal.models},
+           {"pairs", proposal.pairs},
+           {"inseparable", Json::array()}};
+  for (const auto& [i, j] : proposal.inseparable) out["inseparable"].push_back({i, j});
   return out;
 }
 

@@ -128,13 +128,15 @@ KernelRun read_run(const RunNames& names, const RunFiles& files, const KernelTyp
   const bool both_matrices = a_array.shape.size() == 2 && b_array.shape.size() == 2;
   Lines a = lines_of(std::move(a_array));
   Lines b = lines_of(std::move(b_array));
-  const bool product_of_column = b.k == 1 && b.lines == a.k;
+  const bool turned_a = files.transposed_a;
+  const bool turned_b = !files.transposed_b && !vectors;
+  const bool product = d.shape.size() == 2 && d.shape[0] == (turned_a ? a.k : a.lines) &&
+                       d.shape[1] == (turned_b ? b.k : b.lines) &&
+                       (turned_a ? a.lines : a.k) == (turned_b ? b.lines : b.k);
   KernelRun out;
-  out.dots = both_matrices && is_column(d) && (d.shape.size() == 1 || !product_of_column);
-  if (!out.dots) {
-    if (files.transposed_a) a = transposed(a);
-    if (!files.transposed_b && !vectors) b = transposed(b);
-  }
+  out.dots = both_matrices && is_column(d) && !product;
+  if (!out.dots && turned_a) a = transposed(a);
+  if (!out.dots && turned_b) b = transposed(b);
   if (a.k != b.k) {
     throw error_in(names.b, fmt::format("K is {}", b.k),
                    fmt::format("A's is {}: a product takes A (M, K) and B (K, N), dots both "

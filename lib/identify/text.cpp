@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "lib/identify/together.h"
 #include "lib/identify/writers.h"
 #include "lib/tensor/spelling.h"
 #include "lib/validate/dots.h"
@@ -24,12 +25,6 @@ std::string architectures_text(const CoreName& name) {
 std::string evidence_text(const CoreName& name) {
   return fmt::format("{} ({})", evidence_names[static_cast<std::size_t>(name.evidence)],
                      name.source);
-}
-
-std::string order_of(const GemmModel& g) {
-  std::string out = order_text(g);
-  const std::string options = options_of(g);
-  return options.empty() ? out + "; nothing else" : out;
 }
 
 /// The first name of a core with everything, the others in a line each.
@@ -93,6 +88,20 @@ std::string rejected_text(const Identification& x, const Verdict& verdict) {
   return out;
 }
 
+/// What few models explain between them.
+std::string together_text(const Identification& x) {
+  const std::vector<TogetherPart> parts = together(x);
+  if (parts.empty()) return {};
+  std::string out = "\nEvery bit between them, as kernels do that treat edges otherwise\n";
+  for (const TogetherPart& part : parts) {
+    out += fmt::format(
+        "  {} of {}, {} by this alone, in rows {} to {} and columns {} to {}\n     {}\n",
+        part.equal, x.result.elements, part.alone, part.first_row, part.last_row, part.first_column,
+        part.last_column, command_of(x, x.candidates[part.candidate]));
+  }
+  return out;
+}
+
 std::string head_text(const Identification& x) {
   std::string out;
   for (const KernelRun& run : x.runs) {
@@ -153,7 +162,7 @@ std::string text_of(const Identification& x, std::size_t show) {
   if (!r.explaining.empty()) out += "\nExplain every bit, simplest first\n";
   for (std::size_t i = 0; i < std::min(show, r.explaining.size()); ++i) {
     const Candidate& candidate = x.candidate(r.explaining[i]);
-    out += fmt::format("{:>3}  {}\n", i + 1, order_of(candidate.model));
+    out += fmt::format("{:>3}  {}\n", i + 1, order_text(candidate.model));
     out += names_text(x.core(candidate));
     out += fmt::format("     binade gemm {}\n", command_of(x, candidate));
     out += same_text(x, r.explaining[i]);
@@ -165,7 +174,7 @@ std::string text_of(const Identification& x, std::size_t show) {
   for (std::size_t i = 0; i < r.rejected.size() && r.rejected[i].first; ++i) {
     out += rejected_text(x, r.rejected[i]);
   }
-  return out + "\n" + conclusion_text(x);
+  return out + together_text(x) + "\n" + conclusion_text(x);
 }
 
 }  // namespace binade

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/identify/identification.h"
+#include "lib/identify/propose.h"
 
 namespace binade {
 
@@ -24,5 +25,6 @@ std::string text_of(const Identification& x, std::size_t show);
 
 /// Schema binade.identify/1.
 nlohmann::ordered_json json_of(const Identification& x, std::size_t show);
+nlohmann::ordered_json json_of(const Proposal& proposal, const std::string& path);
 
 }  // namespace binade

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A greedy choice: the row that splits most groups of models that still agree, again and again.
+#include "lib/identify/propose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+
+#include "lib/identify/telling_rows.h"
+#include "lib/io/npz_writer.h"
+#include "lib/parallel/parallel.h"
+#include "lib/record/recording_file.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+constexpr std::size_t pool_rows = 256;
+constexpr std::size_t telling_columns = 8;  // the kinds of TellingRows
+
+/// Results of one model, NaNs of open bits made one.
+std::uint64_t plain_result(std::uint64_t d, const GemmModel& g) {
+  const Format& f = g.epilogue.out;
+  const bool nan = any_nan_fits(g) && kind_of(fields_of(d, f), f) == Kind::nan;
+  return nan ? nan_bits(f, NanResult::nvidia) : d;
+}
+
+class Chooser {
+ public:
+  Chooser(const Identification& x, std::uint64_t seed) : x_(x) {
+    const KernelRun& first = x.runs[0];
+    const std::size_t models = std::min(most_proposed_for, x.result.explaining.size());
+    groups_.assign(models, 0);
+    draw(first, seed);
+  }
+
+  Proposal choose() {
+    Proposal out;
+    out.models = groups_.size();
+    out.pairs = out.models * (out.models - 1) / 2;
+    fill_results();
+    choose_rows();
+    out.run = run_of(chosen_);
+    refine_by_everything(out.run);
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      for (std::size_t j = i + 1; j < groups_.size(); ++j) {
+        if (groups_[i] == groups_[j]) out.inseparable.emplace_back(i, j);
+      }
+    }
+    return out;
+  }
+
+ private:
+  const Candidate& model(std::size_t i) const { return x_.candidate(x_.result.explaining[i]); }
+
+  /// The pool: rows, and the columns of the first run's shape; of dots rows of both.
+  void draw(const KernelRun& first, std::uint64_t seed) {
+    const Format& sum = x_.core(model(0)).plain.types.d;
+    TellingRows rows(x_.types.a, sum, first.k, seed);
+    TellingRows columns(x_.types.b, sum, first.k, seed + 1);
+    pool_ = first;
+    pool_.m = std::max(pool_rows, first.m);
+    pool_.a.clear();
+    pool_.b.clear();
+    const auto append = [](std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    for (std::size_t i = 0; i < pool_.m; ++i) append(pool_.a, rows.row());
+    if (pool_.dots) pool_.n = pool_.m;
+    // A row of dots meets each kind of column: the two sequences must not run in step.
+    for (std::size_t j = 0; j < pool_.n; ++j) {
+      if (pool_.dots && j % 8 == 7) columns.column();
+      append(pool_.b, columns.column());
+    }
+    const std::size_t elements = pool_.dots ? pool_.m : pool_.m * pool_.n;
+    pool_.d.assign(elements, 0);
+    if (!pool_.c.empty()) pool_.c.resize(elements);
+    for (std::uint64_t& c : pool_.c) c = rows.addend(x_.types.c);
+    for (std::uint64_t& bias : pool_.bias) bias = rows.addend(x_.types.bias);
+  }
+
+  std::size_t columns_told() const { return pool_.dots ? 1 : std::min(telling_columns, pool_.n); }
+  std::size_t place(std::size_t row, std::size_t column) const {
+    return pool_.dots ? row : row * pool_.n + column;
+  }
+
+  void fill_results() {
+    const std::vector<KernelRun> runs{pool_};
+    const Evaluator evaluator(x_.cores, runs);
+    const std::size_t columns = columns_told();
+    results_.resize(groups_.size());
+    parallel_for(groups_.size(), 1, [&](std::size_t begin, std::size_t end, std::size_t) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const GemmModel& g = model(i).model;
+        Prepared prepared = evaluator.prepare(g, model(i).core, 0);
+        for (std::size_t row = 0; row < pool_.m; ++row) {
+          for (std::size_t j = 0; j < columns; ++j) {
+            results_[i].push_back(plain_result(prepared.element(place(row, j)), g));
+          }
+        }
+      }
+    });
+  }
+
+  std::span<const std::uint64_t> results(std::size_t i, std::size_t row) const {
+    return std::span(results_[i]).subspan(row * columns_told(), columns_told());
+  }
+
+  /// The groups, if this row's results were known too; numbered by their first members.
+  std::vector<std::size_t> refined(std::size_t row) const {
+    std::map<std::pair<std::size_t, std::vector<std::uint64_t>>, std::size_t> known;
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      const auto told = results(i, row);
+      std::vector<std::uint64_t> bits(told.begin(), told.end());
+      out.push_back(known.try_emplace({groups_[i], std::move(bits)}, known.size()).first->second);
+    }
+    return out;
+  }
+  static std::size_t count(const std::vector<std::size_t>& groups) {
+    return *std::ranges::max_element(groups) + 1;
+  }
+
+  void choose_rows() {
+    const std::size_t wanted = x_.runs[0].m;
+    std::vector<bool> taken(pool_.m);
+    while (chosen_.size() < wanted && count(groups_) < groups_.size()) {
+      std::vector<std::size_t> sizes(pool_.m);
+      parallel_for(pool_.m, 8, [&](std::size_t begin, std::size_t end, std::size_t) {
+        for (std::size_t row = begin; row < end; ++row) sizes[row] = count(refined(row));
+      });
+      const auto best = static_cast<std::size_t>(std::ranges::max_element(sizes) - sizes.begin());
+      if (sizes[best] == count(groups_)) break;
+      groups_ = refined(best);
+      taken[best] = true;
+      chosen_.push_back(best);
+    }
+    for (std::size_t row = 0; row < pool_.m && chosen_.size() < wanted; ++row) {
+      if (!taken[row]) chosen_.push_back(row);
+    }
+  }
+
+  KernelRun run_of(const std::vector<std::size_t>& rows) const {
+    KernelRun out = pool_;
+    out.m = rows.size();
+    if (out.dots) out.n = out.m;
+    const auto gather = [&](std::vector<std::uint64_t>& to, std::size_t width) {
+      const std::vector<std::uint64_t> from = std::move(to);
+      to.clear();
+      for (const std::size_t row : rows) {
+        const auto first = from.begin() + static_cast<std::ptrdiff_t>(row * width);
+        to.insert(to.end(), first, first + static_cast<std::ptrdiff_t>(width));
+      }
+    };
+    const std::size_t width = out.dots ? 1 : out.n;
+    gather(out.a, out.k);
+    if (out.dots) gather(out.b, out.k);
+    if (!out.c.empty()) gather(out.c, width);
+    gather(out.d, width);
+    return out;
+  }
+
+  /// Models that agree so far, on every element of what is proposed.
+  void refine_by_everything(const KernelRun& proposed) {
+    const std::vector<KernelRun> runs{proposed};
+    const Evaluator evaluator(x_.cores, runs);
+    std::vector<std::vector<std::uint64_t>> all(groups_.size());
+    parallel_for(groups_.size(), 1, [&](std::size_t begin, std::size_t end, std::size_t) {
+      for (std::size_t i = begin; i < end; ++i) {
+        if (std::ranges::count(groups_, groups_[i]) < 2) continue;
+        const GemmModel& g = model(i).model;
+        Prepared prepared = evaluator.prepare(g, model(i).core, 0);
+        for (std::size_t at = 0; at < proposed.size(); ++at) {
+          all[i].push_back(plain_result(prepared.element(at), g));
+        }
+      }
+    });
+    std::map<std::pair<std::size_t, std::vector<std::uint64_t>>, std::size_t> known;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      groups_[i] = known.try_emplace({groups_[i], all[i]}, known.size()).first->second;
+    }
+  }
+
+  const Identification& x_;
+  KernelRun pool_;
+  std::vector<std::vector<std::uint64_t>> results_;  // of a model, row after row
+  std::vector<std::size_t> groups_;                  // of each model: models of a group agree
+  std::vector<std::size_t> chosen_;
+};
+
+/// Lines along K as a matrix in a file.
+std::vector<std::uint64_t> laid_out(const std::vector<std::uint64_t>& lines, std::size_t k,
+                                    bool columns_are_lines) {
+  if (!columns_are_lines) return lines;
+  const std::size_t n = lines.size() / k;
+  std::vector<std::uint64_t> out(lines.size());
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t at = 0; at < k; ++at) out[at * n + i] = lines[i * k + at];
+  }
+  return out;
+}
+
+/// A format's own dtype where NumPy has it, else unsigned integers.
+Dtype numpy_dtype(const Format& f) {
+  for (const Dtype& row : dtypes()) {
+    const bool floating = row.kind == DtypeKind::floating && !row.npy.empty();
+    if (floating && row.format == name_of(f)) return row;
+  }
+  return unsigned_dtype(f.storage_bits());
+}
+
+}  // namespace
+
+Proposal propose(const Identification& x, std::uint64_t seed) {
+  if (x.result.explaining.size() < 2) {
+    throw Error("nothing to propose: fewer than two models explain every bit");
+  }
+  return Chooser(x, seed).choose();
+}
+
+void write_proposal(const std::string& path, const Proposal& proposal, const KernelTypes& types,
+                    const RunFiles& files) {
+  const KernelRun& run = proposal.run;
+  NpzWriter writer(path);
+  const auto add = [&](const char* name, const Format& f, const std::vector<std::uint64_t>& bits,
+                       const std::vector<std::uint64_t>& shape) {
+    const Dtype dtype = numpy_dtype(f);
+    writer.add(name, dtype, shape, bytes_of(bits, static_cast<int>(dtype.bits)));
+  };
+  const auto lines = [&](const char* name, const Format& f, const std::vector<std::uint64_t>& bits,
+                         std::size_t n, bool columns) {
+    using Shape = std::vector<std::uint64_t>;
+    add(name, f, laid_out(bits, run.k, columns), columns ? Shape{run.k, n} : Shape{n, run.k});
+  };
+  lines("a", types.a, run.a, run.m, !run.dots && files.transposed_a);
+  lines("b", types.b, run.b, run.n, !run.dots && !files.transposed_b);
+  using Shape = std::vector<std::uint64_t>;
+  if (!run.c.empty()) add("c", types.c, run.c, run.dots ? Shape{run.m} : Shape{run.m, run.n});
+  if (!run.bias.empty()) add("bias", types.bias, run.bias, Shape{run.n});
+  writer.finish();
+}
+
+std::string text_of(const Proposal& p, const std::string& path) {
+  const KernelRun& run = p.run;
+  std::string out = fmt::format(
+      "{}: {} for the kernel; tells apart {} of {} pairs of the {} simplest models that are left\n",
+      printable(path, longest_path),
+      run.dots ? fmt::format("{} dots of {}", run.m, run.k)
+               : fmt::format("{} × {} × {}", run.m, run.n, run.k),
+      p.pairs - p.inseparable.size(), p.pairs, p.models);
+  for (std::size_t i = 0; i < std::min<std::size_t>(5, p.inseparable.size()); ++i) {
+    out += fmt::format("  not {} and {}: no proposed input does\n", p.inseparable[i].first + 1,
+                       p.inseparable[i].second + 1);
+  }
+  if (p.inseparable.size() > 5) out += fmt::format("  … and {} more\n", p.inseparable.size() - 5);
+  return out + "run the kernel on them and give that run too: --a FIRST --a " +
+         printable(path, longest_path) + ":a and so on\n";
+}
+
+}  // namespace binade

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# `binade identify` as a user meets it: D made by `binade gemm`, its options hidden; dots, several runs, proposed
+# inputs, JSON, exit statuses and complaints of one line. Run as identify_cli_test.py PATH_TO_BINADE; needs Python
+# alone.
+
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+BINADE = "binade"
+SETTINGS = ("BINADE_THREADS", "BINADE_ISA", "BINADE_DATA", "NO_COLOR")
+HOPPER = ("--arch", "sm_90", "--instruction", "mma.m16n8k16.f32.f16.f16.f32")
+LETTERS = {"<f2": "e", "<f4": "f", "<f8": "d", "<u2": "H", "<u4": "I", "|u1": "B"}
+
+
+def npy(dtype, shape, values, fortran=False):
+    text = f"{{'descr': '{dtype}', 'fortran_order': {fortran}, 'shape': {tuple(shape)!r}, }}\n".encode()
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text
+            + struct.pack(f"<{len(values)}{LETTERS[dtype]}", *values))
+
+
+class Identify(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.random = random.Random(1)
+        self.normal("a", "<f2", 8, 128)
+        self.normal("b", "<f2", 128, 8)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name if "." in name else name + ".npy")
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name)
+
+    def normal(self, name, dtype, *shape):
+        count = 1
+        for n in shape:
+            count *= n
+        return self.write(name, npy(dtype, shape, [self.random.gauss(0, 1) for _ in range(count)]))
+
+    def call(self, *words):
+        kept = {key: value for key, value in os.environ.items() if key not in SETTINGS}
+        return subprocess.run([BINADE, *words], capture_output=True, env=kept, check=False, timeout=300)
+
+    def good(self, *words, status=0):
+        result = self.call(*words)
+        self.assertEqual((result.returncode, result.stderr.decode()), (status, ""), words)
+        return result.stdout.decode()
+
+    def gemm(self, out, *options, a="a", b="b", c=None):
+        self.good("gemm", self.path(a), self.path(b), *([self.path(c)] if c else []), "-o", self.path(out), *options)
+
+    def files(self, **files):
+        words = ["identify"]
+        for name, path in files.items():
+            words += ["--" + name, self.path(path)]
+        return words
+
+    def identify(self, *options, status=0, **files):
+        return self.good(*self.files(**(files or {"a": "a", "b": "b", "d": "d"})), *options, status=status)
+
+    def found(self, *options, status=0, **files):
+        return json.loads(self.identify("--json", *options, status=status, **files))
+
+    def complaint(self, *words):
+        result = self.call(*words)
+        line = result.stderr.decode()
+        self.assertEqual((result.returncode, result.stdout), (2, b""), (words, line))
+        self.assertRegex(line, r"\Abinade: [^\n]+\n\Z")
+        self.assertNotIn("should not happen", line)
+        return line
+
+    def flip(self, name):
+        with open(self.path(name), "r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            byte = file.read(1)[0]
+            file.seek(-1, os.SEEK_END)
+            file.write(bytes([byte ^ 0x40]))
+
+
+class Models(Identify):
+    def test_a_plain_product_is_unique(self):
+        self.gemm("d", *HOPPER)
+        out = self.found()
+        self.assertEqual((out["schema"], out["conclusion"], out["elements"]), ("binade.identify/1", "unique", 64))
+        self.assertEqual(out["types"], {"a": "f16", "b": "f16", "c": "f32", "d": "f32"})
+        model = out["explain"][0]
+        self.assertEqual((model["options"], model["compared"], model["any_nan"]), ("", 64, False))
+        names = {row["instruction"]: row["architectures"] for row in model["instructions"]}
+        self.assertEqual(names["mma.m16n8k16.f32.f16.f16.f32"], ["sm_90", "sm_100", "sm_103", "sm_120"])
+        self.assertIn("wgmma.m64n256k16.f32.f16.f16", names)
+        self.assertGreater(out["models"], 1000)
+
+    def test_orders_and_epilogues_are_found(self):
+        self.normal("c", "<f4", 8, 8)
+        for options, with_c in ((("--promote-every", "4"), False), (("--split", "4"), False),
+                                (("--split", "2:16:descending"), False), (("--k-order", "descending"), False),
+                                (("--split", "2", "--split", "2:16"), False), (("--c-first",), True),
+                                (("--alpha", "0.7", "--beta", "-1.3"), True),
+                                (("--alpha", "0.7", "--beta", "-1.3", "--fused", "beta"), True)):
+            self.gemm("d", *HOPPER, *options, c="c" if with_c else None)
+            scalars = options[:4] if "--alpha" in options else ()
+            files = {"a": "a", "b": "b", "d": "d", **({"c": "c"} if with_c else {})}
+            out = self.found("--show", "100", *scalars, **files)
+            commands = [row["command"] for row in out["explain"]] + [x for row in out["explain"] for x in row["same"]]
+            wanted = " ".join(("binade gemm", *HOPPER, *options))
+            self.assertIn(wanted, commands)
+
+    def test_the_command_that_is_told_makes_the_same_bytes(self):
+        self.gemm("d", *HOPPER, "--split", "4:16:pairs")
+        told = self.found()["explain"][0]["command"].split()[2:]
+        self.gemm("again", *told)
+        with open(self.path("d"), "rb") as one, open(self.path("again"), "rb") as two:
+            self.assertEqual(one.read(), two.read())
+
+    def test_binary32_that_went_through_tf32(self):
+        self.normal("a", "<f4", 8, 64)
+        self.normal("b", "<f4", 64, 8)
+        self.gemm("d", "--arch", "sm_80", "--instruction", "mma.m16n8k8.f32.tf32.tf32.f32")
+        out = self.found()
+        self.assertEqual(out["conclusion"], "unique")
+        self.assertIn("--instruction mma.m16n8k4.f32.tf32.tf32.f32", out["explain"][0]["command"])
+
+    def test_a_flipped_bit_leaves_none_and_is_told(self):
+        self.gemm("d", *HOPPER)
+        self.flip("d")
+        text = self.identify(status=1)
+        self.assertIn("63 of 64 equal: --arch sm_90 --instruction mma.m16n8k16.f32.f16.f16.f32\n     (7, 7): expected ", text)
+        self.assertIn("\nnone: no model of the table explains every bit", text)
+        out = self.found(status=1)
+        self.assertEqual((out["conclusion"], out["explaining"], out["explain"]), ("none", 0, []))
+        first = out["rejected"][0]["first"]
+        self.assertEqual((first["row"], first["column"]), (7, 7))
+        self.assertEqual(int(first["expected"], 16) ^ int(first["found"], 16), 0x40000000)
+
+    def test_text_says_how_many_fit_and_warns(self):
+        self.write("a", npy("<f2", (2, 16), [1.0] * 32))
+        self.write("b", npy("<f2", (16, 2), [1.0] * 32))
+        self.write("d", npy("<f4", (2, 2), [16.0] * 4))
+        text = self.identify()
+        self.assertRegex(text, r"several: \d+ of \d+ models explain every bit; these inputs do not tell them apart")
+        self.assertIn("warning: these inputs discriminate poorly", text)
+
+    def test_dots(self):
+        self.normal("a", "<f2", 50, 16)
+        self.normal("b", "<f2", 50, 16)
+        rows = []
+        for i in range(50):
+            with open(self.path("a"), "rb") as file:
+                a = file.read()[-50 * 32:][i * 32:(i + 1) * 32]
+            with open(self.path("b"), "rb") as file:
+                b = file.read()[-50 * 32:][i * 32:(i + 1) * 32]
+            self.write("row", npy("<u2", (1, 16), struct.unpack("<16H", a)))
+            self.write("column", npy("<u2", (16, 1), struct.unpack("<16H", b)))
+            self.gemm("one", *HOPPER, a="row", b="column")
+            with open(self.path("one"), "rb") as file:
+                rows.append(struct.unpack("<I", file.read()[-4:])[0])
+        self.write("d", npy("<u4", (50,), rows))
+        out = self.found("--types", "f32.f16.f16")
+        self.assertTrue(out["runs"][0]["dots"])
+        self.assertTrue(any(x["command"].endswith(" ".join(HOPPER)) for x in out["explain"]))
+
+    def test_show_and_all(self):
+        self.gemm("d", *HOPPER)
+        self.assertEqual(len(self.found("--show", "2")["rejected"]), 2)
+        out = self.found("--all")
+        self.assertEqual(len(out["rejected"]), out["models"] - 1)
+        for row in out["rejected"]:
+            self.assertLess(row["equal"], 64)
+
+    def test_threads_change_nothing(self):
+        self.gemm("d", *HOPPER, "--promote-every", "2")
+        words = [BINADE, *self.files(a="a", b="b", d="d"), "--json"]
+        told = {subprocess.run(words, capture_output=True, check=True, env={**os.environ, "BINADE_THREADS": n}).stdout
+                for n in ("1", "2", "5")}
+        self.assertEqual(len(told), 1)
+
+
+class Proposals(Identify):
+    def test_a_second_run_on_proposed_inputs_decides(self):
+        truth = (*HOPPER, "--out-format", "f16")
+        self.gemm("d", *truth)
+        text = self.identify("--propose", self.path("p.npz"))
+        self.assertRegex(text, r"tells apart \d+ of \d+ pairs of the \d+ simplest models that are left\n")
+        with zipfile.ZipFile(self.path("p.npz")) as archive:
+            self.assertIsNone(archive.testzip())
+            self.assertEqual(archive.namelist(), ["a.npy", "b.npy"])
+        before = self.found()["explaining"]
+        self.assertGreater(before, 10)
+        self.gemm("d2", *truth, a="p.npz:a", b="p.npz:b")
+        second = ["--a", self.path("p.npz:a"), "--b", self.path("p.npz:b"), "--d", self.path("d2")]
+        after = self.found(*second)
+        self.assertEqual(len(after["runs"]), 2)
+        self.assertLess(after["explaining"], before)
+        self.assertIn(" ".join(("binade gemm", *truth)), [row["command"] for row in after["explain"]])
+
+    def test_the_inputs_lie_as_the_first_ones_did(self):
+        self.normal("bt", "<f2", 8, 128)
+        self.gemm("d", *HOPPER, "--out-format", "f16", "--transpose-b", b="bt")
+        self.identify("--transpose-b", "--propose", self.path("p.npz"), a="a", b="bt", d="d")
+        with zipfile.ZipFile(self.path("p.npz")) as archive:
+            self.assertIn(b"'shape': (8, 128)", archive.read("b.npy")[:128])
+
+    def test_one_model_needs_none(self):
+        self.gemm("d", *HOPPER)
+        text = self.identify("--propose", self.path("p.npz"))
+        self.assertIn("nothing to propose", text)
+        self.assertFalse(os.path.exists(self.path("p.npz")))
+
+    def test_a_folder_that_is_not_there(self):
+        self.gemm("d", *HOPPER, "--out-format", "f16")
+        self.complaint(*self.files(a="a", b="b", d="d"), "--propose", self.path("no/p.npz"))
+
+
+class Complaints(Identify):
+    def test_files_that_do_not_fit(self):
+        self.gemm("d", *HOPPER)
+        self.normal("short", "<f2", 127, 8)
+        self.assertIn("short.npy: K is 127; A's is 128", self.complaint(*self.files(a="a", b="short", d="d")))
+        self.normal("wide", "<f4", 8, 9)
+        self.assertIn("wide.npy: shape (8, 9); A and B make a D of (8, 8)",
+                      self.complaint(*self.files(a="a", b="b", d="wide")))
+        self.normal("turned", "<f4", 4, 16)
+        self.assertIn("shape (4, 16)", self.complaint(*self.files(a="a", b="b", d="turned")))
+        self.normal("cube", "<f2", 2, 4, 128)
+        self.assertIn("shape (2, 4, 128)", self.complaint(*self.files(a="cube", b="b", d="d")))
+        self.assertIn("--c is of D's shape", self.complaint(*self.files(a="a", b="b", d="d", c="wide")))
+        self.assertIn("the bias of a product is of shape (8,)",
+                      self.complaint(*self.files(a="a", b="b", d="d", bias="wide")))
+        self.write("none", npy("<f4", (0, 8), []))
+        self.assertIn("no elements; there is nothing to compare", self.complaint(*self.files(a="a", b="b", d="none")))
+        self.assertIn("missing.npy", self.complaint(*self.files(a="missing", b="b", d="d")))
+
+    def test_bits_without_types(self):
+        self.write("bits", npy("<u2", (8, 128), [0] * 1024))
+        self.gemm("d", *HOPPER)
+        self.assertIn("bare bits; say what --a holds: --types D.A.B",
+                      self.complaint(*self.files(a="bits", b="b", d="d")))
+        for types, words in (("f32.f17.f16", "has 'f17'"), ("f32.f16", "has 2 types"), ("f32..f16", "has ''"),
+                             ("f32.f16.f16.f32.f32", "has 5 types"), ("s32.e4m3.e4m3", "dtype")):
+            self.assertIn(words, self.complaint(*self.files(a="a", b="b", d="d"), "--types", types))
+
+    def test_types_that_nothing_multiplies(self):
+        self.write("ai", npy("|u1", (2, 32), [1] * 64))
+        self.write("bi", npy("|u1", (32, 2), [1] * 64))
+        self.write("di", npy("<u4", (2, 2), [32] * 4))
+        self.assertIn("no instruction or chain multiplies",
+                      self.complaint(*self.files(a="ai", b="bi", d="di"), "--types", "f32.s8.s8"))
+        # Wrapping and satfinite: these sums do not overflow.
+        self.assertEqual(self.found("--types", "s32.s8.u8", a="ai", b="bi", d="di")["explaining"], 2)
+
+    def test_runs_that_are_not_whole(self):
+        self.gemm("d", *HOPPER)
+        self.assertIn("1 of --a and 2 of --d", self.complaint(*self.files(a="a", b="b", d="d"), "--d", self.path("d")))
+        self.assertIn("--d is required", self.complaint("identify", "--a", self.path("a"), "--b", self.path("b")))
+        self.assertIn("finite", self.complaint(*self.files(a="a", b="b", d="d"), "--alpha", "inf"))
+
+
+if __name__ == "__main__":
+    BINADE = sys.argv.pop(1)
+    unittest.main()
