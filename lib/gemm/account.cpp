@@ -92,7 +92,7 @@ void raise(WorstElement& worst, const WorstElement& other) {
 
 void Share::add_error(const ElementError& error, const Bounds& bounds, std::size_t i,
                       std::size_t j) {
-  const ExactSum exact = error.exact.magnitude();
+  ExactSum exact = error.exact.magnitude();
   const ExactSum difference = error.difference.magnitude();
   account.exact_magnitude += exact;
   if (difference.is_zero()) {
@@ -100,11 +100,8 @@ void Share::add_error(const ElementError& error, const Bounds& bounds, std::size
     return;
   }
   const bool up = !error.difference.is_negative();
-  // An exact zero can only be left outward.
-  const bool outward = exact.is_zero() || error.exact.is_negative() != up;
   account.error += difference;
   (up ? account.raised : account.lowered) += difference;
-  (outward ? account.outward : account.inward) += difference;
   ExactSum products;
   for (const TermLoss& x : losses.terms) {
     if (!x.addend) products.add(x.significand, x.exponent);
@@ -117,6 +114,13 @@ void Share::add_error(const ElementError& error, const Bounds& bounds, std::size
   const ExactSum bound = bounds.bound.exact();
   raise(account.worst_to_bound, ratio(bound));
   account.beyond_bound += compare(difference, bound) > 0 ? 1 : 0;
+  SignedSum result = error.exact;
+  result.add(error.difference);
+  ExactSum delivered = result.magnitude();
+  const bool outward = compare(delivered, exact) > 0;
+  ExactSum& larger = outward ? delivered : exact;
+  larger -= outward ? exact : delivered;
+  (outward ? account.outward : account.inward) += larger;
   if (bound.is_zero()) return;
   const int last = static_cast<int>(GemmAccount::ratios) - 1;
   const int octave = std::clamp(1 - divide(difference, bound).exponent, 0, last);

@@ -78,7 +78,7 @@ struct GemmAccount {
   ExactSum exact_magnitude;    ///< Σ|exact d|
   ExactSum error;              ///< Σ|d - exact|
   ExactSum raised, lowered;    ///< the same by the sign of d - exact
-  ExactSum outward, inward;    ///< the same by whether |d| became larger or smaller
+  ExactSum outward, inward;    ///< Σ||d| - |exact||, by which is larger
 
   std::array<std::uint64_t, ratios>
       by_ratio{};                  ///< error / bound of the elements that are not exact

@@ -4,6 +4,7 @@
 #include "lib/gemm/error_walk.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "lib/gemm/loss.h"
 
@@ -52,10 +53,14 @@ ErrorWalk::ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& e
     : g_(model), x_(element) {
   const bool fused = g_.model.recipe == Recipe::fused_block || g_.model.recipe == Recipe::expanded;
   for (int i = 0; i < x_.k; ++i) {
-    magnitude_ += magnitude_of(scalar_product(x_.a[i], x_.b[i]));
-    if (!fused) continue;
+    if (!fused) {
+      magnitude_ += magnitude_of(scalar_product(x_.a[i], x_.b[i]));
+      continue;
+    }
     const Addend p = product(x_.a[i], x_.b[i]);
-    if (p.kind == Kind::finite) largest_exponent_ = std::max(largest_exponent_, p.exponent);
+    if (p.kind != Kind::finite) continue;
+    magnitude_ += Upper(p.significand, p.exponent - p.fraction_bits);
+    largest_exponent_ = std::max(largest_exponent_, p.exponent);
   }
   if (g_.sum.c_first && x_.has_c) magnitude_ += magnitude_of(number_of(x_.c, g_.c));
 }
@@ -132,7 +137,7 @@ void ErrorWalk::add(const Format& f, Role) {
 
 void ErrorWalk::products(const InstructionPlaces& place) {
   convert(g_.types.c, Role::narrow);
-  std::array<std::uint64_t, 256> a{}, b{};
+  std::array<std::uint64_t, 256> a, b;
   std::size_t n = 0;
   for (int i = 0; i < g_.k; ++i, ++n) {
     const int at = place(i);
@@ -197,7 +202,7 @@ void ErrorWalk::fused_block(std::span<const Addend> products, const Format& c, c
     if (!addend.is_zero()) largest = std::max({largest, addend.log2(), c.emin()});
     return std::max(largest, model.exponent_floor) - model.fraction_bits;
   };
-  int largest = model.exponent_floor;
+  int largest = std::numeric_limits<int>::min();
   for (const Addend& x : products) {
     if (x.kind == Kind::finite) largest = std::max(largest, x.exponent);
   }

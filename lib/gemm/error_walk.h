@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "emulate/gemm.h"
@@ -56,8 +57,8 @@ class ErrorWalk {
 
   const GemmModel& g_;
   const GemmElement<std::uint64_t>& x_;
-  Upper magnitude_;                 ///< of every partial sum, in any order
-  int largest_exponent_ = -100000;  ///< of a product
+  Upper magnitude_;                                         ///< of every partial sum, in any order
+  int largest_exponent_ = std::numeric_limits<int>::min();  ///< of a product
   std::array<Level, 48> stack_{};
   int depth_ = 0;
 };

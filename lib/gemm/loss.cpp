@@ -146,6 +146,7 @@ void LossTrace::block(const TracedBlock& x) const {
     TermLoss loss = term_loss(t, x, top);
     loss.addend = &t == &c;
     if (t.place < 0) loss.place = out.last_place;
+    if (is_integer(x.to)) loss.distance = TermLoss::no_block;
     out.sum.add(!loss.negative, uint128{loss.alignment} + loss.floor, loss.exponent);
     out.terms.push_back(loss);
   }

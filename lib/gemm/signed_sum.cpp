@@ -100,11 +100,7 @@ void SignedSum::carry() const {
     ++high_;
   }
   at(high_) = top;
-  while (high_ > low_ && (at(high_) == 0 || at(high_) == -1)) {  // -1 with what lies below is small
-    at(high_ - 1) += at(high_) * base;
-    at(high_) = 0;
-    --high_;
-  }
+  while (high_ > low_ && at(high_) == 0) --high_;
 }
 
 SignedSum::Magnitude SignedSum::digits() const {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Build step: puts the style sheet and the scripts into page.html, cuts it where the data goes, and
-# writes the two halves as C++ strings.   embed.py OUTPUT.cpp page.html page.css SCRIPT.js...
+# Build step: puts style sheets and scripts into a page, cuts it where the data goes, and writes the two
+# halves as C++ strings called after the output.   embed.py NAME.cpp page.html STYLE.css... SCRIPT.js...
 import sys
 from pathlib import Path
 
@@ -21,14 +21,18 @@ def put(page, placeholder, text):
     return page.replace(placeholder, text)
 
 
-output, html, css, *scripts = (Path(argument) for argument in sys.argv[1:])
+def joined(paths, suffix):
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths if path.suffix == suffix)
+
+
+output, html, *parts = (Path(argument) for argument in sys.argv[1:])
 page = html.read_text(encoding="utf-8")
-page = put(page, "/*BINADE_CSS*/", css.read_text(encoding="utf-8"))
-page = put(page, "/*BINADE_JS*/", "\n".join(s.read_text(encoding="utf-8") for s in scripts))
+page = put(page, "/*BINADE_CSS*/", joined(parts, ".css"))
+page = put(page, "/*BINADE_JS*/", joined(parts, ".js"))
 before, after = put(page, "/*BINADE_DATA*/", "\0").split("\0")
 output.write_text(
     "#include <string_view>\n\nnamespace binade {\n\n"
-    f"extern const std::string_view page_before_data =\n{literal(before)};\n"
-    f"extern const std::string_view page_after_data =\n{literal(after)};\n\n"
+    f"extern const std::string_view {output.stem}_before_data =\n{literal(before)};\n"
+    f"extern const std::string_view {output.stem}_after_data =\n{literal(after)};\n\n"
     "}  // namespace binade\n",
     encoding="utf-8")

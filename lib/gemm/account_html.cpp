@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Puts the data into the page that the build assembled from lib/gemm/page.
+#include "lib/gemm/account_html.h"
+
+#include <string_view>
+
+#include "lib/tensor/data_page.h"
+
+namespace binade {
+
+extern const std::string_view account_page_before_data;
+extern const std::string_view account_page_after_data;
+
+std::string account_html(const nlohmann::ordered_json& account) {
+  return data_page(account_page_before_data, account, account_page_after_data);
+}
+
+}  // namespace binade

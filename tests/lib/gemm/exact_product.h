@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The judge of losses and bounds: elements of matrix products as rational numbers, from the encodings'
+// definition and nothing of the project's arithmetic, and products to try it on.
+#pragma once
+
+#include <array>
+#include <boost/multiprecision/cpp_int.hpp>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "lib/gemm/named_gemm.h"
+#include "lib/gemm/operands.h"
+#include "lib/range/exact_sum.h"
+#include "tests/emulate/dot_draw.h"
+
+namespace binade::test {
+
+using Integer = boost::multiprecision::cpp_int;
+using Rational = boost::multiprecision::cpp_rational;
+
+inline Rational power_of_two(int e) {
+  const Integer power = Integer(1) << static_cast<unsigned>(std::abs(e));
+  return e >= 0 ? Rational(power) : Rational(Integer(1), power);
+}
+
+/// Nothing for a NaN or an infinity.
+inline std::optional<Rational> rational_of(std::uint64_t bits, const Format& f) {
+  bits >>= f.padding_bits;
+  const int fraction = f.precision - 1;
+  const int width = (f.has_sign ? 1 : 0) + f.exponent_bits + fraction;
+  bits &= width == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
+  if (f.exponent_bits == 0) {  // an integer, two's complement where it has a sign
+    const bool negative = f.has_sign && (bits >> (width - 1)) != 0;
+    return Rational(Integer(bits)) - (negative ? power_of_two(width) : Rational(0));
+  }
+  const bool negative = f.has_sign && (bits >> (width - 1)) != 0;
+  const std::uint64_t field = (bits >> fraction) & ((std::uint64_t{1} << f.exponent_bits) - 1);
+  const std::uint64_t tail = bits & ((std::uint64_t{1} << fraction) - 1);
+  const bool all_ones = field == (std::uint64_t{1} << f.exponent_bits) - 1;
+  if (f.specials == Specials::ieee && all_ones) return std::nullopt;
+  if (f.specials == Specials::nan_only && all_ones && tail == (std::uint64_t{1} << fraction) - 1) {
+    return std::nullopt;
+  }
+  const std::uint64_t significand = tail + (field == 0 ? 0 : std::uint64_t{1} << fraction);
+  const int exponent = (field == 0 ? 1 : static_cast<int>(field)) - f.bias - fraction;
+  const Rational magnitude = Rational(Integer(significand)) * power_of_two(exponent);
+  return negative ? -magnitude : magnitude;
+}
+
+inline Rational rational_of(const ExactSum& x) {
+  Integer out = 0;
+  for (std::size_t i = x.limbs.size(); i-- > 0;) out = (out << 64) + x.limbs[i];
+  return Rational(out) * power_of_two(-2304);
+}
+
+inline Rational rational_of(double x) {
+  int e = 0;
+  const double m = std::frexp(x, &e);
+  return Rational(Integer(static_cast<std::int64_t>(std::ldexp(m, 53)))) * power_of_two(e - 53);
+}
+
+struct ExactElement {
+  Rational value, products;  ///< alpha·(Σ a·b + C) + ..., Σ|a·b|
+};
+
+/// By the definition of the product; nothing where an operand is no number.
+inline std::optional<ExactElement> exact_element(const GemmModel& g,
+                                                 const GemmElement<std::uint64_t>& x) {
+  Rational sum = 0;
+  Rational products = 0;
+  const int group = g.model.sparse_group;
+  for (int i = 0; i < x.k; ++i) {
+    if (group != 0) {  // the metadata keep half of each group: first those of a that are not zero
+      const int first = i / group * group;
+      const auto code = [&](int at) { return at < x.k ? x.a[at] : 0; };
+      int nonzero = 0, nonzero_before = 0, zero_before = 0;
+      for (int at = first; at < first + group; ++at) {
+        nonzero += code(at) != 0 ? 1 : 0;
+        nonzero_before += at < i && code(at) != 0 ? 1 : 0;
+        zero_before += at < i && code(at) == 0 ? 1 : 0;
+      }
+      const int kept_before =
+          nonzero_before + std::min(zero_before, std::max(0, group / 2 - nonzero));
+      const bool fits = x.a[i] != 0 || zero_before < group / 2 - nonzero;
+      if (!fits || kept_before >= group / 2) continue;
+    }
+    const auto a = rational_of(x.a[i], g.types.a);
+    const auto b = rational_of(x.b[i], g.types.b);
+    if (!a || !b) return std::nullopt;
+    sum += *a * *b;
+    products += abs(*a * *b);
+  }
+  if (g.model.scales.minus_a != g.model.scales.minus_b) sum = -sum;
+  const auto c = x.has_c ? rational_of(x.c, g.c) : Rational(0);
+  const auto bias = x.has_bias ? rational_of(x.bias, g.bias) : Rational(0);
+  if (!c || !bias) return std::nullopt;
+  if (g.sum.c_first) sum += *c;
+  Rational value = rational_of(g.epilogue.alpha) * sum + *bias;
+  if (!g.sum.c_first) value += rational_of(g.epilogue.beta) * *c;
+  return ExactElement{value, products};
+}
+
+struct NamedCase {
+  const char* name;
+  int sm;
+};
+inline constexpr std::array product_cases{
+    NamedCase{"mma.m16n8k16.f32.f16.f16.f32", 90},
+    NamedCase{"mma.m16n8k16.f16.f16.f16.f16", 80},
+    NamedCase{"mma.m16n8k16.f16.f16.f16.f16", 90},
+    NamedCase{"wmma.m16n16k16.f32.f16.f16.f32", 70},
+    NamedCase{"mma.m16n8k32.f32.e4m3.e5m2.f32", 89},
+    NamedCase{"mma.m16n8k32.f16.e5m2.e5m2.f16", 89},
+    NamedCase{"mma.m16n8k32.f16.e4m3.e4m3.f16", 90},
+    NamedCase{"mma.m16n8k32.f32.e5m2.e4m3.f32", 90},
+    NamedCase{"wgmma.m64n8k32.f32.e4m3.e4m3", 90},
+    NamedCase{"mma.m16n8k8.f32.tf32.tf32.f32", 80},
+    NamedCase{"mma.m16n8k16.f32.bf16.bf16.f32", 90},
+    NamedCase{"mma.m8n8k4.f32.f16.f16.f32", 90},
+    NamedCase{"mma.m8n8k4.f16.f16.f16.f16", 90},
+    NamedCase{"mma.m8n8k4.f64.f64.f64.f64", 80},
+    NamedCase{"wmma.m16n16k16.f16.f16.f16.f32", 80},
+    NamedCase{"mma.sp.m16n8k32.f32.f16.f16.f32", 80},
+    NamedCase{"wgmma.m64n8k16.f32.f16.f16.imm_scale_a_-1", 90},
+    NamedCase{"fma.rn.f32.f32.f32.f32", 0},
+    NamedCase{"mul_add.rn.f32.f32.f32.f32", 0},
+    NamedCase{"fma.rn.f16.f16.f16.f16", 0},
+    NamedCase{"mul_add.rn.f16.f16.f16.f16", 0},
+    NamedCase{"mul_add.rn.bf16.bf16.bf16.bf16", 0},
+    NamedCase{"fma.rn.f64.f64.f64.f64", 0},
+};
+
+inline constexpr int orders = 8;
+
+/// Turns shorter than a group of 4 would make the hardware's groups of products that are not neighbours.
+inline bool can_have(const GemmModel& g, int order) {
+  return g.model.sparse_group == 0 || (order != 3 && order != 5);
+}
+
+/// Ways to sum, epilogues, outputs.
+inline void set_order(GemmModel& g, int number) {
+  switch (number) {
+    case 1: g.sum.promote_every = 2; break;
+    case 2: g.sum.splits[0] = parse_split("3:halves"); break;
+    case 3:
+      g.sum.splits[0] = parse_split("2");
+      g.sum.splits[1] = parse_split("4:2:pairs:tail");
+      g.epilogue.sum_last = false;
+      break;
+    case 4:
+      g.sum.c_first = true;
+      g.sum.order.descending = true;
+      break;
+    case 5:
+      g.sum.promote_every = 3;
+      g.sum.c_first = true;
+      g.sum.splits[0] = parse_split("5:1:descending");
+      g.epilogue.alpha = -0.375;
+      break;
+    case 6:
+      g.epilogue.compute = binary32;
+      g.epilogue.alpha = 1.375;
+      g.epilogue.beta = -3;
+      g.epilogue.out = e4m3;
+      g.epilogue.saturate = true;
+      break;
+    case 7:
+      g.epilogue.out = bfloat16;
+      g.sum.promotion = g.sum.partial = binary16;
+      g.sum.promote_every = 1;
+      g.sum.splits[0] = parse_split("4:pairs");
+      break;
+    default: break;
+  }
+}
+
+/// Hostile operands: every encoding, cancellation, subnormals, few specials; or tame ones.
+inline GemmOperands draw_product(Random& random, const GemmModel& g, std::size_t m, std::size_t n,
+                                 std::size_t k, bool with_c = true) {
+  GemmOperands out{m, n, k, {}, {}, {}, {}};
+  const int length = static_cast<int>(k);
+  const DotTypes swapped{g.types.b, g.types.a, g.types.c, g.types.d};
+  for (std::size_t i = 0; i < m; ++i) {
+    const DrawnDot row = draw_dot(random, g.types, length);
+    out.a.insert(out.a.end(), row.a.begin(), row.a.end());
+  }
+  for (std::size_t j = 0; j < n; ++j) {
+    const DrawnDot column = draw_dot(random, swapped, length);
+    out.b.insert(out.b.end(), column.a.begin(), column.a.end());
+  }
+  if (!with_c) return out;
+  const DotTypes of_c{g.types.a, g.types.b, g.c, g.types.d};
+  for (std::size_t i = 0; i < m * n; ++i) out.c.push_back(draw_dot(random, of_c, 1).c);
+  for (std::size_t j = 0; j < n; ++j) {
+    const int e = between(random, -12, 12);
+    out.bias.push_back(draw_at(random, g.bias, e));
+  }
+  return out;
+}
+
+/// Rows and columns that were drawn for one another, one element each.
+inline GemmOperands draw_dots(Random& random, const GemmModel& g, std::size_t k) {
+  const DrawnDot row = draw_dot(random, g.types, static_cast<int>(k));
+  return {1, 1, k, row.a, row.b, {row.c}, {}};
+}
+
+inline GemmModel model_of(const NamedCase& row, int order) {
+  GemmModel out = parse_gemm(row.name, row.sm).model;
+  set_order(out, order);
+  return out;
+}
+
+}  // namespace binade::test
