@@ -22,10 +22,10 @@ struct Addend {
   int fraction_bits = 0;
 };
 
-/// The place of c among the terms of a block.
+/// The place of c, which is a block's first term; padding of a whole product has it too.
 inline constexpr int addend_place = -1;
 
-/// A term of a block. `place` is its k in the operands, `addend_place`, or beyond them for padding.
+/// A term of a block. `place` is its k in the operands, or `addend_place`.
 struct TracedTerm {
   int place = 0;
   Addend term{};

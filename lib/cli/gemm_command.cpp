@@ -8,7 +8,10 @@
 #include "lib/cli/command.h"
 #include "lib/cli/gemm_options.h"
 #include "lib/cli/progress.h"
+#include "lib/gemm/account_html.h"
+#include "lib/gemm/account_text.h"
 #include "lib/gemm/gemm.h"
+#include "lib/io/atomic_file.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -16,31 +19,67 @@ namespace {
 
 struct Options {
   GemmOptions product;
-  std::string out;
+  std::string out, account;
 };
 
-void run(const Options& options) {
+void check_names(const Options& options) {
+  if (options.out.empty() && options.account.empty()) {
+    throw Error("nothing to write; give -o D.npy, --account REPORT.html, or both");
+  }
   if (!options.out.empty()) check_result_name(options.out);
-  NamedGemm named = model_of(options.product);
-  const GemmOperands operands = operands_of(options.product, named.model);
-  std::vector<std::uint64_t> d;
+  const std::string& page = options.account;
+  if (!page.empty() && !page.ends_with(".html") && !page.ends_with(".json")) {
+    throw error_in(page, "cannot tell what to write", "name it .html or .json");
+  }
+}
+
+/// What each rule cost: as text, and as the page or the data of it.
+void write_account(const Options& options, const NamedGemm& named, const GemmOperands& operands) {
+  GemmAccount result;
   {
     ProgressLine line("GMAC");
     const std::size_t row = operands.n * operands.k;
-    d = gemm(named.model, operands,
-             [&](std::size_t rows) { line.update(rows * row, operands.m * row); });
+    result = account(named.model, operands,
+                     [&](std::size_t rows) { line.update(rows * row, operands.m * row); });
   }
-  const std::string order = options_of(named.model);
-  write_result(options.out, named.model, operands, d,
-               {{"binade.instruction", headline(named)}, {"binade.options", order}});
-  fmt::print("{}: {} × {} × {}, {}\n", headline(named), operands.m, operands.n, operands.k,
-             order_text(named.model));
+  const GemmFiles& files = options.product.files;
+  const GemmTitle title{
+      named.instruction, named.sm == 0 ? "" : fmt::format("sm_{}", named.sm),
+      order_text(named.model),
+      printable(files.a, longest_path) + " × " + printable(files.b, longest_path)};
+  const nlohmann::ordered_json json = to_json(result, title);
+  const bool is_page = options.account.ends_with(".html");
+  write_file(options.account, is_page ? account_html(json) : json.dump(1) + "\n");
+  fmt::print("{}", account_text(result, title));
+}
+
+void run(const Options& options) {
+  check_names(options);
+  NamedGemm named = model_of(options.product);
+  const GemmOperands operands = operands_of(options.product, named.model);
+  if (!options.out.empty()) {
+    std::vector<std::uint64_t> d;
+    {
+      ProgressLine line("GMAC");
+      const std::size_t row = operands.n * operands.k;
+      d = gemm(named.model, operands,
+               [&](std::size_t rows) { line.update(rows * row, operands.m * row); });
+    }
+    write_result(
+        options.out, named.model, operands, d,
+        {{"binade.instruction", headline(named)}, {"binade.options", options_of(named.model)}});
+    fmt::print("{}: {} × {} × {}, {}\n", headline(named), operands.m, operands.n, operands.k,
+               order_text(named.model));
+  }
+  if (!options.account.empty()) write_account(options, named, operands);
 }
 
 void define(CLI::App& app, int&) {
   const auto options = std::make_shared<Options>();
   add_gemm_options(app, options->product);
-  app.add_option("-o,--out", options->out, "D, (M, N): .npy or .safetensors")->required();
+  app.add_option("-o,--out", options->out, "D, (M, N): .npy or .safetensors");
+  app.add_option("--account", options->account,
+                 "what each rule of the Tensor Core cost, by k: .html or .json; and as text here");
   app.footer(
       "\nK is padded with zeros to whole instructions, as kernels do."
       "\n  binade gemm a.npy b.npy -o d.npy --arch sm_90 --instruction "
