@@ -83,7 +83,7 @@ std::string error_text(const GemmAccount& x) {
 }
 
 std::string rules_text(const GemmAccount& x) {
-  constexpr const char* row = "  {:<19}{:>15}{:>15}{} {:>15}{} {}\n";
+  constexpr const char* row = "  {:<19}{:>15}{:>15} {} {:>14}{} {}\n";
   std::string out =
       fmt::format("\n{}", fmt::format(row, "rule", "steps", "cut", right("of steps", 9), "vanished",
                                       right("Σ|lost|", 10), right("of Σ|a·b|", 11)));

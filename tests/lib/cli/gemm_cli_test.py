@@ -140,6 +140,18 @@ class Gemm(Case):
         self.assertEqual(results[0], results[2])
         self.assertIn(b'"binade.options":"--split 2"', results[0])
 
+    def test_the_account_is_text_a_page_and_data_that_agree(self):
+        said = self.gemm("a.npy", "b.npy", "--account", "account.json", *HOPPER)
+        with open(self.path("account.json"), "rb") as file:
+            account = json.load(file)
+        self.assertEqual(account["schema"], "binade.gemm_account/1")
+        self.assertIn("15 elements: 15 exact", said)
+        self.assertEqual(self.gemm("a.npy", "b.npy", "-o", "d.npy", "--account", "account.html", *HOPPER).split("\n", 1)[1],
+                         said)
+        with open(self.path("account.html"), encoding="utf-8") as file:
+            self.assertIn('"schema":"binade.gemm_account/1"', file.read())
+        self.assertEqual(self.read("d"), self.flat())
+
     def test_what_cannot_be_done_is_said_in_one_line_and_nothing_is_written(self):
         plain = ("gemm", "a.npy", "b.npy", "-o", "no.npy")
         for words, why in (
@@ -155,6 +167,8 @@ class Gemm(Case):
                 (("gemm", "a.npy", "a.npy", "-o", "no.npy", *HOPPER), "K is 5; A's is 19"),
                 (("gemm", "a.npy", "none.npy", "-o", "no.npy", *HOPPER), "none.npy"),
                 (("gemm", "a.npy", "b.npy", "-o", "no.txt", *HOPPER), "name it .npy or .safetensors"),
+                (("gemm", "a.npy", "b.npy", *HOPPER), "nothing to write; give -o"),
+                ((*plain, *HOPPER, "--account", "no.txt"), "name it .html or .json"),
                 ((*plain, "--arch", "sm_80", "--instruction", "mma.m16n8k32.s32.s8.s8.s32"), "takes bits of s8"),
                 ((*plain, "--arch", "sm_90", "--instruction", "wgmma.m64n8k16.f32.f16.f16.scale_d_0"), "leave out scale_d_0")):
             self.assertIn(why, self.complaint(*words))
