@@ -16,6 +16,7 @@
 #include "lib/cli/gemm_options.h"
 #include "lib/cli/progress.h"
 #include "lib/cli/rounding_words.h"
+#include "lib/explain/suspicion.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/number_text.h"
 #include "lib/validate/dots.h"
@@ -148,7 +149,20 @@ std::string explain_command(const Options& options, const NamedGemm& named,
   return out + fmt::format(" --d {} --element {} {}", quoted(options.d), x.row, x.column);
 }
 
-std::string text_of(const GemmCheck& check, const Options& options, const NamedGemm& named) {
+/// What the bits of an element look like, if they are far off.
+std::string suspicion_text(const GemmDifference& x, const NamedGemm& named,
+                           const GemmOperands& operands) {
+  Explanation explanation = explain_element(named, operands.element(x.row, x.column));
+  explanation.hardware = Typed{x.given, named.model.epilogue.out};
+  std::string out;
+  for (const std::string& words : suspicions(explanation)) {
+    out += fmt::format("the first is as if it were {}\n", words);
+  }
+  return out;
+}
+
+std::string text_of(const GemmCheck& check, const Options& options, const NamedGemm& named,
+                    const GemmOperands& operands) {
   std::string out =
       fmt::format("{}: {} × {}, {}\n", headline(named), check.m, check.n, order_text(named.model));
   if (check.different.count > 0) {
@@ -164,6 +178,7 @@ std::string text_of(const GemmCheck& check, const Options& options, const NamedG
       out += "  " + element_text(shown.first[i], f) + "\n";
     }
     if (check.farthest) out += "farthest " + element_text(*check.farthest, f) + "\n";
+    out += suspicion_text(shown.first.front(), named, operands);
     out += "explain the first: " + explain_command(options, named, shown.first.front()) + "\n";
   }
   return out + fmt::format("elements {}, equal {}, different {}\n", check.elements(), check.equal(),
@@ -241,7 +256,7 @@ int validate(const Options& options) {
   if (options.json) {
     fmt::print("{}\n", json_of(check, options.show, named).dump(2));
   } else {
-    fmt::print("{}", text_of(check, options, named));
+    fmt::print("{}", text_of(check, options, named, operands));
   }
   return check.different.count == 0 ? 0 : exit_different;
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/explain/suspicion.h"
 #include "lib/explain/words.h"
 
 namespace binade {
@@ -148,6 +149,7 @@ nlohmann::ordered_json json_of(const Explanation& x) {
     out["error_ulp"] = json_of(scaled(*x.error(), -ulp_exponent(*x.exact, x.result.format)));
   }
   out["hardware"] = json_of(x.hardware);
+  out["as_if"] = suspicions(x);
   return out;
 }
 

@@ -281,10 +281,7 @@ class Picture {
     line("result", fmt::format("{}  {}", bits_text(x_.result), value_text(x_.result, 40)), ink);
     if (x_.exact) line("exact", brief_text(*x_.exact, 60, 20), ink);
     if (const std::optional<ExactNumber> error = x_.error()) {
-      line("error",
-           error->is_zero() ? "0"
-                            : fmt::format("{} = {}", brief_text(*error, 40, 12),
-                                          ulps_text(*error, *x_.exact, x_.result.format)),
+      line("error", error->is_zero() ? "0" : error_text(*error, *x_.exact, x_.result.format),
            by_alignment.one);
     }
     if (x_.hardware) {

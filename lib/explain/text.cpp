@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "lib/explain/ladder_text.h"
+#include "lib/explain/suspicion.h"
 #include "lib/explain/words.h"
 #include "lib/report/paragraph.h"
 #include "lib/tensor/error.h"
@@ -149,7 +150,9 @@ std::string hardware_text(const Explanation& x) {
             : fmt::format("different, {} from it",
                           ulps_text(value_of(x.result) - value_of(got), value_of(got), got.format));
   }
-  return fmt::format("hardware  {}  {}\n", pair_text(got), verdict);
+  std::string out = fmt::format("hardware  {}  {}\n", pair_text(got), verdict);
+  for (const std::string& words : suspicions(x)) out += fmt::format("  as if   {}\n", words);
+  return out;
 }
 
 /// The step that first gave what is no number.
@@ -201,9 +204,9 @@ const ExplainedBlock& block_of(const Explanation& x, int number) {
 std::string errors_text(const Explanation& x) {
   std::string out;
   if (const std::optional<ExactNumber> error = x.error()) {
-    out += error->is_zero() ? "error     0: the result is exact\n"
-                            : fmt::format("error     {} = {}\n", brief_text(*error, 40, 12),
-                                          ulps_text(*error, *x.exact, x.result.format));
+    out += error->is_zero()
+               ? "error     0: the result is exact\n"
+               : fmt::format("error     {}\n", error_text(*error, *x.exact, x.result.format));
   }
   const std::optional<ExactNumber> of_sum = x.sum_error();
   if (!of_sum || (x.errors.alignment.is_zero() && x.errors.floor.is_zero() &&

@@ -207,4 +207,10 @@ std::string ulps_text(const ExactNumber& error, const ExactNumber& exact, const 
   return text;
 }
 
+std::string error_text(const ExactNumber& error, const ExactNumber& exact, const Format& f) {
+  const std::string ulps = ulps_text(error, exact, f);
+  const char* const sign = ulps.starts_with("≈") ? " " : " = ";
+  return brief_text(error, 40, 12) + sign + ulps;
+}
+
 }  // namespace binade

@@ -47,5 +47,7 @@ std::string model_text(const DotModel& model, const DotTypes& types);
 /// An error in ulps of a format at an exact number, signed: "-0.25 ulp", "≈1234 ulp"; where it is a
 /// thousandth of the number and more, that too: "-32768 ulp, -0.391 %".
 std::string ulps_text(const ExactNumber& error, const ExactNumber& exact, const Format& f);
+/// The same with the error itself: "-2^-24 = -0.25 ulp".
+std::string error_text(const ExactNumber& error, const ExactNumber& exact, const Format& f);
 
 }  // namespace binade

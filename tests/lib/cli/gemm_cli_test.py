@@ -223,6 +223,12 @@ class Validate(Case):
         shown = json.loads(self.validate("--json", "--show", "1", status=1))["different"]["first"]
         self.assertEqual(len(shown), 1)
 
+    def test_a_kernel_that_stops_early_is_recognised(self):
+        self.write("short", npy("<f2", [row[:16] + [0] * 3 for row in self.a]))
+        self.gemm("short.npy", "b.npy", "-o", "d.npy", *HOPPER)
+        said = self.validate(status=1)
+        self.assertIn("the first is as if it were the sum after block 1, k 0…15: did it stop there?\n", said)
+
     def test_the_dtype_of_d_is_the_output_format(self):
         self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER, "--out-format", "f16")
         self.validate()

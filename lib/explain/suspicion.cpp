@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each mistake predicts a difference; those that fit are told.
+#include "lib/explain/suspicion.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/explain/words.h"
+
+namespace binade {
+namespace {
+
+struct Suspicion {
+  double rest = 0;  ///< of the difference, that the mistake leaves unexplained
+  std::string words;
+};
+
+constexpr double explained_enough = 1e-3;
+constexpr std::size_t most_told = 3;
+
+class Suspect {
+ public:
+  explicit Suspect(const Explanation& x)
+      : x_(x), difference_(value_of(*x.hardware) - value_of(x.result)) {}
+
+  std::vector<Suspicion> found() {
+    const double size = std::abs(to_double(difference_));
+    const double error = x_.sum_error() ? std::abs(to_double(*x_.sum_error())) : 0;
+    if (size < 64 * error ||
+        size < 64 * std::ldexp(1.0, ulp_exponent(value_of(x_.result), x_.result.format)))
+      return {};
+    consider(-value_of(x_.result), "0: was it written at all?");
+    consider(-value_of(x_.result) - value_of(x_.result), "the sum with the other sign");
+    if (x_.c) consider(-value_of(*x_.c), "the sum without c");
+    steps();
+    std::ranges::stable_sort(found_, {}, &Suspicion::rest);
+    return found_;
+  }
+
+ private:
+  void consider(const ExactNumber& predicted, std::string words) {
+    if (predicted.is_zero()) return;
+    const double rest = std::abs(to_double(difference_ - predicted) / to_double(difference_));
+    if (rest < explained_enough) found_.push_back({rest, std::move(words)});
+  }
+
+  void steps() {
+    int number = 0;
+    for (const Step& step : x_.steps) {
+      const auto* block = std::get_if<ExplainedBlock>(&step);
+      if (block == nullptr || block->special) continue;
+      ++number;
+      for (std::size_t i = 1; i < block->terms.size(); ++i) product(block->terms[i]);
+      if (is_number(block->result)) {
+        consider(value_of(block->result) - value_of(x_.result),
+                 fmt::format("the sum after block {}, {}: did it stop there?", number,
+                             places_text(*block)));
+      }
+    }
+  }
+  void product(const ExplainedTerm& term) {
+    if (term.kind != Kind::finite) return;
+    const std::string k = fmt::format("k {}", term.place);
+    consider(-term.exact, "the sum without the product of " + k);
+    consider(term.exact, "the sum with the product of " + k + " twice");
+    consider(-term.exact - term.exact, "the sum with the product of " + k + " subtracted");
+  }
+
+  const Explanation& x_;
+  ExactNumber difference_;
+  std::vector<Suspicion> found_;
+};
+
+}  // namespace
+
+std::vector<std::string> suspicions(const Explanation& x) {
+  const bool different = x.hardware && x.hardware->bits != x.result.bits;
+  if (!different || !is_number(*x.hardware) || !is_number(x.result)) return {};
+  if (value_of(*x.hardware) == value_of(x.result)) return {};
+  std::vector<std::string> out;
+  for (const Suspicion& suspicion : Suspect(x).found()) {
+    if (out.size() < most_told) out.push_back(suspicion.words);
+  }
+  return out;
+}
+
+}  // namespace binade

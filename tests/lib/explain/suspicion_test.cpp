@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels that go wrong on purpose, and what their bits are taken for.
+#include "lib/explain/suspicion.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "emulate/philox.h"
+
+namespace binade {
+namespace {
+
+struct Dot {
+  NamedGemm gemm = parse_gemm("mma.m16n8k16.f32.f16.f16.f32", 90);
+  std::vector<std::uint64_t> a, b;
+  std::uint64_t c = 0x40600000;  // 3.5
+
+  Dot() {
+    gemm.model.sum.c_first = true;
+    for (std::size_t i = 0; i < 64; ++i) {  // all between 1 and 2
+      a.push_back(0x3C00 | random_word(1, 0, i) >> 22);
+      b.push_back(0x3C00 | random_word(2, 0, i) >> 22);
+    }
+  }
+  GemmElement<std::uint64_t> element() const { return {a.data(), b.data(), 64, c, 0, true, false}; }
+  std::uint64_t result() const { return gemm_element(gemm.model, element()); }
+
+  /// What is said of the sum of these operands where that of others came out.
+  std::vector<std::string> said_of(std::uint64_t hardware) const {
+    Explanation x = explain_element(gemm, element());
+    x.hardware = Typed{hardware, binary32};
+    return suspicions(x);
+  }
+};
+
+std::string first(const std::vector<std::string>& said) { return said.empty() ? "" : said[0]; }
+
+TEST_CASE("what is equal, or another rounding, is not suspected") {
+  const Dot dot;
+  CHECK(dot.said_of(dot.result()).empty());
+  CHECK(dot.said_of(dot.result() + 1).empty());
+  CHECK(dot.said_of(dot.result() - 5).empty());
+  CHECK(dot.said_of(0x7FC00000).empty());
+  CHECK(dot.said_of(0x7F800000).empty());
+}
+
+TEST_CASE("a kernel that stops early, or never begins") {
+  const Dot dot;
+  Dot early;
+  for (std::size_t i = 48; i < 64; ++i) early.a[i] = 0;
+  CHECK(first(dot.said_of(early.result())) == "the sum after block 3, k 32…47: did it stop there?");
+  CHECK(first(dot.said_of(early.result() + 3)) ==
+        "the sum after block 3, k 32…47: did it stop there?");
+  CHECK(first(dot.said_of(0)) == "0: was it written at all?");
+}
+
+TEST_CASE("a product that is missing, counted twice or subtracted") {
+  const Dot dot;
+  for (const std::size_t k : {0U, 17U, 63U}) {
+    const std::string place = "k " + std::to_string(k);
+    Dot other;
+    other.a[k] = 0;
+    CHECK(first(dot.said_of(other.result())) == "the sum without the product of " + place);
+    other.a[k] = dot.a[k] ^ 0x8000;
+    CHECK(first(dot.said_of(other.result())) ==
+          "the sum with the product of " + place + " subtracted");
+    other.a[k] = dot.a[k] + 0x0400;
+    CHECK(first(dot.said_of(other.result())) == "the sum with the product of " + place + " twice");
+  }
+}
+
+TEST_CASE("a sum without c, and one with the other sign") {
+  const Dot dot;
+  Dot without;
+  without.c = 0;
+  CHECK(first(dot.said_of(without.result())) == "the sum without c");
+  CHECK(first(dot.said_of(dot.result() ^ 0x80000000)) == "the sum with the other sign");
+}
+
+TEST_CASE("bits that no such mistake explains are left alone") {
+  const Dot dot;
+  CHECK(dot.said_of(0x4B000000).empty());
+}
+
+}  // namespace
+}  // namespace binade
