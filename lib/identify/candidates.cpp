@@ -79,7 +79,8 @@ class Orders {
       if (!fits_in(plain_.types.d, f) || (f == binary64 && plain_.types.d != f)) continue;
       sum.promotion = f;
       const auto every = [&](int n) {
-        if (n >= instructions()) return;
+        // Of single products every 1 is mul_add, another core.
+        if (n >= instructions() || (plain_.k == 1 && n == 1)) return;
         sum.promote_every = n;
         add(sum, departures + 1 + (f == plain_.types.d || f == binary32 ? 0 : 1));
       };

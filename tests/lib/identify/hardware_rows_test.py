@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# All public hardware rows, where a folder of them is at hand (BINADE_HW_VECTORS, else ../shared/hw_vectors beside the
+# project), with the instruction hidden: its model is among those that explain every row, and alone where rows can tell.
+#   hardware_rows_test.py BINADE      Exits with 77 where there is no folder.
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SM = {"V100": 70, "A100": 80, "A2": 86, "Ada": 89, "L40S": 89, "H100": 90, "H200": 90, "B200": 100}
+TYPES = {"fp16": "f16", "bf16": "bf16", "tf32": "tf32", "E4M3": "e4m3", "E5M2": "e5m2"}
+RESULTS = {"fp32": "f32", "fp16": "f16"}
+
+root = Path(__file__).resolve().parents[3]
+folder = Path(os.environ.get("BINADE_HW_VECTORS") or root.parent / "shared" / "hw_vectors")
+if not (folder / "sets.json").exists():
+    print("the recorded rows are not here: nothing was compared")
+    sys.exit(77)
+
+sets = json.loads((folder / "sets.json").read_text())
+wrong = compared = 0
+for row in sets:
+    gpu, kind, result = row["gpu"], row["input"], row["output"]
+    c = row["c_used"]
+    operand, d = TYPES[kind], RESULTS[result]
+    words = [sys.argv[1], "identify", "--json", "--show", "1000", "--types", f"{d}.{operand}.{operand}.{d}"]
+    for key, field in (("a", "a"), ("b", "b"), ("d", f"d_{result}")):
+        words += [f"--{key}", str(folder / f"{gpu}_{kind}_{field}.npy")]
+    if c in ("c_fp32", "c_fp16"):
+        words += ["--c", str(folder / f"{gpu}_{kind}_{c}.npy")]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode == 2:
+        print(done.stderr)
+        wrong += 1
+        continue
+    out = json.loads(done.stdout)
+    sms = {sm for model in out["explain"] for x in model["instructions"] for sm in x["architectures"]}
+    true_one = f"sm_{SM[gpu]}" in sms
+    # What rows tell: with a binary32 result and more than 4 products, a generation's F and L; of these all of Hopper's
+    # and Blackwell's and native FP8 leave one model alone (k8 and k16 of the older ones do the same on 8 products).
+    native_fp8 = kind in ("E4M3", "E5M2") and (SM[gpu] == 89 or (result == "fp32" and SM[gpu] == 90))
+    tells = native_fp8 or (result == "fp32" and kind in ("fp16", "bf16"))
+    older = {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89"}
+    alone = not tells or (sms & older == set()) == (SM[gpu] >= 90)
+    if native_fp8 or (tells and SM[gpu] >= 90):
+        alone = alone and out["conclusion"] == "unique"
+    compared += 1
+    wrong += 0 if true_one and alone else 1
+    print(f"{gpu:<5} {kind:<5} {result:<5} {out['explaining']:>5} of {out['models']:>5} models {'' if true_one and alone else 'WRONG'}",
+          *sorted(sms, key=lambda x: int(x[3:])))
+print(f"sets {compared}, wrong {wrong}")
+sys.exit(0 if compared == len(sets) > 0 and wrong == 0 else 1)
