@@ -26,7 +26,7 @@ def run(program, command):
 
 def measured(program, block):
     """The block as the program prints it: each command, its output, a blank line between."""
-    commands = [line[2:] for line in block.splitlines() if re.match(r"\$ (.*\| )?binade ", line)]
+    commands = [line[2:] for line in block.splitlines() if re.match(r"\$ (.*[|;] )?binade ", line)]
     if not commands:
         return block, 0
     return "\n".join(f"$ {c}\n{run(program, c)}" for c in commands), len(commands)

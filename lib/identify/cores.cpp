@@ -17,18 +17,18 @@ bool takes_part(const Instruction& x, const Format& a, const Format& b) {
 }
 
 /// wgmma of other n, wmma of other m and n follow the same model; one name of a family and k is enough.
+/// Architectures share a line only where the evidence for them is the same.
 void add_name(std::vector<CoreName>& names, const NamedGemm& x) {
-  const auto same = [&](const CoreName& name) { return name.instruction == x.instruction; };
+  const auto same = [&](const CoreName& name) {
+    return name.instruction == x.instruction && name.evidence == x.evidence &&
+           name.source == x.source;
+  };
   auto found = std::ranges::find_if(names, same);
   if (found == names.end()) {
     names.push_back({x.instruction, {}, x.evidence, x.source});
     found = names.end() - 1;
   }
   found->architectures.push_back(x.sm);
-  if (x.evidence < found->evidence) {
-    found->evidence = x.evidence;
-    found->source = x.source;
-  }
 }
 
 void add_instructions(std::vector<Core>& cores, const Format& a, const Format& b) {

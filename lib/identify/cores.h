@@ -12,12 +12,12 @@
 
 namespace binade {
 
-/// An instruction and the architectures on which it follows the same model.
+/// An instruction and the architectures on which the same evidence says that it follows a model.
 struct CoreName {
   std::string instruction;
-  std::vector<int> architectures;      ///< none: a chain
-  Evidence evidence = Evidence::open;  ///< the best among them
-  std::string source;                  ///< of that evidence
+  std::vector<int> architectures;  ///< none: a chain
+  Evidence evidence = Evidence::open;
+  std::string source;  ///< of that evidence
 };
 
 struct Core {
