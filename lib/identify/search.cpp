@@ -131,8 +131,8 @@ class Search {
       std::vector<std::uint64_t> seen;
       for (const auto& row : results) seen.push_back(row[at]);
       std::ranges::sort(seen);
-      const auto repeated = std::ranges::unique(seen);
-      different[at] = seen.size() - repeated.size();
+      different[at] =
+          static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
     }
     std::ranges::stable_sort(order, std::greater<>{},
                              [&](std::size_t at) { return different[at]; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A greedy cover of the elements by models that were followed to the end.
+// The search once more, on what the nearest model leaves unexplained.
 #include "lib/identify/together.h"
 
 #include <algorithm>
@@ -11,90 +11,110 @@ namespace binade {
 namespace {
 
 constexpr std::size_t most_parts = 4;
-/// A wrong model of binary32 gives the right bits for a third of the elements at best: four wrong ones
-/// cover 200 elements with a chance below 2^-60.
-constexpr std::size_t least_elements = 200;
+constexpr std::size_t most_searched = 512;
+/// Models that are right now and then, independently, would leave so many elements uncovered: that they
+/// leave none by chance has a probability of e^-20 at most.
+constexpr double least_uncovered = 20;
 
 using Mask = std::vector<bool>;
 
-std::vector<Mask> masks_of(const Identification& x, const std::vector<std::size_t>& candidates) {
+/// Which elements a candidate explains.
+Mask mask_of(const Identification& x, const Evaluator& evaluator, std::size_t candidate) {
   const KernelRun& run = x.runs[0];
-  const Evaluator evaluator(x.cores, x.runs);
-  std::vector<Mask> out(candidates.size(), Mask(run.size()));
-  parallel_for(candidates.size(), 1, [&](std::size_t begin, std::size_t end, std::size_t) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const Candidate& candidate = x.candidates[candidates[i]];
-      const GemmModel& g = candidate.model;
-      Prepared prepared = evaluator.prepare(g, candidate.core, 0);
-      for (std::size_t at = 0; at < run.size(); ++at) {
-        out[i][at] =
-            is_same_result(prepared.element(at), run.d[at], g.epilogue.out, any_nan_fits(g));
-      }
+  const GemmModel& g = x.candidates[candidate].model;
+  std::vector<std::uint8_t> right(run.size());
+  parallel_for(run.size(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
+    Prepared prepared = evaluator.prepare(g, x.candidates[candidate].core, 0);
+    for (std::size_t at = begin; at < end; ++at) {
+      const std::uint64_t d = prepared.element(at);
+      right[at] = is_same_result(d, run.d[at], g.epilogue.out, any_nan_fits(g)) ? 1 : 0;
     }
   });
+  return {right.begin(), right.end()};
+}
+
+/// The elements that are not covered, or as many of them as are enough to search by, as dots.
+KernelRun rest_of(const KernelRun& run, const Mask& covered) {
+  KernelRun out{0, 0, run.k, true, {}, {}, {}, {}, {}};
+  for (std::size_t at = 0; at < run.size() && out.m < most_searched; ++at) {
+    if (covered[at]) continue;
+    const GemmElement<std::uint64_t> x = run.element(at);
+    out.a.insert(out.a.end(), x.a, x.a + run.k);
+    out.b.insert(out.b.end(), x.b, x.b + run.k);
+    if (x.has_c) out.c.push_back(x.c);
+    if (x.has_bias) out.bias.push_back(x.bias);
+    out.d.push_back(run.d[at]);
+    out.n = ++out.m;
+  }
   return out;
 }
 
-/// The places of masks that cover everything; empty where few do not.
-std::vector<std::size_t> cover(const std::vector<Mask>& masks) {
-  std::vector<std::size_t> out;
-  Mask covered(masks.empty() ? 0 : masks[0].size());
-  const auto gain = [&](const Mask& mask) {
-    std::size_t n = 0;
-    for (std::size_t at = 0; at < mask.size(); ++at) n += mask[at] && !covered[at] ? 1 : 0;
-    return n;
-  };
-  while (out.size() < most_parts && std::ranges::count(covered, false) > 0) {
-    std::size_t best = 0, most = 0;
-    for (std::size_t i = 0; i < masks.size(); ++i) {
-      const std::size_t n = gain(masks[i]);
-      if (n <= most) continue;
-      best = i;
-      most = n;
+struct Cover {
+  std::vector<std::size_t> candidates;
+  std::vector<Mask> masks;
+};
+
+/// The nearest model, then what explains most of the rest, again and again; empty where few do not
+/// reach everything.
+Cover cover(const Identification& x) {
+  const KernelRun& run = x.runs[0];
+  const Evaluator evaluator(x.cores, x.runs);
+  Cover out;
+  Mask covered(run.size());
+  std::size_t next = x.result.rejected[0].candidate;
+  while (out.masks.size() < most_parts) {
+    const auto before = std::ranges::count(covered, true);
+    out.candidates.push_back(next);
+    out.masks.push_back(mask_of(x, evaluator, next));
+    for (std::size_t at = 0; at < covered.size(); ++at) {
+      covered[at] = covered[at] || out.masks.back()[at];
     }
-    if (most == 0) return {};
-    for (std::size_t at = 0; at < covered.size(); ++at)
-      covered[at] = covered[at] || masks[best][at];
-    out.push_back(best);
+    if (std::ranges::count(covered, false) == 0) return out;
+    if (std::ranges::count(covered, true) == before) break;
+    const std::vector<KernelRun> rest{rest_of(run, covered)};
+    const SearchResult found = search(x.cores, x.candidates, rest, {.nearest = 1});
+    next = (found.explaining.empty() ? found.rejected : found.explaining)[0].candidate;
   }
-  return std::ranges::count(covered, false) == 0 ? out : std::vector<std::size_t>{};
+  return {};
+}
+
+/// How many elements models that are right as often as these would leave uncovered by chance.
+double uncovered_by_chance(const std::vector<Mask>& masks) {
+  const auto n = static_cast<double>(masks[0].size());
+  double out = n;
+  for (const Mask& mask : masks) out *= static_cast<double>(std::ranges::count(mask, false)) / n;
+  return out;
 }
 
 /// What a part alone explains.
-void measure(TogetherPart& part, const KernelRun& run, const std::vector<Mask>& masks,
-             const std::vector<std::size_t>& chosen, std::size_t mine) {
-  part.first_row = run.m;
-  part.first_column = run.n;
+TogetherPart measured(const KernelRun& run, const Cover& cover, std::size_t mine) {
+  TogetherPart part{.candidate = cover.candidates[mine], .first_row = run.m, .first_column = run.n};
   for (std::size_t at = 0; at < run.size(); ++at) {
-    if (!masks[mine][at]) continue;
+    if (!cover.masks[mine][at]) continue;
     part.equal += 1;
-    const bool shared = std::ranges::any_of(
-        chosen, [&](std::size_t other) { return other != mine && masks[other][at]; });
-    if (shared) continue;
+    std::size_t explaining = 0;
+    for (const Mask& mask : cover.masks) explaining += mask[at] ? 1 : 0;
+    if (explaining > 1) continue;
     part.alone += 1;
     part.first_row = std::min(part.first_row, run.row(at));
     part.last_row = std::max(part.last_row, run.row(at));
     part.first_column = std::min(part.first_column, run.column(at));
     part.last_column = std::max(part.last_column, run.column(at));
   }
+  return part;
 }
 
 }  // namespace
 
 std::vector<TogetherPart> together(const Identification& x) {
   const SearchResult& r = x.result;
-  const bool fits = x.runs.size() == 1 && !x.runs[0].dots && r.elements >= least_elements;
-  if (!fits || !r.explaining.empty()) return {};
-  std::vector<std::size_t> candidates;
-  for (const Verdict& verdict : r.rejected) {
-    if (verdict.compared == r.elements) candidates.push_back(verdict.candidate);
-  }
-  const std::vector<Mask> masks = masks_of(x, candidates);
-  const std::vector<std::size_t> chosen = cover(masks);
+  if (x.runs.size() != 1 || x.runs[0].dots || !r.explaining.empty() || r.rejected.empty())
+    return {};
+  const Cover found = cover(x);
+  if (found.masks.empty() || uncovered_by_chance(found.masks) < least_uncovered) return {};
   std::vector<TogetherPart> out;
-  for (const std::size_t i : chosen) {
-    TogetherPart part{.candidate = candidates[i]};
-    measure(part, x.runs[0], masks, chosen, i);
+  for (std::size_t i = 0; i < found.masks.size(); ++i) {
+    const TogetherPart part = measured(x.runs[0], found, i);
     if (part.alone > 0) out.push_back(part);
   }
   return out;

@@ -18,8 +18,8 @@ struct TogetherPart {
   std::size_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;
 };
 
-/// At most four models of the nearest, of one run that is a product of enough elements for chance to be
-/// out of the question; empty where there are none, or where one model explains all.
+/// At most four models of the nearest, of one run that is a product; empty where there are none that
+/// could not do it by chance, or where one model explains all.
 std::vector<TogetherPart> together(const Identification& x);
 
 }  // namespace binade

@@ -145,7 +145,7 @@ TEST_CASE("several runs of different K are one body of evidence") {
   });
   REQUIRE(split != all.end());
   std::vector<KernelRun> runs;
-  for (const std::size_t k : {128, 64}) {
+  for (const std::size_t k : {std::size_t{128}, std::size_t{64}}) {
     runs.push_back(test::draw_run(random, setup.types, {5, 5, k}, false, false));
     test::compute(split->model, runs.back());
   }
