@@ -8,6 +8,7 @@
 #include <atomic>
 #include <mutex>
 #include <numeric>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "lib/identify/meaning.h"
@@ -21,6 +22,9 @@ constexpr std::size_t first_sample = 2;
 constexpr std::size_t sample_growth = 4;
 /// The rejected are followed for so many elements at most.
 constexpr std::size_t most_for_rejected = 1 << 16;
+/// The simplest models are held against the definition too, on so many products each.
+constexpr std::size_t most_confirmed = 8;
+constexpr std::size_t confirmed_products = std::size_t{1} << 22;
 /// Of so many candidates, spread over the table, the different results of an element are counted.
 constexpr std::size_t judges = 48;
 constexpr std::size_t judged_elements = 256;
@@ -205,6 +209,9 @@ class Search {
       const bool explains = x.compared == natural_.size() && agrees(x);
       (explains ? out.explaining : out.rejected).push_back(std::move(x));
     }
+    for (std::size_t i = 0; i < std::min(most_confirmed, out.explaining.size()); ++i) {
+      confirm(out.explaining[i]);
+    }
     // Who was followed longest was nearest; among these, who has most elements right.
     std::ranges::stable_sort(out.rejected, [](const Verdict& x, const Verdict& y) {
       return x.compared != y.compared ? x.compared > y.compared : x.equal > y.equal;
@@ -213,6 +220,23 @@ class Search {
         options.all_rejected ? out.rejected.size() : std::min(options.nearest, out.rejected.size());
     each(told, "nearest", [&](std::size_t i) { find_first(out.rejected[i]); });
     return out;
+  }
+
+  /// The quick evaluation found every bit; the definition must too.
+  void confirm(const Verdict& x) const {
+    std::vector<Place> some;
+    std::size_t products = 0;
+    for (const Place& place : sampled_) {
+      products += runs()[place.run].k;
+      if (products > confirmed_products && !some.empty()) break;
+      some.push_back(place);
+    }
+    std::atomic<bool> right = true;
+    each(some.size(), "confirming", [&](std::size_t i) {
+      const GemmElement<std::uint64_t> element = runs()[some[i].run].element(some[i].element);
+      if (!is_right(x, some[i], gemm_element(candidate(x).model, element))) right = false;
+    });
+    if (!right) throw std::logic_error("a model was found that its own definition contradicts");
   }
 
   void find_first(Verdict& x) const {
