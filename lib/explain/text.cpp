@@ -215,8 +215,9 @@ std::string errors_text(const Explanation& x) {
   }
   const auto line = [&](const char* name, const ExactNumber& error) {
     if (error.is_zero()) return;
-    out += fmt::format("  {:<28}{:>22} = {}\n", name, brief_text(error, 20),
-                       ulps_text(error, *x.exact_sum, x.sum.format));
+    const std::string ulps = ulps_text(error, *x.exact_sum, x.sum.format);
+    out += fmt::format("  {:<28}{:>22} {} {}\n", name, brief_text(error, 20),
+                       ulps.starts_with("≈") ? " " : "=", ulps);
   };
   if (x.has_epilogue()) line("of the sum", *of_sum);
   line("cut by alignment", x.errors.alignment);
