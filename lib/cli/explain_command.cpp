@@ -174,6 +174,7 @@ struct OneElement {
 
 void explain_one(const OneElement& options) {
   NamedGemm named = model_of(options.product);
+  if (!options.d.empty()) adopt_output(options.product, options.d, named.model);
   const GemmOperands operands = operands_of(options.product, named.model);
   const std::uint64_t i = options.element[0];
   const std::uint64_t j = options.element[1];

@@ -150,6 +150,11 @@ NamedGemm model_of(const GemmOptions& o) {
   return out;
 }
 
+void adopt_output(const GemmOptions& o, const std::string& d, GemmModel& model) {
+  if (!o.out_format.empty() || is_integer(model.types.d)) return;
+  model.epilogue.out = named_format(d).value_or(model.epilogue.out);
+}
+
 GemmOperands operands_of(const GemmOptions& o, GemmModel& model) {
   GemmFiles files = o.files;
   if (!o.c.empty()) files.c = o.c;

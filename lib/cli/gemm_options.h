@@ -32,6 +32,9 @@ void add_gemm_options(CLI::App& app, GemmOptions& options);
 /// Error: what of the options does not go together.
 NamedGemm model_of(const GemmOptions& options);
 
+/// A kernel's D that has a floating dtype says what the output format is, where no option does.
+void adopt_output(const GemmOptions& options, const std::string& d, GemmModel& model);
+
 /// The matrices; the model learns the formats of C and the bias.
 GemmOperands operands_of(const GemmOptions& options, GemmModel& model);
 

@@ -240,9 +240,7 @@ nlohmann::ordered_json json_of(const GemmCheck& check, std::size_t show, const N
 
 int validate(const Options& options) {
   NamedGemm named = model_of(options.product);
-  if (options.product.out_format.empty() && !is_integer(named.model.types.d)) {
-    named.model.epilogue.out = named_format(options.d).value_or(named.model.epilogue.out);
-  }
+  adopt_output(options.product, options.d, named.model);
   const GemmOperands operands = operands_of(options.product, named.model);
   const std::vector<std::uint64_t> given = read_result(options.d, named.model, operands);
   GemmCheck check;

@@ -232,6 +232,8 @@ class Validate(Case):
     def test_the_dtype_of_d_is_the_output_format(self):
         self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER, "--out-format", "f16")
         self.validate()
+        said = self.run_binade("explain", "gemm", "a.npy", "b.npy", *HOPPER, "--d", "d.npy", "--element", "1", "2")
+        self.assertTrue(said.stdout.decode().endswith("equal\n"), said)
 
     def test_a_d_that_does_not_fit(self):
         self.write("d", npy("<f4", [[0.0] * 2] * 5))
