@@ -21,13 +21,14 @@ namespace {
 constexpr std::size_t first_sample = 2;
 constexpr std::size_t sample_growth = 4;
 /// The rejected are followed for so many elements at most.
-constexpr std::size_t most_for_rejected = 1 << 16;
+constexpr std::size_t most_for_rejected = 1 << 12;
 /// The simplest models are held against the definition too, on so many products each.
 constexpr std::size_t most_confirmed = 8;
 constexpr std::size_t confirmed_products = std::size_t{1} << 22;
-/// Of so many candidates, spread over the table, the different results of an element are counted.
+/// Of so many candidates, spread over the table, the different results of an element are counted; of as
+/// many elements as so many products allow. Where D is narrow, few elements tell anything.
 constexpr std::size_t judges = 48;
-constexpr std::size_t judged_elements = 256;
+constexpr std::size_t judged_products = std::size_t{1} << 29;
 
 struct Place {
   std::size_t run, element;
@@ -116,7 +117,10 @@ class Search {
 
   /// The elements on which models differ most come first.
   void sort_by_telling() {
-    const std::size_t elements = std::min(judged_elements, sampled_.size());
+    std::size_t k = 1;
+    for (const KernelRun& run : runs()) k = std::max(k, run.k);
+    const std::size_t affordable = std::max<std::size_t>(judged_products / (judges * k), 256);
+    const std::size_t elements = std::min(affordable, sampled_.size());
     const std::size_t models = std::min(judges, distinct_.size());
     std::vector<std::vector<std::uint64_t>> results(models);
     each(models, "elements", [&](std::size_t i) {
