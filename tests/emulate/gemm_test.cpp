@@ -227,6 +227,12 @@ TEST_CASE("zeros alone are not neutral: a sum of nothing is +0, and F = 13 cuts 
   const Instruction dmma = *find_instruction(Family::mma, 80, 8, 8, 4, f64);
   const std::uint64_t minus_zero = std::uint64_t{1} << 63;
   CHECK(dot(dmma.model, f64, zeros, zeros, 4, minus_zero) == 0);
+  GemmModel g{.model = dmma.model, .types = f64, .k = 4, .c = binary64};
+  g.sum.c_first = true;
+  g.epilogue.compute = g.epilogue.out = binary64;
+  const std::uint64_t one = std::uint64_t{1023} << 52;
+  const GemmElement<std::uint64_t> x{&minus_zero, &one, 1, minus_zero, 0, true, false};
+  CHECK(gemm_element(g, x) == 0);
 }
 
 TEST_CASE("the epilogue: alpha, beta, bias, output, in both orders") {

@@ -114,6 +114,40 @@ TEST_CASE("every element of a product is the definition's, in every recipe and o
   CHECK(finite < all);
 }
 
+/// d of one dot, and that the quick way and the definition agree on it.
+std::uint64_t dot_of(const char* name, const std::vector<std::uint64_t>& a,
+                     const std::vector<std::uint64_t>& b) {
+  const GemmModel g = parse_gemm(name, 0).model;
+  const GemmOperands x{1, 1, a.size(), a, b, {}, {}};
+  const std::uint64_t d = gemm(g, x)[0];
+  CHECK(d == gemm_element(g, x.element(0, 0)));
+  return d;
+}
+
+TEST_CASE(
+    "accumulators narrower than the machine's are rounded once, and keep the sign of what "
+    "vanishes") {
+  // 3 · 131 is a tie of bfloat16, but for the 2^-100 of the sum so far.
+  CHECK(dot_of("fma.rn.bf16.bf16.bf16.bf16", {0x2680, 0x4040}, {0x2680, 0x4303}) == 0x43C5);
+  CHECK(dot_of("fma.rn.bf16.bf16.bf16.bf16", {0x2680, 0x4040}, {0xA680, 0x4303}) == 0x43C4);
+  CHECK(dot_of("fma.rn.f16.f16.f16.f16", {0x0001}, {0x8001}) == 0x8000);
+  CHECK(dot_of("mul_add.rn.f16.f16.f16.f16", {0x0001, 0x0001}, {0x8001, 0x3C00}) == 0x0001);
+  // 2^-25 + 2^-35 rounds to the smallest subnormal number, 2^-25 to zero.
+  CHECK(dot_of("fma.rn.f16.f16.f16.f16", {0x0C00}, {0x0802}) == 0x0001);
+  CHECK(dot_of("fma.rn.f16.f16.f16.f16", {0x0C00}, {0x0800}) == 0x0000);
+}
+
+TEST_CASE("what overflows a narrow accumulator on the way stays infinite") {
+  const std::uint64_t large = 0x7BFF;  // 65504
+  CHECK(dot_of("fma.rn.f16.f16.f16.f16", {large, large}, {0x4000, 0xC000}) == 0x7C00);
+  CHECK(dot_of("fma.rn.f16.f16.f16.f16", {large, 0x4C00}, {0x3C00, 0x3C00}) == 0x7C00);
+  CHECK(dot_of("fma.rn.f16.f16.f16.f16", {large, 0x4B00}, {0x3C00, 0x3C00}) == 0x7BFF);
+  // 2^16 and -65504 are 32 where the product is not rounded alone; 2^17 is too much.
+  CHECK(dot_of("fma.rn.f16.f16.f16.f16", {0xFBFF, 0x5C00}, {0x3C00, 0x5C00}) == 0x5000);
+  CHECK(dot_of("mul_add.rn.f16.f16.f16.f16", {0xFBFF, 0x5C00}, {0x3C00, 0x5C00}) == 0x7C00);
+  CHECK(dot_of("fma.rn.f16.f16.f16.f16", {0xFBFF, 0x6000}, {0x3C00, 0x5C00}) == 0x7C00);
+}
+
 TEST_CASE("integers are exact for any K") {
   Random random(12);
   std::uint64_t finite = 0;
