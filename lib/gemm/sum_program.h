@@ -172,8 +172,7 @@ inline void add_quickly(detail::Evaluation<std::uint64_t, NoTrace>& stack, const
                         Role role) {
   const Typed& right = stack.stack[stack.depth - 1];
   Typed& left = stack.stack[stack.depth - 2];
-  const bool short_ones =
-      f.precision <= 24 && left.format.precision <= 24 && right.format.precision <= 24;
+  const bool short_ones = left.format.precision <= 24 && right.format.precision <= 24;
   if (!short_ones) return stack.add(f, role);
   left = {detail::nearest_sum(left.bits, left.format, right.bits, right.format, f), f};
   --stack.depth;

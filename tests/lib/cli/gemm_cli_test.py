@@ -231,7 +231,8 @@ class Validate(Case):
 
     def test_the_dtype_of_d_is_the_output_format(self):
         self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER, "--out-format", "f16")
-        self.validate()
+        self.assertEqual(json.loads(self.validate("--json"))["options"], "--out-format f16")
+        self.assertEqual(json.loads(self.validate("--json", "--out-format", "tf32"))["options"], "--out-format tf32")
         said = self.run_binade("explain", "gemm", "a.npy", "b.npy", *HOPPER, "--d", "d.npy", "--element", "1", "2")
         self.assertTrue(said.stdout.decode().endswith("equal\n"), said)
 
