@@ -56,6 +56,10 @@ struct PredecodedWay {
   }
   int place(int i) const { return g.model.recipe == Recipe::expanded ? expanded_index(i, g.k) : i; }
   bool dot(const Factor* a, const Factor* b, int instructions, std::uint64_t& sum) const {
+    // Whole blocks chain alike within an instruction and across several.
+    const bool blocks =
+        g.model.recipe == Recipe::fused_block && !g.model.c_last && g.k % g.model.block == 0;
+    if (blocks) return dot_predecoded(g.model, g.types, a, b, instructions * g.k, sum, sum);
     for (int i = 0; i < instructions; ++i) {
       if (!dot_predecoded(g.model, g.types, a + i * g.k, b + i * g.k, g.k, sum, sum)) return false;
     }
