@@ -283,7 +283,8 @@ void define(CLI::App& app, int& status) {
   app.callback([&app, &status, options] {
     if (!app.get_subcommands().empty()) return;
     if (options->replay.empty() && !options->device) {
-      throw Error("nothing to validate; give --replay PATH, --device, or dots or gemm and its files");
+      throw Error(
+          "nothing to validate; give --replay PATH, --device, or dots or gemm and its files");
     }
     status = options->device ? validate_device(*options) : validate_replay(*options);
   });
