@@ -17,6 +17,7 @@
 #include "lib/cli/progress.h"
 #include "lib/cli/rounding_words.h"
 #include "lib/explain/suspicion.h"
+#include "lib/explain/text.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/number_text.h"
 #include "lib/validate/dots.h"
@@ -149,14 +150,19 @@ std::string explain_command(const Options& options, const NamedGemm& named,
   return out + fmt::format(" --d {} --element {} {}", quoted(options.d), x.row, x.column);
 }
 
-/// What the bits of an element look like, if they are far off.
-std::string suspicion_text(const GemmDifference& x, const NamedGemm& named,
-                           const GemmOperands& operands) {
+/// The first element: what its model loses and by which rule, and what its bits look like if far off.
+std::string first_text(const GemmDifference& x, const NamedGemm& named,
+                       const GemmOperands& operands) {
   Explanation explanation = explain_element(named, operands.element(x.row, x.column));
   explanation.hardware = Typed{x.given, named.model.epilogue.out};
   std::string out;
+  if (explanation.exact) {
+    out += fmt::format("the first, ({}, {}), emulated\n", x.row, x.column);
+    out += fmt::format("exact     {}\n", brief_text(*explanation.exact, 60, 20));
+    out += errors_text(explanation);
+  }
   for (const std::string& words : suspicions(explanation)) {
-    out += fmt::format("the first is as if it were {}\n", words);
+    out += fmt::format("D is as if it were {}\n", words);
   }
   return out;
 }
@@ -178,8 +184,8 @@ std::string text_of(const GemmCheck& check, const Options& options, const NamedG
       out += "  " + element_text(shown.first[i], f) + "\n";
     }
     if (check.farthest) out += "farthest " + element_text(*check.farthest, f) + "\n";
-    out += suspicion_text(shown.first.front(), named, operands);
-    out += "explain the first: " + explain_command(options, named, shown.first.front()) + "\n";
+    out += first_text(shown.first.front(), named, operands);
+    out += "step by step: " + explain_command(options, named, shown.first.front()) + "\n";
   }
   return out + fmt::format("elements {}, equal {}, different {}\n", check.elements(), check.equal(),
                            check.different.count);

@@ -210,6 +210,7 @@ class Validate(Case):
         self.assertIn("the wrong ones: 1 of 5 rows (4), 1 of 3 columns (0)\n", said)
         self.assertIn("  ···\n       4  █··\n", said)
         self.assertIn("beyond both bounds", said)
+        self.assertIn("the first, (4, 0), emulated\nexact     70\nerror     0: the result is exact\n", said)
         self.assertIn("--d d.npy --element 4 0", said)
         self.assertTrue(said.endswith("elements 15, equal 13, different 2\n"), said)
         report = json.loads(self.validate("--json", status=1))
@@ -227,7 +228,7 @@ class Validate(Case):
         self.write("short", npy("<f2", [row[:16] + [0] * 3 for row in self.a]))
         self.gemm("short.npy", "b.npy", "-o", "d.npy", *HOPPER)
         said = self.validate(status=1)
-        self.assertIn("the first is as if it were the sum after block 1, k 0…15: did it stop there?\n", said)
+        self.assertIn("D is as if it were the sum after block 1, k 0…15: did it stop there?\n", said)
 
     def test_the_dtype_of_d_is_the_output_format(self):
         self.gemm("a.npy", "b.npy", "-o", "d.npy", *HOPPER, "--out-format", "f16")
