@@ -160,6 +160,15 @@ std::string first_text(const GemmDifference& x, const NamedGemm& named,
     out += fmt::format("the first, ({}, {}), emulated\n", x.row, x.column);
     out += fmt::format("exact     {}\n", brief_text(*explanation.exact, 60, 20));
     out += errors_text(explanation);
+    const ElementBound bound = bound_of(named.model, operands.element(x.row, x.column));
+    if (!bound.special) {
+      out += fmt::format("bound     {:.4g} by its rules", bound.bound.value());
+      if (is_number(*explanation.hardware)) {
+        out += fmt::format("; D is off by {:.4g}",
+                           to_scaled(error_of(named.model, bound, x.given)).value());
+      }
+      out += "\n";
+    }
   }
   for (const std::string& words : suspicions(explanation)) {
     out += fmt::format("D is as if it were {}\n", words);
