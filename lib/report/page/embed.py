@@ -17,7 +17,7 @@ def literal(text):
 
 def put(page, placeholder, text):
     if page.count(placeholder) != 1:
-        sys.exit(f"page.html must hold {placeholder} exactly once")
+        sys.exit(f"{html} must hold {placeholder} exactly once")
     return page.replace(placeholder, text)
 
 

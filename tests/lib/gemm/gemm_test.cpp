@@ -10,6 +10,7 @@
 
 #include "lib/gemm/named_gemm.h"
 #include "tests/emulate/dot_draw.h"
+#include "tests/lib/gemm/exact_product.h"
 
 namespace binade {
 namespace {
@@ -69,38 +70,14 @@ constexpr Named instructions[] = {
     {"mul_add.rn.bf16.bf16.bf16.bf16", 0},
 };
 
-void set_order(GemmModel& g, int number) {
-  switch (number) {
-    case 1: g.sum.promote_every = 2; break;
-    case 2: g.sum.splits[0] = parse_split("3:halves"); break;
-    case 3:
-      g.sum.splits[0] = parse_split("2");
-      g.sum.splits[1] = parse_split("4:2:pairs:tail");
-      g.epilogue.sum_last = false;
-      break;
-    case 4:
-      g.sum.c_first = true;
-      g.sum.order.descending = true;
-      break;
-    case 5:
-      g.sum.promote_every = 3;
-      g.sum.c_first = true;
-      g.sum.splits[0] = parse_split("5:1:descending");
-      g.epilogue.alpha = -0.5;
-      g.epilogue.beta = 3;
-      break;
-    default: break;
-  }
-}
-
 TEST_CASE("every element of a product is the definition's, in every recipe and order") {
   Random random(11);
   std::uint64_t finite = 0;
   std::uint64_t all = 0;
   for (const Named& row : instructions) {
-    for (int number = 0; number < 6; ++number) {
+    for (int number = 0; number < test::orders; ++number) {
       NamedGemm named = parse_gemm(row.name, row.sm);
-      set_order(named.model, number);
+      test::set_order(named.model, number);
       CAPTURE(row.name);
       CAPTURE(number);
       for (const std::size_t k : {1U, 15U, 16U, 70U}) {
