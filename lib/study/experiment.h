@@ -1,22 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an experiment is: a question, what was expected, and a function that measures and answers.
-// The list is declared here and defined in experiments/, joined by the linker.
+// What an experiment is: a question, what was expected, and a function that measures and answers with
+// figures, tables and plots. The list is declared here and defined in experiments/, joined by the linker.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 namespace binade {
 
+/// A table of an outcome, cells as people read them. The first column is aligned to the left.
+struct Table {
+  std::string title;
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+};
+
+enum class Mark : std::uint8_t { line, points, steps, bars };
+
+/// One curve: x and y of one length. A y that is not finite is a gap.
+struct Series {
+  std::string name;
+  std::vector<double> x, y;
+  Mark mark = Mark::line;
+};
+
+enum class Axis : std::uint8_t { linear, log2, log10 };
+
+struct Plot {
+  std::string title;
+  std::string x_label, y_label;  ///< with units
+  Axis x_axis = Axis::linear, y_axis = Axis::linear;
+  std::vector<Series> series;
+  std::string note;  ///< how to read it, one or two sentences
+};
+
 struct ExperimentInput {
   bool quick = false;                             ///< a smaller run that answers the same question
   std::string data_folder;                        ///< where the committed data lie
   std::function<void(const std::string&)> print;  ///< text for the reader, as it comes
+  /// Told now and then the share that is done, in [0, 1], and what is being run; may be empty.
+  std::function<void(double done, std::string_view what)> progress = {};
+  std::string dump_folder = {};  ///< where runs leave their tensors; empty: nowhere
 };
 
 /// Whether what was measured is what was expected, and the figures.
@@ -24,6 +55,8 @@ struct Outcome {
   bool as_expected = false;
   std::string verdict;          ///< one sentence
   nlohmann::ordered_json data;  ///< every figure that the text shows
+  std::vector<Table> tables;
+  std::vector<Plot> plots;
 };
 
 struct Experiment {
@@ -35,5 +68,8 @@ struct Experiment {
 
 /// All experiments, in the order in which they are best read.
 std::span<const Experiment> experiments();
+
+/// The table as lines of text with aligned columns, the title above, an empty line after.
+std::string text_of(const Table& table);
 
 }  // namespace binade
