@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operands are packed so that a dot runs along both; then Eigen multiplies blocks of rows of fixed size,
+// or lib/gemm's emulation does. Either way the bytes are the same for any number of threads and, with
+// Eigen's idea of the caches pinned, on any machine.
+#include "lib/train/product.h"
+
+#include <fmt/format.h>
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "lib/gemm/gemm.h"
+#include "lib/parallel/parallel.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+template <class T>
+std::vector<T> rows_of(const MatrixView<T>& view) {
+  std::vector<T> out(view.rows * view.columns);
+  for_pieces(view.rows * view.columns, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t at = begin; at < end; ++at) {
+      const std::size_t i = at / view.columns;
+      const std::size_t j = at - i * view.columns;
+      out[at] = view.data[i * view.row_stride + j * view.column_stride];
+    }
+  });
+  return out;
+}
+
+template <class T>
+using Rows = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+template <class T>
+using Columns = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
+
+template <class T>
+std::vector<T> reference(const std::vector<T>& a, const std::vector<T>& b, std::size_t m,
+                         std::size_t n, std::size_t k, std::span<const T> bias) {
+  // How Eigen cuts K depends on the caches it sees.
+  static const bool pinned = [] {
+    Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 2 << 20);
+    return true;
+  }();
+  static_cast<void>(pinned);
+  std::vector<T> out(m * n);
+  const auto at = [](std::size_t i) { return static_cast<Eigen::Index>(i); };
+  const Eigen::Map<const Columns<T>> right(b.data(), at(k), at(n));
+  parallel_for(m, 64, [&](std::size_t begin, std::size_t end, std::size_t) {
+    const Eigen::Map<const Rows<T>> left(a.data() + begin * k, at(end - begin), at(k));
+    Eigen::Map<Rows<T>> result(out.data() + begin * n, at(end - begin), at(n));
+    result.noalias() = left * right;
+    for (std::size_t i = begin; i < end && !bias.empty(); ++i) {
+      for (std::size_t j = 0; j < n; ++j) out[i * n + j] += bias[j];
+    }
+  });
+  return out;
+}
+
+/// The power of two that brings the largest finite magnitude just under the format's largest number.
+template <class T>
+int amax_scale_log2(const std::vector<T>& values, const Format& format) {
+  T amax = 0;
+  for (const T x : values) {
+    const T magnitude = std::abs(x);
+    if (magnitude > amax && std::isfinite(magnitude)) amax = magnitude;
+  }
+  if (amax == 0) return 0;
+  const double ratio =
+      value_of<double>(max_bits(format, false), format) / static_cast<double>(amax);
+  return std::clamp(std::ilogb(ratio), -126, 126);
+}
+
+/// Encodings of values on the grid of a format, finite ones of a format that a float's fits in by
+/// moving their fields.
+template <class T>
+std::vector<std::uint64_t> encodings_of(const std::vector<T>& values, const Format& f) {
+  std::vector<std::uint64_t> out(values.size());
+  const bool quick = fits_in(f, binary32) && f.has_zero;
+  const double per_quantum = std::ldexp(1.0, -f.quantum_exponent());
+  const double min_normal = std::ldexp(1.0, f.emin());
+  for_pieces(values.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const double magnitude = std::abs(static_cast<double>(values[i]));
+      if (!quick || !(magnitude <= 3.4028234663852886e38)) {
+        out[i] = project(exact_of(values[i]), f).bits;
+        continue;
+      }
+      const std::uint64_t bits = std::bit_cast<std::uint64_t>(magnitude);
+      const std::uint64_t field_and_fraction =
+          magnitude < min_normal
+              ? static_cast<std::uint64_t>(magnitude * per_quantum)
+              : (bits >> (53 - f.precision)) -
+                    (static_cast<std::uint64_t>(1023 - f.bias) << f.fraction_bits());
+      const std::uint64_t sign =
+          std::signbit(values[i]) && (magnitude != 0 || f.has_negative_zero())
+              ? std::uint64_t{1} << (f.bits() - 1)
+              : 0;
+      out[i] = (sign | field_and_fraction) << f.padding_bits;
+    }
+  });
+  return out;
+}
+
+/// An operand as the instruction takes it: scaled, rounded, encoded.
+template <class T>
+std::vector<std::uint64_t> operand(std::vector<T> values, const Format& format, int scale_log2,
+                                   EventCounts& counts) {
+  if (scale_log2 != 0) {
+    const T scale = static_cast<T>(std::ldexp(1.0, scale_log2));
+    for (T& x : values) x *= scale;
+  }
+  counts +=
+      quantize_all(Quantizer{.format = format, .attributes = {.saturation = Saturation::finite}},
+                   std::span(values));
+  return encodings_of(values, format);
+}
+
+template <class T>
+std::vector<T> values_of(const std::vector<std::uint64_t>& codes, const Format& format) {
+  std::vector<T> out(codes.size());
+  for_pieces(codes.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) out[i] = value_of<T>(codes[i], format);
+  });
+  return out;
+}
+
+const ProductPlan* plan_of(const ProductSettings& settings, Pass pass, const Format& dtype) {
+  for (const ProductRule& rule : settings.rules) {
+    if (rule.dtype == dtype) return &rule.plans[static_cast<std::size_t>(pass)];
+  }
+  return nullptr;
+}
+
+/// A product's operands, packed.
+template <class T>
+struct Packed {
+  std::size_t m = 0, n = 0, k = 0;
+  std::vector<T> a, b;
+};
+
+template <class T>
+std::vector<T> emulated(const ProductPlan& plan, const Format& dtype, Packed<T> x,
+                        std::span<const T> bias, EventCounts& a_counts, EventCounts& b_counts) {
+  GemmModel model = *plan.model;
+  int a_scale = 0, b_scale = 0;
+  if (plan.scale == OperandScale::amax) {
+    a_scale = amax_scale_log2(x.a, model.types.a);
+    b_scale = amax_scale_log2(x.b, model.types.b);
+  }
+  model.epilogue.alpha = std::ldexp(model.epilogue.alpha, -a_scale - b_scale);
+  model.epilogue.out = dtype;
+  model.bias = dtype;
+  GemmOperands operands{.m = x.m, .n = x.n, .k = x.k, .a = {}, .b = {}, .c = {}, .bias = {}};
+  operands.a = operand(std::move(x.a), model.types.a, a_scale, a_counts);
+  operands.b = operand(std::move(x.b), model.types.b, b_scale, b_counts);
+  operands.bias = encodings_of(std::vector<T>(bias.begin(), bias.end()), dtype);
+  return values_of<T>(gemm(model, operands), dtype);
+}
+
+}  // namespace
+
+template <std::floating_point T>
+std::vector<T> product(const ProductSettings& settings, Pass pass, const Format& dtype,
+                       const MatrixView<T>& a, const MatrixView<T>& b, std::span<const T> bias) {
+  if (a.columns != b.rows || (!bias.empty() && bias.size() != b.columns)) {
+    throw Error(fmt::format("product of {} × {} and {} × {} with {} biases: the shapes do not fit",
+                            a.rows, a.columns, b.rows, b.columns, bias.size()));
+  }
+  Packed<T> packed{a.rows, b.columns, a.columns, rows_of(a), rows_of(b.transposed())};
+  EventCounts a_counts, b_counts;
+  const ProductPlan* plan = plan_of(settings, pass, dtype);
+  const std::uint64_t multiply_adds = packed.m * packed.n * packed.k;
+  std::vector<T> out;
+  if (plan != nullptr && plan->model) {
+    out = emulated(*plan, dtype, std::move(packed), bias, a_counts, b_counts);
+  } else {
+    out = reference(packed.a, packed.b, packed.m, packed.n, packed.k, bias);
+    round_to(dtype, std::span(out));
+  }
+  if (settings.tally != nullptr) {
+    const auto at = static_cast<std::size_t>(pass);
+    settings.tally->products[at] += 1;
+    settings.tally->multiply_adds[at] += multiply_adds;
+    settings.tally->a[at] += a_counts;
+    settings.tally->b[at] += b_counts;
+  }
+  return out;
+}
+
+template std::vector<float> product(const ProductSettings&, Pass, const Format&,
+                                    const MatrixView<float>&, const MatrixView<float>&,
+                                    std::span<const float>);
+template std::vector<double> product(const ProductSettings&, Pass, const Format&,
+                                     const MatrixView<double>&, const MatrixView<double>&,
+                                     std::span<const double>);
+
+}  // namespace binade

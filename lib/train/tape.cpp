@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Nodes in the order of the forward pass; backward walks them from the end. Gradients of a value used
+// twice are added in its dtype, later uses first.
+#include "lib/train/tape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/tensor/error.h"
+
+namespace binade {
+
+template <std::floating_point T>
+Var Tape<T>::push(Node node) {
+  nodes_.push_back(std::move(node));
+  return {nodes_.size() - 1};
+}
+
+template <std::floating_point T>
+Var Tape<T>::constant(Tensor<T> value) {
+  return push({.value = std::move(value)});
+}
+
+template <std::floating_point T>
+Var Tape<T>::input(Tensor<T> value) {
+  return push({.value = std::move(value), .needs_gradient = true});
+}
+
+template <std::floating_point T>
+Var Tape<T>::parameter(Parameter<T>& parameter) {
+  const auto found = leaves_.find(&parameter);
+  if (found != leaves_.end()) return found->second;
+  const Var leaf =
+      push({.value = parameter.value, .parameter = &parameter, .needs_gradient = true});
+  leaves_.emplace(&parameter, leaf);
+  return leaf;
+}
+
+template <std::floating_point T>
+Var Tape<T>::record(std::string_view op, const Format& dtype, Shape shape, std::vector<T> value,
+                    std::vector<Var> inputs, Backward backward) {
+  Node node{.value = Tensor<T>(std::move(shape), dtype, std::move(value))};
+  round_to(dtype, std::span(node.value.values));
+  node.needs_gradient =
+      std::ranges::any_of(inputs, [this](Var x) { return nodes_[x.index].needs_gradient; });
+  if (node.needs_gradient) node.backward = std::move(backward);
+  static_cast<void>(op);
+  return push(std::move(node));
+}
+
+template <std::floating_point T>
+Var Tape<T>::cast(Var x, const Format& dtype) {
+  if (this->dtype(x) == dtype) return x;
+  return record("to", dtype, shape(x), values(x), {x},
+                [x](Tape& tape, const std::vector<T>& g) { tape.add_gradient(x, g); });
+}
+
+template <std::floating_point T>
+void Tape<T>::add_gradient(Var x, std::vector<T> gradient) {
+  Node& node = nodes_[x.index];
+  if (!node.needs_gradient) return;
+  if (gradient.size() != node.value.size()) {
+    throw Error(fmt::format("gradient of {} values for a tensor of shape {}", gradient.size(),
+                            shape_text(node.value.shape)));
+  }
+  round_to(node.value.dtype, std::span(gradient));
+  if (node.gradient.empty()) {
+    node.gradient = std::move(gradient);
+    return;
+  }
+  for_pieces(gradient.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) node.gradient[i] += gradient[i];
+  });
+  round_to(node.value.dtype, std::span(node.gradient));
+}
+
+template <std::floating_point T>
+void Tape<T>::backward(Var loss, T seed) {
+  if (value(loss).size() != 1) {
+    throw Error(
+        fmt::format("backward from a tensor of shape {}: gradients are those of a scalar; "
+                    "sum it, or take the mean",
+                    shape_text(shape(loss))));
+  }
+  add_gradient(loss, {seed});
+  for (std::size_t at = loss.index + 1; at-- > 0;) {
+    if (nodes_[at].gradient.empty()) continue;
+    if (nodes_[at].backward) {
+      const Backward run = std::move(nodes_[at].backward);
+      nodes_[at].backward = {};
+      run(*this, nodes_[at].gradient);
+    }
+    if (Parameter<T>* parameter = nodes_[at].parameter; parameter != nullptr) {
+      std::vector<T>& sum = parameter->gradient;
+      if (sum.empty()) {
+        sum = nodes_[at].gradient;
+        continue;
+      }
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += nodes_[at].gradient[i];
+      round_to(parameter->value.dtype, std::span(sum));
+    }
+  }
+}
+
+template <std::floating_point T>
+OpInputs op_inputs(Tape<T>& tape, std::string_view op, std::vector<Var> inputs) {
+  std::vector<Format> dtypes;
+  for (const Var x : inputs) dtypes.push_back(tape.dtype(x));
+  static_cast<void>(op);
+  Format run = dtypes.front();
+  for (const Format& dtype : dtypes) {
+    if (dtype.precision > run.precision) run = dtype;
+  }
+  for (Var& x : inputs) x = tape.cast(x, run);
+  return {run, std::move(inputs)};
+}
+
+namespace {
+thread_local std::string layer;
+}  // namespace
+
+LayerScope::LayerScope(std::string_view name) : outer_(layer.size()) {
+  if (!layer.empty()) layer += '.';
+  layer += name;
+}
+LayerScope::~LayerScope() { layer.resize(outer_); }
+const std::string& LayerScope::current() { return layer; }
+
+template class Tape<float>;
+template class Tape<double>;
+template OpInputs op_inputs(Tape<float>&, std::string_view, std::vector<Var>);
+template OpInputs op_inputs(Tape<double>&, std::string_view, std::vector<Var>);
+
+}  // namespace binade

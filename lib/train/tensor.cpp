@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shapes, and tensors onto the grid of a dtype.
+#include "lib/train/tensor.h"
+
+#include <fmt/format.h>
+
+#include <mutex>
+
+#include "emulate/quantize_quickly.h"
+#include "lib/parallel/parallel.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+constexpr std::size_t piece = 1 << 13;
+
+void quantize_piece(float* x, std::size_t n, std::size_t first, const Quantizer& to,
+                    EventCounts& counts) {
+  quantize_quickly(x, x, n, first, to, counts);
+}
+
+void quantize_piece(double* x, std::size_t n, std::size_t first, const Quantizer& to,
+                    EventCounts& counts) {
+  quantize(x, x, n, first, to, counts);
+}
+
+}  // namespace
+
+std::size_t elements(const Shape& shape) {
+  std::size_t product = 1;
+  for (const std::size_t n : shape) product *= n;
+  return product;
+}
+
+std::string shape_text(const Shape& shape) { return fmt::format("({})", fmt::join(shape, ", ")); }
+
+template <std::floating_point T>
+Tensor<T>::Tensor(Shape of, const Format& format, std::vector<T> data)
+    : shape(std::move(of)), dtype(format), values(std::move(data)) {
+  if (values.size() != elements(shape)) {
+    throw Error(fmt::format("tensor of shape {}: {} values given; it has {} elements",
+                            shape_text(shape), values.size(), elements(shape)));
+  }
+}
+
+void for_pieces(std::size_t n, const std::function<void(std::size_t, std::size_t)>& body) {
+  parallel_for(n, piece,
+               [&body](std::size_t begin, std::size_t end, std::size_t) { body(begin, end); });
+}
+
+template <std::floating_point T>
+EventCounts quantize_all(const Quantizer& to, std::span<T> values) {
+  EventCounts total;
+  std::mutex adding;
+  for_pieces(values.size(), [&](std::size_t begin, std::size_t end) {
+    EventCounts counts;
+    quantize_piece(values.data() + begin, end - begin, begin, to, counts);
+    const std::lock_guard lock(adding);
+    total += counts;
+  });
+  return total;
+}
+
+template <std::floating_point T>
+void round_to(const Format& format, std::span<T> values) {
+  if (format != Carrier<T>::format) quantize_all(Quantizer{.format = format}, values);
+}
+
+template struct Tensor<float>;
+template struct Tensor<double>;
+template EventCounts quantize_all(const Quantizer& to, std::span<float> values);
+template EventCounts quantize_all(const Quantizer& to, std::span<double> values);
+template void round_to(const Format& format, std::span<float> values);
+template void round_to(const Format& format, std::span<double> values);
+
+}  // namespace binade
