@@ -60,17 +60,17 @@ struct Evaluation {
 
   constexpr void push_zero(const Format& f) {
     stack[depth++] = {zero_bits(f, false), f};
-    trace.mark(Mark::zero, stack[depth - 1].bits);
+    trace.mark(SumMark::zero, stack[depth - 1].bits);
   }
   constexpr void push_c(const Format& f) {
     stack[depth++] = {x.has_c ? x.c : zero_bits(g.c, false), g.c};
     convert(f, Role::narrow);
-    trace.mark(Mark::c, stack[depth - 1].bits);
+    trace.mark(SumMark::c, stack[depth - 1].bits);
   }
   constexpr void products(const InstructionPlaces& place) {
     convert(g.types.c, Role::narrow);
     Typed& top = stack[depth - 1];
-    trace.mark(Mark::instruction, top.bits);
+    trace.mark(SumMark::instruction, top.bits);
     top = {instruction(g, x, place, top.bits, g.types, trace), g.types.d};
   }
   constexpr void add(const Format& f, Role role) {

@@ -71,7 +71,7 @@ struct TracedOperation {
 };
 
 /// Where a piece of a product begins; with a mark stand the bits of the accumulator there.
-enum class Mark : std::uint8_t {
+enum class SumMark : std::uint8_t {
   zero,         ///< an accumulator or register at +0
   c,            ///< one that holds C
   instruction,  ///< one more instruction on the accumulator
@@ -81,7 +81,7 @@ struct NoTrace {
   constexpr void term(const TracedTerm&) const {}
   constexpr void block(const TracedBlock&) const {}
   constexpr void operation(const TracedOperation&) const {}
-  constexpr void mark(Mark, std::uint64_t) const {}
+  constexpr void mark(SumMark, std::uint64_t) const {}
 };
 
 /// A tracer for operands that were gathered: `map` gives the place they came from.
@@ -99,7 +99,7 @@ struct PlacedTrace {
     if (x.role == Role::chain) x.place = map(x.place);
     trace.operation(x);
   }
-  constexpr void mark(Mark x, std::uint64_t bits) const { trace.mark(x, bits); }
+  constexpr void mark(SumMark x, std::uint64_t bits) const { trace.mark(x, bits); }
 };
 template <class Trace, class Map>
 PlacedTrace(const Trace&, const Map&) -> PlacedTrace<Trace, Map>;

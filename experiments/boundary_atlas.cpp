@@ -9,6 +9,7 @@
 // bits: each must go to the even side, and the next binary64 numbers to either side of it must not.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -119,6 +120,37 @@ std::uint64_t try_midpoints(const Format& f, std::uint64_t& wrong) {
   return tried;
 }
 
+/// The largest relative error of 4096 evenly spaced values of each binade.
+Plot error_by_binade() {
+  Plot plot{.title = "What rounding costs at each magnitude",
+            .x_label = "|x|, by binade",
+            .y_label = "largest relative error",
+            .x_axis = Axis::log2,
+            .y_axis = Axis::log2,
+
+            .note =
+                "Flat where results are normal; it doubles with each binade among the subnormal "
+                "numbers and is 1 where values become zero. Curves end where values overflow."};
+  for (const char* name : {"binary16", "bfloat16", "e4m3", "e5m2"}) {
+    const Format f = *find_format(name);
+    Series series{.name = name, .mark = Mark::steps};
+    for (int e = -32; e <= 17; ++e) {
+      double worst = 0;
+      bool overflow = false;
+      for (int i = 0; i < 4096 && !overflow; ++i) {
+        const double x = std::ldexp(1 + i / 4096.0, e);
+        const Projected result = rounded(x, f, {});
+        overflow = (result.flags & Flag::overflow) != 0;
+        if (!overflow) worst = std::max(worst, std::abs(value_of<double>(result.bits, f) / x - 1));
+      }
+      series.x.push_back(std::ldexp(1.0, e));
+      series.y.push_back(overflow ? NAN : worst);
+    }
+    plot.series.push_back(series);
+  }
+  return plot;
+}
+
 Outcome run(const ExperimentInput& input) {
   Outcome out;
   out.data = nlohmann::ordered_json::object();
@@ -163,6 +195,7 @@ Outcome run(const ExperimentInput& input) {
       {"binary16", value_of<double>(survivor, binary16)},
       {"flushed",
        value_of<double>(rounded(6e-5, binary16, behaviours[2].attributes).bits, binary16)}};
+  out.plots = {error_by_binade()};
   out.as_expected = closed_forms_hold && six_e_5_lives && wrong == 0 && tried > 0;
   out.verdict =
       fmt::format("binary16 loses values up to {} to zero, not up to 6e-5; the closed forms {}.",

@@ -8,7 +8,9 @@
 namespace binade {
 
 std::span<const Experiment> experiments() {
-  static const std::array all{boundary_atlas, underflow_band};
+  static const std::array all{boundary_atlas, underflow_band,  training_ranges,
+                              band_ablation,  scaler_race,     clip_order,
+                              swamping,       double_rounding, reduction_hazards};
   return all;
 }
 

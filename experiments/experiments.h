@@ -7,7 +7,14 @@
 
 namespace binade {
 
+extern const Experiment band_ablation;
 extern const Experiment boundary_atlas;
+extern const Experiment clip_order;
+extern const Experiment double_rounding;
+extern const Experiment reduction_hazards;
+extern const Experiment scaler_race;
+extern const Experiment swamping;
+extern const Experiment training_ranges;
 extern const Experiment underflow_band;
 
 }  // namespace binade

@@ -155,6 +155,47 @@ std::uint64_t lost(const Phase& phase, std::size_t band, int scale_log2) {
   return fates(restrict_to(phase.summary, bands[band]), binary16, scale_log2).to_zero;
 }
 
+/// Values by binade, and the share of the norm that each loss scale leaves to die.
+void add_plots(const std::vector<Phase>& phases, Outcome& out) {
+  Plot binades{.title = "Where the gradients lie",
+               .x_label = "|x|, by binade",
+               .y_label = "share of the non-zero values, %",
+               .x_axis = Axis::log2,
+
+               .note =
+                   "Values below 2^-25 become zero in binary16 at loss scale 1, values from there "
+                   "up to 2^-14 subnormal."};
+  Plot lost{.title = "What a loss scale saves",
+            .x_label = "loss scale S",
+            .y_label = "share of the L2 norm that becomes zero",
+            .x_axis = Axis::log2,
+            .y_axis = Axis::log10,
+
+            .note =
+                "By count most values may die; what counts for training is the norm that goes with "
+                "them."};
+  for (const Phase& phase : phases) {
+    Series count{.name = phase.name, .mark = Mark::steps};
+    for (int e = phase.summary.binades.begin()->first; e <= phase.summary.binades.rbegin()->first;
+         ++e) {
+      if (e < -45) continue;  // the few values below take most of the axis
+      const auto row = phase.summary.binades.find(e);
+      const std::uint64_t values = row == phase.summary.binades.end() ? 0 : row->second.total();
+      count.x.push_back(std::ldexp(1.0, e));
+      count.y.push_back(100 * static_cast<double>(values) /
+                        static_cast<double>(phase.summary.nonzero()));
+    }
+    binades.series.push_back(count);
+    Series share{.name = phase.name};
+    for (int k = 0; k <= 16; ++k) {
+      share.x.push_back(std::ldexp(1.0, k));
+      share.y.push_back(losses(phase.summary, binary16, k)->l2);
+    }
+    lost.series.push_back(share);
+  }
+  out.plots = {binades, lost};
+}
+
 Outcome run(const ExperimentInput& input) {
   Outcome out;
   input.print(
@@ -163,7 +204,9 @@ Outcome run(const ExperimentInput& input) {
   bool agree = true;
   bool binades_as_said = true;
   bool scale_8_saves = true;
-  for (const Phase& phase : read_phases(input.data_folder + "/digits_gradients.safetensors")) {
+  const std::vector<Phase> phases =
+      read_phases(input.data_folder + "/digits_gradients.safetensors");
+  for (const Phase& phase : phases) {
     agree = tabulate(phase, input, out.data) && agree;
     const auto held = [&phase](std::size_t band) {
       return restrict_to(phase.summary, bands[band]).values;
@@ -173,6 +216,7 @@ Outcome run(const ExperimentInput& input) {
                       lost(phase, 2, 0) == held(2) && ties * 1000 <= held(3) + 1000;
     scale_8_saves = scale_8_saves && lost(phase, 4, 3) == 0;
   }
+  add_plots(phases, out);
   out.as_expected = agree && binades_as_said && scale_8_saves;
   out.verdict = fmt::format(
       "at S = 1 binades 2^-27 and 2^-26 die and binade 2^-25 {}; S = 8 {} of the band; rounding "

@@ -12,6 +12,7 @@ namespace binade {
 inline constexpr int exit_different = 1;     ///< compared, and different
 inline constexpr int exit_bad_input = 2;     ///< arguments or files that cannot be used
 inline constexpr int exit_no_hardware = 77;  ///< asked for a device that is not there
+inline constexpr int exit_skipped = 77;      ///< nothing could be measured: data are missing
 
 /// `define` declares the options on `app` and sets a callback that does the work; the callback
 /// sets `status`, or throws Error, which ends the program with exit_bad_input.

@@ -1,29 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// binade experiment: lists the questions, runs one or several, writes their figures as JSON.
+// binade experiment: lists the questions, runs one, several or all, writes their figures as JSON and as
+// a page. How long they took goes to stderr: what is written elsewhere is the same for each run.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/cli/command.h"
+#include "lib/cli/progress.h"
 #include "lib/io/atomic_file.h"
 #include "lib/report/paragraph.h"
 #include "lib/study/experiment.h"
+#include "lib/study/experiment_run.h"
+#include "lib/study/results_html.h"
 #include "lib/tensor/error.h"
-#include "lib/tensor/version.h"
 
 namespace binade {
 namespace {
 
 struct Arguments {
   std::vector<std::string> names;
-  std::string json, data;
+  std::string json, html, dump, data;
+  bool all = false;
   bool quick = false;
+  bool times = false;
 };
 
 /// BINADE_DATA, else the folder the program was built from.
@@ -48,39 +56,105 @@ void list() {
   }
 }
 
-int run(const Arguments& a) {
+std::vector<const Experiment*> chosen_of(const Arguments& a) {
   std::vector<const Experiment*> chosen;
-  for (const std::string& name : a.names) chosen.push_back(&experiment_named(name));
-  nlohmann::ordered_json results = nlohmann::ordered_json::array();
-  bool all_as_expected = true;
+  if (a.all && !a.names.empty()) {
+    throw Error("experiment run: --all and names do not go together; give one or the other");
+  }
+  if (a.all) {
+    for (const Experiment& e : experiments()) chosen.push_back(&e);
+  }
+  for (const std::string& name : a.names) {
+    const Experiment* e = &experiment_named(name);
+    if (std::ranges::find(chosen, e) != chosen.end()) {
+      throw Error(fmt::format("experiment {} is named twice; once is enough", name));
+    }
+    chosen.push_back(e);
+  }
+  if (chosen.empty()) {
+    throw Error("experiment run: no name; give one of binade experiment list, or --all");
+  }
+  return chosen;
+}
+
+/// The folder's part for one experiment, made; empty if nothing is to be dumped.
+std::string dump_folder(const std::string& folder, const std::string& name) {
+  if (folder.empty()) return "";
+  const std::filesystem::path path = std::filesystem::path(folder) / name;
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) throw error_in(path.string(), error.message(), "give another folder to --dump");
+  return path.string();
+}
+
+/// Runs one and says what it found.
+ExperimentRun ask(const Experiment& e, const Arguments& a, StepLine& line) {
+  fmt::print("{}\n", wrapped(fmt::format("{}: {}", e.name, e.question), 0));
+  std::fflush(stdout);
+  const auto print = [&line](const std::string& text) {
+    line.wipe();
+    fmt::print("{}", text);
+    std::fflush(stdout);
+  };
+  ExperimentInput input{
+      .quick = a.quick,
+      .data_folder = a.data.empty() ? default_data_folder() : a.data,
+      .print = print,
+      .progress = [&line](double done, std::string_view what) { line.update(done, what); },
+      .dump_folder = dump_folder(a.dump, e.name)};
+  ExperimentRun run = run_experiment(e, input);
+  line.wipe();
+  for (std::size_t i = 0; i < run.outcome.tables.size(); ++i) {
+    const std::string table = text_of(run.outcome.tables[i]);
+    print((i == 0 && !run.text.empty() ? "\n" : "") + table.substr(0, table.size() - 1) +
+          (i + 1 < run.outcome.tables.size() ? "\n" : ""));
+  }
+  const RunStatus status = status_of(run);
+  print(fmt::format(
+      "\n{}{}", wrapped(fmt::format("expected  {}", run.hypothesis), 10),
+      wrapped(fmt::format("measured  {}: {}", status_words(status), verdict_of(run)), 10)));
+  if (status == RunStatus::failed) {
+    fmt::print(stderr, "binade: experiment {}: {}\n", run.name, run.failure);
+  }
+  fmt::print(stderr, "took {:.1f} s\n", run.seconds);
+  return run;
+}
+
+/// 2 if one failed, else 1 if one contradicts its expectation, 77 if all were skipped, else 0.
+int status_of(std::span<const ExperimentRun> runs) {
+  const auto count = [&](RunStatus status) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        runs, [status](const ExperimentRun& run) { return status_of(run) == status; }));
+  };
+  if (count(RunStatus::failed) > 0) return exit_bad_input;
+  if (count(RunStatus::not_as_expected) > 0) return exit_different;
+  return count(RunStatus::skipped) == runs.size() ? exit_skipped : 0;
+}
+
+int run(const Arguments& a) {
+  const std::vector<const Experiment*> chosen = chosen_of(a);
+  for (const std::string& path : {a.json, a.html}) {
+    if (path.empty()) continue;
+    const AtomicFile probe(path);  // an Error before the work rather than after it
+  }
+  std::vector<ExperimentRun> runs;
+  StepLine line;
+  double seconds = 0;
   for (const Experiment* e : chosen) {
-    fmt::print("{}\n", wrapped(fmt::format("{}: {}", e->name, e->question), 0));
-    const ExperimentInput input{.quick = a.quick,
-                                .data_folder = a.data.empty() ? default_data_folder() : a.data,
-                                .print = [](const std::string& text) {
-                                  fmt::print("{}", text);
-                                  std::fflush(stdout);
-                                }};
-    Outcome outcome = e->run(input);
-    fmt::print("\n{}{}", wrapped(fmt::format("expected  {}", e->hypothesis), 10),
-               wrapped(fmt::format("measured  {}: {}",
-                                   outcome.as_expected ? "as expected" : "NOT as expected",
-                                   outcome.verdict),
-                       10));
-    all_as_expected = all_as_expected && outcome.as_expected;
-    results.push_back({{"experiment", e->name},
-                       {"question", e->question},
-                       {"hypothesis", e->hypothesis},
-                       {"as_expected", outcome.as_expected},
-                       {"verdict", outcome.verdict},
-                       {"data", std::move(outcome.data)}});
+    if (!runs.empty()) fmt::print("\n");
+    line.begin(fmt::format("[{}/{}] {}", runs.size() + 1, chosen.size(), e->name));
+    runs.push_back(ask(*e, a, line));
+    seconds += runs.back().seconds;
   }
-  if (!a.json.empty()) {
-    const nlohmann::ordered_json out{
-        {"schema", "binade.experiments/1"}, {"binade", version}, {"results", results}};
-    write_file(a.json, out.dump(1) + "\n");
+  if (runs.size() > 1) {
+    fmt::print("\n{}", summary_text(runs, a.times));
+    std::fflush(stdout);
+    fmt::print(stderr, "{} experiments took {:.1f} s\n", runs.size(), seconds);
   }
-  return all_as_expected ? 0 : exit_different;
+  const nlohmann::ordered_json results = json_of(runs, a.quick, a.times);
+  if (!a.json.empty()) write_file(a.json, results.dump(1) + "\n");
+  if (!a.html.empty()) write_file(a.html, results_html(results));
+  return status_of(runs);
 }
 
 void define(CLI::App& app, int& status) {
@@ -88,12 +162,20 @@ void define(CLI::App& app, int& status) {
   app.require_subcommand(1);
   app.add_subcommand("list", "the experiments and what they ask")->callback([] { list(); });
   CLI::App& run_app = *app.add_subcommand(
-      "run", "run experiments; exits 1 if a measurement contradicts its expectation");
-  run_app.add_option("NAME", a->names, "experiments to run; see binade experiment list")
-      ->required();
+      "run",
+      "run experiments; exits with 1 if a measurement contradicts its expectation, with 2 if an "
+      "experiment failed, with 77 if all were skipped");
+  run_app.add_option("NAME", a->names, "experiments to run; see binade experiment list");
+  run_app.add_flag("--all", a->all, "run all of them");
   run_app.add_flag("--quick", a->quick, "smaller runs that answer the same question");
+  run_app.add_option("-o,--output", a->html, "write a page with tables and plots to this file");
   run_app.add_option("--json", a->json, "write all figures to this file");
+  run_app.add_option("--dump", a->dump,
+                     "leave tensors of the runs in this folder, by experiment; read them with "
+                     "binade report");
   run_app.add_option("--data", a->data, "folder of the committed data (default: experiments/data)");
+  run_app.add_flag("--times", a->times,
+                   "put the seconds each took into summary, page and JSON; two runs then differ");
   run_app.callback([a, &status] { status = run(*a); });
 }
 

@@ -155,11 +155,11 @@ struct Recorder {
     record->accumulate(step.result);
     out.steps.emplace_back(std::move(step));
   }
-  void mark(Mark x, std::uint64_t bits) const {
+  void mark(SumMark x, std::uint64_t bits) const {
     Explanation& out = record->out;
     const Typed begins{bits, record->marked[record->marks++]};
     record->accumulate(begins);
-    if (x == Mark::instruction && begins_at_zero(out.model)) {
+    if (x == SumMark::instruction && begins_at_zero(out.model)) {
       const Format sums = types_of_sums(out.model, out.types).c;
       record->accumulate({zero_bits(sums, false), sums});
     }

@@ -69,7 +69,7 @@ struct ExplainedOperation {
 
 /// Where an accumulator begins, or one more instruction on it.
 struct ExplainedMark {
-  Mark mark = Mark::zero;
+  SumMark mark = SumMark::zero;
   Typed accumulator{};
 };
 

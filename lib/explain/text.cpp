@@ -73,10 +73,10 @@ std::string operation_line(const ExplainedOperation& x) {
 
 std::string mark_line(const ExplainedMark& x) {
   switch (x.mark) {
-    case Mark::zero:
+    case SumMark::zero:
       return fmt::format("an accumulator at +0, {}\n", type_text(x.accumulator.format));
-    case Mark::c: return fmt::format("an accumulator holds C: {}\n", pair_text(x.accumulator));
-    case Mark::instruction: return "";
+    case SumMark::c: return fmt::format("an accumulator holds C: {}\n", pair_text(x.accumulator));
+    case SumMark::instruction: return "";
   }
   return {};
 }
@@ -109,7 +109,7 @@ class Steps {
         out += operation_line(*operation);
       } else {
         const ExplainedMark& mark = std::get<ExplainedMark>(step);
-        instructions_ += mark.mark == Mark::instruction ? 1 : 0;
+        instructions_ += mark.mark == SumMark::instruction ? 1 : 0;
         out += mark_line(mark);
       }
     }

@@ -108,7 +108,7 @@ struct LossTrace {
   void term(const TracedTerm& x) const;
   void block(const TracedBlock& x) const;
   void operation(const TracedOperation& x) const;
-  void mark(Mark, std::uint64_t) const {}
+  void mark(SumMark, std::uint64_t) const {}
 };
 
 /// How far D is from the exact value.

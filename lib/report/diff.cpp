@@ -100,9 +100,9 @@ nlohmann::ordered_json load_report(const std::string& path) {
   const auto* text = reinterpret_cast<const char*>(file.bytes().data());
   Json json = Json::parse(text, text + file.bytes().size(), nullptr, false);
   const bool ours = json.is_object() && json.contains("schema") &&
-                    json["schema"] == report_schema && json.contains("total") &&
-                    json.contains("tensors") && json["tensors"].is_array() &&
-                    json.contains("loss_scale");
+                    (json["schema"] == report_schema || json["schema"] == timed_report_schema) &&
+                    json.contains("total") && json.contains("tensors") &&
+                    json["tensors"].is_array() && json.contains("loss_scale");
   if (!ours) {
     throw error_in(path, fmt::format("not a report of schema {}", report_schema),
                    "write one with binade report FILE --json OUT.json");

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "lib/report/time_json.h"
 #include "lib/tensor/version.h"
 
 namespace binade {
@@ -13,10 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json integer(std::uint64_t value) {
-  if (value > std::uint64_t{1} << 53) return std::to_string(value);
-  return value;
-}
+Json integer(std::uint64_t value) { return integer_json(value); }
 
 Json integer(uint128 value) {
   if (value > uint128{1} << 53) return to_decimal(value);
@@ -86,15 +84,6 @@ Json format_json(const FormatReport& f, const RangeSummary& summary, const Repor
   return out;
 }
 
-Json scale_json(const LossScale& s) {
-  return {{"status", s.status},
-          {"s_min_log2", s.interval ? Json(s.interval->min_log2) : Json(nullptr)},
-          {"s_max_log2", s.interval ? Json(s.interval->max_log2) : Json(nullptr)},
-          {"recommended_log2", maybe(s.recommended_log2)},
-          {"lost_l2_at_recommended", maybe(s.lost_l2)},
-          {"reason", s.reason}};
-}
-
 Json tensor_json(const TensorReport& t, const ReportOptions& options) {
   const RangeSummary& s = t.summary;
   const bool any = s.nonzero() > 0;
@@ -150,6 +139,20 @@ Json options_json(const ReportOptions& options) {
 
 }  // namespace
 
+Json integer_json(std::uint64_t value) {
+  if (value > std::uint64_t{1} << 53) return std::to_string(value);
+  return value;
+}
+
+Json scale_json(const LossScale& s) {
+  return {{"status", s.status},
+          {"s_min_log2", s.interval ? Json(s.interval->min_log2) : Json(nullptr)},
+          {"s_max_log2", s.interval ? Json(s.interval->max_log2) : Json(nullptr)},
+          {"recommended_log2", maybe(s.recommended_log2)},
+          {"lost_l2_at_recommended", maybe(s.lost_l2)},
+          {"reason", s.reason}};
+}
+
 Json to_json(const Report& report) {
   Json skipped = Json::array();
   for (const SkippedTensor& t : report.skipped) {
@@ -162,22 +165,28 @@ Json to_json(const Report& report) {
   Json rows = Json::array();
   for (const NamedFormat& row : report.options.formats) rows.push_back(format_row(row));
   Json tensors = Json::array();
-  for (const TensorReport& t : report.tensors) tensors.push_back(tensor_json(t, report.options));
+  for (const TensorReport& t : report.tensors) {
+    tensors.push_back(tensor_json(t, report.options));
+    if (report.time && t.time) tensors.back()["time"] = tensor_time_json(*t.time);
+  }
   Json scale = scale_json(report.loss_scale);
   scale["binding_max"] = name_or_null(report.loss_scale.binding_max);
   scale["binding_min"] = name_or_null(report.loss_scale.binding_min);
-  return {{"schema", report_schema},
-          {"binade", version},
-          {"options", options_json(report.options)},
-          {"files", report.files},
-          {"skipped", skipped},
-          {"formats", rows},
-          {"segments",
-           {"1", "(1, 1.75)", "[1.75, 1.8125]", "(1.8125, 1.875)", "[1.875, 2-2^-7)",
-            "[2-2^-7, 2-2^-8)", "[2-2^-8, 2-2^-10)", "[2-2^-10, 2-2^-11)", "[2-2^-11, 2)"}},
-          {"total", tensor_json(report.total, report.options)},
-          {"tensors", tensors},
-          {"loss_scale", scale}};
+  Json out{{"schema", report.time ? timed_report_schema : report_schema},
+           {"binade", version},
+           {"options", options_json(report.options)},
+           {"files", report.files},
+           {"skipped", skipped},
+           {"formats", rows},
+           {"segments",
+            {"1", "(1, 1.75)", "[1.75, 1.8125]", "(1.8125, 1.875)", "[1.875, 2-2^-7)",
+             "[2-2^-7, 2-2^-8)", "[2-2^-8, 2-2^-10)", "[2-2^-10, 2-2^-11)", "[2-2^-11, 2)"}},
+           {"total", tensor_json(report.total, report.options)},
+           {"tensors", tensors},
+           {"loss_scale", scale}};
+  if (report.gradients) out["gradients"] = tensor_json(*report.gradients, report.options);
+  if (report.time) out["time"] = time_json(*report.time, report.options);
+  return out;
 }
 
 std::string json_text(const Json& report) {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The report as JSON, schema "binade.range_report/1": the struct, name by name. Integers above 2^53
-// are decimal strings; the segments' sums count units of 2^(exponent - 52).
+// The report as JSON: the struct, name by name. Schema "binade.range_report/1", and /2 for a report
+// with a time axis: /1 with a "time" of the report and of each tensor, and "gradients", what the loss
+// scale is for. Integers above 2^53 are decimal strings; the segments' sums count units of
+// 2^(exponent - 52).
 #pragma once
+
+#include <cstdint>
 
 #include <nlohmann/json.hpp>
 
@@ -11,8 +15,13 @@
 namespace binade {
 
 inline constexpr const char* report_schema = "binade.range_report/1";
+inline constexpr const char* timed_report_schema = "binade.range_report/2";
 
 nlohmann::ordered_json to_json(const Report& report);
+
+/// An integer of any size, and a loss scale, as they stand in a report.
+nlohmann::ordered_json integer_json(std::uint64_t value);
+nlohmann::ordered_json scale_json(const LossScale& scale);
 
 /// As text: one line per tensor, so that reports can be compared line by line.
 std::string json_text(const nlohmann::ordered_json& report);

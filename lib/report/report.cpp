@@ -79,7 +79,9 @@ std::string kept_free(const ReportOptions& options) {
                                              options.headroom, options.headroom == 1 ? "" : "s");
 }
 
-LossScale tensor_loss_scale(const RangeSummary& s, const ReportOptions& options) {
+}  // namespace
+
+LossScale loss_scale_of(const RangeSummary& s, const ReportOptions& options) {
   LossScale out;
   out.interval = scale_interval(s, binary16, options.headroom, options.target_loss);
   if (!out.interval) {
@@ -103,6 +105,8 @@ LossScale tensor_loss_scale(const RangeSummary& s, const ReportOptions& options)
                 within(options), kept_free(options));
   return out;
 }
+
+namespace {
 
 /// "e4m3 needs 2^14…2^20, e5m2 2^6…2^27, binary16 as it is": formats by width.
 void advise(TensorReport& tensor, const ReportOptions& options) {
@@ -138,6 +142,24 @@ std::string reason_to_skip(const Dtype& dtype) {
   return find_format(dtype.format) ? "" : "no format of this toolkit";
 }
 
+/// Weights and activations are not multiplied by the loss scale: the gradients alone decide it.
+void scale_gradients(Report& report) {
+  std::vector<const TensorReport*> gradients;
+  for (const TensorReport& tensor : report.tensors) {
+    if (!tensor.time || !is_gradient(tensor.time->role)) continue;
+    gradients.push_back(&tensor);
+    if (report.gradients) {
+      merge(report.gradients->summary, tensor.summary);
+    } else {
+      report.gradients.emplace().summary = tensor.summary;
+    }
+  }
+  if (!report.gradients) return;
+  report.gradients->name = "gradients";
+  analyse(*report.gradients, report.options);
+  report.loss_scale = joint_loss_scale(gradients, report.gradients->summary, report.options);
+}
+
 }  // namespace
 
 std::string power_of_two(int log2) {
@@ -153,33 +175,47 @@ std::string percent(double share) {
   return p >= 0.000995 ? fmt::format("{:.2g} %", p) : fmt::format("{:.1e} %", p);
 }
 
+std::vector<FormatReport> format_reports(const RangeSummary& summary,
+                                         const ReportOptions& options) {
+  std::vector<FormatReport> out;
+  for (const NamedFormat& row : options.formats) {
+    out.push_back(format_report(summary, row, options));
+  }
+  return out;
+}
+
 void analyse(TensorReport& tensor, const ReportOptions& options) {
   const RangeSummary& s = tensor.summary;
   tensor.status = status_of(s);
-  for (const NamedFormat& row : options.formats) {
-    tensor.formats.push_back(format_report(s, row, options));
-  }
-  tensor.loss_scale = tensor_loss_scale(s, options);
+  tensor.formats = format_reports(s, options);
+  tensor.loss_scale = loss_scale_of(s, options);
   advise(tensor, options);
 }
 
 LossScale joint_loss_scale(const std::vector<TensorReport>& tensors, const TensorReport& total,
                            const ReportOptions& options) {
+  std::vector<const TensorReport*> all;
+  for (const TensorReport& tensor : tensors) all.push_back(&tensor);
+  return joint_loss_scale(all, total.summary, options);
+}
+
+LossScale joint_loss_scale(const std::vector<const TensorReport*>& tensors,
+                           const RangeSummary& total, const ReportOptions& options) {
   const TensorReport* low = nullptr;
   const TensorReport* high = nullptr;
-  for (const TensorReport& tensor : tensors) {
-    const auto& interval = tensor.loss_scale.interval;
+  for (const TensorReport* tensor : tensors) {
+    const auto& interval = tensor->loss_scale.interval;
     if (!interval) continue;
-    if (!low || interval->min_log2 > low->loss_scale.interval->min_log2) low = &tensor;
-    if (!high || interval->max_log2 < high->loss_scale.interval->max_log2) high = &tensor;
+    if (!low || interval->min_log2 > low->loss_scale.interval->min_log2) low = tensor;
+    if (!high || interval->max_log2 < high->loss_scale.interval->max_log2) high = tensor;
   }
-  if (!low) return tensor_loss_scale(total.summary, options);
+  if (!low) return loss_scale_of(total, options);
   LossScale out;
   out.interval =
       ScaleInterval{low->loss_scale.interval->min_log2, high->loss_scale.interval->max_log2};
   out.binding_min = low->name;
   out.binding_max = high->name;
-  choose(out, total.summary, options);
+  choose(out, total, options);
   const std::string shown_high = printable(high->name, 60);
   const std::string shown_low = printable(low->name, 60);
   const std::string top = power_of_two(out.interval->max_log2);
@@ -206,7 +242,9 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
                 .skipped = {},
                 .total = {},
                 .tensors = {},
-                .loss_scale = {}};
+                .loss_scale = {},
+                .time = {},
+                .gradients = {}};
   std::vector<ErrorColumn> columns;
   for (const int scale : options.scales_log2) {
     for (const NamedFormat& row : options.formats) columns.push_back({row.format, scale});
@@ -219,8 +257,16 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
       if (reason_to_skip(info.dtype).empty()) bytes += info.bytes;
     }
   }
+  const UpdatePairs updates = update_pairs(open);
+  for (const UpdatePair& pair : updates.pairs) {
+    bytes += pair.weight.info().bytes + pair.update.info().bytes;
+  }
   RangeCounter counter(columns);
   std::uint64_t done = 0;
+  const auto advance = [&](std::uint64_t more) {
+    done += more;
+    if (progress) progress(done, bytes);
+  };
   report.total.name = "total";
   report.total.summary.columns = columns;
   report.total.summary.squared_error.resize(columns.size());
@@ -235,12 +281,12 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
       }
       file->read(i, [&](std::span<const std::byte> chunk) {
         counter.add(chunk, info.dtype);
-        done += chunk.size();
-        if (progress) progress(done, bytes);
+        advance(chunk.size());
       });
       TensorReport tensor;
       tensor.name = info.name;
       tensor.file = file->path();
+      tensor.time = tensor_time(info.name);
       tensor.dtype = info.dtype.name;
       tensor.shape = info.shape;
       tensor.summary = counter.finish();
@@ -256,6 +302,14 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
   }
   analyse(report.total, options);
   report.loss_scale = joint_loss_scale(report.tensors, report.total, options);
+  if (has_time_axis(report.tensors)) {
+    report.time = time_report(report.tensors, options);
+    report.time->unpaired = updates.unpaired;
+    scale_gradients(report);
+    for (const UpdatePair& pair : updates.pairs) {
+      add_pair(*report.time, pair, count_updates(pair.weight, pair.update, advance));
+    }
+  }
   return report;
 }
 

@@ -10,53 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "lib/range/fate.h"
-#include "lib/tensor/dtype.h"
+#include "lib/report/format_report.h"
+#include "lib/report/time.h"
 
 namespace binade {
-
-enum class ScaleChoice : std::uint8_t { s_max, s_min };
-
-struct ReportOptions {
-  int headroom = 1;           ///< binades kept free below overflow when a scale is chosen
-  double target_loss = 1e-3;  ///< largest acceptable lost_l2, in [0, 1)
-  ScaleChoice prefer = ScaleChoice::s_max;
-  std::vector<NamedFormat> formats{report_formats.begin(), report_formats.end()};
-  std::vector<int> scales_log2{0};  ///< scales at which squared errors are summed
-  std::optional<Dtype> dtype = {};  ///< what raw arrays hold (OpenOptions)
-};
-
-/// A count and its two denominators: all values, and the finite non-zero ones.
-struct Share {
-  std::uint64_t count = 0;
-  double of_values = 0;
-  double of_nonzero = 0;
-};
-
-/// What the values become in one format at scale 1.
-struct FormatReport {
-  std::string name;
-  Share to_zero, subnormal, overflow;
-  std::optional<Losses> lost;                  ///< nothing without a finite non-zero value
-  std::vector<std::optional<double>> sqnr_db;  ///< per options.scales_log2; nothing: no error
-  std::optional<int> headroom;                 ///< binades between the largest value and overflow
-  std::optional<Share> band_27_24;             ///< binary16 only: 2^-27 <= |x| < 2^-24
-  std::optional<Share> rne_zero;               ///< binary16 only: 0 < |x| <= 2^-25
-};
-
-/// The loss scale for binary16 and why.
-struct LossScale {
-  std::string status;                     ///< "ok", "empty interval", "no finite value"
-  std::optional<ScaleInterval> interval;  ///< absent: no finite non-zero value
-  std::optional<int> recommended_log2;
-  std::optional<double> lost_l2;         ///< at the recommended scale
-  std::string binding_min, binding_max;  ///< tensors that set the ends (joint scale only)
-  std::string reason;
-};
 
 struct TensorReport {
   std::string name;
   std::string file;
+  std::optional<TensorTime> time = {};  ///< of a name that says it
   std::string dtype;
   std::vector<std::uint64_t> shape;
   RangeSummary summary;
@@ -80,7 +42,12 @@ struct Report {
   std::vector<SkippedTensor> skipped;
   TensorReport total;
   std::vector<TensorReport> tensors;
-  LossScale loss_scale;  ///< one scale for all tensors
+  LossScale loss_scale;  ///< one scale for all tensors, or for the gradients where they are known
+  std::optional<TimeReport> time;         ///< where the tensors' names tell two steps or more
+  std::optional<TensorReport> gradients;  ///< with time: dAct and dW together, if there are any
+
+  /// What the loss scale multiplies.
+  const TensorReport& scaled() const { return gradients ? *gradients : total; }
 };
 
 /// Told after each chunk: bytes done and bytes in all.
@@ -97,6 +64,9 @@ void analyse(TensorReport& tensor, const ReportOptions& options);
 /// The joint loss scale: no tensor overflows, none loses more than the target.
 LossScale joint_loss_scale(const std::vector<TensorReport>& tensors, const TensorReport& total,
                            const ReportOptions& options);
+/// The same of some of the tensors; `total` is all their values.
+LossScale joint_loss_scale(const std::vector<const TensorReport*>& tensors,
+                           const RangeSummary& total, const ReportOptions& options);
 
 /// "2^17", and its decimal value where that is short: "2^17 = 131072".
 std::string power_of_two(int log2);

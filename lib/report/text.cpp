@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "lib/report/paragraph.h"
+#include "lib/report/time_text.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -258,8 +259,9 @@ std::string scale_section(const Report& report, const Paint& paint) {
   std::string out =
       "\n" +
       paint(bold, fmt::format("Loss scale for binary16: {}", power_of_two(*s.recommended_log2))) +
-      fmt::format("   lost l2 of all tensors together {} (at scale 1: {})\n", percent(*s.lost_l2),
-                  percent(losses(report.total.summary, binary16, 0)->l2));
+      fmt::format("   lost l2 of all {} together {} (at scale 1: {})\n",
+                  report.gradients ? "gradients" : "tensors", percent(*s.lost_l2),
+                  percent(losses(report.scaled().summary, binary16, 0)->l2));
   return out + wrapped("  " + printable(s.reason, 2000), 2);
 }
 
@@ -329,6 +331,7 @@ std::string report_text(const Report& report, const TextStyle& style) {
   if (report.total.summary.nonzero() > 0) {
     out += histogram(report, paint) + format_table(report, paint) + scale_section(report, paint);
   }
+  if (report.time) out += time_text(*report.time, style.color);
   TextStyle all = style;
   if (all.tensors == 0) all.tensors = report.tensors.size();
   return out + tensor_table(report, all, paint) + skipped_section(report);

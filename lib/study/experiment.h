@@ -17,34 +17,34 @@ namespace binade {
 
 /// A table of an outcome, cells as people read them. The first column is aligned to the left.
 struct Table {
-  std::string title;
-  std::vector<std::string> columns;
-  std::vector<std::vector<std::string>> rows;
+  std::string title = {};
+  std::vector<std::string> columns = {};
+  std::vector<std::vector<std::string>> rows = {};
 };
 
 enum class Mark : std::uint8_t { line, points, steps, bars };
 
 /// One curve: x and y of one length. A y that is not finite is a gap.
 struct Series {
-  std::string name;
-  std::vector<double> x, y;
+  std::string name = {};
+  std::vector<double> x = {}, y = {};
   Mark mark = Mark::line;
 };
 
 enum class Axis : std::uint8_t { linear, log2, log10 };
 
 struct Plot {
-  std::string title;
-  std::string x_label, y_label;  ///< with units
+  std::string title = {};
+  std::string x_label = {}, y_label = {};  ///< with units
   Axis x_axis = Axis::linear, y_axis = Axis::linear;
-  std::vector<Series> series;
-  std::string note;  ///< how to read it, one or two sentences
+  std::vector<Series> series = {};
+  std::string note = {};  ///< how to read it, one or two sentences
 };
 
 struct ExperimentInput {
-  bool quick = false;                             ///< a smaller run that answers the same question
-  std::string data_folder;                        ///< where the committed data lie
-  std::function<void(const std::string&)> print;  ///< text for the reader, as it comes
+  bool quick = false;            ///< a smaller run that answers the same question
+  std::string data_folder = {};  ///< where the committed data lie
+  std::function<void(const std::string&)> print = {};  ///< text for the reader, as it comes
   /// Told now and then the share that is done, in [0, 1], and what is being run; may be empty.
   std::function<void(double done, std::string_view what)> progress = {};
   std::string dump_folder = {};  ///< where runs leave their tensors; empty: nowhere
@@ -53,10 +53,11 @@ struct ExperimentInput {
 /// Whether what was measured is what was expected, and the figures.
 struct Outcome {
   bool as_expected = false;
-  std::string verdict;          ///< one sentence
-  nlohmann::ordered_json data;  ///< every figure that the text shows
-  std::vector<Table> tables;
-  std::vector<Plot> plots;
+  std::string verdict = {};          ///< one sentence
+  nlohmann::ordered_json data = {};  ///< every figure that the text shows
+  std::vector<Table> tables = {};    ///< the program prints them after the run
+  std::vector<Plot> plots = {};
+  std::string skipped = {};  ///< why nothing was measured, such as data that are not installed
 };
 
 struct Experiment {

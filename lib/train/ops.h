@@ -107,7 +107,10 @@ Var reshape(Tape<T>& tape, Var x, Shape shape);
 /// Dimension i of the result is dimension order[i] of x.
 template <std::floating_point T>
 Var permute(Tape<T>& tape, Var x, const std::vector<std::size_t>& order);
-/// Rows of weight (v, d) → (indices.size(), d); the gradient of a row used twice is a sum in its dtype.
+/// x[i], without the first dimension.
+template <std::floating_point T>
+Var select(Tape<T>& tape, Var x, std::size_t i);
+/// Rows of weight (v, d) → (indices.size(), d); gradients of a row used twice are added in T.
 template <std::floating_point T>
 Var embedding(Tape<T>& tape, Var weight, const std::vector<std::int32_t>& indices);
 

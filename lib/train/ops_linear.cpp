@@ -43,19 +43,19 @@ Var linear(Tape<T>& tape, Var x_in, Var weight_in, std::optional<Var> bias_in) {
   std::span<const T> bias;
   if (bias_in) bias = tape.values(op[2]);
   using View = MatrixView<T>;
-  std::vector<T> y =
-      product(tape.products(), Pass::fprop, op.dtype, View::dense(tape.values(x).data(), rows, in),
-              View::dense(tape.values(weight).data(), out, in).transposed(), bias);
+  std::vector<T> y = product(tape.products(), {Pass::fprop, op.dtype},
+                             View::dense(tape.values(x).data(), rows, in),
+                             View::dense(tape.values(weight).data(), out, in).transposed(), bias);
   return tape.record(
       "linear", op.dtype, std::move(shape), std::move(y), op.inputs,
       [op, x, weight, rows, in, out](Tape<T>& t, const std::vector<T>& g) {
         const View dy = View::dense(g.data(), rows, out);
         if (t.needs_gradient(x)) {
-          t.add_gradient(x, product(t.products(), Pass::dgrad, op.dtype, dy,
+          t.add_gradient(x, product(t.products(), {Pass::dgrad, op.dtype}, dy,
                                     View::dense(t.values(weight).data(), out, in), {}));
         }
         if (t.needs_gradient(weight)) {
-          t.add_gradient(weight, product(t.products(), Pass::wgrad, op.dtype, dy.transposed(),
+          t.add_gradient(weight, product(t.products(), {Pass::wgrad, op.dtype}, dy.transposed(),
                                          View::dense(t.values(x).data(), rows, in), {}));
         }
         if (op.inputs.size() == 3) t.add_gradient(op[2], column_sums(g, rows, out));
@@ -85,7 +85,7 @@ Var matmul(Tape<T>& tape, Var a_in, Var b_in) {
   y.reserve(batches * m * n);
   for (std::size_t i = 0; i < batches; ++i) {
     const std::vector<T> one =
-        product<T>(tape.products(), Pass::fprop, op.dtype, part(tape.values(a), i, m, k),
+        product<T>(tape.products(), {Pass::fprop, op.dtype, false}, part(tape.values(a), i, m, k),
                    part(tape.values(b), i, k, n));
     y.insert(y.end(), one.begin(), one.end());
   }
@@ -96,14 +96,19 @@ Var matmul(Tape<T>& tape, Var a_in, Var b_in) {
         for (std::size_t i = 0; i < batches; ++i) {
           const View dy = part(g, i, m, n);
           if (t.needs_gradient(a)) {
-            const std::vector<T> one = product<T>(t.products(), Pass::dgrad, op.dtype, dy,
+            const std::vector<T> one = product<T>(t.products(), {Pass::dgrad, op.dtype, false}, dy,
                                                   part(t.values(b), i, k, n).transposed());
             da.insert(da.end(), one.begin(), one.end());
           }
           if (t.needs_gradient(b)) {
-            const std::vector<T> one = product<T>(t.products(), Pass::wgrad, op.dtype,
-                                                  part(t.values(a), i, m, k).transposed(), dy);
-            db.insert(db.end(), one.begin(), one.end());
+            // n × k, and turned: the gradient is the left factor.
+            const std::vector<T> one = product<T>(t.products(), {Pass::wgrad, op.dtype, false},
+                                                  dy.transposed(), part(t.values(a), i, m, k));
+            for (std::size_t row = 0; row < k; ++row) {
+              for (std::size_t column = 0; column < n; ++column) {
+                db.push_back(one[column * k + row]);
+              }
+            }
           }
         }
         if (!da.empty()) t.add_gradient(a, std::move(da));

@@ -128,9 +128,11 @@ std::vector<T> values_of(const std::vector<std::uint64_t>& codes, const Format& 
   return out;
 }
 
-const ProductPlan* plan_of(const ProductSettings& settings, Pass pass, const Format& dtype) {
+const ProductPlan* plan_of(const ProductSettings& settings, const ProductCall& call) {
   for (const ProductRule& rule : settings.rules) {
-    if (rule.dtype == dtype) return &rule.plans[static_cast<std::size_t>(pass)];
+    if (rule.dtype == call.dtype && (call.weights || !rule.weights_only)) {
+      return &rule.plans[static_cast<std::size_t>(call.pass)];
+    }
   }
   return nullptr;
 }
@@ -164,7 +166,7 @@ std::vector<T> emulated(const ProductPlan& plan, const Format& dtype, Packed<T> 
 }  // namespace
 
 template <std::floating_point T>
-std::vector<T> product(const ProductSettings& settings, Pass pass, const Format& dtype,
+std::vector<T> product(const ProductSettings& settings, const ProductCall& call,
                        const MatrixView<T>& a, const MatrixView<T>& b, std::span<const T> bias) {
   if (a.columns != b.rows || (!bias.empty() && bias.size() != b.columns)) {
     throw Error(fmt::format("product of {} × {} and {} × {} with {} biases: the shapes do not fit",
@@ -172,17 +174,17 @@ std::vector<T> product(const ProductSettings& settings, Pass pass, const Format&
   }
   Packed<T> packed{a.rows, b.columns, a.columns, rows_of(a), rows_of(b.transposed())};
   EventCounts a_counts, b_counts;
-  const ProductPlan* plan = plan_of(settings, pass, dtype);
+  const ProductPlan* plan = plan_of(settings, call);
   const std::uint64_t multiply_adds = packed.m * packed.n * packed.k;
   std::vector<T> out;
   if (plan != nullptr && plan->model) {
-    out = emulated(*plan, dtype, std::move(packed), bias, a_counts, b_counts);
+    out = emulated(*plan, call.dtype, std::move(packed), bias, a_counts, b_counts);
   } else {
     out = reference(packed.a, packed.b, packed.m, packed.n, packed.k, bias);
-    round_to(dtype, std::span(out));
+    round_to(call.dtype, std::span(out));
   }
   if (settings.tally != nullptr) {
-    const auto at = static_cast<std::size_t>(pass);
+    const auto at = static_cast<std::size_t>(call.pass);
     settings.tally->products[at] += 1;
     settings.tally->multiply_adds[at] += multiply_adds;
     settings.tally->a[at] += a_counts;
@@ -191,10 +193,10 @@ std::vector<T> product(const ProductSettings& settings, Pass pass, const Format&
   return out;
 }
 
-template std::vector<float> product(const ProductSettings&, Pass, const Format&,
+template std::vector<float> product(const ProductSettings&, const ProductCall&,
                                     const MatrixView<float>&, const MatrixView<float>&,
                                     std::span<const float>);
-template std::vector<double> product(const ProductSettings&, Pass, const Format&,
+template std::vector<double> product(const ProductSettings&, const ProductCall&,
                                      const MatrixView<double>&, const MatrixView<double>&,
                                      std::span<const double>);
 

@@ -41,6 +41,7 @@ struct ProductPlan {
 /// The plans for ops that run in one dtype.
 struct ProductRule {
   Format dtype{};
+  bool weights_only = false;           ///< not for products of two activations, as in attention
   std::array<ProductPlan, 3> plans{};  ///< by Pass
 };
 
@@ -52,9 +53,18 @@ struct ProductTally {
 };
 
 struct ProductSettings {
-  std::vector<ProductRule> rules;  ///< dtypes without one use the reference
+  std::vector<ProductRule> rules;  ///< the first that fits; where none does, the reference
   ProductTally* tally = nullptr;   ///< counted where given
 };
+
+/// Which product is asked for: the pass, the op's dtype, whether one factor is a weight or its gradient.
+struct ProductCall {
+  Pass pass = Pass::fprop;
+  Format dtype{};
+  bool weights = true;
+};
+/// Everything by the reference.
+inline const ProductSettings reference_products{};
 
 /// A matrix in an array: element (i, j) is data[i·row_stride + j·column_stride].
 template <std::floating_point T>
@@ -70,11 +80,13 @@ struct MatrixView {
   MatrixView transposed() const { return {data, columns, rows, column_stride, row_stride}; }
 };
 
-/// a·b, plus bias[j] in column j where given; m × n, row after row, on the grid of `dtype`, the op's.
+/// a·b, plus bias[j] in column j where given; m × n, row after row, on the grid of the
+/// op's dtype.
 /// Emulated: operands are rounded to the model's types, the sum goes through its epilogue (the bias
-/// there, in its compute format) and is rounded to `dtype`.
+/// there, in its compute format) and is rounded to the op's dtype. The gradient is the left
+/// factor of dgrad and wgrad.
 template <std::floating_point T>
-std::vector<T> product(const ProductSettings& settings, Pass pass, const Format& dtype,
+std::vector<T> product(const ProductSettings& settings, const ProductCall& call,
                        const MatrixView<T>& a, const MatrixView<T>& b,
                        std::span<const T> bias = {});
 

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "lib/amp/autocast.h"
+#include "lib/amp/dtype_flow.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -46,15 +48,33 @@ Var Tape<T>::record(std::string_view op, const Format& dtype, Shape shape, std::
   node.needs_gradient =
       std::ranges::any_of(inputs, [this](Var x) { return nodes_[x.index].needs_gradient; });
   if (node.needs_gradient) node.backward = std::move(backward);
-  static_cast<void>(op);
+  if (announced_ && announced_->op == op) {
+    announced_->output = dtype;
+    announced_->elements = node.value.size();
+    record_op(*announced_);
+  }
+  announced_.reset();
   return push(std::move(node));
 }
 
 template <std::floating_point T>
 Var Tape<T>::cast(Var x, const Format& dtype) {
   if (this->dtype(x) == dtype) return x;
-  return record("to", dtype, shape(x), values(x), {x},
-                [x](Tape& tape, const std::vector<T>& g) { tape.add_gradient(x, g); });
+  const bool cached =
+      nodes_[x.index].parameter != nullptr && autocast_epoch() != 0 && autocast_cache_enabled();
+  if (cached && cast_epoch_ != autocast_epoch()) {
+    cast_cache_.clear();
+    cast_epoch_ = autocast_epoch();
+  }
+  if (cached) {
+    for (const CachedCast& known : cast_cache_) {
+      if (known.from == x.index && known.dtype == dtype) return known.to;
+    }
+  }
+  const Var to = record("to", dtype, shape(x), values(x), {x},
+                        [x](Tape& tape, const std::vector<T>& g) { tape.add_gradient(x, g); });
+  if (cached) cast_cache_.push_back({x.index, dtype, to});
+  return to;
 }
 
 template <std::floating_point T>
@@ -66,6 +86,7 @@ void Tape<T>::add_gradient(Var x, std::vector<T> gradient) {
                             shape_text(node.value.shape)));
   }
   round_to(node.value.dtype, std::span(gradient));
+  if (filter_ != nullptr && *filter_) (*filter_)(gradient);
   if (node.gradient.empty()) {
     node.gradient = std::move(gradient);
     return;
@@ -108,12 +129,32 @@ template <std::floating_point T>
 OpInputs op_inputs(Tape<T>& tape, std::string_view op, std::vector<Var> inputs) {
   std::vector<Format> dtypes;
   for (const Var x : inputs) dtypes.push_back(tape.dtype(x));
-  static_cast<void>(op);
   Format run = dtypes.front();
-  for (const Format& dtype : dtypes) {
-    if (dtype.precision > run.precision) run = dtype;
+  if (const auto chosen = autocast_dtype(op, dtypes)) {
+    run = *chosen;
+  } else {
+    for (const Format& dtype : dtypes) run = promote_types(run, dtype);
   }
-  for (Var& x : inputs) x = tape.cast(x, run);
+  std::uint32_t casts = 0, cached = 0;
+  for (Var& x : inputs) {
+    const std::size_t before = tape.size();
+    const Var to = tape.cast(x, run);
+    (tape.size() != before ? casts : cached) += to == x ? 0 : 1;
+    x = to;
+  }
+  if (recording_ops()) {
+    const CastPolicy policy = autocast_enabled(autocast_device())
+                                  ? cast_policy(autocast_device(), op)
+                                  : CastPolicy::unlisted;
+    tape.announce({.op = std::string(op),
+                   .where = LayerScope::current(),
+                   .policy = policy,
+                   .inputs = std::move(dtypes),
+                   .run = run,
+                   .output = run,
+                   .casts = casts,
+                   .cached_casts = cached});
+  }
   return {run, std::move(inputs)};
 }
 

@@ -9,11 +9,12 @@
 
 #include <functional>
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "lib/amp/dtype_flow.h"
 #include "lib/train/product.h"
 #include "lib/train/tensor.h"
 
@@ -32,6 +33,7 @@ struct Parameter {
   std::string name;  ///< PyTorch's: "fc1.weight"
   Tensor<T> value;
   std::vector<T> gradient{};
+  bool of_norm = false;  ///< of a normalisation: stays binary32 under keep_batchnorm_fp32
 };
 
 template <std::floating_point T>
@@ -41,7 +43,7 @@ class Tape {
   using Backward = std::function<void(Tape&, const std::vector<T>& gradient)>;
 
   /// How products are computed; kept for the tape's life.
-  explicit Tape(const ProductSettings& products = {}) : products_(&products) {}
+  explicit Tape(const ProductSettings& products = reference_products) : products_(&products) {}
   explicit Tape(ProductSettings&&) = delete;
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
@@ -75,6 +77,13 @@ class Tape {
   /// Once per tape.
   void backward(Var loss, T seed = 1);
 
+  /// What op_inputs knows of the op whose result is recorded next, for the log of dtypes.
+  void announce(OpRecord call) { announced_ = std::move(call); }
+  std::size_t size() const { return nodes_.size(); }
+
+  /// Called with every gradient that is added, before it is added: for experiments that change them.
+  void set_gradient_filter(const std::function<void(std::vector<T>&)>* filter) { filter_ = filter; }
+
   /// Remembers an activation for the hooks: its value, and after backward its gradient.
   void watch(std::string name, Var x) { watched_.emplace_back(std::move(name), x); }
   const std::vector<std::pair<std::string, Var>>& watched() const { return watched_; }
@@ -104,6 +113,8 @@ class Tape {
   };
   std::vector<CachedCast> cast_cache_;
   std::uint64_t cast_epoch_ = 0;
+  std::optional<OpRecord> announced_;
+  const std::function<void(std::vector<T>&)>* filter_ = nullptr;
 };
 
 /// An op's inputs as it takes them, and the dtype it runs in.

@@ -34,8 +34,6 @@ std::size_t elements(const Shape& shape) {
   return product;
 }
 
-std::string shape_text(const Shape& shape) { return fmt::format("({})", fmt::join(shape, ", ")); }
-
 template <std::floating_point T>
 Tensor<T>::Tensor(Shape of, const Format& format, std::vector<T> data)
     : shape(std::move(of)), dtype(format), values(std::move(data)) {

@@ -14,14 +14,13 @@
 
 #include "emulate/carrier.h"
 #include "emulate/quantize.h"
+#include "lib/gemm/files.h"  // shape_text
 
 namespace binade {
 
 using Shape = std::vector<std::size_t>;
 
 std::size_t elements(const Shape& shape);
-/// "(128, 64)"
-std::string shape_text(const Shape& shape);
 
 template <std::floating_point T>
 struct Tensor {

@@ -154,7 +154,8 @@ void add_range_counter(const Size& size) {
 
 }  // namespace
 
-void add_matmul();  // matmul_bench.cpp
+void add_functions();  // functions_bench.cpp
+void add_matmul();     // matmul_bench.cpp
 
 }  // namespace binade::bench
 
@@ -174,6 +175,7 @@ int main(int argc, char** argv) {
     add_range_counter(size);
   }
   add_matmul();
+  add_functions();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

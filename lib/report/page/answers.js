@@ -88,18 +88,20 @@ function write_what_dies(report) {
     element('tbody', {}, ...rows)));
 }
 
-function scale_headline(scale) {
+function scale_headline(report) {
+  const scale = report.loss_scale;
   if (scale.status === 'no finite value') return [strong('None'), '.'];
   if (scale.status === 'empty interval') return [];
   const inside = scale.s_min_log2 <= 0 && scale.s_max_log2 >= 0;
   return [strong(`2^${scale.recommended_log2} = ${decimal_power(scale.recommended_log2)}`),
-    ', for binary16.' + (inside ? ' By the norm none is needed: scale 1 is in the interval.' : '')];
+    report.gradients ? ', for the gradients in binary16.' : ', for binary16.',
+    (inside ? ' By the norm none is needed: scale 1 is in the interval.' : '')];
 }
 
 function write_which_scale(report, on_select) {
   const scale = report.loss_scale;
   const prose = document.querySelector('#answer-scale .prose');
-  prose.append(element('p', {}, ...scale_headline(scale)),
+  prose.append(element('p', {}, ...scale_headline(report)),
     element('p', {}, ...raised(scale.reason)));
   const bound = [['upper end: ', scale.binding_max], ['lower end: ', scale.binding_min]];
   prose.append(element('ul', {}, ...bound.filter(([, name]) => name).map(([what, name]) => {
@@ -110,12 +112,22 @@ function write_which_scale(report, on_select) {
   })));
 }
 
+// The loss scale multiplies gradients: where names tell which tensors are, it is for those alone.
+function what_is_scaled(report) {
+  return report.gradients ?? report.total;
+}
+
+function scaled_tensors(report) {
+  if (!report.gradients) return report.tensors;
+  return report.tensors.filter((tensor) => tensor.time && tensor.time.role.startsWith('d'));
+}
+
 // What the answer compares, at scale 2^k.
 function standing(report, binary16, k) {
-  const worst = report.tensors.reduce((most, tensor) =>
+  const worst = scaled_tensors(report).reduce((most, tensor) =>
     Math.max(most, lost_l2(tensor, binary16, k) ?? 0), 0);
-  return {k, worst, counts: tensor_fates(report.total, binary16, k),
-    lost: lost_l2(report.total, binary16, k)};
+  const scaled = what_is_scaled(report);
+  return {k, worst, counts: tensor_fates(scaled, binary16, k), lost: lost_l2(scaled, binary16, k)};
 }
 
 function saving_sentence(before, after, total, several) {
@@ -137,7 +149,7 @@ function saving_sentence(before, after, total, several) {
 function write_what_it_saves(report, binary16) {
   const article = document.getElementById('answer-saves');
   const prose = article.querySelector('.prose');
-  const {total} = report;
+  const total = what_is_scaled(report);
   const k = report.loss_scale.recommended_log2;
   if (k === null || total.nonzero === 0) {
     prose.append(element('p', {}, 'Without a recommended scale there is nothing to compare.'));
@@ -154,7 +166,7 @@ function write_what_it_saves(report, binary16) {
       element('td', {}, percent(lost))));
   }
   prose.append(k === 0 ? element('p', {}, 'The recommended scale is 1: all as it is.') :
-    saving_sentence(at[0], at[1], total, report.tensors.length > 1));
+    saving_sentence(at[0], at[1], total, scaled_tensors(report).length > 1));
   const heads = ['', 'to zero', 'subnormal', 'normal', 'overflow', 'lost L2'];
   article.querySelector('.evidence').append(strips, element('table', {class: 'small'},
     element('thead', {}, element('tr', {}, ...heads.map((head) =>
@@ -163,10 +175,11 @@ function write_what_it_saves(report, binary16) {
 
 function write_scale_definition(report) {
   const {headroom, target_loss, prefer} = report.options;
+  const one = report.gradients ? 'gradient (dAct, dW)' : 'tensor';
   document.getElementById('definition-scale').textContent =
-    `The upper end of its interval is the largest power of two at which nothing in any tensor ` +
+    `The upper end of its interval is the largest power of two at which nothing in any ${one} ` +
     `overflows binary16 and ${plural(headroom, 'binade')} of headroom remain; the lower end is ` +
-    `the smallest at which no tensor loses more than ${percent(target_loss)} of its own L2 norm. ` +
+    `the smallest at which no ${one} loses more than ${percent(target_loss)} of its own L2 norm. ` +
     `Between them the ${prefer === 's_min' ? 'lower' : 'upper'} end is recommended; a growing ` +
     `scaler may wander anywhere between the two.`;
 }

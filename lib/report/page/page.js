@@ -170,6 +170,7 @@ function redraw() {
   point_at(null);
   table.update(view);
   table.select(state.index);
+  over_time.update(view);
 }
 
 function choose_format(name) {
@@ -191,6 +192,8 @@ function walk_to(k) {
   };
   step();
 }
+
+const over_time = build_time(by_id('time'), report, choose_tensor);
 
 function listen() {
   by_id('slider').addEventListener('input', (event) => {

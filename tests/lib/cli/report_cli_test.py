@@ -496,8 +496,8 @@ class Experiments(WithFolder):
         for part in ["underflow_band", "boundary_atlas", "asks  ", "expected"]:
             self.assertIn(part, text)
 
-    def test_both_run_and_find_what_was_expected(self):
-        for name in ["underflow_band", "boundary_atlas"]:
+    def test_they_run_and_find_what_was_expected(self):
+        for name in ["underflow_band", "boundary_atlas", "scaler_race", "clip_order"]:
             with self.subTest(name):
                 text = self.good("experiment", "run", name, "--json", name + ".json")
                 self.assertIn("measured  as expected:", text)
@@ -523,6 +523,35 @@ class Experiments(WithFolder):
                              [part["count"] for part in parts[:2]])
             self.assertLess(parts[2]["scales"]["0"]["to_zero"], 1 + parts[2]["count"] / 100)
             self.assertEqual(band["scales"]["3"]["to_zero"], 0)
+
+    def data_of(self, name):
+        self.good("experiment", "run", name, "--json", "r.json")
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            return json.load(file)["results"][0]["data"]
+
+    def test_a_rare_infinity_walks_one_scale_down_and_lets_the_other_climb(self):
+        traces = self.data_of("scaler_race")["traces"]
+        last = {policy: run["last_log2"] for policy, run in traces["rare"].items()}
+        self.assertEqual([last[policy] for policy in ["torch", "keras3", "deepspeed", "megatron"]], [3, 2, 29, 45])
+        self.assertEqual({policy: run["skips"] for policy, run in traces["cliff"].items() if run["skips"] > 40},
+                         {"deepspeed": 43, "megatron": 59})
+        self.assertEqual(traces["straight"]["deepspeed"]["gave_up"], 18)
+        self.assertEqual(len(traces["drift"]), 13)
+        for run in traces["drift"].values():
+            self.assertEqual(run["steps_taken"] + run["skips"], 20000)
+
+    def test_clipping_before_unscaling_divides_the_threshold_and_is_named(self):
+        data = self.data_of("clip_order")
+        self.assertEqual([row["scale_log2"] for row in data["thresholds"]], [0, 4, 8, 12, 16])
+        for row in data["thresholds"]:
+            self.assertAlmostEqual(row["wrong"] * 2.0 ** row["scale_log2"], 0.25, places=5)
+            self.assertAlmostEqual(row["right"], 0.25, places=5)
+            self.assertTrue(row["equals_no_scaler"])
+        self.assertGreater(data["thresholds"][-1]["loss_wrong"], 1e6 * data["thresholds"][-1]["loss_right"])
+        named = {row["order"]: row["order_checker"] for row in data["mistakes"]}
+        self.assertEqual(named["clip before unscale"], "clip_before_unscale")
+        self.assertEqual(named["right order"], "")
+        self.assertEqual(data["silent_mistakes"], 5)
 
     def test_an_unknown_experiment_or_folder_is_an_error(self):
         self.assertIn("underflow_band", self.complaint("experiment", "run", "nothing"))

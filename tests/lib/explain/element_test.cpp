@@ -149,9 +149,9 @@ TEST_CASE("C that is not read takes no part, and what begins a sum is told") {
   named.model.sum.c_first = true;
   const Explanation out = explain_element(named, x);
   CHECK(out.exact_sum == exact_number(18));
-  CHECK(std::get<ExplainedMark>(out.steps[0]).mark == Mark::c);
+  CHECK(std::get<ExplainedMark>(out.steps[0]).mark == SumMark::c);
   CHECK(std::get<ExplainedMark>(out.steps[0]).accumulator.bits == 0x40000000);
-  CHECK(std::get<ExplainedMark>(out.steps[1]).mark == Mark::instruction);
+  CHECK(std::get<ExplainedMark>(out.steps[1]).mark == SumMark::instruction);
   CHECK(out.result.bits == 0x41900000);
 }
 

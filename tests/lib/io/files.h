@@ -121,10 +121,10 @@ inline std::uint32_t crc_of(std::string_view bytes) {
       crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-/// A raw deflate stream; Z_FULL_FLUSH leaves it open and repeatable, Z_FINISH ends it.
-inline std::string deflated(std::string_view bytes, int flush = Z_FINISH) {
+/// A raw deflate stream, a .gz file with window 31; Z_FULL_FLUSH leaves it open and repeatable.
+inline std::string deflated(std::string_view bytes, int flush = Z_FINISH, int window = -15) {
   z_stream stream = {};
-  deflateInit2(&stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY);
+  deflateInit2(&stream, 6, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY);
   std::string packed(deflateBound(&stream, bytes.size()) + 64, '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());

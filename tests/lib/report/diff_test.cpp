@@ -119,7 +119,7 @@ TEST_CASE("what is no report is refused with file and schema") {
       "null",
       "{}",
       good.substr(0, good.size() / 2),
-      R"({"schema":"binade.range_report/2"})",
+      R"({"schema":"binade.range_report/3"})",
       R"({"schema":"binade.range_report/1"})",
       R"({"schema":7,"total":{},"tensors":[],"loss_scale":{}})",
       R"({"schema":"binade.range_report/1","total":{},"tensors":{},"loss_scale":{}})",

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers of about 106 significand bits as unevaluated sums of two doubles, for what a double does not
+// decide: Dekker's and Knuth's exact sums and products, without fused operations (which would change no
+// bit of them). Sums of like signs, products and quotients are right to 2^-100 in relation; no operand
+// here is near an end of binary64's range.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace binade {
+
+/// high + low, |low| at most half an ulp of high.
+struct DoubleDouble {
+  double high = 0;
+  double low = 0;
+};
+
+/// a + b exactly (Knuth, TAOCP 2, 4.2.2, theorem B).
+constexpr DoubleDouble exact_sum(double a, double b) {
+  const double sum = a + b;
+  const double b_part = sum - a;
+  return {sum, (a - (sum - b_part)) + (b - b_part)};
+}
+
+/// The same where |a| >= |b| or a is 0 (Dekker 1971).
+constexpr DoubleDouble exact_sum_ordered(double a, double b) {
+  const double sum = a + b;
+  return {sum, b - (sum - a)};
+}
+
+/// a·b exactly, of halves of 26 bits (Veltkamp, Dekker 1971).
+constexpr DoubleDouble exact_product(double a, double b) {
+  const auto upper_half = [](double x) {
+    const double scaled = 134217729 * x;  // 2^27 + 1
+    return scaled - (scaled - x);
+  };
+  const double product = a * b;
+  const double a_high = upper_half(a);
+  const double b_high = upper_half(b);
+  const double a_low = a - a_high;
+  const double b_low = b - b_high;
+  return {product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low};
+}
+
+constexpr DoubleDouble operator-(DoubleDouble a) { return {-a.high, -a.low}; }
+
+constexpr DoubleDouble operator+(DoubleDouble a, DoubleDouble b) {
+  const DoubleDouble high = exact_sum(a.high, b.high);
+  const DoubleDouble low = exact_sum(a.low, b.low);
+  const DoubleDouble sum = exact_sum_ordered(high.high, high.low + low.high);
+  return exact_sum_ordered(sum.high, sum.low + low.low);
+}
+
+constexpr DoubleDouble operator*(DoubleDouble a, DoubleDouble b) {
+  const DoubleDouble product = exact_product(a.high, b.high);
+  return exact_sum_ordered(product.high, product.low + (a.high * b.low + a.low * b.high));
+}
+
+/// Two digits of long division and a rest.
+constexpr DoubleDouble operator/(DoubleDouble a, DoubleDouble b) {
+  const double first = a.high / b.high;
+  const DoubleDouble rest = a + -(b * DoubleDouble{first});
+  const double second = rest.high / b.high;
+  const DoubleDouble last = rest + -(b * DoubleDouble{second});
+  return exact_sum_ordered(first, second) + DoubleDouble{last.high / b.high};
+}
+
+/// Rounded once to binary32, ties to even: high is made odd where low is not 0, and then stands on the
+/// same side of every boundary as the sum (Boldo and Melquiond 2008).
+constexpr float rounded_to_float(DoubleDouble x) {
+  auto bits = std::bit_cast<std::uint64_t>(x.high);
+  if (x.low != 0 && (bits & 1) == 0) bits += (x.low > 0) == (x.high > 0) ? 1 : ~std::uint64_t{0};
+  return static_cast<float>(std::bit_cast<double>(bits));
+}
+
+}  // namespace binade

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Question: how often does rounding through a format in the middle give another result than rounding once?
+// Let m be the midpoint of two neighbours of the destination. It is a number of the middle format, and even
+// there, so everything within half an ulp of the middle becomes m, a tie, and goes to the even neighbour:
+// wrong on one of its two sides. That is half an ulp of the middle in one ulp of the destination:
+//
+//     2^-(p_mid - p_dst + 1)
+//
+// Rounding to odd in the middle keeps every side (Boldo and Melquiond 2008; p_mid >= p_dst + 2). The bound
+// p_mid >= 2·p_dst + 2 that makes double rounding innocuous is for + − × ÷ √, not for conversions.
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "emulate/carrier.h"
+#include "experiments/draws.h"
+#include "experiments/experiments.h"
+#include "experiments/show_table.h"
+#include "lib/parallel/parallel.h"
+
+namespace binade {
+namespace {
+
+struct Chain {
+  const char* name;
+  Format source, middle, destination;
+  const char* pilot;
+};
+constexpr std::array<Chain, 4> chains{{
+    {"f64 -> f32 -> f16", binary64, binary32, binary16, "1/16 077"},
+    {"f32 -> f16 -> e4m3", binary32, binary16, e4m3, "1/259"},
+    {"f32 -> bf16 -> e4m3", binary32, bfloat16, e4m3, "1/32"},
+    {"f64 -> f32 -> bf16", binary64, binary32, bfloat16, "1/152 672"},
+}};
+
+std::uint64_t once(std::uint64_t x, const Chain& chain) {
+  return convert(x, chain.source, chain.destination).bits;
+}
+
+std::uint64_t twice(std::uint64_t x, const Chain& chain, Rounding in_the_middle) {
+  const std::uint64_t middle =
+      convert(x, chain.source, chain.middle, {.rounding = in_the_middle}).bits;
+  return convert(middle, chain.middle, chain.destination).bits;
+}
+
+/// How many of the values came out other than rounded once.
+struct Tally {
+  std::uint64_t values = 0;
+  std::uint64_t wrong = 0;      ///< to nearest in the middle
+  std::uint64_t odd_wrong = 0;  ///< to odd in the middle
+
+  void add(std::uint64_t x, const Chain& chain) {
+    const std::uint64_t right = once(x, chain);
+    values += 1;
+    wrong += twice(x, chain, Rounding::ties_to_even) != right ? 1 : 0;
+    odd_wrong += twice(x, chain, Rounding::to_odd) != right ? 1 : 0;
+  }
+};
+
+/// make(i) gives the encoding of value i; on all threads, sums of integers in any order.
+template <class Make>
+Tally tally_of(const Chain& chain, std::size_t count, const Make& make) {
+  std::atomic<std::uint64_t> wrong{0};
+  std::atomic<std::uint64_t> odd_wrong{0};
+  parallel_for(count, std::size_t{1} << 14, [&](std::size_t begin, std::size_t end, std::size_t) {
+    Tally part;
+    for (std::size_t i = begin; i < end; ++i) part.add(make(i), chain);
+    wrong += part.wrong;
+    odd_wrong += part.odd_wrong;
+  });
+  return {count, wrong, odd_wrong};
+}
+
+double law(int p_middle, int p_destination) {
+  return std::ldexp(1.0, -(p_middle - p_destination + 1));
+}
+
+/// 1/n, with n as people write it.
+std::string one_in(double rate) { return rate == 0 ? "0" : fmt::format("1/{:.6g}", 1 / rate); }
+
+double rate_of(const Tally& x) {
+  return static_cast<double>(x.wrong) / static_cast<double>(x.values);
+}
+
+/// Random significands and signs, exponents all over the destination's normal range but its top binade,
+/// which may end in a NaN.
+Tally try_at_random(const Chain& chain, std::size_t count, std::uint64_t stream) {
+  const Format& f = chain.source;
+  const Format& to = chain.destination;
+  const auto range = static_cast<std::uint64_t>(to.emax() - to.emin());
+  return tally_of(chain, count, [&](std::size_t i) {
+    const std::array<std::uint32_t, 4> words = random_words(2013, stream, i);
+    const std::uint64_t fraction = (std::uint64_t{words[0]} << 32 | words[1]) & f.fraction_mask();
+    const auto exponent = static_cast<int>(words[2] % range) + to.emin();
+    return bits_of({(words[3] & 1) != 0, static_cast<std::uint64_t>(exponent + f.bias), fraction},
+                   f);
+  });
+}
+
+/// The four chains on random numbers. Whether each rate is within four deviations of the law.
+bool tell_random(const ExperimentInput& input, Outcome& out) {
+  Table table{
+      "Random numbers in the destination's normal range",
+      {"chain", "law", "pilot", "values", "wrong", "measured", "deviations off", "to odd: wrong"},
+      {}};
+  Plot plot{"The law of double rounding",
+            "p_mid - p_dst",
+            "share rounded wrongly",
+            Axis::linear,
+            Axis::log2,
+            {},
+            "Bars of one binomial deviation around each measured share."};
+  Series predicted{"2^-(p_mid - p_dst + 1)", {}, {}, Mark::line};
+  Series measured{"measured", {}, {}, Mark::points};
+  Series high{"measured + deviation", {}, {}, Mark::points};
+  Series low{"measured - deviation", {}, {}, Mark::points};
+  for (int gap = 2; gap <= 18; ++gap) {
+    predicted.x.push_back(gap);
+    predicted.y.push_back(law(gap, 0));
+  }
+  bool as_said = true;
+  const std::size_t count = std::size_t{1} << (input.quick ? 21 : 25);
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    const Chain& chain = chains[i];
+    if (input.progress) input.progress(static_cast<double>(i) / chains.size(), chain.name);
+    const Tally tally = try_at_random(chain, count, i);
+    const double expected = law(chain.middle.precision, chain.destination.precision);
+    const double n = static_cast<double>(tally.values);
+    const double deviation = std::sqrt(n * expected * (1 - expected));
+    const double off = (static_cast<double>(tally.wrong) - n * expected) / deviation;
+    as_said = as_said && std::abs(off) < 4 && tally.odd_wrong == 0;
+    table.rows.push_back({chain.name, one_in(expected), chain.pilot, std::to_string(tally.values),
+                          std::to_string(tally.wrong), one_in(rate_of(tally)),
+                          fmt::format("{:+.2f}", off), std::to_string(tally.odd_wrong)});
+    const double gap = chain.middle.precision - chain.destination.precision;
+    for (Series* series : {&measured, &high, &low}) series->x.push_back(gap);
+    measured.y.push_back(rate_of(tally));
+    high.y.push_back(rate_of(tally) + deviation / n);
+    low.y.push_back(rate_of(tally) - deviation / n);
+    out.data["random"].push_back({{"chain", chain.name},
+                                  {"law", expected},
+                                  {"values", tally.values},
+                                  {"wrong", tally.wrong},
+                                  {"deviations_off", off},
+                                  {"to_odd_wrong", tally.odd_wrong}});
+  }
+  show_table(input, out, std::move(table));
+  plot.series = {predicted, measured, high, low};
+  out.plots.push_back(std::move(plot));
+  return as_said;
+}
+
+/// All floats of a binade, into e4m3. In its subnormal binades fewer bits of precision are left.
+bool tell_exhaustive(const ExperimentInput& input, Outcome& out) {
+  Table table{
+      "Every float of a binade, through the middle into e4m3",
+      {"chain", "binade", "bits left", "law", "values", "wrong", "measured", "to odd: wrong"},
+      {}};
+  bool as_said = true;
+  const std::vector<int> binades = input.quick ? std::vector{0} : std::vector{0, -1, -7, -8, 7};
+  for (const Chain& chain : {chains[1], chains[2]}) {
+    for (const int binade : binades) {
+      const std::uint64_t first = bits_of(std::ldexp(1.0F, binade));
+      const Tally tally =
+          tally_of(chain, std::size_t{1} << 23, [&](std::size_t i) { return first + i; });
+      const int left =
+          std::min(chain.destination.precision, binade - chain.destination.quantum_exponent() + 1);
+      const double expected = law(chain.middle.precision, left);
+      as_said = as_said && rate_of(tally) == expected && tally.odd_wrong == 0;
+      table.rows.push_back({chain.name, fmt::format("2^{}", binade), std::to_string(left),
+                            one_in(expected), std::to_string(tally.values),
+                            std::to_string(tally.wrong), one_in(rate_of(tally)),
+                            std::to_string(tally.odd_wrong)});
+      out.data["exhaustive"].push_back({{"chain", chain.name},
+                                        {"binade", binade},
+                                        {"law", expected},
+                                        {"values", tally.values},
+                                        {"wrong", tally.wrong},
+                                        {"to_odd_wrong", tally.odd_wrong}});
+    }
+  }
+  show_table(input, out, std::move(table));
+  return as_said;
+}
+
+/// Around every midpoint of the destination: itself, the nearest numbers of the source to either side, the
+/// ends of what the middle takes for the midpoint, and the first numbers beyond these. The law's own picture
+/// says which of them go wrong: those strictly between the midpoint and the end, the end included, on the side
+/// of the odd neighbour.
+struct Ties {
+  std::uint64_t midpoints = 0;
+  Tally tally;
+  std::uint64_t not_as_pictured = 0;
+};
+
+Ties try_ties(const Chain& chain) {
+  Ties out;
+  const Format& f = chain.source;
+  const Format& to = chain.destination;
+  const auto encoding = [&f](double x) { return convert(bits_of(x), binary64, f).bits; };
+  for (std::uint64_t code = min_bits(to, false); code < max_bits(to, false); ++code) {
+    if (is_subnormal(code, to)) continue;
+    const double low = value_of<double>(code, to);
+    const double high = value_of<double>(code + 1, to);
+    const double middle = (low + high) / 2;
+    const double end = std::ldexp(high - low, -(chain.middle.precision - to.precision + 1));
+    const double odd_side = (code & 1) != 0 ? -1 : 1;
+    const double step = std::ldexp(1.0, std::ilogb(low) - f.fraction_bits());
+    out.midpoints += 1;
+    const std::array<double, 4> distances{0, step, end, end + step};
+    for (const double side : {-1.0, 1.0}) {
+      for (const double distance : distances) {
+        const std::uint64_t x = encoding(middle + side * distance);
+        const std::uint64_t before = out.tally.wrong;
+        out.tally.add(x, chain);
+        const bool pictured = side == odd_side && distance > 0 && distance <= end;
+        out.not_as_pictured += pictured != (out.tally.wrong != before) ? 1 : 0;
+      }
+    }
+  }
+  return out;
+}
+
+bool tell_ties(const ExperimentInput& input, Outcome& out) {
+  Table table{"Every midpoint of the destination and what lies around it",
+              {"chain", "midpoints", "values", "wrong", "other than pictured", "to odd: wrong"},
+              {}};
+  bool as_said = true;
+  for (const Chain& chain : chains) {
+    const Ties ties = try_ties(chain);
+    as_said = as_said && ties.midpoints > 0 && ties.not_as_pictured == 0 &&
+              ties.tally.odd_wrong == 0 && ties.tally.wrong == 2 * ties.midpoints;
+    table.rows.push_back({chain.name, std::to_string(ties.midpoints),
+                          std::to_string(ties.tally.values), std::to_string(ties.tally.wrong),
+                          std::to_string(ties.not_as_pictured),
+                          std::to_string(ties.tally.odd_wrong)});
+    out.data["ties"].push_back({{"chain", chain.name},
+                                {"midpoints", ties.midpoints},
+                                {"values", ties.tally.values},
+                                {"wrong", ties.tally.wrong},
+                                {"other_than_pictured", ties.not_as_pictured},
+                                {"to_odd_wrong", ties.tally.odd_wrong}});
+  }
+  show_table(input, out, std::move(table));
+  return as_said;
+}
+
+Outcome run(const ExperimentInput& input) {
+  Outcome out;
+  const bool random = tell_random(input, out);
+  const bool exhaustive = tell_exhaustive(input, out);
+  const bool ties = tell_ties(input, out);
+  out.as_expected = random && exhaustive && ties;
+  out.verdict = fmt::format(
+      "random numbers {} the law within four deviations, whole binades {} it exactly, and around "
+      "every midpoint {} goes wrong as pictured; {}.",
+      random ? "follow" : "do NOT follow", exhaustive ? "follow" : "do NOT follow",
+      ties ? "exactly what lies on the odd side" : "something else",
+      out.as_expected ? "to odd in the middle, nothing does" : "see the tables");
+  return out;
+}
+
+}  // namespace
+
+const Experiment double_rounding{
+    "double_rounding",
+    "How often does rounding to nearest through a format in the middle differ from rounding once?",
+    "One in 2^(p_mid - p_dst + 1) of generic numbers: 1/16384 for f64 -> f32 -> f16, 1/256 for "
+    "f32 -> f16 -> e4m3, 1/32 for f32 -> bf16 -> e4m3, 1/131072 for f64 -> f32 -> bf16; never "
+    "with rounding to odd in the middle.",
+    &run};
+
+}  // namespace binade

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Question: where does a sum in a short format stop growing, and what cures it? An addend of at most half
+// an ulp of the sum is lost ("swamping"). Ones stop at 2^p. Wang et al. 2018 (1812.08011, figure 3) add
+// uniform values of mean 1 and deviation 1, at most 1 + sqrt(3) = 2.73: these stop at 2^(p + 2), where half
+// an ulp is 4. Their cure is to add in chunks of 64.
+//
+// Sums are made of single emulated additions; the matrix products are swamped_products.cpp's.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emulate/carrier.h"
+#include "emulate/operation.h"
+#include "experiments/draws.h"
+#include "experiments/experiments.h"
+#include "experiments/show_table.h"
+#include "experiments/swamped_products.h"
+
+namespace binade {
+namespace {
+
+/// Of Wang et al.: sign, 6 bits of exponent, 9 of fraction.
+constexpr Format wang_1_6_9{6, 10, 31};
+
+struct Summed {
+  const char* name;
+  Format format;
+  int count_log2;  ///< of values summed where nothing is to overflow: 65 536 is beyond binary16
+};
+constexpr std::array<Summed, 5> summed{{{"binary16", binary16, 15},
+                                        {"bfloat16", bfloat16, 16},
+                                        {"1-6-9", wang_1_6_9, 16},
+                                        {"e5m2", e5m2, 15},
+                                        {"e4m3", e4m3, 8}}};
+
+using Values = std::vector<double>;
+
+/// Additions in a format, of numbers of the format.
+class Adder {
+ public:
+  explicit Adder(const Format& format, Rounding rounding = Rounding::ties_to_even,
+                 std::uint64_t stream = 0)
+      : format_(format), attributes_{.rounding = rounding}, draws_(2018, stream) {}
+
+  double rounded(double x) { return value_of<double>(project_one(exact_of(x)), format_); }
+  double add(double a, double b) {
+    return value_of<double>(
+        project_one(compute(Operation::add, exact_of(a), exact_of(b), {}, attributes_.rounding)),
+        format_);
+  }
+
+ private:
+  std::uint64_t project_one(const Exact& exact) {
+    const bool random = attributes_.rounding == Rounding::stochastic;
+    return project(exact, format_, attributes_, random ? draws_.word() : 0).bits;
+  }
+
+  Format format_;
+  Attributes attributes_;
+  Draws draws_;
+};
+
+Values rounded(const Values& values, const Format& f) {
+  Adder to(f);
+  Values out;
+  out.reserve(values.size());
+  for (const double x : values) out.push_back(to.rounded(x));
+  return out;
+}
+
+/// Exact: values of short formats and 2^16 of them need fewer than 53 bits.
+double exact_sum_of(std::span<const double> values) {
+  double sum = 0;
+  for (const double x : values) sum += x;
+  return sum;
+}
+
+double naive(std::span<const double> values, Adder& adder) {
+  double sum = 0;
+  for (const double x : values) sum = adder.add(sum, x);
+  return sum;
+}
+
+/// Each chunk from 0, then the chunks' sums, all in the format.
+double chunked(std::span<const double> values, std::size_t chunk, Adder& adder) {
+  double sum = 0;
+  for (std::size_t i = 0; i < values.size(); i += chunk) {
+    sum = adder.add(sum, naive(values.subspan(i, std::min(chunk, values.size() - i)), adder));
+  }
+  return sum;
+}
+
+double pairwise(std::span<const double> values, Adder& adder) {
+  if (values.size() == 1) return values[0];
+  const std::size_t half = values.size() / 2;
+  const double left = pairwise(values.first(half), adder);
+  return adder.add(left, pairwise(values.subspan(half), adder));
+}
+
+double kahan(std::span<const double> values, Adder& adder) {
+  double sum = 0;
+  double lost = 0;
+  for (const double x : values) {
+    const double y = adder.add(x, -lost);
+    const double next = adder.add(sum, y);
+    lost = adder.add(adder.add(next, -sum), -y);
+    sum = next;
+  }
+  return sum;
+}
+
+Values ones(std::size_t n) { return Values(n, 1.0); }
+Values uniform(std::size_t n) {
+  Draws draws(2018, 1);
+  Values out;
+  for (std::size_t i = 0; i < n; ++i) out.push_back(1 + std::sqrt(3.0) * (2 * draws.uniform() - 1));
+  return out;
+}
+Values normal(std::size_t n) {
+  Draws draws(2018, 2);
+  Values out;
+  for (std::size_t i = 0; i < n; ++i) out.push_back(1 + draws.normal());
+  return out;
+}
+
+struct Law {
+  const char* name;
+  Values (*values)(std::size_t n);
+  int above_p;  ///< the sum stops at 2^(p + this); negative: no such law, values have no largest one
+};
+constexpr std::array<Law, 3> laws{{{"ones", &ones, 0},
+                                   {"uniform, mean 1, deviation 1", &uniform, 2},
+                                   {"normal, mean 1, deviation 1", &normal, -1}}};
+
+std::string figure(double x) { return std::isfinite(x) ? fmt::format("{:.6g}", x) : "inf"; }
+
+/// What has been published of a naive sum, or measured by this project's pilot.
+std::string published(std::string_view law, std::string_view format) {
+  if (law == "ones") return format == "binary16" ? "2048" : "";
+  if (law[0] != 'u') return "";
+  return format == "1-6-9"      ? "4096 (Wang)"
+         : format == "binary16" ? "8192 (pilot)"
+         : format == "bfloat16" ? "1024 (pilot)"
+                                : "";
+}
+
+/// 2^16 values one after the other: the sum at the end, and when it changed last.
+bool tell_stalls(const ExperimentInput& input, Outcome& out) {
+  Table table{"Naive sums of 65,536 values, to nearest",
+              {"values", "format", "p", "published", "law", "measured", "last change", "exact"},
+              {}};
+  Plot plot{"A sum stops growing",
+            "values added",
+            "sum",
+            Axis::log2,
+            Axis::log2,
+            {},
+            "Uniform values of mean 1 and deviation 1. The exact sum is a straight line."};
+  bool as_said = true;
+  for (const Law& law : laws) {
+    for (const Summed& row : summed) {
+      const Values values = rounded(law.values(std::size_t{1} << 16), row.format);
+      Adder adder(row.format);
+      Series series{row.name, {}, {}};
+      double sum = 0;
+      std::size_t last_change = 0;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double next = adder.add(sum, values[i]);
+        if (next != sum) last_change = i + 1;
+        sum = next;
+        if (std::has_single_bit(i + 1)) {
+          series.x.push_back(static_cast<double>(i + 1));
+          series.y.push_back(sum);
+        }
+      }
+      const bool has_law = law.above_p >= 0;
+      const double expected = has_law ? std::ldexp(1.0, row.format.precision + law.above_p) : 0;
+      as_said = as_said && (!has_law || sum == expected);
+      table.rows.push_back({law.name, row.name, std::to_string(row.format.precision),
+                            published(law.name, row.name), has_law ? figure(expected) : "",
+                            figure(sum), std::to_string(last_change),
+                            figure(exact_sum_of(values))});
+      out.data["stalls"].push_back({{"values", law.name},
+                                    {"format", row.name},
+                                    {"law", has_law ? expected : -1},
+                                    {"sum", sum},
+                                    {"last_change", last_change},
+                                    {"exact", exact_sum_of(values)}});
+      if (law.above_p == 2) plot.series.push_back(std::move(series));
+    }
+  }
+  show_table(input, out, std::move(table));
+  out.plots.push_back(std::move(plot));
+  return as_said;
+}
+
+double relative_error(double sum, double exact) { return std::abs(sum - exact) / exact; }
+
+/// Sums in chunks of 1 to 4096. Returns the relative error of 1-6-9 in chunks of 64.
+double sweep_chunks(const ExperimentInput& input, Outcome& out) {
+  Table table{"Relative error of sums in chunks (uniform values; 65,536, of binary16 32,768)",
+              {"chunk"},
+              {}};
+  Plot plot{"Chunks cure swamping",
+            "values in a chunk",
+            "relative error",
+            Axis::log2,
+            Axis::log10,
+            {},
+            "A chunk of 1 is the naive sum. Too long a chunk stalls within itself."};
+  double at_64 = 1;
+  for (std::size_t chunk = 1; chunk <= 4096; chunk *= 2) {
+    table.rows.push_back({std::to_string(chunk)});
+  }
+  for (const Summed& row : std::span(summed).first(3)) {
+    const Values values = rounded(uniform(std::size_t{1} << row.count_log2), row.format);
+    const double exact = exact_sum_of(values);
+    Series series{row.name, {}, {}};
+    table.columns.emplace_back(row.name);
+    std::size_t line = 0;
+    for (std::size_t chunk = 1; chunk <= 4096; chunk *= 2) {
+      Adder adder(row.format);
+      const double sum = chunked(values, chunk, adder);
+      const double error = relative_error(sum, exact);
+      table.rows[line++].push_back(fmt::format("{:.2e}", error));
+      series.x.push_back(static_cast<double>(chunk));
+      series.y.push_back(error);
+      out.data["chunks"].push_back({{"format", row.name},
+                                    {"chunk", chunk},
+                                    {"sum", sum},
+                                    {"exact", exact},
+                                    {"relative_error", error}});
+      if (chunk == 64 && row.format == wang_1_6_9) {
+        at_64 = error;
+        input.print(
+            fmt::format("\n1-6-9 in chunks of 64: {:.0f}, exactly {:.0f} (pilot: 65 472 of "
+                        "65 720).\n",
+                        sum, exact));
+      }
+    }
+    plot.series.push_back(std::move(series));
+  }
+  show_table(input, out, std::move(table));
+  out.plots.push_back(std::move(plot));
+  return at_64;
+}
+
+/// Every cure beside the naive sum. Returns the worst relative error of a cure but chunks, in formats of
+/// at least 8 bits of precision.
+double tell_cures(const ExperimentInput& input, Outcome& out) {
+  using Sum = std::function<double(std::span<const double>, const Format&)>;
+  const auto in = [](auto sum) {
+    return [sum](std::span<const double> v, const Format& f) {
+      Adder adder(f);
+      return sum(v, adder);
+    };
+  };
+  const std::vector<std::pair<const char*, Sum>> cures{
+      {"naive", in(naive)},
+      {"chunks of 64", in([](std::span<const double> v, Adder& a) { return chunked(v, 64, a); })},
+      {"pairwise", in(pairwise)},
+      {"Kahan", in(kahan)},
+      {"binary32", [&](std::span<const double> v, const Format& f) {
+         Adder wide(binary32), to(f);
+         return to.rounded(naive(v, wide));
+       }}};
+  Table table{
+      "Relative error by cure (uniform values; as many as do not overflow)", {"format"}, {}};
+  for (const auto& [name, sum] : cures) table.columns.emplace_back(name);
+  double worst = 0;
+  for (const Summed& row : summed) {
+    const Values values = rounded(uniform(std::size_t{1} << row.count_log2), row.format);
+    const double exact = exact_sum_of(values);
+    std::vector<std::string> cells{fmt::format("{}, 2^{} values", row.name, row.count_log2)};
+    for (const auto& [name, sum] : cures) {
+      const double got = sum(values, row.format);
+      const double error = relative_error(got, exact);
+      const std::string_view cure = name;
+      if (cure != "naive" && cure != "chunks of 64" && row.format.precision >= 8) {
+        worst = std::max(worst, error);
+      }
+      cells.push_back(fmt::format("{:.2e}", error));
+      out.data["cures"].push_back({{"format", row.name},
+                                   {"cure", name},
+                                   {"sum", got},
+                                   {"exact", exact},
+                                   {"relative_error", error}});
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  show_table(input, out, std::move(table));
+  return worst;
+}
+
+/// The deviation of a stochastically rounded sum: a step that drops the share f of an ulp has the variance
+/// f·(1 - f)·ulp².
+double stochastic_deviation(const Values& values, const Format& f) {
+  double sum = 0;
+  double variance = 0;
+  for (const double x : values) {
+    sum += x;
+    const double ulp =
+        std::ldexp(1.0, std::ilogb(std::max(std::abs(sum), 1.0)) - f.fraction_bits());
+    const double dropped = std::fmod(std::abs(x), ulp);
+    variance += dropped * (ulp - dropped);
+  }
+  return std::sqrt(variance);
+}
+
+/// Naive sums rounded stochastically, several times. Whether they scatter around the exact sum as the law says:
+/// the mean of the runs within four deviations of a mean, their deviation within a factor of two.
+bool tell_stochastic(const ExperimentInput& input, Outcome& out) {
+  constexpr int runs = 32;
+  Table table{fmt::format("Stochastic rounding: {} naive sums", runs),
+              {"format", "exact", "mean", "deviation", "by the law", "nearest sum", "farthest sum"},
+              {}};
+  bool as_said = true;
+  for (const Summed& row : std::span(summed).first(3)) {
+    const Values values = rounded(uniform(std::size_t{1} << row.count_log2), row.format);
+    const double exact = exact_sum_of(values);
+    const double law = stochastic_deviation(values, row.format);
+    Values errors;
+    for (int i = 0; i < runs; ++i) {
+      Adder adder(row.format, Rounding::stochastic, 100 + static_cast<std::uint64_t>(i));
+      errors.push_back(naive(values, adder) - exact);
+    }
+    const double mean = exact_sum_of(errors) / runs;
+    double squares = 0;
+    for (const double e : errors) squares += (e - mean) * (e - mean);
+    const double deviation = std::sqrt(squares / (runs - 1));
+    const auto [least, most] =
+        std::ranges::minmax_element(errors, {}, [](double e) { return std::abs(e); });
+    as_said = as_said && std::abs(mean) < 4 * law / std::sqrt(runs) && deviation < 2 * law &&
+              deviation > law / 2;
+    table.rows.push_back({fmt::format("{}, 2^{} values", row.name, row.count_log2), figure(exact),
+                          fmt::format("{:.0f}", exact + mean), fmt::format("{:.0f}", deviation),
+                          fmt::format("{:.0f}", law), figure(exact + *least),
+                          figure(exact + *most)});
+    out.data["stochastic"].push_back({{"format", row.name},
+                                      {"runs", runs},
+                                      {"exact", exact},
+                                      {"mean", exact + mean},
+                                      {"deviation", deviation},
+                                      {"law", law}});
+  }
+  show_table(input, out, std::move(table));
+  return as_said;
+}
+
+Outcome run(const ExperimentInput& input) {
+  Outcome out;
+  const bool stalls = tell_stalls(input, out);
+  const double at_64 = sweep_chunks(input, out);
+  const double worst_cure = tell_cures(input, out);
+  const bool scatter = tell_stochastic(input, out);
+  const SwampedProducts products = sweep_k(input, out);
+  // The f16 accumulator's own stall begins where a block of 16 products is less than half an ulp.
+  const double factor = input.quick ? 5 : 100;
+  const bool products_as_said = products.half > factor * products.split && products.single_as_cut;
+  out.as_expected = stalls && at_64 < 0.01 && worst_cure < 0.01 && scatter && products_as_said;
+  out.verdict = fmt::format(
+      "naive sums {} where the law says; in chunks of 64 the 1-6-9 sum is off by {:.2g} %, in "
+      "pairs or by Kahan at precision 8 and more by at most {:.2g} %, and stochastic sums {} the "
+      "exact one; positive products at the largest K are off by {:.2g} % with an f16 "
+      "accumulator, {:.2g} % with K in 64s and {:.2g} % with an f32 one, which truncates.",
+      stalls ? "stop exactly" : "do NOT stop", 100 * at_64, 100 * worst_cure,
+      scatter ? "scatter without bias around" : "do NOT scatter as the law says around",
+      100 * products.half, 100 * products.split, 100 * products.single);
+  return out;
+}
+
+}  // namespace
+
+const Experiment swamping{
+    "swamping",
+    "Where does a sum in a short format stop growing, and what do chunks, pairs, Kahan's sum, "
+    "stochastic rounding or a wide accumulator cure?",
+    "To nearest, ones stop at 2^p (2048 in binary16), uniform values of mean and deviation 1 at "
+    "2^(p+2): 4096 in 1-6-9 (Wang et al. 2018), 8192 in binary16, 1024 in bfloat16; chunks of 64 "
+    "bring 1-6-9 to within 1 % (pilot: 65 472 of 65 720), pairs and Kahan every format of "
+    "precision 8 and more; stochastic sums have no bias; an f16 accumulator of positive products "
+    "stalls too (at K = 2^16 a hundred times as far off as with K in 64s), and an f32 one is off "
+    "by what its blocks cut, in proportion to K.",
+    &run};
+
+}  // namespace binade

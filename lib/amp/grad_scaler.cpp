@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The state machine of torch/amp/grad_scaler.py, method by method. Its RuntimeErrors, ValueErrors and assertions
+// are Errors with the same text.
+#include "lib/amp/grad_scaler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "emulate/quantize_quickly.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+std::optional<std::size_t> first_not_finite(std::span<const float> values) {
+  const auto found = std::ranges::find_if(values, [](float x) { return !std::isfinite(x); });
+  if (found == values.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - values.begin());
+}
+
+/// As emulate/unscale.h: the product rounded to binary32, then to the gradient's format; a factor of 1 multiplies
+/// nothing.
+void unscale_values(const GradientView& gradient, float inv_scale) {
+  if (inv_scale == 1) return;
+  for (float& x : gradient.values) x *= inv_scale;
+  if (gradient.dtype == binary32) return;
+  EventCounts counts;
+  quantize_quickly(gradient.values.data(), gradient.values.data(), gradient.values.size(), 0,
+                   {.format = gradient.dtype}, counts);
+}
+
+double number(const nlohmann::json& state, const char* key) {
+  if (!state.contains(key) || !state[key].is_number()) {
+    throw Error(fmt::format(
+        "GradScaler state: {} is missing or no number; give what state_dict() gave", key));
+  }
+  return state[key].get<double>();
+}
+
+std::int64_t integer(const nlohmann::json& state, const char* key) {
+  if (!state.contains(key) || !state[key].is_number_integer()) {
+    throw Error(fmt::format(
+        "GradScaler state: {} is missing or no integer; give what state_dict() gave", key));
+  }
+  return state[key].get<std::int64_t>();
+}
+
+}  // namespace
+
+GradScaler::GradScaler(const LossScalePolicy& policy, const Options& options)
+    : options_(options), scaler_(policy) {
+  if (!options.enabled || policy.growth_rule == GrowthRule::never) return;
+  if (!(policy.growth_factor > 1)) throw Error("The growth factor must be > 1.0.");
+  if (!policy.backoff_divides && !(policy.backoff_factor < 1)) {
+    throw Error("The backoff factor must be < 1.0.");
+  }
+}
+
+float GradScaler::scale_loss(float loss) {
+  scale({&loss, 1});
+  return loss;
+}
+
+void GradScaler::scale(std::span<float> outputs) {
+  if (!options_.enabled) return;
+  scale_used_ = true;
+  const float factor = scaler_.scale();
+  for (float& x : outputs) x *= factor;
+}
+
+void GradScaler::require_scaled(std::string_view function) const {
+  if (scale_used_) return;
+  throw Error(
+      fmt::format("Attempted {} but _scale is None.  This may indicate your script did not use "
+                  "scaler.scale(loss or outputs) earlier in the iteration.",
+                  function));
+}
+
+std::optional<bool> GradScaler::unscale_gradients(const OptimizerView& optimizer, float inv_scale,
+                                                  bool allow_fp16) {
+  for (const GradientView& gradient : optimizer.gradients) {
+    if (gradient.values.data() == nullptr) continue;
+    if (gradient.dtype == binary16 && !allow_fp16) {
+      throw Error("Attempting to unscale FP16 gradients.");
+    }
+    if (!fits_in(gradient.dtype, binary32)) {
+      throw Error(fmt::format(
+          "GradScaler: a gradient is {}, which binary32 does not hold; give gradients of "
+          "a format that it holds",
+          name_of(gradient.dtype)));
+    }
+  }
+  if (first_is_old_) first_.reset();
+  first_is_old_ = false;
+  std::optional<bool> found_inf;
+  for (std::size_t i = 0; i < optimizer.gradients.size(); ++i) {
+    const GradientView& gradient = optimizer.gradients[i];
+    if (gradient.values.data() == nullptr) continue;
+    const std::optional<std::size_t> at = first_not_finite(gradient.values);
+    if (at && !first_) first_ = FoundInf{optimizer.id, i, *at, gradient.values[*at]};
+    found_inf = found_inf.value_or(false) || at.has_value();
+    unscale_values(gradient, inv_scale);
+  }
+  return found_inf;
+}
+
+void GradScaler::unscale_(const OptimizerView& optimizer) {
+  if (!options_.enabled) return;
+  require_scaled("unscale_");
+  PerOptimizer& state = optimizers_[optimizer.id];
+  if (state.stage == Stage::unscaled) {
+    throw Error("unscale_() has already been called on this optimizer since the last update().");
+  }
+  if (state.stage == Stage::stepped) throw Error("unscale_() is being called after step().");
+  const auto inv_scale = static_cast<float>(1 / static_cast<double>(scaler_.scale()));
+  state.found_inf = unscale_gradients(optimizer, inv_scale, options_.allow_fp16);
+  state.stage = Stage::unscaled;
+}
+
+bool GradScaler::step(const OptimizerView& optimizer) {
+  if (!options_.enabled) {
+    if (optimizer.step) optimizer.step();
+    if (optimizer.fused_step) optimizer.fused_step(std::nullopt, false);
+    return true;
+  }
+  require_scaled("step");
+  PerOptimizer& state = optimizers_[optimizer.id];
+  if (state.stage == Stage::stepped) {
+    throw Error("step() has already been called since the last update().");
+  }
+  if (optimizer.fused_step) return fused_step(optimizer, state);
+  if (state.stage == Stage::ready) unscale_(optimizer);
+  if (!state.found_inf) throw Error("No inf checks were recorded for this optimizer.");
+  const bool steps = !*state.found_inf || !scaler_.policy().skips;
+  if (steps && optimizer.step) optimizer.step();
+  state.stage = Stage::stepped;
+  return steps;
+}
+
+/// Looks for infs without touching the gradients, binary16 ones included, and leaves the rest to the optimizer.
+bool GradScaler::fused_step(const OptimizerView& optimizer, PerOptimizer& state) {
+  std::optional<float> grad_scale;
+  if (state.stage == Stage::ready) {
+    state.found_inf = unscale_gradients(optimizer, 1, true);
+    grad_scale = scaler_.scale();
+  }
+  const bool found_inf = state.found_inf.value_or(false) && scaler_.policy().skips;
+  optimizer.fused_step(grad_scale, found_inf);
+  state.stage = Stage::stepped;
+  return !found_inf;
+}
+
+void GradScaler::update(std::optional<float> new_scale) {
+  if (!options_.enabled) return;
+  require_scaled("update");
+  if (new_scale) {
+    scaler_.set_scale(*new_scale);
+  } else {
+    std::optional<bool> found_inf;
+    for (const auto& [id, state] : optimizers_) {
+      if (state.found_inf) found_inf = found_inf.value_or(false) || *state.found_inf;
+    }
+    if (!found_inf) throw Error("No inf checks were recorded prior to update.");
+    scaler_.update(*found_inf);
+  }
+  optimizers_.clear();
+  first_is_old_ = true;
+}
+
+float GradScaler::get_scale() const { return options_.enabled ? scaler_.scale() : 1.0F; }
+
+std::int64_t GradScaler::get_growth_tracker() const {
+  return options_.enabled ? scaler_.state().growth_tracker : 0;
+}
+
+void GradScaler::set_growth_factor(double factor) {
+  LossScalePolicy policy = scaler_.policy();
+  policy.growth_factor = factor;
+  scaler_.set_policy(policy);
+}
+
+void GradScaler::set_backoff_factor(double factor) {
+  LossScalePolicy policy = scaler_.policy();
+  policy.backoff_factor = factor;
+  scaler_.set_policy(policy);
+}
+
+void GradScaler::set_growth_interval(std::int64_t interval) {
+  LossScalePolicy policy = scaler_.policy();
+  policy.growth_interval = interval;
+  scaler_.set_policy(policy);
+}
+
+nlohmann::ordered_json GradScaler::state_dict() const {
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  if (!options_.enabled) return out;
+  out["scale"] = get_scale();
+  out["growth_factor"] = get_growth_factor();
+  out["backoff_factor"] = get_backoff_factor();
+  out["growth_interval"] = get_growth_interval();
+  out["_growth_tracker"] = get_growth_tracker();
+  if (scaler_.policy().name != "torch") {
+    out["policy"] = scaler_.policy().name;
+    out["state"] = json_of(scaler_.state());
+  }
+  return out;
+}
+
+void GradScaler::load_state_dict(const nlohmann::json& state) {
+  if (!options_.enabled) return;
+  if (!state.is_object() || state.empty()) {
+    throw Error(
+        "The source state dict is empty, possibly because it was saved from a disabled instance of "
+        "GradScaler.");
+  }
+  LossScalePolicy policy = scaler_.policy();
+  LossScalerState loaded = scaler_.state();
+  policy.growth_factor = number(state, "growth_factor");
+  policy.backoff_factor = number(state, "backoff_factor");
+  policy.growth_interval = integer(state, "growth_interval");
+  if (policy.name == "torch") {
+    loaded.scale = number(state, "scale");
+    loaded.growth_tracker = integer(state, "_growth_tracker");
+  } else if (!state.contains("policy") || state["policy"] != policy.name) {
+    throw Error(fmt::format(
+        "GradScaler state: it is not of the policy {}; load it into a scaler of its own",
+        policy.name));
+  } else {
+    loaded = loss_scaler_state(state.value("state", nlohmann::json()));
+  }
+  scaler_.set_policy(policy);
+  scaler_.set_state(loaded);
+}
+
+std::optional<bool> GradScaler::found_inf(std::uint64_t optimizer) const {
+  const auto found = optimizers_.find(optimizer);
+  return found == optimizers_.end() ? std::nullopt : found->second.found_inf;
+}
+
+}  // namespace binade

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The two bins and the decision of PopART's LossScaleUpdateOp: u / (u + l) > t, asked as u > l · t / (1 - t).
+#include "lib/amp/histogram_scaler.h"
+
+#include <cmath>
+
+#include "emulate/carrier.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+
+HistogramScaler::HistogramScaler(const HistogramOptions& options)
+    : options_(options), scale_(options.init_scale) {
+  if (!(options.upper_share >= 0 && options.upper_share < 1) || options.period < 1 ||
+      !fits_in(options.format, binary32)) {
+    throw Error(
+        "histogram loss scale: the share must lie in [0, 1), the period be 1 or more, the format "
+        "one "
+        "that binary32 holds");
+  }
+  const double largest = value_of<double>(max_bits(options.format, false), options.format);
+  edge_ = static_cast<float>(largest * options.edge);
+}
+
+void HistogramScaler::count(std::span<const float> scaled_gradients) {
+  for (const float x : scaled_gradients) {
+    const bool is_below = std::abs(x) <= edge_;  // false for NaN
+    below_ += is_below ? 1 : 0;
+    above_ += is_below ? 0 : 1;
+  }
+}
+
+void HistogramScaler::update() {
+  if (++steps_ % options_.period != 0) return;
+  const double share = options_.upper_share;
+  const bool too_many =
+      static_cast<double>(above_) > static_cast<double>(below_) * (share / (1 - share));
+  scale_ = too_many ? scale_ / options_.factor : scale_ * options_.factor;
+  below_ = 0;
+  above_ = 0;
+}
+
+}  // namespace binade

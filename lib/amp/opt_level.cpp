@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rows of the presets.
+#include "lib/amp/opt_level.h"
+
+#include <array>
+#include <string>
+
+#include "lib/tensor/error.h"
+
+namespace binade {
+
+std::span<const OptLevel> opt_levels() {
+  constexpr float apex_cap = 16777216;  // max_loss_scale = 2^24
+  static const std::array<OptLevel, 5> levels{{
+      {.name = "O0",
+       .cast_model_type = binary32,
+       .keep_batchnorm_fp32 = std::nullopt,
+       .master_weights = false,
+       .loss_scale = 1.0F,
+       .scaler = "static"},
+      {.name = "O1",
+       .cast_model_type = std::nullopt,
+       .patch_functions = true,
+       .keep_batchnorm_fp32 = std::nullopt,
+       .master_weights = std::nullopt,
+       .loss_scale = std::nullopt,
+       .scaler = "apex",
+       .max_loss_scale = apex_cap},
+      {.name = "O2",
+       .cast_model_type = binary16,
+       .keep_batchnorm_fp32 = true,
+       .master_weights = true,
+       .loss_scale = std::nullopt,
+       .scaler = "apex",
+       .max_loss_scale = apex_cap},
+      {.name = "O3",
+       .cast_model_type = binary16,
+       .keep_batchnorm_fp32 = false,
+       .master_weights = false,
+       .loss_scale = 1.0F,
+       .scaler = "static"},
+      {.name = "native",
+       .cast_model_type = std::nullopt,
+       .patch_functions = true,
+       .keep_batchnorm_fp32 = std::nullopt,
+       .master_weights = std::nullopt,
+       .loss_scale = std::nullopt,
+       .scaler = "torch"},
+  }};
+  return levels;
+}
+
+const OptLevel& opt_level(std::string_view name) {
+  for (const OptLevel& level : opt_levels()) {
+    if (level.name == name) return level;
+  }
+  throw Error("opt level " + printable(name) +
+              ": there is none; choose of O0, O1, O2, O3 (the letter O, not a zero), native");
+}
+
+}  // namespace binade

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rules of order, each where its event gives it away, and what they say.
+#include "lib/amp/order_checker.h"
+
+#include <array>
+
+namespace binade {
+namespace {
+
+struct Rule {
+  std::string_view name;
+  std::string_view message;
+  bool warning = false;
+};
+
+/// In the order of OrderMistake.
+constexpr std::array<Rule, 14> rules{{
+    {"clip_before_unscale",
+     "clips scaled gradients: the effective threshold is threshold / scale; call unscale_ before"},
+    {"missing_update",
+     "a new iteration without update(): the scale stands still and unscale_ or step raises; call "
+     "update() "
+     "once after every step, also after a skipped one"},
+    {"double_unscale", "divides by the scale twice; call unscale_ once between update() and step"},
+    {"unscale_after_step",
+     "unscales after step has done so; call unscale_ before step or not at all"},
+    {"double_step",
+     "steps twice with the same gradients; call update() and run a new iteration between"},
+    {"clip_after_step",
+     "clips gradients that step has used already; clip between unscale_ and step"},
+    {"step_without_backward", "steps without gradients; run backward after zero_grad"},
+    {"unscale_without_backward", "unscales without gradients; run backward after zero_grad"},
+    {"update_without_step",
+     "updates the scale without a check of any gradient; call unscale_ or step before update()"},
+    {"backward_after_unscale",
+     "adds scaled gradients to unscaled ones; accumulate first, unscale once before step"},
+    {"unscale_after_update",
+     "these gradients were made with the scale before update() and are divided by the one after "
+     "it; step "
+     "every optimizer before update()"},
+    {"backward_over_update",
+     "adds gradients of two scales; call update() only after the last of the accumulated backward "
+     "passes"},
+    {"backward_without_forward",
+     "no forward pass since update(); run forward under the loss scaler first"},
+    {"backward_without_zero_grad",
+     "adds to gradients that were stepped with already; call zero_grad unless this is meant", true},
+}};
+
+}  // namespace
+
+std::string_view name_of(TrainingEvent event) {
+  constexpr std::array<std::string_view, 7> names{"zero_grad", "forward", "backward", "unscale",
+                                                  "clip",      "step",    "update"};
+  return names.at(static_cast<std::size_t>(event));
+}
+
+std::string_view name_of(OrderMistake mistake) {
+  return rules.at(static_cast<std::size_t>(mistake)).name;
+}
+
+std::vector<OrderFinding> OrderChecker::on(TrainingEvent event, std::uint64_t optimizer) {
+  std::vector<OrderFinding> found;
+  switch (event) {
+    case TrainingEvent::zero_grad: optimizers_[optimizer].zeroed = backwards_; break;
+    case TrainingEvent::forward: forward_since_update_ = true; break;
+    case TrainingEvent::backward:
+      if (!forward_since_update_) report(OrderMistake::backward_without_forward, 0, found);
+      ++backwards_;
+      break;
+    case TrainingEvent::unscale: on_unscale(optimizer, found); break;
+    case TrainingEvent::clip: on_clip(optimizer, found); break;
+    case TrainingEvent::step: on_step(optimizer, found); break;
+    case TrainingEvent::update: on_update(found); break;
+  }
+  findings_.insert(findings_.end(), found.begin(), found.end());
+  ++events_;
+  return found;
+}
+
+void OrderChecker::report(OrderMistake mistake, std::uint64_t optimizer,
+                          std::vector<OrderFinding>& found) {
+  const Rule& rule = rules.at(static_cast<std::size_t>(mistake));
+  found.push_back({mistake, rule.warning, events_, optimizer, std::string(rule.message)});
+}
+
+/// Whose gradients these are: asked where they are divided by the scale, as a backward pass does not say which
+/// optimizers' parameters it reaches.
+void OrderChecker::judge_gradients(std::uint64_t optimizer, OrderMistake without_backward,
+                                   std::vector<OrderFinding>& found) {
+  const PerOptimizer& state = optimizers_[optimizer];
+  if (backwards_ == state.zeroed) {
+    report(without_backward, optimizer, found);
+  } else if (backwards_ == backwards_at_update_) {
+    report(OrderMistake::unscale_after_update, optimizer, found);
+  } else if (state.last_step > state.zeroed) {
+    report(OrderMistake::backward_without_zero_grad, optimizer, found);
+  } else if (state.zeroed < backwards_at_update_) {
+    report(OrderMistake::backward_over_update, optimizer, found);
+  }
+}
+
+void OrderChecker::on_unscale(std::uint64_t optimizer, std::vector<OrderFinding>& found) {
+  PerOptimizer& state = optimizers_[optimizer];
+  if (state.stepped >= 0) {
+    const bool next_iteration = backwards_ > state.stepped;
+    report(next_iteration ? OrderMistake::missing_update : OrderMistake::unscale_after_step,
+           optimizer, found);
+  } else if (state.unscaled >= 0) {
+    const bool next_iteration = state.zeroed >= state.unscaled;
+    report(next_iteration ? OrderMistake::missing_update : OrderMistake::double_unscale, optimizer,
+           found);
+  } else {
+    judge_gradients(optimizer, OrderMistake::unscale_without_backward, found);
+  }
+  state.unscaled = backwards_;
+}
+
+void OrderChecker::on_clip(std::uint64_t optimizer, std::vector<OrderFinding>& found) {
+  const PerOptimizer& state = optimizers_[optimizer];
+  if (state.stepped >= 0 && backwards_ == state.stepped) {
+    report(OrderMistake::clip_after_step, optimizer, found);
+  } else if (state.unscaled < 0) {
+    report(OrderMistake::clip_before_unscale, optimizer, found);
+  }
+}
+
+void OrderChecker::on_step(std::uint64_t optimizer, std::vector<OrderFinding>& found) {
+  PerOptimizer& state = optimizers_[optimizer];
+  if (state.stepped >= 0) {
+    const bool next_iteration = backwards_ > state.stepped;
+    report(next_iteration ? OrderMistake::missing_update : OrderMistake::double_step, optimizer,
+           found);
+  } else if (state.unscaled < 0) {
+    judge_gradients(optimizer, OrderMistake::step_without_backward, found);
+    state.unscaled = backwards_;
+  } else if (state.zeroed >= state.unscaled) {
+    report(OrderMistake::missing_update, optimizer, found);  // unscaled in the iteration before
+  } else if (backwards_ > state.unscaled) {
+    report(OrderMistake::backward_after_unscale, optimizer, found);
+  }
+  state.stepped = backwards_;
+  state.last_step = backwards_;
+}
+
+void OrderChecker::on_update(std::vector<OrderFinding>& found) {
+  bool checked = false;
+  for (auto& [id, state] : optimizers_) {
+    checked = checked || state.unscaled >= 0;
+    state.unscaled = -1;
+    state.stepped = -1;
+  }
+  if (!checked) report(OrderMistake::update_without_step, 0, found);
+  forward_since_update_ = false;
+  backwards_at_update_ = backwards_;
+}
+
+}  // namespace binade

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two threads that take turns: next() asks and waits, push() hands over and waits to be asked again.
+#include "lib/io/chunk_reader.h"
+
+#include <utility>
+
+namespace binade {
+
+ChunkReader::ChunkReader(const TensorFile& file, std::size_t index)
+    : thread_([this, &file, index] {
+        try {
+          file.read(index, [this](std::span<const std::byte> chunk) { push(chunk); });
+          finish(nullptr);
+        } catch (const Stopped&) {
+          finish(nullptr);
+        } catch (...) {
+          finish(std::current_exception());
+        }
+      }) {}
+
+ChunkReader::~ChunkReader() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void ChunkReader::push(std::span<const std::byte> chunk) {
+  if (chunk.empty()) return;
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return wanted_ || stopped_; });
+  if (stopped_) throw Stopped{};
+  chunk_ = chunk;
+  wanted_ = false;
+  changed_.notify_all();
+  // The span dies when this call returns: it stays until the next one is asked for.
+  changed_.wait(lock, [this] { return wanted_ || stopped_; });
+  if (stopped_) throw Stopped{};
+}
+
+void ChunkReader::finish(std::exception_ptr failure) {
+  {
+    const std::lock_guard lock(mutex_);
+    failure_ = std::move(failure);
+    finished_ = true;
+  }
+  changed_.notify_all();
+}
+
+std::span<const std::byte> ChunkReader::next() {
+  std::unique_lock lock(mutex_);
+  chunk_.reset();
+  wanted_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return chunk_.has_value() || finished_; });
+  if (chunk_) return *chunk_;
+  if (failure_) std::rethrow_exception(failure_);
+  return {};
+}
+
+}  // namespace binade

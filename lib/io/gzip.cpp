@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The .gz file, inflated by zlib, which also checks each member's length and CRC-32.
+#include "lib/io/gzip.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+
+#include "lib/io/mapped_file.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+constexpr std::size_t piece = std::size_t{1} << 20;  // in one call of zlib
+
+class Inflater {
+ public:
+  explicit Inflater(const std::string& path) {
+    constexpr int gzip_only = 16 + 15;  // a gzip header, a window of 2^15 bytes
+    if (inflateInit2(&stream_, gzip_only) != Z_OK) {
+      throw error_in(path, "no memory to inflate", "free some memory");
+    }
+  }
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  z_stream& stream() { return stream_; }
+
+ private:
+  z_stream stream_ = {};
+};
+
+}  // namespace
+
+std::string read_gzip(const std::string& path, std::size_t most) {
+  const MappedFile file(path);
+  Inflater inflater(path);
+  z_stream& stream = inflater.stream();
+  std::span<const std::byte> rest = file.bytes();
+  const auto fail = [&](const std::string& what) {
+    throw error_at(path, what, file.size() - rest.size(), "the file is damaged: fetch it again");
+  };
+  if (rest.empty()) fail("an empty file, no .gz,");
+  std::string contents;
+  while (true) {
+    const auto input = rest.first(std::min(rest.size(), piece));
+    const std::size_t known = contents.size();
+    contents.resize(std::min(known + piece, most + 1));  // a byte more than allowed tells
+    // zlib reads through a pointer to non-const for historical reasons only.
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(input.data()));
+    stream.avail_in = static_cast<uInt>(input.size());
+    stream.next_out = reinterpret_cast<Bytef*>(contents.data() + known);
+    stream.avail_out = static_cast<uInt>(contents.size() - known);
+    const int status = inflate(&stream, Z_NO_FLUSH);
+    rest = rest.subspan(input.size() - stream.avail_in);
+    contents.resize(contents.size() - stream.avail_out);
+    if (contents.size() > most) {
+      throw error_in(path, "more than " + std::to_string(most) + " bytes when inflated",
+                     "give the file that is asked for");
+    }
+    if (status == Z_STREAM_END) {
+      if (rest.empty()) return contents;
+      inflateReset(&stream);
+    } else if (status == Z_BUF_ERROR || (status == Z_OK && rest.empty() && stream.avail_out != 0)) {
+      fail("the .gz data are cut off");
+    } else if (status != Z_OK) {
+      fail("the .gz data do not inflate");
+    }
+  }
+}
+
+}  // namespace binade

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is said of any set of values: what they become in each format, and which loss scale serves
+// them. Tensors, whole reports and steps of a training run have it in common.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/range/fate.h"
+#include "lib/tensor/dtype.h"
+
+namespace binade {
+
+enum class ScaleChoice : std::uint8_t { s_max, s_min };
+
+struct ReportOptions {
+  int headroom = 1;           ///< binades kept free below overflow when a scale is chosen
+  double target_loss = 1e-3;  ///< largest acceptable lost_l2, in [0, 1)
+  ScaleChoice prefer = ScaleChoice::s_max;
+  std::vector<NamedFormat> formats{report_formats.begin(), report_formats.end()};
+  std::vector<int> scales_log2{0};  ///< scales at which squared errors are summed
+  std::optional<Dtype> dtype = {};  ///< what raw arrays hold (OpenOptions)
+};
+
+/// A count and its two denominators: all values, and the finite non-zero ones.
+struct Share {
+  std::uint64_t count = 0;
+  double of_values = 0;
+  double of_nonzero = 0;
+};
+
+/// What the values become in one format at scale 1.
+struct FormatReport {
+  std::string name;
+  Share to_zero, subnormal, overflow;
+  std::optional<Losses> lost;                  ///< nothing without a finite non-zero value
+  std::vector<std::optional<double>> sqnr_db;  ///< per options.scales_log2; nothing: no error
+  std::optional<int> headroom;                 ///< binades between the largest value and overflow
+  std::optional<Share> band_27_24;             ///< binary16 only: 2^-27 <= |x| < 2^-24
+  std::optional<Share> rne_zero;               ///< binary16 only: 0 < |x| <= 2^-25
+};
+
+/// The loss scale for binary16 and why.
+struct LossScale {
+  std::string status;                     ///< "ok", "empty interval", "no finite value"
+  std::optional<ScaleInterval> interval;  ///< absent: no finite non-zero value
+  std::optional<int> recommended_log2;
+  std::optional<double> lost_l2;         ///< at the recommended scale
+  std::string binding_min, binding_max;  ///< tensors that set the ends (joint scale only)
+  std::string reason;
+};
+
+/// In each of options.formats. The summary has the columns of the options.
+std::vector<FormatReport> format_reports(const RangeSummary& summary, const ReportOptions& options);
+
+/// For these values alone.
+LossScale loss_scale_of(const RangeSummary& summary, const ReportOptions& options);
+
+}  // namespace binade

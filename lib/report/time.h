@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The report along a training run: what becomes of each layer's tensors from step to step, the loss
+// scale each step asks for, and the updates that 16-bit weights would not see.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/io/tensor_file.h"
+#include "lib/report/format_report.h"
+#include "lib/report/tensor_time.h"
+#include "lib/report/update_ratio.h"
+
+namespace binade {
+
+struct TensorReport;
+
+/// The values of one step; several tensors of one name (shards of ranks) are merged, exactly.
+struct TimePoint {
+  std::uint64_t step = 0;
+  RangeSummary summary;
+  std::vector<FormatReport> formats;
+};
+
+struct TimeSeries {
+  std::optional<std::string> layer;  ///< nothing: all layers together
+  TensorRole role = {};
+  std::vector<TimePoint> points;  ///< by rising step
+};
+
+/// The joint loss scale of a step's gradients, dAct and dW.
+struct StepScale {
+  std::uint64_t step = 0;
+  LossScale scale;
+};
+
+struct UpdatePoint {
+  std::uint64_t step = 0;
+  UpdateCounts counts;
+};
+
+struct UpdateSeries {
+  std::optional<std::string> layer;  ///< nothing: all layers together
+  std::vector<UpdatePoint> points;
+};
+
+/// An update that could not be held against its weight.
+struct UnpairedUpdate {
+  std::string name, reason;
+};
+
+struct TimeReport {
+  std::vector<std::uint64_t> steps;    ///< rising
+  std::vector<std::string> layers;     ///< in the order of the files
+  std::vector<TimeSeries> series;      ///< all layers first, then by layer; each by role
+  std::vector<StepScale> loss_scales;  ///< steps with gradients
+  std::vector<UpdateSeries> updates;   ///< all layers first, then by layer; steps with both tensors
+  std::vector<UnpairedUpdate> unpaired;
+};
+
+/// A weight and the update of its layer and step: the n-th of the files with the n-th.
+struct UpdatePair {
+  TensorTime time;
+  TensorPlace weight, update;
+};
+struct UpdatePairs {
+  std::vector<UpdatePair> pairs;
+  std::vector<UnpairedUpdate> unpaired;
+};
+
+/// Nothing unless the names of the floating tensors tell at least two steps.
+UpdatePairs update_pairs(const std::vector<std::unique_ptr<TensorFile>>& files);
+
+/// Whether at least two steps are told.
+bool has_time_axis(const std::vector<TensorReport>& tensors);
+
+/// Everything but updates and unpaired.
+TimeReport time_report(const std::vector<TensorReport>& tensors, const ReportOptions& options);
+
+/// Adds the counts of a pair to its layer and to all layers; pairs come in any order.
+void add_pair(TimeReport& report, const UpdatePair& pair, const UpdateCounts& counts);
+
+}  // namespace binade

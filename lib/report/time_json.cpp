@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Columns instead of points: what is drawn over time is read column by column, and names are not
+// repeated. Counts are of values; "nonzero" and "values" are their denominators.
+#include "lib/report/time_json.h"
+
+#include "lib/report/json.h"
+
+namespace binade {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json layer_json(const std::optional<std::string>& layer) {
+  return layer ? Json(*layer) : Json(nullptr);
+}
+
+/// One entry per point.
+template <class Points, class Entry>
+Json column(const Points& points, const Entry& entry) {
+  Json out = Json::array();
+  for (const auto& point : points) out.push_back(entry(point));
+  return out;
+}
+
+Json binade_of(const Placed& x) { return x.significand == 0 ? Json(nullptr) : Json(x.exponent); }
+
+Json format_columns(const std::vector<TimePoint>& points, std::size_t f) {
+  const auto share = [&](Share FormatReport::*which) {
+    return column(points,
+                  [=](const TimePoint& p) { return integer_json((p.formats[f].*which).count); });
+  };
+  return {{"to_zero", share(&FormatReport::to_zero)},
+          {"subnormal", share(&FormatReport::subnormal)},
+          {"overflow", share(&FormatReport::overflow)},
+          {"lost_l2", column(points, [=](const TimePoint& p) {
+             const std::optional<Losses>& lost = p.formats[f].lost;
+             return lost ? Json(lost->l2) : Json(nullptr);
+           })}};
+}
+
+Json series_json(const TimeSeries& series, const ReportOptions& options) {
+  const std::vector<TimePoint>& points = series.points;
+  const auto counts = [&points](std::uint64_t RangeSummary::*which) {
+    return column(points, [=](const TimePoint& p) { return integer_json(p.summary.*which); });
+  };
+  Json out{{"layer", layer_json(series.layer)},
+           {"role", name_of(series.role)},
+           {"step", column(points, [](const TimePoint& p) { return Json(p.step); })},
+           {"values", counts(&RangeSummary::values)},
+           {"zeros", counts(&RangeSummary::zeros)},
+           {"nan", counts(&RangeSummary::nan)},
+           {"inf", counts(&RangeSummary::inf)},
+           {"nonzero",
+            column(points, [](const TimePoint& p) { return integer_json(p.summary.nonzero()); })},
+           {"min_binade",
+            column(points, [](const TimePoint& p) { return binade_of(p.summary.smallest); })},
+           {"max_binade",
+            column(points, [](const TimePoint& p) { return binade_of(p.summary.largest); })}};
+  Json formats = Json::object();
+  for (std::size_t f = 0; f < options.formats.size(); ++f) {
+    if (options.formats[f].format == binary16) {
+      out["band_27_24"] = column(
+          points, [f](const TimePoint& p) { return integer_json(p.formats[f].band_27_24->count); });
+      out["rne_zero"] = column(
+          points, [f](const TimePoint& p) { return integer_json(p.formats[f].rne_zero->count); });
+    }
+    formats[std::string(options.formats[f].name)] = format_columns(points, f);
+  }
+  out["formats"] = formats;
+  return out;
+}
+
+Json step_scale_json(const StepScale& at) {
+  Json out{{"step", at.step}};
+  out.update(scale_json(at.scale));
+  const auto name = [](const std::string& text) {
+    return text.empty() ? Json(nullptr) : Json(text);
+  };
+  out["binding_max"] = name(at.scale.binding_max);
+  out["binding_min"] = name(at.scale.binding_min);
+  return out;
+}
+
+Json update_json(const UpdateSeries& series) {
+  const std::vector<UpdatePoint>& points = series.points;
+  const auto counts = [&points](std::uint64_t UpdateCounts::*which) {
+    return column(points, [=](const UpdatePoint& p) { return integer_json(p.counts.*which); });
+  };
+  Json formats = Json::object();
+  for (std::size_t f = 0; f < weight_formats.size(); ++f) {
+    const auto of_format = [&](std::uint64_t LostUpdates::*which) {
+      return column(points,
+                    [=](const UpdatePoint& p) { return integer_json(p.counts.kept_in[f].*which); });
+    };
+    formats[std::string(weight_formats[f].name)] = {
+        {"lost", of_format(&LostUpdates::lost)},
+        {"overflow", of_format(&LostUpdates::overflow)},
+        {"lost_l2", column(points, [f](const UpdatePoint& p) { return lost_l2(p.counts, f); })}};
+  }
+  return {{"layer", layer_json(series.layer)},
+          {"step", column(points, [](const UpdatePoint& p) { return Json(p.step); })},
+          {"values", counts(&UpdateCounts::values)},
+          {"updates", counts(&UpdateCounts::updates)},
+          {"below_2_11", counts(&UpdateCounts::below_2_11)},
+          {"formats", formats}};
+}
+
+}  // namespace
+
+Json tensor_time_json(const TensorTime& time) {
+  return {{"step", time.step}, {"layer", time.layer}, {"role", name_of(time.role)}};
+}
+
+Json time_json(const TimeReport& time, const ReportOptions& options) {
+  Json series = Json::array();
+  for (const TimeSeries& one : time.series) series.push_back(series_json(one, options));
+  Json scales = Json::array();
+  for (const StepScale& at : time.loss_scales) scales.push_back(step_scale_json(at));
+  Json updates = Json::array();
+  for (const UpdateSeries& one : time.updates) updates.push_back(update_json(one));
+  Json unpaired = Json::array();
+  for (const UnpairedUpdate& update : time.unpaired) {
+    unpaired.push_back({{"name", update.name}, {"reason", update.reason}});
+  }
+  return {{"steps", time.steps},  {"layers", time.layers}, {"series", series},
+          {"loss_scale", scales}, {"updates", updates},    {"unpaired", unpaired}};
+}
+
+}  // namespace binade

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The time axis of a report as JSON: a row of columns per layer and role, one entry per step.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "lib/report/time.h"
+
+namespace binade {
+
+/// {"step", "layer", "role"}
+nlohmann::ordered_json tensor_time_json(const TensorTime& time);
+
+nlohmann::ordered_json time_json(const TimeReport& time, const ReportOptions& options);
+
+}  // namespace binade

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// At most twelve steps in 100 columns. All layers together; the page and the JSON have each layer.
+#include "lib/report/time_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/report/paragraph.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+constexpr std::size_t most_steps = 12;
+constexpr std::size_t line = 99;
+constexpr std::size_t label = 22;
+constexpr std::size_t unpaired_shown = 5;
+
+/// The steps shown and the width of their columns.
+struct Columns {
+  std::vector<std::uint64_t> steps;
+  std::size_t width;
+};
+
+Columns columns_for(const TimeReport& time) {
+  const std::size_t width = std::max<std::size_t>(6, std::to_string(time.steps.back()).size() + 1);
+  const std::size_t fitting = std::max<std::size_t>(2, (line - label) / width);
+  Columns out{{}, width};
+  for (const std::size_t i : chosen_steps(time.steps.size(), std::min(most_steps, fitting))) {
+    out.steps.push_back(time.steps[i]);
+  }
+  return out;
+}
+
+/// Per cent in at most five columns; what is not zero never reads 0, what is not all never 100.
+std::string narrow_percent(std::optional<double> share) {
+  if (!share) return "-";
+  const double p = 100 * *share;
+  if (p == 0 || *share == 1) return p == 0 ? "0" : "100";
+  if (p >= 99.95) return ">99.9";
+  if (p >= 0.95) return fmt::format("{:.1f}", p);
+  if (p >= 0.095) return fmt::format("{:.2f}", p);
+  return p >= 0.001 ? fmt::format("{:.1g}", p)
+                    : fmt::format("1e{}", std::lround(std::floor(std::log10(p))));
+}
+
+std::optional<double> part(std::uint64_t count, std::uint64_t of) {
+  if (of == 0) return {};
+  return static_cast<double>(count) / static_cast<double>(of);
+}
+
+template <class Points>
+auto point_at(const Points& points, std::uint64_t step) {
+  const auto at = std::ranges::find(points, step, [](const auto& point) { return point.step; });
+  return at == points.end() ? nullptr : &*at;
+}
+
+/// "  to zero    dAct       3.5  18.2": a first word, a second, a cell per step.
+template <class Cell>
+std::string row(const char* first, std::string_view second, const Columns& columns,
+                const Cell& cell) {
+  std::string out = fmt::format("  {:<11}{:<9}", first, second);
+  for (const std::uint64_t step : columns.steps) {
+    out += fmt::format("{:>{}}", cell(step), columns.width);
+  }
+  return out + "\n";
+}
+
+using Number = std::optional<double> (*)(const RangeSummary&);
+
+struct Question {
+  const char* label;
+  Number number;
+};
+constexpr std::array<Question, 3> questions{{
+    {"to zero",
+     [](const RangeSummary& s) { return part(fates(s, binary16, 0).to_zero, s.nonzero()); }},
+    {"subnormal",
+     [](const RangeSummary& s) { return part(fates(s, binary16, 0).subnormal, s.nonzero()); }},
+    {"lost l2",
+     [](const RangeSummary& s) {
+       const std::optional<Losses> lost = losses(s, binary16, 0);
+       return lost ? std::optional(lost->l2) : std::nullopt;
+     }},
+}};
+
+std::string shares(const TimeReport& time, const Columns& columns) {
+  std::string out;
+  for (const Question& question : questions) {
+    const char* name = question.label;
+    for (const TimeSeries& series : time.series) {
+      if (series.layer) continue;
+      out += row(name, name_of(series.role), columns, [&](std::uint64_t step) {
+        const TimePoint* point = point_at(series.points, step);
+        return point ? narrow_percent(question.number(point->summary)) : std::string("-");
+      });
+      name = "";
+    }
+  }
+  return out;
+}
+
+std::string scales(const TimeReport& time, const Columns& columns) {
+  if (time.loss_scales.empty()) return "";
+  const auto end = [&](const char* first, const char* second, int ScaleInterval::*which) {
+    return row(first, second, columns, [&](std::uint64_t step) {
+      const StepScale* at = point_at(time.loss_scales, step);
+      return at && at->scale.interval ? fmt::format("2^{}", (*at->scale.interval).*which)
+                                      : std::string("-");
+    });
+  };
+  return end("loss scale", "S_min", &ScaleInterval::min_log2) +
+         end("", "S_max", &ScaleInterval::max_log2);
+}
+
+std::string updates(const TimeReport& time, const Columns& columns) {
+  if (time.updates.empty()) return "";
+  const std::vector<UpdatePoint>& points = time.updates.front().points;  // all layers
+  const auto cells = [&](const char* first, std::string_view second, const auto& count) {
+    return row(first, second, columns, [&](std::uint64_t step) {
+      const UpdatePoint* at = point_at(points, step);
+      return at ? narrow_percent(part(count(at->counts), at->counts.updates)) : std::string("-");
+    });
+  };
+  std::string out = cells("update", "<2^-11 w", [](const UpdateCounts& c) { return c.below_2_11; });
+  for (std::size_t f = 0; f < weight_formats.size(); ++f) {
+    out += cells(f == 0 ? "lost in" : "", weight_formats[f].name,
+                 [f](const UpdateCounts& c) { return c.kept_in[f].lost; });
+  }
+  return out;
+}
+
+std::string legend(const TimeReport& time) {
+  std::string out =
+      "  to zero, subnormal: per cent of the non-zero values in binary16 at scale 1; lost l2: per "
+      "cent of the norm.";
+  if (!time.loss_scales.empty()) {
+    out += " Loss scale: of the step's dAct and dW together; S_min above S_max: none serves all.";
+  }
+  if (!time.updates.empty()) {
+    out +=
+        " Update: per cent of the non-zero updates u; lost: a weight w kept in that format does "
+        "not change, round(w - u) = w.";
+  }
+  return wrapped(out, 2);
+}
+
+std::string unpaired_text(const TimeReport& time) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(unpaired_shown, time.unpaired.size()); ++i) {
+    const UnpairedUpdate& update = time.unpaired[i];
+    out += fmt::format("  not compared with a weight: {} ({})\n", printable(update.name),
+                       update.reason);
+  }
+  if (time.unpaired.size() > unpaired_shown) {
+    out += fmt::format("  … and {} more updates\n", time.unpaired.size() - unpaired_shown);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::size_t> chosen_steps(std::size_t n, std::size_t most) {
+  std::vector<std::size_t> out;
+  const std::size_t shown = std::min(n, most);
+  for (std::size_t i = 0; i < shown; ++i) {
+    out.push_back(shown == 1 ? 0 : (2 * i * (n - 1) + shown - 1) / (2 * (shown - 1)));
+  }
+  return out;
+}
+
+std::string time_text(const TimeReport& time, bool color) {
+  const Columns columns = columns_for(time);
+  const std::string head = color ? "\x1b[1mOver time\x1b[0m" : "Over time";
+  const std::string which =
+      columns.steps.size() == time.steps.size()
+          ? fmt::format("{} steps", time.steps.size())
+          : fmt::format("{} of {} steps, evenly chosen", columns.steps.size(), time.steps.size());
+  return fmt::format("\n{}   {}; {} layer{} together\n", head, which, time.layers.size(),
+                     time.layers.size() == 1 ? "" : "s") +
+         row("step", "", columns, [](std::uint64_t step) { return std::to_string(step); }) +
+         shares(time, columns) + scales(time, columns) + updates(time, columns) + legend(time) +
+         unpaired_text(time);
+}
+
+}  // namespace binade

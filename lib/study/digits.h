@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The 1797 handwritten digits of 8 × 8 pixels that are committed with the project (UCI Optical
+// Recognition of Handwritten Digits, Alpaydin and Kaynak 1998).
+#pragma once
+
+#include <string>
+
+#include "lib/study/images.h"
+
+namespace binade {
+
+/// 1437 images to train and 360 to test, in the order that torch.manual_seed(0) and
+/// torch.randperm(1797) give: the split of experiments/data/make_digits_gradients.py. Pixels are
+/// sixteenths, exact in every format. Error if `data_folder` has no good digits.csv.gz.
+ImageSplit digits(const std::string& data_folder);
+
+}  // namespace binade

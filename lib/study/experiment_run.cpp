@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Running an experiment, and its run as text and JSON.
+#include "lib/study/experiment_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+
+#include "lib/report/paragraph.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/version.h"
+
+namespace binade {
+namespace {
+
+constexpr std::array<std::string_view, 4> status_names{"as expected", "NOT as expected", "skipped",
+                                                       "failed"};
+constexpr std::array<const char*, 4> status_keys{"as_expected", "not_as_expected", "skipped",
+                                                 "failed"};
+constexpr std::array<const char*, 4> mark_names{"line", "points", "steps", "bars"};
+constexpr std::array<const char*, 3> axis_names{"linear", "log2", "log10"};
+
+template <class Enum>
+std::size_t index_of(Enum value) {
+  return static_cast<std::size_t>(value);
+}
+
+/// Error if a table or a plot cannot be drawn.
+void check(const Outcome& outcome) {
+  const char* report = "please report it";
+  for (const Table& table : outcome.tables) {
+    for (const auto& row : table.rows) {
+      if (row.size() == table.columns.size()) continue;
+      throw error_in(
+          fmt::format("table '{}'", table.title),
+          fmt::format("a row of {} cells under {} columns", row.size(), table.columns.size()),
+          report);
+    }
+  }
+  for (const Plot& plot : outcome.plots) {
+    for (const Series& series : plot.series) {
+      if (series.x.size() == series.y.size()) continue;
+      throw error_in(fmt::format("plot '{}', series '{}'", plot.title, series.name),
+                     fmt::format("{} x and {} y", series.x.size(), series.y.size()), report);
+    }
+  }
+}
+
+nlohmann::ordered_json numbers(const std::vector<double>& values) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const double value : values) {
+    if (std::isfinite(value)) {
+      out.push_back(value);
+    } else {
+      out.push_back(nullptr);
+    }
+  }
+  return out;
+}
+
+template <class Items>
+nlohmann::ordered_json each_as_json(const Items& items) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const auto& item : items) out.push_back(json_of(item));
+  return out;
+}
+
+nlohmann::ordered_json json_of(const ExperimentRun& run, bool times) {
+  const RunStatus status = status_of(run);
+  nlohmann::ordered_json out{{"experiment", run.name},
+                             {"question", run.question},
+                             {"hypothesis", run.hypothesis},
+                             {"status", status_keys[index_of(status)]},
+                             {"verdict", verdict_of(run)}};
+  if (times) out["seconds"] = std::round(run.seconds * 1000) / 1000;
+  out["text"] = run.text;
+  out["tables"] = each_as_json(run.outcome.tables);
+  out["plots"] = each_as_json(run.outcome.plots);
+  out["data"] = run.outcome.data;
+  return out;
+}
+
+}  // namespace
+
+RunStatus status_of(const ExperimentRun& run) {
+  if (!run.failure.empty()) return RunStatus::failed;
+  if (!run.outcome.skipped.empty()) return RunStatus::skipped;
+  return run.outcome.as_expected ? RunStatus::as_expected : RunStatus::not_as_expected;
+}
+
+std::string_view status_words(RunStatus status) { return status_names[index_of(status)]; }
+
+std::string_view verdict_of(const ExperimentRun& run) {
+  switch (status_of(run)) {
+    case RunStatus::failed: return run.failure;
+    case RunStatus::skipped: return run.outcome.skipped;
+    default: return run.outcome.verdict;
+  }
+}
+
+ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput& input) {
+  ExperimentRun run{experiment.name, experiment.question, experiment.hypothesis};
+  ExperimentInput kept = input;
+  kept.print = [&](const std::string& text) {
+    run.text += text;
+    if (input.print) input.print(text);
+  };
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  try {
+    run.outcome = experiment.run(kept);
+  } catch (const Error& error) {
+    run.failure = error.what();
+  }
+  run.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  check(run.outcome);
+  return run;
+}
+
+std::string summary_text(std::span<const ExperimentRun> runs, bool times) {
+  std::size_t widest = std::string_view("experiment").size();
+  for (const ExperimentRun& run : runs) widest = std::max(widest, run.name.size());
+  const auto line = [&](std::string_view name, std::string_view status, const std::string& seconds,
+                        std::string_view verdict) {
+    std::string text = fmt::format("  {:<{}}  {:<15}  ", name, widest, status);
+    if (times) text += fmt::format("{:>7}  ", seconds);
+    const std::size_t indent = text.size();
+    return wrapped(text + std::string(verdict), indent, std::max<std::size_t>(98, indent + 40));
+  };
+  std::string text = line("experiment", "measured", "seconds", "verdict");
+  for (const ExperimentRun& run : runs) {
+    text += line(run.name, status_words(status_of(run)), fmt::format("{:.1f}", run.seconds),
+                 verdict_of(run));
+  }
+  return text;
+}
+
+nlohmann::ordered_json json_of(const Table& table) {
+  return {{"title", table.title}, {"columns", table.columns}, {"rows", table.rows}};
+}
+
+nlohmann::ordered_json json_of(const Plot& plot) {
+  nlohmann::ordered_json out{{"title", plot.title},
+                             {"x_label", plot.x_label},
+                             {"y_label", plot.y_label},
+                             {"x_axis", axis_names[index_of(plot.x_axis)]},
+                             {"y_axis", axis_names[index_of(plot.y_axis)]},
+                             {"note", plot.note},
+                             {"series", nlohmann::ordered_json::array()}};
+  for (const Series& series : plot.series) {
+    out["series"].push_back({{"name", series.name},
+                             {"mark", mark_names[index_of(series.mark)]},
+                             {"x", numbers(series.x)},
+                             {"y", numbers(series.y)}});
+  }
+  return out;
+}
+
+nlohmann::ordered_json json_of(std::span<const ExperimentRun> runs, bool quick, bool times) {
+  nlohmann::ordered_json out{{"schema", "binade.experiments/2"},
+                             {"binade", version},
+                             {"quick", quick},
+                             {"results", nlohmann::ordered_json::array()}};
+  for (const ExperimentRun& run : runs) out["results"].push_back(json_of(run, times));
+  return out;
+}
+
+}  // namespace binade

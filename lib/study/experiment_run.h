@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Experiments as they were run, and what is told of them: a table for terminals, JSON, and the JSON in
+// a page. Two runs give the same bytes unless `times` asks how long each took.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/study/experiment.h"
+
+namespace binade {
+
+enum class RunStatus : std::uint8_t { as_expected, not_as_expected, skipped, failed };
+
+struct ExperimentRun {
+  std::string name, question, hypothesis;
+  Outcome outcome = {};
+  std::string text = {};     ///< what it printed while it ran
+  std::string failure = {};  ///< the line of the Error that ended it; empty: none did
+  double seconds = 0;
+};
+
+RunStatus status_of(const ExperimentRun& run);
+
+/// "as expected", "NOT as expected", "skipped", "failed"
+std::string_view status_words(RunStatus status);
+
+/// The verdict, or the reason why there is none.
+std::string_view verdict_of(const ExperimentRun& run);
+
+/// Runs it and keeps what it prints; an Error ends it, not the program. Error itself only for what no
+/// reader could be shown: a table or a series whose parts differ in length.
+ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput& input);
+
+/// Lines of name, status and verdict under a head.
+std::string summary_text(std::span<const ExperimentRun> runs, bool times);
+
+nlohmann::ordered_json json_of(const Table& table);
+
+/// Numbers that are not finite become null: gaps.
+nlohmann::ordered_json json_of(const Plot& plot);
+
+/// {"schema": "binade.experiments/2", "binade": version, "quick": …, "results": [each run]}
+nlohmann::ordered_json json_of(std::span<const ExperimentRun> runs, bool quick, bool times);
+
+}  // namespace binade

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A step's tensors are kept until the step is over, then written in one file.
+#include "lib/study/tensor_dump.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "lib/io/safetensors_writer.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+struct Kept {
+  std::string name;
+  Shape shape;
+  std::vector<float> values;
+};
+
+/// What has been seen of one step, and which.
+struct Pending {
+  std::string folder;
+  std::int64_t step = -1;
+  std::vector<Kept> tensors;
+
+  void write() {
+    if (tensors.empty()) return;
+    const Dtype f32 = *find_dtype("F32");
+    std::vector<TensorSpec> specs;
+    for (const Kept& t : tensors) {
+      specs.push_back({t.name, f32, std::vector<std::uint64_t>(t.shape.begin(), t.shape.end())});
+    }
+    SafetensorsWriter file(fmt::format("{}/step{:06}.safetensors", folder, step), specs);
+    for (const Kept& t : tensors) file.write(std::as_bytes(std::span(t.values)));
+    file.finish();
+    tensors.clear();
+  }
+};
+
+/// "fc1" of "fc1.weight"; a bias is a layer of its own, "fc1.bias".
+std::string layer_of(const std::string& parameter) {
+  constexpr std::string_view suffix = ".weight";
+  return parameter.ends_with(suffix) ? parameter.substr(0, parameter.size() - suffix.size())
+                                     : parameter;
+}
+
+}  // namespace
+
+void visit_after_backward(const StepView<float>& view, const TensorVisitor& visit) {
+  for (const auto& [name, var] : view.tape.watched()) {
+    visit(name, TensorRole::act, view.tape.shape(var), view.tape.values(var));
+    if (!view.tape.gradient(var).empty()) {
+      visit(name, TensorRole::d_act, view.tape.shape(var), view.tape.gradient(var));
+    }
+  }
+  for (const auto& parameter : view.model.parameters) {
+    const std::string layer = layer_of(parameter->name);
+    visit(layer, TensorRole::weight, parameter->value.shape, parameter->value.values);
+    if (parameter->gradient.empty()) continue;
+    visit(layer, TensorRole::d_weight, parameter->value.shape, parameter->gradient);
+  }
+}
+
+void visit_after_step(const StepView<float>& view, const TensorVisitor& visit) {
+  for (std::size_t i = 0; i < view.model.parameters.size(); ++i) {
+    const Parameter<float>& parameter = *view.model.parameters[i];
+    visit(layer_of(parameter.name), TensorRole::update, parameter.value.shape,
+          view.optimizer.update(i));
+  }
+}
+
+Hooks<float> dump_hooks(const std::string& folder, std::int64_t every, std::int64_t steps) {
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  if (problem)
+    throw error_in(folder, "cannot be made", problem.message() + "; name another folder");
+  const auto pending = std::make_shared<Pending>();
+  pending->folder = folder;
+  const auto wanted = [every, steps](std::int64_t step) {
+    return step % every == 0 || step + 1 == steps;
+  };
+  const auto keep = [pending](const std::string& layer, TensorRole role, const Shape& shape,
+                              const std::vector<float>& values) {
+    pending->tensors.push_back(
+        {fmt::format("step{:06}/{}/{}", pending->step, layer, name_of(role)), shape, values});
+  };
+  Hooks<float> hooks;
+  hooks.after_backward = [pending, wanted, keep](const StepView<float>& view) {
+    pending->write();  // a step that was skipped
+    pending->step = view.step;
+    if (wanted(view.step)) visit_after_backward(view, keep);
+  };
+  hooks.after_step = [pending, wanted, keep](const StepView<float>& view) {
+    if (!wanted(view.step)) return;
+    visit_after_step(view, keep);
+    pending->write();
+  };
+  hooks.progress = [pending](std::int64_t done, std::int64_t of) {
+    if (done == of) pending->write();
+  };
+  return hooks;
+}
+
+}  // namespace binade

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tensors of a training, step by step, as files that `binade report` reads along its time axis: one
+// stepNNNNNN.safetensors a step, with stepNNNNNN/LAYER/ROLE of binary32 for each watched activation and
+// its gradient (act, dAct), each parameter, its gradient and its update (weight, dW, update).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/report/tensor_time.h"
+#include "lib/train/trainer.h"
+
+namespace binade {
+
+/// Calls visit(layer, role, shape, values) for what a step's hooks can see: after backward the
+/// activations, the weights and all gradients, which carry the loss scale; after the step the updates.
+using TensorVisitor = std::function<void(const std::string& layer, TensorRole role,
+                                         const Shape& shape, const std::vector<float>& values)>;
+void visit_after_backward(const StepView<float>& view, const TensorVisitor& visit);
+void visit_after_step(const StepView<float>& view, const TensorVisitor& visit);
+
+/// Hooks that write every `every`-th step, the first and the last of `steps` into the folder, which is
+/// made. Steps that are skipped are written without updates. Error where a file cannot be
+/// written.
+Hooks<float> dump_hooks(const std::string& folder, std::int64_t every, std::int64_t steps);
+
+}  // namespace binade

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Batches out of data sets: rows in an order drawn from the seed.
+#include "lib/study/workloads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "emulate/philox.h"
+#include "lib/study/digits.h"
+#include "lib/study/fashion_mnist.h"
+#include "lib/study/text_corpus.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+/// Streams of the seed: parameters have the small ones.
+constexpr std::uint64_t epoch_streams = std::uint64_t{1} << 32;
+constexpr std::uint64_t text_streams = std::uint64_t{2} << 32;
+
+constexpr std::size_t test_rows = 500;  ///< of a batch that is evaluated
+
+std::vector<std::size_t> permutation(std::size_t n, std::uint64_t seed, std::uint64_t epoch) {
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t i = n; i-- > 1;) {
+    const std::uint64_t word = random_word(seed, epoch_streams + epoch, i);
+    std::swap(order[i], order[static_cast<std::size_t>(word * (i + 1) >> 32)]);
+  }
+  return order;
+}
+
+/// Rows of a set of images; flat: (n, features).
+template <std::floating_point T>
+Batch<T> rows_of(const Images& from, const std::vector<std::size_t>& rows, bool flat) {
+  const std::size_t size = from.channels * from.height * from.width;
+  Batch<T> batch{.inputs = {}, .tokens = {}, .rows = rows.size(), .targets = {}};
+  batch.inputs = Tensor<T>(flat ? Shape{rows.size(), size}
+                                : Shape{rows.size(), from.channels, from.height, from.width});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < size; ++j) {
+      batch.inputs.values[i * size + j] = static_cast<T>(from.pixels[rows[i] * size + j]);
+    }
+    batch.targets.push_back(from.labels[rows[i]]);
+  }
+  return batch;
+}
+
+template <std::floating_point T>
+void give_images(Workload<T>& out, ImageSplit split, std::size_t batch, bool flat) {
+  constexpr std::size_t most_tests = 2000;
+  const auto data = std::make_shared<const ImageSplit>(std::move(split));
+  const std::size_t tests = std::min(data->test.count, most_tests);
+  if (data->train.count < batch) {
+    throw Error(fmt::format("batch of {}: the data set has {} rows", batch, data->train.count));
+  }
+  struct Epoch {
+    std::uint64_t seed = 0, number = ~std::uint64_t{0};
+    std::vector<std::size_t> order;
+  };
+  const auto epoch = std::make_shared<Epoch>();
+  out.train_batch = [data, epoch, batch, flat](std::uint64_t seed, std::int64_t step) {
+    const std::size_t steps = data->train.count / batch;
+    const std::uint64_t number = static_cast<std::uint64_t>(step) / steps;
+    if (epoch->number != number || epoch->seed != seed) {
+      *epoch = {seed, number, permutation(data->train.count, seed, number)};
+    }
+    const auto first = epoch->order.begin() + static_cast<std::ptrdiff_t>(
+                                                  static_cast<std::uint64_t>(step) % steps * batch);
+    return rows_of<T>(data->train, {first, first + static_cast<std::ptrdiff_t>(batch)}, flat);
+  };
+  out.test_batches = (tests + test_rows - 1) / test_rows;
+  out.test_batch = [data, flat, tests](std::size_t i) {
+    std::vector<std::size_t> rows(std::min(test_rows, tests - i * test_rows));
+    std::iota(rows.begin(), rows.end(), i * test_rows);
+    return rows_of<T>(data->test, rows, flat);
+  };
+}
+
+/// Texts that begin at `starts`; each character's target is the next one.
+template <std::floating_point T>
+Batch<T> texts_at(const std::vector<std::int32_t>& from, const std::vector<std::size_t>& starts,
+                  std::size_t length) {
+  Batch<T> batch{.inputs = {}, .tokens = {}, .rows = starts.size(), .targets = {}};
+  for (const std::size_t start : starts) {
+    for (std::size_t i = start; i < start + length; ++i) {
+      batch.tokens.push_back(from[i]);
+      batch.targets.push_back(from[i + 1]);
+    }
+  }
+  return batch;
+}
+
+template <std::floating_point T>
+Workload<T> char_transformer(std::size_t batch) {
+  const auto text = std::make_shared<const Text>(licence_text());
+  const TransformerShape shape{
+      .vocabulary = text->vocabulary.size(), .length = 32, .width = 32, .heads = 2, .layers = 2};
+  const std::size_t length = shape.length;
+  if (text->train.size() < 2 * length || text->test.size() < 64 * length + 1) {
+    throw Error(fmt::format("text of {} characters: too short to train on; give a longer one",
+                            text->train.size() + text->test.size()));
+  }
+  Workload<T> out;
+  out.make = [shape](std::uint64_t seed) { return make_transformer<T>(shape, seed); };
+  out.train_batch = [text, batch, length](std::uint64_t seed, std::int64_t step) {
+    const std::uint64_t room = text->train.size() - length;
+    std::vector<std::size_t> starts(batch);
+    for (std::size_t i = 0; i < batch; ++i) {
+      const std::uint64_t word =
+          random_word(seed, text_streams + static_cast<std::uint64_t>(step), i);
+      starts[i] = static_cast<std::size_t>(word * room >> 32);
+    }
+    return texts_at<T>(text->train, starts, length);
+  };
+  out.test_batches = 4;
+  out.test_batch = [text, length](std::size_t i) {
+    std::vector<std::size_t> starts;
+    for (std::size_t j = 0; j < 16; ++j) starts.push_back((i * 16 + j) * length);
+    return texts_at<T>(text->test, starts, length);
+  };
+  return out;
+}
+
+}  // namespace
+
+const WorkloadRow& workload_row(std::string_view name) {
+  const auto* row = std::ranges::find(workload_rows, name, &WorkloadRow::name);
+  if (row != workload_rows.end()) return *row;
+  std::string known;
+  for (const WorkloadRow& r : workload_rows) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", r.name);
+  }
+  throw Error(fmt::format("workload {}: there is none; choose of {}", printable(name), known));
+}
+
+template <std::floating_point T>
+Workload<T> workload(std::string_view name, const std::string& data_folder, std::size_t batch) {
+  const WorkloadRow& row = workload_row(name);
+  if (batch == 0) batch = row.batch;
+  if (row.name == "char_transformer") return char_transformer<T>(batch);
+  Workload<T> out;
+  if (row.name == "fashion_cnn") {
+    give_images(out, fashion_mnist(), batch, false);
+    out.make = [](std::uint64_t seed) { return make_cnn<T>({.channels = {8, 16}}, seed); };
+    return out;
+  }
+  give_images(out, digits(data_folder), batch, true);
+  MlpShape shape;
+  if (row.name == "digits_tanh8") {
+    shape = {.widths = {64, 64, 64, 64, 64, 64, 64, 64, 10}, .activation = Activation::tanh};
+  }
+  out.make = [shape](std::uint64_t seed) { return make_mlp<T>(shape, seed); };
+  return out;
+}
+
+template Workload<float> workload(std::string_view, const std::string&, std::size_t);
+template Workload<double> workload(std::string_view, const std::string&, std::size_t);
+
+}  // namespace binade

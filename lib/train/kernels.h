@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loops that the ops share: maps over elements and rows, and sums over rows, all in an order that only
+// the shape decides.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lib/parallel/parallel.h"
+#include "lib/tensor/error.h"
+#include "lib/train/tape.h"
+
+namespace binade {
+
+inline Error shapes_do_not_fit(std::string_view op, const Shape& a, const Shape& b) {
+  return Error(
+      fmt::format("{} of {} and {}: the shapes do not fit", op, shape_text(a), shape_text(b)));
+}
+
+/// f(x[i]) for every i.
+template <std::floating_point T, class F>
+std::vector<T> map(const std::vector<T>& x, const F& f) {
+  std::vector<T> out(x.size());
+  for_pieces(x.size(), [&](std::size_t begin, std::size_t end) {
+    const T* from = x.data();
+    T* to = out.data();
+    for (std::size_t i = begin; i < end; ++i) to[i] = f(from[i]);
+  });
+  return out;
+}
+
+/// f(x[i], y[i]) for every i; x and y are of one size.
+template <std::floating_point T, class F>
+std::vector<T> map(const std::vector<T>& x, const std::vector<T>& y, const F& f) {
+  std::vector<T> out(x.size());
+  for_pieces(x.size(), [&](std::size_t begin, std::size_t end) {
+    const T *left = x.data(), *right = y.data();
+    T* to = out.data();
+    for (std::size_t i = begin; i < end; ++i) to[i] = f(left[i], right[i]);
+  });
+  return out;
+}
+
+/// body(row) for every row of a matrix, rows in pieces of about 2^13 elements.
+template <class F>
+void for_rows(std::size_t rows, std::size_t columns, const F& body) {
+  const std::size_t grain = std::max<std::size_t>(1, 8192 / std::max<std::size_t>(1, columns));
+  parallel_for(rows, grain, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t row = begin; row < end; ++row) body(row);
+  });
+}
+
+/// out[j] = pairwise_sum(x + j, rows, step) for `width` columns, at most 64.
+template <std::floating_point T>
+void pairwise_rows(const T* x, std::size_t rows, std::size_t step, std::size_t width, T* out) {
+  if (rows <= 16) {
+    std::fill_n(out, width, T{0});
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < width; ++j) out[j] += x[i * step + j];
+    }
+    return;
+  }
+  const std::size_t half = rows / 2;
+  T right[64];
+  pairwise_rows(x, half, step, width, out);
+  pairwise_rows(x + half * step, rows - half, step, width, right);
+  for (std::size_t j = 0; j < width; ++j) out[j] += right[j];
+}
+
+/// The sums of the columns of a (rows, columns) matrix, each in halves as pairwise_sum's.
+template <std::floating_point T>
+std::vector<T> column_sums(const std::vector<T>& x, std::size_t rows, std::size_t columns) {
+  std::vector<T> out(columns);
+  parallel_for(columns, 64, [&](std::size_t begin, std::size_t end, std::size_t) {
+    pairwise_rows(x.data() + begin, rows, columns, end - begin, out.data() + begin);
+  });
+  return out;
+}
+
+/// x with its dimensions in another order; order[i] is where dimension i of the result comes from.
+template <std::floating_point T>
+std::vector<T> permuted(const std::vector<T>& x, const Shape& shape,
+                        const std::vector<std::size_t>& order) {
+  const std::size_t dimensions = shape.size();
+  std::vector<std::size_t> step(dimensions, 1);
+  for (std::size_t i = dimensions; i-- > 1;) step[i - 1] = step[i] * shape[i];
+  Shape to_shape(dimensions);
+  std::vector<std::size_t> to_step(dimensions);
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    to_shape[i] = shape[order[i]];
+    to_step[i] = step[order[i]];
+  }
+  std::vector<T> out(x.size());
+  if (out.empty()) return out;
+  const std::size_t last = to_shape.back();
+  for_rows(x.size() / last, last, [&](std::size_t row) {
+    std::size_t from = 0, rest = row;
+    for (std::size_t i = dimensions - 1; i-- > 0;) {
+      from += rest % to_shape[i] * to_step[i];
+      rest /= to_shape[i];
+    }
+    for (std::size_t j = 0; j < last; ++j) out[row * last + j] = x[from + j * to_step.back()];
+  });
+  return out;
+}
+
+/// Tape::record for an op whose gradient reads its own rounded result: backward(tape, result,
+/// gradient).
+template <std::floating_point T, class F>
+Var record_result(Tape<T>& tape, std::string_view name, const OpInputs& op, Shape shape,
+                  std::vector<T> values, F backward) {
+  const auto result = std::make_shared<Var>();
+  *result = tape.record(name, op.dtype, std::move(shape), std::move(values), op.inputs,
+                        [result, backward = std::move(backward)](
+                            Tape<T>& t, const std::vector<T>& g) { backward(t, *result, g); });
+  return *result;
+}
+
+}  // namespace binade

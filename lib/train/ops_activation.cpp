@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Activations, and the softmaxes over the last dimension. Formulas and their order are those of
+// PyTorch's CPU kernels (ATen/native/cpu/Activation.cpp, SoftMaxKernel.cpp).
+#include <limits>
+#include <numbers>
+
+#include "lib/train/functions.h"
+#include "lib/train/kernels.h"
+#include "lib/train/ops.h"
+
+namespace binade {
+namespace {
+
+/// The largest of a row; NaN are passed over.
+template <std::floating_point T>
+T largest(const T* x, std::size_t n) {
+  T out = -std::numeric_limits<T>::infinity();
+  for (std::size_t i = 0; i < n; ++i) out = x[i] > out ? x[i] : out;
+  return out;
+}
+
+/// The size of the last dimension, and how many rows there are.
+struct Rows {
+  std::size_t rows = 0, columns = 0;
+};
+
+Rows rows_of(std::string_view op, const Shape& shape) {
+  if (shape.empty() || shape.back() == 0) {
+    throw Error(fmt::format("{} of shape {}: its last dimension is empty", op, shape_text(shape)));
+  }
+  return {elements(shape) / shape.back(), shape.back()};
+}
+
+}  // namespace
+
+template <std::floating_point T>
+Var relu(Tape<T>& tape, Var x_in) {
+  const OpInputs op = op_inputs(tape, "relu", {x_in});
+  const Var x = op[0];
+  return tape.record(
+      "relu", op.dtype, tape.shape(x), map(tape.values(x), [](T v) { return v < 0 ? T{0} : v; }),
+      op.inputs, [x](Tape<T>& t, const std::vector<T>& g) {
+        t.add_gradient(x, map(g, t.values(x), [](T d, T v) { return v <= 0 ? T{0} : d; }));
+      });
+}
+
+template <std::floating_point T>
+Var tanh(Tape<T>& tape, Var x_in) {
+  const OpInputs op = op_inputs(tape, "tanh", {x_in});
+  const Var x = op[0];
+  return record_result(
+      tape, "tanh", op, tape.shape(x), map(tape.values(x), [](T v) { return tanh_of(v); }),
+      [x](Tape<T>& t, Var y, const std::vector<T>& g) {
+        t.add_gradient(x, map(g, t.values(y), [](T d, T v) { return d * (1 - v * v); }));
+      });
+}
+
+template <std::floating_point T>
+Var sigmoid(Tape<T>& tape, Var x_in) {
+  const OpInputs op = op_inputs(tape, "sigmoid", {x_in});
+  const Var x = op[0];
+  return record_result(tape, "sigmoid", op, tape.shape(x),
+                       map(tape.values(x), [](T v) { return 1 / (1 + exp_of(-v)); }),
+                       [x](Tape<T>& t, Var y, const std::vector<T>& g) {
+                         t.add_gradient(
+                             x, map(g, t.values(y), [](T d, T v) { return d * (1 - v) * v; }));
+                       });
+}
+
+template <std::floating_point T>
+Var gelu(Tape<T>& tape, Var x_in) {
+  const OpInputs op = op_inputs(tape, "gelu", {x_in});
+  const Var x = op[0];
+  static constexpr T half = static_cast<T>(0.5);
+  static constexpr T root_half = static_cast<T>(std::numbers::sqrt2 / 2);
+  static constexpr T density = static_cast<T>(0.39894228040143267794);  // 1/√(2π)
+  return tape.record(
+      "gelu", op.dtype, tape.shape(x),
+      map(tape.values(x), [](T v) { return v * half * (1 + erf_of(v * root_half)); }), op.inputs,
+      [x](Tape<T>& t, const std::vector<T>& g) {
+        const auto slope = [](T d, T v) {
+          const T cdf = half * (1 + erf_of(v * root_half));
+          const T pdf = density * exp_of(v * v * -half);
+          return d * (cdf + v * pdf);
+        };
+        t.add_gradient(x, map(g, t.values(x), slope));
+      });
+}
+
+template <std::floating_point T>
+Var softmax(Tape<T>& tape, Var x_in) {
+  const OpInputs op = op_inputs(tape, "softmax", {x_in});
+  const Var x = op[0];
+  const Rows of = rows_of("softmax", tape.shape(x));
+  std::vector<T> out(of.rows * of.columns);
+  for_rows(of.rows, of.columns, [&](std::size_t row) {
+    const T* from = tape.values(x).data() + row * of.columns;
+    T* to = out.data() + row * of.columns;
+    const T top = largest(from, of.columns);
+    for (std::size_t i = 0; i < of.columns; ++i) to[i] = exp_of(from[i] - top);
+    const T total = pairwise_sum(to, of.columns);
+    for (std::size_t i = 0; i < of.columns; ++i) to[i] /= total;
+  });
+  return record_result(tape, "softmax", op, tape.shape(x), std::move(out),
+                       [x, of](Tape<T>& t, Var result, const std::vector<T>& g) {
+                         std::vector<T> dx(g.size());
+                         for_rows(of.rows, of.columns, [&](std::size_t row) {
+                           const T* y = t.values(result).data() + row * of.columns;
+                           const T* dy = g.data() + row * of.columns;
+                           T* to = dx.data() + row * of.columns;
+                           for (std::size_t i = 0; i < of.columns; ++i) to[i] = dy[i] * y[i];
+                           const T total = pairwise_sum(to, of.columns);
+                           for (std::size_t i = 0; i < of.columns; ++i)
+                             to[i] = y[i] * (dy[i] - total);
+                         });
+                         t.add_gradient(x, std::move(dx));
+                       });
+}
+
+template <std::floating_point T>
+Var log_softmax(Tape<T>& tape, Var x_in) {
+  const OpInputs op = op_inputs(tape, "log_softmax", {x_in});
+  const Var x = op[0];
+  const Rows of = rows_of("log_softmax", tape.shape(x));
+  std::vector<T> out(of.rows * of.columns);
+  for_rows(of.rows, of.columns, [&](std::size_t row) {
+    const T* from = tape.values(x).data() + row * of.columns;
+    T* to = out.data() + row * of.columns;
+    const T top = largest(from, of.columns);
+    for (std::size_t i = 0; i < of.columns; ++i) to[i] = exp_of(from[i] - top);
+    const T rest = log_of(pairwise_sum(to, of.columns));
+    // Not from - (top + rest): rest would drown where top is large.
+    for (std::size_t i = 0; i < of.columns; ++i) to[i] = from[i] - top - rest;
+  });
+  return record_result(tape, "log_softmax", op, tape.shape(x), std::move(out),
+                       [x, of](Tape<T>& t, Var result, const std::vector<T>& g) {
+                         std::vector<T> dx(g.size());
+                         for_rows(of.rows, of.columns, [&](std::size_t row) {
+                           const T* y = t.values(result).data() + row * of.columns;
+                           const T* dy = g.data() + row * of.columns;
+                           T* to = dx.data() + row * of.columns;
+                           const T total = pairwise_sum(dy, of.columns);
+                           for (std::size_t i = 0; i < of.columns; ++i)
+                             to[i] = dy[i] - exp_of(y[i]) * total;
+                         });
+                         t.add_gradient(x, std::move(dx));
+                       });
+}
+
+#define BINADE_ACTIVATIONS(T)          \
+  template Var relu(Tape<T>&, Var);    \
+  template Var tanh(Tape<T>&, Var);    \
+  template Var sigmoid(Tape<T>&, Var); \
+  template Var gelu(Tape<T>&, Var);    \
+  template Var softmax(Tape<T>&, Var); \
+  template Var log_softmax(Tape<T>&, Var);
+BINADE_ACTIVATIONS(float)
+BINADE_ACTIVATIONS(double)
+#undef BINADE_ACTIVATIONS
+
+}  // namespace binade

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Convolution as implicit products on channels-last operands, each pass one product per batch whose
+// sums are rounded once:
+//
+//   fprop   Y (n·oh·ow, o) = patches of X (n·oh·ow, k·k·c) · Wᵀ
+//   dgrad  dX (n·h·w, c)   = patches of dY (n·h·w, k·k·o) · W, zeros where a stride steps over
+//   wgrad  dW (o, k·k·c)   = dYᵀ · patches of X
+#include "lib/train/kernels.h"
+#include "lib/train/ops.h"
+
+namespace binade {
+namespace {
+
+/// Sizes of one convolution.
+struct Convolution {
+  std::size_t n = 0, c = 0, h = 0, w = 0, o = 0, oh = 0, ow = 0;
+  Window window{};
+
+  std::size_t pixels_in() const { return n * h * w; }
+  std::size_t pixels_out() const { return n * oh * ow; }
+  std::size_t depth(std::size_t channels) const { return window.size * window.size * channels; }
+};
+
+Convolution convolution_of(const Shape& x, const Shape& weight, const Window& window) {
+  const std::size_t k = window.size;
+  const auto fits = [&](std::size_t n) { return n + 2 * window.padding >= k; };
+  if (x.size() != 4 || weight.size() != 4 || x[1] != weight[1] || weight[2] != k ||
+      weight[3] != k || k == 0 || window.stride == 0 || !fits(x[2]) || !fits(x[3])) {
+    throw Error(
+        fmt::format("conv2d of {} and {} in windows of {}, stride {}, padding {}: x is "
+                    "(n, c, h, w), weight (o, c, window, window)",
+                    shape_text(x), shape_text(weight), k, window.stride, window.padding));
+  }
+  const auto steps = [&](std::size_t n) {
+    return (n + 2 * window.padding - k) / window.stride + 1;
+  };
+  return {x[0], x[1], x[2], x[3], weight[0], steps(x[2]), steps(x[3]), window};
+}
+
+/// Of images (n, height, width, channels), the patch of every one of n·rows·columns pixels: (kernel
+/// row, kernel column, channel), channels fastest. pixel_of(at, tap, size) is where tap `tap` of pixel
+/// `at` lies on a side of that size; a place that is not below `size` holds zeros.
+template <std::floating_point T, class F>
+std::vector<T> patches(const std::vector<T>& images, const Shape& shape, std::size_t rows,
+                       std::size_t columns, std::size_t taps, const F& pixel_of) {
+  const std::size_t height = shape[1], width = shape[2], channels = shape[3];
+  const std::size_t depth = taps * taps * channels;
+  std::vector<T> out(shape[0] * rows * columns * depth);
+  for_rows(shape[0] * rows * columns, depth, [&](std::size_t pixel) {
+    const std::size_t image = pixel / (rows * columns);
+    const std::size_t i = pixel / columns % rows, j = pixel % columns;
+    T* to = out.data() + pixel * depth;
+    for (std::size_t kr = 0; kr < taps; ++kr) {
+      const std::size_t row = pixel_of(i, kr, height);
+      for (std::size_t kc = 0; kc < taps; ++kc, to += channels) {
+        const std::size_t column = pixel_of(j, kc, width);
+        if (row >= height || column >= width) continue;
+        std::copy_n(images.data() + ((image * height + row) * width + column) * channels, channels,
+                    to);
+      }
+    }
+  });
+  return out;
+}
+
+/// The patches of x, channels last, that each output pixel sees.
+template <std::floating_point T>
+std::vector<T> patches_of_x(const Convolution& f, const std::vector<T>& x) {
+  return patches(permuted(x, {f.n, f.c, f.h, f.w}, {0, 2, 3, 1}), {f.n, f.h, f.w, f.c}, f.oh, f.ow,
+                 f.window.size, [&f](std::size_t at, std::size_t tap, std::size_t) {
+                   // Before the first row it wraps to a large number, which no image has.
+                   return at * f.window.stride + tap - f.window.padding;
+                 });
+}
+
+/// The patches of dy (n, oh, ow, o) that saw each input pixel.
+template <std::floating_point T>
+std::vector<T> patches_of_dy(const Convolution& f, const std::vector<T>& dy) {
+  return patches(dy, {f.n, f.oh, f.ow, f.o}, f.h, f.w, f.window.size,
+                 [&f](std::size_t at, std::size_t tap, std::size_t size) {
+                   const std::size_t from = at + f.window.padding;
+                   if (from < tap || (from - tap) % f.window.stride != 0) return size;
+                   return (from - tap) / f.window.stride;
+                 });
+}
+
+}  // namespace
+
+template <std::floating_point T>
+Var conv2d(Tape<T>& tape, Var x_in, Var weight_in, std::optional<Var> bias_in,
+           const Window& window) {
+  std::vector<Var> given{x_in, weight_in};
+  if (bias_in) given.push_back(*bias_in);
+  const OpInputs op = op_inputs(tape, "conv2d", std::move(given));
+  const Var x = op[0], weight = op[1];
+  const Convolution f = convolution_of(tape.shape(x), tape.shape(weight), window);
+  const std::size_t k = window.size;
+  std::span<const T> bias;
+  if (bias_in) bias = tape.values(op[2]);
+  using View = MatrixView<T>;
+  const std::vector<T> seen = patches_of_x(f, tape.values(x));
+  const std::vector<T> kernels = permuted(tape.values(weight), {f.o, f.c, k, k}, {0, 2, 3, 1});
+  const std::vector<T> y =
+      product(tape.products(), {Pass::fprop, op.dtype},
+              View::dense(seen.data(), f.pixels_out(), f.depth(f.c)),
+              View::dense(kernels.data(), f.o, f.depth(f.c)).transposed(), bias);
+  return tape.record(
+      "conv2d", op.dtype, {f.n, f.o, f.oh, f.ow}, permuted(y, {f.n, f.oh, f.ow, f.o}, {0, 3, 1, 2}),
+      op.inputs, [op, x, weight, f, k](Tape<T>& t, const std::vector<T>& g) {
+        const std::vector<T> dy = permuted(g, {f.n, f.o, f.oh, f.ow}, {0, 2, 3, 1});
+        if (t.needs_gradient(x)) {
+          const std::vector<T> from = patches_of_dy(f, dy);
+          const std::vector<T> taps = permuted(t.values(weight), {f.o, f.c, k, k}, {2, 3, 0, 1});
+          const std::vector<T> dx =
+              product<T>(t.products(), {Pass::dgrad, op.dtype},
+                         View::dense(from.data(), f.pixels_in(), f.depth(f.o)),
+                         View::dense(taps.data(), f.depth(f.o), f.c));
+          t.add_gradient(x, permuted(dx, {f.n, f.h, f.w, f.c}, {0, 3, 1, 2}));
+        }
+        if (t.needs_gradient(weight)) {
+          const std::vector<T> again = patches_of_x(f, t.values(x));
+          const std::vector<T> dw =
+              product<T>(t.products(), {Pass::wgrad, op.dtype},
+                         View::dense(dy.data(), f.pixels_out(), f.o).transposed(),
+                         View::dense(again.data(), f.pixels_out(), f.depth(f.c)));
+          t.add_gradient(weight, permuted(dw, {f.o, k, k, f.c}, {0, 3, 1, 2}));
+        }
+        if (op.inputs.size() == 3) t.add_gradient(op[2], column_sums(dy, f.pixels_out(), f.o));
+      });
+}
+
+template Var conv2d(Tape<float>&, Var, Var, std::optional<Var>, const Window&);
+template Var conv2d(Tape<double>&, Var, Var, std::optional<Var>, const Window&);
+
+}  // namespace binade

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pooling over square windows, plane by plane. Order and edges are PyTorch's: the first of equal largest
+// elements takes the gradient, NaN counts as the largest, and averages count the padding as zeros.
+#include <cmath>
+#include <limits>
+
+#include "lib/train/kernels.h"
+#include "lib/train/ops.h"
+
+namespace binade {
+namespace {
+
+/// A plane and the windows on it.
+struct Planes {
+  std::size_t count = 0, height = 0, width = 0;  ///< of x
+  std::size_t rows = 0, columns = 0;             ///< of the result
+  Window window{};
+
+  /// [begin, end) in a plane's side of the window at `at`.
+  std::pair<std::size_t, std::size_t> side(std::size_t at, std::size_t size) const {
+    const std::size_t first = at * window.stride, last = first + window.size;
+    return {first > window.padding ? first - window.padding : 0,
+            std::min(last - std::min(last, window.padding), size)};
+  }
+};
+
+Planes planes_of(std::string_view op, const Shape& x, const Window& window) {
+  const auto fits = [&window](std::size_t n) { return n + 2 * window.padding >= window.size; };
+  if (x.size() != 4 || window.size == 0 || window.stride == 0 || !fits(x[2]) || !fits(x[3]) ||
+      2 * window.padding > window.size) {
+    throw Error(
+        fmt::format("{} of {} in windows of {}, stride {}, padding {}: x is (n, c, h, w), "
+                    "and the padding at most half of the window",
+                    op, shape_text(x), window.size, window.stride, window.padding));
+  }
+  const auto steps = [&window](std::size_t n) {
+    return (n + 2 * window.padding - window.size) / window.stride + 1;
+  };
+  return {x[0] * x[1], x[2], x[3], steps(x[2]), steps(x[3]), window};
+}
+
+/// body(plane, element of the result, element of x) for every element that a window covers, windows
+/// and their elements row after row.
+template <class F>
+void for_windows(const Planes& p, const F& body) {
+  for_rows(p.count, p.height * p.width, [&](std::size_t plane) {
+    for (std::size_t i = 0; i < p.rows; ++i) {
+      const auto rows = p.side(i, p.height);
+      for (std::size_t j = 0; j < p.columns; ++j) {
+        const auto columns = p.side(j, p.width);
+        const std::size_t result = (plane * p.rows + i) * p.columns + j;
+        for (std::size_t row = rows.first; row < rows.second; ++row) {
+          const std::size_t from = (plane * p.height + row) * p.width;
+          for (std::size_t column = columns.first; column < columns.second; ++column) {
+            body(result, from + column);
+          }
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+
+template <std::floating_point T>
+Var max_pool2d(Tape<T>& tape, Var x_in, const Window& window) {
+  const OpInputs op = op_inputs(tape, "max_pool2d", {x_in});
+  const Var x = op[0];
+  const Shape& shape = tape.shape(x);
+  const Planes p = planes_of("max_pool2d", shape, window);
+  constexpr std::size_t none = static_cast<std::size_t>(-1);
+  std::vector<T> out(p.count * p.rows * p.columns);
+  std::vector<std::size_t> where(out.size(), none);
+  const std::vector<T>& values = tape.values(x);
+  for_windows(p, [&](std::size_t result, std::size_t from) {
+    if (where[result] == none || values[from] > out[result] || std::isnan(values[from])) {
+      where[result] = from;
+      out[result] = values[from];
+    }
+  });
+  return tape.record("max_pool2d", op.dtype, {shape[0], shape[1], p.rows, p.columns},
+                     std::move(out), op.inputs,
+                     [x, p, where = std::move(where)](Tape<T>& t, const std::vector<T>& g) {
+                       std::vector<T> dx(t.values(x).size());
+                       const std::size_t windows = p.rows * p.columns;
+                       for_rows(p.count, windows, [&](std::size_t plane) {
+                         for (std::size_t i = plane * windows; i < (plane + 1) * windows; ++i) {
+                           dx[where[i]] += g[i];
+                         }
+                       });
+                       t.add_gradient(x, std::move(dx));
+                     });
+}
+
+template <std::floating_point T>
+Var avg_pool2d(Tape<T>& tape, Var x_in, const Window& window) {
+  const OpInputs op = op_inputs(tape, "avg_pool2d", {x_in});
+  const Var x = op[0];
+  const Shape& shape = tape.shape(x);
+  const Planes p = planes_of("avg_pool2d", shape, window);
+  const T count = static_cast<T>(window.size * window.size);
+  std::vector<T> out(p.count * p.rows * p.columns);
+  const std::vector<T>& values = tape.values(x);
+  for_windows(p, [&](std::size_t result, std::size_t from) { out[result] += values[from]; });
+  for (T& v : out) v /= count;
+  return tape.record("avg_pool2d", op.dtype, {shape[0], shape[1], p.rows, p.columns},
+                     std::move(out), op.inputs, [x, p, count](Tape<T>& t, const std::vector<T>& g) {
+                       std::vector<T> dx(t.values(x).size());
+                       for_windows(p, [&](std::size_t result, std::size_t from) {
+                         dx[from] += g[result] / count;
+                       });
+                       t.add_gradient(x, std::move(dx));
+                     });
+}
+
+template Var max_pool2d(Tape<float>&, Var, const Window&);
+template Var max_pool2d(Tape<double>&, Var, const Window&);
+template Var avg_pool2d(Tape<float>&, Var, const Window&);
+template Var avg_pool2d(Tape<double>&, Var, const Window&);
+
+}  // namespace binade

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SGD, Adam and AdamW, op by op as PyTorch's (torch/optim, the loop over tensors): each op is computed in
+// binary32 and rounded to the dtype the weights are kept in. Low-precision weights have binary32 master
+// weights or none; what is added to a weight without one is rounded to nearest, stochastically, or with
+// Kahan's compensation.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "lib/train/tape.h"
+
+namespace binade {
+
+enum class OptimizerKind : std::uint8_t { sgd, adam, adamw };
+inline constexpr std::array<std::string_view, 3> optimizer_names{"sgd", "adam", "adamw"};
+
+/// How the last op of a step, weight + change, is rounded.
+enum class UpdateRule : std::uint8_t { nearest, stochastic, kahan };
+inline constexpr std::array<std::string_view, 3> update_rule_names{"nearest", "stochastic",
+                                                                   "kahan"};
+
+struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::sgd;
+  double lr = 0.1;
+  double momentum = 0;  ///< sgd
+  bool nesterov = false;
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;  ///< adam, adamw
+  double weight_decay = 0;                        ///< adam: added to the gradient; adamw: decoupled
+  bool master_weights = true;                     ///< of weights narrower than binary32
+  UpdateRule update = UpdateRule::nearest;        ///< of weights without a master
+  std::uint64_t seed = 0;                         ///< of stochastic rounding
+};
+
+/// What the last step did to the weights (of the model, not the masters).
+struct StepCounts {
+  std::uint64_t weights = 0;
+  std::uint64_t asked = 0;  ///< the change is not zero
+  std::uint64_t lost = 0;   ///< asked, and the weight that is kept stayed the same
+  /// asked, and |weight| >= 2^11 · |change|: what nearest loses in binary16, whatever the weight is kept in
+  std::uint64_t below_2_11 = 0;
+};
+
+template <std::floating_point T>
+class Optimizer {
+ public:
+  /// The parameters must outlive it; weights are taken as they are at the first step.
+  Optimizer(std::vector<Parameter<T>*> parameters, const OptimizerOptions& options);
+
+  void zero_grad();
+  /// After backward: the gradients as the optimizer's, in the masters' binary32 where there are masters.
+  /// One span a parameter, without data where backward did not reach it; unscale and clip them in place.
+  struct Gradient {
+    Format dtype;
+    std::span<T> values;
+  };
+  std::vector<Gradient> gradients();
+  /// Changes weights by the gradients as `gradients()` left them.
+  void step();
+
+  void set_lr(double lr) { options_.lr = lr; }
+  const OptimizerOptions& options() const { return options_; }
+  /// Of the last step.
+  const StepCounts& counts() const { return counts_; }
+  /// The change of the last step before rounding, weight - change being the new weight; by parameter.
+  const std::vector<T>& update(std::size_t parameter) const { return slots_[parameter].change; }
+  const std::vector<Parameter<T>*>& parameters() const { return parameters_; }
+
+ private:
+  struct Slot {
+    Tensor<T> master;              ///< empty: the parameter itself is what is stepped
+    std::vector<T> gradient;       ///< of the master
+    std::vector<T> first, second;  ///< momentum or first moment, second moment
+    std::vector<T> compensation;   ///< Kahan's
+    std::vector<T> change;
+  };
+  void step_one(Parameter<T>& parameter, Slot& slot, std::size_t index);
+
+  std::vector<Parameter<T>*> parameters_;
+  OptimizerOptions options_;
+  std::vector<Slot> slots_;
+  std::int64_t steps_ = 0;
+  StepCounts counts_;
+};
+
+/// torch.nn.utils.clip_grad_norm_ over all gradients (L2): factor max_norm / (norm + 1e-6), at most 1, by
+/// which they are multiplied. Returns the norm before, in T.
+template <std::floating_point T>
+T clip_grad_norm(const std::vector<typename Optimizer<T>::Gradient>& gradients, double max_norm);
+
+}  // namespace binade

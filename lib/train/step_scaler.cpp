@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which scaler a recipe names, and what each needs to know of the gradients.
+#include "lib/train/step_scaler.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/amp/step_statistics.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+constexpr std::uint64_t the_optimizer = 1;
+
+OptimizerView view_of(const std::vector<Optimizer<float>::Gradient>& gradients,
+                      std::function<void()> step = {}) {
+  OptimizerView view{.id = the_optimizer, .gradients = {}, .step = std::move(step)};
+  for (const auto& g : gradients) view.gradients.push_back({g.dtype, g.values});
+  return view;
+}
+
+void multiply(const std::vector<Optimizer<float>::Gradient>& gradients, float factor) {
+  for (const auto& g : gradients) {
+    for (float& x : g.values) x *= factor;
+    round_to(g.dtype, g.values);
+  }
+}
+
+StepStatistics look_at(const std::vector<Optimizer<float>::Gradient>& gradients) {
+  std::vector<std::span<const float>> spans;
+  for (const auto& g : gradients) spans.push_back(g.values);
+  return statistics_of(spans);
+}
+
+LossScalePolicy policy_of(const TrainingRecipe& recipe, const OptLevel& level) {
+  LossScalePolicy policy =
+      recipe.scaler.empty()
+          ? level.loss_scale ? static_policy(*level.loss_scale) : loss_scale_policy(level.scaler)
+          : loss_scale_policy(recipe.scaler);
+  if (recipe.init_scale) policy.init_scale = *recipe.init_scale;
+  if (recipe.growth_interval > 0) policy.growth_interval = recipe.growth_interval;
+  return policy;
+}
+
+}  // namespace
+
+template <>
+StepScaler<double>::StepScaler(const TrainingRecipe&, const OptLevel&) {}
+
+template <>
+StepScaler<float>::StepScaler(const TrainingRecipe& recipe, const OptLevel& level) {
+  if (recipe.scaler == "log_max") {
+    scaler_ = LogMax{.scaler = LogMaxScaler(LogMaxOptions{})};
+  } else if (recipe.scaler == "histogram") {
+    scaler_ = Histogram{
+        HistogramScaler({.init_scale = static_cast<float>(recipe.init_scale.value_or(65536.0))})};
+  } else {
+    const LossScalePolicy policy = policy_of(recipe, level);
+    scaler_.emplace<GradScaler>(
+        policy, GradScaler::Options{.enabled = policy.name != "none", .allow_fp16 = true});
+  }
+}
+
+template <std::floating_point T>
+double StepScaler<T>::scale() const {
+  if (const auto* grad = std::get_if<GradScaler>(&scaler_)) {
+    return static_cast<double>(grad->get_scale());
+  }
+  if (const auto* log_max = std::get_if<LogMax>(&scaler_)) {
+    return static_cast<double>(log_max->scaler.scale());
+  }
+  if (const auto* histogram = std::get_if<Histogram>(&scaler_)) {
+    return static_cast<double>(histogram->scaler.scale());
+  }
+  return 1;
+}
+
+template <>
+void StepScaler<double>::unscale(const Gradients&) {}
+
+template <>
+void StepScaler<float>::unscale(const Gradients& gradients) {
+  if (auto* grad = std::get_if<GradScaler>(&scaler_)) {
+    static_cast<void>(grad->scale_loss(1));  // PyTorch makes its scale in the first call of scale()
+    grad->unscale_(view_of(gradients));
+    return;
+  }
+  const auto inverse = static_cast<float>(1 / scale());
+  if (auto* log_max = std::get_if<LogMax>(&scaler_)) {
+    const StepStatistics seen = look_at(gradients);
+    log_max->found_inf = seen.found_inf;
+    log_max->amax = seen.amax * inverse;
+  } else if (auto* histogram = std::get_if<Histogram>(&scaler_)) {
+    for (const auto& g : gradients) histogram->scaler.count(g.values);
+  }
+  multiply(gradients, inverse);
+}
+
+template <>
+bool StepScaler<double>::step(const Gradients&, const std::function<void()>& optimizer_step) {
+  optimizer_step();
+  return true;
+}
+
+template <>
+bool StepScaler<float>::step(const Gradients& gradients,
+                             const std::function<void()>& optimizer_step) {
+  if (auto* grad = std::get_if<GradScaler>(&scaler_)) {
+    return grad->step(view_of(gradients, optimizer_step));
+  }
+  if (const auto* log_max = std::get_if<LogMax>(&scaler_); log_max && log_max->found_inf) {
+    return false;
+  }
+  optimizer_step();
+  return true;
+}
+
+template <std::floating_point T>
+void StepScaler<T>::update() {
+  if (auto* grad = std::get_if<GradScaler>(&scaler_)) {
+    try {
+      grad->update();
+    } catch (const Error& reason) {
+      throw ScalerGaveUp(reason.what());
+    }
+  } else if (auto* log_max = std::get_if<LogMax>(&scaler_)) {
+    log_max->scaler.update(log_max->found_inf, log_max->amax);
+  } else if (auto* histogram = std::get_if<Histogram>(&scaler_)) {
+    histogram->scaler.update();
+  }
+}
+
+template class StepScaler<float>;
+template class StepScaler<double>;
+
+}  // namespace binade

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loss scale of a training as the loop sees it: a GradScaler over any row of the policies, or one of
+// the two policies that look at the gradients. For double there is none: scale 1, every step taken.
+#pragma once
+
+#include <functional>
+#include <stdexcept>
+#include <variant>
+#include <vector>
+
+#include "lib/amp/grad_scaler.h"
+#include "lib/amp/histogram_scaler.h"
+#include "lib/amp/log_max_scaler.h"
+#include "lib/amp/opt_level.h"
+#include "lib/train/optimizer.h"
+#include "lib/train/trainer.h"
+
+namespace binade {
+
+/// A policy that raises instead of scaling on: DeepSpeed and fairseq at their floors.
+struct ScalerGaveUp : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+template <std::floating_point T>
+class StepScaler {
+ public:
+  using Gradients = std::vector<typename Optimizer<T>::Gradient>;
+
+  /// Error for a policy that there is not.
+  StepScaler(const TrainingRecipe& recipe, const OptLevel& level);
+
+  double scale() const;
+  void unscale(const Gradients& gradients);
+  /// Whether `optimizer_step` was called.
+  bool step(const Gradients& gradients, const std::function<void()>& optimizer_step);
+  void update();
+
+ private:
+  struct None {};
+  struct LogMax {
+    LogMaxScaler scaler;
+    bool found_inf = false;
+    float amax = 0;
+  };
+  struct Histogram {
+    HistogramScaler scaler;
+  };
+  std::variant<None, GradScaler, LogMax, Histogram> scaler_;
+};
+
+}  // namespace binade

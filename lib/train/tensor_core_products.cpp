@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which instruction an architecture's libraries use for which operands.
+#include "lib/train/tensor_core_products.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/gemm/named_gemm.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+/// {a} and {b} are the operands' types; the first row that fits counts.
+struct UsualInstruction {
+  std::string_view format, accumulator;
+  int first_sm, last_sm;
+  std::string_view name;
+};
+constexpr std::array<UsualInstruction, 11> usual{{
+    {"binary16", "f32", 70, 72, "mma.m8n8k4.f32.f16.f16.f32"},
+    {"binary16", "f16", 70, 72, "mma.m8n8k4.f16.f16.f16.f16"},
+    {"binary16", "f32", 75, 79, "mma.m16n8k8.f32.f16.f16.f32"},
+    {"binary16", "f16", 75, 79, "mma.m16n8k8.f16.f16.f16.f16"},
+    {"binary16", "f32", 80, 999, "mma.m16n8k16.f32.f16.f16.f32"},
+    {"binary16", "f16", 80, 999, "mma.m16n8k16.f16.f16.f16.f16"},
+    {"bfloat16", "f32", 80, 999, "mma.m16n8k16.f32.bf16.bf16.f32"},
+    {"tf32", "f32", 80, 999, "mma.m16n8k8.f32.tf32.tf32.f32"},
+    {"e4m3", "f32", 90, 90, "wgmma.m64n8k32.f32.{a}.{b}"},
+    {"e4m3", "f32", 89, 999, "mma.m16n8k32.f32.{a}.{b}.f32"},
+    {"e4m3", "f16", 89, 999, "mma.m16n8k32.f16.{a}.{b}.f16"},
+}};
+
+/// e5m2 is the gradient's: dY is the left operand of dgrad and of wgrad.
+std::string name_for(std::string_view pattern, Pass pass) {
+  const std::string_view a = pass == Pass::fprop ? "e4m3" : "e5m2";
+  return fmt::format(fmt::runtime(pattern), fmt::arg("a", a), fmt::arg("b", "e4m3"));
+}
+
+std::string usual_name(const ProductChoice& choice, Pass pass) {
+  for (const UsualInstruction& row : usual) {
+    if (row.format == choice.format && row.accumulator == choice.accumulator &&
+        choice.sm >= row.first_sm && choice.sm <= row.last_sm) {
+      return name_for(row.name, pass);
+    }
+  }
+  throw Error(
+      fmt::format("products of {} with accumulator {} on sm_{}: none is known; give the "
+                  "instructions by name, or accumulator reference",
+                  choice.format, printable(choice.accumulator), choice.sm));
+}
+
+}  // namespace
+
+const TrainingFormat& training_format(std::string_view name) {
+  const auto* row = std::ranges::find(training_formats, name, &TrainingFormat::name);
+  if (row != training_formats.end()) return *row;
+  std::string known;
+  for (const TrainingFormat& f : training_formats) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", f.name);
+  }
+  throw Error(
+      fmt::format("training format {}: there is none; choose of {}", printable(name), known));
+}
+
+ProductSettings tensor_core_products(const ProductChoice& choice) {
+  const TrainingFormat& format = training_format(choice.format);
+  const bool is_fp8 = choice.format == "e4m3";
+  ProductSettings settings;
+  if (choice.format == "binary32" || choice.accumulator == "reference") {
+    if (choice.format == "tf32" || is_fp8) {
+      throw Error(
+          fmt::format("products of {} are emulated: accumulator reference is for binary32, "
+                      "binary16 and bfloat16",
+                      choice.format));
+    }
+    return settings;
+  }
+  ProductRule rule{.dtype = format.dtype, .weights_only = is_fp8};
+  for (const Pass pass : {Pass::fprop, Pass::dgrad, Pass::wgrad}) {
+    const auto at = static_cast<std::size_t>(pass);
+    const std::string name =
+        choice.instruction[at].empty() ? usual_name(choice, pass) : choice.instruction[at];
+    ProductPlan& plan = rule.plans[at];
+    plan.model = parse_gemm(name, choice.sm).model;
+    plan.model->sum.promote_every = choice.promote_every;
+    plan.scale = is_fp8 ? OperandScale::amax : OperandScale::none;
+    if (!fits_in(plan.model->types.a, binary32) || !fits_in(plan.model->types.b, binary32)) {
+      throw Error(fmt::format("{}: training computes in binary32, which does not hold its operands",
+                              printable(name)));
+    }
+  }
+  settings.rules.push_back(rule);
+  if (is_fp8) {  // attention stays in BF16
+    ProductChoice rest{.format = "bfloat16", .sm = choice.sm};
+    settings.rules.push_back(tensor_core_products(rest).rules.front());
+  }
+  return settings;
+}
+
+}  // namespace binade

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The op lists: known members, counts per policy, and what famously is not on them.
+#include "lib/amp/op_lists.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "lib/tensor/error.h"
+
+namespace binade::test {
+namespace {
+
+std::size_t count_of(std::span<const ListedOp> list, CastPolicy policy) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(list, [policy](const ListedOp& op) { return op.policy == policy; }));
+}
+
+bool has_duplicates(std::span<const ListedOp> list) {
+  std::set<std::string_view> names;
+  for (const ListedOp& op : list) names.insert(op.name);
+  return names.size() != list.size() || names.contains("");
+}
+
+TEST_CASE("no op is on a list twice") {
+  for (const DeviceType device : {DeviceType::cuda, DeviceType::cpu, DeviceType::xpu}) {
+    CHECK_FALSE(has_duplicates(op_list(device)));
+  }
+  CHECK_FALSE(has_duplicates(apex_op_list()));
+}
+
+TEST_CASE("CUDA's list has as many names of each policy as its source") {
+  const auto list = op_list(DeviceType::cuda);
+  CHECK(count_of(list, CastPolicy::lower_precision_fp) == 34);
+  CHECK(count_of(list, CastPolicy::fp32) == 55);
+  CHECK(count_of(list, CastPolicy::fp32_set_opt_dtype) == 8);
+  CHECK(count_of(list, CastPolicy::fp32_append_dtype) == 1);
+  CHECK(count_of(list, CastPolicy::promote) == 11);
+  CHECK(count_of(list, CastPolicy::banned) == 1);
+  CHECK(count_of(list, CastPolicy::unlisted) == 0);
+}
+
+TEST_CASE("XPU's list is CUDA's without cuDNN's two names") {
+  CHECK(op_list(DeviceType::xpu).size() + 2 == op_list(DeviceType::cuda).size());
+  CHECK(cast_policy(DeviceType::cuda, "cudnn_convolution") == CastPolicy::lower_precision_fp);
+  CHECK(cast_policy(DeviceType::xpu, "cudnn_convolution") == CastPolicy::unlisted);
+}
+
+TEST_CASE("linear runs low and mse_loss in binary32 on every device") {
+  for (const DeviceType device : {DeviceType::cuda, DeviceType::cpu, DeviceType::xpu}) {
+    CHECK(cast_policy(device, "linear") == CastPolicy::lower_precision_fp);
+    CHECK(cast_policy(device, "mse_loss") == CastPolicy::fp32);
+  }
+}
+
+TEST_CASE("mean, var, std, batch_norm, div, max, min, relu and add are on no list of CUDA") {
+  for (const char* op : {"mean", "var", "std", "batch_norm", "div", "max", "min", "relu", "add"}) {
+    CHECK(cast_policy(DeviceType::cuda, op) == CastPolicy::unlisted);
+  }
+}
+
+TEST_CASE("softmax, sum, layer_norm and exp are on CUDA's list and not on the CPU's") {
+  CHECK(cast_policy(DeviceType::cuda, "softmax") == CastPolicy::fp32_set_opt_dtype);
+  CHECK(cast_policy(DeviceType::cuda, "sum") == CastPolicy::fp32_set_opt_dtype);
+  CHECK(cast_policy(DeviceType::cuda, "layer_norm") == CastPolicy::fp32);
+  CHECK(cast_policy(DeviceType::cuda, "exp") == CastPolicy::fp32);
+  for (const char* op : {"softmax", "sum", "layer_norm", "exp"}) {
+    CHECK(cast_policy(DeviceType::cpu, op) == CastPolicy::unlisted);
+  }
+}
+
+TEST_CASE("binary_cross_entropy is banned on CUDA and XPU and runs in binary32 on the CPU") {
+  CHECK(cast_policy(DeviceType::cuda, "binary_cross_entropy") == CastPolicy::banned);
+  CHECK(cast_policy(DeviceType::xpu, "binary_cross_entropy") == CastPolicy::banned);
+  CHECK(cast_policy(DeviceType::cpu, "binary_cross_entropy") == CastPolicy::fp32);
+  CHECK(apex_cast_policy("binary_cross_entropy") == CastPolicy::banned);
+}
+
+TEST_CASE("cat promotes on the CPU and in Apex and is unlisted on CUDA") {
+  CHECK(cast_policy(DeviceType::cpu, "cat") == CastPolicy::promote);
+  CHECK(apex_cast_policy("cat") == CastPolicy::promote);
+  CHECK(cast_policy(DeviceType::cuda, "cat") == CastPolicy::unlisted);
+}
+
+TEST_CASE("Apex runs var and std in binary32, add promotes, mean is unlisted") {
+  CHECK(apex_cast_policy("var") == CastPolicy::fp32);
+  CHECK(apex_cast_policy("std") == CastPolicy::fp32);
+  CHECK(apex_cast_policy("add") == CastPolicy::promote);
+  CHECK(apex_cast_policy("mean") == CastPolicy::unlisted);
+  CHECK(apex_cast_policy("__matmul__") == CastPolicy::lower_precision_fp);
+}
+
+TEST_CASE("a prefix of a name or two names are no name") {
+  CHECK(cast_policy(DeviceType::cuda, "conv") == CastPolicy::unlisted);
+  CHECK(cast_policy(DeviceType::cuda, "mm mv") == CastPolicy::unlisted);
+  CHECK(cast_policy(DeviceType::cuda, "") == CastPolicy::unlisted);
+}
+
+TEST_CASE("only a banned op has a reason") {
+  CHECK(banned_reason("binary_cross_entropy").find("are unsafe to autocast") != std::string::npos);
+  CHECK_THROWS_AS(banned_reason("linear"), Error);
+}
+
+}  // namespace
+}  // namespace binade::test

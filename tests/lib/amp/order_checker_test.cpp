@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Orders of a training step, right ones of several kinds, and each mistake by its name.
+#include "lib/amp/order_checker.h"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+#include <string>
+
+namespace binade::test {
+namespace {
+
+TrainingEvent event_named(const std::string& name) {
+  for (int i = 0; i < 7; ++i) {
+    if (name_of(static_cast<TrainingEvent>(i)) == name) return static_cast<TrainingEvent>(i);
+  }
+  FAIL("no event " << name);
+  return {};
+}
+
+/// "zero_grad forward step:2": the events, of optimizer 1 where none is named. Returns the mistakes' names.
+std::string mistakes_of(const std::string& events, OrderChecker checker = {}) {
+  std::istringstream words(events);
+  std::string out;
+  for (std::string word; words >> word;) {
+    const std::size_t colon = word.find(':');
+    const std::uint64_t optimizer =
+        colon == std::string::npos ? 1 : std::stoull(word.substr(colon + 1));
+    for (const OrderFinding& finding : checker.on(event_named(word.substr(0, colon)), optimizer)) {
+      out += (out.empty() ? "" : " ") + std::string(name_of(finding.mistake));
+      CHECK(finding.message.size() > 20);
+    }
+  }
+  return out;
+}
+
+const std::string good = "zero_grad forward backward unscale clip step update ";
+
+TEST_CASE("the documented orders have no mistake") {
+  CHECK(mistakes_of(good + good + good) == "");
+  CHECK(mistakes_of(
+            "zero_grad forward backward step update forward zero_grad backward step update") == "");
+  // gradients accumulated over two passes
+  CHECK(mistakes_of("zero_grad forward backward forward backward unscale clip step update " +
+                    good) == "");
+  // zero_grad at the end of the iteration
+  CHECK(mistakes_of(
+            "forward backward step update zero_grad forward backward step update zero_grad") == "");
+  CHECK(mistakes_of(
+            "forward backward step zero_grad update forward backward step zero_grad update") == "");
+  // a step that the user skips himself, with update
+  CHECK(mistakes_of("zero_grad forward backward unscale update " + good) == "");
+}
+
+TEST_CASE("two losses and two optimizers with one update have no mistake") {
+  const std::string both =
+      "zero_grad:1 zero_grad:2 forward forward backward backward unscale:1 clip:1 step:1 step:2 "
+      "update ";
+  CHECK(mistakes_of(both + both) == "");
+}
+
+TEST_CASE("a discriminator and a generator have no mistake, with one update or two") {
+  const std::string two =
+      "zero_grad:1 forward backward step:1 update zero_grad:2 forward backward step:2 update ";
+  const std::string one =
+      "zero_grad:1 forward backward step:1 zero_grad:2 forward backward step:2 update ";
+  CHECK(mistakes_of(two + two + two) == "");
+  CHECK(mistakes_of(one + one + one) == "");
+}
+
+TEST_CASE("clipping before unscaling is named") {
+  CHECK(mistakes_of("zero_grad forward backward clip step update") == "clip_before_unscale");
+  CHECK(mistakes_of("zero_grad forward backward clip unscale step update") ==
+        "clip_before_unscale");
+  CHECK(mistakes_of("zero_grad:1 forward backward unscale:1 clip:2 step:1 step:2 update") ==
+        "clip_before_unscale");
+}
+
+TEST_CASE("clipping after the step is named") {
+  CHECK(mistakes_of("zero_grad forward backward step clip update") == "clip_after_step");
+}
+
+TEST_CASE("a missing update is named in the next iteration") {
+  CHECK(mistakes_of("zero_grad forward backward step zero_grad forward backward step") ==
+        "missing_update");
+  CHECK(mistakes_of("zero_grad forward backward step zero_grad forward backward unscale") ==
+        "missing_update");
+}
+
+TEST_CASE("a missing update after a step the user skipped is named") {
+  CHECK(mistakes_of("zero_grad forward backward unscale zero_grad forward backward unscale") ==
+        "missing_update");
+  CHECK(mistakes_of("zero_grad forward backward unscale zero_grad forward backward step") ==
+        "missing_update");
+}
+
+TEST_CASE("unscaling twice, stepping twice and unscaling after the step are named") {
+  CHECK(mistakes_of("zero_grad forward backward unscale unscale step update") == "double_unscale");
+  CHECK(mistakes_of("zero_grad forward backward step step update") == "double_step");
+  CHECK(mistakes_of("zero_grad forward backward step unscale update") == "unscale_after_step");
+}
+
+TEST_CASE("unscaling each of the accumulated passes is named") {
+  CHECK(mistakes_of("zero_grad forward backward unscale forward backward unscale step update") ==
+        "double_unscale");
+  CHECK(mistakes_of("zero_grad forward backward unscale forward backward step update") ==
+        "backward_after_unscale");
+}
+
+TEST_CASE("a step, an unscale and an update without gradients are named") {
+  CHECK(mistakes_of("zero_grad step") == "step_without_backward");
+  CHECK(mistakes_of("zero_grad forward unscale") == "unscale_without_backward");
+  CHECK(mistakes_of("zero_grad forward backward update") == "update_without_step");
+  CHECK(mistakes_of("zero_grad forward backward zero_grad step") == "step_without_backward");
+}
+
+TEST_CASE("an update between making gradients and unscaling them is named") {
+  CHECK(mistakes_of("zero_grad:1 zero_grad:2 forward backward step:1 update step:2 update") ==
+        "unscale_after_update");
+  CHECK(mistakes_of("zero_grad forward backward step update step") == "unscale_after_update");
+}
+
+TEST_CASE("accumulating over an update is named") {
+  CHECK(mistakes_of("zero_grad:1 zero_grad:2 forward backward step:2 update forward backward "
+                    "step:1 update") == "backward_over_update");
+}
+
+TEST_CASE("a backward pass without a forward pass since update is named") {
+  CHECK(mistakes_of("zero_grad backward step update") == "backward_without_forward");
+}
+
+TEST_CASE("gradients that were stepped with already are a warning") {
+  CHECK(mistakes_of("zero_grad forward backward step update forward backward step update") ==
+        "backward_without_zero_grad");
+  OrderChecker checker;
+  for (int i = 0; i < 2; ++i) {
+    for (const auto event : {TrainingEvent::forward, TrainingEvent::backward, TrainingEvent::step,
+                             TrainingEvent::update}) {
+      checker.on(event, 1);
+    }
+  }
+  REQUIRE(checker.findings().size() == 1);
+  CHECK(checker.findings().front().warning);
+  CHECK(checker.findings().front().event == 6);
+  CHECK(checker.findings().front().optimizer == 1);
+}
+
+TEST_CASE("the mistakes other than the last are no warnings, and every one has a name of its own") {
+  OrderChecker checker;
+  checker.on(TrainingEvent::clip, 7);
+  REQUIRE(checker.findings().size() == 1);
+  CHECK_FALSE(checker.findings().front().warning);
+  for (int i = 0; i < 14; ++i) {
+    for (int j = 0; j < i; ++j) {
+      CHECK(name_of(static_cast<OrderMistake>(i)) != name_of(static_cast<OrderMistake>(j)));
+    }
+  }
+  CHECK(name_of(OrderMistake::clip_before_unscale) == "clip_before_unscale");
+  CHECK(name_of(OrderMistake::unscale_after_update) == "unscale_after_update");
+  CHECK(name_of(OrderMistake::backward_without_zero_grad) == "backward_without_zero_grad");
+}
+
+}  // namespace
+}  // namespace binade::test

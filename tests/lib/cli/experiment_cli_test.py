@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the program with experiments made for this test: what it prints, writes and returns.
+
+    python experiment_cli_test.py MADE_EXPERIMENTS
+"""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAM = str(Path(sys.argv[1]).resolve())
+NAMES = ["right", "wrong", "skipped", "failed", "hostile", "odd"]
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, "experiment", *arguments], capture_output=True, text=True, timeout=60)
+
+
+class ExperimentCommand(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = lambda name: str(Path(self.folder.name) / name)
+
+    def test_the_list_has_every_question(self):
+        text = run("list").stdout
+        for name in NAMES:
+            self.assertIn(f"{name}\n  asks ", text)
+
+    def test_statuses_become_exit_statuses(self):
+        for names, status in ((["right"], 0), (["right", "wrong"], 1), (["wrong", "failed"], 2), (["failed"], 2),
+                              (["skipped"], 77), (["right", "skipped"], 0), (["skipped", "wrong"], 1)):
+            with self.subTest(names=names):
+                self.assertEqual(run("run", *names).returncode, status)
+
+    def test_one_failure_does_not_end_the_others(self):
+        result = run("run", "--all")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("binade: experiment failed: data.csv: no such file; restore it\n", result.stderr)
+        table = result.stdout[result.stdout.index("\n  experiment  measured"):]
+        for line in ("right       as expected      values below 2^-25 die.",
+                     "wrong       NOT as expected  it does not.",
+                     "skipped     skipped          Fashion-MNIST is not installed.",
+                     "failed      failed           data.csv: no such file; restore it",
+                     "odd         as expected      odd."):
+            self.assertIn(f"\n  {line}\n", table)
+
+    def test_tables_are_printed_after_the_text(self):
+        self.assertEqual(run("run", "right").stdout, """right: Does 2^-25 die?
+
+quick false
+
+scales
+  name     2^k  words
+  first   12.5    one
+  second   < 3    two
+
+expected  It does.
+measured  as expected: values below 2^-25 die.
+""")
+
+    def test_quick_reaches_the_experiment(self):
+        self.assertIn("quick true\n", run("run", "right", "--quick").stdout)
+
+    def test_a_single_run_has_no_summary(self):
+        self.assertNotIn("verdict", run("run", "right").stdout)
+
+    def test_json_holds_every_run(self):
+        run("run", "--all", "--json", self.path("a.json"))
+        out = json.loads(Path(self.path("a.json")).read_text())
+        self.assertEqual(out["schema"], "binade.experiments/2")
+        self.assertFalse(out["quick"])
+        self.assertEqual([r["experiment"] for r in out["results"]], NAMES)
+        self.assertEqual([r["status"] for r in out["results"]],
+                         ["as_expected", "not_as_expected", "skipped", "failed", "as_expected", "as_expected"])
+        right = out["results"][0]
+        self.assertEqual(right["data"], {"answer": 42})
+        self.assertEqual(right["text"], "quick false\n")
+        self.assertEqual(right["tables"][0]["rows"], [["first", "12.5", "one"], ["second", "< 3", "two"]])
+        line, steps, points = right["plots"][0]["series"]
+        self.assertEqual([s["mark"] for s in (line, steps, points)], ["line", "steps", "points"])
+        self.assertEqual(right["plots"][0]["x_axis"], "log2")
+        self.assertEqual(line["x"], [2.0 ** k for k in range(-14, 7, 2)])
+        self.assertEqual(line["y"].index(None), 7)
+        self.assertNotIn("seconds", right)
+        self.assertEqual(out["results"][3]["verdict"], "data.csv: no such file; restore it")
+
+    def test_two_runs_write_the_same_bytes(self):
+        for i in "ab":
+            run("run", "--all", "--json", self.path(i + ".json"), "-o", self.path(i + ".html"))
+        for kind in (".json", ".html"):
+            first, second = (Path(self.path(i + kind)).read_bytes() for i in "ab")
+            self.assertGreater(len(first), 1000)
+            self.assertEqual(first, second)
+        self.assertEqual(run("run", "--all").stdout, run("run", "--all").stdout)
+
+    def test_times_are_told_where_they_are_asked_for(self):
+        result = run("run", "right", "wrong", "--times", "--json", self.path("a.json"))
+        self.assertRegex(result.stdout, r"\n  right       as expected          0\.\d  values")
+        self.assertLess(json.loads(Path(self.path("a.json")).read_text())["results"][0]["seconds"], 60)
+        self.assertRegex(run("run", "right").stderr, r"^took \d+\.\d s\n$")
+
+    def test_dumps_lie_in_a_folder_for_each_experiment(self):
+        self.assertEqual(run("run", "right", "odd", "--dump", self.path("dump/here")).returncode, 0)
+        self.assertEqual(Path(self.path("dump/here/right/dumped")).read_text(), "yes")
+        self.assertTrue(Path(self.path("dump/here/odd")).is_dir())
+        Path(self.path("file")).write_text("")
+        self.assertIn("give another folder to --dump", run("run", "right", "--dump", self.path("file")).stderr)
+
+    def test_what_cannot_be_asked_is_refused_in_one_line(self):
+        for words, message in ((["nothing"], "choose of right, wrong, skipped, failed, hostile, odd"),
+                               (["right", "right"], "named twice"), (["--all", "right"], "do not go together"),
+                               ([], "or --all"), (["right", "-o", self.path("no/where.html")], "where.html"),
+                               (["right", "--json", self.path("no/where.json")], "where.json")):
+            with self.subTest(words=words):
+                result = run("run", *words)
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertEqual(result.stderr.count("\n"), 1)
+                self.assertIn(message, result.stderr)
+
+    def test_a_terminal_is_left_clean(self):
+        leader, follower = pty.openpty()
+        subprocess.run([PROGRAM, "experiment", "run", "right"], stdout=subprocess.PIPE, stderr=follower, timeout=60)
+        os.close(follower)
+        self.assertRegex(os.read(leader, 4096).decode().replace("\r", ""), r"^took \d+\.\d s\n$")
+        os.close(leader)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A .gz file of given contents, packed by zlib itself.
+#pragma once
+
+#include "tests/lib/io/files.h"
+
+namespace binade::test {
+
+inline std::string gzipped(std::string_view bytes) {
+  constexpr int gzip_header = 16 + 15;  // and a window of 2^15 bytes
+  return deflated(bytes, Z_FINISH, gzip_header);
+}
+
+}  // namespace binade::test

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opens the page of a run's report in headless Chromium and judges its section over the steps.
+
+    python time_page_test.py PATH_TO_BINADE
+
+The run is written here byte by byte; what the page shows is held against the report's JSON at scale 1
+and against shares of the values themselves, scaled in Python, elsewhere. Exit 77 where selenium,
+chromium or chromedriver are missing.
+"""
+
+import json
+import math
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import Select
+except ImportError:
+    print("SKIP: the Python package selenium is missing")
+    sys.exit(77)
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+CHROMEDRIVER = shutil.which("chromedriver")
+if not CHROMIUM or not CHROMEDRIVER:
+    print("SKIP: chromium and chromedriver are missing (Debian: chromium chromium-driver)")
+    sys.exit(77)
+
+BINADE = None
+STEPS = (0, 50, 60, 1000)
+LAYERS = ("fc1", "</script><script>window.hit=1</script>/&amp;", "head")
+ROLES = ("act", "dAct", "weight", "dW", "update")
+
+
+def safetensors(tensors):
+    header, data = {}, b""
+    for name, values in tensors.items():
+        raw = struct.pack(f"<{len(values)}f", *values)
+        header[name] = {"dtype": "F32", "shape": [len(values)], "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def make_run():
+    """Gradients of two binades per step around what binary16 loses; `head` has no act and misses a step."""
+    draw = random.Random(7)
+    run = {}
+    for step in STEPS:
+        for depth, layer in enumerate(LAYERS):
+            for role in ROLES:
+                if layer == "head" and (role == "act" or step == 60):
+                    continue
+                low = -20 - 4 * depth - step // 100 if role.startswith("d") else -8
+                values = [draw.uniform(1, 2) * 2.0 ** draw.randint(low - 4, low + 4) for _ in range(60)]
+                run[step, layer, role] = [struct.unpack("<f", struct.pack("<f", v))[0] for v in values] + [0.0] * 4
+    return run
+
+
+def share_to_zero(tensors, k):
+    """Of the non-zero values; in binary16 2^-25 and less become zero."""
+    values = [v for tensor in tensors for v in tensor if v != 0]
+    return sum(math.ldexp(v, k) <= 2.0**-25 for v in values) / len(values)
+
+
+def lost_l2(tensors, k):
+    values = [v for tensor in tensors for v in tensor]
+    lost = math.fsum(v * v for v in values if math.ldexp(v, k) <= 2.0**-25)
+    return math.sqrt(lost / math.fsum(v * v for v in values))
+
+
+class TimePage(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        options = webdriver.ChromeOptions()
+        options.binary_location = CHROMIUM
+        for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-sandbox"):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        cls.browser = webdriver.Chrome(options=options, service=Service(CHROMEDRIVER))
+        cls.folder = tempfile.TemporaryDirectory(prefix="binade-test-")
+        cls.path = Path(cls.folder.name)
+        cls.run_tensors = make_run()
+        named = {f"step{s:05d}/{layer}/{role}": v for (s, layer, role), v in cls.run_tensors.items()}
+        cls.report = cls.page_of("run", named)
+
+    @classmethod
+    def page_of(cls, name, tensors):
+        (cls.path / f"{name}.safetensors").write_bytes(safetensors(tensors))
+        subprocess.run([BINADE, "report", "-q", f"{name}.safetensors", "-o", f"{name}.html", "--json", f"{name}.json"],
+                       cwd=cls.path, check=True, timeout=120)
+        return json.loads((cls.path / f"{name}.json").read_text(encoding="utf-8"))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.folder.cleanup()
+
+    def setUp(self):
+        self.resize(1280)
+        self.open("run")
+
+    def tearDown(self):
+        self.assertEqual(self.browser.get_log("browser"), [], "the console is silent")
+
+    def resize(self, width):
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+
+    def open(self, name):
+        self.browser.get((self.path / f"{name}.html").as_uri())
+
+    def script(self, code, *arguments):
+        return self.browser.execute_script(code, *arguments)
+
+    def slide(self, k):
+        self.script("""const slider = document.getElementById('slider');
+            slider.value = arguments[0];
+            slider.dispatchEvent(new Event('input', {bubbles: true}));""", k)
+
+    def choose(self, which, text):
+        Select(self.browser.find_element(By.ID, f"time-{which}")).select_by_visible_text(text)
+
+    def lines(self, figure="shares"):
+        """Line -> {step: value} of the points drawn."""
+        points = self.script("""return [...document.querySelectorAll(`#time-${arguments[0]} .line`)].map((line) =>
+            [line.dataset.line, [...line.querySelectorAll('circle')].map((point) =>
+              [Number(point.dataset.step), Number(point.dataset.value)])]);""", figure)
+        return {name: dict(values) for name, values in points}
+
+    def tensors(self, step, layer, role):
+        return [v for (s, x, r), v in self.run_tensors.items()
+                if s == step and r == role and layer in (None, x)]
+
+    def series(self, layer, role):
+        return next(s for s in self.report["time"]["series"] if s["layer"] == layer and s["role"] == role)
+
+    def test_lines_at_scale_one_are_the_reports_series(self):
+        drawn = self.lines()
+        self.assertEqual(set(drawn), set(ROLES))
+        compared = 0
+        for role, points in drawn.items():
+            series = self.series(None, role)
+            self.assertEqual(sorted(points), series["step"])
+            for step, zero, nonzero in zip(series["step"], series["rne_zero"], series["nonzero"], strict=True):
+                self.assertEqual(points[step], zero / nonzero, (role, step))
+                compared += zero > 0
+        self.assertGreater(compared, 3)
+
+    def test_lines_follow_the_loss_scale_the_layer_and_the_question(self):
+        moved = set()
+        for layer in (None, *LAYERS):
+            self.choose("layer", layer or "all layers")
+            for k in (0, 7):
+                self.slide(k)
+                self.choose("what", "become zero")
+                zero = self.lines()
+                self.choose("what", "lost L2")
+                lost = self.lines()
+                for role in ("dAct", "dW"):
+                    for step in zero[role]:
+                        tensors = self.tensors(step, layer, role)
+                        self.assertEqual(zero[role][step], share_to_zero(tensors, k), (layer, role, step, k))
+                        self.assertAlmostEqual(lost[role][step], lost_l2(tensors, k), 12)
+                        moved.add((k, zero[role][step]))
+        self.assertGreater(len(moved), 20)
+
+    def test_a_missing_tensor_is_a_gap_and_never_zero(self):
+        self.choose("layer", "head")
+        lines = self.lines()
+        self.assertEqual(sorted(lines["dAct"]), [0, 50, 1000])
+        self.assertEqual(lines["act"], {})
+        missing = self.script("return [...document.querySelectorAll('#time-map .cell.none')].map((c) => "
+                              "[c.dataset.layer, Number(c.dataset.step)])")
+        self.assertEqual(missing, [["head", 60]] * 2)
+
+    def test_the_map_has_a_cell_per_layer_and_step_darker_where_more_dies(self):
+        cells = self.script("""return [...document.querySelectorAll('#time-map .cell:not(.none)')].map((c) =>
+            [c.dataset.layer, c.dataset.role, Number(c.dataset.step), Number(c.dataset.value),
+             Number(c.style.fillOpacity)]);""")
+        self.assertEqual(len(cells), 2 * (len(LAYERS) * len(STEPS) - 1))
+        for layer, role, step, value, opacity in cells:
+            self.assertEqual(value, share_to_zero(self.tensors(step, layer, role), 0))
+            self.assertAlmostEqual(opacity, math.sqrt(value), 3)
+
+    def test_a_cell_selects_its_tensor(self):
+        self.script("document.querySelector(`#time-map .cell[data-role='dW'][data-layer='fc1'][data-step='50']`)"
+                    ".dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+        self.assertEqual(self.browser.find_element(By.ID, "figure-name").text, "step00050/fc1/dW")
+
+    def test_the_band_of_loss_scales_and_the_lost_updates_are_the_reports_own(self):
+        drawn = self.script("""return [...document.querySelectorAll('#time-scale [data-step]')].map((g) =>
+            [Number(g.dataset.step), Number(g.dataset.min), Number(g.dataset.max)]);""")
+        self.assertEqual(drawn, [[at["step"], at["s_min_log2"], at["s_max_log2"]]
+                                 for at in self.report["time"]["loss_scale"]])
+        self.choose("layer", "fc1")
+        updates = next(u for u in self.report["time"]["updates"] if u["layer"] == "fc1")
+        shown = self.lines("updates")
+        for name in ("binary16", "bfloat16"):
+            lost = updates["formats"][name]["lost"]
+            self.assertEqual(shown[name], {s: n / u for s, n, u in zip(updates["step"], lost, updates["updates"])})
+
+    def test_the_answer_is_about_gradients(self):
+        self.assertIn("for the gradients", self.browser.find_element(By.ID, "answer-scale").text)
+
+    def test_a_hostile_layer_is_text(self):
+        self.choose("layer", LAYERS[1])
+        self.assertIsNone(self.script("return window.hit ?? null"))
+        self.assertIn(LAYERS[1], self.browser.find_element(By.CSS_SELECTOR, "#time-shares figcaption").text)
+
+    def test_a_narrow_window_scrolls_only_downwards(self):
+        self.resize(420)
+        self.open("run")
+        wide, window = self.script("const root = document.documentElement; return [root.scrollWidth, root.clientWidth]")
+        self.assertLessEqual(wide, window)
+        self.assertGreater(len(self.lines()["dAct"]), 0)
+
+    def test_without_two_steps_there_is_no_such_section(self):
+        self.page_of("once", {"step1/fc1/dW": [1.0], "step1/fc1/dAct": [2.0]})
+        self.open("once")
+        self.assertFalse(self.browser.find_element(By.ID, "time").is_displayed())
+
+
+if __name__ == "__main__":
+    BINADE = sys.argv.pop(1)
+    unittest.main(verbosity=1)

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every op of the engine against PyTorch on the CPU, results and gradients. Ops that round once are equal in every bit.
+# Where PyTorch adds in another order, or takes another exp, the difference is held under the sum of both error bounds:
+# n terms in any order are off by at most gamma(n) = n·u/(1 - n·u) of the sum of their magnitudes (Higham 2002, section
+# 3.1), an elementary function by one unit in the last place, 2·u (Sleef's u10, glibc). Sums of magnitudes are PyTorch's
+# own op on the magnitudes. Run as torch_ops_test.py TORCH_OPS; exits with 77 where PyTorch is not installed.
+
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy
+    import torch
+    import torch.nn.functional as F
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+EPS = 1e-5  # of the norms
+
+
+def magnitudes(case, u, counts):
+    """Sums of products (any op linear in each input): of the result and each gradient, `counts` terms each."""
+    x = [v.detach().abs().double().requires_grad_() for v in case.inputs]
+    y = case.function(*x)
+    y.backward(case.dy.abs().double())
+    return [2 * n * u / (1 - n * u) * v.detach() for n, v in zip(counts, [y, *(v.grad for v in x)])]
+
+
+def products(*counts):
+    return lambda case, u: magnitudes(case, u, counts)
+
+
+def exact(case, u):
+    return [None] * (1 + len(case.inputs))
+
+
+def elementwise(y_bound, x_bound):
+    """Bounds in u from x, y, dy, in double."""
+    def bound(case, u):
+        x, y, dy = case.inputs[0].detach().double(), case.y.detach().double(), case.dy.double().abs()
+        return [None if b is None else u * b(x, y, dy) for b in (y_bound, x_bound)]
+    return bound
+
+
+def softmax(case, u):
+    # Both subtract the same maximum. exp: 2 each, in the numerator and in the sum of n; one division each.
+    y, dy = case.y.detach().double(), case.dy.double().abs()
+    off = (2 * y.shape[-1] + 10) * u
+    spread = y * (dy + (y * dy).sum(-1, keepdim=True))
+    return [off * y, (2 * off + 2 * (y.shape[-1] + 4) * u) * spread]
+
+
+def log_softmax(case, u):
+    # log of a sum off by (2n + 4)·u, log itself 4·u, two subtractions each.
+    x, dy = case.inputs[0].detach().double(), case.dy.double().abs()
+    n, rest = x.shape[-1], (x - x.max(-1, keepdim=True)[0])
+    off = u * (2 * n + 6 + 6 * torch.logsumexp(rest, -1, keepdim=True).abs() + 4 * (rest.abs() + 1))
+    p = torch.softmax(x, -1)
+    total = dy.sum(-1, keepdim=True)
+    return [off, 2 * u * dy + (off + (2 * n + 10) * u) * p * total]
+
+
+def cross_entropy(case, u):
+    x = case.inputs[0].detach().double()
+    inner = Case("log_softmax", None, [x], log_softmax, lambda v: torch.log_softmax(v, -1))
+    inner.dy = torch.full(x.shape, 1 / x.shape[0], dtype=torch.float64) * (F.one_hot(torch.tensor(case.parameters), x.shape[1]))
+    off, slope = log_softmax(inner, u)
+    rows = x.shape[0]
+    y = off.mean(0).sum() + 2 * (rows + 2) * u * torch.log_softmax(x, -1).abs().max()
+    return [y, (slope + 4 * u * inner.dy) * case.dy.abs().double()]
+
+
+def norm(dims, channel_dims, channels_shape):
+    """Means and variances over `dims`; gradients of weight and bias over channel_dims. The variance's error, Welford's
+    or of two passes, is at most (2n + 10)·u·(variance + mean²); relative to it the deviation's grows by `k`."""
+    def bound(case, u):
+        x, w, b = (v.detach().double() for v in case.inputs)
+        w, b = w.reshape(channels_shape), b.reshape(channels_shape)
+        dy = case.dy.double().abs()
+        if case.op == "group_norm":
+            groups = case.parameters[0]
+            split = (x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
+            w, b = (v.expand_as(x).reshape(split) for v in (w, b))
+            x, dy = x.reshape(split), dy.reshape(split)
+        if case.op == "batch_norm" and not case.parameters[0]:
+            n, mean, variance = 1, torch.tensor(0.5), torch.tensor(2.0)
+        else:
+            n = x.numel() // x.mean(dims).numel()
+            mean, variance = x.mean(dims, keepdim=True), x.var(dims, unbiased=False, keepdim=True)
+        rstd = 1 / torch.sqrt(variance + EPS)
+        k = 1 + (variance + mean**2) / (variance + EPS)
+        size = x.abs().mean(dims, keepdim=True) if n > 1 else mean.abs()
+        high = rstd * (x.abs() + size)  # of the normalised value, before cancellation
+        y = 2 * u * ((2 * n + 10) * k * w.abs() * high + 2 * b.abs())
+        d = dy * w.abs()
+        inner = rstd * d
+        if n > 1:
+            inner = rstd * (d + d.mean(dims, keepdim=True) + high * (d * high).mean(dims, keepdim=True))
+        dx = 2 * u * (4 * n + 32) * k * inner
+        shape = case.inputs[0].shape
+        y, dx, dw, db = (v.expand_as(x).reshape(shape) for v in (y, dx, k * dy * high, dy))
+        terms = dw.numel() // dw.sum(channel_dims).numel()
+        return [y, dx, 2 * u * (terms + 2 * n + 10) * dw.sum(channel_dims), 2 * u * terms * db.sum(channel_dims)]
+    return bound
+
+
+def attention_function(causal):
+    def function(q, k, v):
+        scores = q @ k.transpose(-1, -2) * (1 / q.shape[-1]**0.5)
+        if causal:
+            scores = scores + torch.triu(torch.full(scores.shape[-2:], -torch.inf, dtype=q.dtype), 1)
+        return torch.softmax(scores, -1) @ v
+    return function
+
+
+def attention(case, u):
+    q, k, v = (x.detach().double() for x in case.inputs)
+    dy = case.dy.double()
+    d, n, rows = q.shape[-1], k.shape[-2], q.shape[-2]
+    scale = 1 / d**0.5
+    scores = q @ k.transpose(-1, -2) * scale
+    if case.parameters[0]:
+        scores = scores + torch.triu(torch.full((rows, n), -torch.inf, dtype=torch.float64), 1)
+    p = torch.softmax(scores, -1)
+    off_scores = 2 * (d + 4) * u * (q.abs() @ k.abs().transpose(-1, -2)) * scale
+    off_p = p * (2 * off_scores.max(-1, keepdim=True)[0] + (2 * n + 10) * u)
+    y = off_p @ v.abs() + 2 * n * u * (p @ v.abs())
+    dv = off_p.transpose(-1, -2) @ dy.abs() + 2 * rows * u * (p.transpose(-1, -2) @ dy.abs())
+    dp = dy.abs() @ v.abs().transpose(-1, -2)
+    spread = p * (dp + (p * dp).sum(-1, keepdim=True))
+    share = off_p / p.clamp_min(1e-300)
+    off_s = spread * (2 * share.max(-1, keepdim=True)[0] + 2 * (n + 4) * u + 2 * d * u)
+    off = scale * (off_s + 2 * (n + rows + 3) * u * spread)
+    return [y, off @ k.abs(), off.transpose(-1, -2) @ q.abs(), dv]
+
+
+def mse(case, u):
+    n = case.inputs[0].numel()
+    return [2 * (n + 4) * u * case.y.detach().double(), None, None]
+
+
+def bce(case, u):
+    x, t = (v.detach().double() for v in case.inputs)
+    n = x.numel()
+    s = torch.sigmoid(x)
+    y = 2 * (n + 10) * u * (x.abs() + (x * t).abs() + 2).mean()
+    # PyTorch has log(1 - s) - log(s) for the target: 1 - s is off by 4·u·e^|x| of itself.
+    return [y, 16 * u * (s + t.abs()) / n * case.dy.abs().double(),
+            24 * u * (torch.exp(x.abs()) + x.abs() + 1) / n * case.dy.abs().double()]
+
+
+class Case:
+    """One op on one set of inputs; `bound` gives, for the result and each gradient, a tensor, or None for equal bits."""
+
+    def __init__(self, op, dtype, inputs, bound, function, parameters=(), gradients=True):
+        self.op, self.dtype, self.bound, self.function, self.parameters = op, dtype, bound, function, list(parameters)
+        self.inputs, self.gradients = inputs, gradients
+        self.y = self.dy = None
+
+    def run_torch(self, draw):
+        for x in self.inputs:
+            x.requires_grad_()
+        self.y = self.function(*self.inputs)
+        self.dy = draw(self.y.shape)
+        if self.gradients:
+            self.y.backward(self.dy)
+
+    def ours(self, folder, index):
+        names = ["y"] + ([f"d{i}" for i in range(len(self.inputs))] if self.gradients else [])
+        return [torch.from_numpy(numpy.load(f"{folder}/{index}.{name}.npy")) for name in names]
+
+    def theirs(self):
+        return [self.y.detach().reshape(self.y.shape or (1,)), *(x.grad for x in self.inputs if self.gradients)]
+
+
+def drawer(dtype, random):
+    def draw(shape, low=-2.0, high=2.0):
+        return torch.from_numpy(random.uniform(low, high, tuple(shape))).to(getattr(torch, dtype))
+    return draw
+
+
+def elementwise_cases(dtype, draw):
+    one = lambda x, y, dy: y.abs() * 0 + 1  # noqa: E731
+    x = lambda: draw((4, 33), -4, 4)  # noqa: E731
+    for a, b in (((5, 40), (5, 40)), ((3, 5, 40), (40,)), ((7,), (6, 7))):
+        repeats = [1, *(1 + elements((*a, *b)) // (elements(s)**2) * 2 for s in (a, b))]
+        same = exact if a == b else None
+        grown = [2 if s != max(a, b, key=elements) else None for s in (a, b)]
+        for op, f in (("add", torch.add), ("sub", torch.sub), ("mul", torch.mul)):
+            def bound(case, u, op=op, grown=tuple(grown)):
+                plus = Case(op, None, case.inputs, None, torch.mul if op == "mul" else torch.add)
+                plus.dy = case.dy
+                n = case.y.numel()
+                off = magnitudes(plus, u, [1, n, n])
+                return [None] + [None if g is None else o for g, o in zip(grown, off[1:])]
+            yield Case(op, dtype, [draw(a), draw(b)], same or bound, f)
+        del repeats
+    yield Case("div", dtype, [draw((5, 40)), draw((5, 40), 0.5, 2)], exact, torch.div)
+    yield Case("scale", dtype, [x()], exact, lambda v: v * 0.3125)
+    yield Case("pow", dtype, [x()], exact, lambda v: v**2, [2])
+    yield Case("pow", dtype, [x()], exact, lambda v: v**3, [3])
+    yield Case("relu", dtype, [x()], exact, torch.relu)
+    yield Case("exp", dtype, [x()], elementwise(lambda x, y, dy: 4 * y, lambda x, y, dy: 6 * y * dy), torch.exp)
+    yield Case("log", dtype, [draw((4, 33), 0.01, 9)], elementwise(lambda x, y, dy: 4 * y.abs(), None), torch.log)
+    yield Case("tanh", dtype, [x()], elementwise(lambda x, y, dy: 4 * y.abs(), lambda x, y, dy: 12 * dy * one(x, y, dy)),
+               torch.tanh)
+    yield Case("sigmoid", dtype, [x()], elementwise(lambda x, y, dy: 8 * y, lambda x, y, dy: 24 * y * dy), torch.sigmoid)
+    yield Case("gelu", dtype, [x()], elementwise(lambda x, y, dy: 6 * x.abs(), lambda x, y, dy: 14 * dy), F.gelu)
+
+
+def elements(shape):
+    return int(numpy.prod(shape))
+
+
+def product_cases(dtype, draw):
+    yield Case("linear", dtype, [draw((2, 9, 31)), draw((17, 31)), draw((17,))], products(32, 17, 18, 18), F.linear)
+    yield Case("linear", dtype, [draw((5, 8)), draw((3, 8))], products(8, 3, 5), F.linear)
+    yield Case("matmul", dtype, [draw((2, 3, 5, 7)), draw((2, 3, 7, 4))], products(7, 4, 5), torch.matmul)
+    for shape, out, window in (((2, 3, 9, 8), 5, (3, 1, 1)), ((2, 4, 8, 8), 6, (3, 2, 1)), ((3, 2, 6, 6), 4, (2, 2, 0)),
+                               ((1, 5, 4, 4), 3, (1, 1, 0))):
+        size, stride, padding = window
+        f = lambda x, w, b=None, s=stride, p=padding: F.conv2d(x, w, b, stride=s, padding=p)  # noqa: E731
+        pixels = shape[0] * shape[2] * shape[3] * 2
+        counts = (shape[1] * size**2 + 1, out * size**2, pixels, pixels)
+        yield Case("conv2d", dtype, [draw(shape), draw((out, shape[1], size, size)), draw((out,))], products(*counts), f, window)
+    for causal in (0, 1):
+        yield Case("attention", dtype, [draw((2, 3, 6, 8)) for _ in range(3)], attention, attention_function(causal), [causal])
+
+
+def other_cases(dtype, draw):
+    for shape in ((4, 10), (2, 3, 65)):
+        yield Case("softmax", dtype, [draw(shape, -6, 6)], softmax, lambda v: torch.softmax(v, -1))
+        yield Case("log_softmax", dtype, [draw(shape, -6, 6)], log_softmax, lambda v: torch.log_softmax(v, -1))
+    yield Case("layer_norm", dtype, [draw((3, 5, 32), -1, 3), draw((32,)), draw((32,))], norm(-1, (0, 1), (32,)),
+               lambda x, w, b: F.layer_norm(x, (32,), w, b, EPS))
+    yield Case("group_norm", dtype, [draw((2, 6, 3, 4), -1, 3), draw((6,)), draw((6,))],
+               norm((2, 3, 4), (0, 2, 3), (6, 1, 1)), lambda x, w, b: F.group_norm(x, 3, w, b, EPS), [3])
+    for training in (1, 0):
+        def batch(x, w, b, training=training):
+            return F.batch_norm(x, torch.full((5,), 0.5, dtype=x.dtype), torch.full((5,), 2.0, dtype=x.dtype), w, b,
+                                bool(training), 0.1, EPS)
+        yield Case("batch_norm", dtype, [draw((3, 5, 4, 3), -1, 3), draw((5,)), draw((5,))],
+                   norm((0, 2, 3), (0, 2, 3), (5, 1, 1)), batch, [training])
+        yield Case("batch_norm", dtype, [draw((7, 5), -1, 3), draw((5,)), draw((5,))], norm((0,), (0,), (5,)), batch, [training])
+    for size, stride, padding in ((2, 2, 0), (3, 2, 1), (3, 1, 1)):
+        window = (size, stride, padding)
+        yield Case("max_pool2d", dtype, [draw((2, 3, 9, 8))], exact, lambda v, w=window: F.max_pool2d(v, *w), window)
+        yield Case("avg_pool2d", dtype, [draw((2, 3, 9, 8))], exact, lambda v, w=window: F.avg_pool2d(v, *w), window)
+    yield Case("permute", dtype, [draw((2, 3, 4))], exact, lambda v: v.permute(2, 0, 1), [2, 0, 1])
+    yield Case("reshape", dtype, [draw((2, 3, 4))], exact, lambda v: v.reshape(6, 4), [6, 4])
+    rows = [3, 1, 3, 3, 0, 6]
+    yield Case("embedding", dtype, [draw((7, 5))], exact, lambda v: F.embedding(torch.tensor(rows), v), rows)
+    target = [0, 9, 3, 3, 5]
+    yield Case("sum", dtype, [draw((7, 50))], lambda case, u: [magnitudes(case, u, (350, 1))[0], None], torch.sum)
+    yield Case("mean", dtype, [draw((7, 50))], lambda case, u: [magnitudes(case, u, (351, 1))[0], None], torch.mean)
+    yield Case("nll_loss", dtype, [draw((5, 10), -5, 0)],
+               lambda case, u: [2 * 6 * u * case.y.detach().double().abs(), None],
+               lambda v: F.nll_loss(v, torch.tensor(target)), target)
+    yield Case("cross_entropy", dtype, [draw((5, 10), -5, 5)], cross_entropy,
+               lambda v: F.cross_entropy(v, torch.tensor(target)), target)
+    yield Case("mse_loss", dtype, [draw((6, 9)), draw((6, 9))], mse, F.mse_loss)
+    yield Case("bce", dtype, [draw((6, 9), -4, 4), draw((6, 9), 0, 1)], bce, F.binary_cross_entropy_with_logits)
+
+
+def all_cases(random):
+    for dtype in ("float64", "float32"):
+        draw = drawer(dtype, random)
+        for make in (elementwise_cases, product_cases, other_cases):
+            yield from ((case, draw) for case in make(dtype, draw))
+
+
+def write(folder, cases):
+    lines = []
+    for index, case in enumerate(cases):
+        wide = torch.float64 if case.dtype == "float64" else torch.float32
+        for name, x in [(f"in{i}", x) for i, x in enumerate(case.inputs)] + [("dy", case.dy.reshape(case.dy.shape or (1,)))]:
+            numpy.save(f"{folder}/{index}.{name}.npy", numpy.ascontiguousarray(x.detach().to(wide).numpy()))
+        lines.append(" ".join(map(str, [index, case.op, case.dtype, len(case.inputs), *case.parameters])))
+    with open(f"{folder}/cases.txt", "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def compare(case, ours, worst):
+    """Number of elements compared; `worst` keeps the largest share of its bound per op, dtype and result."""
+    compared = 0
+    bounds = case.bound(case, ROUNDOFF[case.dtype])
+    for at, (mine, torchs, bound) in enumerate(zip(ours, case.theirs(), bounds)):
+        what = (case.op, case.dtype, "y" if at == 0 else f"d{at - 1}")
+        assert mine.shape == torchs.shape and mine.numel() > 0, (what, mine.shape, torchs.shape)
+        mine, torchs = mine.double(), torchs.double()
+        compared += mine.numel()
+        if bound is None:
+            wrong = (mine != torchs) | (torch.signbit(mine) != torch.signbit(torchs))
+            assert not wrong.any(), (what, case.parameters, int(wrong.sum()), mine[wrong][:4], torchs[wrong][:4])
+            worst.setdefault(what, None)
+            continue
+        assert bound.isfinite().all() and (bound >= 0).all(), what
+        share = (mine - torchs).abs() / bound.clamp_min(1e-300)
+        assert share.max() <= 1, (what, case.parameters, float(share.max()))
+        worst[what] = max(worst.get(what) or 0.0, float(share.max()))
+    return compared
+
+
+def main():
+    random = numpy.random.default_rng(7)
+    cases, compared, worst = [], 0, {}
+    for case, draw in all_cases(random):
+        case.run_torch(draw)
+        cases.append(case)
+    with tempfile.TemporaryDirectory() as folder:
+        write(folder, cases)
+        subprocess.run([os.path.abspath(sys.argv[1]), folder], check=True, timeout=280)
+        for index, case in enumerate(cases):
+            compared += compare(case, case.ours(folder, index), worst)
+    for what, share in worst.items():
+        print(*what, "equal" if share is None else f"{share:.3f} of the bound")
+    print(f"PyTorch {torch.__version__}: {len(cases)} cases, {compared} elements compared")
+
+
+main()
