@@ -11,6 +11,7 @@
 
 #include "experiments/experiments.h"
 #include "lib/range/counter.h"
+#include "lib/range/fate.h"
 #include "lib/report/report.h"
 #include "lib/study/tensor_dump.h"
 #include "lib/study/trainings.h"
@@ -26,15 +27,17 @@ struct Shares {
 };
 
 Shares shares_of(const RangeSummary& s) {
-  TensorReport report;
-  report.summary = s;
-  analyse(report, {.formats = {{"binary16", binary16, ""}}});
-  const FormatReport& half = report.formats.front();
-  std::uint64_t below = 0;
-  for (const auto& [exponent, row] : s.binades) below += exponent < -27 ? row.total() : 0;
+  std::uint64_t below = 0, band = 0;
+  for (const auto& [exponent, row] : s.binades) {
+    below += exponent < -27 ? row.total() : 0;
+    band += exponent >= -27 && exponent < -24 ? row.total() : 0;
+  }
+  const Fates fate = fates(s, binary16, 0);
   const double nonzero = static_cast<double>(std::max<std::uint64_t>(1, s.nonzero()));
-  return {static_cast<double>(below) / nonzero, half.band_27_24->of_nonzero,
-          half.rne_zero->of_nonzero, half.subnormal.of_nonzero, half.lost ? half.lost->l2 : 0};
+  const auto share = [nonzero](std::uint64_t n) { return static_cast<double>(n) / nonzero; };
+  const std::optional<Losses> lost = losses(s, binary16, 0);
+  return {share(below), share(band), share(fate.to_zero), share(fate.subnormal),
+          lost ? lost->l2 : 0};
 }
 
 /// What is counted of one training.
