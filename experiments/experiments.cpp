@@ -8,9 +8,9 @@
 namespace binade {
 
 std::span<const Experiment> experiments() {
-  static const std::array all{boundary_atlas, underflow_band,  training_ranges,
-                              band_ablation,  scaler_race,     clip_order,
-                              swamping,       double_rounding, reduction_hazards};
+  static const std::array all{boundary_atlas,    underflow_band,   training_ranges, band_ablation,
+                              scaler_race,       clip_order,       swamping,        double_rounding,
+                              reduction_hazards, gradcheck_formats};
   return all;
 }
 

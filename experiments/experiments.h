@@ -11,6 +11,7 @@ extern const Experiment band_ablation;
 extern const Experiment boundary_atlas;
 extern const Experiment clip_order;
 extern const Experiment double_rounding;
+extern const Experiment gradcheck_formats;
 extern const Experiment reduction_hazards;
 extern const Experiment scaler_race;
 extern const Experiment swamping;

@@ -179,20 +179,20 @@ double at_least(double x) {
 }
 
 std::vector<Threshold> thresholds() {
-  const Version& v = versions[0];
-  const Version& pairs = versions[1];
-  const auto equal_norm = [&pairs](std::size_t n) {
-    return run_of([&pairs, n](double x) { return std::isinf(norm(Values(n, x), pairs)); });
+  constexpr const Version& v = versions[0];
+  constexpr const Version& pairs = versions[1];
+  const auto equal_norm = [](std::size_t n) {
+    return run_of([n](double x) { return std::isinf(norm(Values(n, x), pairs)); });
   };
-  const Run exp_inf = run_of([&v](double x) { return std::isinf(v.exp(x)); });
-  const Run exp_zero = run_of([&v](double x) { return v.exp(-x) == 0; });
-  const Run square_zero = run_of([&v](double x) { return squared_error({x}, v) == 0; });
-  const Run square_inf = run_of([&v](double x) { return std::isinf(squared_error({x}, v)); });
-  const Run variance_zero = run_of([&v](double x) { return variance({x, -x}, v) == 0; });
-  const Run inverse_inf = run_of([&v](double x) { return std::isinf(v.to(1 / x)); });
+  const Run exp_inf = run_of([](double x) { return std::isinf(v.exp(x)); });
+  const Run exp_zero = run_of([](double x) { return v.exp(-x) == 0; });
+  const Run square_zero = run_of([](double x) { return squared_error({x}, v) == 0; });
+  const Run square_inf = run_of([](double x) { return std::isinf(squared_error({x}, v)); });
+  const Run variance_zero = run_of([](double x) { return variance({x, -x}, v) == 0; });
+  const Run inverse_inf = run_of([](double x) { return std::isinf(v.to(1 / x)); });
   const Run norm_16 = equal_norm(16);
   const Run norm_256 = equal_norm(256);
-  const Run unmoved = run_of([&v](double x) { return v.to(x + v.to(1e-6)) == x; });
+  const Run unmoved = run_of([](double x) { return v.to(x + v.to(1e-6)) == x; });
   return {
       {"exp(x) is inf from x =", "ln 65520 = 11.0901", at_least(std::log(65520.0)), exp_inf.first,
        exp_inf.is_run},

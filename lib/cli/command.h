@@ -34,7 +34,10 @@ extern const Command identify_command;
 extern const Command validate_command;
 extern const Command explain_command;
 extern const Command experiment_command;
+extern const Command train_command;
+extern const Command sweep_command;
 extern const Command device_command;
 extern const Command record_command;
+extern const Command advise_command;
 
 }  // namespace binade

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lib/cli/command.h"
+#include "lib/cli/data_folder.h"
 #include "lib/cli/progress.h"
 #include "lib/io/atomic_file.h"
 #include "lib/report/paragraph.h"
@@ -33,12 +34,6 @@ struct Arguments {
   bool quick = false;
   bool times = false;
 };
-
-/// BINADE_DATA, else the folder the program was built from.
-std::string default_data_folder() {
-  const char* folder = std::getenv("BINADE_DATA");
-  return folder != nullptr && *folder != '\0' ? folder : BINADE_DATA_FOLDER;
-}
 
 const Experiment& experiment_named(const std::string& name) {
   const auto all = experiments();
@@ -98,7 +93,7 @@ ExperimentRun ask(const Experiment& e, const Arguments& a, StepLine& line) {
   };
   ExperimentInput input{
       .quick = a.quick,
-      .data_folder = a.data.empty() ? default_data_folder() : a.data,
+      .data_folder = binade::data_folder(a.data),
       .print = print,
       .progress = [&line](double done, std::string_view what) { line.update(done, what); },
       .dump_folder = dump_folder(a.dump, e.name)};
@@ -173,7 +168,7 @@ void define(CLI::App& app, int& status) {
   run_app.add_option("--dump", a->dump,
                      "leave tensors of the runs in this folder, by experiment; read them with "
                      "binade report");
-  run_app.add_option("--data", a->data, "folder of the committed data (default: experiments/data)");
+  add_data_option(run_app, a->data);
   run_app.add_flag("--times", a->times,
                    "put the seconds each took into summary, page and JSON; two runs then differ");
   run_app.callback([a, &status] { status = run(*a); });

@@ -304,11 +304,10 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
   report.loss_scale = joint_loss_scale(report.tensors, report.total, options);
   if (has_time_axis(report.tensors)) {
     report.time = time_report(report.tensors, options);
-    report.time->unpaired = updates.unpaired;
     scale_gradients(report);
-    for (const UpdatePair& pair : updates.pairs) {
-      add_pair(*report.time, pair, count_updates(pair.weight, pair.update, advance));
-    }
+    add_updates(*report.time, updates, [&](const UpdatePair& pair) {
+      return count_updates(pair.weight, pair.update, advance);
+    });
   }
   return report;
 }

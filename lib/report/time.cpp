@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -18,14 +19,37 @@ namespace {
 /// Place of a layer in TimeReport::layers; -1: all layers together, which come first.
 constexpr int all_layers = -1;
 
+/// Whether a comes before b where numbers in names count as numbers: blocks.9 before blocks.10.
+bool comes_before(std::string_view a, std::string_view b) {
+  const auto digits = [](std::string_view text) {
+    return std::min(text.find_first_not_of("0123456789"), text.size());
+  };
+  while (!a.empty() && !b.empty()) {
+    std::size_t m = digits(a);
+    std::size_t n = digits(b);
+    if (m == 0 || n == 0) {
+      m = n = 1;
+    } else if (m != n) {  // a longer number is larger; leading zeros make ties, broken below
+      return m < n;
+    }
+    if (a.substr(0, m) != b.substr(0, n)) return a.substr(0, m) < b.substr(0, n);
+    a.remove_prefix(m);
+    b.remove_prefix(n);
+  }
+  return a.size() < b.size();
+}
+
+/// In the order of the files; where that is merely alphabetical, with numbers as numbers.
 std::map<std::string, int> number_layers(const std::vector<TensorReport>& tensors,
                                          std::vector<std::string>& layers) {
   std::map<std::string, int> number;
   for (const TensorReport& tensor : tensors) {
-    if (!tensor.time) continue;
-    const auto [at, is_new] = number.emplace(tensor.time->layer, static_cast<int>(layers.size()));
-    if (is_new) layers.push_back(at->first);
+    if (tensor.time && number.emplace(tensor.time->layer, 0).second) {
+      layers.push_back(tensor.time->layer);
+    }
   }
+  if (std::ranges::is_sorted(layers)) std::ranges::stable_sort(layers, comes_before);
+  for (std::size_t i = 0; i < layers.size(); ++i) number[layers[i]] = static_cast<int>(i);
   return number;
 }
 
@@ -68,17 +92,12 @@ std::string reason_not_to_pair(const TensorInfo& weight, const TensorInfo& updat
   return "";
 }
 
-UpdateCounts& counts_at(TimeReport& report, const std::optional<std::string>& layer,
-                        std::uint64_t step) {
-  auto series = std::ranges::find(report.updates, layer, &UpdateSeries::layer);
-  if (series == report.updates.end()) {
-    series = report.updates.insert(series, UpdateSeries{layer, {}});
-  }
-  auto point = std::ranges::lower_bound(series->points, step, {}, &UpdatePoint::step);
-  if (point == series->points.end() || point->step != step) {
-    point = series->points.insert(point, UpdatePoint{step, {}});
-  }
-  return point->counts;
+using CountsOfSteps = std::map<std::uint64_t, UpdateCounts>;
+
+UpdateSeries update_series(const std::optional<std::string>& layer, const CountsOfSteps& steps) {
+  UpdateSeries out{layer, {}};
+  for (const auto& [step, counts] : steps) out.points.push_back({step, counts});
+  return out;
 }
 
 }  // namespace
@@ -160,9 +179,22 @@ UpdatePairs update_pairs(const std::vector<std::unique_ptr<TensorFile>>& files) 
   return out;
 }
 
-void add_pair(TimeReport& report, const UpdatePair& pair, const UpdateCounts& counts) {
-  merge(counts_at(report, std::nullopt, pair.time.step), counts);
-  merge(counts_at(report, pair.time.layer, pair.time.step), counts);
+void add_updates(TimeReport& report, const UpdatePairs& updates,
+                 const std::function<UpdateCounts(const UpdatePair&)>& count) {
+  report.unpaired = updates.unpaired;
+  CountsOfSteps all;
+  std::map<std::string, CountsOfSteps> by_layer;
+  for (const UpdatePair& pair : updates.pairs) {
+    const UpdateCounts counts = count(pair);
+    merge(all[pair.time.step], counts);
+    merge(by_layer[pair.time.layer][pair.time.step], counts);
+  }
+  if (all.empty()) return;
+  report.updates.push_back(update_series(std::nullopt, all));
+  for (const std::string& layer : report.layers) {
+    const auto at = by_layer.find(layer);
+    if (at != by_layer.end()) report.updates.push_back(update_series(layer, at->second));
+  }
 }
 
 }  // namespace binade

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,7 +57,7 @@ struct UnpairedUpdate {
 
 struct TimeReport {
   std::vector<std::uint64_t> steps;    ///< rising
-  std::vector<std::string> layers;     ///< in the order of the files
+  std::vector<std::string> layers;     ///< in the order of the files; numbers in their own
   std::vector<TimeSeries> series;      ///< all layers first, then by layer; each by role
   std::vector<StepScale> loss_scales;  ///< steps with gradients
   std::vector<UpdateSeries> updates;   ///< all layers first, then by layer; steps with both tensors
@@ -82,7 +83,8 @@ bool has_time_axis(const std::vector<TensorReport>& tensors);
 /// Everything but updates and unpaired.
 TimeReport time_report(const std::vector<TensorReport>& tensors, const ReportOptions& options);
 
-/// Adds the counts of a pair to its layer and to all layers; pairs come in any order.
-void add_pair(TimeReport& report, const UpdatePair& pair, const UpdateCounts& counts);
+/// The rest: `count` is asked once for each pair.
+void add_updates(TimeReport& report, const UpdatePairs& updates,
+                 const std::function<UpdateCounts(const UpdatePair&)>& count);
 
 }  // namespace binade

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A training as settings in JSON and its result in JSON: what `binade sweep` runs, and what `binade train`
-// writes.
+// A training run by its settings: what sweeps are made of.
 #pragma once
 
 #include <functional>
@@ -9,28 +8,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lib/train/trainer.h"
-
 namespace binade {
 
-/// Keys, all optional but `workload`: workload (workload_rows); level (O0 … O3, native); format
-/// (training_formats); arch ("sm_90"); accumulator (f32, f16, reference); promote_every; fprop, dgrad,
-/// wgrad (instructions by name); scaler ("torch", "static:1024", …); init_scale; growth_interval;
-/// loss_shift; optimizer (sgd, adam, adamw); lr; momentum; weight_decay; master_weights; update (nearest,
-/// stochastic, kahan); clip_norm; steps; batch; seed.
-struct TrainSettings {
-  std::string workload;
-  std::size_t batch = 0;
-  TrainingRecipe recipe{};
-};
+/// Error for settings that train_job would refuse, without training: unknown keys are named with the
+/// known ones. A sweep asks this of all its runs before the first.
+void check_train_settings(const nlohmann::json& settings);
 
-/// Error for unknown keys, values of a wrong kind, and names that there are not.
-TrainSettings train_settings(const nlohmann::json& settings);
-
-/// Losses, accuracy, skips, lost updates; nothing that depends on time or machine.
-nlohmann::ordered_json result_of(const TrainingLog& log);
-
-/// Trains; `progress` is told the share that is done.
+/// Trains once and returns the figures of the run, in a fixed order and the same for each run.
+/// `data_folder`: where the committed data lie. Error where check_train_settings gives one, and where
+/// data are missing.
 nlohmann::ordered_json train_job(const nlohmann::json& settings, const std::string& data_folder,
                                  const std::function<void(double done)>& progress);
 

@@ -1,30 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ops that are matrix products: each of their three passes asks product.h.
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "lib/tensor/error.h"
+#include "lib/train/kernels.h"
 #include "lib/train/ops.h"
 
 namespace binade {
-namespace {
-
-Error do_not_fit(const char* op, const Shape& a, const Shape& b) {
-  return Error(
-      fmt::format("{} of {} and {}: the shapes do not fit", op, shape_text(a), shape_text(b)));
-}
-
-/// Sums of columns: the gradient of a bias.
-template <std::floating_point T>
-std::vector<T> column_sums(const std::vector<T>& g, std::size_t rows, std::size_t columns) {
-  std::vector<T> out(columns);
-  for (std::size_t j = 0; j < columns; ++j) out[j] = pairwise_sum(g.data() + j, rows, columns);
-  return out;
-}
-
-}  // namespace
 
 template <std::floating_point T>
 Var linear(Tape<T>& tape, Var x_in, Var weight_in, std::optional<Var> bias_in) {
@@ -35,7 +17,7 @@ Var linear(Tape<T>& tape, Var x_in, Var weight_in, std::optional<Var> bias_in) {
   const Shape& w = tape.shape(weight);
   Shape shape = tape.shape(x);
   if (w.size() != 2 || shape.empty() || shape.back() != w[1]) {
-    throw do_not_fit("linear", tape.shape(x), w);
+    throw shapes_do_not_fit("linear", tape.shape(x), w);
   }
   const std::size_t in = w[1], out = w[0];
   const std::size_t rows = tape.values(x).size() / in;
@@ -71,7 +53,7 @@ Var matmul(Tape<T>& tape, Var a_in, Var b_in) {
   if (shape.size() < 2 || shape.size() != other.size() ||
       !std::equal(shape.begin(), shape.end() - 2, other.begin()) ||
       shape.back() != other[other.size() - 2]) {
-    throw do_not_fit("matmul", shape, other);
+    throw shapes_do_not_fit("matmul", shape, other);
   }
   const std::size_t m = shape[shape.size() - 2], k = shape.back(), n = other.back();
   const std::size_t batches = tape.values(a).size() / (m * k);

@@ -63,6 +63,7 @@ struct ProductCall {
   Format dtype{};
   bool weights = true;
 };
+
 /// Everything by the reference.
 inline const ProductSettings reference_products{};
 

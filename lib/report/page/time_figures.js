@@ -147,7 +147,7 @@ function draw_scale_band(host, steps, scales, k, on_step) {
     }
     if (at.recommended_log2 !== null && at.recommended_log2 <= high) {
       group.append(drawing('circle', {class: 'recommended', cx: x, cy: y(at.recommended_log2),
-        r: 2.6}));
+        r: steps.length > 60 ? 1.4 : 2.6}));
     }
     svg.append(group);
   }

@@ -29,6 +29,7 @@ function status_mark(status) {
 
 function write_summary(host, results) {
   host.hidden = results.length < 2;
+  if (host.hidden) return;
   const rows = results.map((result, i) => element('tr', {},
     element('th', {scope: 'row'}, element('a', {href: `#result-${i}`}, result.experiment)),
     element('td', {}, status_mark(result.status)),

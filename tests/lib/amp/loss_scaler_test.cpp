@@ -235,17 +235,20 @@ TEST_CASE(
 TEST_CASE("the products are rounded as the originals round them") {
   // 1.1 in binary64 times binary32, rounded once (ATen), or 1.1 rounded to binary32 first (Keras).
   const double start = 3;
-  for (const auto& [name, expected] :
-       {std::pair{"torch", static_cast<double>(static_cast<float>(3 * 1.1))},
-        std::pair{"keras3", static_cast<double>(3.0F * 1.1F)}, std::pair{"apex", 3 * 1.1}}) {
-    CAPTURE(name);
-    LossScalePolicy policy = loss_scale_policy(name);
+  struct Row {
+    const char* policy;
+    double expected;
+  };
+  for (const Row& row : {Row{"torch", static_cast<double>(static_cast<float>(3 * 1.1))},
+                         Row{"keras3", static_cast<double>(3.0F * 1.1F)}, Row{"apex", 3 * 1.1}}) {
+    CAPTURE(row.policy);
+    LossScalePolicy policy = loss_scale_policy(row.policy);
     policy.init_scale = start;
     policy.growth_factor = 1.1;
     policy.growth_interval = 1;
     LossScaler scaler(policy);
     scaler.update(false);
-    CHECK(scaler.state().scale == expected);
+    CHECK(scaler.state().scale == row.expected);
   }
   CHECK(static_cast<double>(static_cast<float>(3 * 1.1)) != static_cast<double>(3.0F * 1.1F));
 }

@@ -162,6 +162,25 @@ class Report(WithFolder):
         with open(self.path("r.html"), encoding="utf-8") as file:
             self.assertTrue(file.read().endswith("</html>\n"))
 
+    def test_a_run_of_two_steps_has_a_time_axis_and_reports_of_runs_compare(self):
+        def run(small):
+            return safetensors(*((f"step{step:03d}/fc1/{role}", "F32", [2], f32(x, 1.0)) for step in (1, 20)
+                                 for role, x in (("dW", small), ("weight", 0.5), ("update", 2.0 ** -20))))
+        self.write("a.safetensors", run(2.0 ** -26))
+        self.write("b.safetensors", run(2.0 ** -20))
+        text = self.good("report", "a.safetensors")
+        for part in ["Over time   2 steps; 1 layer together", "of all gradients together", "lost in    binary16"]:
+            self.assertIn(part, text)
+        report = self.report("a.safetensors")
+        self.assertEqual((report["schema"], report["time"]["steps"]), ("binade.range_report/2", [1, 20]))
+        self.assertEqual(report["time"]["updates"][0]["formats"]["binary16"]["lost"], [1, 1])
+        for name in ("a", "b"):
+            self.good("report", "-q", f"{name}.safetensors", "--json", f"{name}.json")
+        self.assertIn("0 of them differ", self.good("report", "--diff", "a.json", "a.json"))
+        different = self.run_binade("report", "--diff", "a.json", "b.json")
+        self.assertEqual((different.returncode, different.stderr), (1, b""))
+        self.assertIn(b"2 of them differ", different.stdout)
+
     def test_quiet_prints_nothing(self):
         self.assertEqual(self.good("report", "-q", "grads.safetensors", "--json", "r.json"), "")
         self.assertIn("r.json", self.files())

@@ -80,6 +80,24 @@ TEST_CASE("a series over all layers is the merge of the layers") {
   CHECK(series(*report.time, "b", TensorRole::act).points.size() == 1);
 }
 
+TEST_CASE("layers that merely stand in alphabetical order are put in that of their numbers") {
+  Run run;
+  run.add("1.safetensors", {{"step1/b.0/dW", {1}},
+                            {"step1/b.10/dW", {1}},
+                            {"step1/b.10.x/dW", {1}},
+                            {"step1/b.9/dW", {1}},
+                            {"step2/a/dW", {1}}});
+  using Names = std::vector<std::string>;
+  CHECK(run.report().time->layers == Names{"b.0", "b.10", "b.10.x", "b.9", "a"});
+  Run sorted;
+  sorted.add("1.safetensors", {{"step1/a/dW", {1}},
+                               {"step1/b.0/dW", {1}},
+                               {"step1/b.10.x/dW", {1}},
+                               {"step1/b.9/dW", {1}},
+                               {"step2/a/dW", {1}}});
+  CHECK(sorted.report().time->layers == Names{"a", "b.0", "b.9", "b.10.x"});
+}
+
 TEST_CASE("shards of one tensor in several files are merged") {
   Run run = small_run();
   run.add("3.safetensors", {{"step10/a/dW", {0x1p-27F}}});
@@ -162,7 +180,7 @@ TEST_CASE("the JSON has a column per number and says where each tensor stands") 
 TEST_CASE("at most twelve steps are chosen evenly, with the first and the last") {
   CHECK(chosen_steps(3, 12) == std::vector<std::size_t>{0, 1, 2});
   CHECK(chosen_steps(5, 3) == std::vector<std::size_t>{0, 2, 4});
-  for (const std::size_t n : {12, 13, 44, 1000, 4400}) {
+  for (const std::size_t n : {12U, 13U, 44U, 1000U, 4400U}) {
     const std::vector<std::size_t> chosen = chosen_steps(n, 12);
     CHECK(chosen.size() == 12);
     CHECK(chosen.front() == 0);

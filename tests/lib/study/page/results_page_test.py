@@ -254,6 +254,21 @@ class ResultsPage(unittest.TestCase):
             self.assertNotIn(nonsense, html)
         self.assertLess(len(section.find_elements(By.CSS_SELECTOR, ".tick")), 80)
 
+    def test_a_sweep_has_its_name_a_table_and_a_plot_per_result(self):
+        spec = Path(self.folder.name) / "spec.json"
+        spec.write_text(json.dumps({"name": "series", "base": {"label": "2^-3"},
+                                    "grid": {"power": [2, 1], "terms": [1, 4, 16]}}))
+        page = spec.with_suffix(".html")
+        subprocess.run([self.program, "sweep", spec, "--html", page], check=True, capture_output=True, timeout=60)
+        self.browser.get(page.as_uri())
+        self.assertEqual(self.browser.find_element(By.ID, "title").text, "Sweep series")
+        self.assertIn('6 runs · all with {"label":"2^-3"}', self.browser.find_element(By.ID, "source").text)
+        titles = [title.text for title in self.browser.find_elements(By.CSS_SELECTOR, ".plot h3")]
+        self.assertEqual(titles, ["sum", "rest"])
+        self.assertEqual(len(self.browser.find_elements(By.CSS_SELECTOR, ".plot .series path.curve")), 8)
+        self.assertEqual(len(self.browser.find_elements(By.CSS_SELECTOR, ".table tbody tr")), 6)
+        self.assertEqual(len(self.browser.find_elements(By.CSS_SELECTOR, ".answers, .status")), 0)
+
     def test_the_dark_page_is_dark(self):
         paper = "return getComputedStyle(document.body).backgroundColor"
         light = self.script(paper)

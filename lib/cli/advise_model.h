@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The layers that advice is asked about: from words on the command line, or from a JSON file.
+//
+//     --linear 4096x4096x50257                    tokens x in x out
+//     --conv 32x64x56x56:128x3x3:stride=2:pad=1   batch x channels x height x width : filters x rows x columns
+//
+//     {"layers": [{"name": "head", "kind": "linear", "tokens": 4096, "in": 4096, "out": 50257},
+//                 {"name": "stem", "kind": "conv2d", "batch": 32, "channels": 3, "height": 224, "width": 224,
+//                  "filters": 64, "rows": 7, "columns": 7, "stride": 2, "padding": 3}]}
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/train/shapes.h"
+
+namespace binade {
+
+struct AdvisedLayer {
+  std::string name;
+  std::string words;  ///< "linear 4096 tokens, 4096 to 50257"
+  std::array<Extents, 3> products;
+  std::uint64_t parameters = 0;  ///< weights, without biases
+};
+
+AdvisedLayer linear_of(std::string_view text);
+AdvisedLayer conv_of(std::string_view text);
+
+/// Error with the file, the layer and what is missing.
+std::vector<AdvisedLayer> read_layers(const std::string& path);
+
+/// "7e9", "1.3e9" or "7000000000": a whole number from 1 to 2^53. Error naming the option.
+std::uint64_t parse_count(std::string_view option, std::string_view text);
+
+/// "80GB", "80GiB", "640MB" or bytes.
+std::uint64_t parse_bytes(std::string_view option, std::string_view text);
+
+}  // namespace binade

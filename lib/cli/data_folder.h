@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the committed data lie, as experiments, trainings and sweeps are told.
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace binade {
+
+/// --data FOLDER.
+void add_data_option(CLI::App& app, std::string& folder);
+
+/// What was given, else BINADE_DATA, else the folder the program was built from.
+std::string data_folder(const std::string& given);
+
+}  // namespace binade

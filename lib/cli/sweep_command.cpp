@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// binade sweep: trains once for every combination of settings, keeps a line per run, and shows them as
+// a table and as a page of plots. Interrupted, the same command goes on where it was.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/cli/command.h"
+#include "lib/cli/data_folder.h"
+#include "lib/cli/progress.h"
+#include "lib/io/atomic_file.h"
+#include "lib/study/results_html.h"
+#include "lib/study/sweep.h"
+#include "lib/study/sweep_table.h"
+#include "lib/study/train_job.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
+
+namespace binade {
+namespace {
+
+struct Arguments {
+  std::string spec, results, json, html, x, data;
+  std::vector<std::string> chosen;
+};
+
+/// SPEC.json → SPEC.jsonl, beside it.
+std::string results_path(const Arguments& a) {
+  if (!a.results.empty()) return a.results;
+  return std::filesystem::path(a.spec).replace_extension(".jsonl").string();
+}
+
+std::string x_key(const Arguments& a, const SweepSpec& spec) {
+  if (a.x.empty()) return plot_key(spec);
+  for (std::size_t i = 0; i < spec.keys.size(); ++i) {
+    if (spec.keys[i] != a.x) continue;
+    if (std::ranges::all_of(spec.values[i], [](const auto& v) { return v.is_number(); }))
+      return a.x;
+    throw Error(fmt::format("--x {}: its values are not all numbers; give a key of numbers", a.x));
+  }
+  const std::vector<std::string_view> known(spec.keys.begin(), spec.keys.end());
+  throw Error(fmt::format("--x {}: no key of the grid{}; there are {}", printable(a.x),
+                          did_you_mean(a.x, known), listed(known)));
+}
+
+std::vector<std::string> chosen_of(const Arguments& a, const SweepResults& sweep) {
+  const std::vector<std::string> all = result_keys(sweep.results);
+  for (const std::string& key : a.chosen) {
+    if (std::ranges::find(all, key) != all.end()) continue;
+    const std::vector<std::string_view> known(all.begin(), all.end());
+    throw Error(fmt::format("--result {}: no run has it{}; there are {}", printable(key),
+                            did_you_mean(key, known), listed(known)));
+  }
+  return a.chosen.empty() ? all : a.chosen;
+}
+
+void run(const Arguments& a) {
+  const SweepSpec spec = read_sweep(a.spec);
+  const std::string x = x_key(a, spec);
+  for (const std::string& path : {a.json, a.html}) {
+    if (path.empty()) continue;
+    const AtomicFile probe(path);  // an Error before the work rather than after it
+  }
+  StepLine line;
+  line.begin(spec.name);
+  std::optional<std::size_t>
+      first;  // runs before it were in the file and tell nothing of the time left
+  const auto progress = [&](std::size_t i, double done) {
+    if (!first) first = i;
+    line.update(
+        (static_cast<double>(i - *first) + done) / static_cast<double>(spec.runs() - *first),
+        fmt::format("run {} of {}", i + 1, spec.runs()));
+  };
+  const std::string folder = data_folder(a.data);
+  const SweepJob job{&check_train_settings,
+                     [&folder](const nlohmann::json& settings,
+                               const std::function<void(double done)>& job_progress) {
+                       return train_job(settings, folder, job_progress);
+                     }};
+  const SweepResults sweep = run_sweep(spec, results_path(a), job, progress);
+  line.wipe();
+  if (sweep.found > 0) {
+    fmt::print(stderr, "{} of {} runs were in {} already\n", sweep.found, spec.runs(),
+               printable(results_path(a), longest_path));
+  }
+  const std::vector<std::string> chosen = chosen_of(a, sweep);
+  fmt::print("{}", text_of(sweep_table(spec, sweep.results, chosen)));
+  if (!a.json.empty()) write_file(a.json, sweep_json(spec, sweep.results, chosen).dump(1) + "\n");
+  if (!a.html.empty()) write_file(a.html, results_html(sweep_page(spec, sweep.results, chosen, x)));
+}
+
+void define(CLI::App& app, int&) {
+  const auto a = std::make_shared<Arguments>();
+  app.add_option(
+         "SPEC", a->spec,
+         R"(what to run: {"name": "...", "base": {settings}, "grid": {"key": [values], ...}})")
+      ->required();
+  app.add_option("-o,--output", a->results,
+                 "the results, a JSON line per run (default: SPEC with .jsonl). A sweep that was "
+                 "interrupted goes on from there");
+  app.add_option("--result", a->chosen, "results to show, in this order: a,b (default: all)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--json", a->json, "write the table as JSON to this file");
+  app.add_option("--html", a->html, "write a page with a plot of each result to this file");
+  app.add_option("--x", a->x, "key of the grid to plot over (default: the one with most numbers)");
+  add_data_option(app, a->data);
+  app.callback([a] { run(*a); });
+}
+
+}  // namespace
+
+const Command sweep_command{"sweep", "train with every combination of settings; resumable",
+                            &define};
+
+}  // namespace binade

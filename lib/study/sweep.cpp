@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Running a sweep into its file. Lines are only ever appended, each by one write, so an interruption
+// leaves whole lines and at most one torn one at the end.
+#include "lib/study/sweep.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr std::size_t most_bytes = std::size_t{1} << 30;
+
+/// FNV-1a, 64 bits: tells specs apart; it keeps no secrets.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  return hash;
+}
+
+ordered_json json_of(const SweepSpec& spec) {
+  ordered_json grid = ordered_json::object();
+  for (std::size_t i = 0; i < spec.keys.size(); ++i) grid[spec.keys[i]] = spec.values[i];
+  return {{"name", spec.name}, {"base", spec.base}, {"grid", grid}};
+}
+
+std::string header_line(const SweepSpec& spec) {
+  const ordered_json written = json_of(spec);
+  const ordered_json header{{"schema", "binade.sweep/1"},
+                            {"name", spec.name},
+                            {"spec_hash", fmt::format("{:016x}", hash_of(written.dump()))},
+                            {"runs", spec.runs()},
+                            {"spec", written}};
+  return header.dump() + "\n";
+}
+
+std::string run_line(const SweepSpec& spec, std::size_t run, const ordered_json& result) {
+  const ordered_json line{{"run", run}, {"settings", settings_of(spec, run)}, {"result", result}};
+  return line.dump() + "\n";
+}
+
+/// The results' file, locked for as long as this lives.
+class LineFile {
+ public:
+  explicit LineFile(const std::string& path) : path_(path) {
+    descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (descriptor_ < 0) fail("cannot be opened");
+    struct stat status = {};
+    if (fstat(descriptor_, &status) != 0) fail("cannot be read");
+    if (!S_ISREG(status.st_mode)) {
+      throw error_in(path_, "not a regular file",
+                     "name a file: a sweep must find its results again");
+    }
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+      throw error_in(path_, "is being written by another sweep",
+                     "wait for it, or name another file");
+    }
+    if (static_cast<std::size_t>(status.st_size) > most_bytes) {
+      throw error_in(path_, "too large for the results of a sweep", "name another file");
+    }
+  }
+  ~LineFile() { close(descriptor_); }
+  LineFile(const LineFile&) = delete;
+  LineFile& operator=(const LineFile&) = delete;
+
+  std::string read_all() {
+    std::string text;
+    char buffer[1 << 16];
+    ssize_t got = 0;
+    while ((got = read(descriptor_, buffer, sizeof buffer)) != 0) {
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail("cannot be read");
+      text.append(buffer, static_cast<std::size_t>(got));
+    }
+    return text;
+  }
+
+  /// Keeps the first `size` bytes; what follows is written behind them.
+  void keep(std::size_t size) {
+    if (ftruncate(descriptor_, static_cast<off_t>(size)) != 0 ||
+        lseek(descriptor_, static_cast<off_t>(size), SEEK_SET) < 0) {
+      fail("cannot be written");
+    }
+  }
+
+  void append(std::string_view line) {
+    while (!line.empty()) {
+      const ssize_t written = write(descriptor_, line.data(), line.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail("cannot be written");
+      line.remove_prefix(static_cast<std::size_t>(written));
+    }
+    if (fdatasync(descriptor_) != 0) fail("cannot be written");
+  }
+
+ private:
+  [[noreturn]] void fail(const char* what) const {
+    throw error_in(path_, fmt::format("{}: {}", what, std::strerror(errno)),
+                   "name a file in a folder that exists, is writable and has room");
+  }
+
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+  throw error_in(path, what, "name another file, or delete this one to start anew");
+}
+
+/// The result in a line that must be this run's, to the byte.
+ordered_json result_in(const std::string& path, const SweepSpec& spec, std::size_t run,
+                       std::string_view line) {
+  const std::string quoted = fmt::format("line {} is not run {} of this sweep", run + 2, run);
+  ordered_json parsed = ordered_json::parse(line, nullptr, false);
+  if (parsed.is_discarded() || !parsed.is_object() || !parsed.contains("result"))
+    refuse(path, quoted);
+  if (run_line(spec, run, parsed["result"]) != line) refuse(path, quoted);
+  return parsed["result"];
+}
+
+/// The results in the file's whole lines; `end` becomes where they end.
+std::vector<ordered_json> results_in(const std::string& path, const SweepSpec& spec,
+                                     std::string_view text, std::size_t& end) {
+  const std::string header = header_line(spec);
+  std::vector<ordered_json> results;
+  end = 0;
+  if (!text.starts_with(header)) {
+    if (header.starts_with(text)) return results;  // empty, or a torn header
+    refuse(path, "not the results of this sweep");
+  }
+  end = header.size();
+  for (std::size_t next = 0; (next = text.find('\n', end)) != std::string_view::npos;) {
+    const std::string_view line = text.substr(end, next + 1 - end);
+    if (results.size() == spec.runs()) refuse(path, "lines after the last run");
+    results.push_back(result_in(path, spec, results.size(), line));
+    end = next + 1;
+  }
+  return results;
+}
+
+/// What is said of an Error in one run.
+Error in_run(const SweepSpec& spec, std::size_t run, const Error& error) {
+  return Error(fmt::format("sweep {}, run {} of {} {}: {}", printable(spec.name), run, spec.runs(),
+                           printable(settings_of(spec, run).dump(), 400), error.what()));
+}
+
+}  // namespace
+
+SweepResults run_sweep(const SweepSpec& spec, const std::string& path, const SweepJob& job,
+                       const SweepProgress& progress) {
+  for (std::size_t run = 0; run < spec.runs(); ++run) {
+    try {
+      job.check(settings_of(spec, run));
+    } catch (const Error& error) {
+      throw in_run(spec, run, error);
+    }
+  }
+  LineFile file(path);
+  std::size_t end = 0;
+  SweepResults out;
+  out.results = results_in(path, spec, file.read_all(), end);
+  out.found = out.results.size();
+  file.keep(end);
+  if (end == 0) file.append(header_line(spec));
+  for (std::size_t run = out.found; run < spec.runs(); ++run) {
+    const auto told = [&](double done) {
+      if (progress) progress(run, done);
+    };
+    told(0);
+    ordered_json result;
+    try {
+      result = job.run(settings_of(spec, run), told);
+    } catch (const Error& error) {
+      throw in_run(spec, run, error);
+    }
+    const std::string line = run_line(spec, run, result);
+    file.append(line);
+    out.results.push_back(ordered_json::parse(line)["result"]);  // as a resumed sweep will read it
+  }
+  return out;
+}
+
+}  // namespace binade

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading what a sweep is to run, strictly: nothing in it is ignored.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lib/io/mapped_file.h"
+#include "lib/study/sweep.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr std::size_t most_bytes = std::size_t{1} << 20;
+constexpr std::size_t most_runs = 100'000;
+constexpr int deepest = 16;
+
+[[noreturn]] void refuse(const std::string& label, const std::string& what,
+                         const std::string& what_to_do) {
+  throw error_in(label, what, what_to_do);
+}
+
+/// The JSON of the text; nlohmann alone would keep the last of two equal keys.
+ordered_json parse_strictly(const std::string& label, std::string_view text) {
+  std::vector<std::set<std::string>> keys;
+  const auto check = [&](int depth, ordered_json::parse_event_t event, ordered_json& parsed) {
+    using Event = ordered_json::parse_event_t;
+    if (depth > deepest) refuse(label, "nested too deeply", "settings are flat: write them so");
+    if (event == Event::object_start) keys.emplace_back();
+    if (event == Event::object_end) keys.pop_back();
+    if (event == Event::key && !keys.back().insert(parsed.get<std::string>()).second) {
+      refuse(label, fmt::format("key '{}' is there twice", printable(parsed.get<std::string>())),
+             "give it once");
+    }
+    return true;
+  };
+  try {
+    return ordered_json::parse(text, check);
+  } catch (const json::exception& error) {
+    refuse(label, "no JSON: " + printable(error.what()), "correct it");
+  }
+}
+
+const ordered_json& part(const std::string& label, const ordered_json& spec, const char* name,
+                         bool right) {
+  if (!right) {
+    refuse(label, fmt::format("'{}' is missing or of the wrong kind", name),
+           R"(a sweep is {"name": "...", "base": {...}, "grid": {"key": [...], ...}})");
+  }
+  return spec[name];
+}
+
+void add_axis(const std::string& label, SweepSpec& spec, const std::string& key,
+              const ordered_json& list) {
+  const std::string quoted = fmt::format("grid key '{}'", printable(key));
+  if (!list.is_array() || list.empty()) {
+    refuse(label, quoted + " has no list of values", "give it a list of at least one value");
+  }
+  if (spec.base.contains(key)) refuse(label, quoted + " is in the base too", "give it once");
+  std::vector<json> values;
+  for (const ordered_json& value : list) {
+    values.push_back(json::parse(value.dump()));
+    if (std::count(values.begin(), values.end(), values.back()) > 1) {
+      refuse(label, fmt::format("{} has the value {} twice", quoted, printable(value.dump())),
+             "give it once");
+    }
+  }
+  if (list.size() > most_runs / std::max<std::size_t>(spec.runs(), 1)) {
+    refuse(label, fmt::format("more than {} runs", most_runs), "split the sweep");
+  }
+  spec.keys.push_back(key);
+  spec.values.push_back(std::move(values));
+}
+
+}  // namespace
+
+std::size_t SweepSpec::runs() const {
+  std::size_t product = 1;
+  for (const auto& list : values) product *= list.size();
+  return product;
+}
+
+SweepSpec parse_sweep(const std::string& label, std::string_view text) {
+  const ordered_json given = parse_strictly(label, text);
+  const bool object = given.is_object();
+  const auto has = [&](const char* name) { return object && given.contains(name); };
+  SweepSpec spec;
+  spec.name = part(label, given, "name", has("name") && given["name"].is_string());
+  spec.base =
+      json::parse(part(label, given, "base", has("base") && given["base"].is_object()).dump());
+  const ordered_json& grid = part(label, given, "grid", has("grid") && given["grid"].is_object());
+  for (const auto& [key, ignored] : given.items()) {
+    if (key == "name" || key == "base" || key == "grid") continue;
+    refuse(label, fmt::format("unknown key '{}'", printable(key)), "there are name, base and grid");
+  }
+  for (const auto& [key, list] : grid.items()) add_axis(label, spec, key, list);
+  return spec;
+}
+
+SweepSpec read_sweep(const std::string& path) {
+  const MappedFile file(path);
+  if (file.size() > most_bytes) {
+    refuse(path, fmt::format("more than {} bytes", most_bytes), "give the file of a sweep");
+  }
+  return parse_sweep(path,
+                     {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
+}
+
+json settings_of(const SweepSpec& spec, std::size_t run) {
+  json settings = spec.base;
+  for (std::size_t i = spec.keys.size(); i-- > 0;) {
+    settings[spec.keys[i]] = spec.values[i][run % spec.values[i].size()];
+    run /= spec.values[i].size();
+  }
+  return settings;
+}
+
+}  // namespace binade

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products in 128 bits, so that no size wraps around.
+#include "lib/train/memory.h"
+
+#include "emulate/codec.h"
+
+namespace binade {
+namespace {
+
+uint128 state_bytes(const BytesPerParameter& bytes, const TrainingSize& size) {
+  return static_cast<uint128>(size.parameters) * static_cast<unsigned>(bytes.total());
+}
+
+uint128 sample_bytes(const TrainingMode& mode, const TrainingSize& size) {
+  return static_cast<uint128>(size.activations_per_sample) *
+         static_cast<unsigned>(mode.activations);
+}
+
+}  // namespace
+
+std::optional<MemoryUse> memory_use(const TrainingMode& mode, const BytesPerParameter& bytes,
+                                    const TrainingSize& size) {
+  const uint128 state = state_bytes(bytes, size);
+  const uint128 activations = sample_bytes(mode, size) * size.batch;
+  if ((state + activations) >> 63 != 0) return std::nullopt;
+  return MemoryUse{static_cast<std::uint64_t>(state), static_cast<std::uint64_t>(activations)};
+}
+
+std::uint64_t most_parameters(const TrainingMode& mode, const BytesPerParameter& bytes,
+                              const TrainingSize& size, std::uint64_t memory) {
+  const uint128 activations = sample_bytes(mode, size) * size.batch;
+  if (activations > memory) return 0;
+  return (memory - static_cast<std::uint64_t>(activations)) / static_cast<unsigned>(bytes.total());
+}
+
+std::optional<std::uint64_t> largest_batch(const TrainingMode& mode, const BytesPerParameter& bytes,
+                                           const TrainingSize& size, std::uint64_t memory) {
+  const uint128 sample = sample_bytes(mode, size);
+  if (sample == 0) return std::nullopt;
+  const uint128 state = state_bytes(bytes, size);
+  if (state > memory) return 0;
+  return static_cast<std::uint64_t>((memory - state) / sample);
+}
+
+}  // namespace binade

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# `binade advise` as a user meets it: figures worked out by hand in text and JSON, model files, complaints of one line.
+# Run as advise_cli_test.py PATH_TO_BINADE; needs Python alone.
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BINADE = "binade"
+
+
+class Advise(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="binade-test-")
+        self.addCleanup(self.folder.cleanup)
+
+    def run_binade(self, *words):
+        return subprocess.run([BINADE, "advise", *words], cwd=self.folder.name, capture_output=True, check=False,
+                              timeout=60)
+
+    def good(self, *words):
+        done = self.run_binade(*words)
+        self.assertEqual((done.returncode, done.stderr), (0, b""), words)
+        return done.stdout.decode()
+
+    def json(self, *words):
+        return json.loads(self.good(*words, "--json"))
+
+    def complaint(self, *words):
+        done = self.run_binade(*words)
+        line = done.stderr.decode()
+        self.assertEqual((done.returncode, done.stdout), (2, b""), (words, line))
+        self.assertRegex(line, r"\Abinade: [^\n]+\n\Z")
+        self.assertNotIn("should not happen", line)
+        return line
+
+    def model(self, text):
+        with open(os.path.join(self.folder.name, "model.json"), "w", encoding="utf-8") as file:
+            file.write(text if isinstance(text, str) else json.dumps(text))
+        return "model.json"
+
+    def test_a_model_of_7e9_parameters_in_every_mode(self):
+        out = self.json("--params", "7e9", "--activations-per-sample", "1e9", "--batch", "8", "--memory", "80GB")
+        self.assertEqual((out["schema"], out["parameters"], out["memory"]),
+                         ("binade.advise/1", 7_000_000_000, 80_000_000_000))
+        modes = {row["mode"]: row for row in out["modes"]}
+        self.assertEqual({name: row["bytes_per_parameter"]["all"] for name, row in modes.items()},
+                         {"fp32": 16, "amp": 18, "o2": 16, "o3": 8, "bf16_master": 16, "bf16": 8, "fp8": 18,
+                          "fp8_bf16": 10})
+        self.assertEqual(modes["fp32"]["state"], 112_000_000_000)
+        self.assertEqual(modes["fp32"]["activations"], 32_000_000_000)
+        self.assertEqual(modes["amp"]["together"], 126_000_000_000 + 16_000_000_000)
+        self.assertEqual(modes["amp"]["most_parameters"], (80_000_000_000 - 16_000_000_000) // 18)
+        self.assertEqual(modes["bf16"]["largest_batch"], (80 - 56) // 2)
+        self.assertEqual(modes["fp32"]["largest_batch"], 0)
+
+    def test_the_text_has_a_line_per_mode(self):
+        text = self.good("--params", "1000000", "--optimizer", "sgd")
+        self.assertRegex(text, r"\n  fp32 +4 +0 +0 +4 +0 +8 +8 MB +0 B +8 MB\n")
+        self.assertRegex(text, r"\n  o2 +2 +4 +0 +2 +0 +8 +8 MB +0 B +8 MB\n")
+        self.assertTrue(all(len(line) <= 110 for line in text.splitlines()))
+
+    def test_moments_of_four_bytes_on_demand(self):
+        for words, moments in (((), 4), (("--fp32-moments",), 8)):
+            row = next(row for row in self.json(*words)["modes"] if row["mode"] == "bf16")
+            self.assertEqual(row["bytes_per_parameter"]["moments"], moments)
+
+    def test_layers_by_words_and_by_file_are_the_same(self):
+        by_file = self.json(self.model({"layers": [
+            {"name": "head", "kind": "linear", "tokens": 4096, "in": 768, "out": 50257},
+            {"name": "stem", "kind": "conv2d", "batch": 32, "channels": 3, "height": 224, "width": 224, "filters": 64,
+             "rows": 7, "columns": 7, "stride": 2, "padding": 3}]}), "--arch", "sm_80")
+        by_words = self.json("--linear", "4096x768x50257", "--conv", "32x3x224x224:64x7x7:stride=2:pad=3",
+                             "--arch", "sm_80")
+        self.assertEqual([layer["products"] for layer in by_file["layers"]],
+                         [layer["products"] for layer in by_words["layers"]])
+        self.assertEqual(by_file["parameters"], 768 * 50257 + 64 * 147)
+        self.assertEqual(by_file["instruction"], {"family": "mma", "m": 16, "n": 8, "k": 16})
+        head, stem = by_file["layers"]
+        self.assertEqual(head["products"]["dgrad"]["k"], {"size": 50257, "aligned": 50264, "padded": 50272})
+        self.assertEqual(head["products"]["dgrad"]["padding"], 1 - 50257 / 50272)
+        self.assertEqual(stem["products"]["wgrad"]["m"], {"size": 147, "aligned": 152, "padded": 160})
+
+    def test_fp8_wants_multiples_of_sixteen(self):
+        out = self.json("--linear", "32x24x64", "--format", "e4m3")
+        self.assertEqual(out["alignment"], 16)
+        self.assertEqual(out["layers"][0]["products"]["fprop"]["k"], {"size": 24, "aligned": 32, "padded": 32})
+        self.assertIn("24 → 32", self.good("--linear", "32x24x64", "--format", "e4m3"))
+        self.assertNotIn("→ 32", self.good("--linear", "32x24x64"))
+
+    def test_what_cannot_be_used_is_one_line(self):
+        for words, part in (
+                (("--params", "7.5"), "--params 7.5: not a whole number"),
+                (("--params", "1e300"), "--params 1e300"), (("--params", "nan"), "--params nan"),
+                (("--params", "-1"), "--params"), (("--params", "0"), "--params 0"),
+                (("--params", "7e9x"), "--params 7e9x"),
+                (("--memory", "80gigs"), "--memory 80gigs: not an amount"), (("--memory", "inf"), "--memory inf"),
+                (("--optimizer", "adamx"), "did you mean adam"),
+                (("--linear", "1x2"), "--linear 1x2: not three sizes"), (("--linear", "0x1x1"), "--linear 0x1x1"),
+                (("--linear", "1x2x99999999999"), "--linear"), (("--conv", "1x2x3x4"), "--conv 1x2x3x4: not a layer"),
+                (("--conv", "1x1x2x2:1x3x3"), "kernel larger than its padded input"),
+                (("--conv", "1x1x8x8:1x3x3:stride=0"), "a stride of 0"),
+                (("--conv", "1x1x8x8:1x3x3:step=1"), "not a layer"),
+                (("--conv", "2000000000x2000000000x9x9:9x3x3"), "passes 2^60"),
+                (("--linear", "8x2000000000x2000000000"), "more than 2^53 weights"),
+                (("--linear", "8x8x8", "--arch", "sm_91"), "sm_91"),
+                (("--linear", "8x8x8", "--arch", "sm_80", "--format", "e4m3"), "no dense Tensor Core instruction"),
+                (("--linear", "8x8x8", "--format", "half"), "half"),
+                (("--params", "1", "--activations-per-sample", "9e15", "--batch", "9e15"), "more than 2^63 bytes"),
+                (("absent.json",), "absent.json")):
+            self.assertIn(part, self.complaint(*words), words)
+
+    def test_a_model_file_that_is_not_one_is_refused_with_the_layer(self):
+        for text, part in (
+                ("", "model.json"), ("{", 'a list of "layers"'), ("[]", 'a list of "layers"'),
+                ('{"layers": []}', 'a list of "layers"'), ('{"layers": [1]}', "layer 1 is not an object"),
+                ('{"layers": [{"kind": "linear"}]}', 'layer 1 needs "tokens"'),
+                ('{"layers": [{"name": "a\\nb", "kind": "linear", "tokens": -1}]}', 'layer a\\x0ab needs "tokens"'),
+                ('{"layers": [{"kind": "linear", "tokens": 1, "in": 1.5, "out": 1}]}', 'needs "in"'),
+                ('{"layers": [{"kind": "linear", "tokens": 1, "in": 0, "out": 1}]}', 'needs "in"'),
+                ('{"layers": [{"kind": "lstm"}]}', "neither linear nor conv2d"),
+                ('{"layers": [{"name": 7, "kind": 7}]}', "neither linear nor conv2d"),
+                ('{"layers": [{"kind": "conv2d", "batch": 1, "channels": 1, "height": 2, "width": 2, "filters": 1, '
+                 '"rows": 3, "columns": 3}]}', "a kernel larger than its padded input")):
+            self.assertIn(part, self.complaint(self.model(text)), text)
+
+
+if __name__ == "__main__":
+    BINADE = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=1)

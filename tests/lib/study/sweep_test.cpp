@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The file of a sweep: its bytes, what interruptions leave of it, and files that are not its own.
+#include "lib/study/sweep.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <thread>
+
+#include "lib/tensor/error.h"
+#include "tests/lib/io/files.h"
+
+namespace binade {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using test::error_of;
+using test::has;
+using test::slurp;
+
+const SweepSpec& spec() {
+  static const SweepSpec parsed = parse_sweep(
+      "s",
+      R"({"name": "roots", "base": {"steps": 40}, "grid": {"of": [2, 3, 5, 7], "start": [1, 0.5, 100]}})");
+  return parsed;
+}
+
+void check(const json& settings) {
+  for (const auto& [key, value] : settings.items()) {
+    if (key != "steps" && key != "of" && key != "start") throw Error("no setting " + key);
+  }
+}
+
+/// Newton's square root, and its last steps.
+ordered_json root(const json& settings, const std::function<void(double)>& progress) {
+  const double of = settings["of"];
+  double x = settings["start"];
+  const int steps = settings["steps"];
+  ordered_json last = ordered_json::array();
+  for (int i = 0; i < steps; ++i) {
+    x = (x + of / x) / 2;
+    if (i + 3 >= steps) last.push_back(x);
+    progress((i + 1.0) / steps);
+  }
+  return {{"root", x}, {"error", x * x - of}, {"last", last}, {"none", std::nan("")}};
+}
+
+ordered_json slow_root(const json& settings, const std::function<void(double)>& progress) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  return root(settings, progress);
+}
+
+const SweepJob job{&check, &root};
+
+/// The file of a sweep that nothing disturbed.
+std::string whole() {
+  const test::Folder folder;
+  run_sweep(spec(), folder / "a.jsonl", job);
+  return slurp(folder / "a.jsonl");
+}
+
+TEST_CASE("the file has a header and a line for each run in the order of the grid") {
+  const std::string text = whole();
+  CHECK(text.starts_with(R"({"schema":"binade.sweep/1","name":"roots","spec_hash":")"));
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
+    lines.push_back(text.substr(at, text.find('\n', at) - at));
+  }
+  REQUIRE(lines.size() == 13);
+  CHECK(ordered_json::parse(lines[0])["runs"] == 12);
+  CHECK(lines[2].starts_with(
+      R"({"run":1,"settings":{"of":2,"start":0.5,"steps":40},"result":{"root":1.414213562)"));
+  CHECK(lines[12].starts_with(R"({"run":11,"settings":{"of":7,"start":100,"steps":40},)"));
+  CHECK(has(lines[1], "\"none\":null"));
+}
+
+TEST_CASE("a sweep that is done runs nothing again and gives the same results") {
+  const test::Folder folder;
+  const SweepResults first = run_sweep(spec(), folder / "a.jsonl", job);
+  const std::string bytes = slurp(folder / "a.jsonl");
+  const SweepJob none{&check, [](const json&, const auto&) -> ordered_json { throw Error("ran"); }};
+  const SweepResults again = run_sweep(spec(), folder / "a.jsonl", none);
+  CHECK(first.found == 0);
+  CHECK(again.found == 12);
+  CHECK(first.results.size() == 12);
+  CHECK(again.results == first.results);
+  CHECK(slurp(folder / "a.jsonl") == bytes);
+}
+
+TEST_CASE("a file cut off at any byte is finished to the same bytes") {
+  const test::Folder folder;
+  const std::string text = whole();
+  for (std::size_t size = 0; size <= text.size(); size += 7) {
+    CAPTURE(size);
+    const std::string path = folder.write("a.jsonl", text.substr(0, size));
+    std::size_t ran = 0;
+    const SweepJob counting{&check, [&ran](const json& settings, const auto& progress) {
+                              ++ran;
+                              return root(settings, progress);
+                            }};
+    const SweepResults sweep = run_sweep(spec(), path, counting);
+    REQUIRE(slurp(path) == text);
+    const auto lines = static_cast<std::size_t>(
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size), '\n'));
+    CHECK(sweep.found == (lines > 0 ? lines - 1 : 0));
+    CHECK(ran == 12 - sweep.found);
+  }
+}
+
+TEST_CASE("killed by SIGKILL at any moment, a sweep goes on to the same bytes") {
+  const std::string text = whole();
+  const test::Folder folder;
+  const std::string path = folder / "a.jsonl";
+  const SweepJob slow{&check, &slow_root};
+  std::size_t interrupted = 0;
+  std::size_t kills = 0;
+  for (int delay = 1; delay <= 40; delay += 3) {  // the whole takes 36 ms and more
+    std::filesystem::remove(path);
+    for (bool done = false; !done;) {
+      const pid_t child = fork();
+      REQUIRE(child >= 0);
+      if (child == 0) {
+        try {
+          run_sweep(spec(), path, slow);
+        } catch (...) {
+          _exit(3);
+        }
+        _exit(0);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(delay));
+      kill(child, SIGKILL);
+      ++kills;
+      int status = 0;
+      REQUIRE(waitpid(child, &status, 0) == child);
+      const bool killed = WIFSIGNALED(status);
+      REQUIRE((killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0)));
+      const std::string left = slurp(path);
+      CHECK(text.starts_with(left));
+      if (killed && !left.empty() && left.size() < text.size()) ++interrupted;
+      done = !killed || kills % 10 == 0;  // some are finished by this process instead
+    }
+    run_sweep(spec(), path, job);
+    REQUIRE(slurp(path) == text);
+  }
+  CHECK(interrupted > 5);
+}
+
+TEST_CASE("an Error in one run names it and leaves what is finished") {
+  const test::Folder folder;
+  const std::string path = folder / "a.jsonl";
+  int ran = 0;
+  const SweepJob failing{&check, [&ran](const json& settings, const auto& progress) {
+                           if (++ran == 5) throw Error("out of patience");
+                           return root(settings, progress);
+                         }};
+  const std::string error = error_of([&] { run_sweep(spec(), path, failing); });
+  CHECK(error == R"(sweep roots, run 4 of 12 {"of":3,"start":0.5,"steps":40}: out of patience)");
+  CHECK(run_sweep(spec(), path, job).found == 4);
+  CHECK(slurp(path) == whole());
+}
+
+TEST_CASE("all settings are checked before the first run, and before the file is touched") {
+  const test::Folder folder;
+  const SweepSpec wrong =
+      parse_sweep("s", R"({"name": "w", "base": {}, "grid": {"of": [1, 2], "speed": [3]}})");
+  const SweepJob none{&check, [](const json&, const auto&) -> ordered_json { throw Error("ran"); }};
+  CHECK(has(error_of([&] { run_sweep(wrong, folder / "a.jsonl", none); }), "run 0 of 2"));
+  CHECK(has(error_of([&] { run_sweep(wrong, folder / "a.jsonl", none); }), "no setting speed"));
+  CHECK(folder.count() == 0);
+}
+
+TEST_CASE("the results of another sweep, or what is none, are refused and left as they are") {
+  const test::Folder folder;
+  const std::string text = whole();
+  const auto swapped = [&](const std::string& from, const std::string& to) {
+    std::string changed = text;
+    return changed.replace(changed.find(from), from.size(), to);
+  };
+  const std::size_t second = text.find('\n') + 1;
+  const std::size_t third = text.find('\n', second) + 1;
+  const std::vector<std::pair<std::string, std::string>> files{
+      {swapped("\"steps\":40}", "\"steps\":41}"), "not the results of this sweep"},
+      {"my diary\n", "not the results of this sweep"},
+      {"x", "not the results of this sweep"},
+      {swapped("\"run\":3", "\"run\":4"), "line 5 is not run 3 of this sweep"},
+      {swapped("{\"run\":0", "{ \"run\":0"), "line 2 is not run 0"},
+      {text.substr(0, second) + text.substr(third), "line 2 is not run 0"},
+      {text.substr(0, second) + "\n", "line 2 is not run 0"},
+      {text.substr(0, second) + "[1]\n", "line 2 is not run 0"},
+      {text + "{}\n", "lines after the last run"},
+  };
+  for (const auto& [bytes, message] : files) {
+    CAPTURE(message);
+    const std::string path = folder.write("a.jsonl", bytes);
+    const std::string error = error_of([&] { run_sweep(spec(), path, job); });
+    CHECK(has(error, message));
+    CHECK(has(error, "name another file, or delete this one"));
+    CHECK(slurp(path) == bytes);
+  }
+}
+
+TEST_CASE("a file that another sweep is writing, or that is no file, is refused") {
+  const test::Folder folder;
+  const std::string path = folder / "a.jsonl";
+  std::string inner;
+  const SweepJob nested{&check, [&](const json& settings, const auto& progress) {
+                          if (inner.empty())
+                            inner = error_of([&] { run_sweep(spec(), path, job); });
+                          return root(settings, progress);
+                        }};
+  run_sweep(spec(), path, nested);
+  CHECK(has(inner, "is being written by another sweep"));
+  CHECK(slurp(path) == whole());
+  CHECK(has(error_of([&] { run_sweep(spec(), "/dev/null", job); }), "not a regular file"));
+  CHECK(has(error_of([&] { run_sweep(spec(), folder / "no/a.jsonl", job); }), "cannot be opened"));
+}
+
+TEST_CASE("progress is told for each run from its beginning to its end") {
+  const test::Folder folder;
+  std::vector<std::pair<std::size_t, double>> told;
+  run_sweep(spec(), folder / "a.jsonl", job,
+            [&](std::size_t run, double done) { told.emplace_back(run, done); });
+  REQUIRE(told.size() == 12 * 41);
+  CHECK(told.front() == std::pair<std::size_t, double>{0, 0.0});
+  CHECK(told.back() == std::pair<std::size_t, double>{11, 1.0});
+  CHECK(std::ranges::is_sorted(told));
+}
+
+}  // namespace
+}  // namespace binade
