@@ -101,8 +101,8 @@ constexpr std::uint64_t epilogue(const GemmModel& g, const GemmElement<Code>& x,
                                  const Trace& trace = {}) {
   const Epilogue& e = g.epilogue;
   const Format& f = e.compute;
-  const std::uint64_t alpha = scalar_bits(e.alpha, f);
-  const std::uint64_t beta = scalar_bits(e.beta, f);
+  const auto alpha = [&e, &f] { return scalar_bits(e.alpha, f); };
+  const auto beta = [&e, &f] { return scalar_bits(e.beta, f); };
   const bool with_c = x.has_c && !g.sum.c_first && e.beta != 0;
   const auto step = [&](Role role, Action action, const Operands& bits,
                         const OperandFormats& from) {
@@ -114,20 +114,20 @@ constexpr std::uint64_t epilogue(const GemmModel& g, const GemmElement<Code>& x,
   }
   if (e.sum_last) {
     if (with_c) {
-      const std::uint64_t source = compute_step(trace, Role::beta, Action::multiply, 0, {beta, x.c},
-                                                {f, g.c}, f, detail::to_nearest);
-      step(Role::alpha, Action::multiply_add, {alpha, sum.bits, source}, {f, f, f});
+      const std::uint64_t source = compute_step(trace, Role::beta, Action::multiply, 0,
+                                                {beta(), x.c}, {f, g.c}, f, detail::to_nearest);
+      step(Role::alpha, Action::multiply_add, {alpha(), sum.bits, source}, {f, f, f});
     } else if (e.alpha != 1) {
-      step(Role::alpha, Action::multiply, {alpha, sum.bits}, {f, f});
+      step(Role::alpha, Action::multiply, {alpha(), sum.bits}, {f, f});
     }
     if (x.has_bias) step(Role::bias, Action::add, {sum.bits, x.bias}, {f, g.bias});
   } else {
     if (x.has_bias) {
-      step(Role::alpha, Action::multiply_add, {alpha, sum.bits, x.bias}, {f, f, g.bias});
+      step(Role::alpha, Action::multiply_add, {alpha(), sum.bits, x.bias}, {f, f, g.bias});
     } else if (e.alpha != 1) {
-      step(Role::alpha, Action::multiply, {alpha, sum.bits}, {f, f});
+      step(Role::alpha, Action::multiply, {alpha(), sum.bits}, {f, f});
     }
-    if (with_c) step(Role::beta, Action::multiply_add, {beta, x.c, sum.bits}, {f, g.c, f});
+    if (with_c) step(Role::beta, Action::multiply_add, {beta(), x.c, sum.bits}, {f, g.c, f});
   }
   if (sum.format == e.out && !e.saturate) return sum.bits;
   Attributes output = detail::to_nearest;

@@ -151,7 +151,6 @@ bool compare_thresholds(const ExperimentInput& input, Outcome& out) {
                                       {"loss_wrong", wrong.losses.back()},
                                       {"equals_no_scaler", equal}});
   }
-  input.print(text_of(table));
   out.tables.push_back(table);
   out.plots.push_back(plot);
   return as_said;
@@ -245,7 +244,7 @@ Heard listen(const Scenario& scenario) {
 }
 
 /// True where scaler and checker say what they should.
-bool tell_mistakes(const ExperimentInput& input, Outcome& out) {
+bool tell_mistakes(Outcome& out) {
   Table table{"Who tells: the scaler's error and the order checker's finding",
               {"order", "GradScaler", "order checker"},
               {}};
@@ -261,7 +260,6 @@ bool tell_mistakes(const ExperimentInput& input, Outcome& out) {
         {{"order", scenario.name}, {"grad_scaler", heard.error}, {"order_checker", heard.finding}});
   }
   out.data["silent_mistakes"] = silent;
-  input.print(text_of(table));
   out.tables.push_back(table);
   return as_said;
 }
@@ -269,7 +267,7 @@ bool tell_mistakes(const ExperimentInput& input, Outcome& out) {
 Outcome run(const ExperimentInput& input) {
   Outcome out;
   const bool thresholds = compare_thresholds(input, out);
-  const bool told = tell_mistakes(input, out);
+  const bool told = tell_mistakes(out);
   const auto& worst = out.data["thresholds"].back();
   out.as_expected = thresholds && told;
   out.verdict = fmt::format(

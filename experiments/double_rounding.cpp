@@ -20,7 +20,6 @@
 #include "emulate/carrier.h"
 #include "experiments/draws.h"
 #include "experiments/experiments.h"
-#include "experiments/show_table.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
@@ -149,7 +148,7 @@ bool tell_random(const ExperimentInput& input, Outcome& out) {
                                   {"deviations_off", off},
                                   {"to_odd_wrong", tally.odd_wrong}});
   }
-  show_table(input, out, std::move(table));
+  out.tables.push_back(std::move(table));
   plot.series = {predicted, measured, high, low};
   out.plots.push_back(std::move(plot));
   return as_said;
@@ -184,7 +183,7 @@ bool tell_exhaustive(const ExperimentInput& input, Outcome& out) {
                                         {"to_odd_wrong", tally.odd_wrong}});
     }
   }
-  show_table(input, out, std::move(table));
+  out.tables.push_back(std::move(table));
   return as_said;
 }
 
@@ -226,7 +225,7 @@ Ties try_ties(const Chain& chain) {
   return out;
 }
 
-bool tell_ties(const ExperimentInput& input, Outcome& out) {
+bool tell_ties(Outcome& out) {
   Table table{"Every midpoint of the destination and what lies around it",
               {"chain", "midpoints", "values", "wrong", "other than pictured", "to odd: wrong"},
               {}};
@@ -246,7 +245,7 @@ bool tell_ties(const ExperimentInput& input, Outcome& out) {
                                 {"other_than_pictured", ties.not_as_pictured},
                                 {"to_odd_wrong", ties.tally.odd_wrong}});
   }
-  show_table(input, out, std::move(table));
+  out.tables.push_back(std::move(table));
   return as_said;
 }
 
@@ -254,7 +253,7 @@ Outcome run(const ExperimentInput& input) {
   Outcome out;
   const bool random = tell_random(input, out);
   const bool exhaustive = tell_exhaustive(input, out);
-  const bool ties = tell_ties(input, out);
+  const bool ties = tell_ties(out);
   out.as_expected = random && exhaustive && ties;
   out.verdict = fmt::format(
       "random numbers {} the law within four deviations, whole binades {} it exactly, and around "

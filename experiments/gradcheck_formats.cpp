@@ -236,7 +236,6 @@ Outcome run(const ExperimentInput& input) {
   }
   bool moves_as_said = true;
   out.tables = {cube_table(cube), table, unmoved_table(moves_as_said)};
-  for (const Table& t : out.tables) input.print(text_of(t));
   out.plots = {cube_plot(cube)};
   const Cell &single = cube[1][1], &wide = cube[1][4], &half = cube[2][1];
   const double passed = single.passed.value();

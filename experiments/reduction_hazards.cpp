@@ -22,7 +22,6 @@
 #include "emulate/functions.h"
 #include "experiments/draws.h"
 #include "experiments/experiments.h"
-#include "experiments/show_table.h"
 
 namespace binade {
 namespace {
@@ -214,7 +213,7 @@ std::vector<Threshold> thresholds() {
   };
 }
 
-bool tell_thresholds(const ExperimentInput& input, Outcome& out) {
+bool tell_thresholds(Outcome& out) {
   Table table{"Where binary16 breaks, by trying each of its 31,743 positive numbers",
               {"boundary", "on paper", "in binary16", "measured"},
               {}};
@@ -227,7 +226,7 @@ bool tell_thresholds(const ExperimentInput& input, Outcome& out) {
                                       {"expected", row.expected},
                                       {"measured", row.measured}});
   }
-  show_table(input, out, std::move(table));
+  out.tables.push_back(std::move(table));
   Table epsilon{
       "What an ε of code becomes in binary16, and x/(0 + ε)", {"ε", "binary16", "1/(0 + ε)"}, {}};
   for (const char* text : {"1e-5", "1e-6", "1e-7", "5e-8", "1e-8", "1e-12"}) {
@@ -237,7 +236,7 @@ bool tell_thresholds(const ExperimentInput& input, Outcome& out) {
     out.data["epsilon"].push_back({{"epsilon", text}, {"binary16", eps}});
     as_said = as_said && (eps == 0) == (std::stod(text) <= 0x1p-25);
   }
-  show_table(input, out, std::move(epsilon));
+  out.tables.push_back(std::move(epsilon));
   return as_said;
 }
 
@@ -272,7 +271,7 @@ Lengths lengths_of(const Values& sums) {
   return out;
 }
 
-bool tell_lengths(const ExperimentInput& input, Outcome& out) {
+bool tell_lengths(Outcome& out) {
   const OnesSums sums = sums_of_ones(70000);
   Table table{"The mean of N ones in binary16, N up to 70,000",
               {"sum", "70,000 ones", "mean off by 1 % from N =", "0 or NaN from N ="},
@@ -283,7 +282,7 @@ bool tell_lengths(const ExperimentInput& input, Outcome& out) {
                         std::to_string(in_turn.gone)});
   table.rows.push_back({"in pairs", figure(sums.pairwise.back()), std::to_string(pairwise.wrong),
                         std::to_string(pairwise.gone)});
-  show_table(input, out, std::move(table));
+  out.tables.push_back(std::move(table));
   out.data["ones"] = {{"in_turn", {{"wrong", in_turn.wrong}, {"gone", in_turn.gone}}},
                       {"in_pairs", {{"wrong", pairwise.wrong}, {"gone", pairwise.gone}}}};
   // In turn 2048/N is 1 % off past 2048·1.01 and 0 once N is an infinity; in pairs the sum rounds up to one
@@ -345,14 +344,14 @@ bool tell_errors(const ExperimentInput& input, Outcome& out) {
     table.rows.push_back(cells);
     out.plots.push_back(std::move(plot));
   }
-  show_table(input, out, std::move(table));
+  out.tables.push_back(std::move(table));
   return as_said;
 }
 
 Outcome run(const ExperimentInput& input) {
   Outcome out;
-  const bool boundaries = tell_thresholds(input, out);
-  const bool lengths = tell_lengths(input, out);
+  const bool boundaries = tell_thresholds(out);
+  const bool lengths = tell_lengths(out);
   const bool errors = tell_errors(input, out);
   out.as_expected = boundaries && lengths && errors;
   out.verdict = fmt::format(

@@ -223,7 +223,7 @@ std::string judged(const T& measured, const T& expected, bool& equal) {
 }
 
 /// The golden table measured; false where a cell differs.
-bool tabulate_golden(const std::vector<Trace>& traces, const ExperimentInput& input, Outcome& out) {
+bool tabulate_golden(const std::vector<Trace>& traces, Outcome& out) {
   Table table{"The golden table, measured",
               {"policy", "first growths", "cliff: skips", "of them at once", "rare: log2 S",
                "early: next growth", "straight: log2 S"},
@@ -245,7 +245,6 @@ bool tabulate_golden(const std::vector<Trace>& traces, const ExperimentInput& in
          judged(after.empty() ? 0 : after.front(), row.next_growth, equal),
          judged(run(traces[3]).last_log2, static_cast<double>(row.straight_log2), equal)});
   }
-  input.print(text_of(table));
   out.tables.push_back(table);
   return equal;
 }
@@ -254,8 +253,7 @@ std::string power_text(double log2) {
   return std::isfinite(log2) ? fmt::format("2^{:.4g}", log2) : log2 > 0 ? "inf" : "0";
 }
 
-void tabulate(const Trace& trace, const std::vector<Run>& runs, const ExperimentInput& input,
-              Outcome& out) {
+void tabulate(const Trace& trace, const std::vector<Run>& runs, Outcome& out) {
   const bool has_gap = trace.amax.front() > 0 && std::isfinite(trace.amax.front());
   Table table{trace.title,
               {"policy", "skips", "at once", "steps taken", "S at the end", "lowest", "highest",
@@ -285,7 +283,6 @@ void tabulate(const Trace& trace, const std::vector<Run>& runs, const Experiment
                                                 {"last_gap", run.last_gap}};
     if (run.gave_up) out.data["traces"][trace.name][run.name]["gave_up"] = *run.gave_up;
   }
-  input.print(text_of(table));
   out.tables.push_back(table);
   out.plots.push_back(plot);
 }
@@ -297,7 +294,7 @@ const Run& named(const std::vector<Run>& runs, std::string_view name) {
 /// Replayed traces: no training, only the scales. Returns what was found, adds to the verdict.
 bool race_on_traces(const ExperimentInput& input, Outcome& out) {
   const std::vector<Trace> traces = make_traces();
-  const bool equal = tabulate_golden(traces, input, out);
+  const bool equal = tabulate_golden(traces, out);
   std::vector<std::vector<Run>> results;
   for (const Trace& trace : traces) {
     if (input.progress) {
@@ -308,7 +305,7 @@ bool race_on_traces(const ExperimentInput& input, Outcome& out) {
     const bool has_statistics = trace.amax.front() > 0 && std::isfinite(trace.amax.front());
     if (has_statistics) std::ranges::move(statistical_runners(), std::back_inserter(runners));
     results.push_back(race(trace, runners));
-    tabulate(trace, results.back(), input, out);
+    tabulate(trace, results.back(), out);
   }
   const std::vector<Run>&rare = results[1], &drift = results[4];
   const bool headline =

@@ -13,7 +13,6 @@
 
 #include "emulate/carrier.h"
 #include "experiments/draws.h"
-#include "experiments/show_table.h"
 #include "lib/gemm/gemm.h"
 #include "lib/gemm/named_gemm.h"
 
@@ -130,7 +129,7 @@ SwampedProducts sweep_k(const ExperimentInput& input, Outcome& out) {
         input.progress(static_cast<double>(k) / static_cast<double>(largest), "products");
     }
     for (const Series& series : plot.series) table.columns.push_back(series.name);
-    show_table(input, out, std::move(table));
+    out.tables.push_back(std::move(table));
     out.plots.push_back(std::move(plot));
   }
   return verdict;

@@ -20,7 +20,6 @@
 #include "emulate/operation.h"
 #include "experiments/draws.h"
 #include "experiments/experiments.h"
-#include "experiments/show_table.h"
 #include "experiments/swamped_products.h"
 
 namespace binade {
@@ -152,7 +151,7 @@ std::string published(std::string_view law, std::string_view format) {
 }
 
 /// 2^16 values one after the other: the sum at the end, and when it changed last.
-bool tell_stalls(const ExperimentInput& input, Outcome& out) {
+bool tell_stalls(Outcome& out) {
   Table table{"Naive sums of 65,536 values, to nearest",
               {"values", "format", "p", "published", "law", "measured", "last change", "exact"},
               {}};
@@ -196,7 +195,7 @@ bool tell_stalls(const ExperimentInput& input, Outcome& out) {
       if (law.above_p == 2) plot.series.push_back(std::move(series));
     }
   }
-  show_table(input, out, std::move(table));
+  out.tables.push_back(std::move(table));
   out.plots.push_back(std::move(plot));
   return as_said;
 }
@@ -247,14 +246,14 @@ double sweep_chunks(const ExperimentInput& input, Outcome& out) {
     }
     plot.series.push_back(std::move(series));
   }
-  show_table(input, out, std::move(table));
+  out.tables.push_back(std::move(table));
   out.plots.push_back(std::move(plot));
   return at_64;
 }
 
 /// Every cure beside the naive sum. Returns the worst relative error of a cure but chunks, in formats of
 /// at least 8 bits of precision.
-double tell_cures(const ExperimentInput& input, Outcome& out) {
+double tell_cures(Outcome& out) {
   using Sum = std::function<double(std::span<const double>, const Format&)>;
   const auto in = [](auto sum) {
     return [sum](std::span<const double> v, const Format& f) {
@@ -295,7 +294,7 @@ double tell_cures(const ExperimentInput& input, Outcome& out) {
     }
     table.rows.push_back(std::move(cells));
   }
-  show_table(input, out, std::move(table));
+  out.tables.push_back(std::move(table));
   return worst;
 }
 
@@ -316,7 +315,7 @@ double stochastic_deviation(const Values& values, const Format& f) {
 
 /// Naive sums rounded stochastically, several times. Whether they scatter around the exact sum as the law says:
 /// the mean of the runs within four deviations of a mean, their deviation within a factor of two.
-bool tell_stochastic(const ExperimentInput& input, Outcome& out) {
+bool tell_stochastic(Outcome& out) {
   constexpr int runs = 32;
   Table table{fmt::format("Stochastic rounding: {} naive sums", runs),
               {"format", "exact", "mean", "deviation", "by the law", "nearest sum", "farthest sum"},
@@ -350,16 +349,16 @@ bool tell_stochastic(const ExperimentInput& input, Outcome& out) {
                                       {"deviation", deviation},
                                       {"law", law}});
   }
-  show_table(input, out, std::move(table));
+  out.tables.push_back(std::move(table));
   return as_said;
 }
 
 Outcome run(const ExperimentInput& input) {
   Outcome out;
-  const bool stalls = tell_stalls(input, out);
+  const bool stalls = tell_stalls(out);
   const double at_64 = sweep_chunks(input, out);
-  const double worst_cure = tell_cures(input, out);
-  const bool scatter = tell_stochastic(input, out);
+  const double worst_cure = tell_cures(out);
+  const bool scatter = tell_stochastic(out);
   const SwampedProducts products = sweep_k(input, out);
   // The f16 accumulator's own stall begins where a block of 16 products is less than half an ulp.
   const double factor = input.quick ? 5 : 100;

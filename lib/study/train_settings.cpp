@@ -70,7 +70,7 @@ struct Key {
   {                                                                              \
     name, [](TrainSettings& s, std::string_view k, const Json& v) { statement; } \
   }
-constexpr std::array<Key, 23> keys{{
+constexpr std::array<Key, 24> keys{{
     BINADE_KEY("workload", s.workload = workload_row(text(k, v)).name),
     BINADE_KEY("level", s.recipe.level = opt_level(text(k, v)).name),
     BINADE_KEY("format", s.recipe.products.format = training_format(text(k, v)).name),
@@ -84,6 +84,7 @@ constexpr std::array<Key, 23> keys{{
     BINADE_KEY("scaler", s.recipe.scaler = scaler_name(k, v)),
     BINADE_KEY("init_scale", s.recipe.init_scale = number(k, v, 0x1p-126, 0x1p127)),
     BINADE_KEY("growth_interval", s.recipe.growth_interval = whole(k, v, 1, 1 << 30)),
+    BINADE_KEY("backoff_factor", s.recipe.backoff_factor = number(k, v, 0, 1)),
     BINADE_KEY("loss_shift", s.recipe.loss_shift = static_cast<int>(whole(k, v, -60, 60))),
     BINADE_KEY("optimizer",
                s.recipe.optimizer.kind = static_cast<OptimizerKind>(one_of(k, v, optimizer_names))),

@@ -47,8 +47,8 @@ struct MlpShape {
 template <std::floating_point T>
 Model<T> make_mlp(const MlpShape& shape, std::uint64_t seed);
 
-/// conv 3×3, stride 1 or 2, batch norm and ReLU per entry of `channels`, 2×2 max pool after each, then
-/// one linear layer: "conv1", "bn1", ..., "fc".
+/// conv 3×3, batch norm and ReLU per entry of `channels`, the first with stride 2 and a 2×2 max pool, then
+/// one linear layer: "conv1", "bn1", ..., "fc". The side is a multiple of 4.
 struct CnnShape {
   std::size_t in_channels = 1, side = 28;
   std::vector<std::size_t> channels{16, 32};

@@ -12,17 +12,18 @@ namespace {
 template <std::floating_point T>
 struct ConvLayer {
   std::string name;
+  bool first;  ///< stride 2, and 2×2 max pool behind
   Parameter<T>*weight, *bias, *gamma, *beta;
   std::shared_ptr<RunningStatistics<T>> running;
 
   Var operator()(Tape<T>& tape, Var x, bool training) const {
     const LayerScope scope(name);
     x = conv2d<T>(tape, x, tape.parameter(*weight), tape.parameter(*bias),
-                  {.size = 3, .stride = 1, .padding = 1});
+                  {.size = 3, .stride = first ? 2U : 1U, .padding = 1});
     x = batch_norm(tape, x, tape.parameter(*gamma), tape.parameter(*beta), *running, training);
     x = relu(tape, x);
     tape.watch(name, x);
-    return max_pool2d(tape, x, {.size = 2, .stride = 2, .padding = 0});
+    return first ? max_pool2d(tape, x, {.size = 2, .stride = 2, .padding = 0}) : x;
   }
 };
 
@@ -98,7 +99,7 @@ Model<T> make_cnn(const CnnShape& shape, std::uint64_t seed) {
     const std::string number = std::to_string(i + 1);
     const std::size_t out = shape.channels[i];
     const double bound = 1 / std::sqrt(static_cast<double>(in * 9));
-    ConvLayer<T> layer{"conv" + number, nullptr, nullptr, nullptr, nullptr, nullptr};
+    ConvLayer<T> layer{"conv" + number, i == 0, nullptr, nullptr, nullptr, nullptr, nullptr};
     layer.weight = &add_uniform(model, layer.name + ".weight", {out, in, 3, 3}, bound, seed);
     layer.bias = &add_uniform(model, layer.name + ".bias", {out}, bound, seed);
     layer.gamma = &add_constant(model, "bn" + number + ".weight", {out}, T{1}, true);
@@ -108,7 +109,7 @@ Model<T> make_cnn(const CnnShape& shape, std::uint64_t seed) {
     layer.running->variance.assign(out, T{1});
     layers.push_back(std::move(layer));
     in = out;
-    side /= 2;
+    if (i == 0) side /= 4;
   }
   const std::size_t features = in * side * side;
   const LinearLayer<T> head = add_linear(model, "fc", features, shape.classes, seed);

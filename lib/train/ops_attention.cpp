@@ -3,7 +3,9 @@
 // Attention by its parts, each rounded to the op's dtype: two products, a scale, a mask and a softmax.
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "lib/amp/autocast.h"
 #include "lib/train/kernels.h"
 #include "lib/train/ops.h"
 
@@ -27,6 +29,10 @@ Tensor<T> causal_mask(std::size_t queries, std::size_t keys, const Format& dtype
 template <std::floating_point T>
 Var scaled_dot_product_attention(Tape<T>& tape, Var q, Var k, Var v, bool causal) {
   const OpInputs op = op_inputs(tape, "scaled_dot_product_attention", {q, k, v});
+  std::optional<Autocast> parts;
+  if (autocast_enabled(autocast_device())) {
+    parts.emplace(autocast_device(), Autocast::Options{.enabled = false});
+  }
   const Shape queries = tape.shape(op[0]), keys = tape.shape(op[1]);
   if (queries.size() < 2 || queries.size() != keys.size() || queries.back() == 0) {
     throw shapes_do_not_fit("scaled_dot_product_attention", queries, keys);

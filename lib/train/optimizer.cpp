@@ -40,13 +40,29 @@ struct Nearest<double> {
   }
 };
 
-/// x by stochastic rounding with all of a random word.
+/// One value by stochastic rounding with all of a random word.
 template <class T>
-T stochastically(T x, const Format& format, std::uint32_t random) {
-  const Attributes attributes{.rounding = Rounding::stochastic};
-  return value_of<T>(convert(bits_of(x), Carrier<T>::format, format, attributes, random).bits,
-                     format);
-}
+struct Stochastic;
+template <>
+struct Stochastic<float> {
+  QuickQuantizer to;
+  explicit Stochastic(const Format& format)
+      : to(quick_quantizer(
+            Quantizer{.format = format, .attributes = {.rounding = Rounding::stochastic}})) {}
+  float operator()(float x, std::uint32_t random) const {
+    return std::bit_cast<float>(
+        quantized_quickly(static_cast<std::uint32_t>(bits_of(x)), random, to).bits);
+  }
+};
+template <>
+struct Stochastic<double> {
+  Format format;
+  explicit Stochastic(const Format& of) : format(of) {}
+  double operator()(double x, std::uint32_t random) const {
+    const Attributes attributes{.rounding = Rounding::stochastic};
+    return value_of<double>(project(exact_of(x), format, attributes, random).bits, format);
+  }
+};
 
 /// The numbers of a step that all weights share. PyTorch keeps them as Python floats and casts each to
 /// the kernel's type.
@@ -148,6 +164,7 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
   const OptimizerOptions& o = options_;
   const Factors<T> factors(o, steps_);
   const Nearest<T> round(weights.dtype), round_model(parameter.value.dtype);
+  const Stochastic<T> drop(weights.dtype);
   const bool stochastic = o.update == UpdateRule::stochastic && !has_master;
   const bool kahan = o.update == UpdateRule::kahan && !has_master;
   // A stream a step and parameter: the word of a weight is its place.
@@ -170,7 +187,7 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
         slot.compensation[i] = round(round(sum - w) - y);
         w = sum;
       } else if (stochastic) {
-        w = stochastically(w + change, weights.dtype, random_word(o.seed, stream, i));
+        w = drop(w + change, random_word(o.seed, stream, i));
       } else {
         w = round(w + change);
       }

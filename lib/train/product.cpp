@@ -22,11 +22,16 @@ namespace {
 template <class T>
 std::vector<T> rows_of(const MatrixView<T>& view) {
   std::vector<T> out(view.rows * view.columns);
-  for_pieces(view.rows * view.columns, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t at = begin; at < end; ++at) {
-      const std::size_t i = at / view.columns;
-      const std::size_t j = at - i * view.columns;
-      out[at] = view.data[i * view.row_stride + j * view.column_stride];
+  const std::size_t grain = 1 + (std::size_t{1} << 13) / (view.columns + 1);
+  parallel_for(view.rows, grain, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const T* from = view.data + i * view.row_stride;
+      T* to = out.data() + i * view.columns;
+      if (view.column_stride == 1) {
+        std::copy_n(from, view.columns, to);
+        continue;
+      }
+      for (std::size_t j = 0; j < view.columns; ++j) to[j] = from[j * view.column_stride];
     }
   });
   return out;
@@ -119,11 +124,14 @@ std::vector<std::uint64_t> operand(std::vector<T> values, const Format& format, 
   return encodings_of(values, format);
 }
 
+/// Sums in binary32.
 template <class T>
-std::vector<T> values_of(const std::vector<std::uint64_t>& codes, const Format& format) {
+std::vector<T> floats_of(const std::vector<std::uint64_t>& codes) {
   std::vector<T> out(codes.size());
   for_pieces(codes.size(), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) out[i] = value_of<T>(codes[i], format);
+    for (std::size_t i = begin; i < end; ++i) {
+      out[i] = static_cast<T>(std::bit_cast<float>(static_cast<std::uint32_t>(codes[i])));
+    }
   });
   return out;
 }
@@ -144,6 +152,23 @@ struct Packed {
   std::vector<T> a, b;
 };
 
+/// The epilogue D = scale·sum + bias in binary32, then to the op's dtype: what `epilogue` of
+/// emulate/gemm.h computes, in float.
+template <class T>
+void finish(std::vector<T>& sums, double scale, const std::vector<float>& bias,
+            const Format& dtype) {
+  const auto factor = static_cast<float>(scale);
+  const std::size_t n = bias.empty() ? 1 : bias.size();
+  for_pieces(sums.size() / n, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t at = begin * n; at < end * n; ++at) {
+      float x = static_cast<float>(sums[at]) * factor;
+      if (!bias.empty()) x += bias[at % n];
+      sums[at] = static_cast<T>(x);
+    }
+  });
+  round_to(dtype, std::span(sums));
+}
+
 template <class T>
 std::vector<T> emulated(const ProductPlan& plan, const Format& dtype, Packed<T> x,
                         std::span<const T> bias, EventCounts& a_counts, EventCounts& b_counts) {
@@ -153,14 +178,13 @@ std::vector<T> emulated(const ProductPlan& plan, const Format& dtype, Packed<T> 
     a_scale = amax_scale_log2(x.a, model.types.a);
     b_scale = amax_scale_log2(x.b, model.types.b);
   }
-  model.epilogue.alpha = std::ldexp(model.epilogue.alpha, -a_scale - b_scale);
-  model.epilogue.out = dtype;
-  model.bias = dtype;
+  model.epilogue = {.out = binary32};
   GemmOperands operands{.m = x.m, .n = x.n, .k = x.k, .a = {}, .b = {}, .c = {}, .bias = {}};
   operands.a = operand(std::move(x.a), model.types.a, a_scale, a_counts);
   operands.b = operand(std::move(x.b), model.types.b, b_scale, b_counts);
-  operands.bias = encodings_of(std::vector<T>(bias.begin(), bias.end()), dtype);
-  return values_of<T>(gemm(model, operands), dtype);
+  std::vector<T> out = floats_of<T>(gemm(model, operands));
+  finish(out, std::ldexp(1.0, -a_scale - b_scale), {bias.begin(), bias.end()}, dtype);
+  return out;
 }
 
 }  // namespace

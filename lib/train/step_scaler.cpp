@@ -41,6 +41,10 @@ LossScalePolicy policy_of(const TrainingRecipe& recipe, const OptLevel& level) {
           : loss_scale_policy(recipe.scaler);
   if (recipe.init_scale) policy.init_scale = *recipe.init_scale;
   if (recipe.growth_interval > 0) policy.growth_interval = recipe.growth_interval;
+  if (recipe.backoff_factor) {
+    policy.backoff_factor = *recipe.backoff_factor;
+    policy.backoff_divides = false;
+  }
   return policy;
 }
 

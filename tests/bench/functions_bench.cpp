@@ -5,6 +5,7 @@
 // an ulp). The clock is this thread's processor time.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>

@@ -59,9 +59,11 @@ function answer(words, node, extra = null) {
 }
 
 function section_of(result, i) {
-  const section = element('section', {class: 'result', id: `result-${i}`},
-    element('p', {class: 'kicker name'}, result.experiment,
+  const section = element('section', {class: 'result', id: `result-${i}`});
+  if (result.question) {
+    section.append(element('p', {class: 'kicker name'}, result.experiment,
       result.seconds === undefined ? '' : ` · ${seconds_words(result.seconds)}`));
+  }
   if (result.question) section.append(element('h2', {}, ...raised(result.question)));
   if (result.status) {
     section.append(element('div', {class: 'answers'},
@@ -88,6 +90,7 @@ if (data.title) {
 by_id('version').textContent = data.binade;
 by_id('made-by').textContent = data.binade;
 by_id('source').textContent = source_words(data);
+by_id('reading-verdicts').hidden = data.results.every((result) => result.status === undefined);
 write_summary(by_id('summary'), data.results);
 by_id('results').append(...data.results.map(section_of));
 let width = 0;

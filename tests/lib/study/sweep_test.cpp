@@ -94,10 +94,16 @@ TEST_CASE("a sweep that is done runs nothing again and gives the same results") 
   CHECK(slurp(folder / "a.jsonl") == bytes);
 }
 
-TEST_CASE("a file cut off at any byte is finished to the same bytes") {
+TEST_CASE("a file cut off in, before or behind a line is finished to the same bytes") {
   const test::Folder folder;
   const std::string text = whole();
-  for (std::size_t size = 0; size <= text.size(); size += 7) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t size = 0; size <= text.size(); ++size) {
+    const bool at_line_end = size > 0 && text[size - 1] == '\n';
+    const bool before_it = size < text.size() && text[size] == '\n';
+    if (at_line_end || before_it || size % 97 == 0) sizes.push_back(size);
+  }
+  for (const std::size_t size : sizes) {
     CAPTURE(size);
     const std::string path = folder.write("a.jsonl", text.substr(0, size));
     std::size_t ran = 0;

@@ -3,6 +3,7 @@
 // Attention: gradients, what a causal mask hides, and its dtype.
 #include <cmath>
 
+#include "lib/amp/autocast.h"
 #include "lib/tensor/error.h"
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
@@ -68,6 +69,32 @@ TEST_CASE("attention stays in the dtype of its inputs, a masked key changes noth
   CHECK(tape.dtype(one) == binary16);
   for (std::size_t i = 0; i < 4; ++i) CHECK(tape.values(one)[i] == tape.values(two)[i]);
   CHECK(tape.values(one)[4] != tape.values(two)[4]);
+}
+
+TEST_CASE("under autocast the whole runs in the low dtype, its softmax too") {
+  std::vector<std::vector<float>> results;
+  for (const bool cast : {true, false}) {
+    Tape<float> tape;
+    std::vector<Var> in;
+    for (const std::uint64_t seed : {8, 9, 10}) {
+      Tensor<float> x = drawn<float>({5, 8}, seed);
+      if (!cast) {
+        x.dtype = binary16;
+        round_to(binary16, std::span(x.values));
+      }
+      in.push_back(tape.input(std::move(x)));
+    }
+    const Autocast autocast(DeviceType::cuda, {.enabled = cast});
+    const Var y = scaled_dot_product_attention(tape, in[0], in[1], in[2], true);
+    CHECK(tape.dtype(y) == binary16);
+    CHECK(autocast_enabled(DeviceType::cuda) == cast);
+    results.push_back(tape.values(y));
+    tape.backward(sum(tape, mul(tape, y, y)));
+    results.push_back(tape.gradient(in[0]));
+  }
+  CHECK(results[0] == results[2]);
+  // In binary32 the softmax would keep what its gradient reads unrounded.
+  CHECK(results[1] == results[3]);
 }
 
 TEST_CASE("inputs that do not fit are refused") {

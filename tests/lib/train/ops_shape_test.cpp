@@ -69,6 +69,7 @@ TEST_CASE("moves that do not fit are refused") {
   Tape<float> tape;
   const Var x = tape.constant(Tensor<float>({2, 3}));
   CHECK_THROWS_AS(reshape(tape, x, {5}), Error);
+  CHECK_THROWS_AS(select(tape, x, 2), Error);
   CHECK_THROWS_AS(permute(tape, x, {0, 0}), Error);
   CHECK_THROWS_AS(permute(tape, x, {0}), Error);
   CHECK_THROWS_AS(permute(tape, x, {0, 2}), Error);
