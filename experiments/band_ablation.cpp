@@ -105,6 +105,7 @@ ShiftResult shift(Trainings& trainings, std::string_view workload, std::int64_t 
   Series curve{.name = std::string(workload), .x = {}, .y = {}};
   const auto one = [&](int k, const std::string& scaler) {
     TrainingRecipe recipe = in_format(usual_recipe(workload, steps), "native", "binary16");
+    recipe.products.accumulator = "reference";  // the range is the question, not the sums
     recipe.loss_shift = k;
     recipe.scaler = scaler;
     const TrainingLog log =

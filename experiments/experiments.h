@@ -13,6 +13,7 @@ extern const Experiment clip_order;
 extern const Experiment double_rounding;
 extern const Experiment gradcheck_formats;
 extern const Experiment master_weights;
+extern const Experiment opt_levels;
 extern const Experiment reduction_hazards;
 extern const Experiment scale_sweep;
 extern const Experiment scaler_race;
