@@ -140,7 +140,7 @@ Outcome run(const ExperimentInput& input) {
       plot.series.push_back(series);
     }
     if (c.workload == "digits_mlp") {
-      grows = grows && late[0].rne_zero > 4 * early[0].rne_zero;
+      grows = grows && late[0].rne_zero > 2 * early[0].rne_zero;
       weights_less = weights_less && late[1].rne_zero < late[0].rne_zero;
       late_digits = late[0].rne_zero;
     }

@@ -129,7 +129,7 @@ std::string workloads_text() {
          "fprop, dgrad, wgrad (instructions by name); scaler (torch, apex, keras3, jmp, "
          "deepspeed,\n"
          "megatron, static:1024, none, log_max, histogram, ...); init_scale; growth_interval;\n"
-         "backoff_factor; loss_shift; optimizer sgd, adam or adamw; lr; momentum; weight_decay; "
+         "skip_overflow; loss_shift; optimizer sgd, adam or adamw; lr; momentum; weight_decay; "
          "master_weights;\n"
          "update nearest, stochastic or kahan; clip_norm; steps; batch; seed.";
 }

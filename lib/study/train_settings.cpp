@@ -43,6 +43,11 @@ std::int64_t whole(std::string_view key, const Json& value, std::int64_t least, 
   return value.get<std::int64_t>();
 }
 
+bool truth(std::string_view key, const Json& value) {
+  if (!value.is_boolean()) throw bad_value(key, value, "true or false");
+  return value.get<bool>();
+}
+
 template <std::size_t size>
 std::size_t one_of(std::string_view key, const Json& value,
                    const std::array<std::string_view, size>& names) {
@@ -84,15 +89,14 @@ constexpr std::array<Key, 24> keys{{
     BINADE_KEY("scaler", s.recipe.scaler = scaler_name(k, v)),
     BINADE_KEY("init_scale", s.recipe.init_scale = number(k, v, 0x1p-126, 0x1p127)),
     BINADE_KEY("growth_interval", s.recipe.growth_interval = whole(k, v, 1, 1 << 30)),
-    BINADE_KEY("backoff_factor", s.recipe.backoff_factor = number(k, v, 0, 1)),
+    BINADE_KEY("skip_overflow", s.recipe.skip_overflow = truth(k, v)),
     BINADE_KEY("loss_shift", s.recipe.loss_shift = static_cast<int>(whole(k, v, -60, 60))),
     BINADE_KEY("optimizer",
                s.recipe.optimizer.kind = static_cast<OptimizerKind>(one_of(k, v, optimizer_names))),
     BINADE_KEY("lr", s.recipe.optimizer.lr = number(k, v, 0, 1e6)),
     BINADE_KEY("momentum", s.recipe.optimizer.momentum = number(k, v, 0, 1)),
     BINADE_KEY("weight_decay", s.recipe.optimizer.weight_decay = number(k, v, 0, 1e6)),
-    BINADE_KEY("master_weights", if (!v.is_boolean()) throw bad_value(k, v, "true or false");
-               s.recipe.master_weights = v.get<bool>()),
+    BINADE_KEY("master_weights", s.recipe.master_weights = truth(k, v)),
     BINADE_KEY("update", s.recipe.optimizer.update =
                              static_cast<UpdateRule>(one_of(k, v, update_rule_names))),
     BINADE_KEY("clip_norm", s.recipe.clip_norm = number(k, v, 0, 1e30)),
@@ -109,7 +113,9 @@ TrainSettings train_settings(const Json& settings) {
   TrainSettings out;
   out.recipe.optimizer.momentum = 0.9;
   if (settings.contains("workload")) {
-    out.recipe.optimizer.lr = workload_row(text("workload", settings["workload"])).lr;
+    const WorkloadRow& row = workload_row(text("workload", settings["workload"]));
+    out.recipe.optimizer.kind = row.optimizer;
+    out.recipe.optimizer.lr = row.lr;
   } else {
     throw Error("training: no workload; name one, as {\"workload\": \"digits_mlp\"}");
   }

@@ -15,7 +15,7 @@ namespace binade {
 /// Keys, all optional but `workload`: workload (workload_rows); level (O0 … O3, native); format
 /// (training_formats); arch ("sm_90"); accumulator (f32, f16, reference); promote_every; fprop, dgrad,
 /// wgrad (instructions by name); scaler ("torch", "static:1024", …); init_scale; growth_interval;
-/// backoff_factor; loss_shift; optimizer (sgd, adam, adamw); lr; momentum; weight_decay; master_weights; update (nearest,
+/// skip_overflow; loss_shift; optimizer (sgd, adam, adamw); lr; momentum; weight_decay; master_weights; update (nearest,
 /// stochastic, kahan); clip_norm; steps; batch; seed.
 struct TrainSettings {
   std::string workload;

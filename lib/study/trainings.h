@@ -38,7 +38,7 @@ class Trainings {
   std::map<std::string, Workload<double>, std::less<>> twins_;
 };
 
-/// The workload's own recipe: SGD with momentum 0.9 at the row's lr, in binary32 (level O0).
+/// The workload's own recipe: its optimizer and lr, in binary32 (level O0).
 TrainingRecipe usual_recipe(std::string_view workload, std::int64_t steps, std::uint64_t seed = 0);
 /// Level and format of it; "native"/"binary16" is PyTorch's AMP.
 TrainingRecipe in_format(TrainingRecipe recipe, std::string level, std::string format);

@@ -41,9 +41,9 @@ LossScalePolicy policy_of(const TrainingRecipe& recipe, const OptLevel& level) {
           : loss_scale_policy(recipe.scaler);
   if (recipe.init_scale) policy.init_scale = *recipe.init_scale;
   if (recipe.growth_interval > 0) policy.growth_interval = recipe.growth_interval;
-  if (recipe.backoff_factor) {
-    policy.backoff_factor = *recipe.backoff_factor;
-    policy.backoff_divides = false;
+  if (policy.growth_rule == GrowthRule::never && policy.name == "static") {
+    policy.skips = recipe.skip_overflow;
+    policy.floor = policy.init_scale;  // an overflow does not move it
   }
   return policy;
 }

@@ -23,8 +23,8 @@ struct TrainingRecipe {
   /// Of loss_scale_policies, "static:1024", "log_max", "histogram"; empty: the level's.
   std::string scaler{};
   std::optional<double> init_scale{};
-  std::int64_t growth_interval = 0;        ///< 0: the policy's
-  std::optional<double> backoff_factor{};  ///< 1: skips, and keeps its scale
+  std::int64_t growth_interval = 0;  ///< 0: the policy's
+  bool skip_overflow = false;  ///< of static scales: a step that overflowed is skipped
   /// The backward pass sees the loss times 2^-loss_shift, undone in binary32 before the step: gradients
   /// as small as those of a network whose gradients are, with everything else as it is.
   int loss_shift = 0;
