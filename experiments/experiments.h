@@ -9,6 +9,7 @@ namespace binade {
 
 extern const Experiment band_ablation;
 extern const Experiment boundary_atlas;
+extern const Experiment claims;
 extern const Experiment clip_order;
 extern const Experiment double_rounding;
 extern const Experiment gradcheck_formats;

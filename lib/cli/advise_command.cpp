@@ -36,7 +36,7 @@ struct Words {
 struct Question {
   TrainingSize size;
   bool sized = false;  ///< parameters are known
-  Optimizer optimizer;
+  OptimizerMoments optimizer;
   bool fp32_moments = false;
   std::optional<std::uint64_t> memory;
   std::vector<AdvisedLayer> layers;
@@ -47,7 +47,8 @@ struct Question {
 
 Question question_of(const Words& words) {
   Question q;
-  const auto* const optimizer = std::ranges::find(optimizers, words.optimizer, &Optimizer::name);
+  const auto* const optimizer =
+      std::ranges::find(optimizers, words.optimizer, &OptimizerMoments::name);
   if (optimizer == optimizers.end()) {
     const std::vector<std::string_view> names = names_of(optimizers);
     throw Error(fmt::format("--optimizer {}: unknown{}; there are {}", printable(words.optimizer),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Settings, workload, training, result.
+// One training from settings to figures: they are read, the workload is made, the network trains.
 #include "lib/study/train_job.h"
 
 #include "lib/study/train_settings.h"

@@ -41,11 +41,11 @@ inline constexpr std::array<TrainingMode, 8> training_modes{{
      "Transformer Engine: the same over a bfloat16 model"},
 }};
 
-struct Optimizer {
+struct OptimizerMoments {
   std::string_view name;
   int moments;  ///< values kept per parameter
 };
-inline constexpr std::array<Optimizer, 4> optimizers{
+inline constexpr std::array<OptimizerMoments, 4> optimizers{
     {{"sgd", 0}, {"momentum", 1}, {"adam", 2}, {"adamw", 2}}};
 
 struct BytesPerParameter {
@@ -57,7 +57,7 @@ struct BytesPerParameter {
 
 /// `fp32_moments`: 4 bytes each, whatever is stepped.
 constexpr BytesPerParameter bytes_per_parameter(const TrainingMode& mode,
-                                                const Optimizer& optimizer,
+                                                const OptimizerMoments& optimizer,
                                                 bool fp32_moments = false) {
   return {mode.weights, mode.master, mode.casts, mode.gradients,
           optimizer.moments * (fp32_moments ? 4 : mode.stepped())};

@@ -110,7 +110,9 @@ std::vector<std::uint64_t> encodings_of(const std::vector<T>& values, const Form
   return out;
 }
 
-/// An operand as the instruction takes it: scaled, rounded, encoded.
+/// An operand as the instruction takes it: scaled, rounded, encoded. What leaves the range of 8 bits is the
+/// largest finite number (PTX's cvt to FP8 is always .satfinite), that of 16 bits or more infinite, and
+/// infinities stay: overflows are to be found.
 template <class T>
 std::vector<std::uint64_t> operand(std::vector<T> values, const Format& format, int scale_log2,
                                    EventCounts& counts) {
@@ -118,9 +120,9 @@ std::vector<std::uint64_t> operand(std::vector<T> values, const Format& format, 
     const T scale = static_cast<T>(std::ldexp(1.0, scale_log2));
     for (T& x : values) x *= scale;
   }
-  counts +=
-      quantize_all(Quantizer{.format = format, .attributes = {.saturation = Saturation::finite}},
-                   std::span(values));
+  const Saturation saturation = format.bits() <= 8 ? Saturation::finite : Saturation::none;
+  counts += quantize_all(Quantizer{.format = format, .attributes = {.saturation = saturation}},
+                         std::span(values));
   return encodings_of(values, format);
 }
 
@@ -153,15 +155,14 @@ struct Packed {
 };
 
 /// The epilogue D = scale·sum + bias in binary32, then to the op's dtype: what `epilogue` of
-/// emulate/gemm.h computes, in float.
+/// emulate/gemm.h computes, in float; scales beyond float's range are powers of two that double has.
 template <class T>
 void finish(std::vector<T>& sums, double scale, const std::vector<float>& bias,
             const Format& dtype) {
-  const auto factor = static_cast<float>(scale);
   const std::size_t n = bias.empty() ? 1 : bias.size();
   for_pieces(sums.size() / n, [&](std::size_t begin, std::size_t end) {
     for (std::size_t at = begin * n; at < end * n; ++at) {
-      float x = static_cast<float>(sums[at]) * factor;
+      auto x = static_cast<float>(static_cast<double>(sums[at]) * scale);
       if (!bias.empty()) x += bias[at % n];
       sums[at] = static_cast<T>(x);
     }

@@ -14,8 +14,8 @@ namespace {
 const TrainingMode& mode(std::string_view name) {
   return *std::ranges::find(training_modes, name, &TrainingMode::name);
 }
-const Optimizer& optimizer(std::string_view name) {
-  return *std::ranges::find(optimizers, name, &Optimizer::name);
+const OptimizerMoments& optimizer(std::string_view name) {
+  return *std::ranges::find(optimizers, name, &OptimizerMoments::name);
 }
 int bytes(std::string_view m, std::string_view o) {
   return bytes_per_parameter(mode(m), optimizer(o)).total();

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Trainings of a small network: what scales, levels and shifts may change, and what they must leave
+// as it is in every bit.
+#include "lib/train/trainer.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "lib/tensor/error.h"
+#include "tests/lib/train/made_workload.h"
+
+namespace binade {
+namespace {
+
+using test::made_cnn;
+using test::made_mlp;
+
+TrainingRecipe recipe_of(std::string level, std::string format, std::string scaler = "") {
+  TrainingRecipe recipe;
+  recipe.level = std::move(level);
+  recipe.products.format = std::move(format);
+  recipe.scaler = std::move(scaler);
+  recipe.optimizer = {.lr = 0.25, .momentum = 0.9};
+  recipe.steps = 12;
+  return recipe;
+}
+
+std::vector<double> losses(const TrainingLog& log) {
+  std::vector<double> out;
+  for (const StepLog& step : log.steps) out.push_back(step.loss);
+  out.push_back(log.test_loss);
+  out.push_back(log.test_accuracy);
+  return out;
+}
+
+/// The weights, parameter after parameter, as the last step left them.
+struct Trained {
+  TrainingLog log;
+  std::vector<float> weights;
+  std::map<std::string, Format> dtypes;
+};
+
+Trained trained(const Workload<float>& workload, const TrainingRecipe& recipe) {
+  Trained out;
+  Hooks<float> hooks;
+  hooks.after_backward = [&out](const StepView<float>& view) {
+    for (const auto& p : view.model.parameters) out.dtypes[p->name] = p->value.dtype;
+  };
+  // The model is alive until train returns; progress comes after the step.
+  const Model<float>* model = nullptr;
+  const auto inner = hooks.after_backward;
+  hooks.after_backward = [&model, inner](const StepView<float>& view) {
+    model = &view.model;
+    inner(view);
+  };
+  hooks.progress = [&](std::int64_t done, std::int64_t of) {
+    if (done != of) return;
+    for (const auto& p : model->parameters) {
+      out.weights.insert(out.weights.end(), p->value.values.begin(), p->value.values.end());
+    }
+  };
+  out.log = train(workload, recipe, hooks);
+  return out;
+}
+
+Trained trained(const TrainingRecipe& recipe) { return trained(made_mlp<float>(), recipe); }
+
+void check_same(const Trained& a, const Trained& b) {
+  CHECK(losses(a.log) == losses(b.log));
+  CHECK(a.weights.size() == 8 * 16 + 16 + 16 * 4 + 4);
+  CHECK(a.weights == b.weights);
+}
+
+TEST_CASE("training learns: the loss falls in every format") {
+  for (const std::string format : {"binary32", "tf32", "binary16", "bfloat16", "e4m3"}) {
+    CAPTURE(format);
+    TrainingRecipe recipe = recipe_of("native", format);
+    recipe.steps = 60;
+    const TrainingLog log = train(made_mlp<float>(), recipe);
+    CHECK(log.steps.size() == 60);
+    CHECK(log.steps[0].loss > 1.2);  // about log 4
+    CHECK(log.final_loss() < 0.7);
+    CHECK(log.test_accuracy > 0.75);
+    CHECK(log.test_rows == 64);
+    CHECK(log.parameters == 212);
+    CHECK_FALSE(log.not_finite);
+    CHECK((log.tally.multiply_adds[0] == (60 * 32 + 64) * (8 * 16 + 16 * 4)));
+    // The first layer's input needs no gradient.
+    CHECK(log.tally.multiply_adds[1] == 60 * 32 * 16 * 4);
+    CHECK(log.tally.multiply_adds[2] == 60 * 32 * (8 * 16 + 16 * 4));
+  }
+}
+
+TEST_CASE("a run is the same run again, and another seed is another") {
+  const TrainingRecipe recipe = recipe_of("native", "binary16");
+  const Trained once = trained(recipe);
+  check_same(once, trained(recipe));
+  TrainingRecipe other = recipe;
+  other.seed = 1;
+  CHECK(trained(other).weights != once.weights);
+}
+
+TEST_CASE("a static scale of 2^k changes no bit where nothing leaves the range") {
+  for (const std::string format : {"binary32", "bfloat16"}) {
+    CAPTURE(format);
+    const Trained plain = trained(recipe_of("native", format, "static:1"));
+    for (const std::string scale : {"static:1024", "static:65536", "static:0.125"}) {
+      CAPTURE(scale);
+      check_same(plain, trained(recipe_of("native", format, scale)));
+    }
+  }
+}
+
+TEST_CASE(
+    "a scale in binary16 saves gradients: bits differ, and a scale that is no power of two too") {
+  const Trained plain = trained(recipe_of("native", "binary16", "static:1"));
+  CHECK(trained(recipe_of("native", "binary16", "static:0.0001220703125")).weights !=
+        plain.weights);
+  const Trained odd = trained(recipe_of("native", "binary32", "static:1000"));
+  CHECK(odd.weights != trained(recipe_of("native", "binary32", "static:1")).weights);
+}
+
+TEST_CASE("a disabled scaler is no scaler: static:1 and the policy none give the same bits") {
+  for (const std::string format : {"binary32", "binary16", "bfloat16", "e4m3"}) {
+    CAPTURE(format);
+    const Trained none = trained(recipe_of("native", format, "none"));
+    check_same(none, trained(recipe_of("native", format, "static:1")));
+    for (const StepLog& step : none.log.steps) CHECK(step.scale == 1);
+  }
+}
+
+TEST_CASE("a scale beyond binary16 skips every step and leaves the weights") {
+  TrainingRecipe recipe = recipe_of("native", "binary16", "static:16777216");
+  recipe.skip_overflow = true;
+  const Trained got = trained(recipe);
+  CHECK(got.log.skipped == 12);
+  for (const StepLog& step : got.log.steps) {
+    CHECK(step.skipped);
+    CHECK(step.scale == 0x1p24);
+    CHECK(step.updates.asked == 0);
+  }
+  std::vector<float> initial;
+  const Model<float> model = made_mlp<float>().make(0);
+  for (const auto& p : model.parameters) {
+    initial.insert(initial.end(), p->value.values.begin(), p->value.values.end());
+  }
+  CHECK(got.weights == initial);
+  CHECK_FALSE(got.log.not_finite);
+}
+
+TEST_CASE("a dynamic scale backs off until steps are taken, and grows after its interval") {
+  TrainingRecipe recipe = recipe_of("native", "binary16", "torch");
+  recipe.init_scale = 0x1p22;
+  recipe.growth_interval = 3;
+  recipe.steps = 20;
+  const TrainingLog log = train(made_mlp<float>(), recipe);
+  CHECK(log.steps[0].skipped);
+  CHECK(log.skipped < 20);
+  std::int64_t good = 0, grown = 0;
+  for (std::size_t i = 0; i + 1 < log.steps.size(); ++i) {
+    const double ratio = log.steps[i + 1].scale / log.steps[i].scale;
+    good = log.steps[i].skipped ? 0 : good + 1;
+    CHECK(ratio == (log.steps[i].skipped ? 0.5 : good == 3 ? 2 : 1));
+    if (good == 3) good = 0;
+    grown += ratio == 2 ? 1 : 0;
+  }
+  CHECK(grown > 0);
+}
+
+TEST_CASE("deepspeed gives up at its floor, and the log says why") {
+  TrainingRecipe recipe = recipe_of("native", "binary16", "deepspeed");
+  recipe.init_scale = 4;
+  Workload<float> bad = made_mlp<float>();
+  const auto make = bad.make;
+  bad.make = [make](std::uint64_t seed) {
+    Model<float> model = make(seed);
+    model.parameters[0]->value.values[0] = std::nanf("");
+    return model;
+  };
+  const TrainingLog log = train(bad, recipe);
+  REQUIRE(log.gave_up.has_value());
+  CHECK(log.gave_up->find("deepspeed gives up at its minimum 1") != std::string::npos);
+  // The first inf is the hysteresis'; then 4, 2, 1.
+  CHECK(log.steps.size() == 4);
+  CHECK(log.steps.back().scale == 1);
+  CHECK(log.not_finite);
+}
+
+TEST_CASE("levels say what weights are kept in; O2 keeps those of norms in binary32") {
+  const auto dtypes = [](const std::string& level) {
+    return trained(made_cnn<float>(), recipe_of(level, level == "O0" ? "binary32" : "binary16"))
+        .dtypes;
+  };
+  for (const std::string level : {"O0", "O1", "native"}) {
+    CAPTURE(level);
+    for (const auto& [name, dtype] : dtypes(level)) CHECK(dtype == binary32);
+  }
+  std::size_t norms = 0;
+  for (const auto& [name, dtype] : dtypes("O2")) {
+    CAPTURE(name);
+    const bool norm = name.starts_with("bn");
+    norms += norm ? 1 : 0;
+    CHECK(dtype == (norm ? binary32 : binary16));
+  }
+  CHECK(norms == 4);
+  for (const auto& [name, dtype] : dtypes("O3")) CHECK(dtype == binary16);
+}
+
+TEST_CASE("in binary32 all levels compute the same") {
+  const Trained plain = trained(recipe_of("O0", "binary32", "none"));
+  for (const std::string level : {"O1", "O2", "O3", "native"}) {
+    CAPTURE(level);
+    check_same(plain, trained(recipe_of(level, "binary32", "none")));
+  }
+}
+
+TEST_CASE("each level of binary16 rounds in other places") {
+  std::vector<std::vector<float>> seen;
+  for (const std::string level : {"native", "O2", "O3"}) {
+    const Trained got = trained(recipe_of(level, "binary16", "static:128"));
+    CHECK_FALSE(got.log.not_finite);
+    for (const auto& other : seen) CHECK(got.weights != other);
+    seen.push_back(got.weights);
+  }
+  // O1's lists are native's.
+  CHECK(trained(recipe_of("O1", "binary16", "static:128")).weights == seen[0]);
+  // Weights of O2 and O3 lie on the grid.
+  for (std::size_t i = 1; i < 3; ++i) {
+    std::vector<float> rounded = seen[i];
+    round_to(binary16, std::span(rounded));
+    CHECK(rounded == seen[i]);
+  }
+}
+
+TEST_CASE("master weights keep what weights of binary16 lose") {
+  TrainingRecipe recipe = recipe_of("O2", "binary16", "static:128");
+  recipe.optimizer = {.lr = 1e-4};
+  const TrainingLog with = train(made_mlp<float>(), recipe);
+  recipe.master_weights = false;
+  const TrainingLog without = train(made_mlp<float>(), recipe);
+  const auto lost = [](const TrainingLog& log) {
+    std::uint64_t sum = 0;
+    for (const StepLog& step : log.steps) sum += step.updates.lost;
+    return sum;
+  };
+  CHECK(lost(with) > 0);  // most steps do not move the rounded copy
+  CHECK(with.steps.back().loss != without.steps.back().loss);
+}
+
+TEST_CASE("a loss_shift is exact in binary32") {
+  const Trained plain = trained(recipe_of("O0", "binary32"));
+  for (const int shift : {-20, 5, 14, 40}) {
+    CAPTURE(shift);
+    TrainingRecipe recipe = recipe_of("O0", "binary32");
+    recipe.loss_shift = shift;
+    check_same(plain, trained(recipe));
+    recipe.scaler = "static:1024";
+    check_same(plain, trained(recipe));
+  }
+}
+
+TEST_CASE(
+    "a loss_shift in binary16 loses gradients, and a scale of the same size brings them back") {
+  TrainingRecipe recipe = recipe_of("native", "binary16", "static:1024");
+  const Trained plain = trained(recipe);
+  recipe.loss_shift = 20;
+  CHECK(trained(recipe).weights != plain.weights);
+  recipe.scaler = "static:1073741824";
+  check_same(plain, trained(recipe));
+}
+
+TEST_CASE("a clip norm holds for unscaled gradients, whatever the scale is") {
+  TrainingRecipe recipe = recipe_of("native", "binary32", "static:1");
+  const Trained free = trained(recipe);
+  recipe.clip_norm = 0.01;
+  const Trained clipped = trained(recipe);
+  CHECK(clipped.weights != free.weights);
+  recipe.scaler = "static:4096";
+  check_same(clipped, trained(recipe));
+}
+
+TEST_CASE("hooks see every step, and after_step only those taken") {
+  TrainingRecipe recipe = recipe_of("native", "binary16", "torch");
+  recipe.init_scale = 0x1p20;
+  std::vector<std::int64_t> backward, stepped, progress;
+  Hooks<float> hooks;
+  hooks.after_backward = [&](const StepView<float>& v) { backward.push_back(v.step); };
+  hooks.after_step = [&](const StepView<float>& v) { stepped.push_back(v.step); };
+  hooks.progress = [&](std::int64_t done, std::int64_t of) {
+    progress.push_back(done);
+    CHECK(of == 12);
+  };
+  std::size_t filtered = 0;
+  hooks.gradient_filter = [&](std::vector<float>&) { ++filtered; };
+  const TrainingLog log = train(made_mlp<float>(), recipe, hooks);
+  CHECK(backward.size() == 12);
+  CHECK(progress.back() == 12);
+  CHECK(log.skipped > 0);
+  CHECK(stepped.size() == 12 - static_cast<std::size_t>(log.skipped));
+  CHECK(filtered > 12 * 4);
+}
+
+TEST_CASE("the twin in binary64 begins with the same weights and sees the same batches") {
+  const TrainingLog twin = train(made_mlp<double>(), recipe_of("native", "binary16"));
+  const TrainingLog log = train(made_mlp<float>(), recipe_of("O0", "binary32"));
+  for (std::size_t i = 0; i < log.steps.size(); ++i) {
+    // Rounding errors alone: 12 steps of some hundred operations at 2^-24.
+    CHECK(std::abs(twin.steps[i].loss - log.steps[i].loss) < 1e-4);
+    CHECK(twin.steps[i].scale == 1);
+  }
+  CHECK(twin.steps[3].loss != log.steps[3].loss);
+}
+
+TEST_CASE("recipes that contradict themselves are refused") {
+  const auto refused = [](const TrainingRecipe& recipe, const char* text) {
+    CHECK_THROWS_WITH_AS(train(made_mlp<float>(), recipe), text, Error);
+  };
+  refused(recipe_of("O0", "binary16"),
+          "level O0 computes in binary32: format binary16 needs another level");
+  TrainingRecipe shifted = recipe_of("O3", "binary16");
+  shifted.loss_shift = 3;
+  refused(shifted, "loss_shift is undone in binary32: choose a level whose gradients are (not O3)");
+  CHECK_THROWS_AS(train(made_mlp<float>(), recipe_of("O4", "binary16")), Error);
+  CHECK_THROWS_AS(train(made_mlp<float>(), recipe_of("native", "binary17")), Error);
+  CHECK_THROWS_AS(train(made_mlp<float>(), recipe_of("native", "binary16", "nobody")), Error);
+  CHECK_THROWS_AS(train(made_mlp<float>(), recipe_of("native", "binary16", "static:x")), Error);
+}
+
+}  // namespace
+}  // namespace binade
