@@ -47,7 +47,7 @@ struct StepCounts {
 template <std::floating_point T>
 class Optimizer {
  public:
-  /// The parameters must outlive it; weights are taken as they are at the first step.
+  /// The parameters must outlive it; masters are copies of the weights as they are.
   Optimizer(std::vector<Parameter<T>*> parameters, const OptimizerOptions& options);
 
   void zero_grad();

@@ -164,14 +164,14 @@ TrainingLog train(const Workload<T>& workload, const TrainingRecipe& recipe,
       scaler.update();
     } catch (const ScalerGaveUp& reason) {
       log.gave_up = reason.what();
-      break;
     }
     log.skipped += entry.skipped ? 1 : 0;
     if (!entry.skipped) {
       entry.updates = optimizer.counts();
       if (hooks.after_step) hooks.after_step(view);
     }
-    if (hooks.progress) hooks.progress(step + 1, recipe.steps);
+    if (hooks.progress) hooks.progress(log.gave_up ? recipe.steps : step + 1, recipe.steps);
+    if (log.gave_up) break;
   }
   evaluate(setup, workload, model, log);
   log.not_finite =

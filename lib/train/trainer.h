@@ -24,7 +24,7 @@ struct TrainingRecipe {
   std::string scaler{};
   std::optional<double> init_scale{};
   std::int64_t growth_interval = 0;  ///< 0: the policy's
-  bool skip_overflow = false;  ///< of static scales: a step that overflowed is skipped
+  bool skip_overflow = false;        ///< of static scales: a step that overflowed is skipped
   /// The backward pass sees the loss times 2^-loss_shift, undone in binary32 before the step: gradients
   /// as small as those of a network whose gradients are, with everything else as it is.
   int loss_shift = 0;
@@ -84,6 +84,7 @@ struct Hooks {
   std::function<void(const StepView<T>&)> after_step = {};
   /// Each gradient that a backward function gives, before it is added: may change it.
   std::function<void(std::vector<T>&)> gradient_filter = {};
+  /// After each step; done == of after the last one, also where the scaler gave up.
   std::function<void(std::int64_t done, std::int64_t of)> progress = {};
 };
 

@@ -510,6 +510,13 @@ class Quantize(WithFolder):
 
 
 class Experiments(WithFolder):
+    def measure(self, *arguments):
+        """What the run prints; how long it took is on stderr."""
+        result = self.run_binade("experiment", "run", *arguments)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertRegex(result.stderr.decode(), r"\Atook \d+\.\d s\n\Z")
+        return result.stdout.decode()
+
     def test_the_list_names_each_with_its_question(self):
         text = self.good("experiment", "list")
         for part in ["underflow_band", "boundary_atlas", "asks  ", "expected"]:
@@ -519,16 +526,16 @@ class Experiments(WithFolder):
         for name in ["underflow_band", "boundary_atlas", "scaler_race", "clip_order"]:
             with self.subTest(name):
                 quick = ["--quick"] if name == "scaler_race" else []  # it trains
-                text = self.good("experiment", "run", name, *quick, "--json", name + ".json")
+                text = self.measure(name, *quick, "--json", name + ".json")
                 self.assertIn("measured  as expected:", text)
                 with open(self.path(name + ".json"), encoding="utf-8") as file:
                     results = json.load(file)["results"]
                 self.assertEqual([r["experiment"] for r in results], [name])
-                self.assertTrue(results[0]["as_expected"])
+                self.assertEqual(results[0]["status"], "as_expected")
                 self.assertGreater(len(results[0]["data"]), 0)
 
     def test_the_band_splits_at_scale_1_and_lives_at_scale_8(self):
-        self.good("experiment", "run", "underflow_band", "--json", "r.json")
+        self.measure("underflow_band", "--json", "r.json")
         with open(self.path("r.json"), encoding="utf-8") as file:
             rows = json.load(file)["results"][0]["data"]
         phases = {row["phase"] for row in rows}
@@ -545,7 +552,7 @@ class Experiments(WithFolder):
             self.assertEqual(band["scales"]["3"]["to_zero"], 0)
 
     def data_of(self, name, *options):
-        self.good("experiment", "run", name, *options, "--json", "r.json")
+        self.measure(name, *options, "--json", "r.json")
         with open(self.path("r.json"), encoding="utf-8") as file:
             return json.load(file)["results"][0]["data"]
 
@@ -559,6 +566,17 @@ class Experiments(WithFolder):
         self.assertEqual(len(traces["drift"]), 13)
         for run in traces["drift"].values():
             self.assertEqual(run["steps_taken"] + run["skips"], 20000)
+
+    def test_without_a_scale_a_loss_too_small_teaches_nothing(self):
+        data = self.data_of("scaler_race", "--quick")
+        runs = {(run["policy"], run["growth_interval"]): run for run in data["trainings"]}
+        self.assertEqual(set(runs), {("torch", None), ("megatron", None), ("none", None),
+                                     ("torch", 5), ("megatron", 5)})
+        self.assertGreater(data["binary32_accuracy"], 0.9)
+        self.assertLess(runs["none", None]["test_accuracy"], 0.3)
+        self.assertEqual([runs[policy, None]["last_log2"] for policy in ["torch", "megatron", "none"]], [16, 32, 0])
+        self.assertEqual(runs["torch", 5]["last_log2"], 16 + (110 - 1) // 5)
+        self.assertGreater(runs["megatron", 5]["skipped"], 0)
 
     def test_clipping_before_unscaling_divides_the_threshold_and_is_named(self):
         data = self.data_of("clip_order")
@@ -579,7 +597,7 @@ class Experiments(WithFolder):
         self.complaint("experiment")
         result = self.run_binade("experiment", "run", "underflow_band", "--data", "absent")
         self.assertEqual(result.returncode, 2)
-        self.assertRegex(result.stderr.decode(), r"\Abinade: absent/[^\n]+\n\Z")
+        self.assertRegex(result.stderr.decode(), r"\Abinade: experiment underflow_band: absent/[^\n]+\ntook [^\n]+\n\Z")
 
 
 if __name__ == "__main__":

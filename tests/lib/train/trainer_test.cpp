@@ -181,11 +181,16 @@ TEST_CASE("deepspeed gives up at its floor, and the log says why") {
     model.parameters[0]->value.values[0] = std::nanf("");
     return model;
   };
-  const TrainingLog log = train(bad, recipe);
+  std::int64_t told = 0;
+  Hooks<float> hooks;
+  hooks.progress = [&told](std::int64_t done, std::int64_t) { told = done; };
+  const TrainingLog log = train(bad, recipe, hooks);
+  CHECK(told == recipe.steps);
   REQUIRE(log.gave_up.has_value());
   CHECK(log.gave_up->find("deepspeed gives up at its minimum 1") != std::string::npos);
   // The first inf is the hysteresis'; then 4, 2, 1.
   CHECK(log.steps.size() == 4);
+  CHECK(log.skipped == 4);
   CHECK(log.steps.back().scale == 1);
   CHECK(log.not_finite);
 }

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# `binade train` as a user meets it: the same bytes for any number of threads, figures in text and JSON, dumps that
+# `binade report` reads along its time axis, complaints of one line.
+# Run as train_cli_test.py PATH_TO_BINADE; needs Python alone.
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BINADE = "binade"
+
+
+class Train(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="binade-test-")
+        self.addCleanup(self.folder.cleanup)
+
+    def run_binade(self, *words, threads=None):
+        environment = dict(os.environ)
+        if threads:
+            environment["BINADE_THREADS"] = str(threads)
+        return subprocess.run([BINADE, *words], cwd=self.folder.name, capture_output=True, check=False, timeout=120,
+                              env=environment)
+
+    def good(self, *words, threads=None):
+        done = self.run_binade(*words, threads=threads)
+        self.assertEqual((done.returncode, done.stderr), (0, b""), words)
+        return done.stdout.decode()
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def train(self, *words, threads=None):
+        self.good("train", *words, "--json", "out.json", threads=threads)
+        return json.loads(self.read("out.json"))
+
+    def complaint(self, *words):
+        done = self.run_binade("train", *words)
+        line = done.stderr.decode()
+        self.assertEqual((done.returncode, done.stdout), (2, b""), (words, line))
+        self.assertRegex(line, r"\Abinade: [^\n]+\n\Z")
+        self.assertNotIn("should not happen", line)
+        return line
+
+    def test_any_number_of_threads_gives_the_same_bytes(self):
+        for words in (["workload=digits_mlp", "format=binary16"],
+                      ["workload=digits_mlp", "format=e4m3", "optimizer=adamw", "lr=0.001"],
+                      ["workload=digits_tanh8", "format=bfloat16", "level=O3", "update=stochastic"]):
+            written = []
+            for threads in (1, 2):
+                self.good("train", *words, "steps=2", "batch=32", "--json", "out.json", "--dump", f"dump{threads}",
+                          "--dump-every", "5", threads=threads)
+                files = sorted(os.listdir(self.path(f"dump{threads}")))
+                self.assertEqual(files, ["step000000.safetensors", "step000001.safetensors"])
+                written.append([self.read("out.json")] + [self.read(f"dump{threads}/{f}") for f in files])
+            self.assertEqual(written[0], written[1], words)
+
+    def test_json_has_settings_figures_and_every_step(self):
+        out = self.train("workload=digits_mlp", "format=binary16", "steps=6", "init_scale=1e9", "seed=3")
+        self.assertEqual(out["schema"], "binade.training/1")
+        self.assertEqual(out["settings"], {"workload": "digits_mlp", "format": "binary16", "steps": 6,
+                                           "init_scale": 1e9, "seed": 3})
+        self.assertEqual(len(out["steps"]), 6)
+        self.assertTrue(out["steps"][0]["skipped"])
+        self.assertEqual(out["steps"][0]["scale"], 1e9)
+        self.assertEqual(out["steps"][1]["scale"], 5e8)
+        result = out["result"]
+        self.assertEqual(result["skipped"], sum(step["skipped"] for step in out["steps"]))
+        self.assertEqual(result["parameters"], 64 * 128 + 128 + 128 * 128 + 128 + 128 * 10 + 10)
+        forward = 64 * 128 + 128 * 128 + 128 * 10
+        self.assertEqual(result["multiply_adds"], {"fprop": (6 * 128 + result["test_rows"]) * forward,
+                                                   "dgrad": 6 * 128 * (forward - 64 * 128),
+                                                   "wgrad": 6 * 128 * forward})
+        self.assertEqual(result["final_loss"], out["steps"][-1]["loss"])
+
+    def test_text_tells_the_figures(self):
+        text = self.good("train", "workload=digits_mlp", "steps=3", "level=O0", "format=binary32")
+        self.assertIn("parameters      26122\n", text)
+        self.assertIn("steps           3, 0 skipped\n", text)
+        self.assertIn("loss scale      1 at first, 1 at last\n", text)
+
+    def test_the_flow_tells_which_op_ran_in_which_dtype(self):
+        self.good("train", "workload=digits_mlp", "steps=1", "--flow", "--json", "out.json")
+        flow = json.dumps(json.loads(self.read("out.json"))["dtype_flow"])
+        for word in ("fc1", "linear", "binary16", "binary32"):
+            self.assertIn(word, flow)
+
+    def test_a_dump_holds_the_training_and_report_reads_it_along_its_time(self):
+        text = self.good("train", "workload=digits_mlp", "format=binary16", "level=O3", "steps=5", "momentum=0",
+                         "accumulator=reference", "--dump", "dump", "--dump-every", "2")
+        self.assertIn("binade report dump/*.safetensors -o run.html", text)
+        files = [f"dump/step{i:06}.safetensors" for i in (0, 2, 4)]
+        self.assertEqual(sorted(os.listdir(self.path("dump"))), [os.path.basename(f) for f in files])
+        content = self.read(files[1])
+        head = json.loads(content[8:8 + struct.unpack("<Q", content[:8])[0]])
+        head.pop("__metadata__", None)
+        self.assertEqual({n for n in head if n.startswith("step000002/fc1/")},
+                         {f"step000002/fc1/{r}" for r in ("act", "dAct", "weight", "dW", "update")})
+        self.assertEqual(head["step000002/fc1/weight"]["shape"], [128, 64])
+        self.assertEqual(head["step000002/fc1/act"]["shape"], [128, 128])
+        self.assertEqual({t["dtype"] for t in head.values()}, {"F32"})
+        self.good("report", "-q", *files, "-o", "run.html", "--json", "run.json")
+        report = json.loads(self.read("run.json"))
+        self.assertEqual(report["time"]["steps"], [0, 2, 4])
+        self.assertEqual(set(report["time"]["layers"]), {f"fc{i}{rest}" for i in (1, 2, 3) for rest in ("", ".bias")})
+        self.assertEqual({s["role"] for s in report["time"]["series"]}, {"act", "dAct", "weight", "dW", "update"})
+
+    def test_complaints_are_of_one_line(self):
+        self.assertIn("no workload", self.complaint("steps=1"))
+        self.assertIn("unknown key", self.complaint("workload=digits_mlp", "stepz=1"))
+        self.assertIn("not key=value", self.complaint("digits_mlp"))
+        self.assertIn("choose of", self.complaint("workload=mnist"))
+        self.assertIn("whole number", self.complaint("workload=digits_mlp", "steps=1.5"))
+        self.assertIn("level O0", self.complaint("workload=digits_mlp", "level=O0", "format=binary16"))
+        self.assertIn("loss_shift", self.complaint("workload=digits_mlp", "level=O3", "loss_shift=2"))
+        self.assertIn("batch", self.complaint("workload=digits_mlp", "batch=5000"))
+        self.assertIn("cannot", self.complaint("workload=digits_mlp", "steps=1", "--dump", "/dev/null/x"))
+
+
+if __name__ == "__main__":
+    BINADE = os.path.abspath(sys.argv.pop(1))
+    unittest.main()

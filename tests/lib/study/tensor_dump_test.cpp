@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dumps of trainings: which tensors, under which names and in which shapes, and that weights and updates
+// belong to the same step.
+#include "lib/study/tensor_dump.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <map>
+
+#include "lib/io/tensor_file.h"
+#include "lib/tensor/error.h"
+#include "tests/lib/io/files.h"
+#include "tests/lib/train/made_workload.h"
+
+namespace binade {
+namespace {
+
+using test::Folder;
+
+struct Read {
+  std::vector<std::uint64_t> shape;
+  std::vector<float> values;
+};
+
+std::map<std::string, Read> tensors_of(const std::string& path) {
+  std::map<std::string, Read> out;
+  const auto file = open_tensor_file(path);
+  for (std::size_t i = 0; i < file->tensors().size(); ++i) {
+    const TensorInfo& info = file->tensors()[i];
+    Read& one = out[info.name];
+    one.shape.assign(info.shape.begin(), info.shape.end());
+    one.values.resize(info.elements);
+    REQUIRE(info.bytes == info.elements * sizeof(float));
+    std::size_t at = 0;
+    file->read(i, [&](std::span<const std::byte> bytes) {
+      std::memcpy(reinterpret_cast<std::byte*>(one.values.data()) + at, bytes.data(), bytes.size());
+      at += bytes.size();
+    });
+  }
+  return out;
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    out.push_back(entry.path().filename().string());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+TrainingRecipe recipe_of(std::int64_t steps) {
+  TrainingRecipe recipe;
+  recipe.level = "O3";
+  recipe.products.format = "binary16";
+  recipe.optimizer = {.lr = 0.25, .momentum = 0.5};
+  recipe.steps = steps;
+  return recipe;
+}
+
+using Names = std::vector<std::string>;
+
+TEST_CASE("every so many steps are written, with the first and the last") {
+  for (const auto& [steps, names] : std::map<std::int64_t, Names>{
+           {1, {"step000000.safetensors"}},
+           {4, {"step000000.safetensors", "step000003.safetensors"}},
+           {6, {"step000000.safetensors", "step000003.safetensors", "step000005.safetensors"}}}) {
+    const Folder folder;
+    const std::string inner = folder / "not/there/yet";
+    train(test::made_mlp<float>(), recipe_of(steps), dump_hooks(inner, 3, steps));
+    CHECK(names_in(inner) == names);
+  }
+}
+
+TEST_CASE("a step's file has each layer's tensors, by name and shape") {
+  const Folder folder;
+  train(test::made_mlp<float>(), recipe_of(1), dump_hooks(folder / "", 1, 1));
+  using Shapes = std::map<std::string, std::vector<std::uint64_t>>;
+  Shapes got;
+  for (const auto& [name, tensor] : tensors_of(folder / "step000000.safetensors")) {
+    got[name] = tensor.shape;
+  }
+  Shapes wanted;
+  const Shapes parameters{
+      {"fc1", {16, 8}}, {"fc1.bias", {16}}, {"fc2", {4, 16}}, {"fc2.bias", {4}}};
+  for (const auto& [layer, shape] : parameters) {
+    for (const char* role : {"weight", "dW", "update"}) {
+      wanted["step000000/" + layer + "/" + role] = shape;
+    }
+  }
+  for (const char* role : {"act", "dAct"}) {
+    wanted[std::string("step000000/fc1/") + role] = {32, 16};
+    wanted[std::string("step000000/fc2/") + role] = {32, 4};
+  }
+  CHECK(got == wanted);
+}
+
+TEST_CASE("weights are those before the step: less the update, rounded, they are the next step's") {
+  const Folder folder;
+  train(test::made_mlp<float>(), recipe_of(4), dump_hooks(folder / "", 1, 4));
+  std::size_t compared = 0, moved = 0;
+  for (int i = 0; i < 3; ++i) {
+    const std::string step = "step00000" + std::to_string(i);
+    const std::string next = "step00000" + std::to_string(i + 1);
+    auto before = tensors_of(folder / (step + ".safetensors"));
+    auto after = tensors_of(folder / (next + ".safetensors"));
+    for (const std::string layer : {"fc1", "fc1.bias", "fc2", "fc2.bias"}) {
+      const auto& w = before[step + "/" + layer + "/weight"].values;
+      const auto& u = before[step + "/" + layer + "/update"].values;
+      const auto& w_next = after[next + "/" + layer + "/weight"].values;
+      REQUIRE(w.size() == u.size());
+      for (std::size_t j = 0; j < w.size(); ++j) {
+        std::vector<float> rounded{w[j] - u[j]};
+        round_to(binary16, std::span(rounded));
+        CHECK(rounded[0] == w_next[j]);
+        compared += 1;
+        moved += w[j] != w_next[j] ? 1 : 0;
+      }
+    }
+  }
+  CHECK(compared == 3 * 212);
+  CHECK(moved > compared / 2);
+}
+
+TEST_CASE("gradients of weights carry the loss scale") {
+  const auto gradient = [](const std::string& scaler) {
+    const Folder folder;
+    TrainingRecipe recipe = recipe_of(1);
+    recipe.level = "native";
+    recipe.products.format = "bfloat16";
+    recipe.scaler = scaler;
+    train(test::made_mlp<float>(), recipe, dump_hooks(folder / "", 1, 1));
+    auto tensors = tensors_of(folder / "step000000.safetensors");
+    std::vector<float> out = tensors["step000000/fc1/dW"].values;
+    const auto& activations = tensors["step000000/fc2/dAct"].values;
+    out.insert(out.end(), activations.begin(), activations.end());
+    return out;
+  };
+  const std::vector<float> plain = gradient("static:1");
+  std::vector<float> scaled = gradient("static:256");
+  CHECK(plain != scaled);
+  for (float& x : scaled) x /= 256;
+  CHECK(plain == scaled);
+}
+
+TEST_CASE("skipped steps are written without updates") {
+  const Folder folder;
+  TrainingRecipe recipe = recipe_of(3);
+  recipe.scaler = "static:1099511627776";
+  recipe.skip_overflow = true;
+  const TrainingLog log =
+      train(test::made_mlp<float>(), recipe, dump_hooks(folder / "", 1, recipe.steps));
+  CHECK(log.skipped == 3);
+  CHECK(folder.count() == 3);
+  for (const auto& [name, tensor] : tensors_of(folder / "step000002.safetensors")) {
+    CHECK_FALSE(name.ends_with("/update"));
+  }
+}
+
+TEST_CASE("a step at which the scaler gives up is written") {
+  const Folder folder;
+  TrainingRecipe recipe = recipe_of(20);
+  recipe.scaler = "deepspeed";
+  recipe.init_scale = 1;
+  Hooks<float> hooks = dump_hooks(folder / "", 1, recipe.steps);
+  hooks.gradient_filter = [](std::vector<float>& g) {
+    g[0] = std::numeric_limits<float>::infinity();
+  };
+  const TrainingLog log = train(test::made_mlp<float>(), recipe, hooks);
+  CHECK(log.gave_up.has_value());
+  CHECK(folder.count() == log.steps.size());
+}
+
+TEST_CASE("a folder that cannot be made is named") {
+  CHECK_THROWS_AS(dump_hooks("/dev/null/folder", 1, 1), Error);
+}
+
+}  // namespace
+}  // namespace binade

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Settings of trainings: what each key sets, defaults, and what is refused.
+#include "lib/study/train_settings.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+using Json = nlohmann::json;
+
+TrainSettings with(const std::string& key, const Json& value) {
+  return train_settings({{"workload", "digits_mlp"}, {key, value}});
+}
+
+TEST_CASE("a workload alone gives its rate, momentum 0.9 and PyTorch's AMP") {
+  const TrainSettings s = train_settings({{"workload", "digits_tanh8"}});
+  const TrainingRecipe& r = s.recipe;
+  CHECK(s.workload == "digits_tanh8");
+  CHECK(s.batch == 0);
+  CHECK(r.level == "native");
+  CHECK(r.products.format == "binary16");
+  CHECK(r.products.sm == 90);
+  CHECK(r.products.accumulator == "f32");
+  CHECK(r.products.promote_every == 0);
+  CHECK(r.products.instruction == std::array<std::string, 3>{});
+  CHECK(r.scaler.empty());
+  CHECK_FALSE(r.init_scale.has_value());
+  CHECK(r.growth_interval == 0);
+  CHECK_FALSE(r.skip_overflow);
+  CHECK(r.loss_shift == 0);
+  CHECK(r.optimizer.kind == OptimizerKind::sgd);
+  CHECK(r.optimizer.lr == 0.05);
+  CHECK(r.optimizer.momentum == 0.9);
+  CHECK(r.optimizer.weight_decay == 0);
+  CHECK(r.optimizer.update == UpdateRule::nearest);
+  CHECK_FALSE(r.master_weights.has_value());
+  CHECK(r.clip_norm == 0);
+  CHECK(r.steps == 440);
+  CHECK(r.seed == 0);
+}
+
+TEST_CASE("each key sets its own value") {
+  CHECK(with("level", "O2").recipe.level == "O2");
+  CHECK(with("format", "bfloat16").recipe.products.format == "bfloat16");
+  CHECK(with("arch", "sm_80").recipe.products.sm == 80);
+  CHECK(with("accumulator", "f16").recipe.products.accumulator == "f16");
+  CHECK(with("promote_every", 4).recipe.products.promote_every == 4);
+  const std::array<const char*, 3> passes{"fprop", "dgrad", "wgrad"};
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    const TrainSettings s = with(passes[i], "mma.m16n8k8.f32.f16.f16.f32");
+    for (std::size_t j = 0; j < passes.size(); ++j) {
+      CHECK(s.recipe.products.instruction[j] == (i == j ? "mma.m16n8k8.f32.f16.f16.f32" : ""));
+    }
+  }
+  CHECK(with("scaler", "static:128").recipe.scaler == "static:128");
+  CHECK(with("scaler", "log_max").recipe.scaler == "log_max");
+  CHECK(with("init_scale", 256).recipe.init_scale == 256);
+  CHECK(with("growth_interval", 20).recipe.growth_interval == 20);
+  CHECK(with("skip_overflow", true).recipe.skip_overflow);
+  CHECK(with("loss_shift", -3).recipe.loss_shift == -3);
+  CHECK(with("optimizer", "adam").recipe.optimizer.kind == OptimizerKind::adam);
+  CHECK(with("optimizer", "adamw").recipe.optimizer.kind == OptimizerKind::adamw);
+  CHECK(with("lr", 0.5).recipe.optimizer.lr == 0.5);
+  CHECK(with("momentum", 0).recipe.optimizer.momentum == 0);
+  CHECK(with("weight_decay", 1e-4).recipe.optimizer.weight_decay == 1e-4);
+  CHECK(with("master_weights", false).recipe.master_weights == false);
+  CHECK(with("update", "stochastic").recipe.optimizer.update == UpdateRule::stochastic);
+  CHECK(with("update", "kahan").recipe.optimizer.update == UpdateRule::kahan);
+  CHECK(with("clip_norm", 2).recipe.clip_norm == 2);
+  CHECK(with("steps", 7).recipe.steps == 7);
+  CHECK(with("batch", 16).batch == 16);
+  CHECK(with("seed", 5).recipe.seed == 5);
+}
+
+TEST_CASE("an unknown key is named with the known ones") {
+  try {
+    with("stepz", 3);
+    FAIL("taken");
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    CHECK(text.find("unknown key stepz; keys are workload, level, format") != std::string::npos);
+    for (const char* key : {"arch",
+                            "accumulator",
+                            "promote_every",
+                            "fprop",
+                            "dgrad",
+                            "wgrad",
+                            "scaler",
+                            "init_scale",
+                            "growth_interval",
+                            "skip_overflow",
+                            "loss_shift",
+                            "optimizer",
+                            "lr",
+                            "momentum",
+                            "weight_decay",
+                            "master_weights",
+                            "update",
+                            "clip_norm",
+                            "steps",
+                            "batch",
+                            "seed"}) {
+      CAPTURE(key);
+      CHECK(text.find(key) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("values of a wrong kind or beyond their range are refused") {
+  const std::vector<std::pair<const char*, std::vector<Json>>> bad{
+      {"level", {"O4", "o2", 2, nullptr}},
+      {"format", {"fp16", 16}},
+      {"arch", {"hopper", 90}},
+      {"accumulator", {"f64", 32}},
+      {"promote_every", {-1, 1.5, "4"}},
+      {"fprop", {"mma.nothing", 3}},
+      {"scaler", {"nobody", "static:", "static:-1", "static:0", 1024}},
+      {"init_scale", {0, -1, 1e39, "2"}},
+      {"growth_interval", {0, 2.5}},
+      {"skip_overflow", {1, "no"}},
+      {"loss_shift", {61, -61, 1.5}},
+      {"optimizer", {"lion", 1}},
+      {"lr", {-0.1, 1e7, "fast"}},
+      {"momentum", {-1, 1.5}},
+      {"weight_decay", {-1}},
+      {"master_weights", {1, "yes"}},
+      {"update", {"down", 0}},
+      {"clip_norm", {-1}},
+      {"steps", {0, 1e3, "10", -5}},
+      {"batch", {0, -1, 1 << 21}},
+      {"seed", {-1, 0.5, std::uint64_t{1} << 63}},
+      {"workload", {"mnist", 1}}};
+  for (const auto& [key, values] : bad) {
+    for (const Json& value : values) {
+      CAPTURE(key);
+      CAPTURE(value.dump());
+      Json settings{{"workload", "digits_mlp"}};
+      settings[key] = value;
+      CHECK_THROWS_AS(train_settings(settings), Error);
+    }
+  }
+}
+
+TEST_CASE("settings that are no object, or name no workload, are refused") {
+  CHECK_THROWS_AS(train_settings(Json::array({1, 2})), Error);
+  CHECK_THROWS_AS(train_settings(Json(3)), Error);
+  CHECK_THROWS_WITH_AS(train_settings(Json::object()),
+                       "training: no workload; name one, as {\"workload\": \"digits_mlp\"}", Error);
+}
+
+TEST_CASE("products that an architecture does not have are refused before training") {
+  const auto refused = [](const Json& more) {
+    Json settings{{"workload", "digits_mlp"}};
+    settings.update(more);
+    CHECK_THROWS_AS(train_settings(settings), Error);
+  };
+  refused({{"format", "e4m3"}, {"arch", "sm_80"}});
+  refused({{"format", "bfloat16"}, {"arch", "sm_75"}});
+  refused({{"format", "bfloat16"}, {"accumulator", "f16"}});
+  refused({{"format", "e4m3"}, {"accumulator", "reference"}});
+}
+
+TEST_CASE("a result sums what the steps lost") {
+  TrainingLog log;
+  log.steps.resize(2);
+  log.steps[0].updates = {.weights = 5, .asked = 4, .lost = 1};
+  log.steps[1].updates = {.weights = 5, .asked = 3, .lost = 2};
+  log.steps[1].scale = 8;
+  log.tally.multiply_adds = {1, 2, 3};
+  const auto out = result_of(log);
+  CHECK(out["updates_asked"] == 7);
+  CHECK(out["updates_lost"] == 3);
+  CHECK(out["final_scale"] == 8);
+  CHECK(out["multiply_adds"] == nlohmann::ordered_json{{"fprop", 1}, {"dgrad", 2}, {"wgrad", 3}});
+  CHECK_FALSE(out.contains("gave_up"));
+  log.gave_up = "why";
+  CHECK(result_of(log)["gave_up"] == "why");
+}
+
+}  // namespace
+}  // namespace binade

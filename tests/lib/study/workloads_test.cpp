@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Workloads by name: batches are functions of seed and step alone, an epoch shows each row once, and the
+// twin in binary64 sees the same.
+#include "lib/study/workloads.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+const std::string data = BINADE_SOURCE_ROOT "/experiments/data";
+
+TEST_CASE("a batch is a function of seed and step, whatever was asked before") {
+  const Workload<float> first = workload<float>("digits_mlp", data);
+  const Workload<float> second = workload<float>("digits_mlp", data);
+  const Batch<float> wanted = first.train_batch(3, 20);
+  second.train_batch(1, 5);
+  second.train_batch(3, 2);
+  const Batch<float> got = second.train_batch(3, 20);
+  CHECK(got.inputs.values == wanted.inputs.values);
+  CHECK(got.targets == wanted.targets);
+  CHECK(got.rows == 128);
+  CHECK(got.inputs.shape == Shape{128, 64});
+  CHECK(second.train_batch(4, 20).inputs.values != wanted.inputs.values);
+  CHECK(second.train_batch(3, 21).inputs.values != wanted.inputs.values);
+}
+
+TEST_CASE("an epoch shows a row once") {
+  const Workload<float> digits = workload<float>("digits_mlp", data, 1);
+  std::map<std::vector<float>, int> seen;
+  for (std::int64_t step = 0; step < 1000; ++step) {
+    const Batch<float> batch = digits.train_batch(0, step);
+    CHECK(batch.targets.size() == 1);
+    seen[batch.inputs.values] += 1;
+  }
+  CHECK(seen.size() == 1000);  // no two images of the digits are equal
+}
+
+TEST_CASE("the twin in binary64 sees the same rows and begins with the same weights") {
+  const Workload<float> digits = workload<float>("digits_tanh8", data);
+  const Workload<double> twin = workload<double>("digits_tanh8", data);
+  const Batch<float> a = digits.train_batch(1, 2);
+  const Batch<double> b = twin.train_batch(1, 2);
+  CHECK(a.targets == b.targets);
+  CHECK(std::vector<double>(a.inputs.values.begin(), a.inputs.values.end()) == b.inputs.values);
+  const Model<float> model = digits.make(5);
+  const Model<double> other = twin.make(5);
+  REQUIRE(model.parameters.size() == 16);
+  const auto& w = model.parameters[4]->value.values;
+  CHECK(std::vector<double>(w.begin(), w.end()) == other.parameters[4]->value.values);
+}
+
+TEST_CASE("tests are all rows of the test set, in batches") {
+  const Workload<float> digits = workload<float>("digits_mlp", data);
+  std::size_t rows = 0;
+  for (std::size_t i = 0; i < digits.test_batches; ++i) rows += digits.test_batch(i).rows;
+  CHECK(rows > 300);
+}
+
+TEST_CASE("names and batches that there are not are refused") {
+  CHECK_THROWS_AS(workload<float>("mnist", data), Error);
+  CHECK_THROWS_AS(workload<float>("digits_mlp", data, 1 << 20), Error);
+  CHECK_THROWS_AS(workload<float>("digits_mlp", data + "/nowhere"), Error);
+}
+
+}  // namespace
+}  // namespace binade

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scaler of a training's loop: which one a recipe and its level name, and what a step asks of it.
+#include "lib/train/step_scaler.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+using Gradients = StepScaler<float>::Gradients;
+
+StepScaler<float> scaler_of(const std::string& level, const std::string& name = "",
+                            std::optional<double> init_scale = {}) {
+  TrainingRecipe recipe;
+  recipe.level = level;
+  recipe.scaler = name;
+  recipe.init_scale = init_scale;
+  return {recipe, opt_level(level)};
+}
+
+/// One step; whether the optimizer was called.
+bool step(StepScaler<float>& scaler, std::vector<float>& values, const Format& dtype = binary32) {
+  const Gradients gradients{{dtype, values}};
+  bool called = false;
+  scaler.unscale(gradients);
+  const bool said = scaler.step(gradients, [&called] { called = true; });
+  CHECK(said == called);
+  scaler.update();
+  return called;
+}
+
+TEST_CASE("a recipe without a scaler has its level's") {
+  CHECK(scaler_of("O0").scale() == 1);
+  CHECK(scaler_of("O1").scale() == 65536);
+  CHECK(scaler_of("O2").scale() == 65536);
+  CHECK(scaler_of("O3").scale() == 1);
+  CHECK(scaler_of("native").scale() == 65536);
+  CHECK(scaler_of("native", "static:1024").scale() == 1024);
+  CHECK(scaler_of("native", "jmp").scale() == 32768);
+  CHECK(scaler_of("native", "torch", 8.0).scale() == 8);
+  CHECK(scaler_of("native", "none").scale() == 1);
+  CHECK_THROWS_AS(scaler_of("native", "nobody"), Error);
+}
+
+TEST_CASE("every scaler divides gradients by its scale, exactly for powers of two") {
+  for (const std::string name : {"torch", "apex", "megatron", "histogram", "static:65536"}) {
+    CAPTURE(name);
+    StepScaler<float> scaler =
+        scaler_of("native", name, name == "static:65536" ? std::nullopt : std::optional(65536.0));
+    std::vector<float> g{65536, -3, 0};
+    CHECK(step(scaler, g));
+    CHECK(g == std::vector<float>{1, -3 * 0x1p-16F, 0});
+  }
+}
+
+TEST_CASE("an inf makes dynamic scales skip and back off; static ones do not look") {
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const auto& [name, skips] : std::vector<std::pair<std::string, bool>>{
+           {"torch", true}, {"log_max", true}, {"static:8", false}, {"none", false}}) {
+    CAPTURE(name);
+    StepScaler<float> scaler = scaler_of("native", name);
+    const double before = scaler.scale();
+    std::vector<float> g{1, inf};
+    CHECK(step(scaler, g) != skips);
+    CHECK((scaler.scale() < before) == (name == "torch"));
+    std::vector<float> good{1, 2};
+    CHECK(step(scaler, good));
+  }
+}
+
+TEST_CASE("gradients of binary16 are unscaled onto its grid") {
+  for (const std::string name : {"torch", "histogram"}) {
+    CAPTURE(name);
+    StepScaler<float> scaler = scaler_of("O3", name, 65536.0);
+    std::vector<float> g{0x1.8p-8F, 1};
+    CHECK(step(scaler, g, binary16));
+    CHECK(g == std::vector<float>{0x1p-23F, 0x1p-16F});  // 1.5 · 2^-24 is a tie, to even
+  }
+}
+
+TEST_CASE("a static scale that looks skips and stays") {
+  TrainingRecipe recipe;
+  recipe.scaler = "static:65536";
+  recipe.skip_overflow = true;
+  StepScaler<float> scaler(recipe, opt_level("native"));
+  std::vector<float> g{std::numeric_limits<float>::quiet_NaN()};
+  CHECK_FALSE(step(scaler, g));
+  CHECK(scaler.scale() == 65536);
+}
+
+TEST_CASE("a static scale that does not look steps on") {
+  TrainingRecipe recipe;
+  recipe.scaler = "static:65536";
+  StepScaler<float> scaler(recipe, opt_level("native"));
+  std::vector<float> g{std::numeric_limits<float>::quiet_NaN()};
+  CHECK(step(scaler, g));
+  CHECK(scaler.scale() == 65536);
+}
+
+TEST_CASE("a policy at its floor gives up by an exception of its own") {
+  StepScaler<float> scaler = scaler_of("native", "deepspeed", 1.0);
+  std::vector<float> g{std::numeric_limits<float>::quiet_NaN()};
+  CHECK_FALSE(step(scaler, g));  // its hysteresis
+  const Gradients gradients{{binary32, g}};
+  scaler.unscale(gradients);
+  CHECK_FALSE(scaler.step(gradients, [] {}));
+  CHECK_THROWS_AS(scaler.update(), ScalerGaveUp);
+}
+
+TEST_CASE("log_max and histogram set their scale by the gradients seen") {
+  StepScaler<float> log_max = scaler_of("native", "log_max");
+  StepScaler<float> histogram = scaler_of("native", "histogram");
+  const double first = log_max.scale(), first_of_histogram = histogram.scale();
+  for (int i = 0; i < 200; ++i) {
+    std::vector<float> g(64, 1e-3F);
+    step(log_max, g);
+    g.assign(64, 1e-3F);
+    step(histogram, g);
+  }
+  CHECK(log_max.scale() != first);
+  CHECK(histogram.scale() != first_of_histogram);
+}
+
+TEST_CASE("the twin in binary64 has no scale and takes every step") {
+  TrainingRecipe recipe;
+  StepScaler<double> scaler(recipe, opt_level("native"));
+  std::vector<double> g{std::numeric_limits<double>::infinity()};
+  const StepScaler<double>::Gradients gradients{{binary64, g}};
+  CHECK(scaler.scale() == 1);
+  scaler.unscale(gradients);
+  bool called = false;
+  CHECK(scaler.step(gradients, [&called] { called = true; }));
+  CHECK(called);
+  scaler.update();
+}
+
+}  // namespace
+}  // namespace binade
