@@ -223,7 +223,7 @@ class TimeAxis(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    BINADE = sys.argv.pop(1)
+    BINADE = str(Path(sys.argv.pop(1)).resolve())
     if len(sys.argv) > 1:
         write_run(Path(sys.argv[1]))
     else:

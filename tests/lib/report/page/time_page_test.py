@@ -231,5 +231,5 @@ class TimePage(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    BINADE = sys.argv.pop(1)
+    BINADE = str(Path(sys.argv.pop(1)).resolve())
     unittest.main(verbosity=1)
