@@ -5,42 +5,20 @@
 
 import json
 import os
-import subprocess
 import sys
-import tempfile
-import unittest
 
-BINADE = "binade"
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from cli_case import CliCase, main
 
 
-class Advise(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="binade-test-")
-        self.addCleanup(self.folder.cleanup)
-
-    def run_binade(self, *words):
-        return subprocess.run([BINADE, "advise", *words], cwd=self.folder.name, capture_output=True, check=False,
-                              timeout=60)
-
-    def good(self, *words):
-        done = self.run_binade(*words)
-        self.assertEqual((done.returncode, done.stderr), (0, b""), words)
-        return done.stdout.decode()
+class Advise(CliCase):
+    command = ("advise",)
 
     def json(self, *words):
         return json.loads(self.good(*words, "--json"))
 
-    def complaint(self, *words):
-        done = self.run_binade(*words)
-        line = done.stderr.decode()
-        self.assertEqual((done.returncode, done.stdout), (2, b""), (words, line))
-        self.assertRegex(line, r"\Abinade: [^\n]+\n\Z")
-        self.assertNotIn("should not happen", line)
-        return line
-
     def model(self, text):
-        with open(os.path.join(self.folder.name, "model.json"), "w", encoding="utf-8") as file:
-            file.write(text if isinstance(text, str) else json.dumps(text))
+        self.write("model.json", (text if isinstance(text, str) else json.dumps(text)).encode())
         return "model.json"
 
     def test_a_model_of_7e9_parameters_in_every_mode(self):
@@ -130,5 +108,4 @@ class Advise(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    BINADE = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=1)
+    main()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The program as a user meets it: report, quantize and experiment on files made here byte by byte, their exit statuses,
+# The program as a user meets it: report and quantize on files made here byte by byte, their exit statuses,
 # their one line of complaint, their memory. Run as report_cli_test.py PATH_TO_BINADE; needs Python alone.
 
 import array
@@ -14,12 +14,10 @@ import resource
 import struct
 import subprocess
 import sys
-import tempfile
-import unittest
 import zipfile
 
-BINADE = "binade"
-LEVEL_AND_THREADS = ("BINADE_THREADS", "BINADE_ISA", "BINADE_DATA", "NO_COLOR", "TERM")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from cli_case import CliCase, main
 
 
 def safetensors(*tensors):
@@ -59,50 +57,12 @@ def values_of_npy(path):
     return head, data[10 + length:]
 
 
-class WithFolder(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="binade-test-")
-        self.addCleanup(self.folder.cleanup)
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def write(self, name, data):
-        with open(self.path(name), "wb") as file:
-            file.write(data)
-        return self.path(name)
-
-    def files(self):
-        return sorted(os.listdir(self.folder.name))
-
-    def run_binade(self, *arguments, **variables):
-        environment = {key: value for key, value in os.environ.items() if key not in LEVEL_AND_THREADS}
-        environment.update(variables)
-        return subprocess.run([BINADE, *arguments], cwd=self.folder.name, env=environment, capture_output=True,
-                              check=False, timeout=300)
-
-    def good(self, *arguments, **variables):
-        result = self.run_binade(*arguments, **variables)
-        self.assertEqual((result.returncode, result.stderr), (0, b""), arguments)
-        return result.stdout.decode()
-
+class Reports(CliCase):
     def report(self, *arguments, **variables):
         return json.loads(self.good("report", *arguments, "--json", "-", **variables))
 
-    def complaint(self, *arguments, **variables):
-        """The one line on stderr of a run that must fail with status 2 and print nothing else."""
-        before = self.files()
-        result = self.run_binade(*arguments, **variables)
-        line = result.stderr.decode()
-        self.assertEqual(result.returncode, 2, (arguments, line))
-        self.assertEqual(result.stdout, b"", arguments)
-        self.assertRegex(line, r"\Abinade: [^\n]+\n\Z", arguments)
-        self.assertNotIn("should not happen", line, arguments)
-        self.assertEqual(self.files(), before, "something half written was left")
-        return line
 
-
-class Report(WithFolder):
+class Report(Reports):
     def setUp(self):
         super().setUp()
         self.grads = self.write("grads.safetensors", safetensors(
@@ -122,7 +82,7 @@ class Report(WithFolder):
     def on_terminal(self, **variables):
         main, side = pty.openpty()
         environment = dict(os.environ, TERM="xterm-256color", **variables)
-        with subprocess.Popen([BINADE, "report", self.grads], stdout=side, stderr=side, env=environment) as process:
+        with subprocess.Popen([self.program, "report", self.grads], stdout=side, stderr=side, env=environment) as process:
             os.close(side)
             text = b""
             while True:
@@ -259,7 +219,7 @@ class Report(WithFolder):
         self.assertIn("layer29", self.good("report", "many.safetensors", "--tensors", "0"))
 
 
-class BadInput(WithFolder):
+class BadInput(Reports):
     def test_each_bad_file_gets_one_line_that_names_it(self):
         whole = safetensors(("w", "F32", [1000], bytes(4000)))
         bad_crc = bytearray(npz(zipfile.ZIP_STORED, a=npy("<f4", (100,), bytes(400))))
@@ -342,7 +302,7 @@ class BadInput(WithFolder):
         self.write("a.npy", npy("<f4", (1,), f32(1)))
         for arguments in [["report", "a.npy"], ["report", "a.npy", "--json", "-"], ["experiment", "list"]]:
             with self.subTest(arguments), open("/dev/full", "wb") as full:
-                result = subprocess.run([BINADE, *arguments], cwd=self.folder.name, stdout=full,
+                result = subprocess.run([self.program, *arguments], cwd=self.folder.name, stdout=full,
                                         stderr=subprocess.PIPE, check=False, timeout=60)
                 self.assertEqual(result.returncode, 2)
                 self.assertRegex(result.stderr.decode(), r"\Abinade: [^\n]+\n\Z")
@@ -354,11 +314,11 @@ class BadInput(WithFolder):
         self.assertRegex(self.good("--version"), r"\Abinade \d+\.\d+\.\d+\n\Z")
 
 
-class Memory(WithFolder):
+class Memory(Reports):
     LIMIT_KIB = 300 * 1024  # the largest chunk is 64 MiB
 
     def peak_kib(self, *arguments):
-        process = subprocess.Popen([BINADE, *arguments], cwd=self.folder.name, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen([self.program, *arguments], cwd=self.folder.name, stdout=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         self.assertEqual(process.returncode, 0)
@@ -386,13 +346,13 @@ class Memory(WithFolder):
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
         for name in ["bomb.npy", "bomb.safetensors"]:
-            result = subprocess.run([BINADE, "report", self.path(name)], capture_output=True, check=False, timeout=60,
+            result = subprocess.run([self.program, "report", self.path(name)], capture_output=True, check=False, timeout=60,
                                     preexec_fn=limit)
             self.assertEqual(result.returncode, 2)
             self.assertIn(name.encode(), result.stderr)
 
 
-class Diff(WithFolder):
+class Diff(Reports):
     def setUp(self):
         super().setUp()
         for name, value in {"a": 1.0, "b": 2.0 ** -30}.items():
@@ -414,7 +374,7 @@ class Diff(WithFolder):
         self.complaint("report", "--diff", "a.json", "b.json", "a.json")
 
 
-class Quantize(WithFolder):
+class Quantize(Reports):
     COLUMNS = ["values", "to_zero", "subnormal", "overflow", "saturated", "inexact", "nan_in", "inf_in"]
 
     def counts(self, text, name):
@@ -509,97 +469,5 @@ class Quantize(WithFolder):
                 self.assertRegex(self.complaint("quantize", *arguments), words)
 
 
-class Experiments(WithFolder):
-    def measure(self, *arguments):
-        """What the run prints; how long it took is on stderr."""
-        result = self.run_binade("experiment", "run", *arguments)
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertRegex(result.stderr.decode(), r"\Atook \d+\.\d s\n\Z")
-        return result.stdout.decode()
-
-    def test_the_list_names_each_with_its_question(self):
-        text = self.good("experiment", "list")
-        for part in ["underflow_band", "boundary_atlas", "asks  ", "expected"]:
-            self.assertIn(part, text)
-
-    def test_they_run_and_find_what_was_expected(self):
-        for name in ["underflow_band", "boundary_atlas", "scaler_race", "clip_order"]:
-            with self.subTest(name):
-                quick = ["--quick"] if name == "scaler_race" else []  # it trains
-                text = self.measure(name, *quick, "--json", name + ".json")
-                self.assertIn("measured  as expected:", text)
-                with open(self.path(name + ".json"), encoding="utf-8") as file:
-                    results = json.load(file)["results"]
-                self.assertEqual([r["experiment"] for r in results], [name])
-                self.assertEqual(results[0]["status"], "as_expected")
-                self.assertGreater(len(results[0]["data"]), 0)
-
-    def test_the_band_splits_at_scale_1_and_lives_at_scale_8(self):
-        self.measure("underflow_band", "--json", "r.json")
-        with open(self.path("r.json"), encoding="utf-8") as file:
-            rows = json.load(file)["results"][0]["data"]
-        phases = {row["phase"] for row in rows}
-        self.assertEqual(len(phases), 3)
-        cells = {(row["phase"], row["band"]): row for row in rows}
-        for phase in phases:
-            band = cells[phase, "2^-27..2^-24"]
-            parts = [cells[phase, name] for name in ["2^-27..2^-26", "2^-26..2^-25", "2^-25..2^-24"]]
-            self.assertEqual(band["count"], sum(part["count"] for part in parts))
-            self.assertGreater(band["count"], 0)
-            self.assertEqual([part["scales"]["0"]["to_zero"] for part in parts[:2]],
-                             [part["count"] for part in parts[:2]])
-            self.assertLess(parts[2]["scales"]["0"]["to_zero"], 1 + parts[2]["count"] / 100)
-            self.assertEqual(band["scales"]["3"]["to_zero"], 0)
-
-    def data_of(self, name, *options):
-        self.measure(name, *options, "--json", "r.json")
-        with open(self.path("r.json"), encoding="utf-8") as file:
-            return json.load(file)["results"][0]["data"]
-
-    def test_a_rare_infinity_walks_one_scale_down_and_lets_the_other_climb(self):
-        traces = self.data_of("scaler_race", "--quick")["traces"]
-        last = {policy: run["last_log2"] for policy, run in traces["rare"].items()}
-        self.assertEqual([last[policy] for policy in ["torch", "keras3", "deepspeed", "megatron"]], [3, 2, 29, 45])
-        self.assertEqual({policy: run["skips"] for policy, run in traces["cliff"].items() if run["skips"] > 40},
-                         {"deepspeed": 43, "megatron": 59})
-        self.assertEqual(traces["straight"]["deepspeed"]["gave_up"], 18)
-        self.assertEqual(len(traces["drift"]), 13)
-        for run in traces["drift"].values():
-            self.assertEqual(run["steps_taken"] + run["skips"], 20000)
-
-    def test_without_a_scale_a_loss_too_small_teaches_nothing(self):
-        data = self.data_of("scaler_race", "--quick")
-        runs = {(run["policy"], run["growth_interval"]): run for run in data["trainings"]}
-        self.assertEqual(set(runs), {("torch", None), ("megatron", None), ("none", None),
-                                     ("torch", 5), ("megatron", 5)})
-        self.assertGreater(data["binary32_accuracy"], 0.9)
-        self.assertLess(runs["none", None]["test_accuracy"], 0.3)
-        self.assertEqual([runs[policy, None]["last_log2"] for policy in ["torch", "megatron", "none"]], [16, 32, 0])
-        self.assertEqual(runs["torch", 5]["last_log2"], 16 + (110 - 1) // 5)
-        self.assertGreater(runs["megatron", 5]["skipped"], 0)
-
-    def test_clipping_before_unscaling_divides_the_threshold_and_is_named(self):
-        data = self.data_of("clip_order")
-        self.assertEqual([row["scale_log2"] for row in data["thresholds"]], [0, 4, 8, 12, 16])
-        for row in data["thresholds"]:
-            self.assertAlmostEqual(row["wrong"] * 2.0 ** row["scale_log2"], 0.25, places=5)
-            self.assertAlmostEqual(row["right"], 0.25, places=5)
-            self.assertTrue(row["equals_no_scaler"])
-        self.assertGreater(data["thresholds"][-1]["loss_wrong"], 1e6 * data["thresholds"][-1]["loss_right"])
-        named = {row["order"]: row["order_checker"] for row in data["mistakes"]}
-        self.assertEqual(named["clip before unscale"], "clip_before_unscale")
-        self.assertEqual(named["right order"], "")
-        self.assertEqual(data["silent_mistakes"], 5)
-
-    def test_an_unknown_experiment_or_folder_is_an_error(self):
-        self.assertIn("underflow_band", self.complaint("experiment", "run", "nothing"))
-        self.complaint("experiment", "run")
-        self.complaint("experiment")
-        result = self.run_binade("experiment", "run", "underflow_band", "--data", "absent")
-        self.assertEqual(result.returncode, 2)
-        self.assertRegex(result.stderr.decode(), r"\Abinade: experiment underflow_band: absent/[^\n]+\ntook [^\n]+\n\Z")
-
-
 if __name__ == "__main__":
-    BINADE = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    main()

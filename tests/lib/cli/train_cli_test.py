@@ -7,49 +7,16 @@
 import json
 import os
 import struct
-import subprocess
 import sys
-import tempfile
-import unittest
 
-BINADE = "binade"
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from cli_case import CliCase, main
 
 
-class Train(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="binade-test-")
-        self.addCleanup(self.folder.cleanup)
-
-    def run_binade(self, *words, threads=None):
-        environment = dict(os.environ)
-        if threads:
-            environment["BINADE_THREADS"] = str(threads)
-        return subprocess.run([BINADE, *words], cwd=self.folder.name, capture_output=True, check=False, timeout=120,
-                              env=environment)
-
-    def good(self, *words, threads=None):
-        done = self.run_binade(*words, threads=threads)
-        self.assertEqual((done.returncode, done.stderr), (0, b""), words)
-        return done.stdout.decode()
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def read(self, name):
-        with open(self.path(name), "rb") as file:
-            return file.read()
-
-    def train(self, *words, threads=None):
-        self.good("train", *words, "--json", "out.json", threads=threads)
+class Train(CliCase):
+    def train(self, *words):
+        self.good("train", *words, "--json", "out.json")
         return json.loads(self.read("out.json"))
-
-    def complaint(self, *words):
-        done = self.run_binade("train", *words)
-        line = done.stderr.decode()
-        self.assertEqual((done.returncode, done.stdout), (2, b""), (words, line))
-        self.assertRegex(line, r"\Abinade: [^\n]+\n\Z")
-        self.assertNotIn("should not happen", line)
-        return line
 
     def test_any_number_of_threads_gives_the_same_bytes(self):
         for words in (["workload=digits_mlp", "format=binary16"],
@@ -58,7 +25,7 @@ class Train(unittest.TestCase):
             written = []
             for threads in (1, 2):
                 self.good("train", *words, "steps=2", "batch=32", "--json", "out.json", "--dump", f"dump{threads}",
-                          "--dump-every", "5", threads=threads)
+                          "--dump-every", "5", BINADE_THREADS=str(threads))
                 files = sorted(os.listdir(self.path(f"dump{threads}")))
                 self.assertEqual(files, ["step000000.safetensors", "step000001.safetensors"])
                 written.append([self.read("out.json")] + [self.read(f"dump{threads}/{f}") for f in files])
@@ -115,17 +82,16 @@ class Train(unittest.TestCase):
         self.assertEqual({s["role"] for s in report["time"]["series"]}, {"act", "dAct", "weight", "dW", "update"})
 
     def test_complaints_are_of_one_line(self):
-        self.assertIn("no workload", self.complaint("steps=1"))
-        self.assertIn("unknown key", self.complaint("workload=digits_mlp", "stepz=1"))
-        self.assertIn("not key=value", self.complaint("digits_mlp"))
-        self.assertIn("choose of", self.complaint("workload=mnist"))
-        self.assertIn("whole number", self.complaint("workload=digits_mlp", "steps=1.5"))
-        self.assertIn("level O0", self.complaint("workload=digits_mlp", "level=O0", "format=binary16"))
-        self.assertIn("loss_shift", self.complaint("workload=digits_mlp", "level=O3", "loss_shift=2"))
-        self.assertIn("batch", self.complaint("workload=digits_mlp", "batch=5000"))
-        self.assertIn("cannot", self.complaint("workload=digits_mlp", "steps=1", "--dump", "/dev/null/x"))
+        self.assertIn("no workload", self.complaint("train", "steps=1"))
+        self.assertIn("unknown key", self.complaint("train", "workload=digits_mlp", "stepz=1"))
+        self.assertIn("not key=value", self.complaint("train", "digits_mlp"))
+        self.assertIn("choose of", self.complaint("train", "workload=mnist"))
+        self.assertIn("whole number", self.complaint("train", "workload=digits_mlp", "steps=1.5"))
+        self.assertIn("level O0", self.complaint("train", "workload=digits_mlp", "level=O0", "format=binary16"))
+        self.assertIn("loss_shift", self.complaint("train", "workload=digits_mlp", "level=O3", "loss_shift=2"))
+        self.assertIn("batch", self.complaint("train", "workload=digits_mlp", "batch=5000"))
+        self.assertIn("cannot", self.complaint("train", "workload=digits_mlp", "steps=1", "--dump", "/dev/null/x"))
 
 
 if __name__ == "__main__":
-    BINADE = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    main()

@@ -11,26 +11,15 @@ selenium, chromium or chromedriver are missing.
 import copy
 import json
 import re
-import shutil
 import sys
 import tempfile
 import unittest
 from fractions import Fraction
 from pathlib import Path
 
-try:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-    from selenium.webdriver.common.by import By
-except ImportError:
-    print("SKIP: the Python package selenium is missing")
-    sys.exit(77)
-
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-CHROMEDRIVER = shutil.which("chromedriver")
-if not CHROMIUM or not CHROMEDRIVER:
-    print("SKIP: chromium and chromedriver are missing (Debian: chromium chromium-driver)")
-    sys.exit(77)
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+from chromium import open_browser  # exits with 77 where there is none
+from selenium.webdriver.common.by import By
 
 DATA = re.compile(r'(<script type="application/json" id="account">)(.*?)(</script>)', re.S)
 HOSTILE = "</script><script>window.hit=1</script><img src=x onerror='window.hit=2'><!-- &amp; ${x}"
@@ -82,13 +71,7 @@ class AccountPage(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        options = webdriver.ChromeOptions()
-        options.binary_location = CHROMIUM
-        for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage"):
-            options.add_argument(argument)
-        options.add_argument("--no-sandbox")  # root and containers cannot have one; the page is our own
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        cls.browser = webdriver.Chrome(options=options, service=Service(CHROMEDRIVER))
+        cls.browser = open_browser()
         cls.folder = tempfile.TemporaryDirectory()
 
     @classmethod

@@ -12,28 +12,17 @@ import copy
 import json
 import math
 import re
-import shutil
 import sys
 import tempfile
 import unittest
 from fractions import Fraction
 from pathlib import Path
 
-try:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.common.keys import Keys
-    from selenium.webdriver.support.ui import Select
-except ImportError:
-    print("SKIP: the Python package selenium is missing")
-    sys.exit(77)
-
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-CHROMEDRIVER = shutil.which("chromedriver")
-if not CHROMIUM or not CHROMEDRIVER:
-    print("SKIP: chromium and chromedriver are missing (Debian: chromium chromium-driver)")
-    sys.exit(77)
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+from chromium import open_browser  # exits with 77 where there is none
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
 
 DATA = re.compile(r'(<script type="application/json" id="report">)(.*?)(</script>)', re.S)
 COUNTS = ("to_zero", "subnormal", "normal", "overflow")
@@ -87,22 +76,12 @@ def expected(tensor, form, k, of):
 
 # The browser --------------------------------------------------------------------------------
 
-def start_browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.add_argument("--no-sandbox")  # root and containers cannot have one; the page is our own
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(options=options, service=Service(CHROMEDRIVER))
-
-
 class Page(unittest.TestCase):
     html = report = browser = folder = None
 
     @classmethod
     def setUpClass(cls):
-        cls.browser = start_browser()
+        cls.browser = open_browser()
         cls.folder = tempfile.TemporaryDirectory()
 
     @classmethod

@@ -11,7 +11,6 @@ chromium or chromedriver are missing.
 import json
 import math
 import random
-import shutil
 import struct
 import subprocess
 import sys
@@ -19,20 +18,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
-try:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.support.ui import Select
-except ImportError:
-    print("SKIP: the Python package selenium is missing")
-    sys.exit(77)
-
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-CHROMEDRIVER = shutil.which("chromedriver")
-if not CHROMIUM or not CHROMEDRIVER:
-    print("SKIP: chromium and chromedriver are missing (Debian: chromium chromium-driver)")
-    sys.exit(77)
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+from chromium import open_browser  # exits with 77 where there is none
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
 
 BINADE = None
 STEPS = (0, 50, 60, 1000)
@@ -81,12 +70,7 @@ def lost_l2(tensors, k):
 class TimePage(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        options = webdriver.ChromeOptions()
-        options.binary_location = CHROMIUM
-        for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-sandbox"):
-            options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        cls.browser = webdriver.Chrome(options=options, service=Service(CHROMEDRIVER))
+        cls.browser = open_browser()
         cls.folder = tempfile.TemporaryDirectory(prefix="binade-test-")
         cls.path = Path(cls.folder.name)
         cls.run_tensors = make_run()

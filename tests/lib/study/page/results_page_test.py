@@ -11,27 +11,16 @@ are missing.
 import json
 import math
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-try:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.common.keys import Keys
-except ImportError:
-    print("SKIP: the Python package selenium is missing")
-    sys.exit(77)
-
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-CHROMEDRIVER = shutil.which("chromedriver")
-if not CHROMIUM or not CHROMEDRIVER:
-    print("SKIP: chromium and chromedriver are missing (Debian: chromium chromium-driver)")
-    sys.exit(77)
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+from chromium import open_browser  # exits with 77 where there is none
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 LOGARITHMS, BARS, MANY = 0, 1, 2  # the plots of the experiment "right"
 SHAPES = """return [...document.querySelectorAll('.plot')[arguments[0]].querySelectorAll('.axes .tick')].map(
@@ -60,13 +49,7 @@ class ResultsPage(unittest.TestCase):
         subprocess.run([cls.program, "experiment", "run", "--all", "-o", cls.page, "--json", cls.json],
                        capture_output=True, timeout=60)
         cls.results = json.loads(cls.json.read_text())["results"]
-        options = webdriver.ChromeOptions()
-        options.binary_location = CHROMIUM
-        for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage"):
-            options.add_argument(argument)
-        options.add_argument("--no-sandbox")  # root and containers cannot have one; the page is our own
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        cls.browser = webdriver.Chrome(options=options, service=Service(CHROMEDRIVER))
+        cls.browser = open_browser()
 
     @classmethod
     def tearDownClass(cls):

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program as tests of its command line run it: in a folder of its own, without the caller's
+environment deciding, judged by status, output and its one line of complaint."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DECIDING = ("BINADE_THREADS", "BINADE_ISA", "BINADE_DATA", "BINADE_TEXT", "BINADE_FASHION_MNIST", "NO_COLOR", "TERM")
+
+
+class CliCase(unittest.TestCase):
+    program = "binade"
+    command = ()  # words before every call's own
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="binade-test-")
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def files(self):
+        return sorted(os.listdir(self.folder.name))
+
+    def run_binade(self, *arguments, **variables):
+        environment = {key: value for key, value in os.environ.items() if key not in DECIDING}
+        environment.update(variables)
+        return subprocess.run([self.program, *self.command, *arguments], cwd=self.folder.name, env=environment,
+                              capture_output=True, check=False, timeout=300)
+
+    def good(self, *arguments, **variables):
+        result = self.run_binade(*arguments, **variables)
+        self.assertEqual((result.returncode, result.stderr), (0, b""), arguments)
+        return result.stdout.decode()
+
+    def complaint(self, *arguments, **variables):
+        """The one line on stderr of a run that must fail with status 2 and print nothing else."""
+        before = self.files()
+        result = self.run_binade(*arguments, **variables)
+        line = result.stderr.decode()
+        self.assertEqual(result.returncode, 2, (arguments, line))
+        self.assertEqual(result.stdout, b"", arguments)
+        self.assertRegex(line, r"\Abinade: [^\n]+\n\Z", arguments)
+        self.assertNotIn("should not happen", line, arguments)
+        self.assertEqual(self.files(), before, "something half written was left")
+        return line
+
+
+def main():
+    """Runs the tests of the file that was started as FILE PATH_TO_BINADE."""
+    CliCase.program = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
