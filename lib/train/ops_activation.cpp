@@ -32,6 +32,13 @@ Rows rows_of(std::string_view op, const Shape& shape) {
   return {elements(shape) / shape.back(), shape.back()};
 }
 
+/// to[i] = exp(from[i] - top); their sum.
+template <std::floating_point T>
+T exponentials(const T* from, T top, T* to, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) to[i] = exp_of(from[i] - top);
+  return pairwise_sum(to, n);
+}
+
 }  // namespace
 
 template <std::floating_point T>
@@ -97,9 +104,7 @@ Var softmax(Tape<T>& tape, Var x_in) {
   for_rows(of.rows, of.columns, [&](std::size_t row) {
     const T* from = tape.values(x).data() + row * of.columns;
     T* to = out.data() + row * of.columns;
-    const T top = largest(from, of.columns);
-    for (std::size_t i = 0; i < of.columns; ++i) to[i] = exp_of(from[i] - top);
-    const T total = pairwise_sum(to, of.columns);
+    const T total = exponentials(from, largest(from, of.columns), to, of.columns);
     for (std::size_t i = 0; i < of.columns; ++i) to[i] /= total;
   });
   return record_result(tape, "softmax", op, tape.shape(x), std::move(out),
@@ -128,8 +133,7 @@ Var log_softmax(Tape<T>& tape, Var x_in) {
     const T* from = tape.values(x).data() + row * of.columns;
     T* to = out.data() + row * of.columns;
     const T top = largest(from, of.columns);
-    for (std::size_t i = 0; i < of.columns; ++i) to[i] = exp_of(from[i] - top);
-    const T rest = log_of(pairwise_sum(to, of.columns));
+    const T rest = log_of(exponentials(from, top, to, of.columns));
     // Not from - (top + rest): rest would drown where top is large.
     for (std::size_t i = 0; i < of.columns; ++i) to[i] = from[i] - top - rest;
   });

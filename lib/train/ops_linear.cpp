@@ -16,7 +16,7 @@ Var linear(Tape<T>& tape, Var x_in, Var weight_in, std::optional<Var> bias_in) {
   const Var x = op[0], weight = op[1];
   const Shape& w = tape.shape(weight);
   Shape shape = tape.shape(x);
-  if (w.size() != 2 || shape.empty() || shape.back() != w[1]) {
+  if (w.size() != 2 || w[1] == 0 || shape.empty() || shape.back() != w[1]) {
     throw shapes_do_not_fit("linear", tape.shape(x), w);
   }
   const std::size_t in = w[1], out = w[0];
@@ -52,7 +52,8 @@ Var matmul(Tape<T>& tape, Var a_in, Var b_in) {
   const Shape& other = tape.shape(b);
   if (shape.size() < 2 || shape.size() != other.size() ||
       !std::equal(shape.begin(), shape.end() - 2, other.begin()) ||
-      shape.back() != other[other.size() - 2]) {
+      shape.back() != other[other.size() - 2] || shape.back() == 0 ||
+      shape[shape.size() - 2] == 0) {
     throw shapes_do_not_fit("matmul", shape, other);
   }
   const std::size_t m = shape[shape.size() - 2], k = shape.back(), n = other.back();

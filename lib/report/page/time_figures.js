@@ -111,6 +111,16 @@ function scale_ticks(low, high, area) {
   return ticks;
 }
 
+// Lines and words at whole powers of two between two logarithms, at heights y(log2).
+function power_grid(area, low, high, y) {
+  const grid = drawing('g', {class: 'y-axis'});
+  for (const tick of scale_ticks(low, high, area)) {
+    grid.append(drawing('line', {x1: area.left, x2: area.right, y1: y(tick), y2: y(tick)}),
+      drawing('text', {x: area.left - 8, y: y(tick) + 3.5, 'text-anchor': 'end'}, power(tick)));
+  }
+  return grid;
+}
+
 // The interval of each step from S_min to S_max; where S_min lies above S_max it is empty and the gap is
 // hatched. The line is the loss scale of the slider.
 function draw_scale_band(host, steps, scales, k, on_step) {
@@ -122,12 +132,7 @@ function draw_scale_band(host, steps, scales, k, on_step) {
   const high = Math.max(...ends, k) + 2;
   const y = (log2) => area.bottom - (area.bottom - area.top) * (log2 - low) / (high - low);
   const svg = time_drawing(area, 'Loss scales that serve the gradients of each step');
-  const grid = drawing('g', {class: 'y-axis'});
-  for (const tick of scale_ticks(low, high, area)) {
-    grid.append(drawing('line', {x1: area.left, x2: area.right, y1: y(tick), y2: y(tick)}),
-      drawing('text', {x: area.left - 8, y: y(tick) + 3.5, 'text-anchor': 'end'}, power(tick)));
-  }
-  svg.append(grid);
+  svg.append(power_grid(area, low, high, y));
   const line = (name) => known.map((at, i) =>
     `${i === 0 ? 'M' : 'L'}${axis.x(at.step).toFixed(2)},${y(at[name]).toFixed(2)}`).join('');
   if (known.length > 0) {
@@ -179,12 +184,7 @@ function draw_ranges(host, steps, lines, format, k, on_step) {
   const high = Math.max(...ends.map((e) => e + k), format.emax) + 2;
   const y = (e) => area.bottom - (area.bottom - area.top) * (e - low) / (high - low);
   const svg = time_drawing(area, 'Smallest and largest magnitudes over the steps');
-  const grid = drawing('g', {class: 'y-axis'});
-  for (const tick of scale_ticks(low, high, area)) {
-    grid.append(drawing('line', {x1: area.left, x2: area.right, y1: y(tick), y2: y(tick)}),
-      drawing('text', {x: area.left - 8, y: y(tick) + 3.5, 'text-anchor': 'end'}, power(tick)));
-  }
-  svg.append(grid);
+  svg.append(power_grid(area, low, high, y));
   const [dead, normal, max] = fate_edges(format).map(y);
   const zone = (fate, top, bottom) => svg.append(drawing('rect', {class: `zone ${fate}`,
     x: area.left, width: area.right - area.left, y: top, height: Math.max(bottom - top, 0)}));

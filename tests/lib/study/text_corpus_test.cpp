@@ -75,15 +75,5 @@ TEST_CASE("no text, too little of it, and too much are errors") {
   CHECK(has(error_at(folder / ""), "more than 67108864 bytes"));
 }
 
-const bool installed = std::filesystem::is_directory("/usr/share/common-licenses");
-
-TEST_CASE("the system's licences are there without being asked for" * doctest::skip(!installed)) {
-  CHECK(has_licence_text());
-  const Text text = licence_text();
-  CHECK(text.train.size() + text.test.size() > 100000);
-  CHECK(has(spelled(text), "GNU GENERAL PUBLIC LICENSE"));
-  CHECK(has(spelled(text), "Apache License"));
-}
-
 }  // namespace
 }  // namespace binade

@@ -80,15 +80,6 @@ TEST_CASE("every element of every input is moved") {
   CHECK(report.all_passed());
 }
 
-TEST_CASE("gradients of products are the differences") {
-  check_gradients([](Doubles& t, const Vars& v) { return linear(t, v[0], v[1], v[2]); },
-                  {drawn<double>({2, 3, 4}, 5), drawn<double>({5, 4}, 6), drawn<double>({5}, 7)});
-  check_gradients([](Doubles& t, const Vars& v) { return linear(t, v[0], v[1]); },
-                  {drawn<double>({3, 4}, 8), drawn<double>({1, 4}, 9)});
-  check_gradients([](Doubles& t, const Vars& v) { return matmul(t, v[0], v[1]); },
-                  {drawn<double>({2, 3, 4}, 10), drawn<double>({2, 4, 1}, 11)});
-}
-
 /// x³ at n points of [-2, 2).
 template <std::floating_point T>
 GradcheckReport of_cube(const Format& dtype, double eps) {
