@@ -12,7 +12,7 @@ set -uo pipefail
 cd -- "$(dirname -- "$(readlink -f -- "$0")")/.." || exit 2
 
 # The header-only packages, by one header each.
-headers=(fmt/format.h CLI/CLI.hpp nlohmann/json.hpp)
+headers=(fmt/format.h CLI/CLI.hpp nlohmann/json.hpp eigen3/Eigen/Core)
 
 pack() {
   local header path
@@ -20,7 +20,7 @@ pack() {
   for header in "${headers[@]}"; do
     path=$(echo "#include <$header>" | g++ -E -x c++ - | sed -n "s:^# 1 \"\(.*\)/$header\".*:\1:p" | sed 1q)
     [[ -n $path ]] || { echo "no $header here: ./dev setup installs it" >&2; exit 2; }
-    cp -rL "$path/${header%%/*}" .deps/include/
+    cp -rL "$path/${header%/*}" .deps/include/
   done
   du -sh .deps/include
 }
