@@ -62,7 +62,7 @@ void add_rows(const Case& c, const std::vector<Row>& rows, Table& table, Outcome
     const double distance = row.log.test_loss / base.test_loss - 1;
     table.rows.push_back(
         {std::string(c.workload), row.mode, fmt::format("{:.4f}", row.log.test_loss),
-         fmt::format("{:+.2f} %", 100 * distance),
+         std::isfinite(distance) ? fmt::format("{:+.2f} %", 100 * distance) : "-",
          fmt::format("{:.2f} %", 100 * row.log.test_accuracy), std::to_string(row.log.skipped)});
     out.data["runs"].push_back({{"workload", c.workload},
                                 {"mode", row.mode},
