@@ -168,7 +168,7 @@ Outcome run(const ExperimentInput& input) {
   out.as_expected = band_harmless && fails && cured;
   out.verdict = fmt::format(
       "all gradients below 2^-24 may be zero here ({} against {}); FP16 without a scale falls from "
-      "{} to {} at a loss shift of 2^-{} (2^-14: {}), and the dynamic scale brings back {}",
+      "{} to {} at a loss shift of 2^-{} (2^-14: {}), and the dynamic scale brings back {}.",
       points(ablation[3]), points(ablation[0]), points(digits.plain), points(digits.far),
       shifts.back(), points(digits.shifted_14), points(digits.cured));
   return out;

@@ -64,7 +64,7 @@ Outcome run(const ExperimentInput& input) {
   }
   out.tables = {std::move(table)};
   out.as_expected = confirmed == claims.size();
-  out.verdict = fmt::format("{} of {} claims fail as they are said, and their corrections hold{}",
+  out.verdict = fmt::format("{} of {} claims fail as they are said, and their corrections hold{}.",
                             confirmed, claims.size(), not_so.empty() ? "" : "; NOT: " + not_so);
   return out;
 }

@@ -116,8 +116,7 @@ Outcome run(const ExperimentInput& input) {
   out.verdict = fmt::format(
       "at lr {:g} FP16 without masters ends at {:.2f} % where binary32 ends at {:.2f} %, {} of its "
       "updates lost; with masters {:.2f} %, stochastic rounding {:.2f} %, Kahan {:.2f} %; at lr "
-      "{:g} "
-      "nothing is lost that learning needs ({:.2f} against {:.2f} %)",
+      "{:g} nothing is lost that learning needs ({:.2f} against {:.2f} %).",
       rates[0], 100 * at(2, 0), 100 * at(0, 0), percent(results[2][0].lost), 100 * at(1, 0),
       100 * at(3, 0), 100 * at(4, 0), rates[last], 100 * at(2, last), 100 * at(0, last));
   return out;

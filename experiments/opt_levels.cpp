@@ -146,9 +146,9 @@ Outcome run(const ExperimentInput& input) {
   out.tables = {table};
   out.as_expected = near && adam_fails;
   out.verdict = fmt::format(
-      "{} networks trained in six modes end within the distances that are allowed: {}; the "
-      "farthest is {} with a test loss {:.2f} % from FP32's",
-      chosen.size(), near ? "yes" : "NO", worst_name, 100 * worst);
+      "{} networks trained in six modes {} within the distances stated; the farthest is {} with a "
+      "test loss {:.2f} % from FP32's.",
+      chosen.size(), near ? "end" : "do NOT end", worst_name, 100 * worst);
   return out;
 }
 

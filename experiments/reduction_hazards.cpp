@@ -357,8 +357,8 @@ Outcome run(const ExperimentInput& input) {
   out.verdict = fmt::format(
       "every boundary is {}; sums of ones {} at 2048 in turn, and in pairs their mean is gone from "
       "N = 65505 on; binary32 inside {} every result that binary16 can hold.",
-      boundaries ? "where paper says" : "NOT where paper says", lengths ? "stall" : "do NOT stall",
-      errors ? "keeps" : "does NOT keep");
+      boundaries ? "where the algebra puts it" : "NOT where the algebra puts it",
+      lengths ? "stall" : "do NOT stall", errors ? "keeps" : "does NOT keep");
   return out;
 }
 

@@ -138,10 +138,8 @@ Outcome run(const ExperimentInput& input) {
   out.as_expected = cliff && flat && needed && diverges;
   out.verdict = fmt::format(
       "digits MLP: scale 1 is as good as any ({:.2f} of {:.2f} %), 2^{} skips {} of {} steps; with "
-      "a "
-      "loss 2^-20 times as large scale 1 gives {:.2f} % and the best scale {:.2f} %; the same "
-      "overflow "
-      "with the check off leaves {} weights",
+      "a loss 2^-20 times as large scale 1 gives {:.2f} % and the best scale {:.2f} %; the same "
+      "overflow with the check off leaves {} weights.",
       100 * swept[0].accuracy[0], 100 * best(swept[0]), scales[last], swept[0].skipped[last], steps,
       100 * swept[1].accuracy[0], 100 * best(swept[1]), diverges ? "NaN" : "finite");
   return out;

@@ -325,7 +325,7 @@ Outcome run(const ExperimentInput& input) {
   Outcome out;
   const bool traces = race_on_traces(out);
   const LiveRace trainings = race_on_trainings(input, out);
-  out.verdict += "; " + trainings.verdict;
+  out.verdict += "; " + trainings.verdict + ".";
   out.as_expected = traces && trainings.as_expected;
   return out;
 }

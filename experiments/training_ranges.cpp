@@ -148,7 +148,7 @@ Outcome run(const ExperimentInput& input) {
   out.as_expected = grows && weights_less && late_digits > (input.quick ? 0.1 : 0.6);
   out.verdict = fmt::format(
       "late in the training of the digits MLP FP16 would round {} of the non-zero activation "
-      "gradients to zero; their share {}, and weight gradients lose {}",
+      "gradients to zero; their share {}, and weight gradients lose {}.",
       percent(late_digits), grows ? "grows as the network learns" : "does not grow",
       weights_less ? "less" : "as much");
   out.tables = {table};

@@ -73,10 +73,15 @@ function plain(p) {
   return p.toFixed(1 - Math.floor(Math.log10(p))).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
 }
 
-// Text with its 2^k raised, as nodes: any font can set those.
+// Text taken apart at what follows a ^: every second piece is to be raised, as in 2^-14, x^3, 2^(p-1).
+function raised_parts(text) {
+  return text.replace(/(?<=\d) %/g, '\u00a0%').split(/(?<=[\dx])\^(-?(?:\d+|[a-z]\b)|\([^()]*\))/)
+    .map((part, i) => (i % 2 === 1 ? part.replace(/^\((.*)\)$/, '$1').replaceAll('-', '−') : part));
+}
+
+// The same as nodes: any font can set those.
 function raised(text) {
-  return text.split(/(?<=\d)\^(-?\d+)/).map((part, i) =>
-    (i % 2 === 1 ? element('sup', {}, part.replace('-', '−')) : part));
+  return raised_parts(text).map((part, i) => (i % 2 === 1 ? element('sup', {}, part) : part));
 }
 
 function shape_words(shape) {

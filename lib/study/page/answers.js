@@ -39,7 +39,7 @@ function write_summary(host, results) {
 }
 
 function looks_numeric(cell) {
-  return /^[<>≤≥~−+-]?\s*[\d.]/.test(cell) || /^[–—-]?$/.test(cell.trim());
+  return /^[<>≤≥~−+-]?\s*(?:[\d.]|nan$|inf$)/i.test(cell) || /^[–—-]?$/.test(cell.trim());
 }
 
 // Columns of numbers to the right; the first column, and columns of words, to the left.
@@ -75,7 +75,8 @@ function swatch(series, index) {
 function legend_of(plot, hidden, redraw) {
   if (plot.series.length < 2) return element('div', {class: 'legend'});
   return element('div', {class: 'legend'}, ...plot.series.map((series, i) => {
-    const button = element('button', {type: 'button', 'aria-pressed': 'true'}, swatch(series, i), series.name);
+    const button = element('button', {type: 'button', 'aria-pressed': 'true'}, swatch(series, i),
+      element('span', {}, ...raised(series.name)));
     button.addEventListener('click', () => {
       if (!hidden.delete(i)) hidden.add(i);
       button.setAttribute('aria-pressed', String(!hidden.has(i)));
@@ -92,8 +93,8 @@ function write_readout(host, plot, hidden, x) {
     return;
   }
   const values = values_at(plot, hidden, x).map(({index, name, y}) => element('span', {class: 'value'},
-    element('i', {class: `key ${look_of(index).class}`}), plot.series.length > 1 ? `${name} ` : '',
+    element('i', {class: `key ${look_of(index).class}`}), ...raised(plot.series.length > 1 ? `${name} ` : ''),
     element('b', {}, ...(y === null ? [none] : raised(value_words(plot.y_axis, y))))));
-  host.replaceChildren(element('span', {class: 'value'}, `${plot.x_label} `,
+  host.replaceChildren(element('span', {class: 'value'}, ...raised(`${plot.x_label} `),
     element('b', {}, ...raised(value_words(plot.x_axis, x)))), ...values);
 }

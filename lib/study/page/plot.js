@@ -7,12 +7,10 @@ function plot_frame(width) {
   return {width, left: 64, right: width - 16, top: 24, bottom: 264, height: 308};
 }
 
-function words_in_drawing(words, attributes) {
-  const node = drawing('text', attributes, words[0]);
-  if (words.length > 1) {
-    node.append(drawing('tspan', {dy: -5, 'font-size': '0.8em'}, String(words[1]).replace('-', '−')));
-  }
-  return node;
+// Every second part stands higher.
+function words_in_drawing(parts, attributes) {
+  return drawing('text', attributes, ...parts.map((part, i) =>
+    (i === 0 ? part : drawing('tspan', i % 2 === 1 ? {dy: -5, 'font-size': '0.8em'} : {dy: 5}, part))));
 }
 
 function of_series(plot, hidden, name) {
@@ -60,9 +58,9 @@ function draw_axes(plot, frame, scales) {
   }
   group.append(
     drawing('line', {class: 'x-line', x1: frame.left, x2: frame.right, y1: frame.bottom, y2: frame.bottom}),
-    drawing('text', {class: 'axis-name', x: 4, y: 12}, plot.y_label),
-    drawing('text', {class: 'axis-name', x: frame.right, y: frame.bottom + 37, 'text-anchor': 'end'},
-      plot.x_label));
+    words_in_drawing(raised_parts(plot.y_label), {class: 'axis-name', x: 4, y: 12}),
+    words_in_drawing(raised_parts(plot.x_label),
+      {class: 'axis-name', x: frame.right, y: frame.bottom + 37, 'text-anchor': 'end'}));
   return group;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Axes: from numbers to places, with ticks that people would choose. A tick is its value and the words
-// for it, where [2, -14] stands for 2 with -14 raised.
+// for it, where ['2', '−14'] stands for 2 with -14 raised.
 
 const base_of = {log2: 2, log10: 10};
 
@@ -103,7 +103,7 @@ function plain_powers(base, from, to) {
 }
 
 function power_words(base, k, plain) {
-  return plain ? [number_words(base ** k)] : [String(base), k];
+  return plain ? [number_words(base ** k)] : [String(base), String(k).replace('-', '−')];
 }
 
 // As many decimals as the step has.

@@ -43,7 +43,7 @@ class ExperimentCommand(unittest.TestCase):
         self.assertEqual(result.returncode, 2)
         self.assertIn("binade: experiment failed: data.csv: no such file; restore it\n", result.stderr)
         table = result.stdout[result.stdout.index("\n  experiment  measured"):]
-        for line in ("right       as expected      values below 2^-25 die.",
+        for line in ("right       as expected      values below 2^-25, 50 % of x^3, die.",
                      "wrong       NOT as expected  it does not.",
                      "skipped     skipped          Fashion-MNIST is not installed.",
                      "failed      failed           data.csv: no such file; restore it",
@@ -61,7 +61,7 @@ scales
   second   < 3    two
 
 expected  It does.
-measured  as expected: values below 2^-25 die.
+measured  as expected: values below 2^-25, 50 % of x^3, die.
 """)
 
     def test_quick_reaches_the_experiment(self):

@@ -26,7 +26,7 @@ Outcome run_right(const ExperimentInput& input) {
   if (!input.dump_folder.empty()) {
     std::ofstream(std::filesystem::path(input.dump_folder) / "dumped") << "yes";
   }
-  Outcome out{.as_expected = true, .verdict = "values below 2^-25 die."};
+  Outcome out{.as_expected = true, .verdict = "values below 2^-25, 50 % of x^3, die."};
   out.data = {{"answer", 42}};
   out.tables = {
       {"scales", {"name", "2^k", "words"}, {{"first", "12.5", "one"}, {"second", "< 3", "two"}}}};
@@ -43,7 +43,7 @@ Outcome run_right(const ExperimentInput& input) {
     points.y.push_back(3);
   }
   out.plots.push_back({.title = "logarithms of 2^k",
-                       .x_label = "x",
+                       .x_label = "x, 2^(p-1) m",
                        .y_label = "y, m",
                        .x_axis = Axis::log2,
                        .y_axis = Axis::log10,
@@ -56,7 +56,7 @@ Outcome run_right(const ExperimentInput& input) {
   Plot many{.title = "many", .x_label = "step", .y_label = "value", .note = ""};
   for (int i = 0; i < 9; ++i) {
     many.series.push_back(
-        {.name = fmt::format("curve {}", i), .x = {0, 10}, .y = {1.0 * i, i + 0.5}});
+        {.name = fmt::format("2^-{} m", i), .x = {0, 10}, .y = {1.0 * i, i + 0.5}});
   }
   out.plots.push_back(many);
   return out;

@@ -174,7 +174,7 @@ class ResultsPage(unittest.TestCase):
             (path) => getComputedStyle(path).stroke + getComputedStyle(path).strokeDasharray)""")
         legend = self.script("""return [...document.querySelectorAll('.plot')[2].querySelectorAll('.legend button')]
             .map((button) => button.textContent)""")
-        self.assertEqual(legend, [f"curve {i}" for i in range(9)])
+        self.assertEqual(legend, [f"2−{i} m" for i in range(9)])
         self.assertEqual(len(set(looks)), 9)
 
     def test_pointing_reads_every_series_at_the_nearest_x(self):
@@ -190,7 +190,7 @@ class ResultsPage(unittest.TestCase):
         self.script("arguments[0].focus()", svg)
         readout = self.browser.find_elements(By.CSS_SELECTOR, ".readout")[LOGARITHMS]
         svg.send_keys(Keys.ARROW_RIGHT)
-        self.assertIn("x 2−14", readout.text)
+        self.assertIn("m 2−14", readout.text)
         self.assertIn("line 1e−7", readout.text)
         svg.send_keys(Keys.ARROW_RIGHT)
         self.assertIn("points 3", readout.text)
@@ -219,10 +219,22 @@ class ResultsPage(unittest.TestCase):
 
     def test_powers_in_words_are_raised_and_tables_are_whole(self):
         section = self.browser.find_elements(By.CSS_SELECTOR, ".result")[0]
-        self.assertEqual(section.find_element(By.CSS_SELECTOR, "h2 sup").text, "−25")
+
+        def raised(selector):
+            return [sup.text for sup in section.find_elements(By.CSS_SELECTOR, f"{selector} sup")]
+
+        self.assertEqual(raised("h2"), ["−25"])
+        self.assertEqual(raised(".answer p"), ["−25", "3"])
+        self.assertEqual(raised(".plot h3"), ["k"])
+        self.assertEqual(raised(".legend button"), [f"−{i}" for i in range(9)])
+        name = self.script("return [...document.querySelectorAll('.axis-name')[1].childNodes]"
+                           ".map((n) => [n.textContent, n.getAttribute?.('dy') ?? null])")
+        self.assertEqual(name, [["x, 2", None], ["p−1", "-5"], [" m", "5"]])
+        verdict = section.find_elements(By.CSS_SELECTOR, ".answer p")[1].get_attribute("textContent")
+        self.assertEqual(verdict, "values below 2−25, 50\u00a0% of x3, die.")
         cells = [[cell.text for cell in row.find_elements(By.XPATH, "./*")]
                  for row in section.find_elements(By.CSS_SELECTOR, ".table tr")]
-        self.assertEqual(cells, [["name", "2^k", "words"], ["first", "12.5", "one"], ["second", "< 3", "two"]])
+        self.assertEqual(cells, [["name", "2k", "words"], ["first", "12.5", "one"], ["second", "< 3", "two"]])
 
     def test_hostile_names_stay_text(self):
         self.assertIsNone(self.script("return window.hit ?? null"))
