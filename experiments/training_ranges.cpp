@@ -2,13 +2,17 @@
 //
 // Question: how small do gradients become while a network learns, and what of them would binary16 keep?
 // Real trainings in binary32; every tenth step the activation and weight gradients are counted by
-// binade, early (first tenth of the steps) and late (last tenth), and along the run.
+// binade, early (first tenth of the steps) and late (last tenth), and along the run, layer by layer.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "experiments/binade_plot.h"
 #include "experiments/experiments.h"
 #include "lib/range/counter.h"
 #include "lib/range/fate.h"
@@ -40,10 +44,21 @@ Shares shares_of(const RangeSummary& s) {
           lost ? lost->l2 : 0};
 }
 
+/// Gradients of the first and of the last tenth of the steps.
+struct Phases {
+  RangeSummary early, late;
+};
+
 /// What is counted of one training.
 struct Counted {
-  std::array<RangeSummary, 2> early, late;  ///< by role
-  std::array<Series, 2> over_time;          ///< rne_zero by step
+  std::array<Phases, 2> all;                                          ///< by role
+  std::array<std::vector<std::pair<std::string, Phases>>, 2> layers;  ///< in the network's order
+  std::array<Series, 2> over_time;                                    ///< rne_zero by step
+
+  Phases& layer(std::size_t role, const std::string& name) {
+    const auto at = std::ranges::find(layers[role], name, [](const auto& l) { return l.first; });
+    return at != layers[role].end() ? at->second : layers[role].emplace_back(name, Phases{}).second;
+  }
 };
 
 struct Case {
@@ -56,11 +71,9 @@ constexpr std::array<Case, 5> cases{{{"digits_mlp", 440, 220},
                                      {"fashion_cnn", 200, 0},
                                      {"char_transformer", 300, 0}}};
 
-RangeSummary summary_of(const std::vector<const std::vector<float>*>& tensors) {
+RangeSummary summary_of(const std::vector<float>& values) {
   RangeCounter counter({});
-  for (const auto* values : tensors) {
-    counter.add(std::as_bytes(std::span(*values)), *find_dtype("F32"));
-  }
+  counter.add(std::as_bytes(std::span(values)), *find_dtype("F32"));
   return counter.finish();
 }
 
@@ -69,22 +82,34 @@ Hooks<float> counting(Counted& to, std::int64_t steps) {
   hooks.after_backward = [&to, steps](const StepView<float>& view) {
     const std::int64_t every = std::max<std::int64_t>(1, steps / 44);
     if (view.step % every != 0) return;
-    std::array<std::vector<const std::vector<float>*>, 2> tensors;
-    visit_after_backward(view, [&tensors](const std::string&, TensorRole role, const Shape&,
-                                          const std::vector<float>& values) {
-      for (std::size_t i = 0; i < roles.size(); ++i) {
-        if (roles[i] == role) tensors[i].push_back(&values);
-      }
+    const auto add = [&view, steps](Phases& phases, const RangeSummary& counts) {
+      if (view.step < steps / 10) merge(phases.early, counts);
+      if (view.step >= steps - steps / 10) merge(phases.late, counts);
+    };
+    std::array<RangeSummary, 2> now;
+    visit_after_backward(view, [&](const std::string& layer, TensorRole role, const Shape&,
+                                   const std::vector<float>& values) {
+      const auto i = static_cast<std::size_t>(std::ranges::find(roles, role) - roles.begin());
+      if (i == roles.size()) return;
+      const RangeSummary counts = summary_of(values);
+      add(to.layer(i, layer), counts);
+      merge(now[i], counts);
     });
     for (std::size_t i = 0; i < roles.size(); ++i) {
-      const RangeSummary one = summary_of(tensors[i]);
+      add(to.all[i], now[i]);
       to.over_time[i].x.push_back(static_cast<double>(view.step));
-      to.over_time[i].y.push_back(100 * shares_of(one).rne_zero);
-      if (view.step < steps / 10) merge(to.early[i], one);
-      if (view.step >= steps - steps / 10) merge(to.late[i], one);
+      to.over_time[i].y.push_back(100 * shares_of(now[i]).rne_zero);
     }
   };
   return hooks;
+}
+
+nlohmann::ordered_json figures(const Shares& s) {
+  return {{"below_2_27", s.below_27},
+          {"band_27_24", s.band},
+          {"rne_zero", s.rne_zero},
+          {"subnormal", s.subnormal},
+          {"lost_l2", s.lost_l2}};
 }
 
 void add_row(Table& table, const std::string& name, std::string_view phase, TensorRole role,
@@ -92,14 +117,27 @@ void add_row(Table& table, const std::string& name, std::string_view phase, Tens
   table.rows.push_back({name, std::string(phase), std::string(name_of(role)), percent(s.below_27),
                         percent(s.band), percent(s.rne_zero), percent(s.subnormal),
                         percent(s.lost_l2)});
-  data.push_back({{"run", name},
-                  {"phase", phase},
-                  {"role", name_of(role)},
-                  {"below_2_27", s.below_27},
-                  {"band_27_24", s.band},
-                  {"rne_zero", s.rne_zero},
-                  {"subnormal", s.subnormal},
-                  {"lost_l2", s.lost_l2}});
+  data.push_back({{"run", name}, {"phase", phase}, {"role", name_of(role)}});
+  data.back().update(figures(s));
+}
+
+/// Layers that lose nothing are in the data only.
+void add_layers(Table& table, const std::string& name, const Counted& counted,
+                nlohmann::ordered_json& data) {
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    for (const auto& [layer, phases] : counted.layers[i]) {
+      const Shares early = shares_of(phases.early);
+      const Shares late = shares_of(phases.late);
+      data.push_back({{"run", name},
+                      {"layer", layer},
+                      {"role", name_of(roles[i])},
+                      {"early", figures(early)},
+                      {"late", figures(late)}});
+      if (early.rne_zero == 0 && late.rne_zero == 0) continue;
+      table.rows.push_back({name, layer, std::string(name_of(roles[i])), percent(early.rne_zero),
+                            percent(late.rne_zero), percent(early.lost_l2), percent(late.lost_l2)});
+    }
+  }
 }
 
 Outcome run(const ExperimentInput& input) {
@@ -108,6 +146,10 @@ Outcome run(const ExperimentInput& input) {
               {"training", "steps", "role", "< 2^-27", "[2^-27, 2^-24)", "to zero in FP16",
                "FP16 subnormal", "lost L2"},
               {}};
+  Table layers{"To zero in FP16 by layer, first and last tenth of the steps (where anything is)",
+               {"training", "layer", "role", "of values, early", "late", "of L2, early", "late"},
+               {}};
+  std::vector<Plot> binades;
   Plot plot{.title = "Gradients that FP16 rounds to zero at scale 1",
             .x_label = "share of the training, %",
             .y_label = "% of non-zero values",
@@ -130,14 +172,20 @@ Outcome run(const ExperimentInput& input) {
     input.print(fmt::format("{}: accuracy {} in binary32\n", name, percent(log.test_accuracy)));
     std::array<Shares, 2> early, late;
     for (std::size_t i = 0; i < roles.size(); ++i) {
-      early[i] = shares_of(counted.early[i]);
-      late[i] = shares_of(counted.late[i]);
+      early[i] = shares_of(counted.all[i].early);
+      late[i] = shares_of(counted.all[i].late);
       add_row(table, name, "first 10 %", roles[i], early[i], out.data["shares"]);
       add_row(table, name, "last 10 %", roles[i], late[i], out.data["shares"]);
       Series& series = counted.over_time[i];
       series.name = fmt::format("{} {}", name, name_of(roles[i]));
       for (double& x : series.x) x = 100 * x / static_cast<double>(steps);
       plot.series.push_back(series);
+    }
+    add_layers(layers, name, counted, out.data["layers"]);
+    Plot& where = binades.emplace_back(binade_plot(fmt::format("Where {}'s gradients lie", name)));
+    for (std::size_t i = 0; i < roles.size(); ++i) {
+      add_binades(where, fmt::format("{}, early", name_of(roles[i])), counted.all[i].early);
+      add_binades(where, fmt::format("{}, late", name_of(roles[i])), counted.all[i].late);
     }
     if (c.workload == "digits_mlp") {
       grows = grows && late[0].rne_zero > 2 * early[0].rne_zero;
@@ -151,8 +199,9 @@ Outcome run(const ExperimentInput& input) {
       "gradients to zero; their share {}, and weight gradients lose {}.",
       percent(late_digits), grows ? "grows as the network learns" : "does not grow",
       weights_less ? "less" : "as much");
-  out.tables = {table};
+  out.tables = {table, layers};
   out.plots = {plot};
+  out.plots.insert(out.plots.end(), binades.begin(), binades.end());
   return out;
 }
 

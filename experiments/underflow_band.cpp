@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/binade_plot.h"
 #include "experiments/experiments.h"
 #include "lib/io/tensor_file.h"
 #include "lib/range/counter.h"
@@ -157,14 +158,7 @@ std::uint64_t lost(const Phase& phase, std::size_t band, int scale_log2) {
 
 /// Values by binade, and the share of the norm that each loss scale leaves to die.
 void add_plots(const std::vector<Phase>& phases, Outcome& out) {
-  Plot binades{.title = "Where the gradients lie",
-               .x_label = "|x|, by binade",
-               .y_label = "share of the non-zero values, %",
-               .x_axis = Axis::log2,
-
-               .note =
-                   "Values below 2^-25 become zero in binary16 at loss scale 1, values from there "
-                   "up to 2^-14 subnormal."};
+  Plot binades = binade_plot("Where the gradients lie");
   Plot lost{.title = "What a loss scale saves",
             .x_label = "loss scale S",
             .y_label = "share of the L2 norm that becomes zero",
@@ -175,17 +169,7 @@ void add_plots(const std::vector<Phase>& phases, Outcome& out) {
                 "By count most values may die; what counts for training is the norm that goes with "
                 "them."};
   for (const Phase& phase : phases) {
-    Series count{.name = phase.name, .mark = Mark::steps};
-    for (int e = phase.summary.binades.begin()->first; e <= phase.summary.binades.rbegin()->first;
-         ++e) {
-      if (e < -45) continue;  // the few values below take most of the axis
-      const auto row = phase.summary.binades.find(e);
-      const std::uint64_t values = row == phase.summary.binades.end() ? 0 : row->second.total();
-      count.x.push_back(std::ldexp(1.0, e));
-      count.y.push_back(100 * static_cast<double>(values) /
-                        static_cast<double>(phase.summary.nonzero()));
-    }
-    binades.series.push_back(count);
+    add_binades(binades, phase.name, phase.summary);
     Series share{.name = phase.name};
     for (int k = 0; k <= 16; ++k) {
       share.x.push_back(std::ldexp(1.0, k));
