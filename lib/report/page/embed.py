@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Build step: puts style sheets and scripts into a page, cuts it where the data goes, and writes the two
-# halves as C++ strings called after the output.   embed.py NAME.cpp page.html STYLE.css... SCRIPT.js...
+# halves as C++ text called after the output.   embed.py NAME.cpp page.html STYLE.css... SCRIPT.js...
 import sys
 from pathlib import Path
 
 
-def literal(text):
-    """A C++ string literal, one source line per line of text."""
-    lines = []
-    for line in text.splitlines(keepends=True):
-        escaped = line.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("?", "\\?")
-        lines.append(f'    "{escaped}"')
-    return "\n".join(lines)
+def array(name, text):
+    """A C++ array of the text's bytes, a line for a line: string literals may end at 65 536 characters."""
+    lines = ["".join(f"'\\x{byte:02x}'," for byte in line) for line in text.encode().splitlines(keepends=True)]
+    return f"constexpr char {name}[] = {{\n" + "\n".join(lines) + "};\n"
 
 
 def put(page, placeholder, text):
@@ -31,8 +28,10 @@ page = put(page, "/*BINADE_CSS*/", joined(parts, ".css"))
 page = put(page, "/*BINADE_JS*/", joined(parts, ".js"))
 before, after = put(page, "/*BINADE_DATA*/", "\0").split("\0")
 output.write_text(
-    "#include <string_view>\n\nnamespace binade {\n\n"
-    f"extern const std::string_view {output.stem}_before_data =\n{literal(before)};\n"
-    f"extern const std::string_view {output.stem}_after_data =\n{literal(after)};\n\n"
+    "#include <string_view>\n\nnamespace binade {\nnamespace {\n\n"
+    f"{array('before', before)}\n{array('after', after)}\n"
+    "}  // namespace\n\n"
+    f"extern const std::string_view {output.stem}_before_data(before, sizeof before);\n"
+    f"extern const std::string_view {output.stem}_after_data(after, sizeof after);\n\n"
     "}  // namespace binade\n",
     encoding="utf-8")

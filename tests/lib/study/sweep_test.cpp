@@ -202,8 +202,9 @@ TEST_CASE("the results of another sweep, or what is none, are refused and left a
       {text.substr(0, second) + "[1]\n", "line 2 is not run 0"},
       {text + "{}\n", "lines after the last run"},
   };
-  for (const auto& [bytes, message] : files) {
-    CAPTURE(message);
+  for (const auto& file : files) {
+    const auto& [bytes, message] = file;
+    CAPTURE(file.second);
     const std::string path = folder.write("a.jsonl", bytes);
     const std::string error = error_of([&] { run_sweep(spec(), path, job); });
     CHECK(has(error, message));

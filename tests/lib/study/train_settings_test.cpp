@@ -134,9 +134,10 @@ TEST_CASE("values of a wrong kind or beyond their range are refused") {
       {"batch", {0, -1, 1 << 21}},
       {"seed", {-1, 0.5, std::uint64_t{1} << 63}},
       {"workload", {"mnist", 1}}};
-  for (const auto& [key, values] : bad) {
+  for (const auto& row : bad) {
+    const auto& [key, values] = row;
     for (const Json& value : values) {
-      CAPTURE(key);
+      CAPTURE(row.first);
       CAPTURE(value.dump());
       Json settings{{"workload", "digits_mlp"}};
       settings[key] = value;

@@ -76,7 +76,7 @@ TEST_CASE("under autocast the whole runs in the low dtype, its softmax too") {
   for (const bool cast : {true, false}) {
     Tape<float> tape;
     std::vector<Var> in;
-    for (const std::uint64_t seed : {8, 9, 10}) {
+    for (const std::uint64_t seed : {8U, 9U, 10U}) {
       Tensor<float> x = drawn<float>({5, 8}, seed);
       if (!cast) {
         x.dtype = binary16;

@@ -20,9 +20,10 @@ const std::vector<std::pair<Shape, Shape>> shapes{
     {{7}, {7}}, {{3, 4}, {3, 4}}, {{2, 3, 4}, {4}}, {{4}, {2, 3, 4}}, {{2, 5}, {1}}, {{1}, {3}}};
 
 TEST_CASE("gradients of sums, differences, products and quotients are the differences") {
-  for (const auto& [a, b] : shapes) {
-    CAPTURE(shape_text(a));
-    CAPTURE(shape_text(b));
+  for (const auto& pair : shapes) {
+    const auto& [a, b] = pair;
+    CAPTURE(shape_text(pair.first));
+    CAPTURE(shape_text(pair.second));
     const Tensor<double> x = drawn<double>(a, 1), y = drawn<double>(b, 2);
     check_gradients([](Doubles& t, const Vars& v) { return add(t, v[0], v[1]); }, {x, y});
     check_gradients([](Doubles& t, const Vars& v) { return sub(t, v[0], v[1]); }, {x, y});

@@ -29,7 +29,7 @@ TEST_CASE("gradients of reductions and losses are the differences") {
 }
 
 TEST_CASE("gradients of losses of classes are the differences") {
-  for (const std::size_t classes : {1, 3, 10}) {
+  for (const std::size_t classes : {1U, 3U, 10U}) {
     const auto last = static_cast<std::int32_t>(classes) - 1;
     const std::vector<std::int32_t> target{0, last, last, last / 2};
     const Tensor<double> x = drawn<double>({4, classes}, 3);

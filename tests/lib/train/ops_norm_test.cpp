@@ -29,7 +29,7 @@ TEST_CASE("gradients of layer_norm are the differences") {
 }
 
 TEST_CASE("gradients of group_norm are the differences") {
-  for (const std::size_t groups : {1, 2, 4}) {
+  for (const std::size_t groups : {1U, 2U, 4U}) {
     CAPTURE(groups);
     check_gradients(
         [groups](Doubles& t, const Vars& v) {

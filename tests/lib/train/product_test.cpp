@@ -173,7 +173,7 @@ TEST_CASE("a scale of two huge operands gives zero of zeros") {
 }
 
 TEST_CASE("the reference is a plain loop where sums are exact") {
-  for (const std::size_t k : {1, 2, 7, 64, 300}) {
+  for (const std::size_t k : {1U, 2U, 7U, 64U, 300U}) {
     CAPTURE(k);
     const std::size_t m = 70, n = 9;
     Floats a(m * k), b(k * n), bias(n);

@@ -60,9 +60,10 @@ TEST_CASE("every scaler divides gradients by its scale, exactly for powers of tw
 
 TEST_CASE("an inf makes dynamic scales skip and back off; static ones do not look") {
   const float inf = std::numeric_limits<float>::infinity();
-  for (const auto& [name, skips] : std::vector<std::pair<std::string, bool>>{
+  for (const auto& row : std::vector<std::pair<std::string, bool>>{
            {"torch", true}, {"log_max", true}, {"static:8", false}, {"none", false}}) {
-    CAPTURE(name);
+    const auto& [name, skips] = row;
+    CAPTURE(row.first);
     StepScaler<float> scaler = scaler_of("native", name);
     const double before = scaler.scale();
     std::vector<float> g{1, inf};

@@ -205,8 +205,9 @@ TEST_CASE("levels say what weights are kept in; O2 keeps those of norms in binar
     for (const auto& [name, dtype] : dtypes(level)) CHECK(dtype == binary32);
   }
   std::size_t norms = 0;
-  for (const auto& [name, dtype] : dtypes("O2")) {
-    CAPTURE(name);
+  for (const auto& parameter : dtypes("O2")) {
+    const auto& [name, dtype] = parameter;
+    CAPTURE(parameter.first);
     const bool norm = name.starts_with("bn");
     norms += norm ? 1 : 0;
     CHECK(dtype == (norm ? binary32 : binary16));
