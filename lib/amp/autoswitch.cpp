@@ -4,6 +4,7 @@
 #include "lib/amp/autoswitch.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lib/tensor/error.h"
 
@@ -33,10 +34,12 @@ bool Autoswitch::decide(std::int64_t step, const std::string& layer, const std::
   for (const OperandLoss& loss : operands) {
     decision.worst.underflow_percent =
         std::max(decision.worst.underflow_percent, loss.underflow_percent);
-    decision.worst.mse = std::max(decision.worst.mse, loss.mse);
+    // NaN, of an operand whose quantization gave NaN or infinities of both signs, is the worst.
+    if (!(loss.mse <= decision.worst.mse)) decision.worst.mse = loss.mse;
+    if (std::isnan(decision.worst.mse)) break;
   }
   decision.high_precision = decision.worst.underflow_percent > options_.underflow_percent ||
-                            decision.worst.mse > options_.mse;
+                            !(decision.worst.mse <= options_.mse);
   decisions_.push_back(decision);
   return decision.high_precision;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Transformer Engine's AutoswitchGemm rule: a product whose low precision operands underflow too much or err too much
-// runs in high precision in the same iteration.
+// runs in high precision in the same iteration. An error that is NaN switches too (Transformer Engine compares by >).
 #pragma once
 
 #include <cstdint>

@@ -41,7 +41,8 @@ double number(const nlohmann::json& state, const char* key) {
 }
 
 std::int64_t integer(const nlohmann::json& state, const char* key) {
-  if (!state.contains(key) || !state[key].is_number_integer()) {
+  if (!state.contains(key) || !state[key].is_number_integer() ||
+      state[key].get<double>() >= 0x1p63) {
     throw Error(fmt::format(
         "GradScaler state: {} is missing or no integer; give what state_dict() gave", key));
   }
@@ -164,7 +165,8 @@ void GradScaler::update(std::optional<float> new_scale) {
       if (state.found_inf) found_inf = found_inf.value_or(false) || *state.found_inf;
     }
     if (!found_inf) throw Error("No inf checks were recorded prior to update.");
-    scaler_.update(*found_inf);
+    optimizers_.clear();
+    scaler_.update(*found_inf);  // may raise: the policy's floor
   }
   optimizers_.clear();
   first_is_old_ = true;

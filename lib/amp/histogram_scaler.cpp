@@ -36,7 +36,8 @@ void HistogramScaler::update() {
   const double share = options_.upper_share;
   const bool too_many =
       static_cast<double>(above_) > static_cast<double>(below_) * (share / (1 - share));
-  scale_ = too_many ? scale_ / options_.factor : scale_ * options_.factor;
+  const float next = too_many ? scale_ / options_.factor : scale_ * options_.factor;
+  if (std::isfinite(next)) scale_ = next;
   below_ = 0;
   above_ = 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PopART's automatic loss scaling: a histogram of two bins over the gradients. Where more than a share of them lies
-// above an edge below the format's maximum the scale is halved, else doubled: it acts before anything overflows.
+// above an edge below the format's maximum the scale is halved, else doubled: it acts before anything overflows. The
+// scale stays finite, also where all gradients are 0 for long.
 #pragma once
 
 #include <cstdint>

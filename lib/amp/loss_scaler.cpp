@@ -266,7 +266,6 @@ void LossScaler::grow() {
   if (policy_.grows_only_if_finite && !std::isfinite(grown)) return;
   state_.scale = grown;
   state_.last_rescale = state_.step;
-  state_.overflows_since_rescale = 0;
 }
 
 void LossScaler::set_scale(double scale) { state_.scale = kept(scale, policy_.arithmetic); }
@@ -281,7 +280,7 @@ nlohmann::ordered_json json_of(const LossScalerState& state) {
   if (std::isfinite(state.scale)) {
     out["scale"] = state.scale;
   } else {
-    out["scale"] = "inf";  // JSON has no infinity
+    out["scale"] = std::isnan(state.scale) ? "nan" : "inf";  // JSON has neither
   }
   out["growth_tracker"] = state.growth_tracker;
   out["step"] = state.step;
@@ -298,14 +297,18 @@ LossScalerState loss_scaler_state(const nlohmann::json& json) {
         "loss scaler state: {} is missing or no number; give a state as it was written", key));
   };
   const auto integer = [&](const char* key) {
-    if (!json.is_object() || !json.contains(key) || !json[key].is_number_integer())
+    if (!json.is_object() || !json.contains(key) || !json[key].is_number_integer() ||
+        json[key].get<double>() >= 0x1p63) {
       throw wrong(key);
+    }
     return json[key].get<std::int64_t>();
   };
   LossScalerState state;
   if (!json.is_object() || !json.contains("scale")) throw wrong("scale");
   if (json["scale"] == "inf") {
     state.scale = std::numeric_limits<double>::infinity();
+  } else if (json["scale"] == "nan") {
+    state.scale = std::numeric_limits<double>::quiet_NaN();
   } else if (json["scale"].is_number()) {
     state.scale = json["scale"].get<double>();
   } else {

@@ -79,8 +79,8 @@ struct LossScalerState {
   std::int64_t step = 0;            ///< calls of update
   std::int64_t last_overflow = -1;  ///< step of the last inf
   std::int64_t hysteresis_left = 1;
-  std::int64_t last_rescale = -1;  ///< step of the last change (fairseq)
-  std::int64_t overflows_since_rescale = 0;
+  std::int64_t last_rescale = -1;            ///< step of the last change (fairseq)
+  std::int64_t overflows_since_rescale = 0;  ///< since the last backoff (fairseq's name)
 
   friend bool operator==(const LossScalerState&, const LossScalerState&) = default;
 };

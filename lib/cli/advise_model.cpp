@@ -53,7 +53,7 @@ bool read_sizes(std::string_view text, std::initializer_list<std::uint64_t*> siz
 }
 
 /// What is wrong with a convolution, or nothing.
-std::string fault_of(const ConvLayer& x) {
+std::string fault_of(const ConvSizes& x) {
   if (x.stride == 0) return "a stride of 0";
   if (x.rows > x.height + 2 * x.padding || x.columns > x.width + 2 * x.padding) {
     return "a kernel larger than its padded input";
@@ -66,12 +66,12 @@ std::string fault_of(const ConvLayer& x) {
   return most < 0x1p60 ? "" : "sizes whose product passes 2^60";
 }
 
-AdvisedLayer advised(std::string name, const LinearLayer& x) {
+AdvisedLayer advised(std::string name, const LinearSizes& x) {
   return {std::move(name), fmt::format("linear, {} tokens, {} to {}", x.tokens, x.in, x.out),
           products_of(x), x.in * x.out};
 }
 
-AdvisedLayer advised(std::string name, const ConvLayer& x) {
+AdvisedLayer advised(std::string name, const ConvSizes& x) {
   return {
       std::move(name),
       fmt::format("conv2d, {}x{}x{}x{}, {} kernels of {}x{}, stride {}, padding {}", x.batch,
@@ -103,12 +103,12 @@ AdvisedLayer layer_of(const std::string& path, const Json& layer, std::size_t in
   };
   const std::string kind =
       layer.contains("kind") && layer["kind"].is_string() ? std::string(layer["kind"]) : "";
-  if (kind == "linear") return advised(name, LinearLayer{of("tokens"), of("in"), of("out")});
+  if (kind == "linear") return advised(name, LinearSizes{of("tokens"), of("in"), of("out")});
   if (kind != "conv2d") {
     throw error_in(path, fmt::format("layer {} is neither linear nor conv2d", printable(name)),
                    R"(give it a "kind")");
   }
-  const ConvLayer conv{of("batch"), of("channels"), of("height"),    of("width"),     of("filters"),
+  const ConvSizes conv{of("batch"), of("channels"), of("height"),    of("width"),     of("filters"),
                        of("rows"),  of("columns"),  of("stride", 1), of("padding", 0)};
   const std::string fault = fault_of(conv);
   if (!fault.empty()) {
@@ -128,7 +128,7 @@ std::optional<double> number(std::string_view text, std::string_view& rest) {
 }  // namespace
 
 AdvisedLayer linear_of(std::string_view text) {
-  LinearLayer x;
+  LinearSizes x;
   if (!read_sizes(text, {&x.tokens, &x.in, &x.out})) {
     throw Error(fmt::format("--linear {}: not three sizes; {}", printable(text), linear_help));
   }
@@ -136,7 +136,7 @@ AdvisedLayer linear_of(std::string_view text) {
 }
 
 AdvisedLayer conv_of(std::string_view text) {
-  ConvLayer x;
+  ConvSizes x;
   const std::vector<std::string_view> parts = split(text, ':');
   bool good = parts.size() >= 2 &&
               read_sizes(parts[0], {&x.batch, &x.channels, &x.height, &x.width}) &&

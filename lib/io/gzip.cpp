@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "lib/io/mapped_file.h"
 #include "lib/tensor/error.h"
@@ -45,22 +46,22 @@ std::string read_gzip(const std::string& path, std::size_t most) {
   };
   if (rest.empty()) fail("an empty file, no .gz,");
   std::string contents;
+  std::vector<char> inflated(piece);  // once: members may be many and empty
   while (true) {
     const auto input = rest.first(std::min(rest.size(), piece));
-    const std::size_t known = contents.size();
-    contents.resize(std::min(known + piece, most + 1));  // a byte more than allowed tells
     // zlib reads through a pointer to non-const for historical reasons only.
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(input.data()));
     stream.avail_in = static_cast<uInt>(input.size());
-    stream.next_out = reinterpret_cast<Bytef*>(contents.data() + known);
-    stream.avail_out = static_cast<uInt>(contents.size() - known);
+    stream.next_out = reinterpret_cast<Bytef*>(inflated.data());
+    stream.avail_out = static_cast<uInt>(inflated.size());
     const int status = inflate(&stream, Z_NO_FLUSH);
     rest = rest.subspan(input.size() - stream.avail_in);
-    contents.resize(contents.size() - stream.avail_out);
-    if (contents.size() > most) {
+    const std::size_t got = inflated.size() - stream.avail_out;
+    if (got > most - contents.size()) {
       throw error_in(path, "more than " + std::to_string(most) + " bytes when inflated",
                      "give the file that is asked for");
     }
+    contents.append(inflated.data(), got);
     if (status == Z_STREAM_END) {
       if (rest.empty()) return contents;
       inflateReset(&stream);

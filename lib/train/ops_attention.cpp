@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string_view>
 
 #include "lib/amp/autocast.h"
 #include "lib/train/kernels.h"
@@ -28,15 +29,19 @@ Tensor<T> causal_mask(std::size_t queries, std::size_t keys, const Format& dtype
 
 template <std::floating_point T>
 Var scaled_dot_product_attention(Tape<T>& tape, Var q, Var k, Var v, bool causal) {
-  const OpInputs op = op_inputs(tape, "scaled_dot_product_attention", {q, k, v});
+  constexpr std::string_view name = "scaled_dot_product_attention";
+  const OpInputs op = op_inputs(tape, name, {q, k, v});
   std::optional<Autocast> parts;
   if (autocast_enabled(autocast_device())) {
     parts.emplace(autocast_device(), Autocast::Options{.enabled = false});
   }
   const Shape queries = tape.shape(op[0]), keys = tape.shape(op[1]);
-  if (queries.size() < 2 || queries.size() != keys.size() || queries.back() == 0) {
-    throw shapes_do_not_fit("scaled_dot_product_attention", queries, keys);
+  if (queries.size() < 2 || queries.size() != keys.size() || queries.back() == 0 ||
+      tape.shape(op[2]).empty()) {
+    throw shapes_do_not_fit(name, queries, keys);
   }
+  tape.report_announced(tape.value(op[0]).size() / queries.back() * tape.shape(op[2]).back());
+  const LayerScope parts_of(name);
   const std::size_t dimensions = queries.size();
   std::vector<std::size_t> swapped(dimensions);
   for (std::size_t i = 0; i < dimensions; ++i) swapped[i] = i;

@@ -26,12 +26,14 @@ struct Planes {
 };
 
 Planes planes_of(std::string_view op, const Shape& x, const Window& window) {
-  const auto fits = [&window](std::size_t n) { return n + 2 * window.padding >= window.size; };
-  if (x.size() != 4 || window.size == 0 || window.stride == 0 || !fits(x[2]) || !fits(x[3]) ||
-      2 * window.padding > window.size) {
+  const auto fits = [&window](std::size_t n) {
+    return n != 0 && n + 2 * window.padding >= window.size;
+  };
+  if (x.size() != 4 || window.size == 0 || window.stride == 0 || window.padding > window.size / 2 ||
+      !fits(x[2]) || !fits(x[3])) {
     throw Error(
         fmt::format("{} of {} in windows of {}, stride {}, padding {}: x is (n, c, h, w), "
-                    "and the padding at most half of the window",
+                    "h and w at least 1, and the padding at most half of the window",
                     op, shape_text(x), window.size, window.stride, window.padding));
   }
   const auto steps = [&window](std::size_t n) {

@@ -40,27 +40,34 @@ struct Nearest<double> {
   }
 };
 
-/// One value by stochastic rounding with all of a random word.
+/// The sum w + change by stochastic rounding, once, with all of a random word. In binary32 the sum is
+/// exact in binary64 wherever the word can tell; where it is exact in binary32 too, the quick way is taken.
 template <class T>
 struct Stochastic;
 template <>
 struct Stochastic<float> {
+  Format format;
   QuickQuantizer to;
-  explicit Stochastic(const Format& format)
-      : to(quick_quantizer(
-            Quantizer{.format = format, .attributes = {.rounding = Rounding::stochastic}})) {}
-  float operator()(float x, std::uint32_t random) const {
-    return std::bit_cast<float>(
-        quantized_quickly(static_cast<std::uint32_t>(bits_of(x)), random, to).bits);
+  explicit Stochastic(const Format& of)
+      : format(of), to(quick_quantizer(Quantizer{.format = of, .attributes = attributes})) {}
+  float operator()(float w, float change, std::uint32_t random) const {
+    const double sum = static_cast<double>(w) + static_cast<double>(change);
+    const auto nearest = static_cast<float>(sum);
+    if (static_cast<double>(nearest) == sum) {
+      return std::bit_cast<float>(
+          quantized_quickly(static_cast<std::uint32_t>(bits_of(nearest)), random, to).bits);
+    }
+    return value_of<float>(project(exact_of(sum), format, attributes, random).bits, format);
   }
+  static constexpr Attributes attributes{.rounding = Rounding::stochastic};
 };
 template <>
 struct Stochastic<double> {
   Format format;
   explicit Stochastic(const Format& of) : format(of) {}
-  double operator()(double x, std::uint32_t random) const {
+  double operator()(double w, double change, std::uint32_t random) const {
     const Attributes attributes{.rounding = Rounding::stochastic};
-    return value_of<double>(project(exact_of(x), format, attributes, random).bits, format);
+    return value_of<double>(project(exact_of(w + change), format, attributes, random).bits, format);
   }
 };
 
@@ -128,7 +135,6 @@ Optimizer<T>::Optimizer(std::vector<Parameter<T>*> parameters, const OptimizerOp
     if (adam || options_.momentum != 0) slot.first.resize(weight.size());
     if (adam) slot.second.resize(weight.size());
     if (options_.update == UpdateRule::kahan) slot.compensation.resize(weight.size());
-    slot.change.resize(weight.size());
   }
 }
 
@@ -160,9 +166,10 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
   const bool has_master = slot.master.size() != 0;
   Tensor<T>& weights = has_master ? slot.master : parameter.value;
   const std::vector<T>& gradient = has_master ? slot.gradient : parameter.gradient;
+  slot.change.resize(gradient.size());
   if (gradient.empty()) return;
   const OptimizerOptions& o = options_;
-  const Factors<T> factors(o, steps_);
+  const Factors<T> factors(o, ++slot.steps);
   const Nearest<T> round(weights.dtype), round_model(parameter.value.dtype);
   const Stochastic<T> drop(weights.dtype);
   const bool stochastic = o.update == UpdateRule::stochastic && !has_master;
@@ -187,7 +194,7 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
         slot.compensation[i] = round(round(sum - w) - y);
         w = sum;
       } else if (stochastic) {
-        w = drop(w + change, random_word(o.seed, stream, i));
+        w = drop(w, change, random_word(o.seed, stream, i));
       } else {
         w = round(w + change);
       }
@@ -199,7 +206,7 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
       counts.weights += 1;
       counts.asked += change != 0 ? 1 : 0;
       counts.lost += change != 0 && kept == kept_before ? 1 : 0;
-      counts.below_2_11 += change != 0 && std::abs(before) >= 2048 * std::abs(change) ? 1 : 0;
+      counts.below_2_11 += change != 0 && std::abs(before) > 2048 * std::abs(change) ? 1 : 0;
     }
     const std::lock_guard lock(adding);
     counts_.weights += counts.weights;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SGD, Adam and AdamW, op by op as PyTorch's (torch/optim, the loop over tensors): each op is computed in
-// binary32 and rounded to the dtype the weights are kept in. Low-precision weights have binary32 master
-// weights or none; what is added to a weight without one is rounded to nearest, stochastically, or with
-// Kahan's compensation.
+// SGD, Adam and AdamW, op by op as PyTorch 1.13's (torch/optim, the loop over tensors; 2.x writes Adam's
+// first moment as one lerp): each op is computed in binary32 and rounded to the dtype the weights are kept
+// in. Low-precision weights have binary32 master weights or none; what is added to a weight without one is
+// rounded to nearest, stochastically (the exact sum, once), or with Kahan's compensation.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ struct StepCounts {
   std::uint64_t weights = 0;
   std::uint64_t asked = 0;  ///< the change is not zero
   std::uint64_t lost = 0;   ///< asked, and the weight that is kept stayed the same
-  /// asked, and |weight| >= 2^11 · |change|: what nearest loses in binary16, whatever the weight is kept in
+  /// asked, and |weight| > 2^11 · |change|: what nearest loses in binary16, whatever the weight is kept in
   std::uint64_t below_2_11 = 0;
 };
 
@@ -65,7 +65,8 @@ class Optimizer {
   const OptimizerOptions& options() const { return options_; }
   /// Of the last step.
   const StepCounts& counts() const { return counts_; }
-  /// The change of the last step before rounding, weight - change being the new weight; by parameter.
+  /// The change of the last step before rounding, weight - change being the new weight; by parameter,
+  /// empty where backward did not reach it.
   const std::vector<T>& update(std::size_t parameter) const { return slots_[parameter].change; }
   const std::vector<Parameter<T>*>& parameters() const { return parameters_; }
 
@@ -76,13 +77,14 @@ class Optimizer {
     std::vector<T> first, second;  ///< momentum or first moment, second moment
     std::vector<T> compensation;   ///< Kahan's
     std::vector<T> change;
+    std::int64_t steps = 0;  ///< that changed it: PyTorch's state["step"]
   };
   void step_one(Parameter<T>& parameter, Slot& slot, std::size_t index);
 
   std::vector<Parameter<T>*> parameters_;
   OptimizerOptions options_;
   std::vector<Slot> slots_;
-  std::int64_t steps_ = 0;
+  std::int64_t steps_ = 0;  ///< of all
   StepCounts counts_;
 };
 

@@ -65,15 +65,13 @@ std::vector<T> reference(const std::vector<T>& a, const std::vector<T>& b, std::
   return out;
 }
 
-/// The power of two that brings the largest finite magnitude just under the format's largest number.
+/// The power of two that brings the largest magnitude just under the format's largest number; 2^0 where
+/// that is 0 or infinite (Transformer Engine's compute_scale_from_amax). NaN are passed over.
 template <class T>
 int amax_scale_log2(const std::vector<T>& values, const Format& format) {
   T amax = 0;
-  for (const T x : values) {
-    const T magnitude = std::abs(x);
-    if (magnitude > amax && std::isfinite(magnitude)) amax = magnitude;
-  }
-  if (amax == 0) return 0;
+  for (const T x : values) amax = std::max(amax, std::abs(x));
+  if (amax == 0 || std::isinf(amax)) return 0;
   const double ratio =
       value_of<double>(max_bits(format, false), format) / static_cast<double>(amax);
   return std::clamp(std::ilogb(ratio), -126, 126);
@@ -110,9 +108,9 @@ std::vector<std::uint64_t> encodings_of(const std::vector<T>& values, const Form
   return out;
 }
 
-/// An operand as the instruction takes it: scaled, rounded, encoded. What leaves the range of 8 bits is the
-/// largest finite number (PTX's cvt to FP8 is always .satfinite), that of 16 bits or more infinite, and
-/// infinities stay: overflows are to be found.
+/// An operand as the instruction takes it: scaled, rounded, encoded. What leaves the range of 8 bits,
+/// infinities too, is the largest finite number (PTX's cvt to FP8 is always .satfinite): only the tally
+/// tells. In 16 bits or more it is infinite, and infinities stay.
 template <class T>
 std::vector<std::uint64_t> operand(std::vector<T> values, const Format& format, int scale_log2,
                                    EventCounts& counts) {

@@ -26,7 +26,8 @@ inline constexpr std::array<std::string_view, 3> pass_names{"fprop", "dgrad", "w
 enum class OperandScale : std::uint8_t {
   none,
   /// Times the power of two that brings the largest magnitude just below the format's largest finite
-  /// number; undone in the epilogue (Transformer Engine's current scaling, power_2_scale).
+  /// number; undone in the epilogue (Transformer Engine's current scaling, power_2_scale). 1 where that
+  /// magnitude is 0 or infinite.
   amax,
 };
 

@@ -20,11 +20,11 @@ constexpr std::array<Family, 3> by_age{Family::tcgen05, Family::wgmma, Family::m
 
 }  // namespace
 
-std::array<Extents, 3> products_of(const LinearLayer& x) {
+std::array<Extents, 3> products_of(const LinearSizes& x) {
   return {{{x.tokens, x.out, x.in}, {x.tokens, x.in, x.out}, {x.in, x.out, x.tokens}}};
 }
 
-std::array<Extents, 3> products_of(const ConvLayer& x) {
+std::array<Extents, 3> products_of(const ConvSizes& x) {
   const std::uint64_t kernel = x.rows * x.columns;
   const std::uint64_t places = x.batch * x.out_height() * x.out_width();
   return {{{places, x.filters, x.channels * kernel},

@@ -23,12 +23,12 @@ struct Extents {
 };
 
 /// Y[tokens, out] = X[tokens, in]·W
-struct LinearLayer {
+struct LinearSizes {
   std::uint64_t tokens = 0, in = 0, out = 0;
 };
 
 /// Y[batch, filters, P, Q] from X[batch, channels, height, width] and kernels of rows×columns.
-struct ConvLayer {
+struct ConvSizes {
   std::uint64_t batch = 0, channels = 0, height = 0, width = 0;
   std::uint64_t filters = 0, rows = 0, columns = 0;
   std::uint64_t stride = 1, padding = 0;
@@ -40,11 +40,11 @@ struct ConvLayer {
 inline constexpr std::array<std::string_view, 3> product_names{"fprop", "dgrad", "wgrad"};
 
 /// fprop Y = X·W, dgrad dX = dY·Wᵀ, wgrad dW = Xᵀ·dY.
-std::array<Extents, 3> products_of(const LinearLayer& layer);
+std::array<Extents, 3> products_of(const LinearSizes& layer);
 
 /// The implicit GEMMs (NVIDIA's guide to convolutional layers): fprop [NPQ, filters, CRS], dgrad
 /// [NHW, C, filters·RS], wgrad [CRS, filters, NPQ].
-std::array<Extents, 3> products_of(const ConvLayer& layer);
+std::array<Extents, 3> products_of(const ConvSizes& layer);
 
 /// Elements of a format in the 16 bytes that an aligned load takes: 8 of binary16, 16 of e4m3.
 constexpr int aligned_elements(const Format& format) { return 128 / format.storage_bits(); }

@@ -50,18 +50,28 @@ Var Tape<T>::record(std::string_view op, const Format& dtype, Shape shape, std::
   if (node.needs_gradient) node.backward = std::move(backward);
   if (announced_ && announced_->op == op) {
     announced_->output = dtype;
-    announced_->elements = node.value.size();
-    record_op(*announced_);
+    if (node.backward) node.call = announced_;
+    report_announced(node.value.size());
   }
   announced_.reset();
   return push(std::move(node));
 }
 
 template <std::floating_point T>
+void Tape<T>::report_announced(std::size_t elements) {
+  if (!announced_) return;
+  announced_->elements = elements;
+  record_op(*announced_);
+  announced_.reset();
+}
+
+template <std::floating_point T>
 Var Tape<T>::cast(Var x, const Format& dtype) {
   if (this->dtype(x) == dtype) return x;
-  const bool cached =
-      nodes_[x.index].parameter != nullptr && autocast_epoch() != 0 && autocast_cache_enabled();
+  const DeviceType device = autocast_device();
+  const bool cached = nodes_[x.index].parameter != nullptr && autocast_epoch() != 0 &&
+                      autocast_cache_enabled() && autocast_enabled(device) &&
+                      this->dtype(x) == binary32 && dtype == autocast_low_dtype(device);
   if (cached && cast_epoch_ != autocast_epoch()) {
     cast_cache_.clear();
     cast_epoch_ = autocast_epoch();
@@ -111,6 +121,14 @@ void Tape<T>::backward(Var loss, T seed) {
     if (nodes_[at].backward) {
       const Backward run = std::move(nodes_[at].backward);
       nodes_[at].backward = {};
+      if (nodes_[at].call && recording_ops()) {
+        OpRecord call = *nodes_[at].call;
+        call.backward = true;
+        call.inputs = {call.output};
+        call.elements = nodes_[at].gradient.size();
+        call.casts = call.cached_casts = 0;
+        record_op(call);
+      }
       run(*this, nodes_[at].gradient);
     }
     if (Parameter<T>* parameter = nodes_[at].parameter; parameter != nullptr) {

@@ -58,8 +58,8 @@ class Tape {
   /// `backward` is dropped.
   Var record(std::string_view op, const Format& dtype, Shape shape, std::vector<T> value,
              std::vector<Var> inputs, Backward backward);
-  /// The value in another dtype, or the same Var. Casts of parameters are kept while autocast's
-  /// outermost scope lasts, as PyTorch's weight cache does.
+  /// The value in another dtype, or the same Var. As in PyTorch's weight cache, casts of binary32
+  /// parameters to autocast's low dtype are kept while its outermost scope lasts.
   Var cast(Var x, const Format& dtype);
 
   const Tensor<T>& value(Var x) const { return nodes_[x.index].value; }
@@ -79,6 +79,8 @@ class Tape {
 
   /// What op_inputs knows of the op whose result is recorded next, for the log of dtypes.
   void announce(OpRecord call) { announced_ = std::move(call); }
+  /// For an op that is made of others: what was announced goes to the log before its parts do.
+  void report_announced(std::size_t elements);
   std::size_t size() const { return nodes_.size(); }
 
   /// Called with every gradient that is added, before it is added: for experiments that change them.
@@ -97,6 +99,7 @@ class Tape {
     Backward backward{};
     Parameter<T>* parameter = nullptr;
     bool needs_gradient = false;
+    std::optional<OpRecord> call{};  ///< what the log was told of it, for its backward
   };
 
   Var push(Node node);

@@ -86,8 +86,11 @@ void evaluate(const Setup<T>& setup, const Workload<T>& workload, const Model<T>
     for (std::size_t row = 0; row < batch.targets.size(); ++row) {
       const auto begin = logits.begin() + static_cast<std::ptrdiff_t>(row * classes);
       const auto best = std::max_element(begin, begin + static_cast<std::ptrdiff_t>(classes));
-      // A NaN among them is no answer.
-      right += best - begin == batch.targets[row] && std::isfinite(*best) ? 1 : 0;
+      // A NaN among them, or an infinity at the top, is no answer.
+      const bool answers = std::none_of(begin, begin + static_cast<std::ptrdiff_t>(classes),
+                                        [](T x) { return std::isnan(x); }) &&
+                           std::isfinite(*best);
+      right += answers && best - begin == batch.targets[row] ? 1 : 0;
     }
     loss +=
         static_cast<double>(tape.values(out.loss)[0]) * static_cast<double>(batch.targets.size());

@@ -2,8 +2,9 @@
 //
 // Runs optimizers on weights and gradients that torch_optimizer_test.py wrote, and writes the weights after each
 // step beside them. FOLDER/cases.txt has a line per case, "index dtype kind lr momentum nesterov beta1 beta2 eps
-// weight_decay master clip"; weights are FOLDER/index.w.npy (n), gradients FOLDER/index.g.npy (steps, n), results
-// FOLDER/index.y.npy (steps, n), all float32 on the dtype's grid. Run as torch_optimizer FOLDER.
+// weight_decay master clip late"; weights are FOLDER/index.w.npy (n), gradients FOLDER/index.g.npy (steps, n), results
+// FOLDER/index.y.npy (steps, n), all float32 on the dtype's grid. In the first `late` steps there is no gradient.
+// Run as torch_optimizer FOLDER.
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -36,6 +37,7 @@ struct Case {
   std::string index, dtype, kind;
   OptimizerOptions options;
   double clip = 0;
+  std::size_t late = 0;
 };
 
 Case parsed(const std::string& line) {
@@ -43,7 +45,7 @@ Case parsed(const std::string& line) {
   Case c;
   OptimizerOptions& o = c.options;
   words >> c.index >> c.dtype >> c.kind >> o.lr >> o.momentum >> o.nesterov >> o.beta1 >> o.beta2 >>
-      o.eps >> o.weight_decay >> o.master_weights >> c.clip;
+      o.eps >> o.weight_decay >> o.master_weights >> c.clip >> c.late;
   if (!words) throw Error(line + ": not a case");
   o.kind = c.kind == "sgd"    ? OptimizerKind::sgd
            : c.kind == "adam" ? OptimizerKind::adam
@@ -61,7 +63,9 @@ void run(const std::string& folder, const Case& c) {
   std::vector<float> out;
   for (std::size_t i = 0; i < steps; ++i) {
     const auto begin = g.begin() + static_cast<std::ptrdiff_t>(i * w.size());
-    parameter.gradient.assign(begin, begin + static_cast<std::ptrdiff_t>(w.size()));
+    if (i >= c.late) {
+      parameter.gradient.assign(begin, begin + static_cast<std::ptrdiff_t>(w.size()));
+    }
     const auto gradients = optimizer.gradients();
     if (c.clip > 0) clip_grad_norm<float>(gradients, c.clip);
     optimizer.step();

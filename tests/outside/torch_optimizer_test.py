@@ -25,7 +25,7 @@ PROGRAM = os.path.abspath(sys.argv[1])
 PLAIN = os.environ.get("ATEN_CPU_CAPABILITY") == "default"
 STEPS = 6
 DEFAULTS = {"lr": 0.1, "momentum": 0.0, "nesterov": False, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8,
-            "weight_decay": 0.0, "master": True, "clip": 0.0}
+            "weight_decay": 0.0, "master": True, "clip": 0.0, "late": 0}
 F32 = numpy.float32
 
 
@@ -51,20 +51,23 @@ class Case:
         o = self.options
         return " ".join([str(index), self.dtype, self.kind, repr(o["lr"]), repr(o["momentum"]), str(int(o["nesterov"])),
                          repr(o["beta1"]), repr(o["beta2"]), repr(o["eps"]), repr(o["weight_decay"]),
-                         str(int(o["master"])), repr(o["clip"])])
+                         str(int(o["master"])), repr(o["clip"]), str(o["late"])])
 
     def by_torch(self):
         o = self.options
         w = torch.nn.Parameter(torch.tensor(self.w))
+        other = torch.nn.Parameter(torch.ones(1))  # has a gradient when w has none yet
+        other.grad = torch.ones(1)
+        both = [other, w]
         common = {"lr": o["lr"], "weight_decay": o["weight_decay"], "foreach": False}
         if self.kind == "sgd":
-            optimizer = torch.optim.SGD([w], momentum=o["momentum"], nesterov=o["nesterov"], **common)
+            optimizer = torch.optim.SGD(both, momentum=o["momentum"], nesterov=o["nesterov"], **common)
         else:
             make = torch.optim.Adam if self.kind == "adam" else torch.optim.AdamW
-            optimizer = make([w], betas=(o["beta1"], o["beta2"]), eps=o["eps"], **common)
+            optimizer = make(both, betas=(o["beta1"], o["beta2"]), eps=o["eps"], **common)
         seen = []
-        for g in self.g:
-            w.grad = torch.tensor(g)
+        for t, g in enumerate(self.g):
+            w.grad = torch.tensor(g) if t >= o["late"] else None
             if o["clip"]:
                 torch.nn.utils.clip_grad_norm_([w], o["clip"])
             optimizer.step()
@@ -79,7 +82,10 @@ class Case:
         w = self.w.copy()
         m, v = numpy.zeros_like(w), numpy.zeros_like(w)
         seen = []
-        for t, g in enumerate(self.g, 1):
+        for t, g in enumerate(self.g, 1 - o["late"]):
+            if t < 1:
+                seen.append(self.w)
+                continue
             decay = o["weight_decay"]
             if self.kind == "adamw" and decay:
                 w = rounded(w * f(1 - o["lr"] * decay))
@@ -112,7 +118,11 @@ class Case:
         total = numpy.zeros(self.n)
         bound = []
         m, v = numpy.zeros(self.n), numpy.zeros(self.n)
-        for t, g in enumerate(numpy.abs(self.g).astype(float), 1):
+        for at, g in enumerate(numpy.abs(self.g).astype(float)):
+            t = at + 1 - o["late"]
+            if t < 1:
+                bound.append(total.copy())
+                continue
             if self.kind == "adamw":
                 size = size * (1 + o["lr"] * o["weight_decay"])
             else:
@@ -122,7 +132,7 @@ class Case:
                 moved = o["lr"] * (g + o["momentum"] * m + m)
             else:
                 m = o["beta1"] * m + (1 - o["beta1"]) * g
-                v = o["beta2"] * v + (1 - o["beta2"]) * self.g[t - 1].astype(float)**2
+                v = o["beta2"] * v + (1 - o["beta2"]) * self.g[at].astype(float)**2
                 root = numpy.sqrt(v / (1 - o["beta2"]**t)) + o["eps"]
                 moved = o["lr"] / (1 - o["beta1"]**t) * m / numpy.where(root > 0, root, 1)
             size = size + moved
@@ -146,6 +156,8 @@ def cases():
             yield Case("adam", n=n, lr=lr)
             yield Case("adam", n=n, lr=lr, weight_decay=0.0625, eps=1e-3)
             yield Case("adamw", n=n, lr=lr, weight_decay=0.01)
+            yield Case("adamw", n=n, lr=lr, weight_decay=0.01, late=3)
+            yield Case("sgd", n=n, lr=lr, momentum=0.9, late=3)
             yield Case("adamw", n=n, lr=lr, beta1=0.5, beta2=0.75, weight_decay=0.1)
     half = [("sgd", {}), ("sgd", {"momentum": 0.9}), ("sgd", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
             ("adam", {"eps": 1e-4, "lr": 0.01}), ("adam", {"eps": 1e-8, "weight_decay": 0.1}),

@@ -141,6 +141,16 @@ TEST_CASE("fairseq with a tolerance backs off only from a larger share of infs")
   CHECK(scaler.scale() == 16384);
 }
 
+TEST_CASE("fairseq counts the infs since its last backoff, over growths") {
+  LossScalePolicy policy = loss_scale_policy("fairseq");
+  policy.tolerance = 0.3;
+  policy.growth_interval = 5;
+  LossScaler scaler(policy);
+  // 1 of 4 updates since the start, a growth, then the second within 4: fairseq's own class ends here.
+  for (int i = 0; i < 32; ++i) scaler.update(i == 3 || i == 12);
+  CHECK(scaler.scale() == 262144);
+}
+
 TEST_CASE("Megatron's tolerated inf comes back with a growth only, DeepSpeed's too") {
   for (const char* name : {"megatron", "deepspeed"}) {
     CAPTURE(name);
@@ -293,14 +303,17 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("an infinite scale survives JSON") {
+TEST_CASE("a scale that is infinite or NaN survives JSON") {
   LossScalerState state;
   state.scale = std::numeric_limits<double>::infinity();
   CHECK(loss_scaler_state(nlohmann::json::parse(json_of(state).dump())) == state);
+  state.scale = std::numeric_limits<double>::quiet_NaN();
+  CHECK(std::isnan(loss_scaler_state(nlohmann::json::parse(json_of(state).dump())).scale));
 }
 
 TEST_CASE("a state that is none is refused") {
   for (const char* text : {"{}", "[]", "1", R"({"scale":"x"})", R"({"scale":1})",
+                           R"({"scale":1,"growth_tracker":18446744073709551615})",
                            R"({"scale":1,"growth_tracker":0.5})"}) {
     CHECK_THROWS_AS(loss_scaler_state(nlohmann::json::parse(text)), Error);
   }

@@ -113,6 +113,15 @@ TEST_CASE("the histogram decides once a period and forgets then") {
   CHECK_THROWS_AS(HistogramScaler{options}, Error);
 }
 
+TEST_CASE("the histogram's scale stays finite, and comes down again") {
+  HistogramScaler scaler;
+  for (int i = 0; i < 200; ++i) scaler.update();  // gradients of zeros
+  CHECK(scaler.scale() == 0x1p127F);
+  scaler.count(std::vector<float>{inf});
+  scaler.update();
+  CHECK(scaler.scale() == 0x1p126F);
+}
+
 TEST_CASE("an adaptive layer scale is the power of two that leaves the chosen share to underflow") {
   AdaptiveLayerScaler scaler(2);
   scaler.begin_step();
@@ -191,6 +200,16 @@ TEST_CASE("autoswitch switches above five percent of underflow or a mean squared
   CHECK(autoswitch.decisions()[1].worst.underflow_percent == 6);
   CHECK(autoswitch.decisions()[1].high_precision);
   CHECK(autoswitch.decisions()[2].step == 1);
+}
+
+TEST_CASE("an operand whose error is NaN switches, wherever it stands") {
+  const OperandLoss good{0, 0};
+  const OperandLoss broken =
+      operand_loss(std::vector<float>{1000}, std::vector<float>{std::nanf("")});
+  Autoswitch autoswitch;
+  CHECK(autoswitch.decide(0, "fc1", "fprop", std::vector{good, broken}));
+  CHECK(autoswitch.decide(0, "fc1", "fprop", std::vector{broken, good}));
+  for (const SwitchDecision& told : autoswitch.decisions()) CHECK(std::isnan(told.worst.mse));
 }
 
 TEST_CASE("zeros that were zeros before are no underflow, and the error is a mean of squares") {

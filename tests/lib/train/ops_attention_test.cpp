@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lib/amp/autocast.h"
+#include "lib/amp/dtype_flow.h"
 #include "lib/tensor/error.h"
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
@@ -95,6 +96,29 @@ TEST_CASE("under autocast the whole runs in the low dtype, its softmax too") {
   CHECK(results[0] == results[2]);
   // In binary32 the softmax would keep what its gradient reads unrounded.
   CHECK(results[1] == results[3]);
+}
+
+TEST_CASE("the log of dtypes has attention by its name, with its casts, and then its parts") {
+  Tape<float> tape;
+  std::vector<Var> in;
+  for (const std::uint64_t seed : {8U, 9U, 10U})
+    in.push_back(tape.input(drawn<float>({5, 8}, seed)));
+  const DtypeFlow flow;
+  const LayerScope block("attn");
+  const Autocast autocast(DeviceType::cuda);
+  scaled_dot_product_attention(tape, in[0], in[1], in[2], true);
+  REQUIRE(flow.rows().size() > 1);
+  const OpRecord& whole = flow.rows()[0].call;
+  CHECK(whole.op == "scaled_dot_product_attention");
+  CHECK(whole.where == "attn");
+  CHECK(whole.policy == CastPolicy::lower_precision_fp);
+  CHECK(whole.run == binary16);
+  CHECK(whole.elements == 40);
+  CHECK(flow.casts() == 3);
+  for (std::size_t i = 1; i < flow.rows().size(); ++i) {
+    CHECK(flow.rows()[i].call.where == "attn.scaled_dot_product_attention");
+    CHECK(flow.rows()[i].call.run == binary16);
+  }
 }
 
 TEST_CASE("inputs that do not fit are refused") {

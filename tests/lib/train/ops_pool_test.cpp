@@ -89,6 +89,10 @@ TEST_CASE("windows that do not fit are refused") {
   CHECK_THROWS_AS(max_pool2d(tape, x, {3, 1, 0}), Error);
   CHECK_THROWS_AS(max_pool2d(tape, x, {2, 0, 0}), Error);
   CHECK_THROWS_AS(avg_pool2d(tape, x, {2, 1, 2}), Error);
+  CHECK_THROWS_AS(avg_pool2d(tape, x, {2, 1, ~std::size_t{0} / 2 + 2}), Error);
+  for (const Shape& empty : {Shape{1, 1, 0, 2}, Shape{1, 1, 2, 0}}) {
+    CHECK_THROWS_AS(max_pool2d(tape, tape.constant(Tensor<float>(empty)), {2, 1, 1}), Error);
+  }
   CHECK_THROWS_AS(avg_pool2d(tape, tape.constant(Tensor<float>({2, 2})), {1, 1, 0}), Error);
 }
 

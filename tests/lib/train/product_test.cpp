@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -49,8 +50,9 @@ Floats operands_of(std::size_t n, const Format& dtype, std::uint64_t seed, int s
   return out;
 }
 
-/// By its definition: the largest s with amax·2^s <= the format's largest number.
+/// By its definition: the largest s with amax·2^s <= the format's largest number, 0 beside infinities.
 int amax_scale(const Floats& values, const Format& f) {
+  if (std::ranges::any_of(values, [](float x) { return std::isinf(x); })) return 0;
   double amax = 0;
   for (const float x : values) {
     if (std::isfinite(x)) amax = std::max(amax, std::abs(static_cast<double>(x)));
@@ -161,6 +163,23 @@ TEST_CASE("an infinite operand of 16 bits stays infinite, so that overflows are 
     const Floats got = product<float>(settings, {Pass::wgrad, dtype}, View::dense(a.data(), 2, 2),
                                       View::dense(one.data(), 2, 1));
     CHECK(got == Floats{inf, -inf});
+  }
+}
+
+TEST_CASE("an infinite operand of 8 bits is the largest number at scale 1, and the tally tells") {
+  // 448 + 2, and 0.125 + 2 although amax would have scaled it; e5m2's largest is 57344.
+  for (const auto& row : {std::pair<std::string, float>{"e4m3", 448}, {"e5m2", 57344}}) {
+    CAPTURE(row.first);
+    ProductTally tally;
+    ProductSettings settings = tensor_core_products({.format = "e4m3"});
+    settings.rules[0].plans[2].model->types.a = row.first == "e4m3" ? e4m3 : e5m2;
+    settings.tally = &tally;
+    const Floats a{inf, 1, 0.125F, 1, 1, -inf}, b{1, 2};
+    const Floats got = product<float>(settings, {Pass::wgrad, bfloat16},
+                                      View::dense(a.data(), 3, 2), View::dense(b.data(), 2, 1));
+    CHECK(got == Floats{row.second == 448 ? 450.0F : 57344, 2.125F, -2 * row.second});
+    CHECK(tally.a[2].inf_in == 2);
+    CHECK(tally.b[2].inf_in == 0);
   }
 }
 

@@ -11,7 +11,7 @@ namespace binade {
 namespace {
 
 TEST_CASE("a linear layer's three products have its sizes in three orders") {
-  const auto products = products_of(LinearLayer{.tokens = 5, .in = 7, .out = 11});
+  const auto products = products_of(LinearSizes{.tokens = 5, .in = 7, .out = 11});
   CHECK(products[0] == Extents{5, 11, 7});
   CHECK(products[1] == Extents{5, 7, 11});
   CHECK(products[2] == Extents{7, 11, 5});
@@ -19,7 +19,7 @@ TEST_CASE("a linear layer's three products have its sizes in three orders") {
 
 TEST_CASE("a convolution's products are its implicit GEMMs") {
   // ResNet's stem: 7x7 of stride 2 over 224x224 gives 112x112.
-  const ConvLayer stem{.batch = 32,
+  const ConvSizes stem{.batch = 32,
                        .channels = 3,
                        .height = 224,
                        .width = 224,
@@ -36,13 +36,13 @@ TEST_CASE("a convolution's products are its implicit GEMMs") {
 }
 
 TEST_CASE("a 1x1 convolution is a linear layer over its places") {
-  const ConvLayer conv{
+  const ConvSizes conv{
       .batch = 2, .channels = 6, .height = 3, .width = 5, .filters = 4, .rows = 1, .columns = 1};
-  CHECK(products_of(conv) == products_of(LinearLayer{2 * 3 * 5, 6, 4}));
+  CHECK(products_of(conv) == products_of(LinearSizes{2 * 3 * 5, 6, 4}));
 }
 
 TEST_CASE("every product of a layer multiplies equally often") {
-  for (const Extents& p : products_of(LinearLayer{4096, 4096, 50257})) {
+  for (const Extents& p : products_of(LinearSizes{4096, 4096, 50257})) {
     CHECK(p.m * p.n * p.k == std::uint64_t{4096} * 4096 * 50257);
   }
 }

@@ -106,6 +106,14 @@ TEST_CASE("nothing is cached outside of a scope, without the cache, or for what 
   const Var cached = tape.cast(leaf, binary16);
   CHECK(tape.cast(leaf, binary16) == cached);
   CHECK_FALSE(tape.cast(leaf, bfloat16) == cached);
+  Parameter<float> half;
+  half.value = Tensor<float>({2}, binary16);
+  const Var low = tape.parameter(half);
+  CHECK_FALSE(tape.cast(low, binary32) == tape.cast(low, binary32));
+  {
+    const Autocast off(DeviceType::cuda, {.enabled = false});
+    CHECK_FALSE(tape.cast(leaf, binary16) == cached);
+  }
   const Var input = tape.input(drawn<float>({8, 8}, 2));
   CHECK_FALSE(tape.cast(input, binary16) == tape.cast(input, binary16));
 }
@@ -210,6 +218,32 @@ TEST_CASE("unlisted ops run in the widest of their inputs' dtypes, and the audit
   CHECK(tape.values(y)[0] == 1 + 0x1p-20F);
   CHECK(flow.promotion_audit().size() == 1);
   CHECK(flow.promotion_audit()[0].op == "add");
+}
+
+TEST_CASE("the log has each op's backward, in the forward's dtype") {
+  Parameter<float> weight = weight_of({4, 8}, 1);
+  Tape<float> tape;
+  const DtypeFlow flow;
+  const Autocast scope(DeviceType::cuda);
+  const Var x = tape.constant(drawn<float>({3, 8}, 3));
+  const Var y = linear<float>(tape, x, tape.parameter(weight));
+  const Var loss = mse_loss(tape, y, tape.constant(Tensor<float>({3, 4})));
+  const std::size_t forward = flow.rows().size();
+  const std::uint64_t casts = flow.casts();
+  tape.backward(loss);
+  REQUIRE(flow.rows().size() == forward + 2);
+  const OpRecord& of_loss = flow.rows()[forward].call;
+  const OpRecord& of_linear = flow.rows()[forward + 1].call;
+  CHECK(of_loss.op == "mse_loss");
+  CHECK(of_loss.run == binary32);
+  CHECK(of_linear.op == "linear");
+  CHECK(of_linear.run == binary16);
+  CHECK(of_linear.inputs == std::vector<Format>{binary16});
+  CHECK(of_linear.elements == 12);
+  for (std::size_t i = 0; i < flow.rows().size(); ++i) {
+    CHECK(flow.rows()[i].call.backward == (i >= forward));
+  }
+  CHECK(flow.casts() == casts);
 }
 
 TEST_CASE("names of layers nest") {
