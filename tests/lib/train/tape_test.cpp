@@ -106,10 +106,12 @@ TEST_CASE("nothing is cached outside of a scope, without the cache, or for what 
   const Var cached = tape.cast(leaf, binary16);
   CHECK(tape.cast(leaf, binary16) == cached);
   CHECK_FALSE(tape.cast(leaf, bfloat16) == cached);
-  Parameter<float> half;
-  half.value = Tensor<float>({2}, binary16);
-  const Var low = tape.parameter(half);
-  CHECK_FALSE(tape.cast(low, binary32) == tape.cast(low, binary32));
+  Parameter<float> brain;
+  brain.value = Tensor<float>({2}, bfloat16);
+  const Var low = tape.parameter(brain);
+  for (const Format& to : {binary32, binary16}) {
+    CHECK_FALSE(tape.cast(low, to) == tape.cast(low, to));
+  }
   {
     const Autocast off(DeviceType::cuda, {.enabled = false});
     CHECK_FALSE(tape.cast(leaf, binary16) == cached);
