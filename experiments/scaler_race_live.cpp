@@ -111,6 +111,14 @@ TrainingRecipe recipe_of(std::int64_t steps, std::uint64_t seed) {
   return recipe;
 }
 
+/// A name for each training, also where both rounds have the same one.
+std::string training_name(std::string_view policy, std::uint64_t seed, const Round& round) {
+  const std::string name = fmt::format("training {} seed {}", policy, seed);
+  return round.growth_interval > 0
+             ? fmt::format("{} growth interval {}", name, round.growth_interval)
+             : name;
+}
+
 std::vector<Lap> run_round(Trainings& trainings, const std::vector<Racer>& field,
                            const Round& round) {
   std::vector<Lap> laps;
@@ -120,11 +128,8 @@ std::vector<Lap> run_round(Trainings& trainings, const std::vector<Racer>& field
       TrainingRecipe recipe = recipe_of(round.steps, seed);
       recipe.scaler = racer.name;
       recipe.growth_interval = round.growth_interval;
-      std::string what = fmt::format("training under {} seed {}", racer.name, seed);
-      if (round.growth_interval > 0) {
-        what += fmt::format(" growth interval {}", round.growth_interval);
-      }
-      TrainingLog log = trainings.run(what, "digits_mlp", recipe);
+      TrainingLog log = trainings.run(
+          training_name(fmt::format("under {}", racer.name), seed, round), "digits_mlp", recipe);
       lap.accuracy += log.test_accuracy / static_cast<double>(round.seeds);
       lap.skipped += static_cast<double>(log.skipped) / static_cast<double>(round.seeds);
       if (seed == 0) lap.log = std::move(log);
@@ -138,8 +143,9 @@ std::vector<Lap> run_round(Trainings& trainings, const std::vector<Racer>& field
 double reference_of(Trainings& trainings, const Round& round) {
   double sum = 0;
   for (std::uint64_t seed = 0; seed < round.seeds; ++seed) {
-    const std::string what = fmt::format("training in binary32 seed {}", seed);
-    sum += trainings.run(what, "digits_mlp", usual_recipe("digits_mlp", round.steps, seed))
+    sum += trainings
+               .run(training_name("in binary32", seed, round), "digits_mlp",
+                    usual_recipe("digits_mlp", round.steps, seed))
                .test_accuracy;
   }
   return sum / static_cast<double>(round.seeds);

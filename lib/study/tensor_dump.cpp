@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A step's tensors are kept until the step is over, then written in one file.
+// Unscaling is PyTorch's (torch/amp/grad_scaler.py, unscale_): the reciprocal of the scale in binary64,
+// rounded to binary32, by which each gradient is multiplied in binary32.
 #include "lib/study/tensor_dump.h"
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 
 #include "lib/io/safetensors_writer.h"
@@ -14,6 +18,20 @@
 
 namespace binade {
 namespace {
+
+/// What takes a loss scale out of gradients; nothing where no number does.
+std::optional<float> unscaling(double scale) {
+  const auto factor = static_cast<float>(1 / scale);
+  if (!std::isfinite(factor) || factor == 0) return {};
+  return factor;
+}
+
+std::vector<float> unscaled(const std::vector<float>& gradient, double scale) {
+  std::vector<float> out = gradient;
+  const float factor = unscaling(scale).value_or(1);
+  for (float& x : out) x *= factor;
+  return out;
+}
 
 struct Kept {
   std::string name;
@@ -25,6 +43,7 @@ struct Kept {
 struct Pending {
   std::string folder;
   std::int64_t step = -1;
+  double scale = 1;
   std::vector<Kept> tensors;
 
   void write() {
@@ -34,7 +53,10 @@ struct Pending {
     for (const Kept& t : tensors) {
       specs.push_back({t.name, f32, std::vector<std::uint64_t>(t.shape.begin(), t.shape.end())});
     }
-    SafetensorsWriter file(fmt::format("{}/step{:06}.safetensors", folder, step), specs);
+    SafetensorsWriter file(fmt::format("{}/step{:06}.safetensors", folder, step), specs,
+                           {{"step", std::to_string(step)},
+                            {"loss_scale", fmt::format("{}", scale)},
+                            {"gradients", unscaling(scale) ? "unscaled" : "scaled"}});
     for (const Kept& t : tensors) file.write(std::as_bytes(std::span(t.values)));
     file.finish();
     tensors.clear();
@@ -54,22 +76,25 @@ void visit_after_backward(const StepView<float>& view, const TensorVisitor& visi
   for (const auto& [name, var] : view.tape.watched()) {
     visit(name, TensorRole::act, view.tape.shape(var), view.tape.values(var));
     if (!view.tape.gradient(var).empty()) {
-      visit(name, TensorRole::d_act, view.tape.shape(var), view.tape.gradient(var));
+      visit(name, TensorRole::d_act, view.tape.shape(var),
+            unscaled(view.tape.gradient(var), view.scale));
     }
   }
   for (const auto& parameter : view.model.parameters) {
     const std::string layer = layer_of(parameter->name);
     visit(layer, TensorRole::weight, parameter->value.shape, parameter->value.values);
     if (parameter->gradient.empty()) continue;
-    visit(layer, TensorRole::d_weight, parameter->value.shape, parameter->gradient);
+    visit(layer, TensorRole::d_weight, parameter->value.shape,
+          unscaled(parameter->gradient, view.scale));
   }
 }
 
 void visit_after_step(const StepView<float>& view, const TensorVisitor& visit) {
   for (std::size_t i = 0; i < view.model.parameters.size(); ++i) {
     const Parameter<float>& parameter = *view.model.parameters[i];
-    visit(layer_of(parameter.name), TensorRole::update, parameter.value.shape,
-          view.optimizer.update(i));
+    const std::vector<float>& update = view.optimizer.update(i);
+    if (update.empty()) continue;  // backward did not reach it
+    visit(layer_of(parameter.name), TensorRole::update, parameter.value.shape, update);
   }
 }
 
@@ -92,6 +117,7 @@ Hooks<float> dump_hooks(const std::string& folder, std::int64_t every, std::int6
   hooks.after_backward = [pending, wanted, keep](const StepView<float>& view) {
     pending->write();  // a step that was skipped
     pending->step = view.step;
+    pending->scale = view.scale;
     if (wanted(view.step)) visit_after_backward(view, keep);
   };
   hooks.after_step = [pending, wanted, keep](const StepView<float>& view) {

@@ -2,7 +2,10 @@
 //
 // The tensors of a training, step by step, as files that `binade report` reads along its time axis: one
 // stepNNNNNN.safetensors a step, with stepNNNNNN/LAYER/ROLE of binary32 for each watched activation and
-// its gradient (act, dAct), each parameter, its gradient and its update (weight, dW, update).
+// its gradient (act, dAct), each parameter, its gradient and its update (weight, dW, update). Gradients are
+// unscaled: the same training with another loss scale gives the same gradients as far as its format holds
+// them. Each file's metadata say its "step", the "loss_scale" that the loss was multiplied by (with
+// loss_shift), and that "gradients" are "unscaled".
 #pragma once
 
 #include <cstdint>
@@ -17,7 +20,8 @@
 namespace binade {
 
 /// Calls visit(layer, role, shape, values) for what a step's hooks can see: after backward the
-/// activations, the weights and all gradients, which carry the loss scale; after the step the updates.
+/// activations, the weights and all gradients, unscaled; after the step the updates. Gradients of a
+/// scale that no binary32 number takes out (0, infinite, NaN) are as backward left them.
 using TensorVisitor = std::function<void(const std::string& layer, TensorRole role,
                                          const Shape& shape, const std::vector<float>& values)>;
 void visit_after_backward(const StepView<float>& view, const TensorVisitor& visit);

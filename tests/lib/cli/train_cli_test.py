@@ -81,6 +81,28 @@ class Train(CliCase):
         self.assertEqual(set(report["time"]["layers"]), {f"fc{i}{rest}" for i in (1, 2, 3) for rest in ("", ".bias")})
         self.assertEqual({s["role"] for s in report["time"]["series"]}, {"act", "dAct", "weight", "dW", "update"})
 
+    def test_the_loss_scale_of_a_training_changes_neither_its_dumped_gradients_nor_the_advice(self):
+        gradients, advice = [], []
+        for scale in (1, 65536):
+            folder = f"scaled{scale}"
+            self.good("train", "workload=digits_mlp", "level=O0", "format=binary32", "steps=3", f"scaler=static:{scale}",
+                      "--dump", folder)
+            kept, files = {}, [f"{folder}/step{i:06}.safetensors" for i in range(3)]
+            for content in map(self.read, files):
+                length, = struct.unpack("<Q", content[:8])
+                head = json.loads(content[8:8 + length])
+                self.assertEqual(head.pop("__metadata__")["loss_scale"], str(scale))
+                for name, (begin, end) in ((n, t["data_offsets"]) for n, t in head.items()):
+                    if name.endswith(("/dAct", "/dW")):
+                        kept[name] = content[8 + length + begin:8 + length + end]
+            gradients.append(kept)
+            text = self.good("report", *files)
+            advice.append(text[text.index("\nLoss scale"):text.index("\nOver time")])
+        self.assertEqual(len(gradients[0]), 3 * 9)
+        self.assertTrue(all(any(raw) for raw in gradients[0].values()))
+        self.assertEqual(gradients[0], gradients[1])
+        self.assertEqual(advice[0], advice[1])
+
     def test_complaints_are_of_one_line(self):
         self.assertIn("no workload", self.complaint("train", "steps=1"))
         self.assertIn("unknown key", self.complaint("train", "workload=digits_mlp", "stepz=1"))

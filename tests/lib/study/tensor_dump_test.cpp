@@ -7,10 +7,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "lib/io/tensor_file.h"
 #include "lib/tensor/error.h"
@@ -127,25 +130,94 @@ TEST_CASE("weights are those before the step: less the update, rounded, they are
   CHECK(moved > compared / 2);
 }
 
-TEST_CASE("gradients of weights carry the loss scale") {
-  const auto gradient = [](const std::string& scaler) {
-    const Folder folder;
-    TrainingRecipe recipe = recipe_of(1);
-    recipe.level = "native";
-    recipe.products.format = "bfloat16";
-    recipe.scaler = scaler;
-    train(test::made_mlp<float>(), recipe, dump_hooks(folder / "", 1, 1));
-    auto tensors = tensors_of(folder / "step000000.safetensors");
-    std::vector<float> out = tensors["step000000/fc1/dW"].values;
-    const auto& activations = tensors["step000000/fc2/dAct"].values;
-    out.insert(out.end(), activations.begin(), activations.end());
-    return out;
-  };
-  const std::vector<float> plain = gradient("static:1");
-  std::vector<float> scaled = gradient("static:256");
-  CHECK(plain != scaled);
-  for (float& x : scaled) x /= 256;
-  CHECK(plain == scaled);
+/// The only step's gradients in the order of their names, and what the file says of itself.
+struct Dumped {
+  std::vector<float> gradients;
+  std::map<std::string, std::string> metadata;
+};
+
+Dumped dumped(TrainingRecipe recipe, const std::string& scaler) {
+  const Folder folder;
+  recipe.scaler = scaler;
+  train(test::made_mlp<float>(), recipe, dump_hooks(folder / "", 1, 1));
+  const std::string path = folder / "step000000.safetensors";
+  Dumped out;
+  for (const auto& [name, tensor] : tensors_of(path)) {
+    if (!name.ends_with("/dAct") && !name.ends_with("/dW")) continue;
+    out.gradients.insert(out.gradients.end(), tensor.values.begin(), tensor.values.end());
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::uint64_t length = 0;
+  file.read(reinterpret_cast<char*>(&length), sizeof length);
+  std::string header(length, ' ');
+  file.read(header.data(), static_cast<std::streamsize>(length));
+  out.metadata = nlohmann::json::parse(header)["__metadata__"];
+  return out;
+}
+
+TrainingRecipe one_step(const std::string& format) {
+  TrainingRecipe recipe = recipe_of(1);
+  recipe.level = format == "binary32" ? "O0" : "native";
+  recipe.products.format = format;
+  return recipe;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), 4 * a.size()) == 0;
+}
+
+std::size_t count_nonzero(const std::vector<float>& values) {
+  return static_cast<std::size_t>(std::ranges::count_if(values, [](float x) { return x != 0; }));
+}
+
+TEST_CASE("gradients are unscaled: in binary32 the loss scale leaves no trace in them") {
+  const Dumped plain = dumped(one_step("binary32"), "static:1");
+  CHECK(plain.gradients.size() == 32 * 20 + 212);
+  CHECK(count_nonzero(plain.gradients) > 300);
+  for (const char* scaler : {"static:65536", "static:0.0625", "static:16777216"}) {
+    CHECK(same_bits(plain.gradients, dumped(one_step("binary32"), scaler).gradients));
+  }
+}
+
+TEST_CASE("unscaled gradients of binary16 are what its range held at that scale") {
+  const Dumped plain = dumped(one_step("binary16"), "static:1");
+  const Dumped tiny = dumped(one_step("binary16"), "static:0.000030517578125");
+  CHECK(count_nonzero(tiny.gradients) < count_nonzero(plain.gradients));
+  CHECK(std::ranges::all_of(plain.gradients, [](float x) { return std::abs(x) < 1; }));
+  CHECK(std::ranges::all_of(tiny.gradients, [](float x) { return std::abs(x) < 1; }));
+}
+
+TEST_CASE("a shifted loss is unshifted in the gradients") {
+  TrainingRecipe recipe = one_step("binary32");
+  recipe.loss_shift = 20;
+  const Dumped shifted = dumped(recipe, "static:8");
+  CHECK(same_bits(shifted.gradients, dumped(one_step("binary32"), "static:1").gradients));
+  CHECK(shifted.metadata.at("loss_scale") == "7.62939453125e-06");
+}
+
+TEST_CASE("a file says its step and the scale that its gradients carried") {
+  using Metadata = std::map<std::string, std::string>;
+  CHECK(dumped(one_step("binary32"), "static:65536").metadata ==
+        Metadata{{"step", "0"}, {"loss_scale", "65536"}, {"gradients", "unscaled"}});
+}
+
+TEST_CASE("gradients of a scale that has no reciprocal in binary32 are left as they are") {
+  for (const double scale : {0.0, HUGE_VAL, std::nan(""), 1e300, 1e-300}) {
+    std::size_t compared = 0;
+    Hooks<float> hooks;
+    hooks.after_backward = [&](const StepView<float>& view) {
+      const StepView<float> odd{view.step, scale, view.tape, view.model, view.optimizer};
+      std::vector<std::vector<float>> as_is;
+      visit_after_backward(view, [&](auto&, TensorRole role, auto&, const auto& values) {
+        if (is_gradient(role)) as_is.push_back(values);
+      });
+      visit_after_backward(odd, [&](auto&, TensorRole role, auto&, const auto& values) {
+        if (is_gradient(role)) CHECK(same_bits(values, as_is.at(compared++)));
+      });
+    };
+    train(test::made_mlp<float>(), one_step("binary32"), hooks);
+    CHECK(compared == 6);
+  }
 }
 
 TEST_CASE("skipped steps are written without updates") {
