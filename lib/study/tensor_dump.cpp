@@ -70,6 +70,22 @@ std::string layer_of(const std::string& parameter) {
                                      : parameter;
 }
 
+/// Error where the folder, as far as the Iterator goes, holds a file of a dump: names the first by name.
+template <class Iterator>
+void refuse_dumped(const std::string& folder) {
+  std::error_code problem;
+  std::optional<std::filesystem::path> first;
+  for (Iterator at(folder, problem); !problem && at != Iterator(); at.increment(problem)) {
+    const std::filesystem::path& path = at->path();
+    const bool is_step =
+        path.filename().string().starts_with("step") && path.extension() == ".safetensors";
+    if (is_step && (!first || path < *first)) first = path;
+  }
+  if (!first) return;
+  throw error_in(first->string(), "an earlier dump, with which this one would mix",
+                 "remove that dump or name another folder");
+}
+
 }  // namespace
 
 void visit_after_backward(const StepView<float>& view, const TensorVisitor& visit) {
@@ -98,11 +114,16 @@ void visit_after_step(const StepView<float>& view, const TensorVisitor& visit) {
   }
 }
 
+void refuse_dumps_below(const std::string& folder) {
+  refuse_dumped<std::filesystem::recursive_directory_iterator>(folder);
+}
+
 Hooks<float> dump_hooks(const std::string& folder, std::int64_t every, std::int64_t steps) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
   if (problem)
     throw error_in(folder, "cannot be made", problem.message() + "; name another folder");
+  refuse_dumped<std::filesystem::directory_iterator>(folder);
   const auto pending = std::make_shared<Pending>();
   pending->folder = folder;
   const auto wanted = [every, steps](std::int64_t step) {

@@ -27,9 +27,12 @@ using TensorVisitor = std::function<void(const std::string& layer, TensorRole ro
 void visit_after_backward(const StepView<float>& view, const TensorVisitor& visit);
 void visit_after_step(const StepView<float>& view, const TensorVisitor& visit);
 
+/// Error where the folder, or any in it, holds step*.safetensors: a run would mix with an earlier one.
+void refuse_dumps_below(const std::string& folder);
+
 /// Hooks that write every `every`-th step, the first and the last of `steps` into the folder, which is
-/// made. Steps that are skipped are written without updates. Error where a file cannot be
-/// written.
+/// made. Steps that are skipped are written without updates. Error where the
+/// folder itself holds step*.safetensors, and where a file cannot be written.
 Hooks<float> dump_hooks(const std::string& folder, std::int64_t every, std::int64_t steps);
 
 }  // namespace binade

@@ -10,7 +10,9 @@
 namespace binade {
 
 Trainings::Trainings(const ExperimentInput& input, std::size_t count)
-    : input_(input), count_(count) {}
+    : input_(input), count_(count) {
+  if (!input.dump_folder.empty()) refuse_dumps_below(input.dump_folder);
+}
 
 template <std::floating_point T>
 TrainingLog Trainings::run_one(const std::string& what,

@@ -16,7 +16,8 @@ namespace binade {
 
 class Trainings {
  public:
-  /// `count`: how many calls of `run` there will be.
+  /// `count`: how many calls of `run` there will be. Error where trainings were dumped into the input's
+  /// folder before, so that none runs in vain.
   Trainings(const ExperimentInput& input, std::size_t count);
 
   /// `what` names the run in progress and as folder of its dump.

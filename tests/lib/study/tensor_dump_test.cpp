@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/io/tensor_file.h"
+#include "lib/study/trainings.h"
 #include "lib/tensor/error.h"
 #include "tests/lib/io/files.h"
 #include "tests/lib/train/made_workload.h"
@@ -246,6 +247,39 @@ TEST_CASE("a step at which the scaler gives up is written") {
   const TrainingLog log = train(test::made_mlp<float>(), recipe, hooks);
   CHECK(log.gave_up.has_value());
   CHECK(folder.count() == log.steps.size());
+}
+
+TEST_CASE("a folder that holds a run is refused before another mixes with it") {
+  const Folder folder;
+  train(test::made_mlp<float>(), recipe_of(4), dump_hooks(folder / "", 1, 4));
+  try {
+    dump_hooks(folder / "", 1, 2);
+    FAIL("no Error");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()) ==
+          (folder / "step000000.safetensors") +
+              ": an earlier dump, with which this one would mix; remove that dump or name another "
+              "folder");
+  }
+  CHECK(folder.count() == 4);
+}
+
+TEST_CASE("a folder is not refused for other files, or for runs in folders of its own") {
+  const Folder folder;
+  folder.write("notes.txt", "x");
+  folder.write("weights.safetensors", "x");
+  train(test::made_mlp<float>(), recipe_of(1), dump_hooks(folder / "inner", 1, 1));
+  train(test::made_mlp<float>(), recipe_of(1), dump_hooks(folder / "", 1, 1));
+  CHECK(std::filesystem::exists(folder / "step000000.safetensors"));
+}
+
+TEST_CASE("an experiment is refused before its first training where its folder holds a run") {
+  const Folder folder;
+  ExperimentInput input;
+  input.dump_folder = folder / "";
+  CHECK_NOTHROW(Trainings(input, 1));
+  train(test::made_mlp<float>(), recipe_of(1), dump_hooks(folder / "one_run", 1, 1));
+  CHECK_THROWS_AS(Trainings(input, 1), Error);
 }
 
 TEST_CASE("a folder that cannot be made is named") {
