@@ -45,8 +45,10 @@ struct FormatReport {
 
 /// The loss scale for binary16 and why.
 struct LossScale {
-  std::string status;                     ///< "ok", "empty interval", "no finite value"
-  std::optional<ScaleInterval> interval;  ///< absent: no finite non-zero value
+  /// "ok", "empty interval", "no finite value", "not finite" (a step whose gradients hold NaN or Inf)
+  std::string status;
+  std::optional<ScaleInterval>
+      interval;  ///< absent: no finite non-zero value, or a step not finite
   std::optional<int> recommended_log2;
   std::optional<double> lost_l2;         ///< at the recommended scale
   std::string binding_min, binding_max;  ///< tensors that set the ends (joint scale only)

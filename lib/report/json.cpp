@@ -164,15 +164,16 @@ Json to_json(const Report& report) {
   }
   Json rows = Json::array();
   for (const NamedFormat& row : report.options.formats) rows.push_back(format_row(row));
+  const bool timed = report.time || report.gradients;
   Json tensors = Json::array();
   for (const TensorReport& t : report.tensors) {
     tensors.push_back(tensor_json(t, report.options));
-    if (report.time && t.time) tensors.back()["time"] = tensor_time_json(*t.time);
+    if (timed && t.time) tensors.back()["time"] = tensor_time_json(*t.time);
   }
   Json scale = scale_json(report.loss_scale);
   scale["binding_max"] = name_or_null(report.loss_scale.binding_max);
   scale["binding_min"] = name_or_null(report.loss_scale.binding_min);
-  Json out{{"schema", report.time ? timed_report_schema : report_schema},
+  Json out{{"schema", timed ? timed_report_schema : report_schema},
            {"binade", version},
            {"options", options_json(report.options)},
            {"files", report.files},
@@ -184,7 +185,10 @@ Json to_json(const Report& report) {
            {"total", tensor_json(report.total, report.options)},
            {"tensors", tensors},
            {"loss_scale", scale}};
-  if (report.gradients) out["gradients"] = tensor_json(*report.gradients, report.options);
+  if (report.gradients) {
+    out["gradients"] = tensor_json(*report.gradients, report.options);
+    out["gradients"]["passed_over"] = report.passed_over;
+  }
   if (report.time) out["time"] = time_json(*report.time, report.options);
   return out;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The report as JSON: the struct, name by name. Schema "binade.range_report/1", and /2 for a report
-// with a time axis: /1 with a "time" of the report and of each tensor, and "gradients", what the loss
-// scale is for. Integers above 2^53 are decimal strings; the segments' sums count units of
+// whose tensors' names tell steps and gradients: /1 with a "time" of each tensor, "gradients", what the
+// loss scale is for ("passed_over": steps whose gradients hold NaN or Inf), and, of two steps or more, a
+// "time" of the report. Integers above 2^53 are decimal strings; the segments' sums count units of
 // 2^(exponent - 52).
 #pragma once
 

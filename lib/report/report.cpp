@@ -142,22 +142,47 @@ std::string reason_to_skip(const Dtype& dtype) {
   return find_format(dtype.format) ? "" : "no format of this toolkit";
 }
 
+/// "step 3", "steps 3, 4, 7", "30 steps from 3 to 4399"
+std::string steps_words(const std::vector<std::uint64_t>& steps) {
+  constexpr std::size_t most = 8;
+  if (steps.size() > most) {
+    return fmt::format("{} steps from {} to {}", steps.size(), steps.front(), steps.back());
+  }
+  return fmt::format("step{} {}", steps.size() == 1 ? "" : "s", fmt::join(steps, ", "));
+}
+
 /// Weights and activations are not multiplied by the loss scale: the gradients alone decide it.
 void scale_gradients(Report& report) {
+  const auto holds_gradient = [](const TensorReport& tensor) {
+    return tensor.time && is_gradient(tensor.time->role);
+  };
+  if (std::ranges::none_of(report.tensors, holds_gradient)) return;
+  report.passed_over = steps_not_finite(report.tensors);
+  TensorReport& all = report.gradients.emplace();
+  all.name = "gradients";
+  all.summary.columns = report.total.summary.columns;
+  all.summary.squared_error.resize(all.summary.columns.size());
   std::vector<const TensorReport*> gradients;
   for (const TensorReport& tensor : report.tensors) {
-    if (!tensor.time || !is_gradient(tensor.time->role)) continue;
+    if (!holds_gradient(tensor)) continue;
+    if (std::ranges::binary_search(report.passed_over, tensor.time->step)) continue;
     gradients.push_back(&tensor);
-    if (report.gradients) {
-      merge(report.gradients->summary, tensor.summary);
-    } else {
-      report.gradients.emplace().summary = tensor.summary;
-    }
+    merge(all.summary, tensor.summary);
   }
-  if (!report.gradients) return;
-  report.gradients->name = "gradients";
-  analyse(*report.gradients, report.options);
-  report.loss_scale = joint_loss_scale(gradients, report.gradients->summary, report.options);
+  analyse(all, report.options);
+  report.loss_scale = joint_loss_scale(gradients, all.summary, report.options);
+  if (report.passed_over.empty()) return;
+  const std::string words = steps_words(report.passed_over);
+  if (gradients.empty()) {
+    report.loss_scale.status = "not finite";
+    report.loss_scale.reason =
+        fmt::format("Gradients hold NaN or Inf in every step ({}): no scale can be told.", words);
+  } else {
+    if (!report.loss_scale.reason.ends_with('.')) report.loss_scale.reason += ".";
+    report.loss_scale.reason +=
+        fmt::format(" Passed over, because {} gradients hold NaN or Inf: {}.",
+                    report.passed_over.size() == 1 ? "its" : "their", words);
+  }
 }
 
 }  // namespace
@@ -244,7 +269,8 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
                 .tensors = {},
                 .loss_scale = {},
                 .time = {},
-                .gradients = {}};
+                .gradients = {},
+                .passed_over = {}};
   std::vector<ErrorColumn> columns;
   for (const int scale : options.scales_log2) {
     for (const NamedFormat& row : options.formats) columns.push_back({row.format, scale});
@@ -257,6 +283,7 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
       if (reason_to_skip(info.dtype).empty()) bytes += info.bytes;
     }
   }
+  refuse_mixed_runs(open);
   const UpdatePairs updates = update_pairs(open);
   for (const UpdatePair& pair : updates.pairs) {
     bytes += pair.weight.info().bytes + pair.update.info().bytes;
@@ -302,9 +329,9 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
   }
   analyse(report.total, options);
   report.loss_scale = joint_loss_scale(report.tensors, report.total, options);
+  scale_gradients(report);
   if (has_time_axis(report.tensors)) {
     report.time = time_report(report.tensors, options);
-    scale_gradients(report);
     add_updates(*report.time, updates, [&](const UpdatePair& pair) {
       return count_updates(pair.weight, pair.update, advance);
     });

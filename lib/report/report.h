@@ -43,8 +43,11 @@ struct Report {
   TensorReport total;
   std::vector<TensorReport> tensors;
   LossScale loss_scale;  ///< one scale for all tensors, or for the gradients where they are known
-  std::optional<TimeReport> time;         ///< where the tensors' names tell two steps or more
-  std::optional<TensorReport> gradients;  ///< with time: dAct and dW together, if there are any
+  std::optional<TimeReport> time;  ///< where the tensors' names tell two steps or more
+  /// Where the names tell step and role: dAct and dW together, if there are any, of all steps but these,
+  /// whose gradients hold NaN or Inf.
+  std::optional<TensorReport> gradients;
+  std::vector<std::uint64_t> passed_over;
 
   /// What the loss scale multiplies.
   const TensorReport& scaled() const { return gradients ? *gradients : total; }

@@ -156,7 +156,8 @@ std::string bars(const RangeSummary& s, const Window& w, const Paint& paint) {
       }
       const double part = static_cast<double>(at->second.total()) / static_cast<double>(most);
       const long eighths = std::max(1L, std::lround(part * 8.0 * plot_rows));
-      out += paint(fate_of_binade(e, at->second, binary16).color, bar_cell(eighths, row));
+      const std::string cell = bar_cell(eighths, row);
+      out += cell == " " ? cell : paint(fate_of_binade(e, at->second, binary16).color, cell);
     }
     out += "\n";
   }
@@ -255,7 +256,11 @@ std::string format_table(const Report& report, const Paint& paint) {
 
 std::string scale_section(const Report& report, const Paint& paint) {
   const LossScale& s = report.loss_scale;
-  if (!s.recommended_log2) return "";
+  if (!s.recommended_log2) {
+    if (!report.gradients) return "";
+    return "\n" + paint(bold, "Loss scale for binary16: none") + "\n" +
+           wrapped("  " + printable(s.reason, 2000), 2);
+  }
   std::string out =
       "\n" +
       paint(bold, fmt::format("Loss scale for binary16: {}", power_of_two(*s.recommended_log2))) +
@@ -323,6 +328,15 @@ std::string skipped_section(const Report& report) {
   return out.empty() ? out : "\n" + out;
 }
 
+std::string without_trailing_blanks(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n') out.erase(out.find_last_not_of(' ') + 1);
+    out += c;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string report_text(const Report& report, const TextStyle& style) {
@@ -334,7 +348,7 @@ std::string report_text(const Report& report, const TextStyle& style) {
   if (report.time) out += time_text(*report.time, style.color);
   TextStyle all = style;
   if (all.tensors == 0) all.tensors = report.tensors.size();
-  return out + tensor_table(report, all, paint) + skipped_section(report);
+  return without_trailing_blanks(out + tensor_table(report, all, paint) + skipped_section(report));
 }
 
 }  // namespace binade

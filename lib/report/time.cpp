@@ -4,6 +4,8 @@
 // so a series over all layers is as exact as that of one.
 #include "lib/report/time.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,6 +14,7 @@
 #include <utility>
 
 #include "lib/report/report.h"
+#include "lib/tensor/error.h"
 
 namespace binade {
 namespace {
@@ -77,7 +80,15 @@ std::vector<StepScale> scales_of(const std::vector<TensorReport>& tensors,
   }
   std::vector<StepScale> out;
   for (const auto& [step, gradients] : steps) {
-    out.push_back({step, joint_loss_scale(gradients.tensors, gradients.total, options)});
+    const bool finite = gradients.total.nan == 0 && gradients.total.inf == 0;
+    out.push_back({step, finite ? joint_loss_scale(gradients.tensors, gradients.total, options)
+                                : LossScale{.status = "not finite",
+                                            .interval = {},
+                                            .recommended_log2 = {},
+                                            .lost_l2 = {},
+                                            .binding_min = {},
+                                            .binding_max = {},
+                                            .reason = "the step's gradients hold NaN or Inf"}});
   }
   return out;
 }
@@ -110,6 +121,40 @@ bool has_time_axis(const std::vector<TensorReport>& tensors) {
     first = tensor.time->step;
   }
   return false;
+}
+
+std::vector<std::uint64_t> steps_not_finite(const std::vector<TensorReport>& tensors) {
+  std::set<std::uint64_t> steps;
+  for (const TensorReport& tensor : tensors) {
+    if (!tensor.time || !is_gradient(tensor.time->role)) continue;
+    if (tensor.summary.nan + tensor.summary.inf > 0) steps.insert(tensor.time->step);
+  }
+  return {steps.begin(), steps.end()};
+}
+
+void refuse_mixed_runs(const std::vector<std::unique_ptr<TensorFile>>& files) {
+  std::map<std::string_view, const TensorFile*> holder;
+  std::set<std::uint64_t> steps;
+  const TensorFile* other = nullptr;  // with `name` again, which `first` holds
+  const TensorFile* first = nullptr;
+  std::string_view name;
+  for (const auto& file : files) {
+    for (const TensorInfo& info : file->tensors()) {
+      const std::optional<TensorTime> time =
+          is_read(info.dtype) ? tensor_time(info.name) : std::nullopt;
+      if (!time) continue;
+      steps.insert(time->step);
+      const auto [at, is_new] = holder.emplace(info.name, file.get());
+      if (is_new || at->second == file.get() || other != nullptr) continue;
+      name = info.name;
+      first = at->second;
+      other = file.get();
+    }
+  }
+  if (steps.size() < 2 || other == nullptr) return;
+  throw Error(fmt::format("{} and {}: both hold {}; they are of two runs, report one run at a time",
+                          printable(first->path(), longest_path),
+                          printable(other->path(), longest_path), printable(name)));
 }
 
 TimeReport time_report(const std::vector<TensorReport>& tensors, const ReportOptions& options) {

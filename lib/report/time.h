@@ -21,7 +21,7 @@ namespace binade {
 
 struct TensorReport;
 
-/// The values of one step; several tensors of one name (shards of ranks) are merged, exactly.
+/// The values of one step; those of several layers are merged, exactly.
 struct TimePoint {
   std::uint64_t step = 0;
   RangeSummary summary;
@@ -74,11 +74,19 @@ struct UpdatePairs {
   std::vector<UnpairedUpdate> unpaired;
 };
 
+/// Error where the names of the floating tensors tell at least two steps and two files hold a tensor of
+/// one name: they are of two runs, which would be merged.
+void refuse_mixed_runs(const std::vector<std::unique_ptr<TensorFile>>& files);
+
 /// Nothing unless the names of the floating tensors tell at least two steps.
 UpdatePairs update_pairs(const std::vector<std::unique_ptr<TensorFile>>& files);
 
 /// Whether at least two steps are told.
 bool has_time_axis(const std::vector<TensorReport>& tensors);
+
+/// Steps whose gradients hold NaN or Inf, rising: what their largest value would be is not known, so no
+/// loss scale can be told of them.
+std::vector<std::uint64_t> steps_not_finite(const std::vector<TensorReport>& tensors);
 
 /// Everything but updates and unpaired.
 TimeReport time_report(const std::vector<TensorReport>& tensors, const ReportOptions& options);

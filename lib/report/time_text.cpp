@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "lib/report/paragraph.h"
 #include "lib/tensor/error.h"
@@ -103,6 +104,35 @@ std::string shares(const TimeReport& time, const Columns& columns) {
   return out;
 }
 
+std::uint64_t not_finite(const RangeSummary& s) { return s.nan + s.inf; }
+
+/// Rows of the roles that hold NaN or Inf in any step, shown or not.
+std::string not_finite_rows(const TimeReport& time, const Columns& columns) {
+  std::string out;
+  for (const TimeSeries& series : time.series) {
+    const auto holds = [](const TimePoint& point) { return not_finite(point.summary) > 0; };
+    if (series.layer || std::ranges::none_of(series.points, holds)) continue;
+    out += row(
+        out.empty() ? "NaN or Inf" : "", name_of(series.role), columns, [&](std::uint64_t step) {
+          const TimePoint* point = point_at(series.points, step);
+          return point ? narrow_percent(part(not_finite(point->summary), point->summary.values))
+                       : std::string("-");
+        });
+  }
+  return out;
+}
+
+/// Steps in which any value is NaN or Inf, rising.
+std::vector<std::uint64_t> steps_with_not_finite(const TimeReport& time) {
+  std::set<std::uint64_t> steps;
+  for (const TimeSeries& series : time.series) {
+    for (const TimePoint& point : series.points) {
+      if (not_finite(point.summary) > 0) steps.insert(point.step);
+    }
+  }
+  return {steps.begin(), steps.end()};
+}
+
 std::string scales(const TimeReport& time, const Columns& columns) {
   if (time.loss_scales.empty()) return "";
   const auto end = [&](const char* first, const char* second, int ScaleInterval::*which) {
@@ -137,8 +167,16 @@ std::string legend(const TimeReport& time) {
   std::string out =
       "  to zero, subnormal: per cent of the non-zero values in binary16 at scale 1; lost l2: per "
       "cent of the norm.";
+  const std::vector<std::uint64_t> odd = steps_with_not_finite(time);
+  if (!odd.empty()) {
+    out += fmt::format(" NaN or Inf: per cent of all values; in {} of {} steps, first in {}.",
+                       odd.size(), time.steps.size(), odd.front());
+  }
   if (!time.loss_scales.empty()) {
-    out += " Loss scale: of the step's dAct and dW together; S_min above S_max: none serves all.";
+    out += " Loss scale: of the step's dAct and dW together; S_min above S_max: none serves all";
+    const bool any = std::ranges::any_of(
+        time.loss_scales, [](const StepScale& at) { return !at.scale.interval.has_value(); });
+    out += any ? "; -: they hold NaN or Inf, or nothing but 0." : ".";
   }
   if (!time.updates.empty()) {
     out +=
@@ -182,8 +220,8 @@ std::string time_text(const TimeReport& time, bool color) {
   return fmt::format("\n{}   {}; {} layer{} together\n", head, which, time.layers.size(),
                      time.layers.size() == 1 ? "" : "s") +
          row("step", "", columns, [](std::uint64_t step) { return std::to_string(step); }) +
-         shares(time, columns) + scales(time, columns) + updates(time, columns) + legend(time) +
-         unpaired_text(time);
+         shares(time, columns) + not_finite_rows(time, columns) + scales(time, columns) +
+         updates(time, columns) + legend(time) + unpaired_text(time);
 }
 
 }  // namespace binade

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A training run's tensors by layer, role and step. Several of one place (all layers of a role, or
-// shards of one tensor) are merged by adding their binade rows, which is exact: the merged tensor goes
-// through the same functions as any other.
+// A training run's tensors by layer, role and step. All layers of a role are merged by adding their
+// binade rows, which is exact: the merged tensor goes through the same functions as any other.
 
 function add_rows(into, row) {
   into.count = into.count.map((n, s) => Number(n) + Number(row.count[s]));

@@ -156,5 +156,17 @@ TEST_CASE("hostile names can neither break a line nor control the terminal") {
   }
 }
 
+TEST_CASE("no line ends in blanks, with colours or without") {
+  const Report report = report_of({{"a", {0x1p-30F, 1, 1, 1, 0x1p-3F}}, {"b", {0x1p-13F, 0x1p3F}}});
+  for (const bool color : {false, true}) {
+    std::istringstream lines(report_text(report, {.color = color}));
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count) {
+      if (line.ends_with(' ') || line.ends_with(" \x1b[0m")) CHECK(line == "no blank at the end");
+    }
+    CHECK(count > 20);
+  }
+}
+
 }  // namespace
 }  // namespace binade::test

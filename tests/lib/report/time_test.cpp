@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <sstream>
 
@@ -98,11 +99,21 @@ TEST_CASE("layers that merely stand in alphabetical order are put in that of the
   CHECK(sorted.report().time->layers == Names{"a", "b.0", "b.9", "b.10.x"});
 }
 
-TEST_CASE("shards of one tensor in several files are merged") {
+TEST_CASE("one tensor in two files is of two runs, which are not merged") {
   Run run = small_run();
-  run.add("3.safetensors", {{"step10/a/dW", {0x1p-27F}}});
-  const Report report = run.report();
-  CHECK(series(*report.time, "a", TensorRole::d_weight).points.back().summary.values == 3);
+  run.add("3.safetensors", {{"step2/c/dW", {1}}, {"step10/a/dW", {0x1p-27F}}});
+  CHECK(error_of([&] { run.report(); }) ==
+        run.files[0] + " and " + run.files[2] +
+            ": both hold step10/a/dW; they are of two runs, report one run at a time");
+}
+
+TEST_CASE("where no two steps are told, files may hold tensors of one name") {
+  Run run;
+  run.add("1.safetensors", {{"step1/a/dW", {1}}, {"x", {1}}});
+  run.add("2.safetensors", {{"step1/a/dW", {2}}, {"x", {1}}});
+  CHECK(run.report().tensors.size() == 4);
+  run.add("3.safetensors", {{"step2/a/dW", {2}}, {"x", {1}}});
+  CHECK(has(error_of([&] { run.report(); }), "step1/a/dW"));
 }
 
 TEST_CASE("weights and activations do not touch the loss scale, of a step or of the run") {
@@ -141,17 +152,124 @@ TEST_CASE("an update without a weight, or with another shape, is named with the 
   CHECK(time.unpaired[1].reason == "its weight has another shape");
 }
 
-TEST_CASE("one step, or names that tell none, have no time axis and the schema of before") {
+TEST_CASE("names that tell no step have no time axis and the schema of before") {
   Run run;
-  run.add("1.safetensors", {{"step1/a/dW", {1}}, {"step01/a/weight", {1}}, {"x", {1}}});
+  run.add("1.safetensors", {{"a/dW", {1}}, {"step1/a/weight", {1}}, {"x", {1}}});
   const Report report = run.report();
   CHECK_FALSE(report.time);
   CHECK_FALSE(report.gradients);
   const Json json = to_json(report);
   CHECK(json["schema"] == "binade.range_report/1");
   CHECK_FALSE(json.contains("time"));
-  CHECK_FALSE(json["tensors"][0].contains("time"));
+  CHECK_FALSE(json["tensors"][1].contains("time"));
   CHECK_FALSE(has(report_text(report, {}), "Over time"));
+}
+
+TEST_CASE("one step has no time axis, but gradients, for which alone the loss scale is") {
+  Run run;
+  run.add("1.safetensors", {{"step1/a/dW", {1}}, {"step1/a/update", {0x1p-90F}}, {"x", {0x1p40F}}});
+  const Report report = run.report();
+  CHECK_FALSE(report.time);
+  REQUIRE(report.gradients);
+  CHECK(report.loss_scale.interval->max_log2 == 14);
+  CHECK(report.loss_scale.binding_min == "step1/a/dW");
+  const Json json = to_json(report);
+  CHECK(json["schema"] == "binade.range_report/2");
+  CHECK_FALSE(json.contains("time"));
+  CHECK(json["tensors"][0]["time"] == Json{{"step", 1}, {"layer", "a"}, {"role", "dW"}});
+  CHECK(json["gradients"]["values"] == 1);
+  const std::string text = report_text(report, {});
+  CHECK(has(text, "of all gradients together"));
+  CHECK_FALSE(has(text, "Over time"));
+}
+
+/// Step 2 is as it should be, 4 holds a NaN among its gradients, 6 nothing else but Inf, 8 a NaN in act.
+Run diverging_run() {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  Run run;
+  run.add("1.safetensors", {{"step2/a/dW", {0x1p-10F, 0x1p-3F}},
+                            {"step2/a/act", {1, 2}},
+                            {"step4/a/dW", {0x1p-20F, 1, nan, 0}},
+                            {"step4/b/dW", {0x1p5F}},
+                            {"step4/a/act", {1, 2}},
+                            {"step6/a/dW", {inf, -inf}},
+                            {"step8/a/dW", {0x1p-3F}},
+                            {"step8/a/act", {nan, 2, 3}}});
+  return run;
+}
+
+TEST_CASE(
+    "steps whose gradients hold NaN or Inf are passed over by the loss scale, which says so") {
+  const Report report = diverging_run().report();
+  CHECK(report.passed_over == std::vector<std::uint64_t>{4, 6});
+  CHECK(report.loss_scale.status == "ok");
+  CHECK(report.loss_scale.interval->max_log2 == 17);  // of 2^-3, not of step 4's 2^5
+  CHECK(
+      has(report.loss_scale.reason,
+          "sets it. From 2^-14 on no tensor loses more than 0.1 % of its L2 norm; step2/a/dW needs "
+          "that. Passed over, because their gradients hold NaN or Inf: steps 4, 6."));
+  CHECK(report.gradients->summary.values == 3);
+  const std::vector<StepScale>& scales = report.time->loss_scales;
+  REQUIRE(scales.size() == 4);
+  CHECK(scales[0].scale.status == "ok");
+  for (const std::size_t i : {1U, 2U}) {
+    CHECK(scales[i].scale.status == "not finite");
+    CHECK_FALSE(scales[i].scale.interval.has_value());
+    CHECK_FALSE(scales[i].scale.recommended_log2.has_value());
+  }
+  CHECK(scales[3].scale.status == "ok");
+  const Json json = to_json(report);
+  CHECK(json["gradients"]["passed_over"] == Json{4, 6});
+  CHECK(json["time"]["loss_scale"][1]["s_max_log2"].is_null());
+}
+
+TEST_CASE("the text shows NaN and Inf wherever a role holds some") {
+  const std::string text = report_text(diverging_run().report(), {});
+  CHECK(has(text,
+            "  NaN or Inf act           0     0     -  33.3\n"
+            "             dW            0  20.0   100     0\n"
+            "  loss scale S_min"));
+  CHECK(has(text, "  loss scale S_min     2^-14     -     - 2^-21"));
+  CHECK(has(text, "in 3 of 4 steps, first in 4."));
+  CHECK(has(text, "-: they hold NaN or"));
+  CHECK_FALSE(has(report_text(small_run().report(), {}), "NaN or Inf"));
+}
+
+TEST_CASE("a step with NaN that is not among those shown has its row nevertheless") {
+  Run run;
+  for (int step = 10; step < 60; ++step) {
+    const float x = step == 11 ? std::numeric_limits<float>::quiet_NaN() : 1.0F;
+    run.add(std::to_string(step) + ".safetensors",
+            {{"step" + std::to_string(step) + "/a/dW", {x}}});
+  }
+  const std::string text = report_text(run.report(), {});
+  CHECK(has(text, "  NaN or Inf dW  "));
+  CHECK(has(text, "in 1 of 50 steps, first in 11."));
+  CHECK(has(text, "because its gradients hold NaN or Inf: step 11."));
+}
+
+TEST_CASE("a run of NaN alone gets no loss scale, and hears why") {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  Run run;
+  run.add("1.safetensors", {{"step1/a/dW", {nan, 1}}, {"step2/a/dW", {nan}}, {"x", {1}}});
+  const Report report = run.report();
+  CHECK(report.loss_scale.status == "not finite");
+  CHECK_FALSE(report.loss_scale.recommended_log2.has_value());
+  CHECK(has(report_text(report, {}),
+            "\nLoss scale for binary16: none\n  Gradients hold NaN or Inf in every step (steps 1, "
+            "2): no scale can be told.\n"));
+}
+
+TEST_CASE("many steps that are passed over are counted") {
+  Run run;
+  std::vector<Named> tensors{{"step0/a/dW", {1}}};
+  for (int step = 5; step < 25; ++step) {
+    tensors.push_back(
+        {"step" + std::to_string(step) + "/a/dW", {std::numeric_limits<float>::infinity()}});
+  }
+  run.add("1.safetensors", tensors);
+  CHECK(has(run.report().loss_scale.reason, "NaN or Inf: 20 steps from 5 to 24."));
 }
 
 TEST_CASE("the JSON has a column per number and says where each tensor stands") {
