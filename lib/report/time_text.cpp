@@ -169,7 +169,7 @@ std::string legend(const TimeReport& time) {
       "cent of the norm.";
   const std::vector<std::uint64_t> odd = steps_with_not_finite(time);
   if (!odd.empty()) {
-    out += fmt::format(" NaN or Inf: per cent of all values; in {} of {} steps, first in {}.",
+    out += fmt::format(" NaN or Inf: per cent of all values; in {} of {} steps, first in step {}.",
                        odd.size(), time.steps.size(), odd.front());
   }
   if (!time.loss_scales.empty()) {

@@ -90,7 +90,7 @@ function write_what_dies(report) {
 
 function scale_headline(report) {
   const scale = report.loss_scale;
-  if (scale.status === 'no finite value') return [strong('None'), '.'];
+  if (['no finite value', 'not finite'].includes(scale.status)) return [strong('None'), '.'];
   if (scale.status === 'empty interval') return [];
   const inside = scale.s_min_log2 <= 0 && scale.s_max_log2 >= 0;
   return [strong(`2^${scale.recommended_log2} = ${decimal_power(scale.recommended_log2)}`),
@@ -119,7 +119,9 @@ function what_is_scaled(report) {
 
 function scaled_tensors(report) {
   if (!report.gradients) return report.tensors;
-  return report.tensors.filter((tensor) => tensor.time && tensor.time.role.startsWith('d'));
+  const passed_over = report.gradients.passed_over;
+  return report.tensors.filter(({time}) =>
+    time && time.role.startsWith('d') && !passed_over.includes(time.step));
 }
 
 // What the answer compares, at scale 2^k.

@@ -22,8 +22,18 @@ function merged(tensors) {
     inf: sum('inf'), binades: [...rows.values()].sort((a, b) => a.exponent - b.exponent)};
 }
 
-// Returns {roles, layers, steps, at(layer, role, step), index_of(layer, role, step)}: the merged tensor
-// of a place or null, layer null for all; its index in the report where it is a single tensor, else -1.
+// {steps, roles} that hold NaN or Inf.
+function odd_steps(report) {
+  const counts = report.time.series.filter((series) => series.layer === null)
+    .map(({role, step, nan, inf}) => ({role, steps: step.filter((_, i) => nan[i] > 0 || inf[i] > 0)}));
+  const steps = new Set(counts.flatMap((series) => series.steps));
+  return {steps: report.time.steps.filter((step) => steps.has(step)),
+    roles: counts.filter((series) => series.steps.length > 0).map((series) => series.role)};
+}
+
+// Returns {roles, layers, steps, at(layer, role, step), index_of(layer, role, step), odd}: the merged
+// tensor of a place or null, layer null for all; its index in the report where it is a single tensor, else
+// -1; where NaN or Inf are.
 function read_run(report) {
   const places = new Map();
   const key = (layer, role, step) => JSON.stringify([layer, role, step]);
@@ -48,7 +58,8 @@ function read_run(report) {
   };
   const roles = ['act', 'dAct', 'weight', 'dW', 'update'].filter((role) =>
     report.time.series.some((series) => series.role === role));
-  return {roles, layers: report.time.layers, steps: report.time.steps, at, index_of};
+  return {roles, layers: report.time.layers, steps: report.time.steps, at, index_of,
+    odd: odd_steps(report)};
 }
 
 // What is shown over time of a tensor in the view: a share, or null where there is nothing to share.
@@ -58,6 +69,11 @@ const time_questions = [
   {id: 'subnormal', words: 'subnormal', of: (t, view) => fate_share(t, view, 'subnormal')},
   {id: 'overflow', words: 'overflow', of: (t, view) => fate_share(t, view, 'overflow')},
 ];
+const odd_question = {id: 'odd', words: 'NaN or Inf', of: odd_share};
+
+function odd_share(tensor) {
+  return tensor.values > 0 ? (tensor.nan + tensor.inf) / tensor.values : null;
+}
 
 function fate_share(tensor, view, fate) {
   return share(tensor_fates(tensor, view.format, view.k)[fate], tensor, view.of);

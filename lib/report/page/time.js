@@ -15,7 +15,15 @@ function caption(figure, ...words) {
 
 function denominator_words(question, view) {
   if (question.id === 'lost_l2') return 'of the L2 norm';
-  return view.of === 'values' ? 'of all values' : 'of the non-zero values';
+  const of_all = question === odd_question || view.of === 'values';
+  return of_all ? 'of all values' : 'of the non-zero values';
+}
+
+function odd_words(run) {
+  const {steps, roles} = run.odd;
+  return `NaN or Inf in ${roles.join(', ')}: ${integer(steps.length)} of ` +
+    `${plural(run.steps.length, 'step')}, first in step ${integer(steps[0])}; dotted lines in the ` +
+    'figures.';
 }
 
 // Returns {update(view)}. on_select(index of a tensor of the report).
@@ -28,11 +36,14 @@ function build_time(section, report, on_select) {
   const state = {layer: null, question: time_questions[0], view: null};
   inside('layer').append(element('option', {value: -1}, 'all layers'),
     ...run.layers.map((name, i) => element('option', {value: i}, name)));
-  inside('what').append(...time_questions.map((question) =>
+  const questions = [...time_questions, ...(run.odd.steps.length > 0 ? [odd_question] : [])];
+  inside('what').append(...questions.map((question) =>
     element('option', {value: question.id}, question.words)));
   inside('notes').textContent = `${plural(run.steps.length, 'step')}, ` +
     `${integer(run.steps[0])} to ${integer(run.steps[run.steps.length - 1])} · ` +
     `${plural(run.layers.length, 'layer')} · ${run.roles.join(', ')}`;
+  inside('odd').hidden = run.odd.steps.length === 0;
+  if (run.odd.steps.length > 0) inside('odd').textContent = odd_words(run);
   inside('updates').hidden = report.time.updates.length === 0;
   inside('scale').hidden = report.time.loss_scale.length === 0;
 
@@ -49,7 +60,7 @@ function build_time(section, report, on_select) {
       values: run.steps.map((step) => value_of(state.layer, role, step))}));
     caption(inside('shares'), element('b', {}, question.words), ' in ', view.format.name, ' at ',
       ...raised(`2^${view.k}`), `, ${denominator_words(question, view)}, ${layer_words()}`);
-    draw_time_lines(inside('shares').querySelector('.drawing'), run.steps, lines,
+    draw_time_lines(inside('shares').querySelector('.drawing'), run.steps, lines, run.odd.steps,
       `${question.words} over ${run.steps.length} steps, by role`, (i) => say(i < 0 ? '' :
         `Step ${integer(run.steps[i])}: ` + lines.filter((line) => line.values[i] !== null)
           .map((line) => `${line.name} ${percent(line.values[i])}`).join(', ')));
@@ -58,11 +69,13 @@ function build_time(section, report, on_select) {
   function draw_scale() {
     const scales = report.time.loss_scale;
     const empty = scales.filter((at) => at.status === 'empty interval').length;
+    const passed = scales.filter((at) => at.status === 'not finite').length;
     caption(inside('scale'), element('b', {}, 'loss scales that serve'),
       ' all gradients of a step in binary16; dots: recommended',
-      empty > 0 ? `; no scale serves ${plural(empty, 'step')}` : '');
-    draw_scale_band(inside('scale').querySelector('.drawing'), run.steps, scales, state.view.k,
-      (i) => {
+      empty > 0 ? `; no scale serves ${plural(empty, 'step')}` : '',
+      passed > 0 ? `; ${plural(passed, 'step')} passed over: NaN or Inf in gradients` : '');
+    draw_scale_band(inside('scale').querySelector('.drawing'), run.steps, scales, run.odd.steps,
+      state.view.k, (i) => {
         const at = i < 0 ? null : scales.find((one) => one.step === run.steps[i]);
         say(at ? `Step ${integer(at.step)}: ${at.reason}` : '');
       });
@@ -71,16 +84,24 @@ function build_time(section, report, on_select) {
   function draw_map() {
     const {view, question} = state;
     const roles = run.roles.filter((role) => role.startsWith('d'));
+    const of_cells = (role, of) =>
+      run.layers.map((layer) => run.steps.map((step) => of(layer, role, step)));
+    const odd = (layer, role, step) => odd_share(run.at(layer, role, step) ?? {values: 0});
     const groups = (roles.length > 0 ? roles : run.roles).map((role) => ({role,
-      values: run.layers.map((layer) => run.steps.map((step) => value_of(layer, role, step)))}));
+      values: of_cells(role, value_of),
+      odd: of_cells(role, (...place) => odd(...place) > 0)}));
     const key = [0.001, 0.01, 0.1, 0.5, 1].map((part) => element('span', {class: 'key'},
       element('i', {style: `opacity: ${Math.sqrt(part)}`}), percent(part)));
     caption(inside('map'), element('b', {}, question.words), ' by layer and step, ',
-      denominator_words(question, view), ' ', ...key, '; press a cell to see its tensor');
+      denominator_words(question, view), ' ', ...key,
+      run.odd.steps.length > 0 ? '; crossed: holds NaN or Inf' : '',
+      '; press a cell to see its tensor');
     draw_time_map(inside('map').querySelector('.drawing'), run, groups, (cell) =>
       say(cell ? `${cell.layer} ${cell.role}, step ${integer(Number(cell.step))}: ` +
         (cell.value === undefined ? 'no such tensor, or nothing to share' :
-          `${percent(Number(cell.value))} ${question.words}`) : ''),
+          `${percent(Number(cell.value))} ${question.words}`) +
+        (cell.odd && question !== odd_question ? '; ' +
+          `${percent(odd(cell.layer, cell.role, Number(cell.step)))} NaN or Inf` : '') : ''),
     (layer, role, step) => {
       const index = run.index_of(layer, role, step);
       if (index >= 0) on_select(index);
@@ -101,7 +122,8 @@ function build_time(section, report, on_select) {
       ...lines.flatMap((line, i) => [i > 0 ? ' and ' : '',
         element('span', {class: `swatch ${line.class}`}), line.name]),
       `, over ${view.format.name}; ${layer_words()}`);
-    draw_ranges(inside('range').querySelector('.drawing'), run.steps, lines, view.format, view.k,
+    draw_ranges(inside('range').querySelector('.drawing'), run.steps, lines, run.odd.steps,
+      view.format, view.k,
       (i) => say(i < 0 ? '' : `Step ${integer(run.steps[i])}: ` + lines
         .filter((line) => line.low[i] !== null).map((line) =>
           `${line.name} from the binade of 2^${line.low[i]} to that of 2^${line.high[i]}`)
@@ -119,7 +141,7 @@ function build_time(section, report, on_select) {
       values: run.steps.map((step) => at(step, columns?.formats[name].lost))}));
     caption(inside('updates'), element('b', {}, 'updates lost'), ' if the weight is kept in the ',
       `format, of the non-zero updates, ${layer_words()}`);
-    draw_time_lines(inside('updates').querySelector('.drawing'), run.steps, lines,
+    draw_time_lines(inside('updates').querySelector('.drawing'), run.steps, lines, run.odd.steps,
       'Share of updates lost over the steps', (i) => say(i < 0 ? '' :
         `Step ${integer(run.steps[i])}: ` + lines.map((line) =>
           `${percent(line.values[i])} lost in ${line.name}`).join(', ') +
@@ -135,7 +157,7 @@ function build_time(section, report, on_select) {
     draw_updates();
   });
   inside('what').addEventListener('change', (event) => {
-    state.question = time_questions.find((question) => question.id === event.target.value);
+    state.question = questions.find((question) => question.id === event.target.value);
     draw_shares();
     draw_map();
   });

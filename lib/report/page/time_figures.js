@@ -66,30 +66,44 @@ function place_names(lines, area) {
   }
 }
 
-// lines: [{name, class, values: a share or null per step}]. A gap in the values is a gap in the line.
-function draw_time_lines(host, steps, lines, summary, on_step) {
+// Upright lines at the steps that hold NaN or Inf.
+function draw_odd_steps(area, axis, odd) {
+  const group = drawing('g', {class: 'odd-steps'});
+  for (const step of odd) {
+    const x = axis.x(step).toFixed(2);
+    group.append(drawing('line', {x1: x, x2: x, y1: area.top, y2: area.bottom, 'data-odd': step}));
+  }
+  return group;
+}
+
+// A path through points [x, y]; null is a gap.
+function path_through(points) {
+  return points.map((point, i) => (point === null ? '' :
+    `${i > 0 && points[i - 1] !== null ? 'L' : 'M'}${point[0].toFixed(2)},${point[1].toFixed(2)}`))
+    .join('');
+}
+
+// lines: [{name, class, values: a share or null per step}]. A gap in the values is a gap in the line;
+// odd: the steps that hold NaN or Inf.
+function draw_time_lines(host, steps, lines, odd, summary, on_step) {
   const area = time_area(host, {});
   const axis = step_axis(area, steps);
   const svg = time_drawing(area, summary);
   const all = lines.flatMap((line) => line.values.filter((value) => value !== null));
   const largest = Math.max(...all, 0);
   const scale = y_scale([largest > 0 ? largest : 1], false, area);
-  svg.append(draw_y_axis(area, scale));
+  svg.append(draw_y_axis(area, scale), draw_odd_steps(area, axis, odd));
   for (const line of lines) {
     const group = drawing('g', {class: `line ${line.class}`, 'data-line': line.name});
-    let path = '';
-    let open = false;
-    line.values.forEach((value, i) => {
-      if (value !== null) {
-        const [x, y] = [axis.x(steps[i]).toFixed(2), scale.y(value).toFixed(2)];
-        path += `${open ? 'L' : 'M'}${x},${y}`;
-        group.append(drawing('circle', {cx: x, cy: y, r: steps.length > 60 ? 1.2 : 2.2,
-          'data-step': steps[i], 'data-value': value}));
-        line.y = Number(y);
-      }
-      open = value !== null;
+    const points = line.values.map((value, i) =>
+      (value === null ? null : [axis.x(steps[i]), scale.y(value)]));
+    group.append(drawing('path', {d: path_through(points)}));
+    points.forEach((point, i) => {
+      if (point === null) return;
+      group.append(drawing('circle', {cx: point[0].toFixed(2), cy: point[1].toFixed(2),
+        r: steps.length > 60 ? 1.2 : 2.2, 'data-step': steps[i], 'data-value': line.values[i]}));
+      line.y = point[1];
     });
-    group.prepend(drawing('path', {d: path}));
     svg.append(group);
   }
   const named = lines.filter((line) => line.y !== undefined);
@@ -121,9 +135,19 @@ function power_grid(area, low, high, y) {
   return grid;
 }
 
+// The scales in pieces, without those that have no interval.
+function unbroken(scales) {
+  const pieces = [[]];
+  for (const at of scales) {
+    if (at.s_min_log2 === null) pieces.push([]);
+    else pieces[pieces.length - 1].push(at);
+  }
+  return pieces.filter((piece) => piece.length > 0);
+}
+
 // The interval of each step from S_min to S_max; where S_min lies above S_max it is empty and the gap is
 // hatched. The line is the loss scale of the slider.
-function draw_scale_band(host, steps, scales, k, on_step) {
+function draw_scale_band(host, steps, scales, odd, k, on_step) {
   const area = time_area(host, {right: 84});
   const axis = step_axis(area, steps);
   const known = scales.filter((at) => at.s_min_log2 !== null);
@@ -132,15 +156,14 @@ function draw_scale_band(host, steps, scales, k, on_step) {
   const high = Math.max(...ends, k) + 2;
   const y = (log2) => area.bottom - (area.bottom - area.top) * (log2 - low) / (high - low);
   const svg = time_drawing(area, 'Loss scales that serve the gradients of each step');
-  svg.append(power_grid(area, low, high, y));
-  const line = (name) => known.map((at, i) =>
-    `${i === 0 ? 'M' : 'L'}${axis.x(at.step).toFixed(2)},${y(at[name]).toFixed(2)}`).join('');
-  if (known.length > 0) {
-    const back = [...known].reverse().map((at) =>
-      `L${axis.x(at.step).toFixed(2)},${y(at.s_min_log2).toFixed(2)}`).join('');
-    svg.append(drawing('path', {class: 'interval-band', d: `${line('s_max_log2')}${back}Z`}),
-      drawing('path', {class: 'interval-end', d: line('s_max_log2')}),
-      drawing('path', {class: 'interval-end', d: line('s_min_log2')}));
+  svg.append(power_grid(area, low, high, y), draw_odd_steps(area, axis, odd));
+  const ends_at = (name, of) => of.map((at) => [axis.x(at.step), y(at[name])]);
+  for (const piece of unbroken(scales)) {
+    const [top, bottom] = ['s_max_log2', 's_min_log2'].map((name) => ends_at(name, piece));
+    svg.append(drawing('path', {class: 'interval-band',
+      d: `${path_through([...top, ...[...bottom].reverse()])}Z`}),
+    drawing('path', {class: 'interval-end', d: path_through(top)}),
+    drawing('path', {class: 'interval-end', d: path_through(bottom)}));
   }
   for (const at of known) {
     const x = axis.x(at.step);
@@ -176,7 +199,7 @@ function draw_scale_band(host, steps, scales, k, on_step) {
 
 // lines: [{name, class, low, high: binades per step or null}], moved by the loss scale 2^k, over the edges
 // of the format's fates.
-function draw_ranges(host, steps, lines, format, k, on_step) {
+function draw_ranges(host, steps, lines, odd, format, k, on_step) {
   const area = time_area(host, {});
   const axis = step_axis(area, steps);
   const ends = lines.flatMap((line) => [...line.low, ...line.high]).filter((e) => e !== null);
@@ -191,20 +214,22 @@ function draw_ranges(host, steps, lines, format, k, on_step) {
   zone('overflow', area.top, max);
   zone('subnormal', normal, dead);
   zone('to_zero', dead, area.bottom);
+  svg.append(draw_odd_steps(area, axis, odd));
   const names = [{name: overflow_words(format), class: 'end', y: (area.top + max) / 2},
     {name: 'subnormal', class: 'end', y: (normal + dead) / 2},
     {name: 'to zero', class: 'current', y: (dead + area.bottom) / 2}];
   for (const line of lines) {
-    const points = steps.map((step, i) => [axis.x(step), line.low[i], line.high[i], step])
-      .filter((point) => point[1] !== null);
-    const path = (which) => points.map((point, i) =>
-      `${i === 0 ? 'M' : 'L'}${point[0].toFixed(2)},${y(point[which] + k).toFixed(2)}`).join('');
+    const path = (ends) => path_through(steps.map((step, i) =>
+      (ends[i] === null ? null : [axis.x(step), y(ends[i] + k)])));
     const group = drawing('g', {class: `line ${line.class}`, 'data-line': line.name});
-    group.append(drawing('path', {d: path(2)}), drawing('path', {d: path(1), class: 'low'}));
-    for (const [x, from, to, step] of points) {
-      group.append(drawing('circle', {cx: x.toFixed(2), cy: y(to + k).toFixed(2), r: 2,
-        'data-step': step, 'data-low': from, 'data-high': to}));
-    }
+    group.append(drawing('path', {d: path(line.high)}),
+      drawing('path', {d: path(line.low), class: 'low'}));
+    steps.forEach((step, i) => {
+      if (line.low[i] === null) return;
+      group.append(drawing('circle', {cx: axis.x(step).toFixed(2),
+        cy: y(line.high[i] + k).toFixed(2), r: 2, 'data-step': step, 'data-low': line.low[i],
+        'data-high': line.high[i]}));
+    });
     svg.append(group);
   }
   place_names(names, area);
@@ -217,7 +242,15 @@ function draw_ranges(host, steps, lines, format, k, on_step) {
   host.replaceChildren(svg);
 }
 
-// A column per step, a row per layer; groups: [{role, values: per layer, per step: share or null}].
+function cross_over(cell) {
+  const [x, y, width, height] = ['x', 'y', 'width', 'height'].map((name) =>
+    Number(cell.getAttribute(name)));
+  return drawing('path', {class: 'cross', d: `M${x},${y}l${width},${height}m0,${-height}` +
+    `l${-width},${height}`});
+}
+
+// A column per step, a row per layer; groups: [{role, values: per layer, per step: share or null; odd:
+// whether NaN or Inf are there}].
 // Darker by the square root of the share, so that a hundredth is seen.
 function draw_time_map(host, run, groups, on_cell, on_choose) {
   const pitch = Math.max(9, Math.min(20, 420 / (run.layers.length * groups.length)));
@@ -230,7 +263,7 @@ function draw_time_map(host, run, groups, on_cell, on_choose) {
   const width = (area.right - area.left) / run.steps.length;
   const room = Math.floor((left - 12) / 6.6);
   let y = area.top;
-  for (const {role, values} of groups) {
+  for (const {role, values, odd} of groups) {
     svg.append(drawing('text', {class: 'map-role', x: area.left, y: y + 14}, role));
     y += 20;
     run.layers.forEach((layer, row) => {
@@ -242,9 +275,11 @@ function draw_time_map(host, run, groups, on_cell, on_choose) {
         const cell = drawing('rect', {class: value === null ? 'cell none' : 'cell',
           x: (area.left + column * width).toFixed(2), y: y.toFixed(2),
           width: Math.max(width - (width > 5 ? 1 : 0), 0.5).toFixed(2), height: (pitch - 1).toFixed(2),
-          'data-role': role, 'data-layer': layer, 'data-step': step, 'data-value': value});
+          'data-role': role, 'data-layer': layer, 'data-step': step, 'data-value': value,
+          'data-odd': odd[row][column] ? 1 : null});
         if (value !== null) cell.style.fillOpacity = Math.sqrt(Math.min(value, 1)).toFixed(4);
         svg.append(cell);
+        if (odd[row][column]) svg.append(cross_over(cell));
       });
       y += pitch;
     });

@@ -231,7 +231,7 @@ TEST_CASE("the text shows NaN and Inf wherever a role holds some") {
             "             dW            0  20.0   100     0\n"
             "  loss scale S_min"));
   CHECK(has(text, "  loss scale S_min     2^-14     -     - 2^-21"));
-  CHECK(has(text, "in 3 of 4 steps, first in 4."));
+  CHECK(has(text, "in 3 of 4 steps, first in step 4."));
   CHECK(has(text, "-: they hold NaN or"));
   CHECK_FALSE(has(report_text(small_run().report(), {}), "NaN or Inf"));
 }
@@ -245,7 +245,7 @@ TEST_CASE("a step with NaN that is not among those shown has its row nevertheles
   }
   const std::string text = report_text(run.report(), {});
   CHECK(has(text, "  NaN or Inf dW  "));
-  CHECK(has(text, "in 1 of 50 steps, first in 11."));
+  CHECK(has(text, "in 1 of 50 steps, first in step 11."));
   CHECK(has(text, "because its gradients hold NaN or Inf: step 11."));
 }
 

@@ -208,10 +208,53 @@ class TimePage(unittest.TestCase):
         self.assertLessEqual(wide, window)
         self.assertGreater(len(self.lines()["dAct"]), 0)
 
+    def test_a_run_without_nan_or_inf_does_not_speak_of_them(self):
+        self.assertFalse(self.browser.find_element(By.ID, "time-odd").is_displayed())
+        self.assertNotIn("NaN or Inf", self.browser.find_element(By.ID, "time").text)
+        self.assertEqual(self.script("return document.querySelectorAll('#time .odd-steps line, #time .cross').length"),
+                         0)
+
+    def test_nan_and_inf_are_told_marked_and_passed_over(self):
+        nan, inf = math.nan, math.inf
+        good = [2.0 ** -8, 2.0 ** -3, 0.0, 1.0]
+        report = self.page_of("odd", {
+            "step0/fc1/dW": good, "step0/fc1/act": good, "step10/fc1/dW": [nan, inf, -inf, 2.0 ** 10],
+            "step10/fc1/act": good, "step20/fc1/dW": good, "step20/fc1/act": [nan, *good],
+            "step30/fc1/dW": [nan] * 4, "step30/fc1/act": good, "step40/fc1/dW": good})
+        self.assertEqual(report["gradients"]["passed_over"], [10, 30])
+        self.open("odd")
+        self.assertEqual(self.browser.find_element(By.ID, "time-odd").text,
+                         "NaN or Inf in act, dW: 3 of 5 steps, first in step 10; dotted lines in the figures.")
+        for figure in ("shares", "scale", "range"):
+            marked = self.script("return [...document.querySelectorAll(`#time-${arguments[0]} .odd-steps line`)]"
+                                 ".map((line) => Number(line.dataset.odd))", figure)
+            self.assertEqual(marked, [10, 20, 30], figure)
+        self.assertEqual(self.script("return document.querySelectorAll('#time-map .cross').length"), 2)
+        self.choose("what", "NaN or Inf")
+        self.assertEqual(self.lines(), {"act": {0: 0, 10: 0, 20: 0.2, 30: 0},
+                                        "dW": {0: 0, 10: 0.75, 20: 0, 30: 1, 40: 0}})
+        self.assertIn("of all values", self.browser.find_element(By.CSS_SELECTOR, "#time-shares figcaption").text)
+        self.assertIn("2 steps passed over", self.browser.find_element(By.CSS_SELECTOR, "#time-scale figcaption").text)
+        bands = self.script("return [...document.querySelectorAll('#time-scale .interval-band')].length")
+        self.assertEqual(bands, 3)
+        answer = self.browser.find_element(By.ID, "answer-scale").text
+        self.assertIn("because their gradients hold NaN or Inf: steps 10, 30.", answer)
+        saved = self.script("return [...document.querySelectorAll('#answer-saves tbody tr:last-child td')]"
+                            ".map((cell) => cell.textContent)")
+        self.assertEqual(saved[3][0], "0", "2^10 of a step that is passed over would overflow at 2^14")
+
+    def test_a_run_whose_every_gradient_is_nan_gets_no_scale(self):
+        self.page_of("all_nan", {"step0/fc1/dW": [math.nan, 1.0], "step1/fc1/dW": [math.nan], "x": [1.0]})
+        self.open("all_nan")
+        answer = self.browser.find_element(By.ID, "answer-scale").text
+        self.assertIn("None.", answer)
+        self.assertIn("no scale can be told", answer)
+
     def test_without_two_steps_there_is_no_such_section(self):
         self.page_of("once", {"step1/fc1/dW": [1.0], "step1/fc1/dAct": [2.0]})
         self.open("once")
         self.assertFalse(self.browser.find_element(By.ID, "time").is_displayed())
+        self.assertIn("for the gradients", self.browser.find_element(By.ID, "answer-scale").text)
 
 
 if __name__ == "__main__":
