@@ -19,16 +19,18 @@ class Train(CliCase):
         return json.loads(self.read("out.json"))
 
     def test_any_number_of_threads_gives_the_same_bytes(self):
-        for words in (["workload=digits_mlp", "format=binary16"],
-                      ["workload=digits_mlp", "format=e4m3", "optimizer=adamw", "lr=0.001"],
-                      ["workload=digits_tanh8", "format=bfloat16", "level=O3", "update=stochastic"]):
+        for run, words in enumerate((
+                ["workload=digits_mlp", "format=binary16"],
+                ["workload=digits_mlp", "format=e4m3", "optimizer=adamw", "lr=0.001"],
+                ["workload=digits_tanh8", "format=bfloat16", "level=O3", "update=stochastic"])):
             written = []
             for threads in (1, 2):
-                self.good("train", *words, "steps=2", "batch=32", "--json", "out.json", "--dump", f"dump{threads}",
+                dump = f"dump{run}.{threads}"
+                self.good("train", *words, "steps=2", "batch=32", "--json", "out.json", "--dump", dump,
                           "--dump-every", "5", BINADE_THREADS=str(threads))
-                files = sorted(os.listdir(self.path(f"dump{threads}")))
+                files = sorted(os.listdir(self.path(dump)))
                 self.assertEqual(files, ["step000000.safetensors", "step000001.safetensors"])
-                written.append([self.read("out.json")] + [self.read(f"dump{threads}/{f}") for f in files])
+                written.append([self.read("out.json")] + [self.read(f"{dump}/{f}") for f in files])
             self.assertEqual(written[0], written[1], words)
 
     def test_json_has_settings_figures_and_every_step(self):
@@ -112,6 +114,12 @@ class Train(CliCase):
         self.assertIn("level O0", self.complaint("train", "workload=digits_mlp", "level=O0", "format=binary16"))
         self.assertIn("loss_shift", self.complaint("train", "workload=digits_mlp", "level=O3", "loss_shift=2"))
         self.assertIn("batch", self.complaint("train", "workload=digits_mlp", "batch=5000"))
+        self.good("train", "workload=digits_mlp", "steps=1", "--dump", "twice")
+        before = self.read("twice/step000000.safetensors")
+        self.assertIn("twice/step000000.safetensors: an earlier dump", self.complaint(
+            "train", "workload=digits_mlp", "steps=2", "seed=1", "--dump", "twice"))
+        self.assertEqual((os.listdir(self.path("twice")), self.read("twice/step000000.safetensors")),
+                         (["step000000.safetensors"], before))
         self.assertIn("cannot", self.complaint("train", "workload=digits_mlp", "steps=1", "--dump", "/dev/null/x"))
 
 
