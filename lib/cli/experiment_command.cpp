@@ -18,6 +18,7 @@
 #include "lib/cli/data_folder.h"
 #include "lib/cli/progress.h"
 #include "lib/io/atomic_file.h"
+#include "lib/io/output_paths.h"
 #include "lib/report/paragraph.h"
 #include "lib/study/experiment.h"
 #include "lib/study/experiment_run.h"
@@ -72,14 +73,19 @@ std::vector<const Experiment*> chosen_of(const Arguments& a) {
   return chosen;
 }
 
-/// The folder's part for one experiment, made; empty if nothing is to be dumped.
-std::string dump_folder(const std::string& folder, const std::string& name) {
-  if (folder.empty()) return "";
-  const std::filesystem::path path = std::filesystem::path(folder) / name;
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) throw error_in(path.string(), error.message(), "give another folder to --dump");
-  return path.string();
+/// The folder's part for one experiment; empty if nothing is to be dumped.
+std::string dump_folder(const Arguments& a, const Experiment& e) {
+  return a.dump.empty() ? "" : (std::filesystem::path(a.dump) / e.name).string();
+}
+
+std::vector<OutputPath> outputs_of(const Arguments& a,
+                                   const std::vector<const Experiment*>& chosen) {
+  std::vector<OutputPath> out{
+      {"-o", a.html}, {"--json", a.json}, {"--dump", a.dump, OutputKind::folder}};
+  for (const Experiment* e : chosen) {
+    out.push_back({"--dump", dump_folder(a, *e), OutputKind::folder});
+  }
+  return out;
 }
 
 /// Runs one and says what it found.
@@ -96,7 +102,7 @@ ExperimentRun ask(const Experiment& e, const Arguments& a, StepLine& line) {
       .data_folder = binade::data_folder(a.data),
       .print = print,
       .progress = [&line](double done, std::string_view what) { line.update(done, what); },
-      .dump_folder = dump_folder(a.dump, e.name)};
+      .dump_folder = dump_folder(a, e)};
   ExperimentRun run = run_experiment(e, input);
   line.wipe();
   for (std::size_t i = 0; i < run.outcome.tables.size(); ++i) {
@@ -128,10 +134,7 @@ int status_of(std::span<const ExperimentRun> runs) {
 
 int run(const Arguments& a) {
   const std::vector<const Experiment*> chosen = chosen_of(a);
-  for (const std::string& path : {a.json, a.html}) {
-    if (path.empty()) continue;
-    const AtomicFile probe(path);  // an Error before the work rather than after it
-  }
+  prepare_outputs({}, outputs_of(a, chosen));
   std::vector<ExperimentRun> runs;
   StepLine line;
   double seconds = 0;

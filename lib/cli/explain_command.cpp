@@ -20,6 +20,7 @@
 #include "lib/explain/svg.h"
 #include "lib/explain/text.h"
 #include "lib/io/atomic_file.h"
+#include "lib/io/output_paths.h"
 #include "lib/record/instruction_name.h"
 #include "lib/record/recording.h"
 #include "lib/tensor/error.h"
@@ -138,6 +139,11 @@ Operands operands_of(const OneDot& options) {
 }
 
 void explain_one(const OneDot& options) {
+  const DotFiles& files = options.dots.files;
+  prepare_outputs(std::array{InputPath{"--a", files.a}, InputPath{"--b", files.b},
+                             InputPath{"--c", options.dots.c}, InputPath{"--d", files.d},
+                             InputPath{"--recording", options.recording}},
+                  std::array{OutputPath{"--svg", options.output.svg}});
   const Operands x = operands_of(options);
   Explanation out = explain_dot(x.instruction, x.a, x.b, x.c);
   if (x.d) out.hardware = Typed{*x.d, x.instruction.types.d};
@@ -174,6 +180,9 @@ struct OneElement {
 
 void explain_one(const OneElement& options) {
   NamedGemm named = model_of(options.product);
+  std::vector<InputPath> read = inputs_of(options.product);
+  read.push_back({"--d", file_of(options.d)});
+  prepare_outputs(read, std::array{OutputPath{"--svg", options.output.svg}});
   if (!options.d.empty()) adopt_output(options.product, options.d, named.model);
   const GemmOperands operands = operands_of(options.product, named.model);
   const std::uint64_t i = options.element[0];

@@ -3,6 +3,7 @@
 // `binade gemm`: a whole matrix product as a kernel of an architecture's instructions gives it.
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 
 #include "lib/cli/command.h"
@@ -12,6 +13,7 @@
 #include "lib/gemm/account_text.h"
 #include "lib/gemm/gemm.h"
 #include "lib/io/atomic_file.h"
+#include "lib/io/output_paths.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -56,6 +58,8 @@ void write_account(const Options& options, const NamedGemm& named, const GemmOpe
 void run(const Options& options) {
   check_names(options);
   NamedGemm named = model_of(options.product);
+  prepare_outputs(inputs_of(options.product), std::array{OutputPath{"-o", options.out},
+                                                         OutputPath{"--account", options.account}});
   const GemmOperands operands = operands_of(options.product, named.model);
   if (!options.out.empty()) {
     std::vector<std::uint64_t> d;

@@ -155,6 +155,13 @@ void adopt_output(const GemmOptions& o, const std::string& d, GemmModel& model) 
   model.epilogue.out = named_format(d).value_or(model.epilogue.out);
 }
 
+std::vector<InputPath> inputs_of(const GemmOptions& o) {
+  return {{"A", file_of(o.files.a)},
+          {"B", file_of(o.files.b)},
+          {"C", file_of(o.c)},
+          {"--bias", file_of(o.bias)}};
+}
+
 GemmOperands operands_of(const GemmOptions& o, GemmModel& model) {
   GemmFiles files = o.files;
   if (!o.c.empty()) files.c = o.c;

@@ -11,6 +11,7 @@
 
 #include "lib/gemm/files.h"
 #include "lib/gemm/named_gemm.h"
+#include "lib/io/output_paths.h"
 
 namespace binade {
 
@@ -34,6 +35,9 @@ NamedGemm model_of(const GemmOptions& options);
 
 /// A kernel's D that has a floating dtype says what the output format is, where no option does.
 void adopt_output(const GemmOptions& options, const std::string& d, GemmModel& model);
+
+/// Their files.
+std::vector<InputPath> inputs_of(const GemmOptions& options);
 
 /// The matrices; the model learns the formats of C and the bias.
 GemmOperands operands_of(const GemmOptions& options, GemmModel& model);

@@ -4,16 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/cli/command.h"
 #include "lib/cli/progress.h"
+#include "lib/gemm/files.h"
 #include "lib/identify/propose.h"
 #include "lib/identify/writers.h"
+#include "lib/io/output_paths.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -28,10 +32,24 @@ struct Options {
   bool all = false, json = false;
 };
 
+std::vector<InputPath> inputs_of(const RunFiles& files) {
+  std::vector<InputPath> out;
+  const auto add = [&out](const char* name, const std::vector<std::string>& list) {
+    for (const std::string& where : list) out.push_back({name, file_of(where)});
+  };
+  add("--a", files.a);
+  add("--b", files.b);
+  add("--c", files.c);
+  add("--bias", files.bias);
+  add("--d", files.d);
+  return out;
+}
+
 int run(const Options& o) {
   if (!std::isfinite(o.epilogue.alpha) || !std::isfinite(o.epilogue.beta)) {
     throw Error("--alpha and --beta must be finite");
   }
+  prepare_outputs(inputs_of(o.files), std::array{OutputPath{"--propose", o.propose}});
   ReadRuns in = read_runs(o.files);
   const SearchProgress progress = instruction_progress();
   const Identification found = identify(in.types, std::move(in.runs), o.epilogue,

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "lib/cli/command.h"
 #include "lib/cli/progress.h"
 #include "lib/io/atomic_file.h"
+#include "lib/io/output_paths.h"
 #include "lib/io/tensor_file.h"
 #include "lib/report/diff.h"
 #include "lib/report/html.h"
@@ -72,6 +74,10 @@ ReportOptions options_from(const Arguments& arguments) {
 void make(const Arguments& arguments) {
   const ReportOptions options = options_from(arguments);
   const std::vector<std::string> files = expand_paths(arguments.inputs);
+  std::vector<InputPath> read;
+  for (const std::string& file : files) read.push_back({"FILE", file});
+  prepare_outputs(
+      read, std::array{OutputPath{"-o", arguments.html}, OutputPath{"--json", arguments.json}});
   Report report;
   {
     ProgressLine line;

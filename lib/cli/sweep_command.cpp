@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "lib/cli/data_folder.h"
 #include "lib/cli/progress.h"
 #include "lib/io/atomic_file.h"
+#include "lib/io/output_paths.h"
 #include "lib/study/results_html.h"
 #include "lib/study/sweep.h"
 #include "lib/study/sweep_table.h"
@@ -64,10 +66,9 @@ std::vector<std::string> chosen_of(const Arguments& a, const SweepResults& sweep
 void run(const Arguments& a) {
   const SweepSpec spec = read_sweep(a.spec);
   const std::string x = x_key(a, spec);
-  for (const std::string& path : {a.json, a.html}) {
-    if (path.empty()) continue;
-    const AtomicFile probe(path);  // an Error before the work rather than after it
-  }
+  prepare_outputs(std::array{InputPath{"SPEC", a.spec}},
+                  std::array{OutputPath{"-o", results_path(a), OutputKind::appended},
+                             OutputPath{"--json", a.json}, OutputPath{"--html", a.html}});
   StepLine line;
   line.begin(spec.name);
   std::optional<std::size_t>

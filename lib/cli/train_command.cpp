@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "lib/cli/data_folder.h"
 #include "lib/cli/progress.h"
 #include "lib/io/atomic_file.h"
+#include "lib/io/output_paths.h"
 #include "lib/report/report.h"
 #include "lib/study/tensor_dump.h"
 #include "lib/study/train_settings.h"
@@ -79,6 +81,8 @@ void run(const Arguments& a) {
   const nlohmann::json settings = settings_of(a.settings);
   const TrainSettings s = train_settings(settings);
   const Workload<float> network = workload<float>(s.workload, data_folder(a.data), s.batch);
+  prepare_outputs({}, std::array{OutputPath{"--json", a.json},
+                                 OutputPath{"--dump", a.dump, OutputKind::folder}});
   Hooks<float> hooks;
   if (!a.dump.empty()) {
     const std::int64_t every =

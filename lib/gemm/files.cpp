@@ -24,7 +24,7 @@
 namespace binade {
 namespace {
 
-/// FILE:NAME taken apart; a file of that very name comes first.
+/// FILE:NAME in its parts; a file of that very name comes first.
 std::pair<std::string, std::string> file_and_name(const std::string& where) {
   std::error_code ignored;
   if (std::filesystem::exists(where, ignored)) return {where, ""};
@@ -142,6 +142,8 @@ std::vector<std::uint64_t> read_shaped(const std::string& where, const Format& f
 std::string shape_text(const std::vector<std::uint64_t>& shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
+
+std::string file_of(const std::string& where) { return file_and_name(where).first; }
 
 std::optional<Format> named_format(const std::string& where) {
   const Opened tensor = open(where);

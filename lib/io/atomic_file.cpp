@@ -18,19 +18,15 @@ namespace binade {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-/// Where a chain of symbolic links ends, whether that exists or not; empty for a loop.
-std::string follow_links(fs::path path) {
+std::string link_target(const std::string& path) {
   std::error_code ignored;
+  fs::path at = path;
   for (int links = 0; links < 40; ++links) {
-    if (!fs::is_symlink(fs::symlink_status(path, ignored))) return path.string();
-    path = path.parent_path() / fs::read_symlink(path, ignored);
+    if (!fs::is_symlink(fs::symlink_status(at, ignored))) return at.string();
+    at = at.parent_path() / fs::read_symlink(at, ignored);
   }
   return "";
 }
-
-}  // namespace
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   std::error_code ignored;
@@ -41,7 +37,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
     if (descriptor_ < 0) fail(errno);
     return;
   }
-  target_ = follow_links(path);
+  target_ = link_target(path);
   if (target_.empty()) fail(ELOOP);
   static std::atomic<unsigned> serial = 0;
   do {

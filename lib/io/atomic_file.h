@@ -36,6 +36,9 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
+/// Where a chain of symbolic links ends, whether that exists or not; empty for a loop.
+std::string link_target(const std::string& path);
+
 /// A whole file at once.
 void write_file(const std::string& path, std::string_view text);
 

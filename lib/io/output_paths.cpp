@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names to places, places compared; folders made and files tried.
+#include "lib/io/output_paths.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "lib/io/atomic_file.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Where a name leads.
+struct Place {
+  std::optional<std::pair<dev_t, ino_t>> inode;  ///< of what is there
+  std::string path;                              ///< without links, "." and ".."
+
+  bool operator==(const Place& other) const {
+    return inode && other.inode ? inode == other.inode : path == other.path;
+  }
+};
+
+/// Nothing for what is no file: "", "-", a pipe, a device.
+std::optional<Place> place_of(const std::string& path) {
+  if (path.empty() || path == "-") return {};
+  Place out;
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0) {
+    if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) return {};
+    out.inode = {status.st_dev, status.st_ino};
+  }
+  std::error_code failed;
+  const fs::path end = fs::absolute(link_target(path), failed);
+  out.path = fs::weakly_canonical(end, failed).string();
+  if (failed) out.path = end.lexically_normal().string();
+  if (out.path.ends_with('/') && out.path.size() > 1) out.path.pop_back();
+  return out;
+}
+
+struct Seen {
+  std::string name, path;
+  Place place;
+  bool read;
+};
+
+void check_distinct(std::span<const InputPath> inputs, std::span<const OutputPath> outputs) {
+  std::vector<Seen> all;
+  for (const InputPath& in : inputs) {
+    if (const auto place = place_of(in.path)) all.push_back({in.name, in.path, *place, true});
+  }
+  for (const OutputPath& out : outputs) {
+    const auto place = place_of(out.path);
+    if (!place) continue;
+    for (const Seen& other : all) {
+      if (other.place != *place) continue;
+      throw error_in(out.name + " " + out.path,
+                     "the same file as " + other.name + " " + printable(other.path, longest_path) +
+                         (other.read ? ", which is read" : ""),
+                     "name another");
+    }
+    all.push_back({out.name, out.path, *place, false});
+  }
+}
+
+/// Folders that were made, each after the one that it lies in; removed unless kept.
+class MadeFolders {
+ public:
+  MadeFolders() = default;
+  MadeFolders(const MadeFolders&) = delete;
+  MadeFolders& operator=(const MadeFolders&) = delete;
+  ~MadeFolders() {
+    std::error_code ignored;
+    for (; !made_.empty(); made_.pop_back()) fs::remove(made_.back(), ignored);
+  }
+
+  void make(const OutputPath& folder) {
+    std::vector<fs::path> missing;
+    std::error_code failed;
+    for (fs::path at = folder.path; !at.empty() && !fs::exists(at, failed); at = at.parent_path()) {
+      missing.push_back(at);
+    }
+    fs::create_directories(folder.path, failed);
+    made_.insert(made_.end(), missing.rbegin(), missing.rend());
+    if (!failed && fs::is_directory(folder.path, failed)) return;
+    const std::string why = failed ? failed.message() : "not a folder";
+    throw error_in(folder.path, "cannot be made: " + why, "give another folder to " + folder.name);
+  }
+  void keep() { made_.clear(); }
+
+ private:
+  std::vector<fs::path> made_;
+};
+
+}  // namespace
+
+void prepare_outputs(std::span<const InputPath> inputs, std::span<const OutputPath> outputs) {
+  check_distinct(inputs, outputs);
+  MadeFolders folders;
+  for (const OutputPath& out : outputs) {
+    if (out.kind == OutputKind::folder && !out.path.empty()) folders.make(out);
+  }
+  for (const OutputPath& out : outputs) {
+    // A pipe must not be opened in vain: who reads it would see its end.
+    std::error_code ignored;
+    const bool to_try = out.kind == OutputKind::file && !out.path.empty() && out.path != "-" &&
+                        !fs::is_other(fs::status(out.path, ignored));
+    if (to_try) const AtomicFile trial(out.path);
+  }
+  folders.keep();
+}
+
+}  // namespace binade

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The files that a command reads and writes, held against each other before any work: a result must
+// not replace what it was made from, nor another result, and where it cannot be written is told first.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace binade {
+
+/// `name` is how the command line calls it: "SPEC", "--json". An empty path was not asked for.
+struct InputPath {
+  std::string name, path;
+};
+
+enum class OutputKind : std::uint8_t {
+  file,      ///< written whole by AtomicFile
+  appended,  ///< grows line by line
+  folder,    ///< holds files
+};
+
+struct OutputPath {
+  std::string name, path;
+  OutputKind kind = OutputKind::file;
+};
+
+/// Error if an output is the same file as an input or as another output: by device and inode where both
+/// exist, else by where the name leads. "-", pipes and devices are no files. Then makes the folders and
+/// tries whether the files can be written; where that fails, no folder it made is left.
+void prepare_outputs(std::span<const InputPath> inputs, std::span<const OutputPath> outputs);
+
+}  // namespace binade

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# No command writes over what it reads or over its own other result, whichever way the file is named, and none works
+# before it knows that its results can be written. A table of every command that writes files.
+# Run as output_paths_cli_test.py PATH_TO_BINADE; needs Python alone.
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from cli_case import CliCase, main
+
+GEMM = ("--arch", "sm_80", "--instruction", "mma.m16n8k16.f32.f16.f16.f32")
+SPEC = b'{"name": "n", "base": {"workload": "digits_mlp", "steps": 1}, "grid": {"seed": [1]}}'
+
+# words of the command → its inputs, then pairs of options of which the second names the first one's file: an input by
+# its place in the list of inputs, or an option that is given a name that is not there.
+REPORT = (("report", "in0"), ["in0"])
+GEMM_CALL = (("gemm", "in0.npy", "in1.npy:d", "in2.npy", "--bias", "in3.npy", *GEMM), [f"in{i}.npy" for i in range(4)])
+EXPLAIN_DOTS = (("explain", "dots", "--a", "in0", "--b", "in1", "--c", "in2", "--d", "in3", "--row", "0", *GEMM),
+                [f"in{i}" for i in range(4)])
+EXPLAIN_RECORDING = (("explain", "dots", "--recording", "in0", "--row", "0"), ["in0"])
+EXPLAIN_GEMM = (("explain", "gemm", "in0", "in1", "in2", "--d", "in3:x", "--element", "0", "0", *GEMM),
+                [f"in{i}" for i in range(4)])
+IDENTIFY = (("identify", "--a", "in0", "--b", "in1:b", "--c", "in2", "--d", "in3", "--bias", "in4"),
+            [f"in{i}" for i in range(5)])
+SWEEP = (("sweep", "in.json"), ["in.json"])
+TRAIN = (("train", "workload=digits_mlp", "steps=1"), [])
+EXPERIMENT = (("experiment", "run", "boundary_atlas"), [])
+
+OVER_INPUTS = [(REPORT, option) for option in ("-o", "--html", "--json")] + [
+    (GEMM_CALL, "-o"), (EXPLAIN_DOTS, "--svg"), (EXPLAIN_RECORDING, "--svg"), (EXPLAIN_GEMM, "--svg"),
+    (IDENTIFY, "--propose"), (SWEEP, "-o"), (SWEEP, "--json"), (SWEEP, "--html")]
+EACH_OTHER = [(REPORT, "-o", "--json"), (SWEEP, "-o", "--json"), (SWEEP, "-o", "--html"), (SWEEP, "--json", "--html"),
+              (TRAIN, "--json", "--dump"), (EXPERIMENT, "--json", "-o"), (EXPERIMENT, "--json", "--dump"),
+              (EXPERIMENT, "-o", "--dump")]
+NOT_WRITABLE = [(REPORT, "-o"), (REPORT, "--json"), (GEMM_CALL, "-o"), (EXPLAIN_RECORDING, "--svg"),
+                (IDENTIFY, "--propose"), (SWEEP, "--json"), (SWEEP, "--html"), (TRAIN, "--json"),
+                (EXPERIMENT, "--json"), (EXPERIMENT, "-o")]
+
+
+class OutputPaths(CliCase):
+    def inputs(self, call):
+        words, names = call
+        for name in names:
+            self.write(name, SPEC if name == "in.json" else b"kept " + name.encode())
+        return words, names
+
+    def refused(self, *words):
+        line = self.complaint(*words)
+        self.assertIn("the same file as", line, words)
+        self.assertTrue(line.endswith("name another\n"), line)
+        return line
+
+    def spellings(self, name):
+        """One file under other names: as it is, in another way, by a link, by a second name of its inode."""
+        ending = os.path.splitext(name)[1]
+        os.symlink(self.path(name), self.path("link" + ending))
+        os.link(self.path(name), self.path("twin" + ending))
+        return [name, "./" + name, self.path(name), "link" + ending, "twin" + ending]
+
+    def test_a_result_never_replaces_what_was_read(self):
+        for call, option in OVER_INPUTS:
+            words, names = self.inputs(call)
+            for name in names:
+                for spelling in self.spellings(name):
+                    with self.subTest(words[0], option=option, spelling=spelling):
+                        line = self.refused(*words, option, spelling)
+                        self.assertIn("which is read", line)
+                        self.assertEqual(self.read(name), SPEC if name == "in.json" else b"kept " + name.encode())
+                for extra in ("link", "twin"):
+                    os.unlink(self.path(extra + os.path.splitext(name)[1]))
+
+    def test_two_results_are_never_one_file(self):
+        for call, first, second in EACH_OTHER:
+            words, _ = self.inputs(call)
+            os.makedirs(self.path("sub"), exist_ok=True)
+            for one, other in (("q", "q"), ("q", "./q"), ("q", "sub/../q"), (self.path("q"), "q")):
+                with self.subTest(words[0], first=first, second=second, other=other):
+                    self.refused(*words, first, one, second, other)
+
+    def test_a_dangling_link_is_where_it_leads(self):
+        os.symlink("q", self.path("to_q"))
+        self.inputs(REPORT)
+        self.refused("report", "in0", "-o", "q", "--json", "to_q")
+
+    def test_a_product_and_its_account_are_two_files(self):
+        words, _ = self.inputs(GEMM_CALL)
+        os.symlink("q.npy", self.path("q.html"))
+        self.refused(*words, "-o", "q.npy", "--account", "q.html")
+
+    def test_the_account_is_no_operand(self):
+        self.write("a.json", b"kept")
+        self.refused("gemm", "a.json", "a.json", *GEMM, "--account", "a.json")
+        self.assertEqual(self.read("a.json"), b"kept")
+
+    def test_the_default_results_of_a_sweep_count_too(self):
+        self.write("n.json", SPEC)
+        self.write("n.jsonl", b"")
+        for option in ("--json", "--html"):
+            self.refused("sweep", "n.json", option, "n.jsonl")
+        self.write("spec.jsonl", SPEC)
+        self.refused("sweep", "spec.jsonl")
+        self.assertEqual(self.read("spec.jsonl"), SPEC)
+
+    def test_a_place_that_cannot_be_written_is_told_before_the_work(self):
+        os.makedirs(self.path("folder"))
+        for call, option in NOT_WRITABLE:
+            words, _ = self.inputs(call)
+            ending = ".npy" if option == "-o" and words[0] == "gemm" else ""
+            os.makedirs(self.path("folder" + ending), exist_ok=True)
+            for place in ("folder" + ending, "absent/x" + ending):
+                with self.subTest(words[0], option=option, place=place):
+                    self.assertIn("cannot be written", self.complaint(*words, option, place))
+
+    def test_a_dump_that_cannot_be_written_leaves_no_folder(self):
+        for call in (TRAIN, EXPERIMENT):
+            words, _ = self.inputs(call)
+            self.assertIn("absent/x", self.complaint(*words, "--dump", "new/dump", "--json", "absent/x"))
+
+    def test_standard_output_and_devices_are_no_files(self):
+        self.write("spec.json", SPEC)
+        for words in (("sweep", "spec.json", "--json", "/dev/null", "--html", "/dev/null"),
+                      ("experiment", "run", "boundary_atlas", "--json", "/dev/null", "-o", "/dev/null")):
+            self.assertEqual(self.run_binade(*words).returncode, 0)
+
+
+if __name__ == "__main__":
+    main()
