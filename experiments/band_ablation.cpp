@@ -186,6 +186,6 @@ const Experiment band_ablation{
     "2^-14 "
     "and 97.2 % at 2^-16), then fails; a loss scale cures it. Below 2^-27 irrelevant: said of "
     "Multibox SSD (Micikevicius et al. 2018).",
-    &run};
+    &run, true};
 
 }  // namespace binade

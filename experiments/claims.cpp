@@ -77,6 +77,6 @@ const Experiment claims{
     "over-general, one often false, one contradicts itself: each fails as it is said, and what is "
     "said "
     "instead holds.",
-    &run};
+    &run, true};
 
 }  // namespace binade

@@ -10,7 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
+#include <span>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "emulate/carrier.h"
@@ -18,6 +22,9 @@
 #include "experiments/experiments.h"
 #include "lib/amp/grad_scaler.h"
 #include "lib/amp/order_checker.h"
+#include "lib/io/safetensors_writer.h"
+#include "lib/report/tensor_time.h"
+#include "lib/tensor/dtype.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -79,7 +86,31 @@ struct Training {
   std::vector<float> weights;
 };
 
-Training train(Order order, int scale_log2, std::size_t steps) {
+/// One step as the dumps of other trainings have it: the gradient carries the loss scale.
+struct DumpedStep {
+  std::size_t step;
+  const std::vector<float>& weights;
+  std::vector<float> gradient, update;
+};
+
+void dump(const std::string& folder, const DumpedStep& x) {
+  const Dtype f32 = *find_dtype("F32");
+  const std::array<std::pair<TensorRole, const std::vector<float>*>, 3> tensors{
+      {{TensorRole::weight, &x.weights},
+       {TensorRole::d_weight, &x.gradient},
+       {TensorRole::update, &x.update}}};
+  std::vector<TensorSpec> specs;
+  for (const auto& [role, values] : tensors) {
+    specs.push_back(
+        {fmt::format("step{:06}/quadratic/{}", x.step, name_of(role)), f32, {values->size()}});
+  }
+  SafetensorsWriter file(fmt::format("{}/step{:06}.safetensors", folder, x.step), specs);
+  for (const auto& [role, values] : tensors) file.write(std::as_bytes(std::span(*values)));
+  file.finish();
+}
+
+/// Dumps a tenth of the steps and the last into the folder, unless that is empty.
+Training train(Order order, int scale_log2, std::size_t steps, const std::string& folder = "") {
   const Quadratic problem = Quadratic::make();
   LossScalePolicy policy = loss_scale_policy("torch");
   policy.init_scale = std::exp2(scale_log2);
@@ -89,6 +120,8 @@ Training train(Order order, int scale_log2, std::size_t steps) {
   for (std::size_t step = 0; step < steps; ++step) {
     out.losses.push_back(problem.loss(out.weights));
     std::vector<float> gradient = problem.gradient(out.weights, scaler.scale_loss(1));
+    const bool dumped = !folder.empty() && (step % (steps / 10) == 0 || step + 1 == steps);
+    const std::vector<float> weights = out.weights, scaled = gradient;
     const auto descend = [&] {
       if (step == 0) out.first_step = norm_of(gradient);
       for (std::size_t i = 0; i < parameters; ++i) out.weights[i] -= learning_rate * gradient[i];
@@ -99,6 +132,10 @@ Training train(Order order, int scale_log2, std::size_t steps) {
     if (order != Order::clip_first) clip(gradient);
     scaler.step(optimizer);
     scaler.update();
+    if (!dumped) continue;
+    std::vector<float> update;
+    for (std::size_t i = 0; i < parameters; ++i) update.push_back(weights[i] - out.weights[i]);
+    dump(folder, {step, weights, scaled, std::move(update)});
   }
   out.losses.push_back(problem.loss(out.weights));
   return out;
@@ -129,8 +166,15 @@ bool compare_thresholds(const ExperimentInput& input, Outcome& out) {
           "With S = 1 both orders are one; each binade of S shrinks the wrong one's steps by two."};
   bool as_said = true;
   for (const int k : scales_log2) {
-    const Training right = train(Order::right, k, steps),
-                   wrong = train(Order::clip_first, k, steps);
+    const auto folder = [&input, k](const char* order) {
+      if (input.dump_folder.empty()) return std::string();
+      const std::string path = fmt::format("{}/{}_2^{}", input.dump_folder, order, k);
+      std::error_code ignored;  // who writes into it tells
+      std::filesystem::create_directories(path, ignored);
+      return path;
+    };
+    const Training right = train(Order::right, k, steps, folder("right")),
+                   wrong = train(Order::clip_first, k, steps, folder("wrong"));
     const double expected = static_cast<double>(threshold) * std::exp2(-k);
     const bool equal = same_bits(right.weights, reference.weights);
     as_said = as_said && equal &&
@@ -293,6 +337,6 @@ const Experiment clip_order{"clip_order",
                             "stepping twice and unscaling after the step raise PyTorch's errors; "
                             "the order checker names these and the "
                             "silent ones.",
-                            &run};
+                            &run, true};
 
 }  // namespace binade

@@ -133,6 +133,6 @@ const Experiment master_weights{
     "accuracy of a speech model. Stochastic rounding restores it (Gupta et al. 2015), so do "
     "masters and "
     "Kahan's compensation.",
-    &run};
+    &run, true};
 
 }  // namespace binade

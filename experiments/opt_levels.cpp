@@ -167,6 +167,6 @@ const Experiment opt_levels{
     "scale a tensor (Micikevicius et al. 2022). FP16 throughout fails with AdamW, whose eps of "
     "1e-8 is 0 in "
     "binary16.",
-    &run};
+    &run, true};
 
 }  // namespace binade

@@ -154,6 +154,6 @@ const Experiment scale_sweep{"scale_sweep",
                              "of the digits MLP is skipped (pilot). Micikevicius et al. 2018 used "
                              "8 to 32 K. Scales are powers of "
                              "two: multiplying by them is exact where nothing under- or overflows.",
-                             &run};
+                             &run, true};
 
 }  // namespace binade

@@ -343,6 +343,6 @@ const Experiment scaler_race{
     "end), one of 1000 follows closer. Where gradients need a scale, every policy that begins at "
     "2^10 or above trains within 1 % of binary32, at the cliff too; scale 1 does not train, nor "
     "does LogMax, which begins there and takes the logarithm of a gradient of zeros (pilot).",
-    &run};
+    &run, true};
 
 }  // namespace binade

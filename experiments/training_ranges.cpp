@@ -215,6 +215,6 @@ const Experiment training_ranges{
     "steps, 48.9 % in the last tenth of 440 and 73.7 % of 4400; weight gradients lose less: 7.8 % "
     "(pilot). Micikevicius et al. 2018, Fig. 2b: about 5 % of the weight gradients of a speech "
     "model.",
-    &run};
+    &run, true};
 
 }  // namespace binade

@@ -75,13 +75,15 @@ std::vector<const Experiment*> chosen_of(const Arguments& a) {
 
 /// The folder's part for one experiment; empty if nothing is to be dumped.
 std::string dump_folder(const Arguments& a, const Experiment& e) {
-  return a.dump.empty() ? "" : (std::filesystem::path(a.dump) / e.name).string();
+  return a.dump.empty() || !e.dumps ? "" : (std::filesystem::path(a.dump) / e.name).string();
 }
 
 std::vector<OutputPath> outputs_of(const Arguments& a,
                                    const std::vector<const Experiment*>& chosen) {
-  std::vector<OutputPath> out{
-      {"-o", a.html}, {"--json", a.json}, {"--dump", a.dump, OutputKind::folder}};
+  std::vector<OutputPath> out{{"-o", a.html}, {"--json", a.json}};
+  if (std::ranges::any_of(chosen, &Experiment::dumps)) {
+    out.push_back({"--dump", a.dump, OutputKind::folder});
+  }
   for (const Experiment* e : chosen) {
     out.push_back({"--dump", dump_folder(a, *e), OutputKind::folder});
   }
@@ -90,7 +92,9 @@ std::vector<OutputPath> outputs_of(const Arguments& a,
 
 /// Runs one and says what it found.
 ExperimentRun ask(const Experiment& e, const Arguments& a, StepLine& line) {
-  fmt::print("{}\n", wrapped(fmt::format("{}: {}", e.name, e.question), 0));
+  fmt::print("{}", wrapped(fmt::format("{}: {}", e.name, e.question), 0));
+  if (!a.dump.empty() && !e.dumps) fmt::print("{} has no tensors to dump\n", e.name);
+  fmt::print("\n");
   std::fflush(stdout);
   const auto print = [&line](const std::string& text) {
     line.wipe();
@@ -169,8 +173,8 @@ void define(CLI::App& app, int& status) {
   run_app.add_option("-o,--output", a->html, "write a page with tables and plots to this file");
   run_app.add_option("--json", a->json, "write all figures to this file");
   run_app.add_option("--dump", a->dump,
-                     "leave tensors of the runs in this folder, by experiment; read them with "
-                     "binade report");
+                     "leave tensors of the trainings in this folder, by experiment and run; read "
+                     "one run at a time with binade report");
   add_data_option(run_app, a->data);
   run_app.add_flag("--times", a->times,
                    "put the seconds each took into summary, page and JSON; two runs then differ");

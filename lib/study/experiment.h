@@ -65,6 +65,7 @@ struct Experiment {
   const char* question;
   const char* hypothesis;  ///< what literature or reasoning says before the run
   Outcome (*run)(const ExperimentInput& input);
+  bool dumps = false;  ///< it trains, and leaves tensors where it is asked to
 };
 
 /// All experiments, in the order in which they are best read.

@@ -9,6 +9,8 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <exception>
+#include <utility>
 
 #include "lib/report/paragraph.h"
 #include "lib/tensor/error.h"
@@ -112,12 +114,14 @@ ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   try {
-    run.outcome = experiment.run(kept);
-  } catch (const Error& error) {
+    Outcome outcome = experiment.run(kept);
+    check(outcome);
+    run.outcome = std::move(outcome);
+  } catch (const std::exception& error) {  // all of them: others' results must not be lost
     run.failure = error.what();
+    if (run.failure.empty()) run.failure = "an exception without words; please report it";
   }
   run.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  check(run.outcome);
   return run;
 }
 

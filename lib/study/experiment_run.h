@@ -34,8 +34,8 @@ std::string_view status_words(RunStatus status);
 /// The verdict, or the reason why there is none.
 std::string_view verdict_of(const ExperimentRun& run);
 
-/// Runs it and keeps what it prints; an Error ends it, not the program. Error itself only for what no
-/// reader could be shown: a table or a series whose parts differ in length.
+/// Runs it and keeps what it prints; an exception ends it, not the program. So does what no reader could
+/// be shown: a table or a series whose parts differ in length.
 ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput& input);
 
 /// Lines of name, status and verdict under a head.

@@ -36,6 +36,23 @@ class Experiments(CliCase):
                 self.assertEqual(results[0]["status"], "as_expected")
                 self.assertGreater(len(results[0]["data"]), 0)
 
+    def test_a_dump_of_the_quadratic_is_read_one_run_at_a_time(self):
+        text = self.measure("clip_order", "--quick", "--dump", "dump")
+        self.assertNotIn("to dump", text)
+        runs = sorted(os.listdir(self.path("dump/clip_order")))
+        self.assertEqual(len(runs), 10)
+        folder = os.path.join("dump/clip_order", "right_2^16")
+        files = [os.path.join(folder, name) for name in os.listdir(self.path(folder))]
+        self.good("report", "-q", *files, "--json", "r.json")
+        time = json.loads(self.read("r.json"))["time"]
+        self.assertEqual((time["steps"][0], time["steps"][-1], len(time["steps"])), (0, 49, 11))
+        self.assertEqual({s["role"] for s in time["series"]}, {"weight", "dW", "update"})
+
+    def test_what_trains_dumps_and_what_does_not_says_so(self):
+        text = self.measure("boundary_atlas", "--dump", "dump")
+        self.assertIn("\nboundary_atlas has no tensors to dump\n", text)
+        self.assertEqual(self.files(), [])
+
     def test_the_band_splits_at_scale_1_and_lives_at_scale_8(self):
         self.measure("underflow_band", "--json", "r.json")
         with open(self.path("r.json"), encoding="utf-8") as file:

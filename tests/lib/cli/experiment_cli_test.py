@@ -106,11 +106,26 @@ measured  as expected: values below 2^-25, 50 % of x^3, die.
         self.assertRegex(run("run", "right").stderr, r"^took \d+\.\d s\n$")
 
     def test_dumps_lie_in_a_folder_for_each_experiment(self):
-        self.assertEqual(run("run", "right", "odd", "--dump", self.path("dump/here")).returncode, 0)
+        result = run("run", "right", "odd", "--dump", self.path("dump/here"))
+        self.assertEqual(result.returncode, 0)
         self.assertEqual(Path(self.path("dump/here/right/dumped")).read_text(), "yes")
-        self.assertTrue(Path(self.path("dump/here/odd")).is_dir())
+        self.assertIn("odd: What of odd plots?\nodd has no tensors to dump\n", result.stdout)
+        self.assertNotIn("right has no", result.stdout)
+        self.assertFalse(Path(self.path("dump/here/odd")).exists())
+        self.assertEqual(run("run", "odd", "--dump", self.path("none")).returncode, 0)
+        self.assertFalse(Path(self.path("none")).exists())
+        self.assertNotIn("to dump", run("run", "odd").stdout)
+
+    def test_a_place_of_a_later_dump_is_tried_before_the_first_run(self):
         Path(self.path("file")).write_text("")
-        self.assertIn("give another folder to --dump", run("run", "right", "--dump", self.path("file")).stderr)
+        Path(self.path("dump")).mkdir()
+        Path(self.path("dump/wrong")).write_text("")
+        for place in ("file", "dump"):
+            result = run("run", "right", "wrong", "--dump", self.path(place), "--json", self.path("a.json"))
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertIn("give another folder to --dump", result.stderr)
+            self.assertFalse(Path(self.path("a.json")).exists())
+        self.assertEqual([path.name for path in Path(self.path("dump")).iterdir()], ["wrong"])
 
     def test_what_cannot_be_asked_is_refused_in_one_line(self):
         for words, message in ((["nothing"], "choose of right, wrong, skipped, failed, hostile, odd"),

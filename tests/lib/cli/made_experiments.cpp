@@ -103,8 +103,8 @@ Outcome run_odd(const ExperimentInput&) {
 
 std::span<const Experiment> experiments() {
   static constexpr std::array<Experiment, 6> all{{
-      {"right", "Does 2^-25 die?", "It does.", &run_right},
-      {"wrong", "Does it?", "It does.", &run_wrong},
+      {"right", "Does 2^-25 die?", "It does.", &run_right, true},
+      {"wrong", "Does it?", "It does.", &run_wrong, true},
       {"skipped", "Are the data there?", "They are.", &run_skipped},
       {"failed", "Is the file there?", "It is.", &run_failed},
       {"hostile", hostile, hostile, &run_hostile},

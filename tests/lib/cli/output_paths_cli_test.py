@@ -26,7 +26,7 @@ IDENTIFY = (("identify", "--a", "in0", "--b", "in1:b", "--c", "in2", "--d", "in3
             [f"in{i}" for i in range(5)])
 SWEEP = (("sweep", "in.json"), ["in.json"])
 TRAIN = (("train", "workload=digits_mlp", "steps=1"), [])
-EXPERIMENT = (("experiment", "run", "boundary_atlas"), [])
+EXPERIMENT = (("experiment", "run", "clip_order", "--quick"), [])
 
 OVER_INPUTS = [(REPORT, option) for option in ("-o", "--html", "--json")] + [
     (GEMM_CALL, "-o"), (EXPLAIN_DOTS, "--svg"), (EXPLAIN_RECORDING, "--svg"), (EXPLAIN_GEMM, "--svg"),

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <stdexcept>
 
 #include "lib/tensor/error.h"
 #include "tests/lib/io/files.h"
@@ -13,7 +14,6 @@
 namespace binade {
 namespace {
 
-using test::error_of;
 using test::has;
 
 ExperimentRun run(Outcome (*function)(const ExperimentInput&), std::string* printed = nullptr) {
@@ -57,23 +57,28 @@ TEST_CASE("a skipped run is neither as expected nor not") {
   CHECK(verdict_of(done) == "no data.");
 }
 
-TEST_CASE("tables and series whose parts differ in length are errors") {
-  CHECK(has(error_of([] {
-              run([](const ExperimentInput&) {
-                return Outcome{.tables = {{"t", {"a", "b"}, {{"1", "2"}, {"3"}}}}};
-              });
-            }),
-            "table 't': a row of 1 cells under 2 columns"));
-  CHECK(has(error_of([] {
-              run([](const ExperimentInput&) {
-                return Outcome{.plots = {{.title = "p",
-                                          .x_label = "",
-                                          .y_label = "",
-                                          .series = {{"s", {1, 2}, {3}}},
-                                          .note = ""}}};
-              });
-            }),
-            "plot 'p', series 's': 2 x and 1 y"));
+TEST_CASE("tables and series whose parts differ in length fail their run and are not kept") {
+  const ExperimentRun table = run([](const ExperimentInput&) {
+    return Outcome{.tables = {{"t", {"a", "b"}, {{"1", "2"}, {"3"}}}}};
+  });
+  CHECK(has(table.failure, "table 't': a row of 1 cells under 2 columns"));
+  CHECK(table.outcome.tables.empty());
+  const ExperimentRun plot = run([](const ExperimentInput&) {
+    return Outcome{.plots = {{.title = "p",
+                              .x_label = "",
+                              .y_label = "",
+                              .series = {{"s", {1, 2}, {3}}},
+                              .note = ""}}};
+  });
+  CHECK(has(plot.failure, "plot 'p', series 's': 2 x and 1 y"));
+  CHECK(plot.outcome.plots.empty());
+}
+
+TEST_CASE("any other exception fails the run alone") {
+  const ExperimentRun done =
+      run([](const ExperimentInput&) -> Outcome { throw std::runtime_error("no memory"); });
+  CHECK(status_of(done) == RunStatus::failed);
+  CHECK(done.failure == "no memory");
 }
 
 TEST_CASE("numbers that are not finite are gaps in JSON") {
