@@ -19,6 +19,7 @@
 
 #include "emulate/quantize.h"
 #include "experiments/experiments.h"
+#include "lib/report/paragraph.h"
 
 namespace binade {
 namespace {
@@ -183,13 +184,14 @@ Outcome run(const ExperimentInput& input) {
   const std::uint64_t below_normal = bits_of({false, 1, 0}, binary16) - 1;
   const bool six_e_5_lives = is_subnormal(survivor, binary16);
   input.print(
-      fmt::format("\n6e-5 in binary16 is {} (relative error {:.1e}), one of {} subnormal numbers "
-                  "below 2^-14 = {:.4g}.\n"
-                  "Only flushed (FTZ) does it become zero. {} midpoints of formats up to 16 bits "
-                  "tried, {} wrong.\n",
-                  value_of<double>(survivor, binary16),
-                  std::abs(value_of<double>(survivor, binary16) / 6e-5 - 1), below_normal,
-                  std::ldexp(1.0, -14), tried, wrong));
+      "\n" +
+      wrapped(fmt::format("6e-5 in binary16 is {} (relative error {:.1e}), one of {} subnormal "
+                          "numbers below 2^-14 = {:.4g}. Only flushed (FTZ) does it become zero. "
+                          "{} midpoints of formats up to 16 bits tried, {} wrong.",
+                          value_of<double>(survivor, binary16),
+                          std::abs(value_of<double>(survivor, binary16) / 6e-5 - 1), below_normal,
+                          std::ldexp(1.0, -14), tried, wrong),
+              0));
   out.data["midpoints"] = {{"tried", tried}, {"wrong", wrong}};
   out.data["six_e_5"] = {
       {"binary16", value_of<double>(survivor, binary16)},

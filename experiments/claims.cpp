@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiments/experiments.h"
+#include "lib/report/paragraph.h"
 #include "lib/study/trainings.h"
 
 namespace binade {
@@ -59,7 +60,7 @@ Outcome run(const ExperimentInput& input) {
     if (!right) not_so += fmt::format("{}{}", not_so.empty() ? "" : ", ", claim.id);
     table.rows.push_back({std::string(claim.said), std::string(claim.verdict), measured.words,
                           status_of(claim, measured)});
-    input.print(fmt::format("{} ({}): {}\n", claim.said, claim.verdict, claim.correct));
+    input.print(wrapped(fmt::format("{} ({}): {}", claim.said, claim.verdict, claim.correct), 2));
     out.data["claims"].push_back(data_of(claim, measured));
   }
   out.tables = {std::move(table)};

@@ -184,7 +184,7 @@ Outcome run(const ExperimentInput& input) {
   Outcome out;
   input.print(
       "In each cell: percent of the band's values that become zero / subnormal in binary16 at "
-      "loss scale S.\n");
+      "scale S.\n");
   bool agree = true;
   bool binades_as_said = true;
   bool scale_8_saves = true;

@@ -1,41 +1,130 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables of outcomes as text: columns as wide as their widest cell, numbers to the right.
+// Tables of outcomes as text: columns as wide as their widest cell, numbers to the
+// right. What is wider than a terminal breaks its heads and its words over lines, never a figure.
 #include "lib/study/experiment.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "lib/report/paragraph.h"
 
 namespace binade {
 namespace {
 
-/// Characters as a terminal counts them: UTF-8 continuation bytes take no room.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+constexpr std::size_t widest_line = 98;
+/// A column with a longer cell holds words, which may break; figures are shorter.
+constexpr std::size_t longest_figure = 24;
+
+using Lines = std::vector<std::string>;
+
+/// A cell in lines of at most `width` columns, longer words whole, "3.2 %" in one.
+Lines broken(std::string text, std::size_t width) {
+  constexpr char glue = '\1';
+  for (std::size_t at = 0; (at = text.find(" %", at)) != std::string::npos;) text[at] = glue;
+  text = wrapped(text, 0, width);
+  std::ranges::replace(text, glue, ' ');
+  Lines out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    out.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
 }
 
-std::string line_of(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) {
-  std::string line = " ";
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string gap(widths[i] - width_of(cells[i]), ' ');
-    line += i == 0 ? " " + cells[i] + gap : "  " + gap + cells[i];
+std::size_t width_of(const Lines& lines) {
+  std::size_t width = 0;
+  for (const std::string& line : lines) width = std::max(width, columns_of(line));
+  return width;
+}
+
+struct Column {
+  std::size_t width = 0, least = 0;
+  bool words = false;  ///< cells break too, and stand to the left
+};
+
+Column column_of(const Table& table, std::size_t i) {
+  Column out{columns_of(table.columns[i]), width_of(broken(table.columns[i], 1))};
+  for (const auto& row : table.rows) {
+    const std::size_t width = columns_of(row[i]);
+    out.width = std::max(out.width, width);
+    out.words = out.words || (width > longest_figure && row[i].find(' ') != std::string::npos);
   }
-  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  for (const auto& row : table.rows) {
+    out.least = std::max(out.least, out.words ? width_of(broken(row[i], 1)) : columns_of(row[i]));
+  }
+  return out;
+}
+
+std::size_t total_of(const std::vector<Column>& columns) {
+  return std::accumulate(columns.begin(), columns.end(), std::size_t{0},
+                         [](std::size_t sum, const Column& c) { return sum + 2 + c.width; });
+}
+
+/// Takes from the widest column that can give, until the lines fit or none can.
+void narrow(std::vector<Column>& columns) {
+  while (total_of(columns) > widest_line) {
+    Column* widest = nullptr;
+    for (Column& c : columns) {
+      if (c.width > c.least && (widest == nullptr || c.width > widest->width)) widest = &c;
+    }
+    if (widest == nullptr) return;
+    --widest->width;
+  }
+}
+
+/// One row over as many lines as its tallest cell takes; a head stands on the last of them.
+std::string text_of_row(const std::vector<Lines>& cells, const std::vector<Column>& columns,
+                        bool head, bool narrowed) {
+  std::size_t tall = 1;
+  for (const Lines& cell : cells) tall = std::max(tall, cell.size());
+  std::string text;
+  for (std::size_t n = 0; n < tall; ++n) {
+    std::string line = " ";
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const std::size_t above = head ? tall - cells[i].size() : 0;
+      const std::string part = n >= above && n - above < cells[i].size() ? cells[i][n - above] : "";
+      const std::string gap(columns[i].width - columns_of(part), ' ');
+      const bool left = i == 0 || (narrowed && columns[i].words);
+      line += (i == 0 ? " " : "  ") + (left ? part + gap : gap + part);
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
 }
 
 }  // namespace
 
 std::string text_of(const Table& table) {
-  std::vector<std::size_t> widths(table.columns.size());
-  for (std::size_t i = 0; i < widths.size(); ++i) {
-    widths[i] = width_of(table.columns[i]);
-    for (const auto& row : table.rows) widths[i] = std::max(widths[i], width_of(row[i]));
+  std::vector<Column> columns;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) columns.push_back(column_of(table, i));
+  const bool narrowed = total_of(columns) > widest_line;
+  narrow(columns);
+  const auto lines_of = [&](const std::vector<std::string>& row, bool head) {
+    std::vector<Lines> out;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool breaks = narrowed && (head || columns[i].words);
+      out.push_back(breaks ? broken(row[i], columns[i].width) : Lines{row[i]});
+    }
+    return out;
+  };
+  const std::vector<Lines> head = lines_of(table.columns, true);
+  std::vector<std::vector<Lines>> rows;
+  for (const auto& row : table.rows) rows.push_back(lines_of(row, false));
+  for (std::size_t i = 0; i < columns.size(); ++i) {  // lines may end before their width does
+    columns[i].width = width_of(head[i]);
+    for (const auto& row : rows) columns[i].width = std::max(columns[i].width, width_of(row[i]));
   }
-  std::string text = table.title.empty() ? "" : table.title + "\n";
-  text += line_of(table.columns, widths);
-  for (const auto& row : table.rows) text += line_of(row, widths);
+  std::string text = table.title.empty() ? "" : wrapped(table.title, 0);
+  text += text_of_row(head, columns, true, narrowed);
+  const bool apart =
+      std::ranges::any_of(rows, [](const auto& row) { return !row.empty() && row[0].size() > 1; });
+  for (const auto& row : rows) {
+    if (apart) text += "\n";
+    text += text_of_row(row, columns, false, narrowed);
+  }
   return text + "\n";
 }
 

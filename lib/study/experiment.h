@@ -71,7 +71,8 @@ struct Experiment {
 /// All experiments, in the order in which they are best read.
 std::span<const Experiment> experiments();
 
-/// The table as lines of text with aligned columns, the title above, an empty line after.
+/// The table as lines of text with aligned columns, the title above, an empty line after. Wider than 98
+/// columns, heads and cells of words break over lines; figures stay whole.
 std::string text_of(const Table& table);
 
 }  // namespace binade

@@ -30,6 +30,7 @@ class Experiments(CliCase):
                 quick = ["--quick"] if name == "scaler_race" else []  # it trains
                 text = self.measure(name, *quick, "--json", name + ".json")
                 self.assertIn("measured  as expected:", text)
+                self.assertLessEqual(max(map(len, text.splitlines())), 98)
                 with open(self.path(name + ".json"), encoding="utf-8") as file:
                     results = json.load(file)["results"]
                 self.assertEqual([r["experiment"] for r in results], [name])
