@@ -36,6 +36,7 @@ struct Words {
 struct Question {
   TrainingSize size;
   bool sized = false;  ///< parameters are known
+  bool batch_given = false;
   OptimizerMoments optimizer;
   bool fp32_moments = false;
   std::optional<std::uint64_t> memory;
@@ -72,7 +73,8 @@ Question question_of(const Words& words) {
   if (!words.activations.empty()) {
     q.size.activations_per_sample = parse_count("--activations-per-sample", words.activations);
   }
-  if (!words.batch.empty()) q.size.batch = parse_count("--batch", words.batch);
+  q.batch_given = !words.batch.empty();
+  if (q.batch_given) q.size.batch = parse_count("--batch", words.batch);
   if (!words.memory.empty()) q.memory = parse_bytes("--memory", words.memory);
   if (!q.layers.empty()) {
     q.instruction = instruction_for(q.sm, q.format.format);
@@ -86,9 +88,11 @@ Question question_of(const Words& words) {
   return q;
 }
 
+bool knows_activations(const Question& q) { return q.size.activations_per_sample > 0; }
+
 std::string amount(std::uint64_t bytes) {
-  constexpr std::array<std::pair<double, const char*>, 4> units{
-      {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}}};
+  constexpr std::array<std::pair<double, const char*>, 6> units{
+      {{1e18, "EB"}, {1e15, "PB"}, {1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}}};
   for (const auto& [unit, name] : units) {
     if (static_cast<double>(bytes) >= unit) {
       return fmt::format("{:.4g} {}", static_cast<double>(bytes) / unit, name);
@@ -111,7 +115,7 @@ std::string memory_text(const Question& q) {
   std::string out =
       fmt::format("Memory of training with {}, bytes per parameter", q.optimizer.name);
   if (q.sized) out += fmt::format("; {} parameters", counted(q.size.parameters));
-  if (q.size.activations_per_sample > 0) {
+  if (knows_activations(q)) {
     out += fmt::format(", {} activations a sample, batch {}",
                        counted(q.size.activations_per_sample), counted(q.size.batch));
   }
@@ -119,8 +123,7 @@ std::string memory_text(const Question& q) {
                      "casts", "grads", "moments", "all");
   if (q.sized) out += fmt::format("{:>10}{:>12}{:>10}", "state", "activations", "together");
   if (q.memory) out += fmt::format("{:>12}", "most params");
-  if (q.memory && q.sized && q.size.activations_per_sample > 0)
-    out += fmt::format("{:>8}", "batch");
+  if (q.memory && q.sized && knows_activations(q)) out += fmt::format("{:>10}", "batch");
   out += "\n";
   for (const TrainingMode& mode : training_modes) {
     const BytesPerParameter b = bytes_per_parameter(mode, q.optimizer, q.fp32_moments);
@@ -128,36 +131,42 @@ std::string memory_text(const Question& q) {
                        b.casts, b.gradients, b.moments, b.total());
     if (q.sized) {
       const MemoryUse use = use_of(mode, b, q);
-      out += fmt::format("{:>10}{:>12}{:>10}", amount(use.state), amount(use.activations),
-                         amount(use.total()));
+      const bool known = knows_activations(q);
+      out += fmt::format("{:>10}{:>12}{:>10}", amount(use.state),
+                         known ? amount(use.activations) : "-", known ? amount(use.total()) : "-");
     }
     if (q.memory)
       out += fmt::format("{:>12}", counted(most_parameters(mode, b, q.size, *q.memory)));
     const std::optional<std::uint64_t> batch =
         q.memory && q.sized ? largest_batch(mode, b, q.size, *q.memory) : std::nullopt;
-    if (batch) out += fmt::format("{:>8}", counted(*batch));
+    if (batch) out += fmt::format("{:>10}", counted(*batch));
     out += "\n";
   }
   for (const TrainingMode& mode : training_modes) {
     out += fmt::format("  {:<12}{}\n", mode.name, mode.what);
   }
-  out += wrapped(
-      "  Activations as if all were kept in the products' format; what autocast leaves in FP32 "
-      "(norms, "
-      "softmax, losses) and what fp8 keeps in 16 bits counts more. Moments have the type of what "
-      "the "
-      "optimizer steps, as PyTorch makes them; --fp32-moments for 4 bytes each. Scales of fp8 are "
-      "some "
-      "bytes per tensor. No workspace, no fragmentation.",
-      2);
+  std::string activations =
+      "Activations as if all were kept in the products' format; what autocast leaves in FP32 "
+      "(norms, softmax, losses) and what fp8 keeps in 16 bits counts more.";
+  if (!knows_activations(q)) {
+    activations = "Activations are not known without --activations-per-sample";
+    activations += q.batch_given ? ", and --batch changes nothing." : ".";
+  }
+  out += wrapped("  " + activations +
+                     " Moments have the type of what the "
+                     "optimizer steps, as PyTorch makes them; --fp32-moments for 4 bytes each. "
+                     "Scales of fp8 are "
+                     "some "
+                     "bytes per tensor. No workspace, no fragmentation.",
+                 2);
   if (q.memory) {
-    out += wrapped(fmt::format("  most params: the largest model whose state fits {} beside the "
-                               "activations{}.",
-                               amount(*q.memory),
-                               q.sized && q.size.activations_per_sample > 0
-                                   ? "; batch: the most samples that fit beside the state"
-                                   : ""),
-                   2);
+    out += wrapped(
+        fmt::format("  most params: the largest model whose state fits {} {}{}.", amount(*q.memory),
+                    knows_activations(q) ? "beside the activations" : "alone, without activations",
+                    q.sized && knows_activations(q)
+                        ? "; batch: the most samples that fit beside the state"
+                        : ""),
+        2);
   }
   return out;
 }
@@ -224,8 +233,9 @@ Json memory_json(const Question& q) {
     if (q.sized) {
       const MemoryUse use = use_of(mode, b, q);
       row["state"] = use.state;
-      row["activations"] = use.activations;
-      row["together"] = use.total();
+      const bool known = knows_activations(q);
+      row["activations"] = known ? Json(use.activations) : Json(nullptr);
+      row["together"] = known ? Json(use.total()) : Json(nullptr);
     }
     if (q.memory) {
       row["most_parameters"] = most_parameters(mode, b, q.size, *q.memory);
@@ -265,7 +275,8 @@ Json json_of(const Question& q) {
            {"optimizer", q.optimizer.name},
            {"fp32_moments", q.fp32_moments},
            {"parameters", q.size.parameters},
-           {"activations_per_sample", q.size.activations_per_sample},
+           {"activations_per_sample",
+            knows_activations(q) ? Json(q.size.activations_per_sample) : Json(nullptr)},
            {"batch", q.size.batch},
            {"memory", q.memory ? Json(*q.memory) : Json(nullptr)},
            {"modes", memory_json(q)}};
@@ -309,7 +320,7 @@ void define(CLI::App& app, int&) {
   app.add_option("--activations-per-sample", words->activations,
                  "values a sample's forward pass keeps for backward");
   app.add_option("--batch", words->batch, "samples");
-  app.add_option("--memory", words->memory, "what there is, 80GB or 80GiB: what fits?");
+  app.add_option("--memory", words->memory, "what there is, 80GB or \"80 GiB\": what fits?");
   app.add_option("--format", words->format, "format of the products' operands")
       ->capture_default_str();
   app.add_option("--arch", words->architecture, "sm_70 … sm_120")->capture_default_str();

@@ -181,16 +181,22 @@ std::uint64_t parse_count(std::string_view option, std::string_view text) {
 }
 
 std::uint64_t parse_bytes(std::string_view option, std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, double>, 8> units{{{"", 1},
-                                                                      {"B", 1},
-                                                                      {"MB", 1e6},
-                                                                      {"MiB", 0x1p20},
-                                                                      {"GB", 1e9},
-                                                                      {"GiB", 0x1p30},
-                                                                      {"TB", 1e12},
-                                                                      {"TiB", 0x1p40}}};
+  constexpr std::array<std::pair<std::string_view, double>, 13> units{{{"", 1},
+                                                                       {"B", 1},
+                                                                       {"kB", 1e3},
+                                                                       {"KiB", 0x1p10},
+                                                                       {"MB", 1e6},
+                                                                       {"MiB", 0x1p20},
+                                                                       {"GB", 1e9},
+                                                                       {"GiB", 0x1p30},
+                                                                       {"TB", 1e12},
+                                                                       {"TiB", 0x1p40},
+                                                                       {"PB", 1e15},
+                                                                       {"PiB", 0x1p50},
+                                                                       {"EB", 1e18}}};
   std::string_view rest;
   const std::optional<double> value = number(text, rest);
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
   for (const auto& [unit, bytes] : units) {
     if (value && rest == unit && *value * bytes >= 1 && *value * bytes <= 0x1p60) {
       return static_cast<std::uint64_t>(*value * bytes);

@@ -36,7 +36,7 @@ std::vector<AdvisedLayer> read_layers(const std::string& path);
 /// "7e9", "1.3e9" or "7000000000": a whole number from 1 to 2^53. Error naming the option.
 std::uint64_t parse_count(std::string_view option, std::string_view text);
 
-/// "80GB", "80GiB", "640MB" or bytes.
+/// "80GB", "80 GiB", "500kB" or bytes.
 std::uint64_t parse_bytes(std::string_view option, std::string_view text);
 
 }  // namespace binade

@@ -38,9 +38,36 @@ class Advise(CliCase):
 
     def test_the_text_has_a_line_per_mode(self):
         text = self.good("--params", "1000000", "--optimizer", "sgd")
-        self.assertRegex(text, r"\n  fp32 +4 +0 +0 +4 +0 +8 +8 MB +0 B +8 MB\n")
-        self.assertRegex(text, r"\n  o2 +2 +4 +0 +2 +0 +8 +8 MB +0 B +8 MB\n")
+        self.assertRegex(text, r"\n  fp32 +4 +0 +0 +4 +0 +8 +8 MB +- +-\n")
+        self.assertRegex(text, r"\n  o2 +2 +4 +0 +2 +0 +8 +8 MB +- +-\n")
         self.assertTrue(all(len(line) <= 110 for line in text.splitlines()))
+
+    def test_activations_that_are_not_known_are_no_zero(self):
+        words = ("--params", "1e6", "--memory", "80GB")
+        said = "Activations are not known without --activations-per-sample"
+        text = self.good(*words)
+        self.assertIn(said + ". ", text)
+        self.assertNotIn(" 0 B", text)
+        self.assertIn("fits 80 GB alone", text)
+        self.assertIn(said + ", and --batch changes nothing.", " ".join(self.good(*words, "--batch", "8").split()))
+        out = self.json(*words)
+        self.assertIsNone(out["activations_per_sample"])
+        for row in out["modes"]:
+            self.assertEqual((row["activations"], row["together"]), (None, None))
+        known = self.good(*words, "--activations-per-sample", "1e3", "--batch", "8")
+        self.assertNotIn("not known", known)
+        self.assertRegex(known, r"\n  fp32 .* 16 MB +32 kB +16\.03 MB ")
+
+    def test_memory_is_taken_as_the_tables_print_it(self):
+        for text, size in (("500kB", 500_000), ("500 kB", 500_000), ("80 GB", 80_000_000_000), ("1KiB", 1024),
+                           ("1.5 PB", 1_500_000_000_000_000), ("7 B", 7), ("80GiB", 80 << 30), ("12", 12)):
+            self.assertEqual(self.json("--memory", text)["memory"], size, text)
+
+    def test_columns_stay_apart_for_the_largest_numbers(self):
+        text = self.good("--params", "9e15", "--activations-per-sample", "1", "--memory", "1.1EB")
+        rows = [line.split() for line in text.splitlines()[2:10]]
+        self.assertEqual([len(row) for row in rows], [15] * 8, text)
+        self.assertEqual(rows[0][:9], ["fp32", "4", "0", "0", "4", "8", "16", "144", "PB"])
 
     def test_moments_of_four_bytes_on_demand(self):
         for words, moments in (((), 4), (("--fp32-moments",), 8)):
@@ -76,7 +103,7 @@ class Advise(CliCase):
                 (("--params", "1e300"), "--params 1e300"), (("--params", "nan"), "--params nan"),
                 (("--params", "-1"), "--params"), (("--params", "0"), "--params 0"),
                 (("--params", "7e9x"), "--params 7e9x"),
-                (("--memory", "80gigs"), "--memory 80gigs: not an amount"), (("--memory", "inf"), "--memory inf"),
+                (("--memory", "80 GB GB"), "not an amount"), (("--memory", " "), "--memory"), (("--memory", "80gigs"), "--memory 80gigs: not an amount"), (("--memory", "inf"), "--memory inf"),
                 (("--optimizer", "adamx"), "did you mean adam"),
                 (("--linear", "1x2"), "--linear 1x2: not three sizes"), (("--linear", "0x1x1"), "--linear 0x1x1"),
                 (("--linear", "1x2x99999999999"), "--linear"), (("--conv", "1x2x3x4"), "--conv 1x2x3x4: not a layer"),
