@@ -15,6 +15,7 @@
 #include "lib/amp/dtype_flow.h"
 #include "lib/cli/command.h"
 #include "lib/cli/data_folder.h"
+#include "lib/cli/dot_text.h"
 #include "lib/cli/progress.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
@@ -103,7 +104,9 @@ void run(const Arguments& a) {
   line.wipe();
   fmt::print("{}", rows_text(log));
   if (flow) fmt::print("\n{}", text_of(*flow));
-  if (!a.dump.empty()) fmt::print("\nbinade report {}/*.safetensors -o run.html\n", a.dump);
+  if (!a.dump.empty()) {
+    fmt::print("\nbinade report {}/*.safetensors -o run.html\n", command_line({a.dump}));
+  }
   if (a.json.empty()) return;
   nlohmann::ordered_json out{{"schema", "binade.training/1"},
                              {"binade", version},

@@ -7,6 +7,7 @@
 import json
 import os
 import struct
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
@@ -104,6 +105,15 @@ class Train(CliCase):
         self.assertTrue(all(any(raw) for raw in gradients[0].values()))
         self.assertEqual(gradients[0], gradients[1])
         self.assertEqual(advice[0], advice[1])
+
+    def test_the_printed_command_is_fit_for_a_shell(self):
+        os.makedirs(self.path("a b"))
+        for folder in ("a b/it's", "plain"):
+            text = self.good("train", "workload=digits_mlp", "steps=1", "--dump", folder)
+            words = text.splitlines()[-1].removeprefix("binade report ")
+            found = subprocess.run(["sh", "-c", "printf %s " + words], cwd=self.folder.name, capture_output=True,
+                                   check=True)
+            self.assertEqual(found.stdout.decode(), f"{folder}/step000000.safetensors-orun.html")
 
     def test_complaints_are_of_one_line(self):
         self.assertIn("no workload", self.complaint("train", "steps=1"))
