@@ -7,19 +7,22 @@
 
 #include <charconv>
 #include <cmath>
-#include <map>
+#include <optional>
+#include <set>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
 #include "lib/io/mapped_file.h"
+#include "lib/study/strict_json.h"
 #include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
 #include "lib/train/memory.h"
 
 namespace binade {
 namespace {
 
-using Json = nlohmann::json;
-using Sizes = std::map<std::string, std::uint64_t>;
+using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t largest_size = std::uint64_t{1} << 31;
 constexpr const char* linear_help = "write --linear TOKENSxINxOUT, as in 4096x4096x50257";
@@ -92,27 +95,47 @@ std::uint64_t member(const std::string& path, const std::string& name, const Jso
                  "see binade advise --help");
 }
 
+constexpr std::array<std::string_view, 1> file_keys{"layers"};
+constexpr std::array<std::string_view, 5> linear_keys{"name", "kind", "tokens", "in", "out"};
+constexpr std::array<std::string_view, 11> conv_keys{"name",    "kind",   "batch",   "channels",
+                                                     "height",  "width",  "filters", "rows",
+                                                     "columns", "stride", "padding"};
+
+/// Error where an object has a key that is not read.
+void check_keys(const std::string& path, const std::string& what, const Json& object,
+                std::span<const std::string_view> known) {
+  for (const auto& [key, ignored] : object.items()) {
+    if (std::ranges::find(known, key) != known.end()) continue;
+    throw error_in(path, fmt::format("{} has the unknown key \"{}\"", what, printable(key)),
+                   fmt::format("keys are {}{}", listed(known), did_you_mean(key, known)));
+  }
+}
+
 AdvisedLayer layer_of(const std::string& path, const Json& layer, std::size_t index) {
   std::string name = std::to_string(index + 1);
   if (!layer.is_object()) {
     throw error_in(path, "layer " + name + " is not an object", "see binade advise --help");
   }
   if (layer.contains("name") && layer["name"].is_string()) name = layer["name"];
+  const std::string named = "layer " + printable(name);
   const auto of = [&](const char* key, std::optional<std::uint64_t> otherwise = {}) {
     return member(path, name, layer, key, otherwise);
   };
   const std::string kind =
       layer.contains("kind") && layer["kind"].is_string() ? std::string(layer["kind"]) : "";
-  if (kind == "linear") return advised(name, LinearSizes{of("tokens"), of("in"), of("out")});
-  if (kind != "conv2d") {
-    throw error_in(path, fmt::format("layer {} is neither linear nor conv2d", printable(name)),
-                   R"(give it a "kind")");
+  if (kind == "linear") {
+    check_keys(path, named, layer, linear_keys);
+    return advised(name, LinearSizes{of("tokens"), of("in"), of("out")});
   }
+  if (kind != "conv2d") {
+    throw error_in(path, named + " is neither linear nor conv2d", R"(give it a "kind")");
+  }
+  check_keys(path, named, layer, conv_keys);
   const ConvSizes conv{of("batch"), of("channels"), of("height"),    of("width"),     of("filters"),
                        of("rows"),  of("columns"),  of("stride", 1), of("padding", 0)};
   const std::string fault = fault_of(conv);
   if (!fault.empty()) {
-    throw error_in(path, fmt::format("layer {} has {}", printable(name), fault), "check its sizes");
+    throw error_in(path, fmt::format("{} has {}", named, fault), "check its sizes");
   }
   return advised(name, conv);
 }
@@ -141,9 +164,14 @@ AdvisedLayer conv_of(std::string_view text) {
   bool good = parts.size() >= 2 &&
               read_sizes(parts[0], {&x.batch, &x.channels, &x.height, &x.width}) &&
               read_sizes(parts[1], {&x.filters, &x.rows, &x.columns});
+  std::set<std::string_view> seen;
   for (std::size_t i = 2; good && i < parts.size(); ++i) {
     const std::size_t equals = parts[i].find('=');
     const std::string_view key = parts[i].substr(0, equals);
+    if (!seen.insert(key).second) {
+      throw Error(fmt::format("--conv {}: {} is there twice; give it once", printable(text),
+                              printable(key)));
+    }
     const std::string_view value = equals < parts[i].size() ? parts[i].substr(equals + 1) : "";
     good = (key == "stride" && read_size(value, x.stride)) ||
            (key == "pad" && read_size(value, x.padding));
@@ -158,13 +186,14 @@ AdvisedLayer conv_of(std::string_view text) {
 
 std::vector<AdvisedLayer> read_layers(const std::string& path) {
   const MappedFile file(path);
-  const auto* text = reinterpret_cast<const char*>(file.bytes().data());
-  const Json json = Json::parse(text, text + file.bytes().size(), nullptr, false);
+  const Json json = parse_strictly(
+      path, {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
   if (!json.is_object() || !json.contains("layers") || !json["layers"].is_array() ||
       json["layers"].empty()) {
     throw error_in(path, R"(not a JSON object with a list of "layers")",
                    "see binade advise --help for its form");
   }
+  check_keys(path, "the file", json, file_keys);
   std::vector<AdvisedLayer> out;
   for (const Json& layer : json["layers"]) out.push_back(layer_of(path, layer, out.size()));
   return out;

@@ -10,9 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "lib/study/strict_json.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -119,20 +121,29 @@ class LineFile {
   throw error_in(path, what, "name another file, or delete this one to start anew");
 }
 
+/// Whether a line's result may be one of this job's: an object with all its keys.
+bool is_result(const ordered_json& line, const SweepJob& job) {
+  if (!line.is_object() || !line.contains("result") || !line["result"].is_object()) return false;
+  return std::ranges::all_of(job.keys,
+                             [&](const std::string& key) { return line["result"].contains(key); });
+}
+
 /// The result in a line that must be this run's, to the byte.
-ordered_json result_in(const std::string& path, const SweepSpec& spec, std::size_t run,
-                       std::string_view line) {
-  const std::string quoted = fmt::format("line {} is not run {} of this sweep", run + 2, run);
-  ordered_json parsed = ordered_json::parse(line, nullptr, false);
-  if (parsed.is_discarded() || !parsed.is_object() || !parsed.contains("result"))
-    refuse(path, quoted);
-  if (run_line(spec, run, parsed["result"]) != line) refuse(path, quoted);
-  return parsed["result"];
+ordered_json result_in(const std::string& path, const SweepSpec& spec, const SweepJob& job,
+                       std::size_t run, std::string_view line) {
+  try {
+    ordered_json parsed = parse_strictly(path, line);
+    if (is_result(parsed, job) && run_line(spec, run, parsed["result"]) == line) {
+      return parsed["result"];
+    }
+  } catch (const Error&) {  // said below, with the line
+  }
+  refuse(path, fmt::format("line {} is not run {} of this sweep", run + 2, run));
 }
 
 /// The results in the file's whole lines; `end` becomes where they end.
 std::vector<ordered_json> results_in(const std::string& path, const SweepSpec& spec,
-                                     std::string_view text, std::size_t& end) {
+                                     const SweepJob& job, std::string_view text, std::size_t& end) {
   const std::string header = header_line(spec);
   std::vector<ordered_json> results;
   end = 0;
@@ -144,7 +155,7 @@ std::vector<ordered_json> results_in(const std::string& path, const SweepSpec& s
   for (std::size_t next = 0; (next = text.find('\n', end)) != std::string_view::npos;) {
     const std::string_view line = text.substr(end, next + 1 - end);
     if (results.size() == spec.runs()) refuse(path, "lines after the last run");
-    results.push_back(result_in(path, spec, results.size(), line));
+    results.push_back(result_in(path, spec, job, results.size(), line));
     end = next + 1;
   }
   return results;
@@ -170,7 +181,7 @@ SweepResults run_sweep(const SweepSpec& spec, const std::string& path, const Swe
   LineFile file(path);
   std::size_t end = 0;
   SweepResults out;
-  out.results = results_in(path, spec, file.read_all(), end);
+  out.results = results_in(path, spec, job, file.read_all(), end);
   out.found = out.results.size();
   file.keep(end);
   if (end == 0) file.append(header_line(spec));

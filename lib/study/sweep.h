@@ -42,7 +42,8 @@ struct SweepJob {
   std::function<void(const nlohmann::json& settings)> check;  ///< Error for settings that are wrong
   std::function<nlohmann::ordered_json(const nlohmann::json& settings,
                                        const std::function<void(double done)>& progress)>
-      run;
+      run;                          ///< gives an object
+  std::vector<std::string> keys{};  ///< that every result has
 };
 
 /// Told of the run that is going on and its share that is done.

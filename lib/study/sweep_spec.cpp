@@ -7,6 +7,7 @@
 #include <set>
 
 #include "lib/io/mapped_file.h"
+#include "lib/study/strict_json.h"
 #include "lib/study/sweep.h"
 #include "lib/tensor/error.h"
 
@@ -18,32 +19,10 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t most_bytes = std::size_t{1} << 20;
 constexpr std::size_t most_runs = 100'000;
-constexpr int deepest = 16;
 
 [[noreturn]] void refuse(const std::string& label, const std::string& what,
                          const std::string& what_to_do) {
   throw error_in(label, what, what_to_do);
-}
-
-/// The JSON of the text; nlohmann alone would keep the last of two equal keys.
-ordered_json parse_strictly(const std::string& label, std::string_view text) {
-  std::vector<std::set<std::string>> keys;
-  const auto check = [&](int depth, ordered_json::parse_event_t event, ordered_json& parsed) {
-    using Event = ordered_json::parse_event_t;
-    if (depth > deepest) refuse(label, "nested too deeply", "settings are flat: write them so");
-    if (event == Event::object_start) keys.emplace_back();
-    if (event == Event::object_end) keys.pop_back();
-    if (event == Event::key && !keys.back().insert(parsed.get<std::string>()).second) {
-      refuse(label, fmt::format("key '{}' is there twice", printable(parsed.get<std::string>())),
-             "give it once");
-    }
-    return true;
-  };
-  try {
-    return ordered_json::parse(text, check);
-  } catch (const json::exception& error) {
-    refuse(label, "no JSON: " + printable(error.what()), "correct it");
-  }
 }
 
 const ordered_json& part(const std::string& label, const ordered_json& spec, const char* name,

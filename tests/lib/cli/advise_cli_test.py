@@ -110,6 +110,7 @@ class Advise(CliCase):
                 (("--conv", "1x1x2x2:1x3x3"), "kernel larger than its padded input"),
                 (("--conv", "1x1x8x8:1x3x3:stride=0"), "a stride of 0"),
                 (("--conv", "1x1x8x8:1x3x3:step=1"), "not a layer"),
+                (("--conv", "1x1x8x8:1x3x3:stride=2:stride=3"), "stride is there twice"),
                 (("--conv", "2000000000x2000000000x9x9:9x3x3"), "passes 2^60"),
                 (("--linear", "8x2000000000x2000000000"), "more than 2^53 weights"),
                 (("--linear", "8x8x8", "--arch", "sm_91"), "sm_91"),
@@ -121,7 +122,18 @@ class Advise(CliCase):
 
     def test_a_model_file_that_is_not_one_is_refused_with_the_layer(self):
         for text, part in (
-                ("", "model.json"), ("{", 'a list of "layers"'), ("[]", 'a list of "layers"'),
+                ("", "model.json: no JSON"), ("{", "model.json: no JSON"),
+                ('{"layers": ' + "[" * 100000, "nested too deeply"),
+                ('{"layers": [], "layers": []}', "key 'layers' is there twice"),
+                ('{"layers": [{"kind": "linear", "tokens": 1, "in": 1, "out": 1}], "optimizer": "adam"}',
+                 'the file has the unknown key "optimizer"'),
+                ('{"layers": [{"kind": "linear", "tokens": 1, "tokens": 2, "in": 1, "out": 1}]}',
+                 "key 'tokens' is there twice"),
+                ('{"layers": [{"kind": "linear", "tokens": 1, "in": 1, "out": 1, "bias": 1}]}',
+                 'layer 1 has the unknown key "bias"'),
+                ('{"layers": [{"name": "stem", "kind": "conv2d", "strides": 2}]}',
+                 'layer stem has the unknown key "strides"'), ('{"layers": [{"kind": "conv2d", "strides": 2}]}',
+                                                               "did you mean stride"), ("[]", 'a list of "layers"'),
                 ('{"layers": []}', 'a list of "layers"'), ('{"layers": [1]}', "layer 1 is not an object"),
                 ('{"layers": [{"kind": "linear"}]}', 'layer 1 needs "tokens"'),
                 ('{"layers": [{"name": "a\\nb", "kind": "linear", "tokens": -1}]}', 'layer a\\x0ab needs "tokens"'),

@@ -57,7 +57,7 @@ ordered_json slow_root(const json& settings, const std::function<void(double)>& 
   return root(settings, progress);
 }
 
-const SweepJob job{&check, &root};
+const SweepJob job{&check, &root, {"root", "error"}};
 
 /// The file of a sweep that nothing disturbed.
 std::string whole() {
@@ -191,6 +191,10 @@ TEST_CASE("the results of another sweep, or what is none, are refused and left a
   };
   const std::size_t second = text.find('\n') + 1;
   const std::size_t third = text.find('\n', second) + 1;
+  const auto line_of = [](const std::string& result) {
+    return R"({"run":0,"settings":{"of":2,"start":1,"steps":40},"result":)" + result + "}\n";
+  };
+  REQUIRE(text.substr(second).starts_with(line_of("X").substr(0, line_of("X").find('X'))));
   const std::vector<std::pair<std::string, std::string>> files{
       {swapped("\"steps\":40}", "\"steps\":41}"), "not the results of this sweep"},
       {"my diary\n", "not the results of this sweep"},
@@ -200,6 +204,12 @@ TEST_CASE("the results of another sweep, or what is none, are refused and left a
       {text.substr(0, second) + text.substr(third), "line 2 is not run 0"},
       {text.substr(0, second) + "\n", "line 2 is not run 0"},
       {text.substr(0, second) + "[1]\n", "line 2 is not run 0"},
+      {text.substr(0, second) + line_of("5"), "line 2 is not run 0"},
+      {text.substr(0, second) + line_of("[]"), "line 2 is not run 0"},
+      {text.substr(0, second) + line_of(R"({"root":1})"), "line 2 is not run 0"},
+      {text.substr(0, second) + line_of(R"({"root":1,"root":2,"error":0})"), "line 2 is not run 0"},
+      {text.substr(0, second) + line_of(std::string(100'000, '[') + std::string(100'000, ']')),
+       "line 2 is not run 0"},
       {text + "{}\n", "lines after the last run"},
   };
   for (const auto& file : files) {
