@@ -70,6 +70,7 @@ struct LossScalePolicy {
 std::span<const LossScalePolicy> loss_scale_policies();
 /// Throws Error for a name that is none of them; "static:1024" is static with that scale.
 LossScalePolicy loss_scale_policy(std::string_view name);
+/// Error unless 2^-126 <= scale <= 2^127.
 LossScalePolicy static_policy(double scale);
 
 /// What a policy remembers. Which numbers count depends on the rule.

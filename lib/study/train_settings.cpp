@@ -36,8 +36,11 @@ double number(std::string_view key, const Json& value, double least, double most
 }
 
 std::int64_t whole(std::string_view key, const Json& value, std::int64_t least, std::int64_t most) {
-  if (!value.is_number_integer() || value.get<std::int64_t>() < least ||
-      value.get<std::int64_t>() > most) {
+  // Unsigned numbers from 2^63 on are no int64; all below are the same in both.
+  const bool held = value.is_number_unsigned()
+                        ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most)
+                        : value.is_number_integer() && value.get<std::int64_t>() <= most;
+  if (!held || value.get<std::int64_t>() < least) {
     throw bad_value(key, value, fmt::format("a whole number from {} to {}", least, most));
   }
   return value.get<std::int64_t>();

@@ -269,7 +269,14 @@ TEST_CASE("a static scale and none never look") {
   CHECK(scaler.update(true));
   CHECK(scaler.scale() == 1024);
   CHECK(LossScaler(loss_scale_policy("none")).scale() == 1);
-  CHECK_THROWS_AS(static_policy(0), Error);
+  CHECK(static_policy(0x1p127).init_scale == 0x1p127);
+  CHECK(static_policy(0x1p-126).init_scale == 0x1p-126);
+  for (const double scale : {0.0, -1.0, 0x1p-127, 0x1.000001p127, 1e300, HUGE_VAL, std::nan("")}) {
+    CAPTURE(scale);
+    CHECK_THROWS_AS(static_policy(scale), Error);
+  }
+  CHECK_THROWS_WITH_AS(loss_scale_policy("static:1e300"),
+                       "static loss scale 1e+300: give a number from 2^-126 to 2^127", Error);
   CHECK_THROWS_AS(loss_scale_policy("static:"), Error);
   CHECK_THROWS_AS(loss_scale_policy("static:1x"), Error);
   CHECK_THROWS_AS(loss_scale_policy("amp"), Error);
