@@ -79,13 +79,8 @@ void run(const Arguments& a) {
         (static_cast<double>(i - *first) + done) / static_cast<double>(spec.runs() - *first),
         fmt::format("run {} of {}", i + 1, spec.runs()));
   };
-  const std::string folder = data_folder(a.data);
-  const SweepJob job{&check_train_settings,
-                     [&folder](const nlohmann::json& settings,
-                               const std::function<void(double done)>& job_progress) {
-                       return train_job(settings, folder, job_progress);
-                     }};
-  const SweepResults sweep = run_sweep(spec, results_path(a), job, progress);
+  const SweepResults sweep =
+      run_sweep(spec, results_path(a), train_job(data_folder(a.data)), progress);
   line.wipe();
   if (sweep.found > 0) {
     fmt::print(stderr, "{} of {} runs were in {} already\n", sweep.found, spec.runs(),

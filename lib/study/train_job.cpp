@@ -3,25 +3,53 @@
 // One training from settings to figures: they are read, the workload is made, the network trains.
 #include "lib/study/train_job.h"
 
+#include <map>
+#include <memory>
+
 #include "lib/study/train_settings.h"
 #include "lib/study/workloads.h"
 
 namespace binade {
 
-void check_train_settings(const nlohmann::json& settings) {
-  static_cast<void>(train_settings(settings));
+SweepJob train_job(const std::string& data_folder) {
+  SweepJob job;
+  const auto rows = std::make_shared<std::map<std::string, std::size_t>>();  // by workload
+  job.check = [rows, data_folder](const nlohmann::json& settings) {
+    const TrainSettings s = train_settings(settings);
+    auto known = rows->find(s.workload);
+    if (known == rows->end()) {
+      known = rows->emplace(s.workload, epoch_rows(s.workload, data_folder)).first;
+    }
+    check_batch(s.workload, s.batch, known->second);
+  };
+  job.run = [data_folder](const nlohmann::json& settings,
+                          const std::function<void(double done)>& progress) {
+    const TrainSettings s = train_settings(settings);
+    Hooks<float> hooks;
+    hooks.progress = [&progress](std::int64_t done, std::int64_t of) {
+      if (progress) progress(static_cast<double>(done) / static_cast<double>(of));
+    };
+    return result_of(train(workload<float>(s.workload, data_folder, s.batch), s.recipe, hooks));
+  };
+  for (const TrainResultKey& key : train_result_keys()) {
+    if (key.always) job.keys.emplace_back(key.name);
+  }
+  return job;
 }
 
-nlohmann::ordered_json train_job(const nlohmann::json& settings, const std::string& data_folder,
-                                 const std::function<void(double done)>& progress) {
-  const TrainSettings s = train_settings(settings);
-  Hooks<float> hooks;
-  if (progress) {
-    hooks.progress = [&progress](std::int64_t done, std::int64_t of) {
-      progress(static_cast<double>(done) / static_cast<double>(of));
-    };
-  }
-  return result_of(train(workload<float>(s.workload, data_folder, s.batch), s.recipe, hooks));
+std::span<const TrainResultKey> train_result_keys() {
+  static constexpr std::array<TrainResultKey, 11> keys{{{"steps", true, false},
+                                                        {"test_accuracy", true, true},
+                                                        {"test_loss", true, true},
+                                                        {"test_rows", true, false},
+                                                        {"final_loss", true, false},
+                                                        {"skipped", true, true},
+                                                        {"final_scale", true, true},
+                                                        {"not_finite", true, true},
+                                                        {"updates_asked", true, false},
+                                                        {"updates_lost", true, false},
+                                                        {"parameters", true, false}}};
+  return keys;
 }
 
 }  // namespace binade

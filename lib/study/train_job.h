@@ -3,21 +3,25 @@
 // A training run by its settings: what sweeps are made of.
 #pragma once
 
-#include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 
-#include <nlohmann/json.hpp>
+#include "lib/study/sweep.h"
 
 namespace binade {
 
-/// Error for settings that train_job would refuse, without training: unknown keys are named with the
-/// known ones. A sweep asks this of all its runs before the first.
-void check_train_settings(const nlohmann::json& settings);
+/// A figure that a run's result may have, as one number, text or truth value.
+struct TrainResultKey {
+  std::string_view name;
+  bool always;  ///< every run has it
+  bool usual;   ///< shown where nothing is said
+};
+/// In the order in which results have them.
+std::span<const TrainResultKey> train_result_keys();
 
-/// Trains once and returns the figures of the run, in a fixed order and the same for each run.
-/// `data_folder`: where the committed data lie. Error where check_train_settings gives one, and where
-/// data are missing.
-nlohmann::ordered_json train_job(const nlohmann::json& settings, const std::string& data_folder,
-                                 const std::function<void(double done)>& progress);
+/// `check` refuses what `run` would, without training; it reads the data of each workload once, to see
+/// that they are there and that batches fit. `data_folder`: where the committed data lie.
+SweepJob train_job(const std::string& data_folder);
 
 }  // namespace binade

@@ -7,12 +7,16 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
+#include <vector>
 
-#include "lib/amp/loss_scaler.h"
 #include "lib/amp/opt_level.h"
 #include "lib/record/instruction_name.h"
 #include "lib/study/workloads.h"
 #include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
+#include "lib/train/step_scaler.h"
 
 namespace binade {
 namespace {
@@ -24,7 +28,9 @@ Error bad_value(std::string_view key, const Json& value, std::string_view wanted
 }
 
 std::string text(std::string_view key, const Json& value) {
-  if (!value.is_string()) throw bad_value(key, value, "a text");
+  if (!value.is_string()) {
+    throw bad_value(key, value, fmt::format("a text; write \"{}\"", printable(value.dump())));
+  }
   return value.get<std::string>();
 }
 
@@ -61,53 +67,100 @@ std::size_t one_of(std::string_view key, const Json& value,
   return static_cast<std::size_t>(found - names.begin());
 }
 
-/// Also "log_max" and "histogram", which are code.
-std::string scaler_name(std::string_view key, const Json& value) {
-  std::string name = text(key, value);
-  if (name != "log_max" && name != "histogram") static_cast<void>(loss_scale_policy(name));
-  return name;
-}
-
 std::array<std::string, 3>& instructions(TrainSettings& s) { return s.recipe.products.instruction; }
+
+/// What a key takes.
+enum class Takes : std::uint8_t { words, number, whole, truth };
 
 struct Key {
   std::string_view name;
+  Takes takes;
   void (*read)(TrainSettings& s, std::string_view key, const Json& value);
 };
-#define BINADE_KEY(name, statement)                                              \
-  {                                                                              \
-    name, [](TrainSettings& s, std::string_view k, const Json& v) { statement; } \
+#define BINADE_KEY(name, kind, statement)                                                     \
+  {                                                                                           \
+    name, Takes::kind, [](TrainSettings& s, std::string_view k, const Json& v) { statement; } \
   }
 constexpr std::array<Key, 24> keys{{
-    BINADE_KEY("workload", s.workload = workload_row(text(k, v)).name),
-    BINADE_KEY("level", s.recipe.level = opt_level(text(k, v)).name),
-    BINADE_KEY("format", s.recipe.products.format = training_format(text(k, v)).name),
-    BINADE_KEY("arch", s.recipe.products.sm = parse_architecture(text(k, v))),
-    BINADE_KEY("accumulator", s.recipe.products.accumulator = text(k, v)),
-    BINADE_KEY("promote_every",
+    BINADE_KEY("workload", words, s.workload = workload_row(text(k, v)).name),
+    BINADE_KEY("level", words, s.recipe.level = opt_level(text(k, v)).name),
+    BINADE_KEY("format", words, s.recipe.products.format = training_format(text(k, v)).name),
+    BINADE_KEY("arch", words, s.recipe.products.sm = parse_architecture(text(k, v))),
+    BINADE_KEY("accumulator", words, s.recipe.products.accumulator = text(k, v)),
+    BINADE_KEY("promote_every", whole,
                s.recipe.products.promote_every = static_cast<int>(whole(k, v, 0, 1 << 20))),
-    BINADE_KEY("fprop", instructions(s)[0] = text(k, v)),
-    BINADE_KEY("dgrad", instructions(s)[1] = text(k, v)),
-    BINADE_KEY("wgrad", instructions(s)[2] = text(k, v)),
-    BINADE_KEY("scaler", s.recipe.scaler = scaler_name(k, v)),
-    BINADE_KEY("init_scale", s.recipe.init_scale = number(k, v, 0x1p-126, 0x1p127)),
-    BINADE_KEY("growth_interval", s.recipe.growth_interval = whole(k, v, 1, 1 << 30)),
-    BINADE_KEY("skip_overflow", s.recipe.skip_overflow = truth(k, v)),
-    BINADE_KEY("loss_shift", s.recipe.loss_shift = static_cast<int>(whole(k, v, -60, 60))),
-    BINADE_KEY("optimizer",
+    BINADE_KEY("fprop", words, instructions(s)[0] = text(k, v)),
+    BINADE_KEY("dgrad", words, instructions(s)[1] = text(k, v)),
+    BINADE_KEY("wgrad", words, instructions(s)[2] = text(k, v)),
+    BINADE_KEY("scaler", words, s.recipe.scaler = text(k, v)),
+    BINADE_KEY("init_scale", number, s.recipe.init_scale = number(k, v, 0x1p-126, 0x1p127)),
+    BINADE_KEY("growth_interval", whole, s.recipe.growth_interval = whole(k, v, 1, 1 << 30)),
+    BINADE_KEY("skip_overflow", truth, s.recipe.skip_overflow = truth(k, v)),
+    BINADE_KEY("loss_shift", whole, s.recipe.loss_shift = static_cast<int>(whole(k, v, -60, 60))),
+    BINADE_KEY("optimizer", words,
                s.recipe.optimizer.kind = static_cast<OptimizerKind>(one_of(k, v, optimizer_names))),
-    BINADE_KEY("lr", s.recipe.optimizer.lr = number(k, v, 0, 1e6)),
-    BINADE_KEY("momentum", s.recipe.optimizer.momentum = number(k, v, 0, 1)),
-    BINADE_KEY("weight_decay", s.recipe.optimizer.weight_decay = number(k, v, 0, 1e6)),
-    BINADE_KEY("master_weights", s.recipe.master_weights = truth(k, v)),
-    BINADE_KEY("update", s.recipe.optimizer.update =
-                             static_cast<UpdateRule>(one_of(k, v, update_rule_names))),
-    BINADE_KEY("clip_norm", s.recipe.clip_norm = number(k, v, 0, 1e30)),
-    BINADE_KEY("steps", s.recipe.steps = whole(k, v, 1, 10'000'000)),
-    BINADE_KEY("batch", s.batch = static_cast<std::size_t>(whole(k, v, 1, 1 << 20))),
-    BINADE_KEY("seed", s.recipe.seed = static_cast<std::uint64_t>(whole(k, v, 0, 1LL << 53))),
+    BINADE_KEY("lr", number, s.recipe.optimizer.lr = number(k, v, 0, 1e6)),
+    BINADE_KEY("momentum", number, s.recipe.optimizer.momentum = number(k, v, 0, 1)),
+    BINADE_KEY("weight_decay", number, s.recipe.optimizer.weight_decay = number(k, v, 0, 1e6)),
+    BINADE_KEY("master_weights", truth, s.recipe.master_weights = truth(k, v)),
+    BINADE_KEY(
+        "update", words,
+        s.recipe.optimizer.update = static_cast<UpdateRule>(one_of(k, v, update_rule_names))),
+    BINADE_KEY("clip_norm", number, s.recipe.clip_norm = number(k, v, 0, 1e30)),
+    BINADE_KEY("steps", whole, s.recipe.steps = whole(k, v, 1, 10'000'000)),
+    BINADE_KEY("batch", whole, s.batch = static_cast<std::size_t>(whole(k, v, 1, 1 << 20))),
+    BINADE_KEY("seed", whole,
+               s.recipe.seed = static_cast<std::uint64_t>(whole(k, v, 0, 1LL << 53))),
 }};
 #undef BINADE_KEY
+
+const Key& key_of(std::string_view name) {
+  const auto* key = std::ranges::find(keys, name, &Key::name);
+  if (key != keys.end()) return *key;
+  const std::vector<std::string_view> known = names_of(keys);
+  throw Error(fmt::format("training: unknown key {}{}; keys are {}", printable(name),
+                          did_you_mean(name, known), listed(known)));
+}
+
+/// A setting that another one leaves without effect.
+struct Idle {
+  std::string_view key;
+  bool idle;
+  std::string because;  ///< the other one
+  std::string_view remedy;
+};
+
+/// Error for the first setting given that has no effect.
+void check_effects(const Json& settings, const TrainingRecipe& recipe) {
+  const ScalerTakes takes = scaler_takes(recipe);
+  const std::string scaler = recipe.scaler.empty()
+                                 ? fmt::format("the scaler of level {}", recipe.level)
+                                 : "scaler " + recipe.scaler;
+  const bool sgd = recipe.optimizer.kind == OptimizerKind::sgd;
+  const std::string optimizer =
+      fmt::format("optimizer {}", optimizer_names[static_cast<std::size_t>(recipe.optimizer.kind)]);
+  const bool in_float = recipe.products.format == "binary32";
+  const bool by_eigen = in_float || recipe.products.accumulator == "reference";
+  const std::string products = in_float ? "format binary32" : "accumulator reference";
+  constexpr std::string_view emulated = "let products be emulated, as format binary16 does";
+  const std::array<Idle, 9> rows{{
+      {"init_scale", !takes.init_scale, scaler, "choose one that begins with it, such as torch"},
+      {"growth_interval", !takes.growth_interval, scaler, "choose one that grows, such as torch"},
+      {"skip_overflow", !takes.skip_overflow, scaler, "choose a fixed one, such as static:1024"},
+      {"momentum", !sgd, optimizer, "choose optimizer sgd"},
+      // That sums are those of a float product is true of binary32.
+      {"accumulator", in_float && recipe.products.accumulator != "reference", products, emulated},
+      {"promote_every", by_eigen, products, emulated},
+      {"fprop", by_eigen, products, emulated},
+      {"dgrad", by_eigen, products, emulated},
+      {"wgrad", by_eigen, products, emulated},
+  }};
+  for (const Idle& row : rows) {
+    if (!row.idle || !settings.contains(row.key)) continue;
+    throw Error(fmt::format("training: {} has no effect with {}: leave it out, or {}", row.key,
+                            printable(row.because), row.remedy));
+  }
+}
 
 }  // namespace
 
@@ -123,16 +176,29 @@ TrainSettings train_settings(const Json& settings) {
     throw Error("training: no workload; name one, as {\"workload\": \"digits_mlp\"}");
   }
   for (const auto& [name, value] : settings.items()) {
-    const auto* key = std::ranges::find(keys, name, &Key::name);
-    if (key == keys.end()) {
-      std::string known;
-      for (const Key& k : keys) known += fmt::format("{}{}", known.empty() ? "" : ", ", k.name);
-      throw Error(fmt::format("training: unknown key {}; keys are {}", printable(name), known));
-    }
-    key->read(out, key->name, value);
+    const Key& key = key_of(name);
+    key.read(out, key.name, value);
   }
-  static_cast<void>(tensor_core_products(out.recipe.products));
+  check_recipe(out.recipe);
+  check_effects(settings, out.recipe);
   return out;
+}
+
+Json setting_value(std::string_view key, std::string_view words) {
+  const Takes takes = key_of(key).takes;
+  if (takes == Takes::truth && (words == "true" || words == "false")) return words == "true";
+  if (takes != Takes::number && takes != Takes::whole) return std::string(words);
+  const char* end = words.data() + words.size();
+  std::int64_t integer = 0;
+  const auto [integer_end, integer_error] = std::from_chars(words.data(), end, integer);
+  if (integer_error == std::errc{} && integer_end == end) return integer;
+  double number = 0;
+  const auto [number_end, number_error] = std::from_chars(words.data(), end, number);
+  const bool read = number_error == std::errc{} && number_end == end && std::isfinite(number);
+  if (!read) return std::string(words);
+  const bool is_whole = std::floor(number) == number && std::abs(number) <= 0x1p53;
+  if (takes == Takes::whole && is_whole) return static_cast<std::int64_t>(number);
+  return number;
 }
 
 nlohmann::ordered_json result_of(const TrainingLog& log) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -14,7 +15,7 @@ namespace binade {
 
 /// Keys, all optional but `workload`: workload (workload_rows); level (O0 … O3, native); format
 /// (training_formats); arch ("sm_90"); accumulator (f32, f16, reference); promote_every; fprop, dgrad,
-/// wgrad (instructions by name); scaler ("torch", "static:1024", …); init_scale; growth_interval;
+/// wgrad (instructions by name); scaler (step_scaler_names); init_scale; growth_interval;
 /// skip_overflow; loss_shift; optimizer (sgd, adam, adamw); lr; momentum; weight_decay; master_weights; update (nearest,
 /// stochastic, kahan); clip_norm; steps; batch; seed.
 struct TrainSettings {
@@ -23,8 +24,13 @@ struct TrainSettings {
   TrainingRecipe recipe{};
 };
 
-/// Error for unknown keys, values of a wrong kind, and names that there are not.
+/// Error for unknown keys, values of a wrong kind, names that there are not, settings that contradict
+/// each other, and those that another one leaves without effect.
 TrainSettings train_settings(const nlohmann::json& settings);
+
+/// The value that words on a command line are for this key: a number in any plain spelling (007, .1, 1e1)
+/// where the key takes one, true or false, else the words as they are. Error for an unknown key.
+nlohmann::json setting_value(std::string_view key, std::string_view words);
 
 /// Losses, accuracy, skips, lost updates; nothing that depends on time or machine.
 nlohmann::ordered_json result_of(const TrainingLog& log);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <numeric>
 
@@ -55,9 +56,6 @@ void give_images(Workload<T>& out, ImageSplit split, std::size_t batch, bool fla
   constexpr std::size_t most_tests = 2000;
   const auto data = std::make_shared<const ImageSplit>(std::move(split));
   const std::size_t tests = std::min(data->test.count, most_tests);
-  if (data->train.count < batch) {
-    throw Error(fmt::format("batch of {}: the data set has {} rows", batch, data->train.count));
-  }
   struct Epoch {
     std::uint64_t seed = 0, number = ~std::uint64_t{0};
     std::vector<std::size_t> order;
@@ -95,16 +93,26 @@ Batch<T> texts_at(const std::vector<std::int32_t>& from, const std::vector<std::
   return batch;
 }
 
+constexpr std::size_t text_length = 32;  ///< of a row
+
+Text long_enough_text() {
+  Text text = licence_text();
+  if (text.train.size() < 2 * text_length || text.test.size() < 64 * text_length + 1) {
+    throw Error(fmt::format("text of {} characters: too short to train on; give a longer one",
+                            text.train.size() + text.test.size()));
+  }
+  return text;
+}
+
 template <std::floating_point T>
 Workload<T> char_transformer(std::size_t batch) {
-  const auto text = std::make_shared<const Text>(licence_text());
-  const TransformerShape shape{
-      .vocabulary = text->vocabulary.size(), .length = 32, .width = 32, .heads = 2, .layers = 2};
-  const std::size_t length = shape.length;
-  if (text->train.size() < 2 * length || text->test.size() < 64 * length + 1) {
-    throw Error(fmt::format("text of {} characters: too short to train on; give a longer one",
-                            text->train.size() + text->test.size()));
-  }
+  const auto text = std::make_shared<const Text>(long_enough_text());
+  const std::size_t length = text_length;
+  const TransformerShape shape{.vocabulary = text->vocabulary.size(),
+                               .length = length,
+                               .width = 32,
+                               .heads = 2,
+                               .layers = 2};
   Workload<T> out;
   out.make = [shape](std::uint64_t seed) { return make_transformer<T>(shape, seed); };
   out.train_batch = [text, batch, length](std::uint64_t seed, std::int64_t step) {
@@ -126,7 +134,25 @@ Workload<T> char_transformer(std::size_t batch) {
   return out;
 }
 
+ImageSplit images_of(const WorkloadRow& row, const std::string& data_folder) {
+  return row.name == "fashion_cnn" ? fashion_mnist() : digits(data_folder);
+}
+
 }  // namespace
+
+std::size_t epoch_rows(std::string_view name, const std::string& data_folder) {
+  const WorkloadRow& row = workload_row(name);
+  if (row.name != "char_transformer") return images_of(row, data_folder).train.count;
+  static_cast<void>(long_enough_text());
+  return std::numeric_limits<std::size_t>::max();
+}
+
+void check_batch(std::string_view name, std::size_t batch, std::size_t epoch_rows) {
+  if (batch == 0) batch = workload_row(name).batch;
+  if (batch <= epoch_rows) return;
+  throw Error(fmt::format("batch of {}: the data of {} have {} rows; give a smaller one", batch,
+                          printable(name), epoch_rows));
+}
 
 const WorkloadRow& workload_row(std::string_view name) {
   const auto* row = std::ranges::find(workload_rows, name, &WorkloadRow::name);
@@ -144,12 +170,14 @@ Workload<T> workload(std::string_view name, const std::string& data_folder, std:
   if (batch == 0) batch = row.batch;
   if (row.name == "char_transformer") return char_transformer<T>(batch);
   Workload<T> out;
-  if (row.name == "fashion_cnn") {
-    give_images(out, fashion_mnist(), batch, false);
+  ImageSplit images = images_of(row, data_folder);
+  check_batch(row.name, batch, images.train.count);
+  const bool flat = row.name != "fashion_cnn";
+  give_images(out, std::move(images), batch, flat);
+  if (!flat) {
     out.make = [](std::uint64_t seed) { return make_cnn<T>({.channels = {8, 16}}, seed); };
     return out;
   }
-  give_images(out, digits(data_folder), batch, true);
   MlpShape shape;
   if (row.name == "digits_tanh8") {
     shape = {.widths = {64, 64, 64, 64, 64, 64, 64, 64, 10}, .activation = Activation::tanh};

@@ -32,6 +32,13 @@ inline constexpr std::array<WorkloadRow, 4> workload_rows{{
 /// Error with the names, or where the data are missing.
 const WorkloadRow& workload_row(std::string_view name);
 
+/// How many rows an epoch has, the most that a batch may have; text gives batches of any size. Reads the
+/// data: Error where they are missing.
+std::size_t epoch_rows(std::string_view name, const std::string& data_folder);
+
+/// Error where a batch (0: the workload's own) is larger than an epoch.
+void check_batch(std::string_view name, std::size_t batch, std::size_t epoch_rows);
+
 /// The network and its data. Epochs are permutations drawn from the seed; what is left over of an epoch
 /// is not used. `batch` 0: the row's.
 template <std::floating_point T>

@@ -3,11 +3,14 @@
 // Which scaler a recipe names, and what each needs to know of the gradients.
 #include "lib/train/step_scaler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "lib/amp/step_statistics.h"
 #include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
 
 namespace binade {
 namespace {
@@ -49,6 +52,29 @@ LossScalePolicy policy_of(const TrainingRecipe& recipe, const OptLevel& level) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> step_scaler_names() {
+  std::vector<std::string_view> names = names_of(loss_scale_policies());
+  std::ranges::replace(names, std::string_view("static"), std::string_view("static:SCALE"));
+  names.insert(names.end(), {"log_max", "histogram"});
+  return names;
+}
+
+ScalerTakes scaler_takes(const TrainingRecipe& recipe) {
+  if (recipe.scaler == "log_max") return {false, false, false};
+  if (recipe.scaler == "histogram") return {true, false, false};
+  const std::vector<std::string_view> names = step_scaler_names();
+  const bool fixed = recipe.scaler == "static" || recipe.scaler.starts_with("static:");
+  if (!fixed && !recipe.scaler.empty() && std::ranges::find(names, recipe.scaler) == names.end()) {
+    throw Error(fmt::format("scaler {}: there is none{}; choose of {}", printable(recipe.scaler),
+                            did_you_mean(recipe.scaler, names), listed(names)));
+  }
+  const LossScalePolicy policy = policy_of(recipe, opt_level(recipe.level));
+  const bool scales = policy.name != "none";
+  return {.init_scale = scales && !recipe.scaler.starts_with("static:"),
+          .growth_interval = policy.growth_rule != GrowthRule::never,
+          .skip_overflow = policy.name == "static"};
+}
 
 template <>
 StepScaler<double>::StepScaler(const TrainingRecipe&, const OptLevel&) {}

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <stdexcept>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -22,6 +23,16 @@ namespace binade {
 struct ScalerGaveUp : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// What a recipe's `scaler` may be: torch, apex, …, none, static:SCALE, log_max, histogram.
+std::vector<std::string_view> step_scaler_names();
+
+/// Which of a recipe's settings its scaler, or its level's where it names none, looks at.
+struct ScalerTakes {
+  bool init_scale, growth_interval, skip_overflow;
+};
+/// Error with the names for a scaler that there is not.
+ScalerTakes scaler_takes(const TrainingRecipe& recipe);
 
 template <std::floating_point T>
 class StepScaler {

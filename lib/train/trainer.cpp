@@ -39,10 +39,6 @@ Setup<T> set_up(const TrainingRecipe& recipe) {
   const bool lowers = out.low != binary32;
   out.autocasts = out.level.patch_functions && lowers;
   out.casts_model = out.level.cast_model_type && *out.level.cast_model_type != binary32 && lowers;
-  if (out.level.name == "O0" && lowers) {
-    throw Error(fmt::format("level O0 computes in binary32: format {} needs another level",
-                            recipe.products.format));
-  }
   if (out.level.master_weights) out.optimizer.master_weights = *out.level.master_weights;
   if (recipe.master_weights) out.optimizer.master_weights = *recipe.master_weights;
   out.products = tensor_core_products(recipe.products);
@@ -108,19 +104,32 @@ bool all_finite(const Model<T>& model) {
   });
 }
 
-/// Multiplies gradients of binary32 by 2^shift, exactly but for overflow.
+/// Multiplies gradients, which are binary32 (check_recipe), by 2^shift, exactly but for overflow.
 template <class T>
 void undo_shift(const std::vector<typename Optimizer<T>::Gradient>& gradients, int shift) {
   const T factor = static_cast<T>(std::ldexp(1.0, shift));
   for (const auto& gradient : gradients) {
-    if (gradient.dtype != Carrier<T>::format) {
-      throw Error("loss_shift is undone in binary32: choose a level whose gradients are (not O3)");
-    }
     for (T& x : gradient.values) x *= factor;
   }
 }
 
 }  // namespace
+
+void check_recipe(const TrainingRecipe& recipe) {
+  const auto setup = set_up<float>(recipe);
+  static_cast<void>(scaler_takes(recipe));
+  if (setup.level.name == "O0" && setup.low != binary32) {
+    throw Error(fmt::format("level O0 computes in binary32: format {} needs another level",
+                            recipe.products.format));
+  }
+  const bool low_gradients = setup.casts_model && !setup.optimizer.master_weights;
+  if (recipe.loss_shift != 0 && low_gradients) {
+    throw Error(
+        fmt::format("loss_shift is undone in binary32, but level {} without master weights has "
+                    "gradients of {}: leave loss_shift out, or choose another level",
+                    setup.level.name, recipe.products.format));
+  }
+}
 
 double TrainingLog::final_loss() const {
   if (steps.empty()) return 0;
@@ -133,6 +142,7 @@ double TrainingLog::final_loss() const {
 template <std::floating_point T>
 TrainingLog train(const Workload<T>& workload, const TrainingRecipe& recipe,
                   const Hooks<T>& hooks) {
+  if constexpr (std::is_same_v<T, float>) check_recipe(recipe);
   Setup<T> setup = set_up<T>(recipe);
   TrainingLog log;
   setup.products.tally = &log.tally;

@@ -88,7 +88,11 @@ struct Hooks {
   std::function<void(std::int64_t done, std::int64_t of)> progress = {};
 };
 
-/// Error where the recipe contradicts itself. For double the level is O0 and nothing is scaled: the FP64
+/// Error where the recipe contradicts itself, or names what there is not: all that can be known before a
+/// step in binary32.
+void check_recipe(const TrainingRecipe& recipe);
+
+/// Error as check_recipe's, for float. For double the level is O0 and nothing is scaled: the FP64
 /// twin of the same batches and initial weights.
 template <std::floating_point T>
 TrainingLog train(const Workload<T>& workload, const TrainingRecipe& recipe,

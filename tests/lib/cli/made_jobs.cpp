@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A job in place of training, for tests of the sweep's command: sums of a series whose terms shrink.
+#include <array>
 #include <cmath>
 
 #include "lib/study/train_job.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
+namespace {
 
-void check_train_settings(const nlohmann::json& settings) {
+void check(const nlohmann::json& settings) {
   for (const auto& [key, value] : settings.items()) {
     if (key != "terms" && key != "power" && key != "label") {
       throw Error("no setting " + printable(key) + "; there are terms, power, label");
@@ -16,16 +18,28 @@ void check_train_settings(const nlohmann::json& settings) {
   }
 }
 
-nlohmann::ordered_json train_job(const nlohmann::json& settings, const std::string&,
-                                 const std::function<void(double done)>& progress) {
-  check_train_settings(settings);
+nlohmann::ordered_json sum(const nlohmann::json& settings,
+                           const std::function<void(double done)>& progress) {
   const int terms = settings["terms"];
   double sum = 0;
   for (int i = 1; i <= terms; ++i) {
     sum += std::pow(i, -settings["power"].get<double>());
     progress(static_cast<double>(i) / terms);
   }
-  return {{"sum", sum}, {"large", sum > 2}, {"rest", terms % 7}};
+  return {{"sum", sum}, {"large", sum > 2}, {"rest", terms % 7}, {"half", sum / 2}};
+}
+
+}  // namespace
+
+SweepJob train_job(const std::string&) { return {&check, &sum, {"sum", "large", "rest"}}; }
+
+std::span<const TrainResultKey> train_result_keys() {
+  static constexpr std::array<TrainResultKey, 5> keys{{{"sum", true, true},
+                                                       {"large", true, true},
+                                                       {"rest", true, true},
+                                                       {"half", true, false},
+                                                       {"never", false, false}}};
+  return keys;
 }
 
 }  // namespace binade

@@ -4,8 +4,10 @@
 #include "lib/study/train_settings.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "lib/tensor/error.h"
+#include "tests/lib/io/files.h"
 
 namespace binade {
 namespace {
@@ -60,7 +62,9 @@ TEST_CASE("each key sets its own value") {
   CHECK(with("scaler", "log_max").recipe.scaler == "log_max");
   CHECK(with("init_scale", 256).recipe.init_scale == 256);
   CHECK(with("growth_interval", 20).recipe.growth_interval == 20);
-  CHECK(with("skip_overflow", true).recipe.skip_overflow);
+  CHECK(
+      train_settings({{"workload", "digits_mlp"}, {"scaler", "static:8"}, {"skip_overflow", true}})
+          .recipe.skip_overflow);
   CHECK(with("loss_shift", -3).recipe.loss_shift == -3);
   CHECK(with("optimizer", "adam").recipe.optimizer.kind == OptimizerKind::adam);
   CHECK(with("optimizer", "adamw").recipe.optimizer.kind == OptimizerKind::adamw);
@@ -82,7 +86,8 @@ TEST_CASE("an unknown key is named with the known ones") {
     FAIL("taken");
   } catch (const Error& error) {
     const std::string text = error.what();
-    CHECK(text.find("unknown key stepz; keys are workload, level, format") != std::string::npos);
+    CHECK(text.find("unknown key stepz; did you mean steps?; keys are workload, level, format") !=
+          std::string::npos);
     for (const char* key : {"arch",
                             "accumulator",
                             "promote_every",
@@ -163,6 +168,88 @@ TEST_CASE("products that an architecture does not have are refused before traini
   refused({{"format", "bfloat16"}, {"arch", "sm_75"}});
   refused({{"format", "bfloat16"}, {"accumulator", "f16"}});
   refused({{"format", "e4m3"}, {"accumulator", "reference"}});
+}
+
+TEST_CASE("recipes that contradict themselves are refused before training") {
+  const auto error_of = [](Json more) {
+    more["workload"] = "digits_mlp";
+    return test::error_of([&] { train_settings(more); });
+  };
+  CHECK(test::has(error_of({{"level", "O0"}}), "level O0 computes in binary32"));
+  CHECK(test::has(error_of({{"level", "O3"}, {"loss_shift", 3}}), "loss_shift"));
+  CHECK(error_of({{"level", "O0"}, {"format", "binary32"}, {"loss_shift", 3}}).empty());
+}
+
+TEST_CASE("a setting that another one leaves without effect is refused, both named") {
+  const auto error_of = [](const Json& more) {
+    Json settings{{"workload", "digits_mlp"}};
+    settings.update(more);
+    return test::error_of([&] { train_settings(settings); });
+  };
+  struct Case {
+    Json settings;
+    const char* key;
+    const char* with;  ///< empty: taken
+  };
+  const std::vector<Case> cases{
+      {{{"scaler", "none"}, {"init_scale", 8}}, "init_scale", "scaler none"},
+      {{{"scaler", "log_max"}, {"init_scale", 8}}, "init_scale", "scaler log_max"},
+      {{{"scaler", "static:4"}, {"init_scale", 8}}, "init_scale", "scaler static:4"},
+      {{{"scaler", "static"}, {"init_scale", 8}}, "init_scale", ""},
+      {{{"scaler", "histogram"}, {"init_scale", 8}}, "init_scale", ""},
+      {{{"level", "O3"}, {"init_scale", 8}}, "init_scale", ""},
+      {{{"scaler", "none"}, {"growth_interval", 8}}, "growth_interval", "scaler none"},
+      {{{"scaler", "static:4"}, {"growth_interval", 8}}, "growth_interval", "scaler static:4"},
+      {{{"scaler", "histogram"}, {"growth_interval", 8}}, "growth_interval", "scaler histogram"},
+      {{{"level", "O3"}, {"growth_interval", 8}}, "growth_interval", "the scaler of level O3"},
+      {{{"scaler", "jmp"}, {"growth_interval", 8}}, "growth_interval", ""},
+      {{{"skip_overflow", true}}, "skip_overflow", "the scaler of level native"},
+      {{{"scaler", "apex"}, {"skip_overflow", false}}, "skip_overflow", "scaler apex"},
+      {{{"scaler", "none"}, {"skip_overflow", true}}, "skip_overflow", "scaler none"},
+      {{{"level", "O3"}, {"skip_overflow", true}}, "skip_overflow", ""},
+      {{{"optimizer", "adam"}, {"momentum", 0.5}}, "momentum", "optimizer adam"},
+      {{{"workload", "char_transformer"}, {"momentum", 0}}, "momentum", "optimizer adamw"},
+      {{{"workload", "char_transformer"}, {"optimizer", "sgd"}, {"momentum", 0}}, "momentum", ""},
+      {{{"workload", "char_transformer"}}, "momentum", ""},
+      {{{"format", "binary32"}, {"accumulator", "f16"}}, "accumulator", "format binary32"},
+      {{{"format", "binary32"}, {"accumulator", "reference"}}, "accumulator", ""},
+      {{{"format", "binary32"}, {"promote_every", 4}}, "promote_every", "format binary32"},
+      {{{"accumulator", "reference"}, {"promote_every", 4}},
+       "promote_every",
+       "accumulator reference"},
+      {{{"format", "binary32"}, {"wgrad", "mma.m16n8k8.f32.f16.f16.f32"}},
+       "wgrad",
+       "format binary32"},
+      {{{"accumulator", "f16"}, {"promote_every", 4}}, "promote_every", ""},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.settings.dump());
+    const std::string error = error_of(c.settings);
+    if (*c.with == 0) {
+      CHECK(error.empty());
+    } else {
+      CHECK(error.starts_with(
+          fmt::format("training: {} has no effect with {}: leave it out, or ", c.key, c.with)));
+    }
+  }
+}
+
+TEST_CASE("words on a command line become what the key takes") {
+  CHECK(setting_value("seed", "007") == Json(7));
+  CHECK(setting_value("steps", "1e1") == Json(10));
+  CHECK(setting_value("steps", "1e1").is_number_integer());
+  CHECK(setting_value("steps", "1.5") == Json(1.5));  // refused as a number of steps
+  CHECK(setting_value("loss_shift", "-3") == Json(-3));
+  CHECK(setting_value("lr", ".1") == Json(0.1));
+  CHECK(setting_value("init_scale", "1e9") == Json(1e9));
+  CHECK(setting_value("arch", "90") == Json("90"));
+  CHECK(setting_value("master_weights", "false") == Json(false));
+  for (const char* words : {"", "nan", "inf", "0x10", "1,5", "ten", "1 ", "[1]"}) {
+    CAPTURE(words);
+    CHECK(setting_value("lr", words) == Json(words));
+    CHECK(setting_value("seed", words) == Json(words));
+  }
+  CHECK_THROWS_AS(setting_value("stepz", "1"), Error);
 }
 
 TEST_CASE("a result sums what the steps lost") {

@@ -66,6 +66,18 @@ TEST_CASE("names and batches that there are not are refused") {
   CHECK_THROWS_AS(workload<float>("mnist", data), Error);
   CHECK_THROWS_AS(workload<float>("digits_mlp", data, 1 << 20), Error);
   CHECK_THROWS_AS(workload<float>("digits_mlp", data + "/nowhere"), Error);
+  CHECK_THROWS_AS(epoch_rows("mnist", data), Error);
+  CHECK_THROWS_AS(epoch_rows("digits_mlp", data + "/nowhere"), Error);
+}
+
+TEST_CASE("a batch may be a whole epoch and no larger") {
+  const std::size_t rows = epoch_rows("digits_mlp", data);
+  CHECK(workload<float>("digits_mlp", data, rows).train_batch(0, 0).rows == rows);
+  check_batch("digits_mlp", rows, rows);
+  check_batch("digits_mlp", 0, 128);
+  CHECK_THROWS_AS(check_batch("digits_mlp", rows + 1, rows), Error);
+  CHECK_THROWS_AS(check_batch("digits_mlp", 0, 127), Error);
+  CHECK_THROWS_AS(workload<float>("digits_mlp", data, rows + 1), Error);
 }
 
 }  // namespace

@@ -5,10 +5,12 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
 #include "lib/tensor/error.h"
+#include "tests/lib/io/files.h"
 
 namespace binade {
 namespace {
@@ -102,6 +104,40 @@ TEST_CASE("a static scale that does not look steps on") {
   std::vector<float> g{std::numeric_limits<float>::quiet_NaN()};
   CHECK(step(scaler, g));
   CHECK(scaler.scale() == 65536);
+}
+
+TEST_CASE("a scaler takes what it looks at") {
+  const auto takes = [](const std::string& level, const std::string& scaler) {
+    TrainingRecipe recipe;
+    recipe.level = level;
+    recipe.scaler = scaler;
+    const ScalerTakes out = scaler_takes(recipe);
+    return std::array{out.init_scale, out.growth_interval, out.skip_overflow};
+  };
+  CHECK(takes("native", "") == std::array{true, true, false});
+  CHECK(takes("O0", "") == std::array{true, false, true});
+  CHECK(takes("O3", "megatron") == std::array{true, true, false});
+  CHECK(takes("native", "static") == std::array{true, false, true});
+  CHECK(takes("native", "static:8") == std::array{false, false, true});
+  CHECK(takes("native", "none") == std::array{false, false, false});
+  CHECK(takes("native", "log_max") == std::array{false, false, false});
+  CHECK(takes("native", "histogram") == std::array{true, false, false});
+}
+
+TEST_CASE("every name of a scaler is one, and another is refused with all of them") {
+  TrainingRecipe recipe;
+  recipe.scaler = "megatrn";
+  const std::string error = test::error_of([&] { scaler_takes(recipe); });
+  CHECK(error.starts_with("scaler megatrn: there is none; did you mean megatron?"));
+  CHECK(step_scaler_names().size() == 15);
+  for (const std::string_view name : step_scaler_names()) {
+    CAPTURE(name);
+    CHECK(error.find(name) != std::string::npos);
+    recipe.scaler = name == "static:SCALE" ? "static:8" : name;
+    scaler_takes(recipe);
+    StepScaler<float> scaler(recipe, opt_level("native"));
+    CHECK(scaler.scale() >= 1);
+  }
 }
 
 TEST_CASE("a policy at its floor gives up by an exception of its own") {
