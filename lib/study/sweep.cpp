@@ -53,19 +53,30 @@ std::string run_line(const SweepSpec& spec, std::size_t run, const ordered_json&
   return line.dump() + "\n";
 }
 
+struct Descriptor {
+  int number = -1;
+  explicit Descriptor(int opened) : number(opened) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number >= 0) close(number);
+  }
+};
+
 /// The results' file, locked for as long as this lives.
 class LineFile {
  public:
-  explicit LineFile(const std::string& path) : path_(path) {
-    descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-    if (descriptor_ < 0) fail("cannot be opened");
+  explicit LineFile(const std::string& path)
+      : path_(path),
+        descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666)) {
+    if (descriptor_.number < 0) fail("cannot be opened");
     struct stat status = {};
-    if (fstat(descriptor_, &status) != 0) fail("cannot be read");
+    if (fstat(descriptor_.number, &status) != 0) fail("cannot be read");
     if (!S_ISREG(status.st_mode)) {
       throw error_in(path_, "not a regular file",
                      "name a file: a sweep must find its results again");
     }
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    if (flock(descriptor_.number, LOCK_EX | LOCK_NB) != 0) {
       throw error_in(path_, "is being written by another sweep",
                      "wait for it, or name another file");
     }
@@ -73,15 +84,12 @@ class LineFile {
       throw error_in(path_, "too large for the results of a sweep", "name another file");
     }
   }
-  ~LineFile() { close(descriptor_); }
-  LineFile(const LineFile&) = delete;
-  LineFile& operator=(const LineFile&) = delete;
 
   std::string read_all() {
     std::string text;
     char buffer[1 << 16];
     ssize_t got = 0;
-    while ((got = read(descriptor_, buffer, sizeof buffer)) != 0) {
+    while ((got = read(descriptor_.number, buffer, sizeof buffer)) != 0) {
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) fail("cannot be read");
       text.append(buffer, static_cast<std::size_t>(got));
@@ -91,20 +99,20 @@ class LineFile {
 
   /// Keeps the first `size` bytes; what follows is written behind them.
   void keep(std::size_t size) {
-    if (ftruncate(descriptor_, static_cast<off_t>(size)) != 0 ||
-        lseek(descriptor_, static_cast<off_t>(size), SEEK_SET) < 0) {
+    if (ftruncate(descriptor_.number, static_cast<off_t>(size)) != 0 ||
+        lseek(descriptor_.number, static_cast<off_t>(size), SEEK_SET) < 0) {
       fail("cannot be written");
     }
   }
 
   void append(std::string_view line) {
     while (!line.empty()) {
-      const ssize_t written = write(descriptor_, line.data(), line.size());
+      const ssize_t written = write(descriptor_.number, line.data(), line.size());
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) fail("cannot be written");
       line.remove_prefix(static_cast<std::size_t>(written));
     }
-    if (fdatasync(descriptor_) != 0) fail("cannot be written");
+    if (fdatasync(descriptor_.number) != 0) fail("cannot be written");
   }
 
  private:
@@ -114,11 +122,53 @@ class LineFile {
   }
 
   std::string path_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
 };
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what) {
   throw error_in(path, what, "name another file, or delete this one to start anew");
+}
+
+/// What another sweep's spec says otherwise, or nothing.
+std::string difference(const ordered_json& theirs, const ordered_json& ours) {
+  const auto shown = [](const ordered_json& value) { return printable(value.dump(), 60); };
+  if (theirs["name"] != ours["name"]) {
+    return fmt::format("its name is {}, not {}", shown(theirs["name"]), shown(ours["name"]));
+  }
+  for (const char* part : {"base", "grid"}) {
+    for (const auto& [key, value] : theirs[part].items()) {
+      const std::string named = fmt::format("{} key '{}'", part, printable(key));
+      if (!ours[part].contains(key)) return fmt::format("{} is there and not in the spec", named);
+      if (ours[part][key] == value) continue;
+      return fmt::format("{} is {}, not {}", named, shown(value), shown(ours[part][key]));
+    }
+    for (const auto& [key, value] : ours[part].items()) {
+      if (theirs[part].contains(key)) continue;
+      return fmt::format("{} key '{}' of the spec is missing", part, printable(key));
+    }
+  }
+  return theirs == ours ? "" : "the keys of the grid have another order";
+}
+
+/// The Error for a file that does not begin with this sweep's header.
+[[noreturn]] void refuse_header(const std::string& path, const SweepSpec& spec,
+                                std::string_view line) {
+  const auto is_object = [](const ordered_json& in, const char* key) {
+    return in.contains(key) && in[key].is_object();
+  };
+  std::string other;
+  try {
+    const ordered_json header = parse_strictly(path, line);
+    if (header.is_object() && header.value("schema", ordered_json()) == "binade.sweep/1" &&
+        is_object(header, "spec") && header["spec"].contains("name") &&
+        is_object(header["spec"], "base") && is_object(header["spec"], "grid")) {
+      other = difference(header["spec"], json_of(spec));
+      if (other.empty()) other = "its header is not as it was written";
+    }
+  } catch (const Error&) {  // no header at all
+  }
+  if (other.empty()) throw error_in(path, "not the results of a sweep", "name another file");
+  refuse(path, "not the results of this sweep: " + other);
 }
 
 /// Whether a line's result may be one of this job's: an object with all its keys.
@@ -138,7 +188,7 @@ ordered_json result_in(const std::string& path, const SweepSpec& spec, const Swe
     }
   } catch (const Error&) {  // said below, with the line
   }
-  refuse(path, fmt::format("line {} is not run {} of this sweep", run + 2, run));
+  refuse(path, fmt::format("line {} is not run {} of this sweep", run + 2, run + 1));
 }
 
 /// The results in the file's whole lines; `end` becomes where they end.
@@ -149,7 +199,7 @@ std::vector<ordered_json> results_in(const std::string& path, const SweepSpec& s
   end = 0;
   if (!text.starts_with(header)) {
     if (header.starts_with(text)) return results;  // empty, or a torn header
-    refuse(path, "not the results of this sweep");
+    refuse_header(path, spec, text.substr(0, text.find('\n')));
   }
   end = header.size();
   for (std::size_t next = 0; (next = text.find('\n', end)) != std::string_view::npos;) {
@@ -163,8 +213,9 @@ std::vector<ordered_json> results_in(const std::string& path, const SweepSpec& s
 
 /// What is said of an Error in one run.
 Error in_run(const SweepSpec& spec, std::size_t run, const Error& error) {
-  return Error(fmt::format("sweep {}, run {} of {} {}: {}", printable(spec.name), run, spec.runs(),
-                           printable(settings_of(spec, run).dump(), 400), error.what()));
+  return Error(fmt::format("sweep {}, run {} of {} {}: {}", printable(spec.name), run + 1,
+                           spec.runs(), printable(settings_of(spec, run).dump(), 400),
+                           error.what()));
 }
 
 }  // namespace

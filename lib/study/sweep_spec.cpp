@@ -41,16 +41,17 @@ void add_axis(const std::string& label, SweepSpec& spec, const std::string& key,
     refuse(label, quoted + " has no list of values", "give it a list of at least one value");
   }
   if (spec.base.contains(key)) refuse(label, quoted + " is in the base too", "give it once");
+  if (list.size() > most_runs / std::max<std::size_t>(spec.runs(), 1)) {
+    refuse(label, fmt::format("more than {} runs", most_runs), "split the sweep");
+  }
   std::vector<json> values;
+  std::set<json> seen;
   for (const ordered_json& value : list) {
     values.push_back(json::parse(value.dump()));
-    if (std::count(values.begin(), values.end(), values.back()) > 1) {
+    if (!seen.insert(values.back()).second) {
       refuse(label, fmt::format("{} has the value {} twice", quoted, printable(value.dump())),
              "give it once");
     }
-  }
-  if (list.size() > most_runs / std::max<std::size_t>(spec.runs(), 1)) {
-    refuse(label, fmt::format("more than {} runs", most_runs), "split the sweep");
   }
   spec.keys.push_back(key);
   spec.values.push_back(std::move(values));
@@ -70,6 +71,7 @@ SweepSpec parse_sweep(const std::string& label, std::string_view text) {
   const auto has = [&](const char* name) { return object && given.contains(name); };
   SweepSpec spec;
   spec.name = part(label, given, "name", has("name") && given["name"].is_string());
+  if (spec.name.empty()) refuse(label, "'name' is empty", "give the sweep a name");
   spec.base =
       json::parse(part(label, given, "base", has("base") && given["base"].is_object()).dump());
   const ordered_json& grid = part(label, given, "grid", has("grid") && given["grid"].is_object());

@@ -52,6 +52,7 @@ TEST_CASE("what is no sweep is refused with its reason") {
   CHECK(has(error_in_spec(R"({"name": 1, "base": {}, "grid": {}})"),
             "'name' is missing or of the wrong kind"));
   CHECK(has(error_in_spec(R"({"name": "n", "grid": {}})"), "'base' is missing"));
+  CHECK(has(error_in_spec(R"({"name": "", "base": {}, "grid": {}})"), "'name' is empty"));
   CHECK(has(error_in_spec(R"({"name": "n", "base": {}, "grid": []})"), "'grid' is missing"));
   CHECK(has(error_in_spec(R"({"name": "n", "base": {}, "grid": {}, "gird": {}})"),
             "unknown key 'gird'"));
@@ -77,6 +78,14 @@ TEST_CASE("more runs than a hundred thousand are refused, without counting past 
   for (int i = 0; i < 70; ++i)
     keys += (i == 0 ? "\"k" : ", \"k") + std::to_string(i) + "\": [0, 1]";
   CHECK(has(error_in_spec(with_grid(keys + "}")), "more than 100000 runs"));
+}
+
+TEST_CASE(
+    "a hundred thousand values are read at once, and more are refused before they are compared") {
+  std::string list = "[0";
+  for (int i = 1; i < 100'000; ++i) list += "," + std::to_string(i);
+  CHECK(parse_sweep("s", with_grid(R"({"a": )" + list + "]}")).runs() == 100'000);
+  CHECK(has(error_in_spec(with_grid(R"({"a": )" + list + ",0]}")), "more than 100000 runs"));
 }
 
 TEST_CASE("a spec is read from a file of at most a megabyte") {

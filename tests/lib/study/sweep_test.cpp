@@ -167,7 +167,7 @@ TEST_CASE("an Error in one run names it and leaves what is finished") {
                            return root(settings, progress);
                          }};
   const std::string error = error_of([&] { run_sweep(spec(), path, failing); });
-  CHECK(error == R"(sweep roots, run 4 of 12 {"of":3,"start":0.5,"steps":40}: out of patience)");
+  CHECK(error == R"(sweep roots, run 5 of 12 {"of":3,"start":0.5,"steps":40}: out of patience)");
   CHECK(run_sweep(spec(), path, job).found == 4);
   CHECK(slurp(path) == whole());
 }
@@ -177,7 +177,7 @@ TEST_CASE("all settings are checked before the first run, and before the file is
   const SweepSpec wrong =
       parse_sweep("s", R"({"name": "w", "base": {}, "grid": {"of": [1, 2], "speed": [3]}})");
   const SweepJob none{&check, [](const json&, const auto&) -> ordered_json { throw Error("ran"); }};
-  CHECK(has(error_of([&] { run_sweep(wrong, folder / "a.jsonl", none); }), "run 0 of 2"));
+  CHECK(has(error_of([&] { run_sweep(wrong, folder / "a.jsonl", none); }), "run 1 of 2"));
   CHECK(has(error_of([&] { run_sweep(wrong, folder / "a.jsonl", none); }), "no setting speed"));
   CHECK(folder.count() == 0);
 }
@@ -196,20 +196,27 @@ TEST_CASE("the results of another sweep, or what is none, are refused and left a
   };
   REQUIRE(text.substr(second).starts_with(line_of("X").substr(0, line_of("X").find('X'))));
   const std::vector<std::pair<std::string, std::string>> files{
-      {swapped("\"steps\":40}", "\"steps\":41}"), "not the results of this sweep"},
-      {"my diary\n", "not the results of this sweep"},
-      {"x", "not the results of this sweep"},
-      {swapped("\"run\":3", "\"run\":4"), "line 5 is not run 3 of this sweep"},
-      {swapped("{\"run\":0", "{ \"run\":0"), "line 2 is not run 0"},
-      {text.substr(0, second) + text.substr(third), "line 2 is not run 0"},
-      {text.substr(0, second) + "\n", "line 2 is not run 0"},
-      {text.substr(0, second) + "[1]\n", "line 2 is not run 0"},
-      {text.substr(0, second) + line_of("5"), "line 2 is not run 0"},
-      {text.substr(0, second) + line_of("[]"), "line 2 is not run 0"},
-      {text.substr(0, second) + line_of(R"({"root":1})"), "line 2 is not run 0"},
-      {text.substr(0, second) + line_of(R"({"root":1,"root":2,"error":0})"), "line 2 is not run 0"},
+      {swapped("\"steps\":40}", "\"steps\":41}"),
+       "not the results of this sweep: base key 'steps' is 41, not 40"},
+      {swapped("\"steps\":40}", "\"steps\":40,\"b\":0}"), "base key 'b' is there and not in"},
+      {swapped("{\"steps\":40}", "{}"), "base key 'steps' of the spec is missing"},
+      {swapped("[2,3,5,7]", "[2,3,5]"), "grid key 'of' is [2,3,5], not [2,3,5,7]"},
+      {swapped(R"("of":[2,3,5,7],"start":[1,0.5,100])", R"("start":[1,0.5,100],"of":[2,3,5,7])"),
+       "the keys of the grid have another order"},
+      {swapped(R"("spec":{"name":"roots")", R"("spec":{"name":"branches")"),
+       R"(its name is "branches", not "roots")"},
+      {swapped("spec_hash", "spec_hush"), "its header is not as it was written"},
+      {swapped("\"run\":3", "\"run\":4"), "line 5 is not run 4 of this sweep"},
+      {swapped("{\"run\":0", "{ \"run\":0"), "line 2 is not run 1"},
+      {text.substr(0, second) + text.substr(third), "line 2 is not run 1"},
+      {text.substr(0, second) + "\n", "line 2 is not run 1"},
+      {text.substr(0, second) + "[1]\n", "line 2 is not run 1"},
+      {text.substr(0, second) + line_of("5"), "line 2 is not run 1"},
+      {text.substr(0, second) + line_of("[]"), "line 2 is not run 1"},
+      {text.substr(0, second) + line_of(R"({"root":1})"), "line 2 is not run 1"},
+      {text.substr(0, second) + line_of(R"({"root":1,"root":2,"error":0})"), "line 2 is not run 1"},
       {text.substr(0, second) + line_of(std::string(100'000, '[') + std::string(100'000, ']')),
-       "line 2 is not run 0"},
+       "line 2 is not run 1"},
       {text + "{}\n", "lines after the last run"},
   };
   for (const auto& file : files) {
@@ -221,6 +228,36 @@ TEST_CASE("the results of another sweep, or what is none, are refused and left a
     CHECK(has(error, "name another file, or delete this one"));
     CHECK(slurp(path) == bytes);
   }
+}
+
+TEST_CASE("what is no results file is refused without the advice to delete it") {
+  const test::Folder folder;
+  const std::string spec_text =
+      R"({"name": "roots", "base": {"steps": 40}, "grid": {"of": [2, 3, 5, 7]}})";
+  const std::string deep =
+      R"({"schema":"binade.sweep/1","spec":)" + std::string(100'000, '[') + "\n";
+  for (const std::string& bytes :
+       {std::string("my diary\n"), std::string("x"), spec_text, spec_text + "\n", deep,
+        std::string(R"({"schema":"binade.sweep/1","spec":{"name":1,"base":{},"grid":5}})"),
+        std::string("[]\n"), std::string("\n")}) {
+    const std::string path = folder.write("a.jsonl", bytes);
+    CHECK(error_of([&] { run_sweep(spec(), path, job); }) ==
+          path + ": not the results of a sweep; name another file");
+    CHECK(slurp(path) == bytes);
+  }
+}
+
+TEST_CASE("a refused file is closed again: the next sweep may write it") {
+  const test::Folder folder;
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = open_files();
+  for (int i = 0; i < 3; ++i) {
+    CHECK_FALSE(error_of([&] { run_sweep(spec(), "/dev/null", job); }).empty());
+  }
+  CHECK(open_files() == before);
 }
 
 TEST_CASE("a file that another sweep is writing, or that is no file, is refused") {
