@@ -45,32 +45,59 @@ std::string x_key(const Arguments& a, const SweepSpec& spec) {
     if (spec.keys[i] != a.x) continue;
     if (std::ranges::all_of(spec.values[i], [](const auto& v) { return v.is_number(); }))
       return a.x;
-    throw Error(fmt::format("--x {}: its values are not all numbers; give a key of numbers", a.x));
+    throw Error(fmt::format("--x {}: its values are not all numbers; give a key of numbers",
+                            printable(a.x)));
   }
-  const std::vector<std::string_view> known(spec.keys.begin(), spec.keys.end());
+  std::vector<std::string> keys;
+  for (const std::string& key : spec.keys) keys.push_back(printable(key));
+  const std::vector<std::string_view> known(keys.begin(), keys.end());
   throw Error(fmt::format("--x {}: no key of the grid{}; there are {}", printable(a.x),
                           did_you_mean(a.x, known), listed(known)));
 }
 
-std::vector<std::string> chosen_of(const Arguments& a, const SweepResults& sweep) {
-  const std::vector<std::string> all = result_keys(sweep.results);
+std::vector<std::string> chosen_of(const Arguments& a) {
+  const std::vector<std::string_view> known = names_of(train_result_keys());
+  std::vector<std::string> chosen;
   for (const std::string& key : a.chosen) {
-    if (std::ranges::find(all, key) != all.end()) continue;
-    const std::vector<std::string_view> known(all.begin(), all.end());
-    throw Error(fmt::format("--result {}: no run has it{}; there are {}", printable(key),
-                            did_you_mean(key, known), listed(known)));
+    if (std::ranges::find(known, key) == known.end()) {
+      throw Error(fmt::format("--result {}: no run has it{}; there are {}", printable(key),
+                              did_you_mean(key, known), listed(known)));
+    }
+    if (std::ranges::find(chosen, key) != chosen.end()) {
+      throw Error(fmt::format("--result {}: is there twice; give it once", key));
+    }
+    chosen.push_back(key);
   }
-  return a.chosen.empty() ? all : a.chosen;
+  if (!chosen.empty()) return chosen;
+  for (const TrainResultKey& key : train_result_keys()) {
+    if (key.usual) chosen.emplace_back(key.name);
+  }
+  return chosen;
+}
+
+std::string help() {
+  std::string usual, others;
+  for (const TrainResultKey& key : train_result_keys()) {
+    std::string& names = key.usual ? usual : others;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", key.name);
+  }
+  return fmt::format(
+      "Settings are those of `binade train` (binade train --help), as JSON: numbers, true, false,\n"
+      "texts. Results that are not finite are null in JSON and NaN/inf in the table; a training\n"
+      "that diverged or gave up is a result like any other (not_finite, gave_up), exit status 0.\n"
+      "Results shown: {}; by --result also\n{}.",
+      usual, others);
 }
 
 void run(const Arguments& a) {
   const SweepSpec spec = read_sweep(a.spec);
   const std::string x = x_key(a, spec);
+  const std::vector<std::string> chosen = chosen_of(a);
   prepare_outputs(std::array{InputPath{"SPEC", a.spec}},
                   std::array{OutputPath{"-o", results_path(a), OutputKind::appended},
                              OutputPath{"--json", a.json}, OutputPath{"--html", a.html}});
   StepLine line;
-  line.begin(spec.name);
+  line.begin(printable(spec.name));
   std::optional<std::size_t>
       first;  // runs before it were in the file and tell nothing of the time left
   const auto progress = [&](std::size_t i, double done) {
@@ -86,7 +113,6 @@ void run(const Arguments& a) {
     fmt::print(stderr, "{} of {} runs were in {} already\n", sweep.found, spec.runs(),
                printable(results_path(a), longest_path));
   }
-  const std::vector<std::string> chosen = chosen_of(a, sweep);
   fmt::print("{}", text_of(sweep_table(spec, sweep.results, chosen)));
   if (!a.json.empty()) write_file(a.json, sweep_json(spec, sweep.results, chosen).dump(1) + "\n");
   if (!a.html.empty()) write_file(a.html, results_html(sweep_page(spec, sweep.results, chosen, x)));
@@ -94,6 +120,7 @@ void run(const Arguments& a) {
 
 void define(CLI::App& app, int&) {
   const auto a = std::make_shared<Arguments>();
+  app.footer(help());
   app.add_option(
          "SPEC", a->spec,
          R"(what to run: {"name": "...", "base": {settings}, "grid": {"key": [values], ...}})")
@@ -101,10 +128,12 @@ void define(CLI::App& app, int&) {
   app.add_option("-o,--output", a->results,
                  "the results, a JSON line per run (default: SPEC with .jsonl). A sweep that was "
                  "interrupted goes on from there");
-  app.add_option("--result", a->chosen, "results to show, in this order: a,b (default: all)")
+  app.add_option("--result", a->chosen,
+                 "results to show instead of the usual ones, in this order: a,b")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--json", a->json, "write the table as JSON to this file");
+  app.add_option("--json", a->json,
+                 "write the table as JSON to this file; what is not finite is null");
   app.add_option("--html", a->html, "write a page with a plot of each result to this file");
   app.add_option("--x", a->x, "key of the grid to plot over (default: the one with most numbers)");
   add_data_option(app, a->data);

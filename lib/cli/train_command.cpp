@@ -6,13 +6,16 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
+#include <cmath>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/amp/dtype_flow.h"
+#include "lib/amp/opt_level.h"
 #include "lib/cli/command.h"
 #include "lib/cli/data_folder.h"
 #include "lib/cli/dot_text.h"
@@ -25,7 +28,9 @@
 #include "lib/study/trainings.h"
 #include "lib/study/workloads.h"
 #include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
 #include "lib/tensor/version.h"
+#include "lib/train/step_scaler.h"
 
 namespace binade {
 namespace {
@@ -33,25 +38,39 @@ namespace {
 struct Arguments {
   std::vector<std::string> settings;
   std::string json, dump, data;
-  std::int64_t every = 0;
+  std::optional<std::int64_t> every;
   bool flow = false;
 };
 
-/// key=value: value as JSON where it is (numbers, true, false), else a text.
 nlohmann::json settings_of(const std::vector<std::string>& texts) {
   nlohmann::json out = nlohmann::json::object();
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
-    if (equals == std::string::npos) {
+    if (equals == std::string::npos || equals == 0) {
       throw Error(fmt::format("{}: not key=value; settings are such as workload=digits_mlp",
                               printable(text)));
     }
-    const std::string value = text.substr(equals + 1);
-    nlohmann::json parsed = nlohmann::json::parse(value, nullptr, false);
-    if (!parsed.is_number() && !parsed.is_boolean()) parsed = value;
-    out[text.substr(0, equals)] = std::move(parsed);
+    const std::string key = text.substr(0, equals);
+    if (out.contains(key)) {
+      throw Error(fmt::format("{}: {} is there twice; give it once", printable(text), key));
+    }
+    out[key] = setting_value(key, std::string_view(text).substr(equals + 1));
   }
   return out;
+}
+
+void check_dump(const Arguments& a) {
+  if (a.every && a.dump.empty()) {
+    throw Error("--dump-every has no effect without --dump: name a folder, or leave it out");
+  }
+  if (a.every && *a.every < 1) {
+    throw Error(fmt::format("--dump-every {}: give a number of steps from 1", *a.every));
+  }
+}
+
+/// printf's %g, and NaN without the sign that it may carry.
+std::string shown(double x, int digits) {
+  return std::isnan(x) ? "NaN" : fmt::format("{:.{}g}", x, digits);
 }
 
 std::string rows_text(const TrainingLog& log) {
@@ -62,12 +81,13 @@ std::string rows_text(const TrainingLog& log) {
   }
   for (const std::uint64_t n : log.tally.multiply_adds) mac += n;
   std::string text = fmt::format(
-      "parameters      {}\nsteps           {}, {} skipped\nloss            {:.4g} at first, {:.4g} "
-      "in the last tenth\ntest            {} of {} rows right, loss {:.4g}\n",
-      log.parameters, log.steps.size(), log.skipped, log.steps.front().loss, log.final_loss(),
-      percent(log.test_accuracy), log.test_rows, log.test_loss);
-  text += fmt::format("loss scale      {:g} at first, {:g} at last\n", log.steps.front().scale,
-                      log.steps.back().scale);
+      "parameters      {}\nsteps           {}, {} skipped\nloss            {} at first, {} "
+      "in the last tenth\ntest            {} of {} rows right, loss {}\n",
+      log.parameters, log.steps.size(), log.skipped, shown(log.steps.front().loss, 4),
+      shown(log.final_loss(), 4), percent(log.test_accuracy), log.test_rows,
+      shown(log.test_loss, 4));
+  text += fmt::format("loss scale      {} at first, {} at last\n",
+                      shown(log.steps.front().scale, 6), shown(log.steps.back().scale, 6));
   if (asked != 0) {
     text += fmt::format("updates lost    {} of {} ({}): the weight stayed as it was\n", lost, asked,
                         percent(static_cast<double>(lost) / static_cast<double>(asked)));
@@ -79,6 +99,7 @@ std::string rows_text(const TrainingLog& log) {
 }
 
 void run(const Arguments& a) {
+  check_dump(a);
   const nlohmann::json settings = settings_of(a.settings);
   const TrainSettings s = train_settings(settings);
   const Workload<float> network = workload<float>(s.workload, data_folder(a.data), s.batch);
@@ -86,8 +107,7 @@ void run(const Arguments& a) {
                                  OutputPath{"--dump", a.dump, OutputKind::folder}});
   Hooks<float> hooks;
   if (!a.dump.empty()) {
-    const std::int64_t every =
-        a.every > 0 ? a.every : std::max<std::int64_t>(1, s.recipe.steps / 20);
+    const std::int64_t every = a.every.value_or(std::max<std::int64_t>(1, s.recipe.steps / 20));
     hooks = dump_hooks(a.dump, every, s.recipe.steps);
   }
   StepLine line;
@@ -122,38 +142,87 @@ void run(const Arguments& a) {
   write_file(a.json, out.dump(1) + "\n");
 }
 
-std::string workloads_text() {
-  std::string text = "Settings, key=value: workload is one of\n";
+/// Names in lines of at most 100 columns, `indent` before each but the first.
+std::string wrapped(std::span<const std::string_view> names, std::size_t indent) {
+  std::string text;
+  std::size_t column = indent;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string_view comma = i + 1 < names.size() ? "," : "";
+    if (column + names[i].size() + 2 > 100) {
+      text += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (i > 0) {
+      text += " ";
+    }
+    text += fmt::format("{}{}", names[i], comma);
+    column += names[i].size() + 2;
+  }
+  return text;
+}
+
+std::string settings_text() {
+  const TrainingRecipe usual;
+  std::string text =
+      "Settings, key=value; all but workload have a default, which is in brackets:\n";
+  const auto line = [&text](std::string_view key, std::string_view what) {
+    text += fmt::format("  {:<19} {}\n", key, what);
+  };
+  line("workload", "a network and its data, with [optimizer, lr, batch] of its own:");
   for (const WorkloadRow& row : workload_rows) {
-    text += fmt::format("  {:<18}{}\n", row.name, row.what);
+    text +=
+        fmt::format("    {:<18}{} [{}, {:g}, {}]\n", row.name, row.what,
+                    optimizer_names[static_cast<std::size_t>(row.optimizer)], row.lr, row.batch);
   }
-  text += "format is one of\n";
+  line("format", fmt::format("what products are computed in [{}]:", usual.products.format));
   for (const TrainingFormat& format : training_formats) {
-    text += fmt::format("  {:<18}{}\n", format.name, format.what);
+    text += fmt::format("    {:<18}{}\n", format.name, format.what);
   }
+  const auto levels = names_of(opt_levels());
+  line("level",
+       fmt::format("{}: what is cast, master weights, scaler [{}]", listed(levels), usual.level));
+  line("arch", fmt::format("whose instructions, as sm_80 [sm_{}]", usual.products.sm));
+  line("accumulator",
+       fmt::format("f32, f16, reference (sums in float) [{}]", usual.products.accumulator));
+  line("promote_every", fmt::format("instructions between two promotions to float, 0: none [{}]",
+                                    usual.products.promote_every));
+  line("fprop dgrad wgrad", "the instruction of each pass by name [the architecture's]");
+  line("scaler", fmt::format("of the loss, [the level's], one of\n{:22}{}", "",
+                             wrapped(step_scaler_names(), 22)));
+  line("init_scale", "where it begins [the scaler's]");
+  line("growth_interval", "steps until it grows [the scaler's]");
+  line("skip_overflow", "true: a fixed scale skips a step that overflowed, too [false]");
+  line("loss_shift", "the backward pass sees the loss times 2^-loss_shift [0]");
+  line("optimizer", fmt::format("{} [the workload's]", listed(optimizer_names)));
+  line("lr", "[the workload's]");
+  line("momentum", "of sgd [0.9]");
+  line("weight_decay", "[0]");
+  line("master_weights", "true, false [the level's]");
+  line("update", fmt::format("{}: how a weight without a master is rounded [nearest]",
+                             listed(update_rule_names)));
+  line("clip_norm", "of all gradients together, 0: none [0]");
+  line("steps", fmt::format("[{}]", usual.steps));
+  line("batch", "rows of a step [the workload's]");
+  line("seed", fmt::format("[{}]", usual.seed));
   return text +
-         "level O0, O1, O2, O3 or native; arch; accumulator f32, f16 or reference; promote_every;\n"
-         "fprop, dgrad, wgrad (instructions by name); scaler (torch, apex, keras3, jmp, "
-         "deepspeed,\n"
-         "megatron, static:1024, none, log_max, histogram, ...); init_scale; growth_interval;\n"
-         "skip_overflow; loss_shift; optimizer sgd, adam or adamw; lr; momentum; weight_decay; "
-         "master_weights;\n"
-         "update nearest, stochastic or kahan; clip_norm; steps; batch; seed.";
+         "A training that diverged or whose scaler gave up is a result, exit status 0: the text "
+         "says\n"
+         "so in a line \"diverged\" or \"gave up\", the JSON in not_finite and gave_up.";
 }
 
 void define(CLI::App& app, int&) {
   const auto a = std::make_shared<Arguments>();
-  app.footer(workloads_text());
+  app.footer(settings_text());
   app.add_option("SETTING", a->settings,
                  "key=value, as workload=digits_mlp format=binary16 loss_shift=14")
       ->required();
-  app.add_option("--json", a->json, "write figures and every step's loss and scale to this file");
+  app.add_option(
+      "--json", a->json,
+      "write figures and every step's loss and scale to this file; what is not finite is null");
   app.add_option(
       "--dump", a->dump,
       "write gradients, activations, weights and updates of some steps into this folder, "
       "for binade report");
-  app.add_option("--dump-every", a->every, "steps between two dumps (default: a twentieth)")
-      ->check(CLI::PositiveNumber);
+  app.add_option("--dump-every", a->every, "steps between two dumps (default: a twentieth of all)");
   app.add_flag("--flow", a->flow, "tell which op ran in which dtype, and silent promotions");
   add_data_option(app, a->data);
   app.callback([a] { run(*a); });

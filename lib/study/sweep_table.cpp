@@ -12,6 +12,7 @@
 #include <map>
 
 #include "lib/study/experiment_run.h"
+#include "lib/tensor/error.h"
 #include "lib/tensor/version.h"
 
 namespace binade {
@@ -22,10 +23,15 @@ using nlohmann::ordered_json;
 
 template <class Json>
 std::string words(const Json& value) {
-  if (value.is_null()) return "-";
-  if (value.is_string()) return value.template get<std::string>();
+  if (value.is_string()) return printable(value.template get_ref<const std::string&>());
   if (value.is_number_float()) return fmt::format("{:.6g}", value.template get<double>());
-  return value.dump();
+  return printable(value.dump());
+}
+
+/// A result as text; what is not finite is null in JSON.
+std::string result_words(const ordered_json& result, const std::string& key) {
+  if (!result.contains(key)) return "-";
+  return result[key].is_null() ? "NaN/inf" : words(result[key]);
 }
 
 ordered_json result_of(const ordered_json& result, const std::string& key) {
@@ -68,27 +74,15 @@ std::string others_of(const SweepSpec& spec, const json& settings, const std::st
 
 }  // namespace
 
-std::vector<std::string> result_keys(std::span<const ordered_json> results) {
-  std::vector<std::string> keys;
-  for (const ordered_json& result : results) {
-    if (!result.is_object()) continue;
-    for (const auto& [key, value] : result.items()) {
-      if (value.is_primitive() && !value.is_null() && std::ranges::find(keys, key) == keys.end()) {
-        keys.push_back(key);
-      }
-    }
-  }
-  return keys;
-}
-
 Table sweep_table(const SweepSpec& spec, std::span<const ordered_json> results,
                   std::span<const std::string> chosen) {
-  Table table{.title = spec.name, .columns = columns_of(spec, chosen)};
+  Table table{.title = printable(spec.name), .columns = columns_of(spec, chosen)};
+  for (std::string& column : table.columns) column = printable(column);
   for (std::size_t run = 0; run < results.size(); ++run) {
     const json settings = settings_of(spec, run);
     std::vector<std::string> row;
     for (const std::string& key : spec.keys) row.push_back(words(settings[key]));
-    for (const std::string& key : chosen) row.push_back(words(result_of(results[run], key)));
+    for (const std::string& key : chosen) row.push_back(result_words(results[run], key));
     table.rows.push_back(std::move(row));
   }
   return table;

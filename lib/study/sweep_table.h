@@ -14,10 +14,8 @@
 
 namespace binade {
 
-/// The keys whose values are numbers, strings or truth values in some result, in order of appearance.
-std::vector<std::string> result_keys(std::span<const nlohmann::ordered_json> results);
-
-/// A row per run: the grid's keys, then the chosen results; "-" where a run has none.
+/// A row per run: the grid's keys, then the chosen results; "-" where a run has none, "NaN/inf"
+/// where it is not finite (null in JSON). Fit for a terminal.
 Table sweep_table(const SweepSpec& spec, std::span<const nlohmann::ordered_json> results,
                   std::span<const std::string> chosen);
 

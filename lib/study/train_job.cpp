@@ -3,6 +3,7 @@
 // One training from settings to figures: they are read, the workload is made, the network trains.
 #include "lib/study/train_job.h"
 
+#include <array>
 #include <map>
 #include <memory>
 
@@ -38,7 +39,7 @@ SweepJob train_job(const std::string& data_folder) {
 }
 
 std::span<const TrainResultKey> train_result_keys() {
-  static constexpr std::array<TrainResultKey, 11> keys{{{"steps", true, false},
+  static constexpr std::array<TrainResultKey, 12> keys{{{"steps_done", true, false},
                                                         {"test_accuracy", true, true},
                                                         {"test_loss", true, true},
                                                         {"test_rows", true, false},
@@ -48,7 +49,8 @@ std::span<const TrainResultKey> train_result_keys() {
                                                         {"not_finite", true, true},
                                                         {"updates_asked", true, false},
                                                         {"updates_lost", true, false},
-                                                        {"parameters", true, false}}};
+                                                        {"parameters", true, false},
+                                                        {"gave_up", false, false}}};
   return keys;
 }
 

@@ -207,7 +207,7 @@ nlohmann::ordered_json result_of(const TrainingLog& log) {
     asked += step.updates.asked;
     lost += step.updates.lost;
   }
-  nlohmann::ordered_json out{{"steps", log.steps.size()},
+  nlohmann::ordered_json out{{"steps_done", log.steps.size()},
                              {"test_accuracy", log.test_accuracy},
                              {"test_loss", log.test_loss},
                              {"test_rows", log.test_rows},

@@ -32,7 +32,7 @@ TrainSettings train_settings(const nlohmann::json& settings);
 /// where the key takes one, true or false, else the words as they are. Error for an unknown key.
 nlohmann::json setting_value(std::string_view key, std::string_view words);
 
-/// Losses, accuracy, skips, lost updates; nothing that depends on time or machine.
+/// train_result_keys and multiply_adds: losses, accuracy, skips, lost updates; nothing that depends on time or machine.
 nlohmann::ordered_json result_of(const TrainingLog& log);
 
 }  // namespace binade

@@ -49,7 +49,8 @@ class SweepCommand(unittest.TestCase):
         self.assertEqual(lines[0]["spec"], SPEC)
         self.assertEqual([line["run"] for line in lines[1:]], list(range(6)))
         self.assertEqual(lines[6]["settings"], {"label": "a", "power": 1, "terms": 16})
-        self.assertEqual(lines[2]["result"], {"sum": 1 + 1 / 4 + 1 / 9 + 1 / 16, "large": False, "rest": 4})
+        self.assertEqual(lines[2]["result"], {"sum": 1 + 1 / 4 + 1 / 9 + 1 / 16, "large": False, "rest": 4,
+                                               "half": (1 + 1 / 4 + 1 / 9 + 1 / 16) / 2})
 
     def test_an_interrupted_sweep_goes_on_to_the_same_bytes(self):
         self.run_sweep("-o", self.path("a.jsonl"))
@@ -79,6 +80,21 @@ class SweepCommand(unittest.TestCase):
             self.assertEqual(plots[0]["x_label"], axis)
             self.assertEqual([series["name"] for series in plots[0]["series"]], names)
 
+    def test_an_unknown_result_is_refused_before_the_first_run(self):
+        result = self.run_sweep("--result", "summ")
+        self.assertEqual(result.returncode, 2)
+        self.assertFalse(self.path("spec.jsonl").exists())
+        self.assertIn("  never\n  2          1      -\n", self.run_sweep("--result", "never").stdout)
+
+    def test_a_name_reaches_the_terminal_escaped(self):
+        spec = self.write("evil.json", json.dumps({**SPEC, "name": "a\x1b[2J"}))
+        self.assertTrue(self.run_sweep(spec=spec).stdout.startswith("a\\x1b[2J\n"))
+
+    def test_help_names_the_settings_and_the_results(self):
+        text = self.run_sweep("--help", spec="").stdout
+        self.assertIn("binade train --help", text)
+        self.assertIn("Results shown: sum, large, rest; by --result also half, never.", " ".join(text.split()))
+
     def test_what_cannot_be_swept_is_refused_in_one_line(self):
         wrong = self.write("wrong.json", json.dumps({**SPEC, "base": {"lable": "a"}}))
         other = self.write("other.json", json.dumps({**SPEC, "name": "other"}))
@@ -88,6 +104,8 @@ class SweepCommand(unittest.TestCase):
                                      (None, ["--x", "term"], "did you mean terms"),
                                      (None, ["--x", "label"], "no key of the grid"),
                                      (None, ["--result", "summ"], "did you mean sum"),
+                                     (None, ["--result", "sum,rest,sum"], "sum: is there twice"),
+                                     (None, ["-o", self.spec], "not the results of a sweep; name another file"),
                                      (None, ["--html", self.path("no/p.html")], "p.html"),
                                      (self.spec + "x", [], "No such file")):
             with self.subTest(message=message):

@@ -115,7 +115,39 @@ class Train(CliCase):
                                    check=True)
             self.assertEqual(found.stdout.decode(), f"{folder}/step000000.safetensors-orun.html")
 
+    def test_a_training_that_diverges_says_nan_and_is_a_result(self):
+        text = self.good("train", "workload=digits_mlp", "level=O0", "format=binary32", "lr=1e6", "steps=30", "--json",
+                         "out.json")
+        self.assertIn("diverged ", text)
+        self.assertIn("NaN", text)
+        self.assertNotIn("nan", text)
+        result = json.loads(self.read("out.json"))["result"]
+        self.assertEqual((result["not_finite"], result["test_loss"], result["steps_done"]), (True, None, 30))
+
+    def test_help_names_every_scaler_workload_and_default(self):
+        text = self.good("train", "--help")
+        for words in ("torch, apex, keras2, keras3, jmp, deepspeed, megatron, fairseq", "openseq2seq_backoff, paddle",
+                      "mxnet", "static:SCALE", "none", "log_max", "histogram", "[binary16]", "[native]", "[sm_90]",
+                      "[440]", "[0.9]", "[adamw, 0.003, 16]", "instructions between two promotions",
+                      "exit status 0"):
+            self.assertIn(words, " ".join(text.split()))
+        self.assertLessEqual(max(map(len, text[text.index("Settings,"):].splitlines())), 110)
+
+    def test_plain_spellings_of_numbers_are_taken(self):
+        out = self.train("workload=digits_mlp", "seed=007", "lr=.1", "steps=1e0", "arch=90")
+        self.assertEqual(out["settings"], {"workload": "digits_mlp", "seed": 7, "lr": 0.1, "steps": 1, "arch": "90"})
+
     def test_complaints_are_of_one_line(self):
+        self.assertEqual(self.complaint("train", "=5"),
+                         "binade: =5: not key=value; settings are such as workload=digits_mlp\n")
+        self.assertIn("lr is there twice", self.complaint("train", "workload=digits_mlp", "lr=1", "lr=1"))
+        self.assertIn("init_scale has no effect with scaler none",
+                      self.complaint("train", "workload=digits_mlp", "scaler=none", "init_scale=4"))
+        self.assertIn("--dump-every has no effect", self.complaint("train", "workload=digits_mlp", "--dump-every", "3"))
+        self.assertEqual(self.complaint("train", "workload=digits_mlp", "--dump", "d", "--dump-every", "0"),
+                         "binade: --dump-every 0: give a number of steps from 1\n")
+        self.assertIn("there are sm_70", self.complaint("train", "workload=digits_mlp", "arch=91"))
+        self.assertIn("choose of torch, apex", self.complaint("train", "workload=digits_mlp", "scaler=nobody"))
         self.assertIn("no workload", self.complaint("train", "steps=1"))
         self.assertIn("unknown key", self.complaint("train", "workload=digits_mlp", "stepz=1"))
         self.assertIn("not key=value", self.complaint("train", "digits_mlp"))

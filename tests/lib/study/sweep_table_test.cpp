@@ -34,17 +34,25 @@ std::vector<ordered_json> results() {
 
 const std::vector<std::string> chosen{"accuracy", "skips", "state"};
 
-TEST_CASE("results with a single value are columns, in order of appearance") {
-  CHECK(result_keys(results()) == chosen);
-}
-
 TEST_CASE("a row has the settings of its run and the chosen results, - where there is none") {
   const Table table = sweep_table(spec, results(), chosen);
   CHECK(table.columns == std::vector<std::string>{"scale", "format", "accuracy", "skips", "state"});
   REQUIRE(table.rows.size() == 6);
   CHECK(table.rows[1] == std::vector<std::string>{"1", "bf16", "0.583333", "1", "fine"});
-  CHECK(table.rows[2] == std::vector<std::string>{"8", "fp16", "-", "2", "diverged"});
+  CHECK(table.rows[2] == std::vector<std::string>{"8", "fp16", "NaN/inf", "2", "diverged"});
   CHECK(table.rows[5] == std::vector<std::string>{"1024", "bf16", "0.916667", "-", "fine"});
+}
+
+TEST_CASE("names and texts from files reach a table escaped") {
+  const SweepSpec made = parse_sweep(
+      "s", R"({"name": "a\u001b[31m", "base": {}, "grid": {"k\u0007": ["v\u001b", ["w\u009b"]]}})");
+  const std::vector<ordered_json> out(2, {{"text", "t\r"}});
+  const std::vector<std::string> text{"text"};
+  const Table table = sweep_table(made, out, text);
+  CHECK(table.title == "a\\x1b[31m");
+  CHECK(table.columns == std::vector<std::string>{"k\\x07", "text"});
+  CHECK(table.rows[0] == std::vector<std::string>{"v\\x1b", "t\\x0d"});
+  CHECK(table.rows[1] == std::vector<std::string>{"[\"w\\xc2\\x9b\"]", "t\\x0d"});
 }
 
 TEST_CASE("a plot has a curve for each combination of the other keys") {
