@@ -47,12 +47,18 @@ nlohmann::json settings_of(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      throw Error(fmt::format("{}: not key=value; settings are such as workload=digits_mlp",
-                              printable(text)));
+      throw Error(
+          fmt::format("setting '{}' is not key=value; settings are such as workload=digits_mlp",
+                      printable(text)));
     }
     const std::string key = text.substr(0, equals);
     if (out.contains(key)) {
-      throw Error(fmt::format("{}: {} is there twice; give it once", printable(text), key));
+      throw Error(fmt::format("setting '{}': {} is there twice; give it once", printable(text),
+                              printable(key)));
+    }
+    if (equals + 1 == text.size()) {
+      throw Error(
+          fmt::format("setting '{}' has no value; settings are such as lr=0.1", printable(text)));
     }
     out[key] = setting_value(key, std::string_view(text).substr(equals + 1));
   }

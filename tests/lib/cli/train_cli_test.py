@@ -139,7 +139,9 @@ class Train(CliCase):
 
     def test_complaints_are_of_one_line(self):
         self.assertEqual(self.complaint("train", "=5"),
-                         "binade: =5: not key=value; settings are such as workload=digits_mlp\n")
+                         "binade: setting '=5' is not key=value; settings are such as workload=digits_mlp\n")
+        self.assertIn("setting 'lr=' has no value", self.complaint("train", "workload=digits_mlp", "lr="))
+        self.assertIn("setting '' is not key=value", self.complaint("train", ""))
         self.assertIn("lr is there twice", self.complaint("train", "workload=digits_mlp", "lr=1", "lr=1"))
         self.assertIn("init_scale has no effect with scaler none",
                       self.complaint("train", "workload=digits_mlp", "scaler=none", "init_scale=4"))
