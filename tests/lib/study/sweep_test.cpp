@@ -230,6 +230,16 @@ TEST_CASE("the results of another sweep, or what is none, are refused and left a
   }
 }
 
+TEST_CASE("a result is an object even where a job names no key of it") {
+  const test::Folder folder;
+  const std::string text = whole();
+  const std::string line = R"({"run":0,"settings":{"of":2,"start":1,"steps":40},"result":)";
+  const std::string path =
+      folder.write("a.jsonl", text.substr(0, text.find('\n') + 1) + line + "5}\n");
+  const SweepJob keyless{&check, &root};
+  CHECK(has(error_of([&] { run_sweep(spec(), path, keyless); }), "line 2 is not run 1"));
+}
+
 TEST_CASE("what is no results file is refused without the advice to delete it") {
   const test::Folder folder;
   const std::string spec_text =
