@@ -107,29 +107,28 @@ Text long_enough_text() {
 template <std::floating_point T>
 Workload<T> char_transformer(std::size_t batch) {
   const auto text = std::make_shared<const Text>(long_enough_text());
-  const std::size_t length = text_length;
   const TransformerShape shape{.vocabulary = text->vocabulary.size(),
-                               .length = length,
+                               .length = text_length,
                                .width = 32,
                                .heads = 2,
                                .layers = 2};
   Workload<T> out;
   out.make = [shape](std::uint64_t seed) { return make_transformer<T>(shape, seed); };
-  out.train_batch = [text, batch, length](std::uint64_t seed, std::int64_t step) {
-    const std::uint64_t room = text->train.size() - length;
+  out.train_batch = [text, batch](std::uint64_t seed, std::int64_t step) {
+    const std::uint64_t room = text->train.size() - text_length;
     std::vector<std::size_t> starts(batch);
     for (std::size_t i = 0; i < batch; ++i) {
       const std::uint64_t word =
           random_word(seed, text_streams + static_cast<std::uint64_t>(step), i);
       starts[i] = static_cast<std::size_t>(word * room >> 32);
     }
-    return texts_at<T>(text->train, starts, length);
+    return texts_at<T>(text->train, starts, text_length);
   };
   out.test_batches = 4;
-  out.test_batch = [text, length](std::size_t i) {
+  out.test_batch = [text](std::size_t i) {
     std::vector<std::size_t> starts;
-    for (std::size_t j = 0; j < 16; ++j) starts.push_back((i * 16 + j) * length);
-    return texts_at<T>(text->test, starts, length);
+    for (std::size_t j = 0; j < 16; ++j) starts.push_back((i * 16 + j) * text_length);
+    return texts_at<T>(text->test, starts, text_length);
   };
   return out;
 }
