@@ -152,8 +152,7 @@ std::span<const LossScalePolicy> loss_scale_policies() {
 
 LossScalePolicy static_policy(double scale) {
   if (!(scale >= 0x1p-126 && scale <= 0x1p127)) {  // a normal number of binary32
-    throw Error(
-        fmt::format("static loss scale {:g}: give a number from 2^-126 to 2^127", scale));
+    throw Error(fmt::format("static loss scale {:g}: give a number from 2^-126 to 2^127", scale));
   }
   LossScalePolicy policy = loss_scale_policy("static");
   policy.init_scale = scale;
