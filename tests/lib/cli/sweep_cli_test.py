@@ -105,7 +105,8 @@ class SweepCommand(unittest.TestCase):
                                      (None, ["--x", "label"], "no key of the grid"),
                                      (None, ["--result", "summ"], "did you mean sum"),
                                      (None, ["--result", "sum,rest,sum"], "sum: is there twice"),
-                                     (None, ["-o", self.spec], "not the results of a sweep; name another file"),
+                                     (None, ["-o", self.spec], "the same file as SPEC"),
+                                     (None, ["-o", wrong], "not the results of a sweep; name another file"),
                                      (None, ["--html", self.path("no/p.html")], "p.html"),
                                      (self.spec + "x", [], "No such file")):
             with self.subTest(message=message):
