@@ -9,6 +9,7 @@
 
 #include "emulate/philox.h"
 #include "emulate/quantize_quickly.h"
+#include "emulate/stochastic_quickly.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -40,36 +41,13 @@ struct Nearest<double> {
   }
 };
 
-/// The sum w + change by stochastic rounding, once, with all of a random word. In binary32 the sum is
-/// exact in binary64 wherever the word can tell; where it is exact in binary32 too, the quick way is taken.
+/// w + change by stochastic rounding, once, with all of a random word. The sum of binary32 numbers is
+/// exact in binary64, or off by less than the word can tell.
 template <class T>
-struct Stochastic;
-template <>
-struct Stochastic<float> {
-  Format format;
-  QuickQuantizer to;
-  explicit Stochastic(const Format& of)
-      : format(of), to(quick_quantizer(Quantizer{.format = of, .attributes = attributes})) {}
-  float operator()(float w, float change, std::uint32_t random) const {
-    const double sum = static_cast<double>(w) + static_cast<double>(change);
-    const auto nearest = static_cast<float>(sum);
-    if (static_cast<double>(nearest) == sum) {
-      return std::bit_cast<float>(
-          quantized_quickly(static_cast<std::uint32_t>(bits_of(nearest)), random, to).bits);
-    }
-    return value_of<float>(project(exact_of(sum), format, attributes, random).bits, format);
-  }
-  static constexpr Attributes attributes{.rounding = Rounding::stochastic};
-};
-template <>
-struct Stochastic<double> {
-  Format format;
-  explicit Stochastic(const Format& of) : format(of) {}
-  double operator()(double w, double change, std::uint32_t random) const {
-    const Attributes attributes{.rounding = Rounding::stochastic};
-    return value_of<double>(project(exact_of(w + change), format, attributes, random).bits, format);
-  }
-};
+T stochastic_sum(T w, T change, const Format& format, std::uint32_t random) {
+  return static_cast<T>(
+      stochastic_quickly(static_cast<double>(w) + static_cast<double>(change), format, random));
+}
 
 /// The numbers of a step that all weights share. PyTorch keeps them as Python floats and casts each to
 /// the kernel's type.
@@ -171,7 +149,6 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
   const OptimizerOptions& o = options_;
   const Factors<T> factors(o, ++slot.steps);
   const Nearest<T> round(weights.dtype), round_model(parameter.value.dtype);
-  const Stochastic<T> drop(weights.dtype);
   const bool stochastic = o.update == UpdateRule::stochastic && !has_master;
   const bool kahan = o.update == UpdateRule::kahan && !has_master;
   // A stream a step and parameter: the word of a weight is its place.
@@ -194,7 +171,7 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
         slot.compensation[i] = round(round(sum - w) - y);
         w = sum;
       } else if (stochastic) {
-        w = drop(w, change, random_word(o.seed, stream, i));
+        w = stochastic_sum(w, change, weights.dtype, random_word(o.seed, stream, i));
       } else {
         w = round(w + change);
       }
