@@ -168,7 +168,7 @@ bool compare_thresholds(const ExperimentInput& input, Outcome& out) {
   for (const int k : scales_log2) {
     const auto folder = [&input, k](const char* order) {
       if (input.dump_folder.empty()) return std::string();
-      const std::string path = fmt::format("{}/{}_2^{}", input.dump_folder, order, k);
+      std::string path = fmt::format("{}/{}_2^{}", input.dump_folder, order, k);
       std::error_code ignored;  // who writes into it tells
       std::filesystem::create_directories(path, ignored);
       return path;
