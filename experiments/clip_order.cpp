@@ -22,9 +22,7 @@
 #include "experiments/experiments.h"
 #include "lib/amp/grad_scaler.h"
 #include "lib/amp/order_checker.h"
-#include "lib/io/safetensors_writer.h"
-#include "lib/report/tensor_time.h"
-#include "lib/tensor/dtype.h"
+#include "lib/study/tensor_dump.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -86,29 +84,6 @@ struct Training {
   std::vector<float> weights;
 };
 
-/// One step as the dumps of other trainings have it: the gradient carries the loss scale.
-struct DumpedStep {
-  std::size_t step;
-  const std::vector<float>& weights;
-  std::vector<float> gradient, update;
-};
-
-void dump(const std::string& folder, const DumpedStep& x) {
-  const Dtype f32 = *find_dtype("F32");
-  const std::array<std::pair<TensorRole, const std::vector<float>*>, 3> tensors{
-      {{TensorRole::weight, &x.weights},
-       {TensorRole::d_weight, &x.gradient},
-       {TensorRole::update, &x.update}}};
-  std::vector<TensorSpec> specs;
-  for (const auto& [role, values] : tensors) {
-    specs.push_back(
-        {fmt::format("step{:06}/quadratic/{}", x.step, name_of(role)), f32, {values->size()}});
-  }
-  SafetensorsWriter file(fmt::format("{}/step{:06}.safetensors", folder, x.step), specs);
-  for (const auto& [role, values] : tensors) file.write(std::as_bytes(std::span(*values)));
-  file.finish();
-}
-
 /// Dumps a tenth of the steps and the last into the folder, unless that is empty.
 Training train(Order order, int scale_log2, std::size_t steps, const std::string& folder = "") {
   const Quadratic problem = Quadratic::make();
@@ -122,6 +97,7 @@ Training train(Order order, int scale_log2, std::size_t steps, const std::string
     std::vector<float> gradient = problem.gradient(out.weights, scaler.scale_loss(1));
     const bool dumped = !folder.empty() && (step % (steps / 10) == 0 || step + 1 == steps);
     const std::vector<float> weights = out.weights, scaled = gradient;
+    const auto scale = static_cast<double>(scaler.get_scale());
     const auto descend = [&] {
       if (step == 0) out.first_step = norm_of(gradient);
       for (std::size_t i = 0; i < parameters; ++i) out.weights[i] -= learning_rate * gradient[i];
@@ -135,7 +111,12 @@ Training train(Order order, int scale_log2, std::size_t steps, const std::string
     if (!dumped) continue;
     std::vector<float> update;
     for (std::size_t i = 0; i < parameters; ++i) update.push_back(weights[i] - out.weights[i]);
-    dump(folder, {step, weights, scaled, std::move(update)});
+    const Shape shape{parameters};
+    const std::array<DumpedTensor, 3> tensors{
+        {{"quadratic", TensorRole::weight, shape, weights},
+         {"quadratic", TensorRole::d_weight, shape, unscaled(scaled, scale)},
+         {"quadratic", TensorRole::update, shape, update}}};
+    write_step(folder, static_cast<std::int64_t>(step), scale, tensors);
   }
   out.losses.push_back(problem.loss(out.weights));
   return out;
@@ -165,6 +146,7 @@ bool compare_thresholds(const ExperimentInput& input, Outcome& out) {
       .note =
           "With S = 1 both orders are one; each binade of S shrinks the wrong one's steps by two."};
   bool as_said = true;
+  if (!input.dump_folder.empty()) refuse_dumps_below(input.dump_folder);
   for (const int k : scales_log2) {
     const auto folder = [&input, k](const char* order) {
       if (input.dump_folder.empty()) return std::string();

@@ -26,39 +26,16 @@ std::optional<float> unscaling(double scale) {
   return factor;
 }
 
-std::vector<float> unscaled(const std::vector<float>& gradient, double scale) {
-  std::vector<float> out = gradient;
-  const float factor = unscaling(scale).value_or(1);
-  for (float& x : out) x *= factor;
-  return out;
-}
-
-struct Kept {
-  std::string name;
-  Shape shape;
-  std::vector<float> values;
-};
-
 /// What has been seen of one step, and which.
 struct Pending {
   std::string folder;
   std::int64_t step = -1;
   double scale = 1;
-  std::vector<Kept> tensors;
+  std::vector<DumpedTensor> tensors;
 
   void write() {
     if (tensors.empty()) return;
-    const Dtype f32 = *find_dtype("F32");
-    std::vector<TensorSpec> specs;
-    for (const Kept& t : tensors) {
-      specs.push_back({t.name, f32, std::vector<std::uint64_t>(t.shape.begin(), t.shape.end())});
-    }
-    SafetensorsWriter file(fmt::format("{}/step{:06}.safetensors", folder, step), specs,
-                           {{"step", std::to_string(step)},
-                            {"loss_scale", fmt::format("{}", scale)},
-                            {"gradients", unscaling(scale) ? "unscaled" : "scaled"}});
-    for (const Kept& t : tensors) file.write(std::as_bytes(std::span(t.values)));
-    file.finish();
+    write_step(folder, step, scale, tensors);
     tensors.clear();
   }
 };
@@ -87,6 +64,28 @@ void refuse_dumped(const std::string& folder) {
 }
 
 }  // namespace
+
+std::vector<float> unscaled(std::vector<float> gradient, double scale) {
+  const float factor = unscaling(scale).value_or(1);
+  for (float& x : gradient) x *= factor;
+  return gradient;
+}
+
+void write_step(const std::string& folder, std::int64_t step, double scale,
+                std::span<const DumpedTensor> tensors) {
+  const Dtype f32 = *find_dtype("F32");
+  std::vector<TensorSpec> specs;
+  for (const DumpedTensor& t : tensors) {
+    specs.push_back({fmt::format("step{:06}/{}/{}", step, t.layer, name_of(t.role)), f32,
+                     std::vector<std::uint64_t>(t.shape.begin(), t.shape.end())});
+  }
+  SafetensorsWriter file(fmt::format("{}/step{:06}.safetensors", folder, step), specs,
+                         {{"step", std::to_string(step)},
+                          {"loss_scale", fmt::format("{}", scale)},
+                          {"gradients", unscaling(scale) ? "unscaled" : "scaled"}});
+  for (const DumpedTensor& t : tensors) file.write(std::as_bytes(std::span(t.values)));
+  file.finish();
+}
 
 void visit_after_backward(const StepView<float>& view, const TensorVisitor& visit) {
   for (const auto& [name, var] : view.tape.watched()) {
@@ -131,8 +130,7 @@ Hooks<float> dump_hooks(const std::string& folder, std::int64_t every, std::int6
   };
   const auto keep = [pending](const std::string& layer, TensorRole role, const Shape& shape,
                               const std::vector<float>& values) {
-    pending->tensors.push_back(
-        {fmt::format("step{:06}/{}/{}", pending->step, layer, name_of(role)), shape, values});
+    pending->tensors.push_back({layer, role, shape, values});
   };
   Hooks<float> hooks;
   hooks.after_backward = [pending, wanted, keep](const StepView<float>& view) {

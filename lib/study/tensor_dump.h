@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,9 +20,24 @@
 
 namespace binade {
 
+/// A gradient without the loss scale it carries, as PyTorch's unscale_ takes it out; as it is where no
+/// binary32 number does (a scale of 0, infinity, NaN).
+std::vector<float> unscaled(std::vector<float> gradient, double scale);
+
+struct DumpedTensor {
+  std::string layer;
+  TensorRole role;
+  Shape shape;
+  std::vector<float> values;
+};
+
+/// The file of one step, with the step and the scale that its gradients carried as metadata; the folder
+/// is there. Error where it cannot be written.
+void write_step(const std::string& folder, std::int64_t step, double scale,
+                std::span<const DumpedTensor> tensors);
+
 /// Calls visit(layer, role, shape, values) for what a step's hooks can see: after backward the
-/// activations, the weights and all gradients, unscaled; after the step the updates. Gradients of a
-/// scale that no binary32 number takes out (0, infinite, NaN) are as backward left them.
+/// activations, the weights and all gradients, unscaled; after the step the updates.
 using TensorVisitor = std::function<void(const std::string& layer, TensorRole role,
                                          const Shape& shape, const std::vector<float>& values)>;
 void visit_after_backward(const StepView<float>& view, const TensorVisitor& visit);

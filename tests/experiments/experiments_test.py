@@ -42,10 +42,14 @@ class Experiments(CliCase):
         self.assertNotIn("to dump", text)
         runs = sorted(os.listdir(self.path("dump/clip_order")))
         self.assertEqual(len(runs), 10)
-        folder = os.path.join("dump/clip_order", "right_2^16")
-        files = [os.path.join(folder, name) for name in os.listdir(self.path(folder))]
-        self.good("report", "-q", *files, "--json", "r.json")
-        time = json.loads(self.read("r.json"))["time"]
+        reports = []
+        for folder in ("dump/clip_order/right_2^0", "dump/clip_order/right_2^16"):
+            files = [os.path.join(folder, name) for name in os.listdir(self.path(folder))]
+            self.good("report", "-q", *files, "--json", "r.json")
+            reports.append(json.loads(self.read("r.json")))
+        self.assertEqual(reports[0]["gradients"], reports[1]["gradients"])  # dumped unscaled
+        self.assertGreater(reports[0]["gradients"]["values"], 0)
+        time = reports[1]["time"]
         self.assertEqual((time["steps"][0], time["steps"][-1], len(time["steps"])), (0, 49, 11))
         self.assertEqual({s["role"] for s in time["series"]}, {"weight", "dW", "update"})
 
