@@ -12,119 +12,23 @@
 #include <string>
 
 #include "lib/tensor/error.h"
-#include "tests/lib/identify/kernel_draw.h"
+#include "tests/lib/identify/find_models.h"
 
 namespace binade {
 namespace {
 
+using test::all_of;
+using test::find_all;
+using test::Found;
+using test::identified;
 using test::Random;
-
-struct Setup {
-  const char* name;
-  KernelTypes types;
-  test::Shape shape;
-  bool dots, with_c, with_bias;
-};
-
-const Setup setups[]{
-    {"f16 to f32",
-     {binary16, binary16, binary32, binary32, binary32},
-     {5, 6, 128},
-     false,
-     false,
-     false},
-    {"f16 to f16",
-     {binary16, binary16, binary16, binary16, binary16},
-     {6, 6, 96},
-     false,
-     false,
-     false},
-    {"f16 + C", {binary16, binary16, binary32, binary32, binary32}, {4, 7, 80}, false, true, false},
-    {"bf16 to bf16",
-     {bfloat16, bfloat16, bfloat16, bfloat16, bfloat16},
-     {6, 5, 64},
-     false,
-     false,
-     true},
-    {"f32", {binary32, binary32, binary32, binary32, binary32}, {5, 5, 100}, false, false, false},
-    {"f64", {binary64, binary64, binary64, binary64, binary64}, {4, 4, 72}, false, true, false},
-    {"e4m3 dots", {e4m3, e4m3, binary32, binary32, binary32}, {40, 0, 128}, true, true, false},
-    {"e5m2 to e4m3", {e5m2, e5m2, binary32, e4m3, e4m3}, {8, 8, 64}, false, false, false},
-    {"s8", {s8, u8, s32, s32, s32}, {4, 4, 64}, false, true, false},
-};
-
-Identification identified(const Setup& setup, const KernelRun& run) {
-  return identify(setup.types, {run}, {}, {.nearest = 3});
-}
-
-std::vector<Candidate> all_of(const Setup& setup, std::size_t k) {
-  return candidates_for(cores_for(setup.types),
-                        {setup.types, k, setup.with_c, setup.with_bias, {}});
-}
-
-/// The simplest candidate of each recipe that is not among those seen, and `n` of any kind.
-std::set<std::size_t> draw_candidates(Random& random, const std::vector<Candidate>& all,
-                                      std::set<Recipe> seen, int n) {
-  std::set<std::size_t> out;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (seen.insert(all[i].model.model.recipe).second) out.insert(i);
-  }
-  for (int i = 0; i < n; ++i) out.insert(random() % all.size());
-  return out;
-}
-
-struct Found {
-  std::set<Recipe> recipes;
-  std::size_t unique = 0, nested = 0, promoted = 0;
-};
-
-/// In each setup, candidates of each recipe (each recipe once over all, unless `each`) and `n` of any kind.
-Found find_all(bool each, int n) {
-  Random random(1);
-  Found out;
-  for (const Setup& setup : setups) {
-    CAPTURE(std::string(setup.name));
-    const std::vector<Candidate> all = all_of(setup, setup.shape.k);
-    const std::set<Recipe> seen = each ? std::set<Recipe>{} : out.recipes;
-    for (const std::size_t truth : draw_candidates(random, all, seen, n)) {
-      const GemmModel& g = all[truth].model;
-      CAPTURE(options_of(g));
-      KernelRun run = test::draw_run(random, setup.types, setup.shape, setup.dots, setup.with_c,
-                                     setup.with_bias);
-      test::compute(g, run);
-      const Identification found = identified(setup, run);
-      REQUIRE(found.candidates.size() == all.size());
-      CHECK(test::claims(found.result, truth));
-      const std::vector<Verdict>& claimed = found.result.explaining;
-      const std::size_t step = claimed.size() / 8 + 1;
-      for (std::size_t i = 0; i < claimed.size(); i += step) {
-        CHECK(claimed[i].compared == run.size());
-        CHECK(test::gives_all(found.candidate(claimed[i]).model, run));
-      }
-      out.recipes.insert(g.model.recipe);
-      out.unique += found.result.explaining.size() == 1 ? 1 : 0;
-      out.nested += g.sum.splits[1].parts > 1 ? 1 : 0;
-      out.promoted += g.sum.promote_every > 0 ? 1 : 0;
-      run.d[random() % run.size()] ^= 1;
-      CHECK(!test::claims(identified(setup, run).result, truth));
-    }
-  }
-  return out;
-}
+using test::Setup;
+using test::setups;
 
 TEST_CASE("the true model is found, claims are true, and a flipped bit drops it") {
   const Found found = find_all(false, 1);
   CHECK(found.recipes.size() == 6);
   CHECK(found.unique >= 1);
-}
-
-// By `./dev test slow`: some four minutes.
-TEST_CASE("each recipe of each setup, and three more, are found, too" * doctest::skip()) {
-  const Found found = find_all(true, 3);
-  CHECK(found.recipes.size() == 6);
-  CHECK(found.unique >= 4);
-  CHECK(found.nested >= 1);
-  CHECK(found.promoted >= 1);
 }
 
 TEST_CASE("the rejected tell their first contradiction in the order of D") {
