@@ -19,26 +19,26 @@ namespace binade {
 namespace {
 
 /// Gradients with low <= |x| < high are set to zero: exponents of 2.
-struct Cut {
+struct BandCut {
   std::string_view name;
   int low, high;
 };
-constexpr std::array<Cut, 9> cuts{{{"nothing", 0, 0},
-                                   {"below 2^-27", -1100, -27},
-                                   {"[2^-27, 2^-24)", -27, -24},
-                                   {"below 2^-24", -1100, -24},
-                                   {"below 2^-20", -1100, -20},
-                                   {"below 2^-16", -1100, -16},
-                                   {"below 2^-14", -1100, -14},
-                                   {"below 2^-12", -1100, -12},
-                                   {"below 2^-10", -1100, -10}}};
+constexpr std::array<BandCut, 9> cuts{{{"nothing", 0, 0},
+                                       {"below 2^-27", -1100, -27},
+                                       {"[2^-27, 2^-24)", -27, -24},
+                                       {"below 2^-24", -1100, -24},
+                                       {"below 2^-20", -1100, -20},
+                                       {"below 2^-16", -1100, -16},
+                                       {"below 2^-14", -1100, -14},
+                                       {"below 2^-12", -1100, -12},
+                                       {"below 2^-10", -1100, -10}}};
 
 /// Values and squares of gradients that a cut removed, and of all.
 struct Removed {
   double values = 0, squares = 0, all_values = 0, all_squares = 0;
 };
 
-std::function<void(std::vector<float>&)> cutting(const Cut& cut, Removed& removed) {
+std::function<void(std::vector<float>&)> cutting(const BandCut& cut, Removed& removed) {
   const double low = std::ldexp(1.0, cut.low), high = std::ldexp(1.0, cut.high);
   return [low, high, &removed](std::vector<float>& gradient) {
     for (float& x : gradient) {
@@ -62,7 +62,7 @@ std::vector<double> ablate(Trainings& trainings, std::int64_t steps, Outcome& ou
               {}};
   Series curve{.name = "gradients below the threshold are zero", .x = {}, .y = {}};
   std::vector<double> accuracies;
-  for (const Cut& cut : cuts) {
+  for (const BandCut& cut : cuts) {
     Removed removed;
     Hooks<float> hooks;
     hooks.gradient_filter = cutting(cut, removed);
@@ -134,7 +134,7 @@ ShiftResult shift(Trainings& trainings, std::string_view workload, std::int64_t 
   return result;
 }
 
-Outcome run(const ExperimentInput& input) {
+Outcome run_band_ablation(const ExperimentInput& input) {
   Outcome out;
   const std::int64_t steps = input.quick ? 132 : 440;
   const std::vector<int> shifts =
@@ -186,6 +186,6 @@ const Experiment band_ablation{
     "2^-14 "
     "and 97.2 % at 2^-16), then fails; a loss scale cures it. Below 2^-27 irrelevant: said of "
     "Multibox SSD (Micikevicius et al. 2018).",
-    &run, true};
+    &run_band_ablation, true};
 
 }  // namespace binade

@@ -152,7 +152,7 @@ Plot error_by_binade() {
   return plot;
 }
 
-Outcome run(const ExperimentInput& input) {
+Outcome run_boundary_atlas(const ExperimentInput& input) {
   Outcome out;
   out.data = nlohmann::ordered_json::object();
   bool closed_forms_hold = true;
@@ -216,6 +216,6 @@ const Experiment boundary_atlas{
     "Ties to even: zero up to 2^(emin-p) inclusive, overflow from half an ulp above the largest "
     "finite "
     "number; 6e-5 becomes a subnormal binary16 number unless results are flushed.",
-    &run};
+    &run_boundary_atlas};
 
 }  // namespace binade

@@ -42,7 +42,7 @@ nlohmann::ordered_json data_of(const Claim& claim, const Measured& measured) {
   return out;
 }
 
-Outcome run(const ExperimentInput& input) {
+Outcome run_claims(const ExperimentInput& input) {
   Outcome out;
   const std::vector<Claim> claims = all_claims();
   std::size_t trainings_in_all = 0;
@@ -78,6 +78,6 @@ const Experiment claims{
     "over-general, one often false, one contradicts itself: each fails as it is said, and what is "
     "said "
     "instead holds.",
-    &run, true};
+    &run_claims, true};
 
 }  // namespace binade

@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::size_t parameters = 64;
 constexpr float threshold = 0.25F, learning_rate = 0.5F;
-constexpr std::array scales_log2{0, 4, 8, 12, 16};
+constexpr std::array clip_scales_log2{0, 4, 8, 12, 16};
 
 /// 1/2 · sum curvature_i · (w_i - target_i)²
 struct Quadratic {
@@ -147,7 +147,7 @@ bool compare_thresholds(const ExperimentInput& input, Outcome& out) {
           "With S = 1 both orders are one; each binade of S shrinks the wrong one's steps by two."};
   bool as_said = true;
   if (!input.dump_folder.empty()) refuse_dumps_below(input.dump_folder);
-  for (const int k : scales_log2) {
+  for (const int k : clip_scales_log2) {
     const auto folder = [&input, k](const char* order) {
       if (input.dump_folder.empty()) return std::string();
       std::string path = fmt::format("{}/{}_2^{}", input.dump_folder, order, k);
@@ -290,7 +290,7 @@ bool tell_mistakes(Outcome& out) {
   return as_said;
 }
 
-Outcome run(const ExperimentInput& input) {
+Outcome run_clip_order(const ExperimentInput& input) {
   Outcome out;
   const bool thresholds = compare_thresholds(input, out);
   const bool told = tell_mistakes(out);
@@ -319,6 +319,6 @@ const Experiment clip_order{"clip_order",
                             "stepping twice and unscaling after the step raise PyTorch's errors; "
                             "the order checker names these and the "
                             "silent ones.",
-                            &run, true};
+                            &run_clip_order, true};
 
 }  // namespace binade

@@ -249,7 +249,7 @@ bool tell_ties(Outcome& out) {
   return as_said;
 }
 
-Outcome run(const ExperimentInput& input) {
+Outcome run_double_rounding(const ExperimentInput& input) {
   Outcome out;
   const bool random = tell_random(input, out);
   const bool exhaustive = tell_exhaustive(input, out);
@@ -272,6 +272,6 @@ const Experiment double_rounding{
     "One in 2^(p_mid - p_dst + 1) of generic numbers: 1/16384 for f64 -> f32 -> f16, 1/256 for "
     "f32 -> f16 -> e4m3, 1/32 for f32 -> bf16 -> e4m3, 1/131072 for f64 -> f32 -> bf16; never "
     "with rounding to odd in the middle.",
-    &run};
+    &run_double_rounding};
 
 }  // namespace binade

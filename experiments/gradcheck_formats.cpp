@@ -215,7 +215,7 @@ Table unmoved_table(bool& as_said) {
   return out;
 }
 
-Outcome run(const ExperimentInput& input) {
+Outcome run_gradcheck_formats(const ExperimentInput& input) {
   Outcome out;
   const std::vector<Checked<float>> ops = checked_ops<float>();
   Table table{"Passed at eps 1e-6 / at the best eps", {"op"}, {}};
@@ -261,6 +261,6 @@ const Experiment gradcheck_formats{
     "7 % of x^3 there although no numerator is 0: f's rounding, divided by eps, hides the slope; "
     "with "
     "eps 1e-3 it confirms all. In FP16 99.8 % of x in [-2, 2) do not move by 1e-6.",
-    &run};
+    &run_gradcheck_formats};
 
 }  // namespace binade

@@ -58,7 +58,7 @@ Result one(Trainings& trainings, const Way& way, double lr, std::int64_t steps) 
   return {log.test_accuracy, share(lost), share(below)};
 }
 
-Outcome run(const ExperimentInput& input) {
+Outcome run_master_weights(const ExperimentInput& input) {
   Outcome out;
   const std::int64_t steps = input.quick ? 440 : 4400;
   const std::vector<double> rates =
@@ -133,6 +133,6 @@ const Experiment master_weights{
     "accuracy of a speech model. Stochastic rounding restores it (Gupta et al. 2015), so do "
     "masters and "
     "Kahan's compensation.",
-    &run, true};
+    &run_master_weights, true};
 
 }  // namespace binade

@@ -34,15 +34,15 @@ constexpr std::array<Mode, 7> modes{{{"FP32 (O0)", "O0", "binary32"},
 
 /// A workload, how long it trains, and the distance from binary32 that is allowed: of the test loss,
 /// relative.
-struct Case {
+struct LevelCase {
   std::string_view workload;
   std::int64_t steps, quick_steps;
   double allowed;
 };
-constexpr std::array<Case, 4> cases{{{"digits_mlp", 110, 44, 0.15},
-                                     {"digits_tanh8", 110, 0, 0.15},
-                                     {"fashion_cnn", 40, 0, 0.15},
-                                     {"char_transformer", 30, 0, 0.05}}};
+constexpr std::array<LevelCase, 4> level_cases{{{"digits_mlp", 110, 44, 0.15},
+                                                {"digits_tanh8", 110, 0, 0.15},
+                                                {"fashion_cnn", 40, 0, 0.15},
+                                                {"char_transformer", 30, 0, 0.05}}};
 
 /// Why a workload cannot be run here; empty: it can.
 std::string missing(std::string_view workload) {
@@ -51,14 +51,14 @@ std::string missing(std::string_view workload) {
   return "";
 }
 
-struct Row {
+struct LevelRow {
   std::string mode;
   TrainingLog log;
 };
 
-void add_rows(const Case& c, const std::vector<Row>& rows, Table& table, Outcome& out) {
+void add_rows(const LevelCase& c, const std::vector<LevelRow>& rows, Table& table, Outcome& out) {
   const TrainingLog& base = rows.front().log;
-  for (const Row& row : rows) {
+  for (const LevelRow& row : rows) {
     const double distance = row.log.test_loss / base.test_loss - 1;
     table.rows.push_back(
         {std::string(c.workload), row.mode, fmt::format("{:.4f}", row.log.test_loss),
@@ -86,10 +86,10 @@ Series divergence(const std::string& name, const TrainingLog& a, const TrainingL
   return out;
 }
 
-Outcome run(const ExperimentInput& input) {
+Outcome run_opt_levels(const ExperimentInput& input) {
   Outcome out;
-  std::vector<Case> chosen;
-  for (Case c : cases) {
+  std::vector<LevelCase> chosen;
+  for (LevelCase c : level_cases) {
     if (input.quick) c.steps = c.quick_steps;
     if (c.steps == 0) continue;
     const std::string why = missing(c.workload);
@@ -106,8 +106,8 @@ Outcome run(const ExperimentInput& input) {
   bool near = true, adam_fails = true;
   double worst = 0;
   std::string worst_name;
-  for (const Case& c : chosen) {
-    std::vector<Row> rows;
+  for (const LevelCase& c : chosen) {
+    std::vector<LevelRow> rows;
     for (const Mode& mode : modes) {
       const TrainingRecipe recipe = in_format(usual_recipe(c.workload, c.steps),
                                               std::string(mode.level), std::string(mode.format));
@@ -167,6 +167,6 @@ const Experiment opt_levels{
     "scale a tensor (Micikevicius et al. 2022). FP16 throughout fails with AdamW, whose eps of "
     "1e-8 is 0 in "
     "binary16.",
-    &run, true};
+    &run_opt_levels, true};
 
 }  // namespace binade

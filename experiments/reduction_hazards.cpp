@@ -111,13 +111,13 @@ double divide(const Values& x, const Version& v) {
   return v.to(x[0] / v.to(sum_of(x, v) + v.to(1e-8)));
 }
 
-struct Reduction {
+struct HazardousReduction {
   const char* name;
   double (*compute)(const Values& x, const Version& v);
   double (*draw)(Draws& draws);  ///< an argument
   const char* arguments;
 };
-constexpr std::array<Reduction, 6> reductions{{
+constexpr std::array<HazardousReduction, 6> reductions{{
     {"softmax", &softmax, [](Draws& d) { return d.normal(); }, "logits, normal"},
     {"mean", &mean, [](Draws& d) { return 1 + d.normal(); }, "normal, mean 1"},
     {"variance", &variance, [](Draws& d) { return 8 + d.normal(); }, "normal, mean 8"},
@@ -131,13 +131,13 @@ std::string figure(double x) {
 }
 
 /// The positive binary16 numbers for which something holds.
-struct Run {
+struct HazardRun {
   double first = 0, last = 0;
   bool is_run = true;  ///< all between first and last
 };
 
-Run run_of(const std::function<bool(double)>& holds) {
-  Run out;
+HazardRun run_of(const std::function<bool(double)>& holds) {
+  HazardRun out;
   bool before = false;
   int beginnings = 0;
   for (std::uint64_t code = min_bits(binary16, false); code <= max_bits(binary16, false); ++code) {
@@ -183,15 +183,15 @@ std::vector<Threshold> thresholds() {
   const auto equal_norm = [](std::size_t n) {
     return run_of([n](double x) { return std::isinf(norm(Values(n, x), pairs)); });
   };
-  const Run exp_inf = run_of([](double x) { return std::isinf(v.exp(x)); });
-  const Run exp_zero = run_of([](double x) { return v.exp(-x) == 0; });
-  const Run square_zero = run_of([](double x) { return squared_error({x}, v) == 0; });
-  const Run square_inf = run_of([](double x) { return std::isinf(squared_error({x}, v)); });
-  const Run variance_zero = run_of([](double x) { return variance({x, -x}, v) == 0; });
-  const Run inverse_inf = run_of([](double x) { return std::isinf(v.to(1 / x)); });
-  const Run norm_16 = equal_norm(16);
-  const Run norm_256 = equal_norm(256);
-  const Run unmoved = run_of([](double x) { return v.to(x + v.to(1e-6)) == x; });
+  const HazardRun exp_inf = run_of([](double x) { return std::isinf(v.exp(x)); });
+  const HazardRun exp_zero = run_of([](double x) { return v.exp(-x) == 0; });
+  const HazardRun square_zero = run_of([](double x) { return squared_error({x}, v) == 0; });
+  const HazardRun square_inf = run_of([](double x) { return std::isinf(squared_error({x}, v)); });
+  const HazardRun variance_zero = run_of([](double x) { return variance({x, -x}, v) == 0; });
+  const HazardRun inverse_inf = run_of([](double x) { return std::isinf(v.to(1 / x)); });
+  const HazardRun norm_16 = equal_norm(16);
+  const HazardRun norm_256 = equal_norm(256);
+  const HazardRun unmoved = run_of([](double x) { return v.to(x + v.to(1e-6)) == x; });
   return {
       {"exp(x) is inf from x =", "ln 65520 = 11.0901", at_least(std::log(65520.0)), exp_inf.first,
        exp_inf.is_run},
@@ -303,7 +303,7 @@ bool tell_errors(const ExperimentInput& input, Outcome& out) {
               {}};
   for (const Version& v : std::span(versions).first(3)) table.columns.emplace_back(v.name);
   for (std::size_t r = 0; r < reductions.size(); ++r) {
-    const Reduction& row = reductions[r];
+    const HazardousReduction& row = reductions[r];
     if (input.progress) input.progress(static_cast<double>(r) / reductions.size(), row.name);
     Draws draws(1910, r);
     Values all;
@@ -348,7 +348,7 @@ bool tell_errors(const ExperimentInput& input, Outcome& out) {
   return as_said;
 }
 
-Outcome run(const ExperimentInput& input) {
+Outcome run_reduction_hazards(const ExperimentInput& input) {
   Outcome out;
   const bool boundaries = tell_thresholds(out);
   const bool lengths = tell_lengths(out);
@@ -372,6 +372,6 @@ const Experiment reduction_hazards{
     "of 1e-8 is 0, the mean of N ones is wrong past N = 2048 in turn and of N > 65504 gone even "
     "in pairs; binary32 inside with a binary16 result is right wherever the result is a normal "
     "number.",
-    &run};
+    &run_reduction_hazards};
 
 }  // namespace binade

@@ -17,7 +17,7 @@
 namespace binade {
 namespace {
 
-struct Case {
+struct SweptCase {
   std::string_view workload;
   std::int64_t steps;
   int loss_shift;
@@ -49,7 +49,7 @@ struct Swept {
   std::vector<std::int64_t> skipped;
 };
 
-Swept sweep(Trainings& trainings, const Case& c, const std::vector<int>& scales, Table& table,
+Swept sweep(Trainings& trainings, const SweptCase& c, const std::vector<int>& scales, Table& table,
             std::vector<Series>& accuracy, std::vector<Series>& zeros, Outcome& out) {
   Swept result;
   const std::string name = c.loss_shift == 0
@@ -89,10 +89,10 @@ Swept sweep(Trainings& trainings, const Case& c, const std::vector<int>& scales,
   return result;
 }
 
-Outcome run(const ExperimentInput& input) {
+Outcome run_scale_sweep(const ExperimentInput& input) {
   Outcome out;
   const std::int64_t steps = input.quick ? 110 : 440;
-  std::vector<Case> cases{{"digits_mlp", steps, 0}, {"digits_mlp", steps, 20}};
+  std::vector<SweptCase> cases{{"digits_mlp", steps, 0}, {"digits_mlp", steps, 20}};
   if (!input.quick) {
     cases.push_back({"digits_tanh8", steps, 0});
     if (has_licence_text()) cases.push_back({"char_transformer", 150, 0});
@@ -120,7 +120,7 @@ Outcome run(const ExperimentInput& input) {
              .x_axis = Axis::log2,
              .note = "What the scale brings back."};
   std::vector<Swept> swept;
-  for (const Case& c : cases) {
+  for (const SweptCase& c : cases) {
     swept.push_back(sweep(trainings, c, scales, table, accuracy.series, zeros.series, out));
   }
   TrainingRecipe unchecked = in_format(usual_recipe("digits_mlp", steps), "native", "binary16");
@@ -154,6 +154,6 @@ const Experiment scale_sweep{"scale_sweep",
                              "of the digits MLP is skipped (pilot). Micikevicius et al. 2018 used "
                              "8 to 32 K. Scales are powers of "
                              "two: multiplying by them is exact where nothing under- or overflows.",
-                             &run, true};
+                             &run_scale_sweep, true};
 
 }  // namespace binade

@@ -45,7 +45,7 @@ struct Runner {
   std::function<bool(bool found_inf, float amax)> update;  ///< true: the optimizer stepped
 };
 
-struct Run {
+struct ScalerRun {
   std::string name;
   std::size_t skips = 0;
   std::size_t burst = 0;                      ///< skips before the first step
@@ -123,8 +123,8 @@ std::vector<Runner> dynamic_runners() {
   return runners;
 }
 
-Run run_on(const Trace& trace, const Runner& runner) {
-  Run run;
+ScalerRun run_on(const Trace& trace, const Runner& runner) {
+  ScalerRun run;
   run.name = runner.name;
   float before = -1;
   double gaps = 0;
@@ -160,8 +160,8 @@ Run run_on(const Trace& trace, const Runner& runner) {
   return run;
 }
 
-std::vector<Run> race(const Trace& trace, const std::vector<Runner>& runners) {
-  std::vector<Run> runs;
+std::vector<ScalerRun> race(const Trace& trace, const std::vector<Runner>& runners) {
+  std::vector<ScalerRun> runs;
   for (const Runner& runner : runners) runs.push_back(run_on(trace, runner));
   return runs;
 }
@@ -199,7 +199,7 @@ LossScalePolicy endless(const char* name) {
 }
 
 /// Steps from which on the scale is larger than before.
-std::vector<std::size_t> growths_of(const Run& run) {
+std::vector<std::size_t> growths_of(const ScalerRun& run) {
   std::vector<std::size_t> steps;
   for (std::size_t i = 1; i + 1 < run.changes.size(); ++i) {
     if (run.changes[i] > run.changes[i - 1]) {
@@ -237,7 +237,7 @@ bool tabulate_golden(const std::vector<Trace>& traces, Outcome& out) {
     };
     std::vector<std::size_t> growths = growths_of(run(calm));
     growths.resize(std::min(growths.size(), row.growths.size()));
-    const Run cliff = run(traces[0]);
+    const ScalerRun cliff = run(traces[0]);
     const std::vector<std::size_t> after = growths_of(run(traces[2]));
     table.rows.push_back(
         {row.policy, judged(joined(growths), joined(row.growths), equal),
@@ -254,7 +254,7 @@ std::string power_text(double log2) {
   return std::isfinite(log2) ? fmt::format("2^{:.4g}", log2) : log2 > 0 ? "inf" : "0";
 }
 
-void tabulate(const Trace& trace, const std::vector<Run>& runs, Outcome& out) {
+void tabulate(const Trace& trace, const std::vector<ScalerRun>& runs, Outcome& out) {
   const bool has_gap = trace.amax.front() > 0 && std::isfinite(trace.amax.front());
   Table table{trace.title,
               {"policy", "skips", "at once", "steps taken", "S at the end", "lowest", "highest",
@@ -267,7 +267,7 @@ void tabulate(const Trace& trace, const std::vector<Run>& runs, Outcome& out) {
       .y_axis = Axis::log2,
       .series = {},
       .note = "Each curve is one policy's scale on the same trace; a fall is a skipped step."};
-  for (const Run& run : runs) {
+  for (const ScalerRun& run : runs) {
     table.rows.push_back({run.name, std::to_string(run.skips), std::to_string(run.burst),
                           std::to_string(trace.amax.size() - run.skips), power_text(run.last_log2),
                           power_text(run.lowest_log2), power_text(run.highest_log2),
@@ -288,15 +288,15 @@ void tabulate(const Trace& trace, const std::vector<Run>& runs, Outcome& out) {
   out.plots.push_back(plot);
 }
 
-const Run& named(const std::vector<Run>& runs, std::string_view name) {
-  return *std::ranges::find(runs, name, &Run::name);
+const ScalerRun& named(const std::vector<ScalerRun>& runs, std::string_view name) {
+  return *std::ranges::find(runs, name, &ScalerRun::name);
 }
 
 /// Replayed traces: no training, only the scales. Returns what was found, adds to the verdict.
 bool race_on_traces(Outcome& out) {
   const std::vector<Trace> traces = make_traces();
   const bool equal = tabulate_golden(traces, out);
-  std::vector<std::vector<Run>> results;
+  std::vector<std::vector<ScalerRun>> results;
   for (const Trace& trace : traces) {
     std::vector<Runner> runners = dynamic_runners();
     const bool has_statistics = trace.amax.front() > 0 && std::isfinite(trace.amax.front());
@@ -304,7 +304,7 @@ bool race_on_traces(Outcome& out) {
     results.push_back(race(trace, runners));
     tabulate(trace, results.back(), out);
   }
-  const std::vector<Run>&rare = results[1], &drift = results[4];
+  const std::vector<ScalerRun>&rare = results[1], &drift = results[4];
   const bool headline =
       named(rare, "torch").last_log2 == 3 && named(rare, "megatron").last_log2 == 45;
   const bool lags = named(drift, "torch").last_gap >= 3 &&
@@ -321,7 +321,7 @@ bool race_on_traces(Outcome& out) {
   return equal && headline && lags;
 }
 
-Outcome run(const ExperimentInput& input) {
+Outcome run_scaler_race(const ExperimentInput& input) {
   Outcome out;
   const bool traces = race_on_traces(out);
   const LiveRace trainings = race_on_trainings(input, out);
@@ -343,6 +343,6 @@ const Experiment scaler_race{
     "end), one of 1000 follows closer. Where gradients need a scale, every policy that begins at "
     "2^10 or above trains within 1 % of binary32, at the cliff too; scale 1 does not train, nor "
     "does LogMax, which begins there and takes the logarithm of a gradient of zeros (pilot).",
-    &run, true};
+    &run_scaler_race, true};
 
 }  // namespace binade

@@ -138,7 +138,7 @@ constexpr std::array<Law, 3> laws{{{"ones", &ones, 0},
                                    {"uniform, mean 1, deviation 1", &uniform, 2},
                                    {"normal, mean 1, deviation 1", &normal, -1}}};
 
-std::string figure(double x) { return std::isfinite(x) ? fmt::format("{:.6g}", x) : "inf"; }
+std::string sum_figure(double x) { return std::isfinite(x) ? fmt::format("{:.6g}", x) : "inf"; }
 
 /// What has been published of a naive sum, or measured by this project's pilot.
 std::string published(std::string_view law, std::string_view format) {
@@ -183,9 +183,9 @@ bool tell_stalls(Outcome& out) {
       const double expected = has_law ? std::ldexp(1.0, row.format.precision + law.above_p) : 0;
       as_said = as_said && (!has_law || sum == expected);
       table.rows.push_back({law.name, row.name, std::to_string(row.format.precision),
-                            published(law.name, row.name), has_law ? figure(expected) : "",
-                            figure(sum), std::to_string(last_change),
-                            figure(exact_sum_of(values))});
+                            published(law.name, row.name), has_law ? sum_figure(expected) : "",
+                            sum_figure(sum), std::to_string(last_change),
+                            sum_figure(exact_sum_of(values))});
       out.data["stalls"].push_back({{"values", law.name},
                                     {"format", row.name},
                                     {"law", has_law ? expected : -1},
@@ -200,7 +200,7 @@ bool tell_stalls(Outcome& out) {
   return as_said;
 }
 
-double relative_error(double sum, double exact) { return std::abs(sum - exact) / exact; }
+double sum_error(double sum, double exact) { return std::abs(sum - exact) / exact; }
 
 /// Sums in chunks of 1 to 4096. Returns the relative error of 1-6-9 in chunks of 64.
 double sweep_chunks(const ExperimentInput& input, Outcome& out) {
@@ -227,7 +227,7 @@ double sweep_chunks(const ExperimentInput& input, Outcome& out) {
     for (std::size_t chunk = 1; chunk <= 4096; chunk *= 2) {
       Adder adder(row.format);
       const double sum = chunked(values, chunk, adder);
-      const double error = relative_error(sum, exact);
+      const double error = sum_error(sum, exact);
       table.rows[line++].push_back(fmt::format("{:.2e}", error));
       series.x.push_back(static_cast<double>(chunk));
       series.y.push_back(error);
@@ -280,7 +280,7 @@ double tell_cures(Outcome& out) {
     std::vector<std::string> cells{fmt::format("{}, 2^{} values", row.name, row.count_log2)};
     for (const auto& [name, sum] : cures) {
       const double got = sum(values, row.format);
-      const double error = relative_error(got, exact);
+      const double error = sum_error(got, exact);
       const std::string_view cure = name;
       if (cure != "naive" && cure != "chunks of 64" && row.format.precision >= 8) {
         worst = std::max(worst, error);
@@ -338,10 +338,10 @@ bool tell_stochastic(Outcome& out) {
         std::ranges::minmax_element(errors, {}, [](double e) { return std::abs(e); });
     as_said = as_said && std::abs(mean) < 4 * law / std::sqrt(runs) && deviation < 2 * law &&
               deviation > law / 2;
-    table.rows.push_back({fmt::format("{}, 2^{} values", row.name, row.count_log2), figure(exact),
-                          fmt::format("{:.0f}", exact + mean), fmt::format("{:.0f}", deviation),
-                          fmt::format("{:.0f}", law), figure(exact + *least),
-                          figure(exact + *most)});
+    table.rows.push_back({fmt::format("{}, 2^{} values", row.name, row.count_log2),
+                          sum_figure(exact), fmt::format("{:.0f}", exact + mean),
+                          fmt::format("{:.0f}", deviation), fmt::format("{:.0f}", law),
+                          sum_figure(exact + *least), sum_figure(exact + *most)});
     out.data["stochastic"].push_back({{"format", row.name},
                                       {"runs", runs},
                                       {"exact", exact},
@@ -353,7 +353,7 @@ bool tell_stochastic(Outcome& out) {
   return as_said;
 }
 
-Outcome run(const ExperimentInput& input) {
+Outcome run_swamping(const ExperimentInput& input) {
   Outcome out;
   const bool stalls = tell_stalls(out);
   const double at_64 = sweep_chunks(input, out);
@@ -387,6 +387,6 @@ const Experiment swamping{
     "precision 8 and more; stochastic sums have no bias; an f16 accumulator of positive products "
     "stalls too (at K = 2^16 a hundred times as far off as with K in 64s), and an f32 one is off "
     "by what its blocks cut, in proportion to K.",
-    &run};
+    &run_swamping};
 
 }  // namespace binade

@@ -61,15 +61,15 @@ struct Counted {
   }
 };
 
-struct Case {
+struct RangeCase {
   std::string_view workload;
   std::int64_t steps, quick_steps;
 };
-constexpr std::array<Case, 5> cases{{{"digits_mlp", 440, 220},
-                                     {"digits_mlp", 4400, 0},
-                                     {"digits_tanh8", 440, 0},
-                                     {"fashion_cnn", 200, 0},
-                                     {"char_transformer", 300, 0}}};
+constexpr std::array<RangeCase, 5> range_cases{{{"digits_mlp", 440, 220},
+                                                {"digits_mlp", 4400, 0},
+                                                {"digits_tanh8", 440, 0},
+                                                {"fashion_cnn", 200, 0},
+                                                {"char_transformer", 300, 0}}};
 
 RangeSummary summary_of(const std::vector<float>& values) {
   RangeCounter counter({});
@@ -140,7 +140,7 @@ void add_layers(Table& table, const std::string& name, const Counted& counted,
   }
 }
 
-Outcome run(const ExperimentInput& input) {
+Outcome run_training_ranges(const ExperimentInput& input) {
   Outcome out;
   Table table{"Shares of non-zero gradients in a binary32 training, and of their norm",
               {"training", "steps", "role", "< 2^-27", "[2^-27, 2^-24)", "to zero in FP16",
@@ -157,12 +157,12 @@ Outcome run(const ExperimentInput& input) {
                 "Each curve is one training in binary32: dAct are gradients of activations, dW "
                 "of weights. Confident networks have small gradients."};
   std::size_t count = 0;
-  for (const Case& c : cases) count += !input.quick || c.quick_steps > 0 ? 1 : 0;
+  for (const RangeCase& c : range_cases) count += !input.quick || c.quick_steps > 0 ? 1 : 0;
   Trainings trainings(input, count);
   bool grows = true;
   bool weights_less = true;
   double late_digits = 0;
-  for (const Case& c : cases) {
+  for (const RangeCase& c : range_cases) {
     const std::int64_t steps = input.quick ? c.quick_steps : c.steps;
     if (steps == 0) continue;
     const std::string name = fmt::format("{} ({})", c.workload, steps);
@@ -215,6 +215,6 @@ const Experiment training_ranges{
     "steps, 48.9 % in the last tenth of 440 and 73.7 % of 4400; weight gradients lose less: 7.8 % "
     "(pilot). Micikevicius et al. 2018, Fig. 2b: about 5 % of the weight gradients of a speech "
     "model.",
-    &run, true};
+    &run_training_ranges, true};
 
 }  // namespace binade

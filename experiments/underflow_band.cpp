@@ -180,7 +180,7 @@ void add_plots(const std::vector<Phase>& phases, Outcome& out) {
   out.plots = {binades, lost};
 }
 
-Outcome run(const ExperimentInput& input) {
+Outcome run_underflow_band(const ExperimentInput& input) {
   Outcome out;
   input.print(
       "In each cell: percent of the band's values that become zero / subnormal in binary16 at "
@@ -220,6 +220,6 @@ const Experiment underflow_band{
     "At S = 1 two of the three binades round to zero; the top one, (2^-25, 2^-24), survives as "
     "2^-24 "
     "(ties to even); S = 8 keeps the whole band (Micikevicius et al. 2018).",
-    &run};
+    &run_underflow_band};
 
 }  // namespace binade

@@ -4,6 +4,7 @@
 #include "lib/amp/dtype_flow.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

@@ -5,6 +5,7 @@
 #include "lib/amp/grad_scaler.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

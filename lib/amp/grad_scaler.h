@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "emulate/format.h"
 #include "lib/amp/loss_scaler.h"

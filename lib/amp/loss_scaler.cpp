@@ -4,6 +4,7 @@
 #include "lib/amp/loss_scaler.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

@@ -293,7 +293,7 @@ Json json_of(const Question& q) {
   return out;
 }
 
-void show(const Words& words) {
+void show_advise(const Words& words) {
   const Question q = question_of(words);
   if (words.json) {
     constexpr auto replace = Json::error_handler_t::replace;
@@ -304,7 +304,7 @@ void show(const Words& words) {
   if (q.instruction) fmt::print("\n{}", shapes_text(q));
 }
 
-void define(CLI::App& app, int&) {
+void define_advise(App app, int&) {
   const auto words = std::make_shared<Words>();
   app.add_option("MODEL", words->model,
                  R"(a JSON file {"layers": [{"name", "kind": "linear", "tokens", "in", "out"}, )"
@@ -315,22 +315,23 @@ void define(CLI::App& app, int&) {
                  "a layer of BATCHxCHANNELSxHEIGHTxWIDTH:FILTERSxROWSxCOLUMNS[:stride=S][:pad=P]");
   app.add_option("--params", words->params, "parameters: 7e9 (else the weights of the layers)");
   app.add_option("--optimizer", words->optimizer, "sgd, momentum, adam or adamw")
-      ->capture_default_str();
+      .capture_default_str();
   app.add_flag("--fp32-moments", words->fp32_moments, "moments of 4 bytes in every mode");
   app.add_option("--activations-per-sample", words->activations,
                  "values a sample's forward pass keeps for backward");
   app.add_option("--batch", words->batch, "samples");
   app.add_option("--memory", words->memory, "what there is, 80GB or \"80 GiB\": what fits?");
   app.add_option("--format", words->format, "format of the products' operands")
-      ->capture_default_str();
-  app.add_option("--arch", words->architecture, "sm_70 … sm_120")->capture_default_str();
+      .capture_default_str();
+  app.add_option("--arch", words->architecture, "sm_70 … sm_120").capture_default_str();
   app.add_flag("--json", words->json, "as JSON");
-  app.callback([words] { show(*words); });
+  app.callback([words] { show_advise(*words); });
 }
 
 }  // namespace
 
-const Command advise_command{
-    "advise", "memory of training modes, and sizes of layers that Tensor Cores like", &define};
+const Command advise_command{"advise",
+                             "memory of training modes, and sizes of layers that Tensor Cores like",
+                             &define_advise};
 
 }  // namespace binade

@@ -20,7 +20,7 @@
 namespace binade {
 namespace {
 
-struct Options {
+struct ArchitecturesOptions {
   std::string architecture;
   bool json = false;
 };
@@ -162,7 +162,7 @@ nlohmann::ordered_json json_of_architecture(int sm) {
   return out;
 }
 
-void show(const Options& options) {
+void show_architectures(const ArchitecturesOptions& options) {
   const bool all = options.architecture.empty();
   const int sm = all ? 0 : parse_architecture(options.architecture);
   if (options.json) {
@@ -172,16 +172,17 @@ void show(const Options& options) {
   }
 }
 
-void define(CLI::App& app, int&) {
-  const auto options = std::make_shared<Options>();
+void define_architectures(App app, int&) {
+  const auto options = std::make_shared<ArchitecturesOptions>();
   app.add_option("--arch", options->architecture, "list the instructions of one: sm_70 … sm_120");
   app.add_flag("--json", options->json, "as JSON");
-  app.callback([options] { show(*options); });
+  app.callback([options] { show_architectures(*options); });
 }
 
 }  // namespace
 
 const Command architectures_command{
-    "architectures", "the Tensor Core instructions that are emulated, and the evidence", &define};
+    "architectures", "the Tensor Core instructions that are emulated, and the evidence",
+    &define_architectures};
 
 }  // namespace binade

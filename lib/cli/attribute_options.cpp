@@ -28,8 +28,8 @@ constexpr std::array<Named<NanResult>, 3> nan_results{{{"quiet", NanResult::quie
 constexpr std::array<Named<Tininess>, 2> tininesses{
     {{"after", Tininess::after_rounding}, {"before", Tininess::before_rounding}}};
 
-Error unknown(std::string_view option, std::string_view word,
-              const std::vector<std::string_view>& known) {
+Error unknown_choice(std::string_view option, std::string_view word,
+                     const std::vector<std::string_view>& known) {
   const std::string hint = did_you_mean(word, known);
   return Error(std::string(option) + " " + printable(word) + ": no such choice" + hint +
                (hint.empty() ? "; " : " ") + "there are " + listed(known));
@@ -40,51 +40,51 @@ auto look_up(const Table& table, std::string_view option, std::string_view word)
   for (const auto& row : table) {
     if (row.name == word) return row.value;
   }
-  throw unknown(option, word, names_of(table));
+  throw unknown_choice(option, word, names_of(table));
 }
 
 }  // namespace
 
-void add_rounding(CLI::App& app, AttributeOptions& options) {
+void add_rounding(App app, AttributeOptions& options) {
   app.add_option("-r,--rounding", options.rounding,
                  "ties_to_even, ties_to_away, toward_zero, toward_positive, toward_negative, "
                  "to_odd, stochastic; or PTX's rn, rz, …, or TestFloat's near_even, minMag, …")
-      ->capture_default_str();
+      .capture_default_str();
 }
 
-void add_saturation(CLI::App& app, AttributeOptions& options) {
+void add_saturation(App app, AttributeOptions& options) {
   app.add_option("--saturation", options.saturation,
                  "none, or finite: overflow and infinity give the largest finite number")
-      ->capture_default_str();
+      .capture_default_str();
 }
 
-void add_nan(CLI::App& app, AttributeOptions& options) {
+void add_nan(App app, AttributeOptions& options) {
   app.add_option("--nan", options.nan, "NaN results: quiet, nvidia or propagate")
-      ->capture_default_str();
+      .capture_default_str();
 }
 
-void add_tininess(CLI::App& app, AttributeOptions& options) {
+void add_tininess(App app, AttributeOptions& options) {
   app.add_option("--tininess", options.tininess, "underflow is detected before or after rounding")
-      ->capture_default_str();
+      .capture_default_str();
 }
 
-void add_flush_results(CLI::App& app, AttributeOptions& options) {
+void add_flush_results(App app, AttributeOptions& options) {
   app.add_flag("--ftz", options.flush_results, "flush subnormal results to zero");
 }
 
-void add_flush_operands(CLI::App& app, AttributeOptions& options) {
+void add_flush_operands(App app, AttributeOptions& options) {
   app.add_flag("--daz", options.flush_operands, "treat subnormal operands as zero");
 }
 
-void add_random_bits(CLI::App& app, AttributeOptions& options) {
+void add_random_bits(App app, AttributeOptions& options) {
   app.add_option("--random-bits", options.random_bits,
                  "bits that stochastic rounding draws per value, 1 to 32")
-      ->capture_default_str();
+      .capture_default_str();
 }
 
 Attributes attributes_of(const AttributeOptions& options) {
   const std::optional<Rounding> rounding = find_rounding(options.rounding);
-  if (!rounding) throw unknown("--rounding", options.rounding, names_of(roundings));
+  if (!rounding) throw unknown_choice("--rounding", options.rounding, names_of(roundings));
   if (options.random_bits < 1 || options.random_bits > 32) {
     throw Error("--random-bits " + std::to_string(options.random_bits) +
                 ": stochastic rounding takes from 1 to 32 random bits");

@@ -5,9 +5,8 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "emulate/attributes.h"
+#include "lib/cli/options.h"
 
 namespace binade {
 
@@ -23,13 +22,13 @@ struct AttributeOptions {
 };
 
 /// Declare options of a command. `options` must live as long as the command.
-void add_rounding(CLI::App& app, AttributeOptions& options);
-void add_saturation(CLI::App& app, AttributeOptions& options);
-void add_nan(CLI::App& app, AttributeOptions& options);
-void add_tininess(CLI::App& app, AttributeOptions& options);
-void add_flush_results(CLI::App& app, AttributeOptions& options);
-void add_flush_operands(CLI::App& app, AttributeOptions& options);
-void add_random_bits(CLI::App& app, AttributeOptions& options);
+void add_rounding(App app, AttributeOptions& options);
+void add_saturation(App app, AttributeOptions& options);
+void add_nan(App app, AttributeOptions& options);
+void add_tininess(App app, AttributeOptions& options);
+void add_flush_results(App app, AttributeOptions& options);
+void add_flush_operands(App app, AttributeOptions& options);
+void add_random_bits(App app, AttributeOptions& options);
 
 /// Error with the option, what was typed, what there is and what is near.
 Attributes attributes_of(const AttributeOptions& options);

@@ -20,7 +20,7 @@
 namespace binade {
 namespace {
 
-struct Options {
+struct CasesOptions {
   StreamOptions stream;
   std::uint64_t count = 100000;
   std::uint64_t seed = 1;
@@ -48,7 +48,7 @@ void write_lines(std::uint64_t n, const TestFunction& function, const TestSettin
   }
 }
 
-void cases(const CLI::App& app, const Options& options) {
+void cases(App app, const CasesOptions& options) {
   const TestFunction function = parse_test_function(options.stream.function);
   const TestSettings settings = settings_of(app, options.stream, function);
   const std::vector<Operands> hard = hard_cases(function, options.seed);
@@ -58,31 +58,31 @@ void cases(const CLI::App& app, const Options& options) {
               [&](std::uint64_t i) { return random_case(function, options.seed, i); });
 }
 
-void define(CLI::App& app, int&) {
-  const auto options = std::make_shared<Options>();
+void define_cases(App app, int&) {
+  const auto options = std::make_shared<CasesOptions>();
   app.add_option("function", options->stream.function, "the function, see below")
-      ->required()
-      ->type_name("OP");
+      .required()
+      .type_name("OP");
   app.add_option(
          "-n,--count", options->count,
          "random cases after those that hurt; of functions with at most 18 operand bits all "
          "cases are written, and no others")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      .capture_default_str()
+      .not_negative();
   app.add_option("--seed", options->seed, "seed of the random cases")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      .capture_default_str()
+      .not_negative();
   add_stream_options(app, options->stream);
   app.footer("\n" + std::string(test_function_help) +
              "\n\nThe same arguments write the same lines on every machine.\n\nExamples:\n"
              "  binade cases bf16_mulAdd -r toward_zero > bf16_mulAdd.txt\n"
              "  binade cases f32_to_e4m3 --saturation finite -n 1000000 | my_test");
-  app.callback([&app, options] { cases(app, *options); });
+  app.callback([app, options] { cases(app, *options); });
 }
 
 }  // namespace
 
 const Command cases_command{"cases", "write test cases (TestFloat's form): hard ones, then random",
-                            &define};
+                            &define_cases};
 
 }  // namespace binade

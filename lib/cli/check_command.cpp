@@ -19,7 +19,7 @@
 namespace binade {
 namespace {
 
-struct Options {
+struct CheckOptions {
   StreamOptions stream;
   bool nan_bits = false;
   std::size_t show = 5;
@@ -35,7 +35,7 @@ std::size_t read_standard_input(std::span<char> out) {
   }
 }
 
-int check(const CLI::App& app, const Options& options) {
+int check(App app, const CheckOptions& options) {
   const TestFunction function = parse_test_function(options.stream.function);
   const TestSettings settings = settings_of(app, options.stream, function);
   if (isatty(STDIN_FILENO) != 0) {
@@ -55,18 +55,18 @@ int check(const CLI::App& app, const Options& options) {
   return result.mismatches == 0 ? 0 : exit_different;
 }
 
-void define(CLI::App& app, int& status) {
-  const auto options = std::make_shared<Options>();
+void define_check(App app, int& status) {
+  const auto options = std::make_shared<CheckOptions>();
   app.add_option("--testfloat", options->stream.function,
                  "the function that the lines on standard input are cases of, see below")
-      ->required()
-      ->type_name("OP");
+      .required()
+      .type_name("OP");
   add_stream_options(app, options->stream);
   app.add_flag("--nan-bits", options->nan_bits,
                "compare the bits of NaNs too, and integer results that are invalid");
   app.add_option("--show", options->show, "how many mismatches to explain")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      .capture_default_str()
+      .not_negative();
   app.footer(
       "\n" + std::string(test_function_help) +
       "\n\nLines are TestFloat's: operands, result and flags in hexadecimal, 3C00 1000 3C00 01;"
@@ -74,12 +74,12 @@ void define(CLI::App& app, int& status) {
       "2 a malformed line.\n\nExamples:\n"
       "  testfloat_gen -rminMag f16_mulAdd | binade check --testfloat f16_mulAdd -r minMag\n"
       "  binade check --testfloat f32_to_e4m3 --saturation finite < my_converter.txt");
-  app.callback([&app, &status, options] { status = check(app, *options); });
+  app.callback([app, &status, options] { status = check(app, *options); });
 }
 
 }  // namespace
 
 const Command check_command{
-    "check", "hold a stream of test cases (TestFloat's form) against binade", &define};
+    "check", "hold a stream of test cases (TestFloat's form) against binade", &define_check};
 
 }  // namespace binade

@@ -4,7 +4,7 @@
 // defines one row.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "lib/cli/options.h"
 
 namespace binade {
 
@@ -19,7 +19,7 @@ inline constexpr int exit_skipped = 77;      ///< nothing could be measured: dat
 struct Command {
   const char* name;
   const char* summary;
-  void (*define)(CLI::App& app, int& status);
+  void (*define)(App app, int& status);
 };
 
 extern const Command report_command;

@@ -3,12 +3,11 @@
 // The option and the environment variable of the data folder.
 #include "lib/cli/data_folder.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 
 namespace binade {
 
-void add_data_option(CLI::App& app, std::string& folder) {
+void add_data_option(App app, std::string& folder) {
   app.add_option("--data", folder, "folder of the committed data (default: experiments/data)");
 }
 

@@ -5,14 +5,12 @@
 
 #include <string>
 
-namespace CLI {
-class App;
-}
+#include "lib/cli/options.h"
 
 namespace binade {
 
 /// --data FOLDER.
-void add_data_option(CLI::App& app, std::string& folder);
+void add_data_option(App app, std::string& folder);
 
 /// What was given, else BINADE_DATA, else the folder the program was built from.
 std::string data_folder(const std::string& given);

@@ -3,6 +3,7 @@
 // binade device: the GPU there is, or why there is none; on request its scalar instructions and bulk
 // kernels against the emulator, and how fast they are.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -19,7 +20,7 @@
 namespace binade {
 namespace {
 
-struct Arguments {
+struct DeviceArguments {
   bool check = false;
   std::vector<std::string> instructions;
   std::uint64_t cases = 0;
@@ -30,7 +31,7 @@ struct Arguments {
   bool json = false;
 };
 
-std::vector<ScalarCheck> run_checks(Device& device, const Arguments& a) {
+std::vector<ScalarCheck> run_checks(Device& device, const DeviceArguments& a) {
   ScalarOptions options{.seed = a.seed};
   if (a.cases != 0) options.cases = a.cases;
   std::vector<ScalarCheck> out;
@@ -54,7 +55,7 @@ int status_of(std::span<const ScalarCheck> checks) {
 }
 
 /// What was asked of a device and came out of it.
-struct Outcome {
+struct DeviceOutcome {
   std::vector<ScalarCheck> checks;
   std::vector<KernelCheck> kernels;
   std::vector<KernelRate> rates;
@@ -63,8 +64,8 @@ struct Outcome {
   void add(int part) { status = std::max(status, part); }
 };
 
-Outcome outcome_of(Device& device, const Arguments& a) {
-  Outcome out;
+DeviceOutcome outcome_of(Device& device, const DeviceArguments& a) {
+  DeviceOutcome out;
   if (a.check) {
     out.checks = run_checks(device, a);
     out.add(status_of(out.checks));
@@ -87,31 +88,31 @@ Outcome outcome_of(Device& device, const Arguments& a) {
   return out;
 }
 
-int run(const Arguments& a) {
+int run_device(const DeviceArguments& a) {
   scalar_instructions_with(a.instructions);  // a wrong name is told with or without a GPU
   const OpenedDevice opened = open_chosen_device(a.device);
   if (!a.json) fmt::print("{}", device_text(opened));
-  const Outcome outcome = opened.device ? outcome_of(*opened.device, a) : Outcome{};
+  const DeviceOutcome outcome = opened.device ? outcome_of(*opened.device, a) : DeviceOutcome{};
   if (a.json) {
     fmt::print("{}", device_json(opened, outcome.checks, outcome.kernels, outcome.rates));
   }
   return opened.device ? outcome.status : exit_no_hardware;
 }
 
-void define(CLI::App& app, int& status) {
-  const auto a = std::make_shared<Arguments>();
-  CLI::Option& check = *app.add_flag(
+void define_device(App app, int& status) {
+  const auto a = std::make_shared<DeviceArguments>();
+  const Option check = app.add_flag(
       "--check", a->check, "run its scalar instructions and the emulator on the same operands");
   app.add_option("--instruction", a->instructions,
                  "only those with this in their name, as cvt.rn or f16x2; may be repeated")
-      ->needs(&check);
+      .needs(check);
   app.add_option("--cases", a->cases,
                  "at most, of each; without it all, or 10^10 and 10^9 where there are too many")
-      ->needs(&check)
-      ->check(CLI::PositiveNumber);
+      .needs(check)
+      .positive();
   app.add_option("--seed", a->seed, "of the cases of those that have too many")
-      ->needs(&check)
-      ->capture_default_str();
+      .needs(check)
+      .capture_default_str();
   app.add_flag(
       "--check-kernels", a->kernels,
       "run its bulk kernels (quantize, range counts, unscale, products) and their definitions");
@@ -119,13 +120,13 @@ void define(CLI::App& app, int& status) {
   add_device_option(app, a->device);
   app.add_flag("--json", a->json, "as JSON");
   app.footer("\nExit status: 0 equal, 1 different, 2 a fault, 77 no GPU.");
-  app.callback([a, &status] { status = run(*a); });
+  app.callback([a, &status] { status = run_device(*a); });
 }
 
 }  // namespace
 
 const Command device_command{
     "device", "the GPU there is (status 77: none), and its instructions against the emulator",
-    &define};
+    &define_device};
 
 }  // namespace binade

@@ -3,12 +3,17 @@
 // The option --emulated, and what it opens.
 #include "lib/cli/device_option.h"
 
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/cli/command.h"
 #include "lib/record/emulated_device.h"
 #include "lib/record/instruction_name.h"
 
 namespace binade {
 
-void add_device_option(CLI::App& app, DeviceOption& option) {
+void add_device_option(App app, DeviceOption& option) {
   app.add_option("--emulated", option.emulated,
                  "sm_70 … sm_120: try the command without a GPU, on the emulator itself");
 }
@@ -16,6 +21,16 @@ void add_device_option(CLI::App& app, DeviceOption& option) {
 OpenedDevice open_chosen_device(const DeviceOption& option) {
   if (option.emulated.empty()) return open_device();
   return {std::make_unique<EmulatedDevice>(parse_architecture(option.emulated)), {}};
+}
+
+int no_hardware(const char* schema, const std::string& why, bool json) {
+  if (json) {
+    const nlohmann::ordered_json out{{"schema", schema}, {"device", nullptr}, {"reason", why}};
+    fmt::print("{}\n", out.dump(2));
+  } else {
+    fmt::print("{}\n", why);
+  }
+  return exit_no_hardware;
 }
 
 }  // namespace binade

@@ -3,9 +3,9 @@
 // The device of a command: the GPU, or with --emulated an architecture's emulator in its place.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "lib/cli/options.h"
 #include "lib/record/device.h"
 
 namespace binade {
@@ -14,9 +14,12 @@ struct DeviceOption {
   std::string emulated;
 };
 
-void add_device_option(CLI::App& app, DeviceOption& option);
+void add_device_option(App app, DeviceOption& option);
 
 /// Error where the architecture is unknown.
 OpenedDevice open_chosen_device(const DeviceOption& option);
+
+/// Prints why there is none, or as JSON an object of this schema that says so; exit_no_hardware.
+int no_hardware(const char* schema, const std::string& why, bool json);
 
 }  // namespace binade

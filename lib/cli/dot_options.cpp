@@ -7,16 +7,15 @@
 
 namespace binade {
 
-DotOptionNames add_dot_options(CLI::App& app, DotOptions& o) {
-  DotOptionNames out{};
-  out.architecture = app.add_option("--arch", o.architecture, "sm_70 … sm_120");
-  out.instruction = app.add_option("--instruction", o.instruction,
-                                   "as mma.m16n8k16.f32.f16.f16.f32; see binade architectures");
-  out.a = app.add_option("--a", o.files.a, ".npy of shape (rows, K): bits, or the dtype itself");
-  out.b = app.add_option("--b", o.files.b, "likewise");
-  out.c = app.add_option("--c", o.c, ".npy of shape (rows,); without it +0");
-  out.d = app.add_option("--d", o.files.d, ".npy of shape (rows,): what the hardware gave");
-  return out;
+DotOptionNames add_dot_options(App app, DotOptions& o) {
+  return {
+      .architecture = app.add_option("--arch", o.architecture, "sm_70 … sm_120"),
+      .instruction = app.add_option("--instruction", o.instruction,
+                                    "as mma.m16n8k16.f32.f16.f16.f32; see binade architectures"),
+      .a = app.add_option("--a", o.files.a, ".npy of shape (rows, K): bits, or the dtype itself"),
+      .b = app.add_option("--b", o.files.b, "likewise"),
+      .c = app.add_option("--c", o.c, ".npy of shape (rows,); without it +0"),
+      .d = app.add_option("--d", o.files.d, ".npy of shape (rows,): what the hardware gave")};
 }
 
 Instruction instruction_of(const DotOptions& o) {

@@ -4,10 +4,9 @@
 // the commands that validate and explain them.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 
+#include "lib/cli/options.h"
 #include "lib/validate/dots.h"
 
 namespace binade {
@@ -20,9 +19,9 @@ struct DotOptions {
 
 /// What was added, for each command to say what it needs.
 struct DotOptionNames {
-  CLI::Option *architecture, *instruction, *a, *b, *c, *d;
+  Option architecture, instruction, a, b, c, d;
 };
-DotOptionNames add_dot_options(CLI::App& app, DotOptions& options);
+DotOptionNames add_dot_options(App app, DotOptions& options);
 
 Instruction instruction_of(const DotOptions& options);
 DotFiles files_of(const DotOptions& options);

@@ -28,7 +28,7 @@
 namespace binade {
 namespace {
 
-struct Arguments {
+struct ExperimentArguments {
   std::vector<std::string> names;
   std::string json, html, dump, data;
   bool all = false;
@@ -52,7 +52,7 @@ void list() {
   }
 }
 
-std::vector<const Experiment*> chosen_of(const Arguments& a) {
+std::vector<const Experiment*> chosen_experiments(const ExperimentArguments& a) {
   std::vector<const Experiment*> chosen;
   if (a.all && !a.names.empty()) {
     throw Error("experiment run: --all and names do not go together; give one or the other");
@@ -74,11 +74,11 @@ std::vector<const Experiment*> chosen_of(const Arguments& a) {
 }
 
 /// The folder's part for one experiment; empty if nothing is to be dumped.
-std::string dump_folder(const Arguments& a, const Experiment& e) {
+std::string dump_folder(const ExperimentArguments& a, const Experiment& e) {
   return a.dump.empty() || !e.dumps ? "" : (std::filesystem::path(a.dump) / e.name).string();
 }
 
-std::vector<OutputPath> outputs_of(const Arguments& a,
+std::vector<OutputPath> outputs_of(const ExperimentArguments& a,
                                    const std::vector<const Experiment*>& chosen) {
   std::vector<OutputPath> out{{"-o", a.html}, {"--json", a.json}};
   if (std::ranges::any_of(chosen, &Experiment::dumps)) {
@@ -91,7 +91,7 @@ std::vector<OutputPath> outputs_of(const Arguments& a,
 }
 
 /// Runs one and says what it found.
-ExperimentRun ask(const Experiment& e, const Arguments& a, StepLine& line) {
+ExperimentRun ask(const Experiment& e, const ExperimentArguments& a, StepLine& line) {
   fmt::print("{}", wrapped(fmt::format("{}: {}", e.name, e.question), 0));
   if (!a.dump.empty() && !e.dumps) fmt::print("{} has no tensors to dump\n", e.name);
   fmt::print("\n");
@@ -136,8 +136,8 @@ int status_of(std::span<const ExperimentRun> runs) {
   return count(RunStatus::skipped) == runs.size() ? exit_skipped : 0;
 }
 
-int run(const Arguments& a) {
-  const std::vector<const Experiment*> chosen = chosen_of(a);
+int run_chosen(const ExperimentArguments& a) {
+  const std::vector<const Experiment*> chosen = chosen_experiments(a);
   prepare_outputs({}, outputs_of(a, chosen));
   std::vector<ExperimentRun> runs;
   StepLine line;
@@ -159,11 +159,11 @@ int run(const Arguments& a) {
   return status_of(runs);
 }
 
-void define(CLI::App& app, int& status) {
-  const auto a = std::make_shared<Arguments>();
-  app.require_subcommand(1);
-  app.add_subcommand("list", "the experiments and what they ask")->callback([] { list(); });
-  CLI::App& run_app = *app.add_subcommand(
+void define_experiment(App app, int& status) {
+  const auto a = std::make_shared<ExperimentArguments>();
+  app.require_subcommand(1, 1);
+  app.add_subcommand("list", "the experiments and what they ask").callback([] { list(); });
+  const App run_app = app.add_subcommand(
       "run",
       "run experiments; exits with 1 if a measurement contradicts its expectation, with 2 if an "
       "experiment failed, with 77 if all were skipped");
@@ -178,12 +178,12 @@ void define(CLI::App& app, int& status) {
   add_data_option(run_app, a->data);
   run_app.add_flag("--times", a->times,
                    "put the seconds each took into summary, page and JSON; two runs then differ");
-  run_app.callback([a, &status] { status = run(*a); });
+  run_app.callback([a, &status] { status = run_chosen(*a); });
 }
 
 }  // namespace
 
 const Command experiment_command{
-    "experiment", "runnable questions: where values die, which binades matter", &define};
+    "experiment", "runnable questions: where values die, which binades matter", &define_experiment};
 
 }  // namespace binade

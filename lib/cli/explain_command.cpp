@@ -3,6 +3,7 @@
 // `binade explain`: one sum, step by step: which term was cut where, by which rule, and what it cost.
 #include <fmt/format.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -35,14 +36,14 @@ struct Output {
   std::string svg;
 };
 
-void add_output(CLI::App& app, Output& output) {
+void add_output(App app, Output& output) {
   const char* const group = "What is shown";
   app.add_flag("--all", output.all, "every block in full; without it long sums in a line a block")
-      ->group(group);
-  app.add_option("--block", output.block, "this one in full, from 1")->group(group);
+      .group(group);
+  app.add_option("--block", output.block, "this one in full, from 1").group(group);
   app.add_option("--svg", output.svg, "draw --block, or the one that loses most, into this file")
-      ->group(group);
-  app.add_flag("--json", output.json, "as JSON, every number exact")->group(group);
+      .group(group);
+  app.add_flag("--json", output.json, "as JSON, every number exact").group(group);
 }
 
 void write(const Explanation& x, const Output& output) {
@@ -66,15 +67,15 @@ struct OneDot {
 };
 
 /// Operands of one instruction, and what a GPU made of them.
-struct Operands {
+struct ExplainedOperands {
   Instruction instruction;
   std::vector<std::uint64_t> a, b;
   std::uint64_t c = 0;
   std::optional<std::uint64_t> d = {};
 };
 
-Operands row_of(const Dots& dots, const Instruction& instruction, const OneDot& options,
-                const std::string& source) {
+ExplainedOperands row_of(const Dots& dots, const Instruction& instruction, const OneDot& options,
+                         const std::string& source) {
   if (!options.row) throw Error("--row is missing: which row is to be explained, from 0");
   const std::uint64_t row = *options.row;
   if (row >= dots.d.size()) {
@@ -91,11 +92,12 @@ Operands row_of(const Dots& dots, const Instruction& instruction, const OneDot& 
 }
 
 /// The recording's own instruction, or another of the same types and K on the same rows.
-Operands recorded(const OneDot& options) {
+ExplainedOperands recorded(const OneDot& options) {
   const RecordingInfo info = read_recording_info(options.recording);
   const Instruction own =
       parse_instruction(info.instruction, parse_architecture(info.architecture));
-  Operands out = row_of(read_recording(options.recording, own), own, options, options.recording);
+  ExplainedOperands out =
+      row_of(read_recording(options.recording, own), own, options, options.recording);
   const DotOptions& dots = options.dots;
   if (dots.architecture.empty() && dots.instruction.empty()) return out;
   const int sm = dots.architecture.empty() ? own.sm : parse_architecture(dots.architecture);
@@ -108,7 +110,7 @@ Operands recorded(const OneDot& options) {
   return out;
 }
 
-Operands typed(const OneDot& options) {
+ExplainedOperands typed(const OneDot& options) {
   const Instruction x = instruction_of(options.dots);
   DotTerms terms = parse_terms(options.terms, x.types, x.k);
   const std::uint64_t c =
@@ -116,7 +118,7 @@ Operands typed(const OneDot& options) {
   return {x, terms.a, terms.b, c};
 }
 
-Operands operands_of(const OneDot& options) {
+ExplainedOperands operands_of(const OneDot& options) {
   const bool files = !options.dots.files.a.empty() || !options.dots.files.b.empty();
   const int ways =
       (options.recording.empty() ? 0 : 1) + (options.terms.empty() ? 0 : 1) + (files ? 1 : 0);
@@ -133,7 +135,7 @@ Operands operands_of(const OneDot& options) {
   }
   const Instruction instruction = instruction_of(options.dots);
   const DotFiles of_rows = files_of(options.dots);
-  Operands out = row_of(read_dots(of_rows, instruction), instruction, options, of_rows.a);
+  ExplainedOperands out = row_of(read_dots(of_rows, instruction), instruction, options, of_rows.a);
   if (of_rows.d.empty()) out.d.reset();
   return out;
 }
@@ -144,23 +146,22 @@ void explain_one(const OneDot& options) {
                              InputPath{"--c", options.dots.c}, InputPath{"--d", files.d},
                              InputPath{"--recording", options.recording}},
                   std::array{OutputPath{"--svg", options.output.svg}});
-  const Operands x = operands_of(options);
+  const ExplainedOperands x = operands_of(options);
   Explanation out = explain_dot(x.instruction, x.a, x.b, x.c);
   if (x.d) out.hardware = Typed{*x.d, x.instruction.types.d};
   write(out, options.output);
 }
 
-void define_dots(CLI::App& app) {
+void define_explain_dots(App app) {
   const auto options = std::make_shared<OneDot>();
-  CLI::App& dots = *app.add_subcommand("dots", "one instruction: d = c + sum of a·b");
+  const App dots = app.add_subcommand("dots", "one instruction: d = c + sum of a·b");
   add_dot_options(dots, options->dots);
   dots.add_option("--recording", options->recording,
                   "a recording (.safetensors) instead of arrays; its own instruction, or that of "
                   "--arch and --instruction");
-  dots.add_option("--row", options->row, "of the arrays or the recording, from 0")
-      ->check(CLI::NonNegativeNumber);
+  dots.add_option("--row", options->row, "of the arrays or the recording, from 0").not_negative();
   dots.add_option("--terms", options->terms, "products instead of arrays, see below");
-  dots.add_option("--addend", options->addend, "c beside --terms; without it +0")->needs("--terms");
+  dots.add_option("--addend", options->addend, "c beside --terms; without it +0").needs("--terms");
   add_output(dots, options->output);
   dots.footer("\n" + std::string(terms_help) +
               "\n\nExamples:\n"
@@ -199,13 +200,13 @@ void explain_one(const OneElement& options) {
   write(out, options.output);
 }
 
-void define_gemm(CLI::App& app) {
+void define_gemm(App app) {
   const auto options = std::make_shared<OneElement>();
-  CLI::App& gemm = *app.add_subcommand("gemm", "one element of a whole product, as binade gemm");
+  const App gemm = app.add_subcommand("gemm", "one element of a whole product, as binade gemm");
   add_gemm_options(gemm, options->product);
   gemm.add_option("--element", options->element, "row and column of D, from 0")
-      ->expected(2)
-      ->required();
+      .expected(2)
+      .required();
   gemm.add_option("--d", options->d, "(M, N): what the hardware gave");
   add_output(gemm, options->output);
   gemm.footer(
@@ -214,15 +215,15 @@ void define_gemm(CLI::App& app) {
   gemm.callback([options] { explain_one(*options); });
 }
 
-void define(CLI::App& app, int& /*unused*/) {
-  define_dots(app);
+void define_explain(App app, int& /*unused*/) {
+  define_explain_dots(app);
   define_gemm(app);
-  app.require_subcommand(1);
+  app.require_subcommand(1, 1);
 }
 
 }  // namespace
 
 const Command explain_command{"explain", "one sum step by step: what was cut, by which rule",
-                              &define};
+                              &define_explain};
 
 }  // namespace binade

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
 

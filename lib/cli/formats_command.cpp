@@ -3,6 +3,7 @@
 // `binade formats`: the table of formats, with any the user makes.
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,12 @@
 namespace binade {
 namespace {
 
-struct Options {
+struct FormatsOptions {
   std::vector<std::string> names;
   bool json = false;
 };
 
-void print_formats(const Options& options) {
+void print_formats(const FormatsOptions& options) {
   std::vector<FormatLimits> rows;
   for (const std::string& name : options.names) rows.push_back(limits_of(parse_format(name)));
   if (rows.empty()) {
@@ -32,10 +33,10 @@ void print_formats(const Options& options) {
   }
 }
 
-void define(CLI::App& app, int& status) {
-  const auto options = std::make_shared<Options>();
+void define_formats(App app, int& status) {
+  const auto options = std::make_shared<FormatsOptions>();
   app.add_option("name", options->names, "formats to show (default: all named ones)")
-      ->delimiter(',');
+      .delimiter(',');
   app.add_flag("--json", options->json, "the same as JSON, every number exact");
   app.footer(std::string("\nThresholds are those of ties to even with gradual underflow.\n\n") +
              format_spec_help +
@@ -50,6 +51,7 @@ void define(CLI::App& app, int& status) {
 
 }  // namespace
 
-const Command formats_command{"formats", "the formats: range, thresholds, special values", define};
+const Command formats_command{"formats", "the formats: range, thresholds, special values",
+                              define_formats};
 
 }  // namespace binade

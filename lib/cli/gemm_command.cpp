@@ -2,6 +2,7 @@
 //
 // `binade gemm`: a whole matrix product as a kernel of an architecture's instructions gives it.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <memory>
@@ -19,12 +20,12 @@
 namespace binade {
 namespace {
 
-struct Options {
+struct GemmArguments {
   GemmOptions product;
   std::string out, account;
 };
 
-void check_names(const Options& options) {
+void check_names(const GemmArguments& options) {
   if (options.out.empty() && options.account.empty()) {
     throw Error("nothing to write; give -o D.npy, --account REPORT.html, or both");
   }
@@ -36,7 +37,8 @@ void check_names(const Options& options) {
 }
 
 /// What each rule cost: as text, and as the page or the data of it.
-void write_account(const Options& options, const NamedGemm& named, const GemmOperands& operands) {
+void write_account(const GemmArguments& options, const NamedGemm& named,
+                   const GemmOperands& operands) {
   GemmAccount result;
   {
     ProgressLine line("GMAC");
@@ -55,7 +57,7 @@ void write_account(const Options& options, const NamedGemm& named, const GemmOpe
   fmt::print("{}", account_text(result, title));
 }
 
-void run(const Options& options) {
+void run_gemm(const GemmArguments& options) {
   check_names(options);
   NamedGemm named = model_of(options.product);
   prepare_outputs(inputs_of(options.product), std::array{OutputPath{"-o", options.out},
@@ -78,8 +80,8 @@ void run(const Options& options) {
   if (!options.account.empty()) write_account(options, named, operands);
 }
 
-void define(CLI::App& app, int&) {
-  const auto options = std::make_shared<Options>();
+void define_gemm(App app, int&) {
+  const auto options = std::make_shared<GemmArguments>();
   add_gemm_options(app, options->product);
   app.add_option("-o,--out", options->out, "D, (M, N): .npy or .safetensors");
   app.add_option("--account", options->account,
@@ -89,11 +91,11 @@ void define(CLI::App& app, int&) {
       "\n  binade gemm a.npy b.npy -o d.npy --arch sm_90 --instruction "
       "wgmma.m64n8k32.f32.e4m3.e4m3 "
       "--promote-every 4");
-  app.callback([options] { run(*options); });
+  app.callback([options] { run_gemm(*options); });
 }
 
 }  // namespace
 
-const Command gemm_command{"gemm", "multiply matrices as a Tensor Core kernel does", &define};
+const Command gemm_command{"gemm", "multiply matrices as a Tensor Core kernel does", &define_gemm};
 
 }  // namespace binade

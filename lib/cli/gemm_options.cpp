@@ -66,17 +66,17 @@ void check_integer(const GemmOptions& o) {
 
 }  // namespace
 
-void add_gemm_options(CLI::App& app, GemmOptions& o) {
+void add_gemm_options(App app, GemmOptions& o) {
   app.add_option("A", o.files.a,
                  "(M, K): .npy, .safetensors or .npz; FILE:NAME where it holds several")
-      ->required();
-  app.add_option("B", o.files.b, "(K, N), likewise")->required();
+      .required();
+  app.add_option("B", o.files.b, "(K, N), likewise").required();
   app.add_option("C", o.c, "(M, N), likewise; without it 0");
   app.add_option(
          "--instruction", o.instruction,
          "as mma.m16n8k16.f32.f16.f16.f32 (see binade architectures), or a chain of rounded "
          "operations: fma.rn.f32.f16.f16.f32, mul_add.rn.f32.f32.f32.f32")
-      ->required();
+      .required();
   app.add_option("--arch", o.architecture, "sm_70 … sm_120; a chain has none");
   app.add_flag("--transpose-a", o.files.transposed_a, "A is (K, M)");
   app.add_flag("--transpose-b", o.files.transposed_b, "B is (N, K)");
@@ -85,40 +85,40 @@ void add_gemm_options(CLI::App& app, GemmOptions& o) {
   app.add_option(
          "--k-order", o.k_order,
          "ascending or descending; with :GROUPxWIDTH, GROUP instructions take WIDTH k in turn")
-      ->capture_default_str()
-      ->group(order);
+      .capture_default_str()
+      .group(order);
   app.add_option(
          "--promote-every", o.promote_every,
          "N[:FORMAT]: after N instructions the accumulator is added to a register (f32) and "
          "begins again at 0; CUTLASS 2xAcc and DeepSeek-V3: 128 products")
-      ->group(order);
+      .group(order);
   app.add_option(
          "--split", o.splits,
          "PARTS[:RUN][:REDUCTION][:tail]: K in parts that are added at the end; with RUN, runs "
          "of so many k go to them in turn; REDUCTION ascending, descending, pairs or halves; "
          "tail: what is left over follows the sum. Up to three times, outermost first")
-      ->allow_extra_args(false)
-      ->group(order);
+      .allow_extra_args(false)
+      .group(order);
   app.add_option("--partial", o.partial,
                  "format in which parts are kept and added; the accumulator's")
-      ->group(order);
+      .group(order);
   app.add_flag("--c-first", o.c_first, "sums begin with C; else C comes in the epilogue")
-      ->group(order);
+      .group(order);
   const char* const epilogue = "The epilogue: D = alpha·sum + beta·C + bias";
-  app.add_option("--alpha", o.alpha, "times the sum")->capture_default_str()->group(epilogue);
-  app.add_option("--beta", o.beta, "0: C is not read")->capture_default_str()->group(epilogue);
-  app.add_option("--bias", o.bias, "(N,)")->group(epilogue);
+  app.add_option("--alpha", o.alpha, "times the sum").capture_default_str().group(epilogue);
+  app.add_option("--beta", o.beta, "0: C is not read").capture_default_str().group(epilogue);
+  app.add_option("--bias", o.bias, "(N,)").group(epilogue);
   app.add_option("--fused", o.fused,
                  "alpha: fma(alpha, sum, beta·C) + bias; beta: fma(beta, C, fma(alpha, sum, bias))")
-      ->check(CLI::IsMember({"alpha", "beta"}))
-      ->capture_default_str()
-      ->group(epilogue);
+      .one_of({"alpha", "beta"})
+      .capture_default_str()
+      .group(epilogue);
   app.add_option("--epilogue-format", o.epilogue_format, "what it computes in; the accumulator's")
-      ->group(epilogue);
-  app.add_option("--out-format", o.out_format, "of D; the accumulator's")->group(epilogue);
+      .group(epilogue);
+  app.add_option("--out-format", o.out_format, "of D; the accumulator's").group(epilogue);
   app.add_flag("--saturate", o.saturate,
                "D overflows to the largest finite number, as PTX .satfinite")
-      ->group(epilogue);
+      .group(epilogue);
 }
 
 NamedGemm model_of(const GemmOptions& o) {

@@ -4,11 +4,10 @@
 // commands that compute, validate and explain one.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 #include <vector>
 
+#include "lib/cli/options.h"
 #include "lib/gemm/files.h"
 #include "lib/gemm/named_gemm.h"
 #include "lib/io/output_paths.h"
@@ -28,7 +27,7 @@ struct GemmOptions {
 };
 
 /// Positionals A B [C] and everything else.
-void add_gemm_options(CLI::App& app, GemmOptions& options);
+void add_gemm_options(App app, GemmOptions& options);
 
 /// Error: what of the options does not go together.
 NamedGemm model_of(const GemmOptions& options);

@@ -2,6 +2,7 @@
 //
 // `binade identify`: which instruction, order and epilogue explain every bit of what a kernel gave.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -23,7 +24,7 @@
 namespace binade {
 namespace {
 
-struct Options {
+struct IdentifyOptions {
   RunFiles files;
   KnownEpilogue epilogue;
   std::string propose;
@@ -45,7 +46,7 @@ std::vector<InputPath> inputs_of(const RunFiles& files) {
   return out;
 }
 
-int run(const Options& o) {
+int run_identify(const IdentifyOptions& o) {
   if (!std::isfinite(o.epilogue.alpha) || !std::isfinite(o.epilogue.beta)) {
     throw Error("--alpha and --beta must be finite");
   }
@@ -75,18 +76,18 @@ int run(const Options& o) {
   return conclusion_of(found.result) == Conclusion::none ? exit_different : 0;
 }
 
-void define(CLI::App& app, int& status) {
-  const auto options = std::make_shared<Options>();
+void define_identify(App app, int& status) {
+  const auto options = std::make_shared<IdentifyOptions>();
   RunFiles& files = options->files;
-  const auto file = [&app](const char* name, std::vector<std::string>& list, const char* help) {
-    return app.add_option(name, list, help)->expected(1)->take_all()->allow_extra_args(false);
+  const auto file = [app](const char* name, std::vector<std::string>& list, const char* help) {
+    return app.add_option(name, list, help).expected(1).take_all().allow_extra_args(false);
   };
   file("--a", files.a,
        "(M, K): .npy, .safetensors or .npz; FILE:NAME where it holds several. Once for each run of "
        "the kernel, as the others")
-      ->required();
-  file("--b", files.b, "(K, N); or rows for dots: A and B (rows, K), D (rows,)")->required();
-  file("--d", files.d, "(M, N): what the kernel gave")->required();
+      .required();
+  file("--b", files.b, "(K, N); or rows for dots: A and B (rows, K), D (rows,)").required();
+  file("--d", files.d, "(M, N): what the kernel gave").required();
   file("--c", files.c, "(M, N), if it was added");
   file("--bias", files.bias, "(N,), if there was one");
   app.add_flag("--transpose-a", files.transposed_a, "A is (K, M)");
@@ -94,23 +95,24 @@ void define(CLI::App& app, int& status) {
   app.add_option("--types", files.types,
                  "of d, a, b and c, as f32.bf16.bf16.f32, where files hold bare bits");
   app.add_option("--alpha", options->epilogue.alpha, "D = alpha·sum + beta·C + bias")
-      ->capture_default_str();
-  app.add_option("--beta", options->epilogue.beta, "")->capture_default_str();
+      .capture_default_str();
+  app.add_option("--beta", options->epilogue.beta, "").capture_default_str();
   app.add_option("--show", options->show, "how many models, and how many of the rejected, to show")
-      ->capture_default_str();
+      .capture_default_str();
   app.add_flag("--all", options->all, "show every model, each with its first contradiction");
   app.add_option("--propose", options->propose,
                  "write inputs (.npz) on which the models that explain every bit differ");
-  app.add_option("--seed", options->seed, "of the proposed inputs")->capture_default_str();
+  app.add_option("--seed", options->seed, "of the proposed inputs").capture_default_str();
   app.add_flag("--json", options->json, "as JSON");
   app.footer(
       "\nOperands of binary32 are also tried as tf32. Every element of D is compared bit for bit."
       "\nExit status: 0 some model explains every bit, 1 none does, 2 files that do not fit.");
-  app.callback([&status, options] { status = run(*options); });
+  app.callback([&status, options] { status = run_identify(*options); });
 }
 
 }  // namespace
 
-const Command identify_command{"identify", "find the models that explain a kernel's bits", &define};
+const Command identify_command{"identify", "find the models that explain a kernel's bits",
+                               &define_identify};
 
 }  // namespace binade

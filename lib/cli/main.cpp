@@ -35,7 +35,7 @@ void check_first_word(int argc, char** argv, std::span<const binade::Command* co
                       binade::listed(names));
 }
 
-int fail(const std::string& line) {
+int end_with(const std::string& line) {
   std::fflush(stdout);
   std::fprintf(stderr, "binade: %s\n", line.c_str());
   return binade::exit_bad_input;
@@ -53,34 +53,23 @@ int main(int argc, char** argv) {
       &binade::device_command,        &binade::record_command};
   int status = 0;
   try {
-    CLI::App app(description, "binade");
-    app.set_version_flag("--version", std::string("binade ") + binade::version);
-    app.require_subcommand(1);
-    app.failure_message(CLI::FailureMessage::simple);
+    const binade::Program program(description, "binade", binade::version);
     for (const binade::Command* command : commands) {
-      command->define(*app.add_subcommand(command->name, command->summary), status);
+      command->define(program.add_subcommand(command->name, command->summary), status);
     }
     check_first_word(argc, argv, commands);
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::Success& help) {
-      return app.exit(help);
-    } catch (const CLI::ParseError& error) {
-      const auto chosen = app.get_subcommands();
-      const std::string command = chosen.empty() ? "" : " " + chosen[0]->get_name();
-      return fail(std::string(error.what()) + "; see binade" + command + " --help");
-    }
+    program.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout.flush()) {
       throw std::system_error(errno, std::generic_category(), "cannot write to standard output");
     }
   } catch (const binade::Error& error) {
-    return fail(error.what());
+    return end_with(error.what());
   } catch (const std::system_error& error) {  // the flush above, fmt::print, threads, file names
-    return fail(std::string(error.what()) + "; make room, or try again");
+    return end_with(std::string(error.what()) + "; make room, or try again");
   } catch (const std::bad_alloc&) {
-    return fail("out of memory; give the machine more, or read fewer tensors at once");
+    return end_with("out of memory; give the machine more, or read fewer tensors at once");
   } catch (const std::exception& error) {
-    return fail(std::string(error.what()) + " (this should not happen; please report it)");
+    return end_with(std::string(error.what()) + " (this should not happen; please report it)");
   }
   return status;
 }

@@ -22,14 +22,14 @@
 namespace binade {
 namespace {
 
-struct Arguments {
+struct QuantizeArguments {
   std::string in, out, format, dtype;
   AttributeOptions attributes;
   std::uint64_t seed = 0;
   bool encode = false;
 };
 
-Quantizer quantizer_from(const Arguments& a) {
+Quantizer quantizer_from(const QuantizeArguments& a) {
   return {.format = parse_format(a.format).format,
           .attributes = attributes_of(a.attributes),
           .seed = a.seed};
@@ -51,7 +51,7 @@ std::string counts_head() {
                      "Inf in");
 }
 
-void run(const Arguments& a) {
+void run_quantize(const QuantizeArguments& a) {
   const Quantizer to = quantizer_from(a);
   const Dtype out_dtype = a.encode ? encoded_dtype(to.format) : value_dtype(to.format);
   const auto file =
@@ -119,30 +119,31 @@ void run(const Arguments& a) {
   fmt::print("{}", text);
 }
 
-void define(CLI::App& app, int&) {
-  const auto a = std::make_shared<Arguments>();
-  app.add_option("IN", a->in, ".safetensors, .npy or .npz")->required();
-  app.add_option("OUT", a->out, ".safetensors, or .npy for a single array")->required();
-  app.add_option("--format", a->format, "format to quantize to; see binade formats")->required();
+void define_quantize(App app, int&) {
+  const auto a = std::make_shared<QuantizeArguments>();
+  app.add_option("IN", a->in, ".safetensors, .npy or .npz").required();
+  app.add_option("OUT", a->out, ".safetensors, or .npy for a single array").required();
+  app.add_option("--format", a->format, "format to quantize to; see binade formats").required();
   add_rounding(app, a->attributes);
   add_saturation(app, a->attributes);
   add_nan(app, a->attributes);
   add_flush_results(app, a->attributes);
   add_flush_operands(app, a->attributes);
   app.add_option("--seed", a->seed, "seed of stochastic rounding; tensor n draws stream n")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      .capture_default_str()
+      .not_negative();
   add_random_bits(app, a->attributes);
   app.add_flag("--encode", a->encode,
                "write encodings (F16, BF16, F8_…, else U8, U16, U32, U64) "
                "instead of values in F32 or F64");
   app.add_option("--dtype", a->dtype, "what raw .npy arrays (V1, V2) hold");
-  app.callback([a] { run(*a); });
+  app.callback([a] { run_quantize(*a); });
 }
 
 }  // namespace
 
-const Command quantize_command{
-    "quantize", "round every value of a file to a format and count what happened", &define};
+const Command quantize_command{"quantize",
+                               "round every value of a file to a format and count what happened",
+                               &define_quantize};
 
 }  // namespace binade

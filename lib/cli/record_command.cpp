@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct RecordArguments {
   std::string folder, words;
   bool dots = false, scalar = false;  ///< neither: both
   bool resume = false;
@@ -59,7 +59,7 @@ std::string folder_for(const std::string& parent, const char* name) {
   return folder.string();
 }
 
-void run_dots(Device& device, const Arguments& a, const std::string& date, Totals& totals) {
+void run_dots(Device& device, const RecordArguments& a, const std::string& date, Totals& totals) {
   const RecordWhat what{folder_for(a.folder, "dots"), a.words, date, a.seed, a.resume};
   record_dots(device, what, [&totals](const RecordedFile& file) {
     if (!file.skipped.empty()) return totals.skip(file.instruction, file.skipped);
@@ -77,7 +77,7 @@ std::string tally_text(const ScalarCheck& check) {
                      tally.mismatches, tally.nan_differences);
 }
 
-void run_scalar(Device& device, const Arguments& a, const std::string& date, Totals& totals) {
+void run_scalar(Device& device, const RecordArguments& a, const std::string& date, Totals& totals) {
   const std::string folder = folder_for(a.folder, "scalar");
   ScalarOptions options{.seed = a.seed};
   if (a.cases != 0) options.cases = a.cases;
@@ -103,7 +103,7 @@ void run_scalar(Device& device, const Arguments& a, const std::string& date, Tot
   }
 }
 
-int run(const Arguments& a) {
+int run_record(const RecordArguments& a) {
   const OpenedDevice opened = open_chosen_device(a.device);
   if (!opened.device) {
     fmt::print("{}\n", opened.why_none);
@@ -130,34 +130,34 @@ int run(const Arguments& a) {
   return totals.different ? exit_different : 0;
 }
 
-void define(CLI::App& app, int& status) {
-  const auto a = std::make_shared<Arguments>();
-  app.add_option("-o,--out", a->folder, "the folder for the files, made if need be")->required();
+void define_record(App app, int& status) {
+  const auto a = std::make_shared<RecordArguments>();
+  app.add_option("-o,--out", a->folder, "the folder for the files, made if need be").required();
   app.add_flag("--dots", a->dots, "Tensor Core instructions only");
   app.add_flag("--scalar", a->scalar, "conversions, arithmetic and approximations only");
   app.add_option("--only", a->words, "instructions with this in their name");
-  app.add_option("--seed", a->seed, "of the operands")->capture_default_str();
+  app.add_option("--seed", a->seed, "of the operands").capture_default_str();
   app.add_flag("--resume", a->resume, "leave files alone that are there already");
   app.add_option(
          "--cases", a->cases,
          "of each scalar instruction at most; without it all, or 10^10 and 10^9 where there "
          "are too many")
-      ->check(CLI::PositiveNumber);
+      .positive();
   app.add_option("--samples", a->samples,
                  "results that are kept of a scalar instruction, besides a hash of all")
-      ->check(CLI::Range(std::uint64_t{1}, most_samples))
-      ->capture_default_str();
+      .within(std::uint64_t{1}, most_samples)
+      .capture_default_str();
   add_device_option(app, a->device);
   app.footer(
       "\nbinade validate --replay FOLDER compares them with the emulator, on any machine.\n"
       "Exit status: 0 recorded, 1 recorded and different from the emulator, 2 files that cannot\n"
       "be written, 77 no GPU.");
-  app.callback([a, &status] { status = run(*a); });
+  app.callback([a, &status] { status = run_record(*a); });
 }
 
 }  // namespace
 
 const Command record_command{"record", "keep what the GPU's instructions give (status 77: no GPU)",
-                             &define};
+                             &define_record};
 
 }  // namespace binade

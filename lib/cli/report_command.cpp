@@ -3,6 +3,7 @@
 // binade report: what dies in which format, how much of the norm, and which loss scale saves it.
 #include <fmt/format.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -24,7 +25,7 @@
 namespace binade {
 namespace {
 
-struct Arguments {
+struct ReportArguments {
   std::vector<std::string> inputs;
   std::string html, json, dtype, prefer = "s_max";
   std::vector<std::string> formats;
@@ -44,7 +45,7 @@ NamedFormat report_format(const std::string& name) {
                   printable(name)));
 }
 
-ReportOptions options_from(const Arguments& arguments) {
+ReportOptions options_from(const ReportArguments& arguments) {
   if (!(arguments.target_loss >= 0 && arguments.target_loss < 1)) {  // NaN too
     throw Error("--target-loss: not a share; give a number from 0 to below 1");
   }
@@ -71,7 +72,7 @@ ReportOptions options_from(const Arguments& arguments) {
   return options;
 }
 
-void make(const Arguments& arguments) {
+void make(const ReportArguments& arguments) {
   const ReportOptions options = options_from(arguments);
   const std::vector<std::string> files = expand_paths(arguments.inputs);
   std::vector<InputPath> read;
@@ -97,7 +98,7 @@ void make(const Arguments& arguments) {
   if (!arguments.html.empty()) write_file(arguments.html, report_html(json));
 }
 
-int compare(const Arguments& arguments) {
+int compare(const ReportArguments& arguments) {
   if (arguments.inputs.size() != 2) {
     throw Error("--diff takes two reports in JSON: binade report --diff before.json after.json");
   }
@@ -107,30 +108,30 @@ int compare(const Arguments& arguments) {
   return diff.different ? exit_different : 0;
 }
 
-void define(CLI::App& app, int& status) {
-  const auto a = std::make_shared<Arguments>();
-  app.add_option("FILE", a->inputs, ".safetensors, .npy, .npz files, or globs")->required();
+void define_report(App app, int& status) {
+  const auto a = std::make_shared<ReportArguments>();
+  app.add_option("FILE", a->inputs, ".safetensors, .npy, .npz files, or globs").required();
   app.add_option("-o,--html", a->html, "write the report as one self-contained page");
   app.add_option("--json", a->json, "write the report as JSON; - for standard output");
   app.add_option("--headroom", a->headroom,
                  "binades kept free below overflow when choosing a scale")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 100));
+      .capture_default_str()
+      .within(0, 100);
   app.add_option("--target-loss", a->target_loss, "largest acceptable lost l2 of a tensor, a share")
-      ->capture_default_str();
+      .capture_default_str();
   app.add_option("--prefer", a->prefer, "which end of the interval of loss scales to recommend")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"s_max", "s_min"}));
+      .capture_default_str()
+      .one_of({"s_max", "s_min"});
   app.add_option("--formats", a->formats, "only these of binary16,bfloat16,tf32,e5m2,e4m3")
-      ->delimiter(',');
+      .delimiter(',');
   app.add_option("--sqnr-scale", a->scales,
                  "log2 of scales at which SQNR is measured, besides 0: --sqnr-scale 8,16")
-      ->delimiter(',')
-      ->check(CLI::Range(lowest_scale_log2, highest_scale_log2));
+      .delimiter(',')
+      .within(lowest_scale_log2, highest_scale_log2);
   app.add_option("--dtype", a->dtype,
                  "what raw .npy arrays (V1, V2) hold: bfloat16, float8_e4m3fn, …");
   app.add_option("--tensors", a->tensors, "rows of the tensor table on the terminal; 0 for all")
-      ->capture_default_str();
+      .capture_default_str();
   app.add_flag("-q,--quiet", a->quiet, "no text on standard output");
   app.add_flag("--diff", a->diff, "compare two reports in JSON; exits 1 if they differ");
   app.callback([a, &status] {
@@ -145,6 +146,6 @@ void define(CLI::App& app, int& status) {
 }  // namespace
 
 const Command report_command{
-    "report", "what dies in FP16, BF16, FP8, and which loss scale saves it", &define};
+    "report", "what dies in FP16, BF16, FP8, and which loss scale saves it", &define_report};
 
 }  // namespace binade

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +20,7 @@
 namespace binade {
 namespace {
 
-struct Options {
+struct ShowOptions {
   std::vector<std::string> values;
   std::vector<std::string> formats;
   AttributeOptions attributes;
@@ -27,14 +28,14 @@ struct Options {
   bool json = false;
 };
 
-Error unknown(std::string_view what, std::string_view name,
-              const std::vector<std::string_view>& known) {
+Error unknown_word(std::string_view what, std::string_view name,
+                   const std::vector<std::string_view>& known) {
   const std::string hint = did_you_mean(name, known);
   return Error("unknown " + std::string(what) + " '" + printable(name) + "'" + hint +
                (hint.empty() ? "; " : " ") + "known are " + listed(known));
 }
 
-std::uint32_t random_of(const Options& options, const Attributes& attributes) {
+std::uint32_t random_of(const ShowOptions& options, const Attributes& attributes) {
   if (attributes.rounding != Rounding::stochastic) return 0;
   const std::int64_t most = (std::int64_t{1} << attributes.random_bits) - 1;
   if (!options.random) {
@@ -51,21 +52,18 @@ std::uint32_t random_of(const Options& options, const Attributes& attributes) {
 
 /// A value that begins with a minus and a letter looks like an option to the parser, which hands it
 /// back; everything else it hands back is a mistake.
-void take_back_negative_words(const CLI::App& app, Options& options) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
+void take_back_negative_words(App app, ShowOptions& options) {
+  const std::vector<std::string> names = app.long_names();
   for (const std::string& word : app.remaining()) {
     if (word == "--") continue;
     if (word.size() < 2 || word[0] != '-' || word[1] == '-') {
-      throw unknown("option", word.substr(0, word.find('=')), {names.begin(), names.end()});
+      throw unknown_word("option", word.substr(0, word.find('=')), {names.begin(), names.end()});
     }
     options.values.push_back(word);
   }
 }
 
-void show(const Options& options) {
+void show_values(const ShowOptions& options) {
   if (options.values.empty()) {
     throw Error("show needs a value, as in: binade show 0.1 --format binary16");
   }
@@ -94,12 +92,12 @@ void show(const Options& options) {
   for (std::size_t i = 0; i < all.size(); ++i) std::cout << (i > 0 ? "\n" : "") << text_of(all[i]);
 }
 
-void define(CLI::App& app, int& status) {
-  const auto options = std::make_shared<Options>();
+void define_show(App app, int& status) {
+  const auto options = std::make_shared<ShowOptions>();
   app.add_option("value", options->values, "numbers or encodings, see below");
   app.add_option("-f,--format", options->formats, "format (repeat it, or separate with commas)")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+      .delimiter(',')
+      .allow_extra_args(false);
   add_rounding(app, options->attributes);
   add_saturation(app, options->attributes);
   add_flush_results(app, options->attributes);
@@ -114,9 +112,9 @@ void define(CLI::App& app, int& status) {
              "  binade show 465 --format e4m3 --saturation finite\n"
              "  binade show bits:0x7f --format e4m3");
   app.allow_extras();
-  app.callback([&app, &status, options] {
+  app.callback([app, &status, options] {
     take_back_negative_words(app, *options);
-    show(*options);
+    show_values(*options);
     status = 0;
   });
 }
@@ -124,6 +122,6 @@ void define(CLI::App& app, int& status) {
 }  // namespace
 
 const Command show_command{
-    "show", "one value in a format: bits, fields, neighbours, and what rounding did", define};
+    "show", "one value in a format: bits, fields, neighbours, and what rounding did", define_show};
 
 }  // namespace binade

@@ -4,6 +4,7 @@
 #include "lib/cli/shown_encoding.h"
 
 #include <array>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 

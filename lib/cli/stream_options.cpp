@@ -7,7 +7,7 @@
 
 namespace binade {
 
-void add_stream_options(CLI::App& app, StreamOptions& options) {
+void add_stream_options(App app, StreamOptions& options) {
   add_rounding(app, options.attributes);
   add_tininess(app, options.attributes);
   app.add_flag("--exact,!--notexact", options.exact,
@@ -18,8 +18,7 @@ void add_stream_options(CLI::App& app, StreamOptions& options) {
   add_nan(app, options.attributes);
 }
 
-TestSettings settings_of(const CLI::App& app, const StreamOptions& options,
-                         const TestFunction& function) {
+TestSettings settings_of(App app, const StreamOptions& options, const TestFunction& function) {
   const TestSettings settings{attributes_of(options.attributes), options.exact};
   if (settings.attributes.rounding == Rounding::stochastic) {
     throw Error("--rounding stochastic: a test stream has no random words; choose another");

@@ -17,10 +17,9 @@ struct StreamOptions {
 };
 
 /// --rounding, --tininess, --exact, --notexact, --saturation, --ftz, --daz, --nan.
-void add_stream_options(CLI::App& app, StreamOptions& options);
+void add_stream_options(App app, StreamOptions& options);
 
 /// Error where an option makes no sense for the function.
-TestSettings settings_of(const CLI::App& app, const StreamOptions& options,
-                         const TestFunction& function);
+TestSettings settings_of(App app, const StreamOptions& options, const TestFunction& function);
 
 }  // namespace binade

@@ -28,18 +28,18 @@
 namespace binade {
 namespace {
 
-struct Arguments {
+struct SweepArguments {
   std::string spec, results, json, html, x, data;
   std::vector<std::string> chosen;
 };
 
 /// SPEC.json → SPEC.jsonl, beside it.
-std::string results_path(const Arguments& a) {
+std::string results_path(const SweepArguments& a) {
   if (!a.results.empty()) return a.results;
   return std::filesystem::path(a.spec).replace_extension(".jsonl").string();
 }
 
-std::string x_key(const Arguments& a, const SweepSpec& spec) {
+std::string x_key(const SweepArguments& a, const SweepSpec& spec) {
   if (a.x.empty()) return plot_key(spec);
   for (std::size_t i = 0; i < spec.keys.size(); ++i) {
     if (spec.keys[i] != a.x) continue;
@@ -55,7 +55,7 @@ std::string x_key(const Arguments& a, const SweepSpec& spec) {
                           did_you_mean(a.x, known), listed(known)));
 }
 
-std::vector<std::string> chosen_of(const Arguments& a) {
+std::vector<std::string> chosen_results(const SweepArguments& a) {
   const std::vector<std::string_view> known = names_of(train_result_keys());
   std::vector<std::string> chosen;
   for (const std::string& key : a.chosen) {
@@ -89,10 +89,10 @@ std::string help() {
       usual, others);
 }
 
-void run(const Arguments& a) {
+void run_sweep(const SweepArguments& a) {
   const SweepSpec spec = read_sweep(a.spec);
   const std::string x = x_key(a, spec);
-  const std::vector<std::string> chosen = chosen_of(a);
+  const std::vector<std::string> chosen = chosen_results(a);
   prepare_outputs(std::array{InputPath{"SPEC", a.spec}},
                   std::array{OutputPath{"-o", results_path(a), OutputKind::appended},
                              OutputPath{"--json", a.json}, OutputPath{"--html", a.html}});
@@ -118,31 +118,31 @@ void run(const Arguments& a) {
   if (!a.html.empty()) write_file(a.html, results_html(sweep_page(spec, sweep.results, chosen, x)));
 }
 
-void define(CLI::App& app, int&) {
-  const auto a = std::make_shared<Arguments>();
+void define_sweep(App app, int&) {
+  const auto a = std::make_shared<SweepArguments>();
   app.footer(help());
   app.add_option(
          "SPEC", a->spec,
          R"(what to run: {"name": "...", "base": {settings}, "grid": {"key": [values], ...}})")
-      ->required();
+      .required();
   app.add_option("-o,--output", a->results,
                  "the results, a JSON line per run (default: SPEC with .jsonl). A sweep that was "
                  "interrupted goes on from there");
   app.add_option("--result", a->chosen,
                  "results to show instead of the usual ones, in this order: a,b")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+      .delimiter(',')
+      .allow_extra_args(false);
   app.add_option("--json", a->json,
                  "write the table as JSON to this file; what is not finite is null");
   app.add_option("--html", a->html, "write a page with a plot of each result to this file");
   app.add_option("--x", a->x, "key of the grid to plot over (default: the one with most numbers)");
   add_data_option(app, a->data);
-  app.callback([a] { run(*a); });
+  app.callback([a] { run_sweep(*a); });
 }
 
 }  // namespace
 
 const Command sweep_command{"sweep", "train with every combination of settings; resumable",
-                            &define};
+                            &define_sweep};
 
 }  // namespace binade

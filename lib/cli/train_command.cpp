@@ -35,7 +35,7 @@
 namespace binade {
 namespace {
 
-struct Arguments {
+struct TrainArguments {
   std::vector<std::string> settings;
   std::string json, dump, data;
   std::optional<std::int64_t> every;
@@ -65,7 +65,7 @@ nlohmann::json settings_of(const std::vector<std::string>& texts) {
   return out;
 }
 
-void check_dump(const Arguments& a) {
+void check_dump(const TrainArguments& a) {
   if (a.every && a.dump.empty()) {
     throw Error("--dump-every has no effect without --dump: name a folder, or leave it out");
   }
@@ -104,7 +104,7 @@ std::string rows_text(const TrainingLog& log) {
   return text;
 }
 
-void run(const Arguments& a) {
+void run_train(const TrainArguments& a) {
   check_dump(a);
   const nlohmann::json settings = settings_of(a.settings);
   const TrainSettings s = train_settings(settings);
@@ -215,12 +215,12 @@ std::string settings_text() {
          "so in a line \"diverged\" or \"gave up\", the JSON in not_finite and gave_up.";
 }
 
-void define(CLI::App& app, int&) {
-  const auto a = std::make_shared<Arguments>();
+void define_train(App app, int&) {
+  const auto a = std::make_shared<TrainArguments>();
   app.footer(settings_text());
   app.add_option("SETTING", a->settings,
                  "key=value, as workload=digits_mlp format=binary16 loss_shift=14")
-      ->required();
+      .required();
   app.add_option(
       "--json", a->json,
       "write figures and every step's loss and scale to this file; what is not finite is null");
@@ -231,11 +231,11 @@ void define(CLI::App& app, int&) {
   app.add_option("--dump-every", a->every, "steps between two dumps (default: a twentieth of all)");
   app.add_flag("--flow", a->flow, "tell which op ran in which dtype, and silent promotions");
   add_data_option(app, a->data);
-  app.callback([a] { run(*a); });
+  app.callback([a] { run_train(*a); });
 }
 
 }  // namespace
 
-const Command train_command{"train", "train a network in emulated precision", &define};
+const Command train_command{"train", "train a network in emulated precision", &define_train};
 
 }  // namespace binade

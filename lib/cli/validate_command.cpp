@@ -209,17 +209,6 @@ int validate_replay(const SetOptions& options) {
   return totals.different == 0 ? 0 : exit_different;
 }
 
-int no_hardware(const std::string& why, bool json) {
-  if (json) {
-    const nlohmann::ordered_json out{
-        {"schema", "binade.validate_device/1"}, {"device", nullptr}, {"reason", why}};
-    fmt::print("{}\n", out.dump(2));
-  } else {
-    fmt::print("{}\n", why);
-  }
-  return exit_no_hardware;
-}
-
 int validate_device(const SetOptions& options) {
   DeviceRows what = options.of_device;
   if (options.rows != 0) what.rows = options.rows;
@@ -227,7 +216,7 @@ int validate_device(const SetOptions& options) {
     what.generator = std::string(parse_dot_generator(options.generator).name);
   }
   const OpenedDevice opened = open_chosen_device(options.device_option);
-  if (!opened.device) return no_hardware(opened.why_none, options.json);
+  if (!opened.device) return no_hardware("binade.validate_device/1", opened.why_none, options.json);
   SetOutput output(options.json);
   const SetTotals totals =
       check_device(*opened.device, what, options.show,
@@ -240,48 +229,48 @@ int validate_device(const SetOptions& options) {
   return totals.different == 0 ? 0 : exit_different;
 }
 
-void define_dots(CLI::App& app, int& status) {
+void define_validate_dots(App app, int& status) {
   const auto options = std::make_shared<CheckedDots>();
-  CLI::App& dots = *app.add_subcommand("dots", "recorded dot products: d = c + sum of a·b");
+  const App dots = app.add_subcommand("dots", "recorded dot products: d = c + sum of a·b");
   const DotOptionNames names = add_dot_options(dots, options->dots);
-  for (CLI::Option* needed : {names.architecture, names.instruction, names.a, names.b, names.d}) {
-    needed->required();
+  for (const Option& needed : {names.architecture, names.instruction, names.a, names.b, names.d}) {
+    needed.required();
   }
-  dots.add_option("--show", options->show, "how many differences to show")->capture_default_str();
+  dots.add_option("--show", options->show, "how many differences to show").capture_default_str();
   dots.add_flag("--json", options->json, "as JSON");
   dots.footer("\nExit status: 0 all equal, 1 differences, 2 files that do not fit.");
   dots.callback([&status, options] { status = validate_dots(*options); });
 }
 
-void define(CLI::App& app, int& status) {
+void define_validate(App app, int& status) {
   const auto options = std::make_shared<SetOptions>();
-  define_dots(app, status);
+  define_validate_dots(app, status);
   define_validate_gemm(app, status);
   define_validate_crossed(app, status);
   app.require_subcommand(0, 1);
-  CLI::Option& from_files =
-      *app.add_option("--replay", options->replay,
-                      "recordings (.safetensors), folders of them, folders with a sets.json");
-  CLI::Option& from_device =
-      *app.add_flag("--device", options->device,
-                    "run every instruction on the GPU that is here, on generated operands");
-  from_device.excludes(&from_files);
+  const Option from_files =
+      app.add_option("--replay", options->replay,
+                     "recordings (.safetensors), folders of them, folders with a sets.json");
+  const Option from_device =
+      app.add_flag("--device", options->device,
+                   "run every instruction on the GPU that is here, on generated operands");
+  from_device.excludes(from_files);
   add_device_option(app, options->device_option);
   app.add_option("--rows", options->rows, "at most, of each set; without it full recordings")
-      ->needs(&from_device)
-      ->check(CLI::PositiveNumber);
+      .needs(from_device)
+      .positive();
   app.add_option("--seed", options->of_device.seed, "of the operands")
-      ->needs(&from_device)
-      ->capture_default_str();
+      .needs(from_device)
+      .capture_default_str();
   app.add_option("--generator", options->generator,
                  "one of " + listed(names_of(dot_generators())) + "; without it all")
-      ->needs(&from_device);
+      .needs(from_device);
   app.add_option("--show", options->show, "how many differences of a set to show")
-      ->capture_default_str();
+      .capture_default_str();
   app.add_flag("--json", options->json, "as JSON");
   app.footer("\nExit status: 0 all equal, 1 differences, 2 files that do not fit, 77 no GPU.");
-  app.callback([&app, &status, options] {
-    if (!app.get_subcommands().empty()) return;
+  app.callback([app, &status, options] {
+    if (!app.chosen_subcommand().empty()) return;
     if (options->replay.empty() && !options->device) {
       throw Error(
           "nothing to validate; give --replay PATH, --device, or dots or gemm and its files");
@@ -293,6 +282,6 @@ void define(CLI::App& app, int& status) {
 }  // namespace
 
 const Command validate_command{"validate", "hold bits of real kernels against the emulator",
-                               &define};
+                               &define_validate};
 
 }  // namespace binade

@@ -19,7 +19,7 @@
 namespace binade {
 namespace {
 
-struct Arguments {
+struct ValidateCrossedArguments {
   CrossedWhat what;
   DeviceOption device;
   bool json = false;
@@ -59,20 +59,9 @@ nlohmann::ordered_json json_of(const CrossedCheck& check) {
   return out;
 }
 
-int no_hardware(const std::string& why, bool json) {
-  if (json) {
-    const nlohmann::ordered_json out{
-        {"schema", "binade.validate_crossed/1"}, {"device", nullptr}, {"reason", why}};
-    fmt::print("{}\n", out.dump(2));
-  } else {
-    fmt::print("{}\n", why);
-  }
-  return exit_no_hardware;
-}
-
-int run(const Arguments& a) {
+int run_validate_crossed(const ValidateCrossedArguments& a) {
   const OpenedDevice opened = open_chosen_device(a.device);
-  if (!opened.device) return no_hardware(opened.why_none, a.json);
+  if (!opened.device) return no_hardware("binade.validate_crossed/1", opened.why_none, a.json);
   nlohmann::ordered_json checks = nlohmann::ordered_json::array();
   std::string why_skipped;
   const auto take = [&](const CrossedCheck& check) {
@@ -106,20 +95,20 @@ int run(const Arguments& a) {
 
 }  // namespace
 
-void define_validate_crossed(CLI::App& validate, int& status) {
-  const auto a = std::make_shared<Arguments>();
-  CLI::App& crossed = *validate.add_subcommand(
+void define_validate_crossed(App validate, int& status) {
+  const auto a = std::make_shared<ValidateCrossedArguments>();
+  const App crossed = validate.add_subcommand(
       "crossed", "whole tiles on the GPU, rows of every generator crossed, compared there");
   crossed.add_option("--dots", a->what.dots, "of all instructions together, at least")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      .positive()
+      .capture_default_str();
   crossed.add_option("--only", a->what.words, "instructions with this in their name");
   crossed.add_option("--seed", a->what.seed, "of the operands and of the crossing")
-      ->capture_default_str();
+      .capture_default_str();
   add_device_option(crossed, a->device);
   crossed.add_flag("--json", a->json, "as JSON");
   crossed.footer("\nExit status: 0 all equal, 1 differences, 77 no GPU.");
-  crossed.callback([a, &status] { status = run(*a); });
+  crossed.callback([a, &status] { status = run_validate_crossed(*a); });
 }
 
 }  // namespace binade

@@ -3,10 +3,10 @@
 // The subcommand `crossed` of `binade validate`.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "lib/cli/options.h"
 
 namespace binade {
 
-void define_validate_crossed(CLI::App& validate, int& status);
+void define_validate_crossed(App validate, int& status);
 
 }  // namespace binade

@@ -29,7 +29,7 @@ namespace {
 constexpr std::size_t map_rows = 16;
 constexpr std::size_t map_columns = 64;
 
-struct Options {
+struct ValidateGemmOptions {
   GemmOptions product;
   std::string d;
   std::size_t show = 5;
@@ -134,7 +134,7 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-std::string explain_command(const Options& options, const NamedGemm& named,
+std::string explain_command(const ValidateGemmOptions& options, const NamedGemm& named,
                             const GemmDifference& x) {
   const GemmOptions& o = options.product;
   std::string out = "binade explain gemm " + quoted(o.files.a) + " " + quoted(o.files.b);
@@ -176,8 +176,8 @@ std::string first_text(const GemmDifference& x, const NamedGemm& named,
   return out;
 }
 
-std::string text_of(const GemmCheck& check, const Options& options, const NamedGemm& named,
-                    const GemmOperands& operands) {
+std::string text_of(const GemmCheck& check, const ValidateGemmOptions& options,
+                    const NamedGemm& named, const GemmOperands& operands) {
   std::string out =
       fmt::format("{}: {} × {}, {}\n", headline(named), check.m, check.n, order_text(named.model));
   if (check.different.count > 0) {
@@ -253,7 +253,7 @@ nlohmann::ordered_json json_of(const GemmCheck& check, std::size_t show, const N
   return out;
 }
 
-int validate(const Options& options) {
+int validate(const ValidateGemmOptions& options) {
   NamedGemm named = model_of(options.product);
   adopt_output(options.product, options.d, named.model);
   const GemmOperands operands = operands_of(options.product, named.model);
@@ -276,13 +276,13 @@ int validate(const Options& options) {
 
 }  // namespace
 
-void define_validate_gemm(CLI::App& app, int& status) {
-  const auto options = std::make_shared<Options>();
-  CLI::App& gemm = *app.add_subcommand("gemm", "a kernel's whole product: D = alpha·A·B + beta·C");
+void define_validate_gemm(App app, int& status) {
+  const auto options = std::make_shared<ValidateGemmOptions>();
+  const App gemm = app.add_subcommand("gemm", "a kernel's whole product: D = alpha·A·B + beta·C");
   add_gemm_options(gemm, options->product);
   gemm.add_option("--d", options->d, "(M, N): what the kernel gave; its dtype is the output format")
-      ->required();
-  gemm.add_option("--show", options->show, "how many differences to show")->capture_default_str();
+      .required();
+  gemm.add_option("--show", options->show, "how many differences to show").capture_default_str();
   gemm.add_flag("--json", options->json, "as JSON");
   gemm.footer("\nExit status: 0 all equal, 1 differences, 2 files that do not fit.");
   gemm.callback([&status, options] { status = validate(*options); });

@@ -3,10 +3,10 @@
 // `binade validate gemm`: a kernel's whole D against the emulated product.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "lib/cli/options.h"
 
 namespace binade {
 
-void define_validate_gemm(CLI::App& app, int& status);
+void define_validate_gemm(App app, int& status);
 
 }  // namespace binade

@@ -4,6 +4,7 @@
 #include "lib/explain/json.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "lib/explain/suspicion.h"
 #include "lib/explain/words.h"

@@ -4,7 +4,7 @@
 // as the nearest double.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "lib/explain/explanation.h"
 

@@ -41,9 +41,9 @@ std::string_view color_of(BitFate fate, const Colors& colors) {
 }
 
 /// The bits of one row: '·' where a number has none.
-class Row {
+class TextRow {
  public:
-  Row(const Ladder& ladder, int cut_columns, const Colors& colors)
+  TextRow(const Ladder& ladder, int cut_columns, const Colors& colors)
       : ladder_(ladder), lowest_(ladder.unit - cut_columns), colors_(colors) {}
 
   /// `rounded_below`: bits of lower weight are not in the result.
@@ -126,7 +126,7 @@ std::string ladder_lines(const ExplainedBlock& block, const Colors& colors) {
   const int room =
       line_columns - (2 + name_columns + 2) - ladder.kept_columns() - 2 - 1 - amount_columns;
   const int cut_columns = std::min(ladder.cut_columns(), room);
-  const Row row(ladder, cut_columns, colors);
+  const TextRow row(ladder, cut_columns, colors);
   const auto line = [&](const std::string& name, bool negative, const ExactNumber& x,
                         int rounded_below, const std::string& amount) {
     std::string out = fmt::format("  {}{} {} {}", left(name, name_columns), negative ? '-' : '+',

@@ -49,7 +49,7 @@ const Paint& paint_of(BitFate fate, bool is_negative) {
 }
 
 /// A row as it is drawn.
-struct Row {
+struct SvgRow {
   std::string name, operands, note;
   std::string_view note_color = soft_ink;
   bool negative = false, is_sum = false;
@@ -62,29 +62,29 @@ std::string term_operands(const ExplainedTerm& term) {
   return fmt::format("{} × {}", value_text(term.a, 17), value_text(term.b, 17));
 }
 
-std::vector<Row> rows_of(const ExplainedBlock& block, const Ladder& ladder) {
-  std::vector<Row> out;
+std::vector<SvgRow> rows_of(const ExplainedBlock& block, const Ladder& ladder) {
+  std::vector<SvgRow> out;
   for (const ExplainedTerm& term : block.terms) {
     if (term.kind == Kind::zero || out.size() == most_rows) continue;
-    Row row{.name = name_of(term, block),
-            .operands = term_operands(term),
-            .note = {},
-            .negative = term.negative,
-            .value = term.exact,
-            .rounded_below = ladder.lowest - 1};
+    SvgRow row{.name = name_of(term, block),
+               .operands = term_operands(term),
+               .note = {},
+               .negative = term.negative,
+               .value = term.exact,
+               .rounded_below = ladder.lowest - 1};
     if (!term.cut().is_zero()) {
       row.note = brief_text(term.cut(), 20);
       row.note_color = term.cut_by_floor.is_zero() ? by_alignment.one : by_floor.one;
     }
     out.push_back(std::move(row));
   }
-  Row sum{.name = "sum",
-          .operands = "of what is kept",
-          .note = {},
-          .negative = block.sum.negative,
-          .is_sum = true,
-          .value = block.sum,
-          .rounded_below = last_place(block)};
+  SvgRow sum{.name = "sum",
+             .operands = "of what is kept",
+             .note = {},
+             .negative = block.sum.negative,
+             .is_sum = true,
+             .value = block.sum,
+             .rounded_below = last_place(block)};
   if (block.rounding_error && !block.rounding_error->is_zero()) {
     sum.note = brief_text(-*block.rounding_error, 20);
     sum.note_color = rounded_off.one;
@@ -112,7 +112,7 @@ class Picture {
         rows_(rows_of(block_, ladder_)),
         cut_columns_(std::min(ladder_.cut_columns(), most_cut_columns)) {
     int widest = 0;  // in pixels: at 12 a character of the monospaced font is 7.25 wide
-    for (const Row& row : rows_) {
+    for (const SvgRow& row : rows_) {
       const int n = static_cast<int>(columns(row.operands));
       widest = std::max(widest, (row.is_sum ? 26 * n : 29 * n) / 4);
     }
@@ -181,7 +181,7 @@ class Picture {
     return y + 14;
   }
 
-  void bits(const Row& row, int y) {
+  void bits(const SvgRow& row, int y) {
     const int lowest = ladder_.unit - cut_columns_;
     for (int weight = ladder_.highest; weight >= lowest; --weight) {
       const bool inside = !row.value.is_zero() && weight <= row.value.leading_exponent() &&
@@ -208,7 +208,7 @@ class Picture {
 
   int grid(int y) {
     const int top = y - 8;
-    for (const Row& row : rows_) {
+    for (const SvgRow& row : rows_) {
       if (row.name == "sum") {
         y += 6;
         canvas_.line(margin, y, right_ + 160, y, rule, 1);
@@ -315,7 +315,7 @@ class Picture {
   int number_;
   const ExplainedBlock& block_;
   Ladder ladder_;
-  std::vector<Row> rows_;
+  std::vector<SvgRow> rows_;
   int cut_columns_;
   int left_ = 0, line_ = 0, right_ = 0, width_ = 0;
   std::vector<const Paint*> used_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
 

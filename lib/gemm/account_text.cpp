@@ -40,7 +40,7 @@ std::string percent(std::uint64_t part, std::uint64_t all) {
   return all == 0 ? "-" : percent(static_cast<double>(part) / static_cast<double>(all));
 }
 
-std::string words_of(std::string_view rule) {
+std::string words_of_rule(std::string_view rule) {
   std::string out(rule);
   std::ranges::replace(out, '_', ' ');
   return out;
@@ -90,8 +90,8 @@ std::string rules_text(const GemmAccount& x) {
   for (std::size_t i = 0; i < loss_rules; ++i) {
     const Cost& c = x.rules[i];
     if (c.steps == 0) continue;
-    out += fmt::format(row, words_of(loss_rule_names[i].name), grouped(c.steps), grouped(c.cut),
-                       right(percent(c.cut, c.steps), 9), grouped(c.vanished),
+    out += fmt::format(row, words_of_rule(loss_rule_names[i].name), grouped(c.steps),
+                       grouped(c.cut), right(percent(c.cut, c.steps), 9), grouped(c.vanished),
                        right(size_text(c.lost()), 10),
                        right(percent(c.lost(), x.product_magnitude), 11));
   }
@@ -153,7 +153,7 @@ std::string positions_text(const GemmAccount& x) {
   rules.resize(std::min<std::size_t>(rules.size(), 4));
   const std::size_t step = (x.by_position.size() + 15) / 16;
   std::string out = "\n  Lost along K, of Σ|a·b| of the whole product\n  " + left("k", 14);
-  for (const std::size_t i : rules) out += right(words_of(loss_rule_names[i].name), 20);
+  for (const std::size_t i : rules) out += right(words_of_rule(loss_rule_names[i].name), 20);
   out += "\n";
   for (std::size_t first = 0; first < x.by_position.size(); first += step) {
     const std::size_t end = std::min(first + step, x.by_position.size());

@@ -89,7 +89,7 @@ std::string format_word(const Format& f) {
   return known == "?" ? spec_of(f) : std::string(known);
 }
 
-std::string plural(int n, const char* noun) {
+std::string counted(int n, const char* noun) {
   return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }
 
@@ -218,14 +218,15 @@ std::string order_text(const GemmModel& g) {
     if (split.parts > 1) out.push_back(words_of(split, g.sum.partial));
   }
   if (g.sum.order.group != 1) {
-    out.push_back(fmt::format("{} share {} k, {} in turn", plural(g.sum.order.group, "instruction"),
-                              g.sum.order.group * g.k, g.sum.order.width));
+    out.push_back(fmt::format("{} share {} k, {} in turn",
+                              counted(g.sum.order.group, "instruction"), g.sum.order.group * g.k,
+                              g.sum.order.width));
   }
   out.emplace_back(g.sum.order.descending ? "k descending" : "k ascending");
   if (g.sum.promote_every != 0) {
     out.push_back(fmt::format("into {} every {}", format_word(g.sum.promotion),
-                              g.k == 1 ? plural(g.sum.promote_every, "product")
-                                       : plural(g.sum.promote_every, "instruction")));
+                              g.k == 1 ? counted(g.sum.promote_every, "product")
+                                       : counted(g.sum.promote_every, "instruction")));
   }
   if (g.sum.c_first) out.emplace_back("begins with C");
   return fmt::format("{}", fmt::join(out, "; "));

@@ -21,7 +21,7 @@ struct Order {
 constexpr std::array reductions{Reduction::ascending, Reduction::descending, Reduction::pairs,
                                 Reduction::halves};
 constexpr std::array instructions_per_promotion{1, 2, 4, 8, 16, 32, 64};
-constexpr std::array groups{2, 4, 8};
+constexpr std::array group_sizes{2, 4, 8};
 constexpr std::array widths{1, 2, 4, 8, 16};
 constexpr int most_runs = 64;  // of a split into runs
 constexpr std::array turns{2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256};
@@ -61,7 +61,7 @@ class Orders {
       add(sum, 1);
       promoted(sum, 1);
     }
-    for (const int group : groups) {
+    for (const int group : group_sizes) {
       for (const int width : widths) {
         if (width >= plain_.k || plain_.k % width != 0 || plain_.k >= k_) continue;
         for (const bool descending : {false, true}) {

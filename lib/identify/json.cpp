@@ -2,6 +2,7 @@
 //
 // For scripts: the same as the text, complete for every model that is told.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "lib/identify/identification.h"
 #include "lib/identify/propose.h"

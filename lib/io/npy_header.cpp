@@ -13,8 +13,8 @@ namespace binade {
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
-constexpr std::uint64_t longest_header = 65536;  // plain types need about a hundred bytes
-constexpr std::string_view save_again = "save the array again with numpy.save";
+constexpr std::uint64_t longest_npy_header = 65536;  // plain types need about a hundred bytes
+constexpr std::string_view save_npy_again = "save the array again with numpy.save";
 constexpr std::string_view save_plain = "save the array as float32 or another plain type";
 
 std::string_view as_text(std::span<const std::byte> bytes) {
@@ -32,7 +32,7 @@ class Literal {
       : label_(label), text_(header), at_(start) {}
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw error_at(label_, what, at_, save_again);
+    throw error_at(label_, what, at_, save_npy_again);
   }
 
   bool accept(char c) {
@@ -153,21 +153,22 @@ void parse_descr(std::string_view label, std::string_view descr, const std::opti
 bool starts_as_npy(std::span<const std::byte> bytes) { return as_text(bytes).starts_with(magic); }
 
 std::uint64_t npy_header_size(std::string_view label, std::span<const std::byte> preamble) {
-  if (!starts_as_npy(preamble)) throw error_at(label, "not a .npy", 0, save_again);
+  if (!starts_as_npy(preamble)) throw error_at(label, "not a .npy", 0, save_npy_again);
   const auto byte = [&](std::size_t i) {
     if (i >= preamble.size())
-      throw error_at(label, "truncated header", preamble.size(), save_again);
+      throw error_at(label, "truncated header", preamble.size(), save_npy_again);
     return std::to_integer<std::uint64_t>(preamble[i]);
   };
   const std::uint64_t major = byte(6);
   if (major < 1 || major > 3) {
-    throw error_at(label, "unknown .npy version " + std::to_string(major), 6, save_again);
+    throw error_at(label, "unknown .npy version " + std::to_string(major), 6, save_npy_again);
   }
   const std::uint64_t length = major == 1
                                    ? byte(8) | byte(9) << 8
                                    : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
-  if (length > longest_header) {
-    throw error_at(label, "absurd header of " + std::to_string(length) + " bytes", 8, save_again);
+  if (length > longest_npy_header) {
+    throw error_at(label, "absurd header of " + std::to_string(length) + " bytes", 8,
+                   save_npy_again);
   }
   return length + (major == 1 ? 10 : 12);
 }

@@ -16,8 +16,9 @@
 namespace binade {
 namespace {
 
-constexpr std::string_view save_again = "export the file again";
-constexpr std::uint64_t longest_header = 100'000'000;  // the reference implementation's limit
+constexpr std::string_view save_safetensors_again = "export the file again";
+constexpr std::uint64_t longest_safetensors_header =
+    100'000'000;  // the reference implementation's limit
 
 std::uint64_t header_length(std::span<const std::byte> bytes) {
   std::uint64_t length = 0;
@@ -144,7 +145,7 @@ class HeaderHandler {
 
   template <class Exception>
   bool parse_error(std::size_t, const std::string&, const Exception&) {
-    throw error_at(path_, "the header is not valid JSON", position(), save_again);
+    throw error_at(path_, "the header is not valid JSON", position(), save_safetensors_again);
   }
 
  private:
@@ -156,7 +157,7 @@ class HeaderHandler {
 
   [[noreturn]] void fail(const std::string& what) const {
     throw error_at(path_, "bad header: " + what + " under '" + printable(key_) + "'", position(),
-                   save_again);
+                   save_safetensors_again);
   }
 
   const std::string& path_;
@@ -172,16 +173,16 @@ class MappedSafetensors : public SafetensorsFile {
  public:
   explicit MappedSafetensors(const std::string& path) : SafetensorsFile(path), file_(path) {
     const auto bytes = file_.bytes();
-    if (bytes.size() < 8) throw error_at(path, "truncated", bytes.size(), save_again);
+    if (bytes.size() < 8) throw error_at(path, "truncated", bytes.size(), save_safetensors_again);
     const std::uint64_t length = header_length(bytes);
-    if (length > longest_header || length > bytes.size() - 8) {
+    if (length > longest_safetensors_header || length > bytes.size() - 8) {
       throw error_at(path,
                      "a header of " + std::to_string(length) + " bytes in a file of " +
                          std::to_string(bytes.size()) + ", announced",
-                     0, save_again);
+                     0, save_safetensors_again);
     }
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + 8, length);
-    if (!text.starts_with('{')) throw error_at(path, "no '{' found", 8, save_again);
+    if (!text.starts_with('{')) throw error_at(path, "no '{' found", 8, save_safetensors_again);
     HeaderHandler header(path, text);
     header.parse();
     metadata_ = std::move(header.metadata);
@@ -210,9 +211,9 @@ class MappedSafetensors : public SafetensorsFile {
     const std::string line = tensor_name(entry.name) + " " + what;
     if (offset > file_.size()) {
       throw error_in(path_, line + ", " + std::to_string(offset) + " bytes into the data",
-                     save_again);
+                     save_safetensors_again);
     }
-    throw error_at(path_, line, start + offset, save_again);
+    throw error_at(path_, line, start + offset, save_safetensors_again);
   }
 
   /// Checks the tensors in the order of their data and lists them so.
@@ -248,7 +249,8 @@ class MappedSafetensors : public SafetensorsFile {
     }
     if (covered < data_.size()) {
       const auto start = static_cast<std::uint64_t>(data_.data() - file_.bytes().data());
-      throw error_at(path_, "bytes that belong to no tensor", start + covered, save_again);
+      throw error_at(path_, "bytes that belong to no tensor", start + covered,
+                     save_safetensors_again);
     }
   }
 
@@ -260,7 +262,7 @@ class MappedSafetensors : public SafetensorsFile {
 }  // namespace
 
 bool starts_as_safetensors(std::span<const std::byte> bytes) {
-  return bytes.size() > 8 && header_length(bytes) <= longest_header &&
+  return bytes.size() > 8 && header_length(bytes) <= longest_safetensors_header &&
          std::to_integer<char>(bytes[8]) == '{';
 }
 

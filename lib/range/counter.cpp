@@ -12,7 +12,7 @@
 namespace binade {
 namespace {
 
-constexpr std::size_t grain = std::size_t{1} << 16;  ///< elements a thread takes at a time
+constexpr std::size_t count_grain = std::size_t{1} << 16;  ///< elements a thread takes at a time
 
 /// A block and how many values it holds; made on first use.
 template <std::floating_point T>
@@ -99,15 +99,16 @@ void RangeCounter::add(std::span<const std::byte> data, const Dtype& dtype) {
   const std::optional<Format> format = find_format(dtype.format);
   assert(format && dtype.kind == DtypeKind::floating);
   const std::size_t size = dtype.bits / 8;
-  parallel_for(data.size() / size, grain, [&](std::size_t begin, std::size_t end, std::size_t at) {
-    std::unique_ptr<Slot>& slot = slots_[at];
-    if (!slot) {
-      slot = std::make_unique<Slot>();
-      slot->summary.columns = columns_;
-      slot->summary.squared_error.resize(columns_.size());
-    }
-    slot->add(data.data() + begin * size, end - begin, *format);
-  });
+  parallel_for(data.size() / size, count_grain,
+               [&](std::size_t begin, std::size_t end, std::size_t at) {
+                 std::unique_ptr<Slot>& slot = slots_[at];
+                 if (!slot) {
+                   slot = std::make_unique<Slot>();
+                   slot->summary.columns = columns_;
+                   slot->summary.squared_error.resize(columns_.size());
+                 }
+                 slot->add(data.data() + begin * size, end - begin, *format);
+               });
 }
 
 RangeSummary RangeCounter::finish() {

@@ -13,12 +13,11 @@
 namespace binade {
 namespace {
 
-constexpr int fraction_bits = 52;
-constexpr std::uint64_t one = std::uint64_t{1} << fraction_bits;
+constexpr std::uint64_t one = std::uint64_t{1} << summary_fraction_bits;
 
 constexpr Cuts make_cuts(const Format& f) {
   const std::uint64_t normal = 2 * one - (one >> (f.precision - 1));
-  const std::uint64_t tie = (2 * f.max_significand() + 1) << (fraction_bits - f.precision);
+  const std::uint64_t tie = (2 * f.max_significand() + 1) << (summary_fraction_bits - f.precision);
   const bool tie_overflows = (f.max_significand() & 1) != 0;
   return {segment_of(normal), segment_of(tie_overflows ? tie : tie + 1)};
 }
@@ -26,7 +25,7 @@ constexpr Cuts make_cuts(const Format& f) {
 /// Whether the segments change exactly where the format's fates do.
 constexpr bool segments_serve(const Format& f) {
   const std::uint64_t normal = 2 * one - (one >> (f.precision - 1));
-  const std::uint64_t tie = (2 * f.max_significand() + 1) << (fraction_bits - f.precision);
+  const std::uint64_t tie = (2 * f.max_significand() + 1) << (summary_fraction_bits - f.precision);
   const std::uint64_t overflow = (f.max_significand() & 1) != 0 ? tie : tie + 1;
   return segment_of(normal) == segment_of(normal - 1) + 1 &&
          segment_of(overflow) == segment_of(overflow - 1) + 1;
@@ -48,7 +47,8 @@ Fate fate_of(const Format& f, const Cuts& cuts, int e, int segment) {
 /// Adds the squares of one binade's values, or of its m = 1 values alone.
 void add_squares(ExactSum& sum, const BinadeRow& row, int exponent) {
   for (std::size_t i = 0; i < row.squares.limbs.size(); ++i) {
-    sum.add(row.squares.limbs[i], 2 * (exponent - fraction_bits) + static_cast<int>(64 * i));
+    sum.add(row.squares.limbs[i],
+            2 * (exponent - summary_fraction_bits) + static_cast<int>(64 * i));
   }
 }
 
@@ -95,10 +95,10 @@ Masses masses(const RangeSummary& summary, const Format& format, int scale_log2)
     for (int s = 0; s < segments; ++s) {
       const auto i = static_cast<std::size_t>(s);
       const Fate fate = fate_of(format, cuts, e, s);
-      out.total_l1.add(row.sum[i], exponent - fraction_bits);
-      if (fate == Fate::to_zero) out.lost_l1.add(row.sum[i], exponent - fraction_bits);
+      out.total_l1.add(row.sum[i], exponent - summary_fraction_bits);
+      if (fate == Fate::to_zero) out.lost_l1.add(row.sum[i], exponent - summary_fraction_bits);
       if (fate == Fate::overflow) {
-        out.clipped_l1.add(row.sum[i], exponent - fraction_bits);
+        out.clipped_l1.add(row.sum[i], exponent - summary_fraction_bits);
         overflowing += row.count[i];
       }
     }
@@ -127,7 +127,7 @@ ExactSum total_squared_error(const RangeSummary& summary, std::size_t column) {
     add_squares(out, row, exponent);
     out.add_product(static_cast<uint128>(max) * max, row.total(), 2 * max_exponent);
     for (const uint128 sum : row.sum) {
-      twice_max_x.add_product(sum, max, exponent - fraction_bits + max_exponent + 1);
+      twice_max_x.add_product(sum, max, exponent - summary_fraction_bits + max_exponent + 1);
     }
   }
   return out -= twice_max_x;

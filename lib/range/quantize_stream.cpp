@@ -13,7 +13,7 @@ namespace binade {
 namespace {
 
 constexpr std::size_t batch = std::size_t{1} << 20;  ///< elements held in memory at a time
-constexpr std::size_t grain = std::size_t{1} << 14;
+constexpr std::size_t quantize_grain = std::size_t{1} << 14;
 
 std::uint64_t load(const std::byte* at, std::size_t size) {
   std::uint64_t bits = 0;
@@ -102,7 +102,7 @@ void QuantizeStream::add(std::span<const std::byte> data,
     const std::size_t n = std::min(batch, data.size() / in_size - start);
     out.resize(n * out_size);
     std::vector<EventCounts> counts(thread_count());
-    parallel_for(n, grain, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+    parallel_for(n, quantize_grain, [&](std::size_t begin, std::size_t end, std::size_t slot) {
       piece({data.data() + (start + begin) * in_size, out.data() + begin * out_size, end - begin,
              next_ + begin},
             from_, to_, encode_, counts[slot]);

@@ -10,9 +10,6 @@
 namespace binade {
 namespace {
 
-/// Weight of significand unit 1: x = m·2^(exponent - 52).
-constexpr int fraction_bits = 52;
-
 bool is_smaller(const Placed& a, const Placed& b) {
   return a.exponent != b.exponent ? a.exponent < b.exponent : a.significand < b.significand;
 }
@@ -96,16 +93,16 @@ void add_encoding(RangeSummary& summary, std::uint64_t bits, const Format& forma
   row.squares.add_product(static_cast<uint128>(p.significand) * p.significand, count);
   for (std::size_t c = 0; c < summary.columns.size(); ++c) {
     const std::uint64_t error =
-        error_rule(summary.columns[c], p.exponent, fraction_bits + 1).error(p.significand);
+        error_rule(summary.columns[c], p.exponent, summary_fraction_bits + 1).error(p.significand);
     summary.squared_error[c].add_product(static_cast<uint128>(error) * error, count,
-                                         2 * (p.exponent - fraction_bits));
+                                         2 * (p.exponent - summary_fraction_bits));
   }
 }
 
 template <std::floating_point T>
 void add_block(RangeSummary& summary, const RangeBlock<T>& block, std::uint64_t values) {
   using Block = RangeBlock<T>;
-  constexpr int unit = fraction_bits - Block::format.fraction_bits();
+  constexpr int unit = summary_fraction_bits - Block::format.fraction_bits();
   summary.values += values;
   summary.zeros += block.zeros;
   summary.nan += block.nan;
@@ -136,7 +133,7 @@ template void add_block(RangeSummary&, const RangeBlock<float>&, std::uint64_t);
 template void add_block(RangeSummary&, const RangeBlock<double>&, std::uint64_t);
 
 double value_of(const Placed& x) {
-  return std::ldexp(static_cast<double>(x.significand), x.exponent - fraction_bits);
+  return std::ldexp(static_cast<double>(x.significand), x.exponent - summary_fraction_bits);
 }
 
 }  // namespace binade

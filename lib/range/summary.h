@@ -25,6 +25,8 @@ struct SquareSum {
   friend bool operator==(const SquareSum&, const SquareSum&) = default;
 };
 
+inline constexpr int summary_fraction_bits = 52;  ///< of a significand that is summed
+
 /// The values of one binade, x = m·2^(exponent - 52) with m in [2^52, 2^53), by segments of m.
 struct BinadeRow {
   std::array<std::uint64_t, segments> count{};

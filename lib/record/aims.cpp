@@ -271,7 +271,7 @@ constexpr AimedAt arithmetic(Operation operation, Aim aim) {
 }
 constexpr AimedAt other(Act act, Aim aim) { return {act, Operation::add, aim}; }
 
-const AimedAt table[] = {
+const AimedAt aim_table[] = {
     arithmetic(Operation::add, sum_tie),
     arithmetic(Operation::add, sum_far_apart),
     arithmetic(Operation::add, sum_cancels),
@@ -321,7 +321,7 @@ int Draw::between(int low, int high) {
   return low + static_cast<int>(bits(31) % static_cast<std::uint64_t>(high - low + 1));
 }
 
-std::span<const AimedAt> aims() { return table; }
+std::span<const AimedAt> aims() { return aim_table; }
 
 std::uint64_t encoded(const Exact& x, const Format& f) {
   const Attributes nearest_in_range{.rounding = Rounding::toward_zero,

@@ -245,7 +245,7 @@ bool integer_types(const DotTypes& t) { return is_integer(t.a); }
 bool tf32_types(const DotTypes& t) { return t.a == tf32 && t.b == tf32; }
 bool chained_types(const DotTypes& t) { return t.c == t.d && !is_integer(t.a); }
 
-const DotGenerator table[] = {
+const DotGenerator generator_table[] = {
     {"normal", "what gradients and weights look like: about N(0, 1), c of either sign", 20000,
      false, all_types, make_normal},
     {"random_bits", "every encoding alike; in odd rows without NaN and Inf", 100000, false,
@@ -305,12 +305,12 @@ std::uint64_t own_seed(const DotGenerator& generator, std::uint64_t seed) {
 
 }  // namespace
 
-std::span<const DotGenerator> dot_generators() { return table; }
+std::span<const DotGenerator> dot_generators() { return generator_table; }
 
 const DotGenerator& parse_dot_generator(std::string_view name) {
-  const auto row = std::ranges::find(table, name, &DotGenerator::name);
-  if (row != std::end(table)) return *row;
-  const std::vector<std::string_view> names = names_of(table);
+  const auto row = std::ranges::find(generator_table, name, &DotGenerator::name);
+  if (row != std::end(generator_table)) return *row;
+  const std::vector<std::string_view> names = names_of(generator_table);
   throw Error("no generator '" + printable(name) + "'" + did_you_mean(name, names) +
               "; there are " + listed(names));
 }

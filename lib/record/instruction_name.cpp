@@ -152,7 +152,7 @@ Error unknown(std::string_view name, int sm) {
                std::to_string(sm));
 }
 
-std::string shape_of(const Instruction& x) {
+std::string shape_words(const Instruction& x) {
   return ".m" + std::to_string(x.m) + "n" + std::to_string(x.n) + "k" + std::to_string(x.k);
 }
 
@@ -204,7 +204,7 @@ Instruction parse_instruction(std::string_view name, int sm) {
 
 std::string name_of(const Instruction& x) {
   std::string out(family_names[static_cast<std::size_t>(x.family)]);
-  out += shape_of(x) + qualifiers_of(x);
+  out += shape_words(x) + qualifiers_of(x);
   for (const Format& f : {x.types.d, x.types.a, x.types.b}) out += "." + std::string(type_name(f));
   if (names_c(x.family)) out += "." + std::string(type_name(x.types.c));
   if (x.types.a == b1) out += x.model.integer.exclusive_or ? xor_popc : and_popc;
@@ -223,7 +223,7 @@ std::string ptx_of(const Instruction& x) {
   }
   std::string own = name_of(x);
   const std::string family(family_names[static_cast<std::size_t>(x.family)]);
-  const std::string shape = shape_of(x);
+  const std::string shape = shape_words(x);
   const std::string qualifiers = qualifiers_of(x);
   const std::string types = own.substr(family.size() + shape.size() + qualifiers.size());
   const bool narrow = is_narrow(x.types.a) || is_narrow(x.types.b);

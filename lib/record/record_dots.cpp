@@ -23,7 +23,7 @@ struct RecordedRows {
   std::array<std::uint64_t, 3> rows;  ///< by interest; 0: all of the generator
 };
 
-constexpr RecordedRows table[]{
+constexpr RecordedRows plan_table[]{
     {"normal", {1000, 500, 500}},
     {"random_bits", {5000, 2000, 2000}},
     {"bounded_exponents", {4000, 1000, 1000}},
@@ -80,7 +80,7 @@ std::vector<Instruction> recorded_instructions(int sm) {
 
 RowPlan recorded_rows(const Instruction& x) {
   RowPlan out;
-  for (const RecordedRows& row : table) {
+  for (const RecordedRows& row : plan_table) {
     const DotGenerator& generator = parse_dot_generator(row.generator);
     if (!generator.suits(x.types)) continue;
     const std::uint64_t rows = row.rows[static_cast<std::size_t>(interest_in(x))];

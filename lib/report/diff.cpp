@@ -4,6 +4,7 @@
 #include "lib/report/diff.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

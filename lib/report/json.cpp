@@ -5,6 +5,7 @@
 #include "lib/report/json.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "lib/report/time_json.h"
 #include "lib/tensor/version.h"

@@ -4,6 +4,8 @@
 // repeated. Counts are of values; "nonzero" and "values" are their denominators.
 #include "lib/report/time_json.h"
 
+#include <nlohmann/json.hpp>
+
 #include "lib/report/json.h"
 
 namespace binade {

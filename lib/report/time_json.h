@@ -3,7 +3,7 @@
 // The time axis of a report as JSON: a row of columns per layer and role, one entry per step.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "lib/report/time.h"
 

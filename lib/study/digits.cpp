@@ -20,12 +20,12 @@
 namespace binade {
 namespace {
 
-constexpr std::size_t images = 1797;
+constexpr std::size_t all_images = 1797;
 constexpr std::size_t train_images = 1437;  // 1437 = 11 batches of 128, and 29
 constexpr std::size_t side = 8;
 constexpr std::size_t pixels = side * side;
 constexpr int brightest = 16;
-constexpr std::size_t most_bytes = std::size_t{1} << 20;  // 264 712 are expected
+constexpr std::size_t most_bytes_of_digits = std::size_t{1} << 20;  // 264 712 are expected
 
 using Row = std::array<int, pixels + 1>;
 
@@ -50,19 +50,19 @@ Row parse(const std::string& path, std::string_view line, std::size_t number) {
 }
 
 std::vector<Row> read_rows(const std::string& path) {
-  const std::string text = read_gzip(path, most_bytes);
+  const std::string text = read_gzip(path, most_bytes_of_digits);
   std::vector<Row> rows;
-  for (std::size_t at = 0; at < text.size() && rows.size() <= images;) {
+  for (std::size_t at = 0; at < text.size() && rows.size() <= all_images;) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     std::string_view line = std::string_view(text).substr(at, end - at);
     if (line.ends_with('\r')) line.remove_suffix(1);
     rows.push_back(parse(path, line, rows.size() + 1));
     at = end + 1;
   }
-  if (rows.size() != images) {
+  if (rows.size() != all_images) {
     throw error_in(path,
                    fmt::format("{} {} lines instead of {}",
-                               rows.size() > images ? "at least" : "only", rows.size(), images),
+                               rows.size() > all_images ? "at least" : "only", rows.size(), all_images),
                    "restore the committed file");
   }
   return rows;
@@ -70,7 +70,7 @@ std::vector<Row> read_rows(const std::string& path) {
 
 /// torch.randperm(n) on the CPU after torch.manual_seed(0): Fisher and Yates from the front with
 /// MT19937 and a remainder (aten/src/ATen/native/TensorFactories.cpp, randperm_cpu).
-std::vector<std::size_t> permutation(std::size_t n) {
+std::vector<std::size_t> permutation_of_rows(std::size_t n) {
   std::vector<std::size_t> order(n);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::mt19937 generator(0);
@@ -99,7 +99,7 @@ Images pick(const std::vector<Row>& rows, std::span<const std::size_t> which) {
 
 ImageSplit digits(const std::string& data_folder) {
   const std::vector<Row> rows = read_rows(data_folder + "/digits.csv.gz");
-  const std::vector<std::size_t> order = permutation(rows.size());
+  const std::vector<std::size_t> order = permutation_of_rows(rows.size());
   const std::span<const std::size_t> all = order;
   return {pick(rows, all.first(train_images)), pick(rows, all.subspan(train_images))};
 }

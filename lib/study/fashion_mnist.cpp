@@ -19,8 +19,8 @@
 namespace binade {
 namespace {
 
-constexpr const char* debian_folder = "/usr/share/datasets/fashion-mnist";
-constexpr std::size_t most_bytes = std::size_t{64} << 20;  // 47 040 016 are expected
+constexpr const char* debian_fashion_folder = "/usr/share/datasets/fashion-mnist";
+constexpr std::size_t most_bytes_of_images = std::size_t{64} << 20;  // 47 040 016 are expected
 constexpr std::uint32_t most_side = 1024;
 constexpr std::uint32_t classes = 10;
 
@@ -44,8 +44,8 @@ struct Idx {
 
 std::string read_plain(const std::string& path) {
   const MappedFile file(path);
-  if (file.size() > most_bytes) {
-    throw error_in(path, fmt::format("more than {} bytes", most_bytes),
+  if (file.size() > most_bytes_of_images) {
+    throw error_in(path, fmt::format("more than {} bytes", most_bytes_of_images),
                    "give the file that is asked for");
   }
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
@@ -56,7 +56,7 @@ Idx read_idx(const std::string& folder, const std::string& name, std::uint32_t d
   Idx idx{folder + "/" + name + ".gz", {}};
   std::error_code ignored;
   if (std::filesystem::exists(idx.path, ignored)) {
-    idx.bytes = read_gzip(idx.path, most_bytes);
+    idx.bytes = read_gzip(idx.path, most_bytes_of_images);
   } else {
     idx.path = folder + "/" + name;
     if (!std::filesystem::exists(idx.path, ignored)) {
@@ -130,12 +130,12 @@ Images read_images(const std::string& folder, const std::string& prefix) {
 
 bool has_fashion_mnist() {
   std::error_code ignored;
-  return !given_folder().empty() || std::filesystem::is_directory(debian_folder, ignored);
+  return !given_folder().empty() || std::filesystem::is_directory(debian_fashion_folder, ignored);
 }
 
 ImageSplit fashion_mnist() {
   const std::string given = given_folder();
-  const std::string folder = given.empty() ? debian_folder : given;
+  const std::string folder = given.empty() ? debian_fashion_folder : given;
   ImageSplit split{read_images(folder, "train"), read_images(folder, "t10k")};
   if (split.train.height != split.test.height || split.train.width != split.test.width) {
     throw error_in(folder, "images to train and to test differ in size",

@@ -4,6 +4,7 @@
 #include "lib/study/strict_json.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <set>
 #include <vector>

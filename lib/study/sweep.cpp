@@ -23,7 +23,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr std::size_t most_bytes = std::size_t{1} << 30;
+constexpr std::size_t most_bytes_of_results = std::size_t{1} << 30;
 
 /// FNV-1a, 64 bits: tells specs apart; it keeps no secrets.
 std::uint64_t hash_of(std::string_view text) {
@@ -80,7 +80,7 @@ class LineFile {
       throw error_in(path_, "is being written by another sweep",
                      "wait for it, or name another file");
     }
-    if (static_cast<std::size_t>(status.st_size) > most_bytes) {
+    if (static_cast<std::size_t>(status.st_size) > most_bytes_of_results) {
       throw error_in(path_, "too large for the results of a sweep", "name another file");
     }
   }
@@ -125,7 +125,7 @@ class LineFile {
   Descriptor descriptor_;
 };
 
-[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+[[noreturn]] void refuse_results(const std::string& path, const std::string& what) {
   throw error_in(path, what, "name another file, or delete this one to start anew");
 }
 
@@ -168,7 +168,7 @@ std::string difference(const ordered_json& theirs, const ordered_json& ours) {
   } catch (const Error&) {  // no header at all
   }
   if (other.empty()) throw error_in(path, "not the results of a sweep", "name another file");
-  refuse(path, "not the results of this sweep: " + other);
+  refuse_results(path, "not the results of this sweep: " + other);
 }
 
 /// Whether a line's result may be one of this job's: an object with all its keys.
@@ -188,7 +188,7 @@ ordered_json result_in(const std::string& path, const SweepSpec& spec, const Swe
     }
   } catch (const Error&) {  // said below, with the line
   }
-  refuse(path, fmt::format("line {} is not run {} of this sweep", run + 2, run + 1));
+  refuse_results(path, fmt::format("line {} is not run {} of this sweep", run + 2, run + 1));
 }
 
 /// The results in the file's whole lines; `end` becomes where they end.
@@ -204,7 +204,7 @@ std::vector<ordered_json> results_in(const std::string& path, const SweepSpec& s
   end = header.size();
   for (std::size_t next = 0; (next = text.find('\n', end)) != std::string_view::npos;) {
     const std::string_view line = text.substr(end, next + 1 - end);
-    if (results.size() == spec.runs()) refuse(path, "lines after the last run");
+    if (results.size() == spec.runs()) refuse_results(path, "lines after the last run");
     results.push_back(result_in(path, spec, job, results.size(), line));
     end = next + 1;
   }

@@ -17,19 +17,19 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr std::size_t most_bytes = std::size_t{1} << 20;
+constexpr std::size_t most_bytes_of_spec = std::size_t{1} << 20;
 constexpr std::size_t most_runs = 100'000;
 
-[[noreturn]] void refuse(const std::string& label, const std::string& what,
-                         const std::string& what_to_do) {
+[[noreturn]] void refuse_spec(const std::string& label, const std::string& what,
+                              const std::string& what_to_do) {
   throw error_in(label, what, what_to_do);
 }
 
 const ordered_json& part(const std::string& label, const ordered_json& spec, const char* name,
                          bool right) {
   if (!right) {
-    refuse(label, fmt::format("'{}' is missing or of the wrong kind", name),
-           R"(a sweep is {"name": "...", "base": {...}, "grid": {"key": [...], ...}})");
+    refuse_spec(label, fmt::format("'{}' is missing or of the wrong kind", name),
+                R"(a sweep is {"name": "...", "base": {...}, "grid": {"key": [...], ...}})");
   }
   return spec[name];
 }
@@ -38,19 +38,19 @@ void add_axis(const std::string& label, SweepSpec& spec, const std::string& key,
               const ordered_json& list) {
   const std::string quoted = fmt::format("grid key '{}'", printable(key));
   if (!list.is_array() || list.empty()) {
-    refuse(label, quoted + " has no list of values", "give it a list of at least one value");
+    refuse_spec(label, quoted + " has no list of values", "give it a list of at least one value");
   }
-  if (spec.base.contains(key)) refuse(label, quoted + " is in the base too", "give it once");
+  if (spec.base.contains(key)) refuse_spec(label, quoted + " is in the base too", "give it once");
   if (list.size() > most_runs / std::max<std::size_t>(spec.runs(), 1)) {
-    refuse(label, fmt::format("more than {} runs", most_runs), "split the sweep");
+    refuse_spec(label, fmt::format("more than {} runs", most_runs), "split the sweep");
   }
   std::vector<json> values;
   std::set<json> seen;
   for (const ordered_json& value : list) {
     values.push_back(json::parse(value.dump()));
     if (!seen.insert(values.back()).second) {
-      refuse(label, fmt::format("{} has the value {} twice", quoted, printable(value.dump())),
-             "give it once");
+      refuse_spec(label, fmt::format("{} has the value {} twice", quoted, printable(value.dump())),
+                  "give it once");
     }
   }
   spec.keys.push_back(key);
@@ -71,13 +71,14 @@ SweepSpec parse_sweep(const std::string& label, std::string_view text) {
   const auto has = [&](const char* name) { return object && given.contains(name); };
   SweepSpec spec;
   spec.name = part(label, given, "name", has("name") && given["name"].is_string());
-  if (spec.name.empty()) refuse(label, "'name' is empty", "give the sweep a name");
+  if (spec.name.empty()) refuse_spec(label, "'name' is empty", "give the sweep a name");
   spec.base =
       json::parse(part(label, given, "base", has("base") && given["base"].is_object()).dump());
   const ordered_json& grid = part(label, given, "grid", has("grid") && given["grid"].is_object());
   for (const auto& [key, ignored] : given.items()) {
     if (key == "name" || key == "base" || key == "grid") continue;
-    refuse(label, fmt::format("unknown key '{}'", printable(key)), "there are name, base and grid");
+    refuse_spec(label, fmt::format("unknown key '{}'", printable(key)),
+                "there are name, base and grid");
   }
   for (const auto& [key, list] : grid.items()) add_axis(label, spec, key, list);
   return spec;
@@ -85,8 +86,9 @@ SweepSpec parse_sweep(const std::string& label, std::string_view text) {
 
 SweepSpec read_sweep(const std::string& path) {
   const MappedFile file(path);
-  if (file.size() > most_bytes) {
-    refuse(path, fmt::format("more than {} bytes", most_bytes), "give the file of a sweep");
+  if (file.size() > most_bytes_of_spec) {
+    refuse_spec(path, fmt::format("more than {} bytes", most_bytes_of_spec),
+                "give the file of a sweep");
   }
   return parse_sweep(path,
                      {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});

@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* debian_folder = "/usr/share/common-licenses";
-constexpr std::size_t most_bytes = std::size_t{64} << 20;
+constexpr const char* debian_text_folder = "/usr/share/common-licenses";
+constexpr std::size_t most_bytes_of_text = std::size_t{64} << 20;
 
 /// BINADE_TEXT; empty if it is not set.
 std::string given_place() {
@@ -44,8 +44,8 @@ std::string read_all(const std::string& place) {
   std::string bytes;
   for (const std::string& path : folder ? files_of(place) : std::vector{place}) {
     const MappedFile file(path);
-    if (file.size() > most_bytes - bytes.size()) {
-      throw error_in(place, "more than " + std::to_string(most_bytes) + " bytes of text",
+    if (file.size() > most_bytes_of_text - bytes.size()) {
+      throw error_in(place, "more than " + std::to_string(most_bytes_of_text) + " bytes of text",
                      "set BINADE_TEXT to less");
     }
     bytes.append(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
@@ -57,12 +57,12 @@ std::string read_all(const std::string& place) {
 
 bool has_licence_text() {
   std::error_code ignored;
-  return !given_place().empty() || fs::is_directory(debian_folder, ignored);
+  return !given_place().empty() || fs::is_directory(debian_text_folder, ignored);
 }
 
 Text licence_text() {
   const std::string given = given_place();
-  const std::string place = given.empty() ? debian_folder : given;
+  const std::string place = given.empty() ? debian_text_folder : given;
   std::error_code ignored;
   if (!fs::exists(place, ignored)) {
     throw error_in(place, "no such file or folder",

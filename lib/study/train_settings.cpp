@@ -4,6 +4,7 @@
 #include "lib/study/train_settings.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

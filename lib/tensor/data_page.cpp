@@ -3,6 +3,8 @@
 // JSON inside a script element: nothing in it can end the element.
 #include "lib/tensor/data_page.h"
 
+#include <nlohmann/json.hpp>
+
 namespace binade {
 
 std::string data_page(std::string_view before, const nlohmann::ordered_json& data,

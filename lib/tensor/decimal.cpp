@@ -38,10 +38,6 @@ std::uint32_t divide(Natural& n, std::uint32_t divisor) {
   return static_cast<std::uint32_t>(remainder);
 }
 
-int width_of(const Natural& n) {
-  return n.empty() ? 0 : 32 * static_cast<int>(n.size() - 1) + bit_width(std::uint64_t{n.back()});
-}
-
 Natural shifted(const Natural& n, int left) {
   if (n.empty()) return n;
   Natural out(static_cast<std::size_t>(left / 32), 0);
@@ -130,6 +126,10 @@ Exact leading_bits(Natural a, Natural b, int exponent) {
 }
 
 }  // namespace
+
+int width_of(const Natural& n) {
+  return n.empty() ? 0 : 32 * static_cast<int>(n.size() - 1) + bit_width(std::uint64_t{n.back()});
+}
 
 Decimal decimal_of(std::string_view digits, int exponent) {
   constexpr std::size_t group = 9;

@@ -19,6 +19,8 @@ namespace binade {
 /// A natural number in base 2^32, lowest word first, no zero word on top; 0 has no words.
 using Natural = std::vector<std::uint32_t>;
 
+int width_of(const Natural& n);  ///< bits
+
 /// A non-negative number: integer · 2^twos · 5^fives.
 struct Decimal {
   Natural integer;

@@ -14,10 +14,6 @@
 namespace binade {
 namespace {
 
-int width_of(const Natural& n) {
-  return n.empty() ? 0 : 32 * static_cast<int>(n.size() - 1) + bit_width(std::uint64_t{n.back()});
-}
-
 /// The bits from `weight` on, 32 of them.
 std::uint32_t word_at(const Natural& n, int weight) {
   std::uint64_t out = 0;

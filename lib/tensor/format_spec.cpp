@@ -53,7 +53,7 @@ Error wrong(std::string_view text, const std::string& what) {
   return Error("format '" + printable(text) + "': " + what);
 }
 
-std::optional<int> integer(std::string_view text) {
+std::optional<int> integer_in(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<int> integer(std::string_view text) {
 std::optional<int> take_width(std::string_view& text) {
   std::size_t n = 0;
   while (n < text.size() && n < 3 && text[n] >= '0' && text[n] <= '9') ++n;
-  const std::optional<int> value = integer(text.substr(0, n));
+  const std::optional<int> value = integer_in(text.substr(0, n));
   text.remove_prefix(n);
   return value;
 }
@@ -121,7 +121,7 @@ bool yes_or_no(std::string_view key, std::string_view value, std::string_view wh
 
 int bounded(std::string_view key, std::string_view value, int low, int high,
             std::string_view whole) {
-  const std::optional<int> number = integer(value);
+  const std::optional<int> number = integer_in(value);
   if (number && *number >= low && *number <= high) return *number;
   throw wrong(whole, std::string(key) + " is a whole number from " + std::to_string(low) + " to " +
                          std::to_string(high) + ", not '" + printable(value) + "'");

@@ -21,11 +21,11 @@ T largest(const T* x, std::size_t n) {
 }
 
 /// The size of the last dimension, and how many rows there are.
-struct Rows {
+struct LastAxis {
   std::size_t rows = 0, columns = 0;
 };
 
-Rows rows_of(std::string_view op, const Shape& shape) {
+LastAxis last_axis_of(std::string_view op, const Shape& shape) {
   if (shape.empty() || shape.back() == 0) {
     throw Error(fmt::format("{} of shape {}: its last dimension is empty", op, shape_text(shape)));
   }
@@ -99,7 +99,7 @@ template <std::floating_point T>
 Var softmax(Tape<T>& tape, Var x_in) {
   const OpInputs op = op_inputs(tape, "softmax", {x_in});
   const Var x = op[0];
-  const Rows of = rows_of("softmax", tape.shape(x));
+  const LastAxis of = last_axis_of("softmax", tape.shape(x));
   std::vector<T> out(of.rows * of.columns);
   for_rows(of.rows, of.columns, [&](std::size_t row) {
     const T* from = tape.values(x).data() + row * of.columns;
@@ -127,7 +127,7 @@ template <std::floating_point T>
 Var log_softmax(Tape<T>& tape, Var x_in) {
   const OpInputs op = op_inputs(tape, "log_softmax", {x_in});
   const Var x = op[0];
-  const Rows of = rows_of("log_softmax", tape.shape(x));
+  const LastAxis of = last_axis_of("log_softmax", tape.shape(x));
   std::vector<T> out(of.rows * of.columns);
   for_rows(of.rows, of.columns, [&](std::size_t row) {
     const T* from = tape.values(x).data() + row * of.columns;

@@ -8,7 +8,7 @@
 #include "lib/record/emulated_device.h"
 #include "tests/cuda/run_tiles.h"
 
-namespace binade {
+namespace binade::compare_tiles_test {
 namespace {
 
 void compare_kernel(Comparison comparison) { compare_tiles(comparison); }
@@ -99,4 +99,4 @@ TEST_CASE("a planted rule gives the tally of the emulated device that has it") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::compare_tiles_test

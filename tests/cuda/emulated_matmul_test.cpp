@@ -14,7 +14,7 @@
 #include "lib/record/instruction_name.h"
 #include "tests/emulate/dot_draw.h"
 
-namespace binade {
+namespace binade::emulated_matmul_test {
 namespace {
 
 struct ClampedShift {
@@ -178,4 +178,4 @@ TEST_CASE("many stages of k and several tiles") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::emulated_matmul_test

@@ -14,7 +14,7 @@
 #include "lib/record/instruction_name.h"
 #include "tests/emulate/dot_draw.h"
 
-namespace binade {
+namespace binade::gemm_test {
 namespace {
 
 struct Registers {
@@ -163,4 +163,4 @@ TEST_CASE("any size: single elements, edges of tiles, stages of k that are not f
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::gemm_test

@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-namespace binade {
+namespace binade::mma_lanes_test {
 namespace {
 
 using Map = Place (*)(int lane, int reg, int element, int per);
@@ -110,4 +110,4 @@ TEST_CASE("the places are those of the PTX ISA's figures") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::mma_lanes_test

@@ -10,7 +10,7 @@
 #include "cuda/tile_kernels.h"
 #include "tests/cuda/run_tiles.h"
 
-namespace binade {
+namespace binade::mma_tiles_test {
 namespace {
 
 #define BINADE_KERNEL(...) BINADE_KERNEL_OF(__VA_ARGS__)
@@ -65,4 +65,4 @@ TEST_CASE("every mma.sp kernel does, with metadata that name what the rows keep"
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::mma_tiles_test

@@ -10,7 +10,7 @@
 
 #include <random>
 
-namespace binade {
+namespace binade::quantize_kernel_test {
 namespace {
 
 template <bool stochastic, bool flushing>
@@ -113,4 +113,4 @@ TEST_CASE("a whole block of one event is counted in full") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::quantize_kernel_test

@@ -10,7 +10,7 @@
 #include <memory>
 #include <random>
 
-namespace binade {
+namespace binade::range_count_kernel_test {
 namespace {
 
 void count_kernel(const RangeCall* call, RangeWords* total) { range_count_body(*call, total); }
@@ -99,4 +99,4 @@ TEST_CASE("a full block of the largest significand does not overflow its sums") 
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::range_count_kernel_test

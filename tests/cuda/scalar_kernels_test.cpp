@@ -10,7 +10,7 @@
 // clang-format keeps these apart: the kernels use the words of simt.h.
 #include "cuda/scalar_kernels.cuh"
 
-namespace binade {
+namespace binade::scalar_kernels_test {
 namespace {
 
 /// The emulator, with one wrong bit in each result of a case whose first word is divisible by `wrong`.
@@ -131,4 +131,4 @@ TEST_CASE("listed cases give their results in the order of the list") {
   }
 }
 
-}  // namespace binade
+}  // namespace binade::scalar_kernels_test

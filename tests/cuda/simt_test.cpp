@@ -8,6 +8,7 @@
 
 #include <numeric>
 
+namespace simt_test {
 namespace {
 
 /// Thread t's number to the sum over the block; warps by shuffles, the block through shared memory.
@@ -101,3 +102,4 @@ TEST_CASE("what a thread throws comes out of the launch, and the next launch wor
 }
 
 }  // namespace
+}  // namespace simt_test

@@ -9,7 +9,7 @@
 
 #include <random>
 
-namespace binade {
+namespace binade::unscale_kernel_test {
 namespace {
 
 void floats_kernel(UnscaleCall<std::uint32_t> call, unsigned* found) {
@@ -78,4 +78,4 @@ TEST_CASE("all codes of the 16-bit types") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::unscale_kernel_test

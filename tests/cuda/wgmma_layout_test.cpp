@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-namespace binade {
+namespace binade::wgmma_layout_test {
 namespace {
 
 TEST_CASE("each byte of a matrix has its own place, and there is no gap") {
@@ -56,4 +56,4 @@ TEST_CASE("each element of d is held once, in four registers of f32 or two of f1
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::wgmma_layout_test

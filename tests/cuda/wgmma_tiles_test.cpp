@@ -10,7 +10,7 @@
 #include "cuda/tile_kernels.h"
 #include "tests/cuda/run_tiles.h"
 
-namespace binade {
+namespace binade::wgmma_tiles_test {
 namespace {
 
 using test::instruction_under_test;
@@ -122,4 +122,4 @@ TEST_CASE("every wgmma kernel computes every element of its tiles from the right
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::wgmma_tiles_test

@@ -8,7 +8,7 @@
 #include "cuda/tile_kernels.h"
 #include "tests/cuda/run_tiles.h"
 
-namespace binade {
+namespace binade::wmma_tiles_test {
 namespace {
 
 constexpr Format format_f16 = binary16, format_bf16 = bfloat16, format_tf32 = tf32,
@@ -103,4 +103,4 @@ TEST_CASE("every wmma kernel computes every element of its tiles from the right 
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::wmma_tiles_test

@@ -12,7 +12,7 @@
 #include "tests/emulate/arithmetic_judge.h"
 #include "tests/emulate/operand_draw.h"
 
-namespace binade {
+namespace binade::arithmetic_random_test {
 namespace {
 
 using test::draw_attributes;
@@ -178,4 +178,4 @@ TEST_CASE("sums and quotients go up for exactly floor(256 f) of the 256 words of
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::arithmetic_random_test

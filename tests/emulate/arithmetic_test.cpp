@@ -13,7 +13,7 @@
 
 #include "tests/emulate/arithmetic_judge.h"
 
-namespace binade {
+namespace binade::arithmetic_test {
 namespace {
 
 using test::deterministic;
@@ -343,4 +343,4 @@ TEST_CASE("of several NaNs the first is kept, and a signaling one anywhere raise
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::arithmetic_test

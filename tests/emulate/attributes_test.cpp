@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-namespace binade {
+namespace binade::attributes_test {
 namespace {
 
 TEST_CASE("a rounding is found by its own name and by PTX's") {
@@ -33,4 +33,4 @@ TEST_CASE("flags have the bit values that TestFloat prints") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::attributes_test

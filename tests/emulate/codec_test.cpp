@@ -9,7 +9,7 @@
 
 #include "tests/emulate/oracle_bridge.h"
 
-namespace binade {
+namespace binade::codec_test {
 namespace {
 
 /// Every encoding where there are at most 2^19 of them; else ends of fields and a stride through all.
@@ -136,4 +136,4 @@ TEST_CASE("under DAZ every subnormal operand is a zero of its sign, and nothing 
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::codec_test

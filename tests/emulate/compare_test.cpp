@@ -14,7 +14,7 @@
 
 #include "emulate/quantize.h"
 
-namespace binade {
+namespace binade::compare_test {
 namespace {
 
 const Extremum& named(std::string_view name) {
@@ -184,4 +184,4 @@ TEST_CASE("an infinity equals itself; either operand may be the NaN that raises 
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::compare_test

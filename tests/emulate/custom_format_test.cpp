@@ -11,7 +11,7 @@
 #include "tests/emulate/operand_draw.h"
 #include "tests/emulate/oracle_bridge.h"
 
-namespace binade {
+namespace binade::custom_format_test {
 namespace {
 
 Attributes draw_attributes(std::mt19937_64& random) {
@@ -112,4 +112,4 @@ TEST_CASE("a bias far outside the usual moves the range and nothing else") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::custom_format_test

@@ -11,7 +11,7 @@
 #include "emulate/cvt.h"
 #include "tests/emulate/cvt_names.h"
 
-namespace binade {
+namespace binade::cvt_lane_test {
 namespace {
 
 using test::for_each_name;
@@ -333,4 +333,4 @@ TEST_CASE("lanes do not touch, and a result has no bits beside its lanes") {
   });
 }
 
-}  // namespace binade
+}  // namespace binade::cvt_lane_test

@@ -10,7 +10,7 @@
 
 #include "tests/emulate/cvt_names.h"
 
-namespace binade {
+namespace binade::cvt_test {
 namespace {
 
 TEST_CASE("a name is found when it is written as PTX writes it, and only then") {
@@ -113,4 +113,4 @@ TEST_CASE("every instruction is found by its own name and no two share one") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::cvt_test

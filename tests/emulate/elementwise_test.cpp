@@ -14,7 +14,7 @@
 #include "tests/emulate/arithmetic_judge.h"
 #include "tests/emulate/operand_draw.h"
 
-namespace binade {
+namespace binade::elementwise_test {
 namespace {
 
 using test::Random;
@@ -233,4 +233,4 @@ TEST_CASE("a format without a zero has no subnormals: DAZ leaves what lies below
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::elementwise_test

@@ -10,7 +10,7 @@
 #include "emulate/codec.h"
 #include "tests/emulate/oracle_bridge.h"
 
-namespace binade {
+namespace binade::format_test {
 namespace {
 
 TEST_CASE("every row of the table has the parameters its document prints") {
@@ -111,4 +111,4 @@ TEST_CASE("a format fits in another when every number of it is a number there") 
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::format_test

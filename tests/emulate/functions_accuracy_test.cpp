@@ -12,7 +12,7 @@
 
 #include "emulate/functions.h"
 
-namespace binade {
+namespace binade::functions_accuracy_test {
 namespace {
 
 /// An MPFR number of 300 bits with its memory.
@@ -108,4 +108,4 @@ TEST_CASE("rsqrt keeps its bounds") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::functions_accuracy_test

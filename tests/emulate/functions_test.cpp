@@ -10,7 +10,7 @@
 #include <cmath>
 #include <random>
 
-namespace binade {
+namespace binade::functions_test {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -151,4 +151,4 @@ TEST_CASE("a double-double keeps what a double drops, and rounds once") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::functions_test

@@ -15,7 +15,7 @@
 #include "tests/emulate/oracle_bridge.h"
 #include "tests/oracle/operations.h"
 
-namespace binade {
+namespace binade::gemm_test {
 namespace {
 
 using test::Random;
@@ -273,4 +273,4 @@ TEST_CASE("which product of the epilogue is fused shows in the last bit") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::gemm_test

@@ -10,7 +10,7 @@
 
 #include "emulate/mma_shapes.h"
 
-namespace binade {
+namespace binade::integer_dot_test {
 
 TEST_CASE("codes as numbers: two's complement where there is a sign") {
   CHECK(integer_of(0x80, s8) == -128);
@@ -73,4 +73,4 @@ TEST_CASE("one bit: the ones of and, of exclusive or") {
   }
 }
 
-}  // namespace binade
+}  // namespace binade::integer_dot_test

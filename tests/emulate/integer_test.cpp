@@ -12,7 +12,7 @@
 
 #include "emulate/quantize.h"
 
-namespace binade {
+namespace binade::integer_test {
 namespace {
 
 constexpr std::array directions{Rounding::ties_to_even,    Rounding::ties_to_away,
@@ -134,4 +134,4 @@ TEST_CASE("the most negative integers and the top powers of two become numbers a
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::integer_test

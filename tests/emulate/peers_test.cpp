@@ -14,7 +14,7 @@
 #include "emulate/operation.h"
 #include "emulate/quantize.h"
 
-namespace binade {
+namespace binade::peers_test {
 namespace {
 
 std::uint64_t from_float(float x, const Format& to, const Attributes& attributes = {}) {
@@ -172,4 +172,4 @@ TEST_CASE("bfloat16 keeps its subnormals (vcvtne2ps2bf16: 1e-39 becomes 0)") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::peers_test

@@ -7,7 +7,7 @@
 
 #include <set>
 
-namespace binade {
+namespace binade::philox_test {
 namespace {
 
 using Block = std::array<std::uint32_t, 4>;
@@ -42,4 +42,4 @@ TEST_CASE("seed, stream and index each change the word, in their high halves too
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::philox_test

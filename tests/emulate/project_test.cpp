@@ -11,7 +11,7 @@
 
 #include "tests/emulate/oracle_bridge.h"
 
-namespace binade {
+namespace binade::project_test {
 namespace {
 
 using test::Judge;
@@ -294,4 +294,4 @@ TEST_CASE("a number that fills the window of 128 bits, all of it below the small
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::project_test

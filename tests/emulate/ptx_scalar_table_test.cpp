@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-namespace binade {
+namespace binade::ptx_scalar_table_test {
 namespace {
 
 std::map<std::string, SmTarget> listed() {
@@ -96,4 +96,4 @@ TEST_CASE("a target has what its generation, its family or it alone has") {
   }
 }
 
-}  // namespace binade
+}  // namespace binade::ptx_scalar_table_test

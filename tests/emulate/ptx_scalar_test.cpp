@@ -17,7 +17,7 @@
 #include "tests/emulate/arithmetic_judge.h"
 #include "tests/emulate/operand_draw.h"
 
-namespace binade {
+namespace binade::ptx_scalar_test {
 namespace {
 
 using test::Random;
@@ -358,4 +358,4 @@ TEST_CASE("operands and results are as wide as their lanes together") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::ptx_scalar_test

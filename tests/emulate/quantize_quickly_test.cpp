@@ -12,7 +12,7 @@
 
 #include "tests/emulate/operand_draw.h"
 
-namespace binade {
+namespace binade::quantize_quickly_test {
 namespace {
 
 /// Both signs of the magnitudes around this one, in steps of a float's ulp and of half an ulp of f.
@@ -157,4 +157,4 @@ TEST_CASE("the quick way knows the formats that have a zero and fit") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::quantize_quickly_test

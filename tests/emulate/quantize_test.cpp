@@ -17,7 +17,7 @@
 #include "emulate/kernels.h"
 #include "tests/emulate/oracle_bridge.h"
 
-namespace binade {
+namespace binade::quantize_test {
 namespace {
 
 template <class T>
@@ -296,4 +296,4 @@ TEST_CASE("every level of the kernel table gives the reference's bytes and count
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::quantize_test

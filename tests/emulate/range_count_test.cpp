@@ -14,7 +14,7 @@
 
 #include "tests/emulate/oracle_bridge.h"
 
-namespace binade {
+namespace binade::range_count_test {
 namespace {
 
 template <class T>
@@ -162,4 +162,4 @@ TEST_CASE("the error columns hold the squared distance to what ties-to-even satu
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::range_count_test

@@ -11,7 +11,7 @@
 
 #include "emulate/tensor_core.h"
 
-namespace binade {
+namespace binade::sparse_test {
 
 TEST_CASE("the non-zero codes are kept, then the lowest zeros; in order") {
   struct Row {
@@ -62,4 +62,4 @@ TEST_CASE("a sparse dot: what stands beside a zero of a that is not kept does no
   CHECK(dot(dense, types, a, b, 16, 0x3F800000) == 0x7FFFFFFF);
 }
 
-}  // namespace binade
+}  // namespace binade::sparse_test

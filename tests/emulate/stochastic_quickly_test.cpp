@@ -12,7 +12,7 @@
 
 #include "emulate/philox.h"
 
-namespace binade {
+namespace binade::stochastic_quickly_test {
 namespace {
 
 std::uint64_t by_project(double x, const Format& format, std::uint32_t random) {
@@ -83,4 +83,4 @@ TEST_CASE("zeros, infinities, NaN, subnormal results and the ends of the range")
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::stochastic_quickly_test

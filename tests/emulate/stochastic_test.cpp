@@ -10,7 +10,7 @@
 #include "emulate/project.h"
 #include "tests/emulate/oracle_bridge.h"
 
-namespace binade {
+namespace binade::stochastic_test {
 namespace {
 
 using test::Judge;
@@ -157,4 +157,4 @@ TEST_CASE("bits and flags follow the oracle for every n, every end of the range 
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::stochastic_test

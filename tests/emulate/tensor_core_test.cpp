@@ -14,7 +14,7 @@
 #include "lib/record/instruction_name.h"
 #include "tests/emulate/dot_by_oracle.h"
 
-namespace binade {
+namespace binade::tensor_core_test {
 namespace {
 
 using test::by_oracle;
@@ -382,4 +382,4 @@ TEST_CASE("evidence is claimed for what was recorded, and doubted where it was n
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::tensor_core_test

@@ -13,7 +13,7 @@
 
 #include "emulate/carrier.h"
 
-namespace binade {
+namespace binade::unscale_test {
 namespace {
 
 std::uint32_t bits32(float x) { return std::bit_cast<std::uint32_t>(x); }
@@ -84,4 +84,4 @@ TEST_CASE("an inv_scale of 1 multiplies nothing: a float NaN keeps its payload")
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::unscale_test

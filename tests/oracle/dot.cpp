@@ -57,7 +57,7 @@ std::uint64_t nan_of(Result result) {
 
 int min_exponent(const Spec& spec) { return 1 - spec.bias; }
 
-std::uint64_t assemble(bool negative, int field, const Integer& fraction, const Spec& spec) {
+std::uint64_t assemble_dot(bool negative, int field, const Integer& fraction, const Spec& spec) {
   const Integer sign = negative ? 1 : 0;
   const Integer code =
       (sign * power_of_two(spec.exponent_bits) + field) * power_of_two(spec.precision - 1) +
@@ -65,8 +65,8 @@ std::uint64_t assemble(bool negative, int field, const Integer& fraction, const 
   return static_cast<std::uint64_t>(Integer(code * power_of_two(spec.padding)));
 }
 
-std::uint64_t infinity(bool negative, const Spec& spec) {
-  return assemble(negative, 2 * spec.bias + 1, 0, spec);
+std::uint64_t infinity_of(bool negative, const Spec& spec) {
+  return assemble_dot(negative, 2 * spec.bias + 1, 0, spec);
 }
 
 /// What the bits stand for, with the exponent that a format of this smallest exponent gives it:
@@ -100,7 +100,7 @@ Integer multiple_near(const Dyadic& x, int e, Way way, bool negative) {
 /// Rounded by IEEE 754 to a format with Inf and NaN. Zero keeps the sign of x.
 std::uint64_t rounded(const Term& x, const Spec& spec, Way way) {
   const int places = spec.precision - 1;
-  if (x.size.n == 0) return assemble(x.negative, 0, 0, spec);
+  if (x.size.n == 0) return assemble_dot(x.negative, 0, 0, spec);
   int exponent = std::max(exponent_of(x.size), min_exponent(spec));
   Integer n = multiple_near(x.size, exponent - places, way, x.negative);
   if (n == power_of_two(spec.precision)) {
@@ -109,11 +109,11 @@ std::uint64_t rounded(const Term& x, const Spec& spec, Way way) {
   }
   if (exponent > spec.bias) {
     const bool finite = way == Way::to_zero || way == (x.negative ? Way::up : Way::down);
-    if (!finite) return infinity(x.negative, spec);
-    return assemble(x.negative, 2 * spec.bias, power_of_two(places) - 1, spec);
+    if (!finite) return infinity_of(x.negative, spec);
+    return assemble_dot(x.negative, 2 * spec.bias, power_of_two(places) - 1, spec);
   }
   const bool normal = n >= power_of_two(places);
-  return assemble(x.negative, normal ? exponent + spec.bias : 0, n % power_of_two(places), spec);
+  return assemble_dot(x.negative, normal ? exponent + spec.bias : 0, n % power_of_two(places), spec);
 }
 
 /// A sum that has a NaN or an Inf among its terms.
@@ -127,7 +127,7 @@ std::uint64_t special_sum(const Terms& terms, Result result) {
     minus = minus || (t.kind == Kind::infinity && t.negative);
   }
   if (nan || (plus && minus)) return nan_of(result);
-  return infinity(minus, spec_of(result));
+  return infinity_of(minus, spec_of(result));
 }
 
 bool has_special(const Terms& terms) {
@@ -206,7 +206,7 @@ std::uint64_t fused_sum(const DotRules& rules, const Terms& products, const Term
 
   const Spec& spec = spec_of(rules.result);
   const Dyadic too_large{Integer(1), spec.bias + 1};
-  if (compare(sum.size, too_large) >= 0) return infinity(sum.negative, spec);
+  if (compare(sum.size, too_large) >= 0) return infinity_of(sum.negative, spec);
   return rounded(sum, spec, rules.way);
 }
 

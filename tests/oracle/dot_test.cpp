@@ -17,6 +17,7 @@
 
 #include "tests/oracle/operations.h"
 
+namespace dot_test {
 namespace {
 
 using oracle::Cut;
@@ -398,3 +399,4 @@ TEST_CASE("what cannot be a dot product is refused") {
 }
 
 }  // namespace
+}  // namespace dot_test

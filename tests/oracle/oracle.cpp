@@ -55,7 +55,7 @@ std::uint64_t infinity_code(const Spec& spec) {
   return ((std::uint64_t{1} << spec.exponent_bits) - 1) << (spec.precision - 1);
 }
 
-std::uint64_t zero(bool negative, const Spec& spec) {
+std::uint64_t zero_code(bool negative, const Spec& spec) {
   return assemble(0, negative && spec.codes != Codes::fnuz, spec);
 }
 
@@ -110,7 +110,7 @@ Outcome Oracle::round(const Value& value, const Rules& rules, std::uint32_t rand
     return out;
   }
   if (is_zero(value)) {
-    out.bits = zero(negative, spec_);
+    out.bits = zero_code(negative, spec_);
     out.inexact = out.underflow = !spec_.zero;
     return out;
   }
@@ -125,7 +125,7 @@ Outcome Oracle::round(const Value& value, const Rules& rules, std::uint32_t rand
   }
   if (tiny && (rules.flush_results || !spec_.zero)) {
     out.inexact = out.underflow = true;
-    out.bits = zero(negative, spec_);
+    out.bits = zero_code(negative, spec_);
     return out;
   }
   if (compare(x, neighbours_->first().value) < 0) {
@@ -142,7 +142,7 @@ Outcome Oracle::round(const Value& value, const Rules& rules, std::uint32_t rand
   out.underflow = tiny && out.inexact;
   const auto code = static_cast<std::uint64_t>(chosen.code);
   out.bits = !out.overflow
-                 ? chosen.code == 0 ? zero(negative, spec_) : assemble(code, negative, spec_)
+                 ? chosen.code == 0 ? zero_code(negative, spec_) : assemble(code, negative, spec_)
              : overflow_stays_finite(rules.way, negative)
                  ? assemble(max_code, negative, spec_)
                  : beyond(value, negative, rules, spec_, max_code);

@@ -13,6 +13,7 @@
 #include "tests/oracle/mpfr_oracle.h"
 #include "tests/oracle/staircase.h"
 
+namespace oracle_test {
 namespace {
 
 using oracle::Value;
@@ -125,3 +126,4 @@ TEST_CASE("a staircase gives what the rounding gives, at the steps and between t
 }
 
 }  // namespace
+}  // namespace oracle_test

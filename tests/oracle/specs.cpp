@@ -12,7 +12,7 @@
 namespace oracle {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double infinite_double = std::numeric_limits<double>::infinity();
 
 const std::array<NamedSpec, 14> table{{
     {"binary16",
@@ -193,7 +193,7 @@ bool is_subnormal(std::uint64_t bits, const Spec& spec) {
 double to_double(const Value& value) {
   if (value.kind == Kind::nan) return std::numeric_limits<double>::quiet_NaN();
   const double size = value.kind == Kind::infinity
-                          ? infinity
+                          ? infinite_double
                           : std::ldexp(static_cast<double>(value.low), value.exponent);
   return value.negative ? -size : size;
 }

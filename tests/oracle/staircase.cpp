@@ -10,7 +10,7 @@ namespace oracle {
 namespace {
 
 constexpr Spec binary32{8, 24, 127};
-constexpr std::uint32_t infinity = 0x7F800000;
+constexpr std::uint32_t infinity_bits = 0x7F800000;
 
 class Builder {
  public:
@@ -56,7 +56,7 @@ std::vector<std::uint32_t> grid(const Spec& spec) {
     if (value.kind != Kind::number) break;
     patterns.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(to_double(value))));
   }
-  patterns.push_back(infinity);
+  patterns.push_back(infinity_bits);
   return patterns;
 }
 
@@ -72,7 +72,7 @@ std::vector<Step> staircase(const Oracle& oracle, const Rules& rules) {
       builder.add(low, low);
       if (high - low > 1) builder.add(low + 1, high - 1);
     }
-    builder.add(sign | infinity, sign | infinity);
+    builder.add(sign | infinity_bits, sign | infinity_bits);
     builder.add(sign | 0x7F800001, sign | 0x7FBFFFFF);  // signaling
     builder.add(sign | 0x7FC00000, sign | 0x7FFFFFFF);
   }

@@ -11,7 +11,7 @@
 
 #include "lib/tensor/error.h"
 
-namespace binade::test {
+namespace binade::test::autocast_test {
 namespace {
 
 using Formats = std::vector<Format>;
@@ -198,4 +198,4 @@ TEST_CASE("formats of 8 bits are not promoted, except to themselves") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::autocast_test

@@ -4,8 +4,9 @@
 #include "lib/amp/dtype_flow.h"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
-namespace binade::test {
+namespace binade::test::dtype_flow_test {
 namespace {
 
 const OpRecord linear{.op = "linear",
@@ -110,4 +111,4 @@ TEST_CASE("text and JSON show the rows and the audit") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::dtype_flow_test

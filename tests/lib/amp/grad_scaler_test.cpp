@@ -5,6 +5,7 @@
 #include "lib/amp/grad_scaler.h"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <limits>
@@ -15,7 +16,7 @@
 #include "emulate/unscale.h"
 #include "lib/tensor/error.h"
 
-namespace binade::test {
+namespace binade::test::grad_scaler_test {
 namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity();
@@ -397,4 +398,4 @@ TEST_CASE("factors on the wrong side of 1 are refused") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::grad_scaler_test

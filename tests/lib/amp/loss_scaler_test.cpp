@@ -5,6 +5,7 @@
 #include "lib/amp/loss_scaler.h"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <functional>
@@ -14,7 +15,7 @@
 
 #include "lib/tensor/error.h"
 
-namespace binade::test {
+namespace binade::test::loss_scaler_test {
 namespace {
 
 struct Golden {
@@ -327,4 +328,4 @@ TEST_CASE("a state that is none is refused") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::loss_scaler_test

@@ -11,7 +11,7 @@
 
 #include "lib/tensor/error.h"
 
-namespace binade::test {
+namespace binade::test::op_lists_test {
 namespace {
 
 std::size_t count_of(std::span<const ListedOp> list, CastPolicy policy) {
@@ -105,4 +105,4 @@ TEST_CASE("only a banned op has a reason") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::op_lists_test

@@ -8,7 +8,7 @@
 #include "lib/amp/loss_scaler.h"
 #include "lib/tensor/error.h"
 
-namespace binade::test {
+namespace binade::test::opt_level_test {
 namespace {
 
 TEST_CASE("O0 is binary32 throughout, O3 is binary16 throughout, both with scale 1") {
@@ -64,4 +64,4 @@ TEST_CASE("a zero for the letter O is refused") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::opt_level_test

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-namespace binade::test {
+namespace binade::test::order_checker_test {
 namespace {
 
 TrainingEvent event_named(const std::string& name) {
@@ -162,4 +162,4 @@ TEST_CASE("the mistakes other than the last are no warnings, and every one has a
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::order_checker_test

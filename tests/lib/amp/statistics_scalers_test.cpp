@@ -15,7 +15,7 @@
 #include "lib/amp/step_statistics.h"
 #include "lib/tensor/error.h"
 
-namespace binade::test {
+namespace binade::test::statistics_scalers_test {
 namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity();
@@ -221,4 +221,4 @@ TEST_CASE("zeros that were zeros before are no underflow, and the error is a mea
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::statistics_scalers_test

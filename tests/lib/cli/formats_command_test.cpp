@@ -14,6 +14,7 @@
 #include "lib/tensor/number_text.h"
 #include "tests/lib/cli/run_command.h"
 
+namespace formats_command_test {
 namespace {
 
 using nlohmann::json;
@@ -147,3 +148,4 @@ TEST_CASE("an unknown name gets the known ones and the nearest") {
       text,
       "error: unknown format 'bflaot16'; did you mean bfloat16? known are binary16, bfloat16,"));
 }
+}  // namespace formats_command_test

@@ -17,6 +17,7 @@
 #include "lib/tensor/error.h"
 #include "lib/tensor/number_text.h"
 
+namespace literal_test {
 namespace {
 
 using binade::Attributes;
@@ -362,3 +363,4 @@ TEST_CASE("what is not a number is refused with the way to write one") {
   CHECK(error_of("e4m3:0x1ff").find("more than the 8 bits of e4m3") != std::string::npos);
   CHECK(error_of("binary99:0x1").find("unknown format 'binary99'") != std::string::npos);
 }
+}  // namespace literal_test

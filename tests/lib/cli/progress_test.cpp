@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-namespace binade {
+namespace binade::progress_test {
 namespace {
 
 TEST_CASE("a step is told by label, share, what is run and the time left") {
@@ -29,4 +29,4 @@ TEST_CASE("the line fits the terminal: what is run is cut, between characters") 
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::progress_test

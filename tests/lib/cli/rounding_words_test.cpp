@@ -10,6 +10,7 @@
 
 #include "lib/tensor/number_text.h"
 
+namespace rounding_words_test {
 namespace {
 
 using namespace binade;
@@ -114,3 +115,4 @@ TEST_CASE("where overflow is said to begin, it begins") {
   CHECK(overflows(overflow_tie(binary16), binary16));
   CHECK_FALSE(overflows(overflow_tie(e4m3), e4m3));
 }
+}  // namespace rounding_words_test

@@ -14,19 +14,19 @@
 namespace binade {
 
 /// What a command printed, or the message of the Error it threw after "error: ".
-inline std::string output_of(const Command& command, std::vector<std::string> arguments) {
+inline std::string output_of(const Command& command, const std::vector<std::string>& arguments) {
   std::ostringstream printed;
   std::streambuf* const before = std::cout.rdbuf(printed.rdbuf());
   std::string error;
   try {
-    CLI::App app;
     int status = -1;
-    command.define(app, status);
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    const Program program("", "binade", "");
+    command.define(program.add_subcommand(command.name, ""), status);
+    std::vector<const char*> words{"binade", command.name};
+    for (const std::string& argument : arguments) words.push_back(argument.c_str());
+    program.parse(static_cast<int>(words.size()), words.data());
     if (status != 0) error = "status " + std::to_string(status);
   } catch (const Error& e) {
-    error = e.what();
-  } catch (const CLI::Error& e) {
     error = e.what();
   }
   std::cout.rdbuf(before);

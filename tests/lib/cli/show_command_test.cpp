@@ -9,6 +9,7 @@
 
 #include "tests/lib/cli/run_command.h"
 
+namespace show_command_test {
 namespace {
 
 using Arguments = std::vector<std::string>;
@@ -285,3 +286,4 @@ TEST_CASE("mistakes get one line with the nearest name") {
   CHECK(show({"bits:0x100", "-f", "e4m3"}) ==
         "error: value 'bits:0x100': more than the 8 bits of e4m3");
 }
+}  // namespace show_command_test

@@ -12,7 +12,7 @@
 #include "tests/emulate/dot_draw.h"
 #include "tests/lib/explain/judge.h"
 
-namespace binade {
+namespace binade::element_test {
 namespace {
 
 using test::Random;
@@ -156,4 +156,4 @@ TEST_CASE("C that is not read takes no part, and what begins a sum is told") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::element_test

@@ -17,7 +17,7 @@
 #include "tests/emulate/dot_draw.h"
 #include "tests/lib/explain/judge.h"
 
-namespace binade {
+namespace binade::explanation_test {
 namespace {
 
 using test::DrawnDot;
@@ -226,4 +226,4 @@ TEST_CASE("the term that sets the alignment is named, and the floor where it dec
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::explanation_test

@@ -11,7 +11,7 @@
 
 #include "emulate/philox.h"
 
-namespace binade {
+namespace binade::suspicion_test {
 namespace {
 
 struct Dot {
@@ -103,4 +103,4 @@ TEST_CASE("bits that no such mistake explains are left alone") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::suspicion_test

@@ -14,7 +14,7 @@
 #include "lib/record/instruction_name.h"
 #include "lib/tensor/error.h"
 
-namespace binade {
+namespace binade::svg_test {
 namespace {
 
 constexpr const char* hopper = "mma.m16n8k16.f16.f16.f16.f16";
@@ -104,4 +104,4 @@ TEST_CASE("very far bits are marked, not drawn") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::svg_test

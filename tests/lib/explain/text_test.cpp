@@ -19,7 +19,7 @@
 #include "tests/emulate/dot_draw.h"
 #include "tests/lib/explain/rational.h"
 
-namespace binade {
+namespace binade::text_test {
 namespace {
 
 using test::Integer;
@@ -194,4 +194,4 @@ TEST_CASE("what a GPU gave stands beside the result") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::text_test

@@ -12,7 +12,7 @@
 #include "lib/tensor/error.h"
 #include "tests/lib/gemm/exact_product.h"
 
-namespace binade::test {
+namespace binade::test::account_test {
 namespace {
 
 const Cost& cost(const GemmAccount& x, LossRule rule) {
@@ -299,4 +299,4 @@ TEST_CASE("progress counts rows up to m") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::account_test

@@ -3,6 +3,7 @@
 // The account as JSON, text and page: every digit of the sums is in the JSON, the text fits a terminal,
 // nothing in a name leaves its place, and the number of threads changes no byte.
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@
 #include "lib/tensor/number_text.h"
 #include "tests/lib/gemm/exact_product.h"
 
-namespace binade::test {
+namespace binade::test::account_writers_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -168,4 +169,4 @@ TEST_CASE("the number of threads changes no byte") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::account_writers_test

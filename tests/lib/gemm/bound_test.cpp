@@ -14,7 +14,7 @@
 #include "emulate/carrier.h"
 #include "tests/lib/gemm/exact_product.h"
 
-namespace binade::test {
+namespace binade::test::bound_test {
 namespace {
 
 bool is_at_most(const Rational& x, const Upper& bound) { return x <= rational_of(bound.exact()); }
@@ -253,4 +253,4 @@ TEST_CASE("elements with a NaN or an infinity have no error") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::bound_test

@@ -19,7 +19,7 @@
 #include "lib/io/tensor_file.h"
 #include "lib/tensor/error.h"
 
-namespace binade {
+namespace binade::files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -177,4 +177,4 @@ TEST_CASE("the result is read back as it was written, in its own dtype") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::files_test

@@ -12,7 +12,7 @@
 #include "tests/emulate/dot_draw.h"
 #include "tests/lib/gemm/exact_product.h"
 
-namespace binade {
+namespace binade::gemm_test {
 namespace {
 
 using test::Random;
@@ -152,4 +152,4 @@ TEST_CASE("progress counts rows up to m") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::gemm_test

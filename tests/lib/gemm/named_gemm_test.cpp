@@ -9,7 +9,7 @@
 
 #include "lib/tensor/error.h"
 
-namespace binade {
+namespace binade::named_gemm_test {
 namespace {
 
 template <class Call>
@@ -120,4 +120,4 @@ TEST_CASE("options say all that is not usual, and words do too") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::named_gemm_test

@@ -10,7 +10,7 @@
 #include "lib/tensor/error.h"
 #include "tests/lib/gemm/exact_product.h"
 
-namespace binade::test {
+namespace binade::test::upper_test {
 namespace {
 
 Rational rational_of(const Upper& x) { return test::rational_of(x.exact()); }
@@ -134,4 +134,4 @@ TEST_CASE("bits below 2^-2304 are refused, not dropped") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::upper_test

@@ -11,7 +11,7 @@
 #include "lib/identify/meaning.h"
 #include "tests/lib/identify/kernel_draw.h"
 
-namespace binade {
+namespace binade::evaluator_test {
 namespace {
 
 using test::Random;
@@ -93,4 +93,4 @@ TEST_CASE("what is said to mean the same gives the same bits") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::evaluator_test

@@ -15,7 +15,7 @@
 #include "tests/lib/identify/kernel_draw.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::propose_test {
 namespace {
 
 using test::Random;
@@ -162,4 +162,4 @@ TEST_CASE("one model alone needs no proposal") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::propose_test

@@ -12,7 +12,7 @@
 #include "lib/record/instruction_name.h"
 #include "lib/record/recording.h"
 
-namespace binade {
+namespace binade::public_rows_test {
 namespace {
 
 struct Set {
@@ -97,4 +97,4 @@ TEST_CASE("a flipped bit of a public row leaves no model of it") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::public_rows_test

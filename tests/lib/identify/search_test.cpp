@@ -14,7 +14,7 @@
 #include "lib/tensor/error.h"
 #include "tests/lib/identify/find_models.h"
 
-namespace binade {
+namespace binade::search_test {
 namespace {
 
 using test::all_of;
@@ -144,4 +144,4 @@ TEST_CASE("the number of threads changes nothing") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::search_test

@@ -8,7 +8,7 @@
 
 #include "tests/lib/identify/kernel_draw.h"
 
-namespace binade {
+namespace binade::together_test {
 namespace {
 
 using test::Random;
@@ -52,4 +52,4 @@ TEST_CASE("what only chance could cover is not told") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::together_test

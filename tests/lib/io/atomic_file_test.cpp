@@ -14,7 +14,7 @@
 
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::atomic_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -132,4 +132,4 @@ TEST_CASE("a folder without permission is an error" * doctest::skip(geteuid() ==
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::atomic_file_test

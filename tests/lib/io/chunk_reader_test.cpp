@@ -10,7 +10,7 @@
 
 #include "tests/lib/io/files.h"
 
-namespace binade::test {
+namespace binade::test::chunk_reader_test {
 namespace {
 
 /// A tensor that pushes given chunks, counts how many were taken, and then may fail.
@@ -72,4 +72,4 @@ TEST_CASE("a reader may be given up at any moment") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::chunk_reader_test

@@ -8,7 +8,7 @@
 #include "tests/lib/io/files.h"
 #include "tests/lib/io/gzipped.h"
 
-namespace binade {
+namespace binade::gzip_test {
 namespace {
 
 using test::error_of;
@@ -85,4 +85,4 @@ TEST_CASE("what is no .gz file, or goes on after one, is an error") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::gzip_test

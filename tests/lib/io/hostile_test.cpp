@@ -8,7 +8,7 @@
 
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::hostile_test {
 namespace {
 
 using test::dict;
@@ -101,4 +101,4 @@ TEST_CASE("20000 random damages to each kind give an error in one line or all pr
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::hostile_test

@@ -11,7 +11,7 @@
 
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::mapped_file_test {
 namespace {
 
 using test::error_of;
@@ -74,4 +74,4 @@ TEST_CASE("streaming gives each byte once, in order, in pieces of at most 64 MiB
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::mapped_file_test

@@ -7,7 +7,7 @@
 
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::npy_test {
 namespace {
 
 using test::contents;
@@ -268,4 +268,4 @@ TEST_CASE("swapping works across the 4 MiB pieces") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::npy_test

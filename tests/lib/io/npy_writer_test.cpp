@@ -7,7 +7,7 @@
 
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::npy_writer_test {
 namespace {
 
 using test::error_of;
@@ -83,4 +83,4 @@ TEST_CASE("what .npy cannot hold is an error") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::npy_writer_test

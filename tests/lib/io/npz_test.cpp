@@ -8,7 +8,7 @@
 
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::npz_test {
 namespace {
 
 using test::contents;
@@ -225,4 +225,4 @@ TEST_CASE("a zip bomb of 1 GiB costs neither memory nor, if it is a lie, time") 
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::npz_test

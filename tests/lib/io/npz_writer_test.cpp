@@ -10,7 +10,7 @@
 
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::npz_writer_test {
 namespace {
 
 using test::error_of;
@@ -76,4 +76,4 @@ TEST_CASE("data that do not fill the shape leave nothing behind") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::npz_writer_test

@@ -12,6 +12,7 @@
 
 #include "lib/tensor/error.h"
 
+namespace output_paths_test {
 using namespace binade;
 namespace fs = std::filesystem;
 
@@ -105,3 +106,4 @@ TEST_CASE("a folder whose place is taken by a file is refused") {
     CHECK(line.find("give another folder to --dump") != std::string::npos);
   }
 }
+}  // namespace output_paths_test

@@ -7,7 +7,7 @@
 
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::safetensors_test {
 namespace {
 
 using test::contents;
@@ -216,4 +216,4 @@ TEST_CASE("a million nested brackets are an error, not a full stack") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::safetensors_test

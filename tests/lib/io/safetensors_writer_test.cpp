@@ -8,7 +8,7 @@
 #include "lib/io/safetensors.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::safetensors_writer_test {
 namespace {
 
 using test::error_of;
@@ -83,4 +83,4 @@ TEST_CASE("tensors that the format cannot hold are errors") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::safetensors_writer_test

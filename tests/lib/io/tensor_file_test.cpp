@@ -10,7 +10,7 @@
 
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::tensor_file_test {
 namespace {
 
 using test::contents;
@@ -97,4 +97,4 @@ TEST_CASE("a pattern without a file is an error") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::tensor_file_test

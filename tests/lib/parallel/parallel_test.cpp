@@ -17,7 +17,7 @@
 
 #include "lib/tensor/error.h"
 
-namespace binade::test {
+namespace binade::test::parallel_test {
 namespace {
 
 /// Runs a child of this program, which is one of the skipped test cases below, with VARIABLE=value;
@@ -161,4 +161,4 @@ TEST_CASE("every level has all kernels") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::parallel_test

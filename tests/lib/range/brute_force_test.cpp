@@ -14,7 +14,7 @@
 #include "tests/lib/range/exact.h"
 #include "tests/lib/range/values.h"
 
-namespace binade::test {
+namespace binade::test::brute_force_test {
 namespace {
 
 constexpr int unit = ExactSum::unit_exponent;
@@ -227,4 +227,4 @@ TEST_CASE("values of low precision, most of which are ties, agree at every scale
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::brute_force_test

@@ -11,7 +11,7 @@
 #include "tests/lib/range/exact.h"
 #include "tests/lib/range/values.h"
 
-namespace binade::test {
+namespace binade::test::counter_test {
 namespace {
 
 const std::vector<ErrorColumn> columns{{binary16, 0}, {bfloat16, 4}, {e4m3, 0}, {e5m2, -7}};
@@ -157,4 +157,4 @@ TEST_CASE("more values than a block holds are all counted") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::counter_test

@@ -12,7 +12,7 @@
 
 #include "tests/lib/range/exact.h"
 
-namespace binade::test {
+namespace binade::test::exact_sum_test {
 namespace {
 
 constexpr int unit = ExactSum::unit_exponent;
@@ -220,4 +220,4 @@ TEST_CASE("decimal digits are those of Boost") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::exact_sum_test

@@ -11,7 +11,7 @@
 #include "tests/lib/range/exact.h"
 #include "tests/lib/range/values.h"
 
-namespace binade::test {
+namespace binade::test::fate_test {
 namespace {
 
 constexpr int unit = ExactSum::unit_exponent;
@@ -266,4 +266,4 @@ TEST_CASE("without a finite non-zero value there are no losses, no headroom and 
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::fate_test

@@ -9,7 +9,7 @@
 
 #include "tests/lib/range/values.h"
 
-namespace binade::test {
+namespace binade::test::quantize_stream_test {
 namespace {
 
 template <class T>
@@ -139,4 +139,4 @@ TEST_CASE("nothing in, nothing out") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::quantize_stream_test

@@ -12,7 +12,7 @@
 #include "tests/lib/range/exact.h"
 #include "tests/lib/range/values.h"
 
-namespace binade::test {
+namespace binade::test::summary_test {
 namespace {
 
 std::vector<ErrorColumn> some_columns() {
@@ -200,4 +200,4 @@ TEST_CASE("blocks filled to their capacity hold their sums, in both types") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::summary_test

@@ -15,7 +15,7 @@
 
 #include "lib/record/hard_cases.h"
 
-namespace binade {
+namespace binade::aims_test {
 namespace {
 
 __extension__ typedef __int128 int128;
@@ -283,4 +283,4 @@ TEST_CASE(
         }) > 0);
 }
 
-}  // namespace binade
+}  // namespace binade::aims_test

@@ -21,7 +21,7 @@
 #include "lib/validate/replay.h"
 #include "tests/lib/record/dot_rows.h"
 
-namespace binade {
+namespace binade::dot_cases_test {
 namespace {
 
 /// More threads than the machine may have, so that pieces finish in any order.
@@ -380,4 +380,4 @@ TEST_CASE("an unknown generator is answered with the nearest") {
       "no generator 'norml'; did you mean normal?; there are normal, random_bits"));
 }
 
-}  // namespace binade
+}  // namespace binade::dot_cases_test

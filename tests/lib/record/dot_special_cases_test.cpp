@@ -10,7 +10,7 @@
 #include "emulate/quantize.h"
 #include "tests/lib/record/dot_rows.h"
 
-namespace binade {
+namespace binade::dot_special_cases_test {
 namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace): rows and models
@@ -98,4 +98,4 @@ TEST_CASE("specials: products beyond the range that cancel leave what remains") 
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::dot_special_cases_test

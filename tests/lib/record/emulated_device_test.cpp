@@ -20,7 +20,7 @@
 #include "lib/validate/replay.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::emulated_device_test {
 namespace {
 
 using test::has;
@@ -237,4 +237,4 @@ TEST_CASE("a device without scalar instructions says so") {
   CHECK(bare.run_scalar(x, {1, false, 1}, {}, {}) == "this device has no scalar instructions");
 }
 
-}  // namespace binade
+}  // namespace binade::emulated_device_test

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace binade {
+namespace binade::hard_cases_test {
 namespace {
 
 const char* const some_of_each[] = {"f16_add",
@@ -333,4 +333,4 @@ TEST_CASE("comparisons are asked equals, neighbours, opposites and both zeros") 
   CHECK(asked([](float a, float b) { return std::isunordered(a, b); }) > 100);
 }
 
-}  // namespace binade
+}  // namespace binade::hard_cases_test

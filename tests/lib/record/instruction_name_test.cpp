@@ -12,7 +12,7 @@
 #include "lib/tensor/error.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::instruction_name_test {
 namespace {
 
 using test::has;
@@ -185,4 +185,4 @@ TEST_CASE("architectures") {
   }
 }
 
-}  // namespace binade
+}  // namespace binade::instruction_name_test

@@ -9,7 +9,7 @@
 
 #include "tests/lib/record/dot_rows.h"
 
-namespace binade {
+namespace binade::integer_and_sparse_cases_test {
 namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace): rows and models
@@ -68,4 +68,4 @@ TEST_CASE("integers: some sums wrap, some saturate at either end") {
   CHECK(!parse_dot_generator("integers").suits(instruction(to_f16).types));
 }
 
-}  // namespace binade
+}  // namespace binade::integer_and_sparse_cases_test

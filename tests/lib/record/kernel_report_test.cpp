@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-namespace binade {
+namespace binade::kernel_report_test {
 namespace {
 
 const KernelCheck equal{"quantize", "e4m3 stochastic", 1000, 0, ""};
@@ -67,4 +67,4 @@ TEST_CASE("JSON holds every field, null where there is no limit") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::kernel_report_test

@@ -14,7 +14,7 @@
 #include "lib/tensor/error.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::record_dots_test {
 namespace {
 
 /// The emulator, but for wgmma.
@@ -125,4 +125,4 @@ TEST_CASE("a driver and a CUDA version are told where they are known") {
   CHECK(info.date == "unknown");
 }
 
-}  // namespace binade
+}  // namespace binade::record_dots_test

@@ -19,7 +19,7 @@
 #include "lib/record/row_plan.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::recording_test {
 namespace {
 
 using test::has;
@@ -263,4 +263,4 @@ TEST_CASE("rows that do not fit are not written") {
   CHECK(folder.count() == 0);
 }
 
-}  // namespace binade
+}  // namespace binade::recording_test

@@ -13,7 +13,7 @@
 #include "lib/tensor/error.h"
 #include "tests/lib/record/dot_rows.h"
 
-namespace binade {
+namespace binade::row_plan_test {
 namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace): rows and models
@@ -95,4 +95,4 @@ TEST_CASE("a device that cannot run an instruction says why") {
   }
 }
 
-}  // namespace binade
+}  // namespace binade::row_plan_test

@@ -14,7 +14,7 @@
 #include "emulate/carrier.h"
 #include "lib/record/scalar_tally.h"
 
-namespace binade {
+namespace binade::scalar_cases_test {
 namespace {
 
 const ScalarOperation& named(const char* name) { return parse_scalar_instruction(name).operation; }
@@ -273,4 +273,4 @@ TEST_CASE("numbers keep their meaning, because recordings hang on it") {
   CHECK(samples == 14844434208777965019U);
 }
 
-}  // namespace binade
+}  // namespace binade::scalar_cases_test

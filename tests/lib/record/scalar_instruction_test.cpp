@@ -12,7 +12,7 @@
 
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::scalar_instruction_test {
 namespace {
 
 using test::error_of;
@@ -161,4 +161,4 @@ TEST_CASE("what a target lacks is named, and so is a name that is nearly one") {
             "no scalar instruction 'cvt.rn.f16.f31'; did you mean cvt.rn.f16.f32?"));
 }
 
-}  // namespace binade
+}  // namespace binade::scalar_instruction_test

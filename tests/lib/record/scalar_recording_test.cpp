@@ -15,7 +15,7 @@
 #include "lib/record/emulated_device.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::scalar_recording_test {
 namespace {
 
 using test::error_of;
@@ -223,4 +223,4 @@ TEST_CASE("what is no .safetensors is refused, and another recording is not scal
   CHECK_FALSE(is_scalar_recording(folder.write("dots", dots.text())));
 }
 
-}  // namespace binade
+}  // namespace binade::scalar_recording_test

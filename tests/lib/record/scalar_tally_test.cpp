@@ -12,7 +12,7 @@
 
 #include "lib/record/scalar_cases.h"
 
-namespace binade {
+namespace binade::scalar_tally_test {
 namespace {
 
 /// A result format in numbers of its own: the stand-ins share no table with the emulator.
@@ -261,4 +261,4 @@ TEST_CASE("an approximation is counted and hashed, and nothing else") {
   CHECK(tally.mismatches + tally.nan_differences == 0);
 }
 
-}  // namespace binade
+}  // namespace binade::scalar_tally_test

@@ -10,7 +10,7 @@
 
 #include "lib/tensor/error.h"
 
-namespace binade {
+namespace binade::test_function_test {
 namespace {
 
 /// "result flags" in hexadecimal, as a stream has them.
@@ -340,4 +340,4 @@ TEST_CASE("the exact result is that before rounding") {
   CHECK(exact("i8_to_f16", {0x80}).negative);
 }
 
-}  // namespace binade
+}  // namespace binade::test_function_test

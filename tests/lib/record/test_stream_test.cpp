@@ -12,7 +12,7 @@
 
 #include "lib/tensor/error.h"
 
-namespace binade {
+namespace binade::test_stream_test {
 namespace {
 
 /// More threads than the machine may have, so that pieces finish in any order.
@@ -308,4 +308,4 @@ TEST_CASE("settings reach the emulator") {
   CHECK(mismatches({.attributes = {.rounding = Rounding::ties_to_away}}) == 0);
 }
 
-}  // namespace binade
+}  // namespace binade::test_stream_test

@@ -4,10 +4,11 @@
 #include "lib/report/diff.h"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/lib/report/made_report.h"
 
-namespace binade::test {
+namespace binade::test::diff_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -158,4 +159,4 @@ TEST_CASE("a report with parts missing or of the wrong type is refused, not misr
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::diff_test

@@ -5,12 +5,13 @@
 #include "lib/report/html.h"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include <regex>
 
 #include "tests/lib/report/made_report.h"
 
-namespace binade::test {
+namespace binade::test::html_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -69,4 +70,4 @@ TEST_CASE("the page asks for nothing from outside and forbids it besides") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::html_test

@@ -4,13 +4,14 @@
 #include "lib/report/json.h"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <limits>
 
 #include "tests/lib/report/made_report.h"
 
-namespace binade::test {
+namespace binade::test::json_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -251,4 +252,4 @@ TEST_CASE("hostile names come back whole, and bytes that are no UTF-8 are replac
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::json_test

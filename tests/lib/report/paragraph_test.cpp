@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-namespace binade {
+namespace binade::paragraph_test {
 namespace {
 
 TEST_CASE("columns are counted in characters, not bytes") {
@@ -25,4 +25,4 @@ TEST_CASE("a word longer than the line stays whole") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::paragraph_test

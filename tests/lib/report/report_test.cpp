@@ -12,7 +12,7 @@
 #include "tests/lib/range/values.h"
 #include "tests/lib/report/made_report.h"
 
-namespace binade::test {
+namespace binade::test::report_test {
 namespace {
 
 TEST_CASE(
@@ -190,4 +190,4 @@ TEST_CASE("files without a floating tensor are an error") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::report_test

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-namespace binade {
+namespace binade::tensor_time_test {
 namespace {
 
 TEST_CASE("a name tells its step, layer and role") {
@@ -52,4 +52,4 @@ TEST_CASE("any other name tells nothing") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::tensor_time_test

@@ -11,7 +11,7 @@
 
 #include "tests/lib/report/made_report.h"
 
-namespace binade::test {
+namespace binade::test::text_test {
 namespace {
 
 Report small() {
@@ -169,4 +169,4 @@ TEST_CASE("no line ends in blanks, with colours or without") {
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::text_test

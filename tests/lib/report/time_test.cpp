@@ -5,6 +5,7 @@
 #include "lib/report/time.h"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -16,7 +17,7 @@
 #include "lib/report/time_text.h"
 #include "tests/lib/report/made_report.h"
 
-namespace binade::test {
+namespace binade::test::time_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -324,4 +325,4 @@ TEST_CASE("the text has a column per step, says how many, and stays within 100 c
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::time_test

@@ -12,7 +12,7 @@
 
 #include "tests/lib/io/files.h"
 
-namespace binade::test {
+namespace binade::test::update_ratio_test {
 namespace {
 
 UpdateCounts one(float weight, float update) {
@@ -128,4 +128,4 @@ TEST_CASE("tensors of different types are read side by side, each element with i
 }
 
 }  // namespace
-}  // namespace binade::test
+}  // namespace binade::test::update_ratio_test

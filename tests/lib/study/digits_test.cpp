@@ -11,7 +11,7 @@
 #include "tests/lib/io/files.h"
 #include "tests/lib/io/gzipped.h"
 
-namespace binade {
+namespace binade::digits_test {
 namespace {
 
 using test::error_of;
@@ -112,4 +112,4 @@ TEST_CASE("a folder without the file is an error that names it") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::digits_test

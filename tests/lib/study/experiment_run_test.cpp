@@ -11,7 +11,7 @@
 #include "lib/tensor/error.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::experiment_run_test {
 namespace {
 
 using test::has;
@@ -109,4 +109,4 @@ TEST_CASE("the summary keeps its columns where names are long and verdicts wrap"
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::experiment_run_test

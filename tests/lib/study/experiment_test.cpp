@@ -9,7 +9,7 @@
 
 #include "lib/report/paragraph.h"
 
-namespace binade {
+namespace binade::experiment_test {
 namespace {
 
 std::size_t widest(const std::string& text) {
@@ -75,4 +75,4 @@ TEST_CASE("a title is prose") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::experiment_test

@@ -12,7 +12,7 @@
 #include "tests/lib/io/files.h"
 #include "tests/lib/io/gzipped.h"
 
-namespace binade {
+namespace binade::fashion_mnist_test {
 namespace {
 
 using test::error_of;
@@ -148,4 +148,4 @@ TEST_CASE("without a folder named, Debian's files are what counts") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::fashion_mnist_test

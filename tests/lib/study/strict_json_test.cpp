@@ -4,10 +4,11 @@
 #include "lib/study/strict_json.h"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::strict_json_test {
 namespace {
 
 std::string error_in_text(const std::string& text) {
@@ -42,4 +43,4 @@ TEST_CASE("sixteen levels are read and no more, closed or not") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::strict_json_test

@@ -6,7 +6,7 @@
 #include "lib/study/sweep.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::sweep_spec_test {
 namespace {
 
 using nlohmann::json;
@@ -96,4 +96,4 @@ TEST_CASE("a spec is read from a file of at most a megabyte") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::sweep_spec_test

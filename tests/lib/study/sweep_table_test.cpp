@@ -10,7 +10,7 @@
 #include "lib/study/results_html.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::sweep_table_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -116,4 +116,4 @@ TEST_CASE("the page has the table and a plot for each result of numbers") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::sweep_table_test

@@ -16,7 +16,7 @@
 #include "lib/tensor/error.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::sweep_test {
 namespace {
 
 using nlohmann::json;
@@ -298,4 +298,4 @@ TEST_CASE("progress is told for each run from its beginning to its end") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::sweep_test

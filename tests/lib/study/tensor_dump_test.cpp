@@ -21,7 +21,7 @@
 #include "tests/lib/io/files.h"
 #include "tests/lib/train/made_workload.h"
 
-namespace binade {
+namespace binade::tensor_dump_test {
 namespace {
 
 using test::Folder;
@@ -287,4 +287,4 @@ TEST_CASE("a folder that cannot be made is named") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::tensor_dump_test

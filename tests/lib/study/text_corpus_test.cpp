@@ -10,7 +10,7 @@
 
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::text_corpus_test {
 namespace {
 
 using test::error_of;
@@ -76,4 +76,4 @@ TEST_CASE("no text, too little of it, and too much are errors") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::text_corpus_test

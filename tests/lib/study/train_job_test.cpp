@@ -7,7 +7,7 @@
 
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::train_job_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -59,4 +59,4 @@ TEST_CASE("a run has every figure that is announced, in their order, and none be
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::train_job_test

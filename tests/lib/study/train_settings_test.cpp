@@ -5,11 +5,12 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "lib/tensor/error.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::train_settings_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -270,4 +271,4 @@ TEST_CASE("a result sums what the steps lost") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::train_settings_test

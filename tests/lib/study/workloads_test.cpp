@@ -10,7 +10,7 @@
 
 #include "lib/tensor/error.h"
 
-namespace binade {
+namespace binade::workloads_test {
 namespace {
 
 const std::string data = BINADE_SOURCE_ROOT "/experiments/data";
@@ -81,4 +81,4 @@ TEST_CASE("a batch may be a whole epoch and no larger") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::workloads_test

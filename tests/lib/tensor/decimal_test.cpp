@@ -10,6 +10,7 @@
 #include <random>
 #include <string>
 
+namespace decimal_test {
 namespace {
 
 using boost::multiprecision::cpp_int;
@@ -92,3 +93,4 @@ TEST_CASE(
   }
   CHECK(sticky > 1000);
 }
+}  // namespace decimal_test

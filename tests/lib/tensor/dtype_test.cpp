@@ -11,7 +11,7 @@
 
 #include "lib/tensor/error.h"
 
-namespace binade {
+namespace binade::dtype_test {
 
 TEST_CASE("every type has its own name and is found by it") {
   std::set<std::string_view> names;
@@ -115,4 +115,4 @@ TEST_CASE("packed elements must fill whole bytes") {
   CHECK_FALSE(extent(Shape{5}, *find_dtype("F4")));
 }
 
-}  // namespace binade
+}  // namespace binade::dtype_test

@@ -9,7 +9,7 @@
 
 using namespace std::string_literals;
 
-namespace binade {
+namespace binade::error_test {
 
 TEST_CASE("an error names the file, the offset and what to do") {
   CHECK(error_at("g.npy", "truncated", 4096, "export it again").what() ==
@@ -36,4 +36,4 @@ TEST_CASE("a long path is kept whole") {
   CHECK(error_in(path, "a", "b").what() == path + ": a; b");
 }
 
-}  // namespace binade
+}  // namespace binade::error_test

@@ -10,7 +10,7 @@
 #include <limits>
 #include <random>
 
-namespace binade {
+namespace binade::exact_number_test {
 namespace {
 
 using Rational = boost::multiprecision::cpp_rational;
@@ -124,4 +124,4 @@ TEST_CASE("text is exact where it fits and says where it does not") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::exact_number_test

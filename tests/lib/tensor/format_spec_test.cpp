@@ -9,6 +9,7 @@
 
 #include "lib/tensor/error.h"
 
+namespace format_spec_test {
 namespace {
 
 using namespace binade;
@@ -102,3 +103,4 @@ TEST_CASE("a wrong specification says which part is wrong and what it may be") {
   CHECK(contains(error_of("e4m3:specials=fnuz:sign=no"), "needs a sign and a zero"));
   CHECK(contains(error_of("e11m52:padding=3"), "takes 67 bits with its padding; 64 is the most"));
 }
+}  // namespace format_spec_test

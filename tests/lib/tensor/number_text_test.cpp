@@ -11,6 +11,7 @@
 #include <random>
 #include <string>
 
+namespace number_text_test {
 using binade::decimal_of;
 using binade::Dyadic;
 
@@ -103,3 +104,4 @@ TEST_CASE("columns count characters, not bytes") {
   CHECK(binade::left("≥", 3) == "≥  ");
   CHECK(binade::right("≥", 3) == "  ≥");
 }
+}  // namespace number_text_test

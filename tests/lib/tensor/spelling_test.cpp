@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+namespace spelling_test {
 namespace {
 
 constexpr std::array<std::string_view, 4> names{"binary16", "bfloat16", "e4m3", "ties_to_even"};
@@ -43,3 +44,4 @@ TEST_CASE("one letter too many or too few is nearer than two wrong ones") {
 TEST_CASE("a list reads as a list") {
   CHECK(binade::listed(names) == "binary16, bfloat16, e4m3, ties_to_even");
 }
+}  // namespace spelling_test

@@ -10,7 +10,7 @@
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 
-namespace binade {
+namespace binade::gradcheck_test {
 namespace {
 
 using test::check_gradients;
@@ -108,4 +108,4 @@ TEST_CASE("binary32 needs a wider step than binary64, and binary16 does not move
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::gradcheck_test

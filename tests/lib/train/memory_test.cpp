@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace binade {
+namespace binade::memory_test {
 namespace {
 
 const TrainingMode& mode(std::string_view name) {
@@ -91,4 +91,4 @@ TEST_CASE("names are unique") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::memory_test

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <map>
 
-namespace binade {
+namespace binade::model_test {
 namespace {
 
 template <std::floating_point T>
@@ -99,4 +99,4 @@ TEST_CASE("activations are watched by layer") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::model_test

@@ -8,7 +8,7 @@
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 
-namespace binade {
+namespace binade::ops_activation_test {
 namespace {
 
 using test::check_gradients;
@@ -86,4 +86,4 @@ TEST_CASE("a softmax over nothing is refused") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::ops_activation_test

@@ -9,7 +9,7 @@
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 
-namespace binade {
+namespace binade::ops_attention_test {
 namespace {
 
 using test::check_gradients;
@@ -130,4 +130,4 @@ TEST_CASE("inputs that do not fit are refused") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::ops_attention_test

@@ -7,7 +7,7 @@
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 
-namespace binade {
+namespace binade::ops_conv_test {
 namespace {
 
 using test::check_gradients;
@@ -141,4 +141,4 @@ TEST_CASE("operands that do not fit are refused") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::ops_conv_test

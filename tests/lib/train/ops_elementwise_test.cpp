@@ -8,7 +8,7 @@
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 
-namespace binade {
+namespace binade::ops_elementwise_test {
 namespace {
 
 using test::check_gradients;
@@ -114,4 +114,4 @@ TEST_CASE("whole powers multiply one factor after another") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::ops_elementwise_test

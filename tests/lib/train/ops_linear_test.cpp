@@ -5,7 +5,7 @@
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 
-namespace binade {
+namespace binade::ops_linear_test {
 namespace {
 
 using test::check_gradients;
@@ -54,4 +54,4 @@ TEST_CASE("shapes that do not fit, and empty sums, are errors") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::ops_linear_test

@@ -7,7 +7,7 @@
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 
-namespace binade {
+namespace binade::ops_loss_test {
 namespace {
 
 using test::check_gradients;
@@ -91,4 +91,4 @@ TEST_CASE("targets that are no class are refused") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::ops_loss_test

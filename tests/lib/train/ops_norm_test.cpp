@@ -7,7 +7,7 @@
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 
-namespace binade {
+namespace binade::ops_norm_test {
 namespace {
 
 using test::check_gradients;
@@ -152,4 +152,4 @@ TEST_CASE("weights and statistics of another size are refused") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::ops_norm_test

@@ -9,7 +9,7 @@
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 
-namespace binade {
+namespace binade::ops_pool_test {
 namespace {
 
 using test::check_gradients;
@@ -97,4 +97,4 @@ TEST_CASE("windows that do not fit are refused") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::ops_pool_test

@@ -5,7 +5,7 @@
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 
-namespace binade {
+namespace binade::ops_shape_test {
 namespace {
 
 using test::check_gradients;
@@ -79,4 +79,4 @@ TEST_CASE("moves that do not fit are refused") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::ops_shape_test

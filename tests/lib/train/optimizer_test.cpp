@@ -11,7 +11,7 @@
 #include "emulate/philox.h"
 #include "lib/tensor/error.h"
 
-namespace binade {
+namespace binade::optimizer_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -276,4 +276,4 @@ TEST_CASE("weights of a format that binary32 does not hold are refused") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::optimizer_test

@@ -18,7 +18,7 @@
 #include "lib/train/ops.h"
 #include "lib/train/tensor_core_products.h"
 
-namespace binade {
+namespace binade::product_test {
 namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity();
@@ -326,4 +326,4 @@ TEST_CASE("ops of another dtype than the rule's take the reference") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::product_test

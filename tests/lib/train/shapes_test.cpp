@@ -7,7 +7,7 @@
 
 #include "emulate/format.h"
 
-namespace binade {
+namespace binade::shapes_test {
 namespace {
 
 TEST_CASE("a linear layer's three products have its sizes in three orders") {
@@ -99,4 +99,4 @@ TEST_CASE("waste counts all three extents of whole instructions") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::shapes_test

@@ -12,7 +12,7 @@
 #include "lib/tensor/error.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::step_scaler_test {
 namespace {
 
 using Gradients = StepScaler<float>::Gradients;
@@ -182,4 +182,4 @@ TEST_CASE("the twin in binary64 has no scale and takes every step") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::step_scaler_test

@@ -14,7 +14,7 @@
 #include "lib/train/ops.h"
 #include "tests/lib/train/draw.h"
 
-namespace binade {
+namespace binade::tape_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -259,4 +259,4 @@ TEST_CASE("names of layers nest") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::tape_test

@@ -8,7 +8,7 @@
 #include "lib/gemm/named_gemm.h"
 #include "lib/tensor/error.h"
 
-namespace binade {
+namespace binade::tensor_core_products_test {
 namespace {
 
 void check_models(const ProductChoice& choice, const std::array<const char*, 3>& names) {
@@ -81,4 +81,4 @@ TEST_CASE("what an architecture does not have is refused") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::tensor_core_products_test

@@ -14,7 +14,7 @@
 #include "lib/tensor/error.h"
 #include "tests/lib/train/made_workload.h"
 
-namespace binade {
+namespace binade::trainer_test {
 namespace {
 
 using test::made_cnn;
@@ -396,4 +396,4 @@ TEST_CASE("a loss_shift needs gradients in binary32: masters or weights") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::trainer_test

@@ -15,7 +15,7 @@
 #include "lib/tensor/error.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::crossed_test {
 namespace {
 
 using test::has;
@@ -120,4 +120,4 @@ TEST_CASE("words that no name has") {
             "no instruction of sm_80 has 'wgmma' in its name"));
 }
 
-}  // namespace binade
+}  // namespace binade::crossed_test

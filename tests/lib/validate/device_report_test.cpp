@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace binade {
+namespace binade::device_report_test {
 namespace {
 
 class FakeDevice final : public Device {
@@ -123,4 +123,4 @@ TEST_CASE("the JSON of no device is null and the reason") {
   CHECK(json["reason"] == "no GPU: none");
 }
 
-}  // namespace binade
+}  // namespace binade::device_report_test

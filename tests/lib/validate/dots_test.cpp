@@ -15,7 +15,7 @@
 #include "lib/record/instruction_name.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::dots_test {
 namespace {
 
 using test::has;
@@ -200,4 +200,4 @@ TEST_CASE("distances count numbers; both zeros are one, and infinity follows the
   CHECK(ulp_distance(0x3F800000, 0x3F802000, tf32) == 1);
 }
 
-}  // namespace binade
+}  // namespace binade::dots_test

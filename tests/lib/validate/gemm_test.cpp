@@ -10,7 +10,7 @@
 #include "emulate/philox.h"
 #include "lib/gemm/named_gemm.h"
 
-namespace binade {
+namespace binade::gemm_test {
 namespace {
 
 struct Product {
@@ -103,4 +103,4 @@ TEST_CASE("-0 for +0 is another D at no distance") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::gemm_test

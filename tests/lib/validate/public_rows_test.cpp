@@ -13,7 +13,7 @@
 #include "lib/record/recording.h"
 #include "lib/validate/dots.h"
 
-namespace binade {
+namespace binade::public_rows_test {
 namespace {
 
 struct Set {
@@ -84,4 +84,4 @@ TEST_CASE("a wrong number in a model is seen") {
 }
 
 }  // namespace
-}  // namespace binade
+}  // namespace binade::public_rows_test

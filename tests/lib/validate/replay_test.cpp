@@ -19,7 +19,7 @@
 #include "lib/validate/hardware_rows.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::replay_test {
 namespace {
 
 using test::has;
@@ -280,4 +280,4 @@ TEST_CASE("a recording whose metadata name no instruction") {
   CHECK(has(complaint({folder / "x.safetensors"}), "tensor 'a' is U16 (3, 16)"));
 }
 
-}  // namespace binade
+}  // namespace binade::replay_test

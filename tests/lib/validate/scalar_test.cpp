@@ -15,7 +15,7 @@
 #include "lib/validate/replay.h"
 #include "tests/lib/io/files.h"
 
-namespace binade {
+namespace binade::scalar_test {
 namespace {
 
 using test::error_of;
@@ -241,4 +241,4 @@ TEST_CASE("of a recording too NaN differences stand behind the mismatches") {
   CHECK(check_recording(recording, 0).first.empty());
 }
 
-}  // namespace binade
+}  // namespace binade::scalar_test

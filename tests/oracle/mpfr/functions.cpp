@@ -62,7 +62,7 @@ int equal(mpfr_srcptr x, mpfr_srcptr y) { return mpfr_equal_p(x, y); }
 int less_or_equal(mpfr_srcptr x, mpfr_srcptr y) { return mpfr_lessequal_p(x, y); }
 int less(mpfr_srcptr x, mpfr_srcptr y) { return mpfr_less_p(x, y); }
 
-constexpr Comparison comparisons[] = {
+constexpr Comparison comparison_rows[] = {
     {"eq", equal, true},
     {"le", less_or_equal, false},
     {"lt", less, false},
@@ -226,7 +226,7 @@ std::vector<Function> all_functions() {
       functions.push_back(arithmetic_function(format, operation));
     }
     functions.push_back(round_to_int_function(format));
-    for (const Comparison& comparison : comparisons) {
+    for (const Comparison& comparison : comparison_rows) {
       functions.push_back(comparison_function(format, comparison));
     }
     for (const Integer& integer : integers) {

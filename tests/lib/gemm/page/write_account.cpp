@@ -3,6 +3,7 @@
 // Writes the account of a small product for the page's test, which has no other way to a page that it
 // can judge.   write_account PAGE.html ACCOUNT.json
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "emulate/carrier.h"

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The command line's parser by CLI11, whose header only this file reads.
+#include "lib/cli/options.h"
+
+#include <CLI/CLI.hpp>
+#include <optional>
+
+#include "lib/tensor/error.h"
+
+namespace binade {
+
+Option Option::required() const { return Option(option_->required()); }
+Option Option::capture_default_str() const { return Option(option_->capture_default_str()); }
+Option Option::group(const std::string& name) const { return Option(option_->group(name)); }
+Option Option::type_name(const std::string& name) const { return Option(option_->type_name(name)); }
+Option Option::delimiter(char between) const { return Option(option_->delimiter(between)); }
+Option Option::expected(int values) const { return Option(option_->expected(values)); }
+Option Option::take_all() const { return Option(option_->take_all()); }
+Option Option::allow_extra_args(bool allow) const {
+  return Option(option_->allow_extra_args(allow));
+}
+Option Option::needs(Option other) const { return Option(option_->needs(other.option_)); }
+Option Option::needs(const std::string& other) const { return Option(option_->needs(other)); }
+Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
+
+Option Option::positive() const { return Option(option_->check(CLI::PositiveNumber)); }
+Option Option::not_negative() const { return Option(option_->check(CLI::NonNegativeNumber)); }
+Option Option::within(int low, int high) const {
+  return Option(option_->check(CLI::Range(low, high)));
+}
+Option Option::within(std::uint64_t low, std::uint64_t high) const {
+  return Option(option_->check(CLI::Range(low, high)));
+}
+Option Option::one_of(const std::vector<std::string>& words) const {
+  return Option(option_->check(CLI::IsMember(words)));
+}
+
+template <typename T>
+Option App::add_option(const std::string& name, T& value, const std::string& help) const {
+  return Option(app_->add_option(name, value, help));
+}
+
+Option App::add_flag(const std::string& name, bool& value, const std::string& help) const {
+  return Option(app_->add_flag(name, value, help));
+}
+
+App App::add_subcommand(const std::string& name, const std::string& summary) const {
+  return App(app_->add_subcommand(name, summary));
+}
+
+void App::require_subcommand(std::size_t least, std::size_t most) const {
+  app_->require_subcommand(least, most);
+}
+
+void App::footer(const std::string& text) const { app_->footer(text); }
+void App::allow_extras() const { app_->allow_extras(); }
+void App::callback(std::function<void()> act) const { app_->callback(std::move(act)); }
+
+std::size_t App::count(const std::string& option) const { return app_->count(option); }
+std::vector<std::string> App::remaining() const { return app_->remaining(); }
+
+std::vector<std::string> App::long_names() const {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app_->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::string App::chosen_subcommand() const {
+  const auto chosen = app_->get_subcommands();
+  return chosen.empty() ? "" : chosen[0]->get_name();
+}
+
+Program::Program(const std::string& description, const std::string& name,
+                 const std::string& version)
+    : App(nullptr), owned_(std::make_unique<CLI::App>(description, name)) {
+  app_ = owned_.get();
+  app_->set_version_flag("--version", name + " " + version);
+  app_->require_subcommand(1, 1);
+}
+
+Program::~Program() = default;
+
+void Program::parse(int argc, const char* const* argv) const {
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    app_->exit(asked);
+  } catch (const CLI::ParseError& wrong) {
+    const std::string command = chosen_subcommand();
+    throw Error(std::string(wrong.what()) + "; see " + app_->get_name() +
+                (command.empty() ? "" : " " + command) + " --help");
+  }
+}
+
+}  // namespace binade
