@@ -23,15 +23,15 @@ struct BandCut {
   std::string_view name;
   int low, high;
 };
-constexpr std::array<BandCut, 9> cuts{{{"nothing", 0, 0},
-                                       {"below 2^-27", -1100, -27},
-                                       {"[2^-27, 2^-24)", -27, -24},
-                                       {"below 2^-24", -1100, -24},
-                                       {"below 2^-20", -1100, -20},
-                                       {"below 2^-16", -1100, -16},
-                                       {"below 2^-14", -1100, -14},
-                                       {"below 2^-12", -1100, -12},
-                                       {"below 2^-10", -1100, -10}}};
+constexpr std::array<BandCut, 9> band_cuts{{{"nothing", 0, 0},
+                                            {"below 2^-27", -1100, -27},
+                                            {"[2^-27, 2^-24)", -27, -24},
+                                            {"below 2^-24", -1100, -24},
+                                            {"below 2^-20", -1100, -20},
+                                            {"below 2^-16", -1100, -16},
+                                            {"below 2^-14", -1100, -14},
+                                            {"below 2^-12", -1100, -12},
+                                            {"below 2^-10", -1100, -10}}};
 
 /// Values and squares of gradients that a cut removed, and of all.
 struct Removed {
@@ -62,7 +62,7 @@ std::vector<double> ablate(Trainings& trainings, std::int64_t steps, Outcome& ou
               {}};
   Series curve{.name = "gradients below the threshold are zero", .x = {}, .y = {}};
   std::vector<double> accuracies;
-  for (const BandCut& cut : cuts) {
+  for (const BandCut& cut : band_cuts) {
     Removed removed;
     Hooks<float> hooks;
     hooks.gradient_filter = cutting(cut, removed);
@@ -142,7 +142,7 @@ Outcome run_band_ablation(const ExperimentInput& input) {
   const std::vector<std::string_view> workloads =
       input.quick ? std::vector<std::string_view>{"digits_mlp"}
                   : std::vector<std::string_view>{"digits_mlp", "digits_tanh8"};
-  Trainings trainings(input, cuts.size() + workloads.size() * (shifts.size() + 1));
+  Trainings trainings(input, band_cuts.size() + workloads.size() * (shifts.size() + 1));
   const std::vector<double> ablation = ablate(trainings, steps, out);
   Table table{"Binary16 under autocast, the loss times 2^-k (undone in binary32 before the step)",
               {"network", "loss times", "loss scale", "test accuracy", "final loss", "skipped"},

@@ -305,7 +305,7 @@ Measured bf16_only_on_cpu(const ClaimInput&) {
                       {"cpu_fp16", name_of(cpu_half)}}};
 }
 
-constexpr std::array autocasts{
+constexpr std::array autocast_claims{
     Claim{"fp16_not_in_backward", "FP16 is not used in backpropagation", "wrong",
           "An op's backward runs in its forward's dtype: dgrad and wgrad are FP16 products.",
           &fp16_not_in_backward},
@@ -333,6 +333,6 @@ constexpr std::array autocasts{
 
 }  // namespace
 
-std::span<const Claim> claims_of_autocast() { return autocasts; }
+std::span<const Claim> claims_of_autocast() { return autocast_claims; }
 
 }  // namespace binade

@@ -221,7 +221,7 @@ Measured eps_vanishes(const ClaimInput& input) {
                   {"fp16_unmoved_from_exponent", in_half}}};
 }
 
-constexpr std::array numbers{
+constexpr std::array number_claims{
     Claim{"underflow_at_6e_5", "FP16 underflows to zero below 6e-5", "wrong",
           "2^-14 = 6.1e-5 is the smallest normal number; below lie 1023 subnormal ones down to "
           "2^-24 = "
@@ -247,6 +247,6 @@ constexpr std::array numbers{
 
 }  // namespace
 
-std::span<const Claim> claims_of_numbers() { return numbers; }
+std::span<const Claim> claims_of_numbers() { return number_claims; }
 
 }  // namespace binade

@@ -21,7 +21,7 @@
 namespace binade {
 namespace {
 
-constexpr std::array steps{1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
+constexpr std::array probe_steps{1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
 
 struct NamedDtype {
   const char* name;
@@ -108,17 +108,17 @@ Cell check(const Checked<T>& op, const Format& dtype, double eps, std::size_t dr
 }
 
 /// Cells by dtype, then by step.
-using Row = std::array<std::array<Cell, steps.size()>, dtypes.size()>;
+using Row = std::array<std::array<Cell, probe_steps.size()>, dtypes.size()>;
 
 Row check_everywhere(std::size_t op, std::size_t draws) {
   static const std::vector<Checked<double>> in_double = checked_ops<double>();
   static const std::vector<Checked<float>> in_float = checked_ops<float>();
   Row out;
   for (std::size_t d = 0; d < dtypes.size(); ++d) {
-    for (std::size_t s = 0; s < steps.size(); ++s) {
+    for (std::size_t s = 0; s < probe_steps.size(); ++s) {
       const Format& format = dtypes[d].format;
-      out[d][s] = format == binary64 ? check(in_double[op], format, steps[s], draws)
-                                     : check(in_float[op], format, steps[s], draws);
+      out[d][s] = format == binary64 ? check(in_double[op], format, probe_steps[s], draws)
+                                     : check(in_float[op], format, probe_steps[s], draws);
     }
   }
   return out;
@@ -143,8 +143,8 @@ std::string share_text(const Share& share) { return fmt::format("{:.2f} %", 100 
 Table cube_table(const Row& cube) {
   Table out{"x^3 on [-2, 2): passed / numerator 0 / x + eps = x", {"eps"}, {}};
   for (const NamedDtype& dtype : dtypes) out.columns.emplace_back(dtype.name);
-  for (std::size_t s = 0; s < steps.size(); ++s) {
-    out.rows.push_back({fmt::format("{:.0e}", steps[s])});
+  for (std::size_t s = 0; s < probe_steps.size(); ++s) {
+    out.rows.push_back({fmt::format("{:.0e}", probe_steps[s])});
     for (std::size_t d = 0; d < dtypes.size(); ++d) {
       const Cell& cell = cube[d][s];
       out.rows.back().push_back(fmt::format("{} / {} / {}", share_text(cell.passed),
@@ -155,9 +155,9 @@ Table cube_table(const Row& cube) {
   return out;
 }
 
-std::size_t best_step(const std::array<Cell, steps.size()>& cells) {
+std::size_t best_step(const std::array<Cell, probe_steps.size()>& cells) {
   std::size_t best = 0;
-  for (std::size_t s = 1; s < steps.size(); ++s) {
+  for (std::size_t s = 1; s < probe_steps.size(); ++s) {
     if (cells[s].passed.value() > cells[best].passed.value()) best = s;
   }
   return best;
@@ -168,7 +168,7 @@ void add_op(const std::string& name, const Row& row, Table& table) {
   for (std::size_t d = 0; d < dtypes.size(); ++d) {
     const std::size_t best = best_step(row[d]);
     table.rows.back().push_back(fmt::format("{} / {} at {:.0e}", share_text(row[d][1].passed),
-                                            share_text(row[d][best].passed), steps[best]));
+                                            share_text(row[d][best].passed), probe_steps[best]));
   }
 }
 
@@ -182,7 +182,7 @@ Plot cube_plot(const Row& cube) {
             "Left of the summit the rounding of f, divided by eps, hides the slope; right of it "
             "the difference bends away from the derivative."};
   for (std::size_t d = 0; d < dtypes.size(); ++d) {
-    Series series{dtypes[d].name, {steps.begin(), steps.end()}, {}, Mark::line};
+    Series series{dtypes[d].name, {probe_steps.begin(), probe_steps.end()}, {}, Mark::line};
     for (const Cell& cell : cube[d]) series.y.push_back(100 * cell.passed.value());
     plot.series.push_back(std::move(series));
   }
@@ -192,9 +192,9 @@ Plot cube_plot(const Row& cube) {
 nlohmann::ordered_json data_of(const std::string& name, const Row& row) {
   nlohmann::ordered_json out{{"op", name}};
   for (std::size_t d = 0; d < dtypes.size(); ++d) {
-    for (std::size_t s = 0; s < steps.size(); ++s) {
+    for (std::size_t s = 0; s < probe_steps.size(); ++s) {
       const Cell& cell = row[d][s];
-      out[dtypes[d].name].push_back({{"eps", steps[s]},
+      out[dtypes[d].name].push_back({{"eps", probe_steps[s]},
                                      {"elements", cell.passed.all},
                                      {"passed", cell.passed.value()},
                                      {"zero_numerators", cell.zero_numerators.value()},

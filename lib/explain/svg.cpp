@@ -32,7 +32,7 @@ struct Paint {
   std::string_view one, zero, digit;
 };
 constexpr Paint positive{"#2f5d86", "#cfdde9", "#5d7f9d"};
-constexpr Paint negative{"#94691b", "#ecdfc2", "#a68b54"};
+constexpr Paint negative_color{"#94691b", "#ecdfc2", "#a68b54"};
 constexpr Paint by_alignment{"#b8331b", "#f4d3c9", "#c67a68"};
 constexpr Paint by_floor{"#7a3f93", "#e6d5ec", "#a07db0"};
 constexpr Paint of_sum{"#3a3731", "#dedad0", "#8f8a7f"};
@@ -40,7 +40,7 @@ constexpr Paint rounded_off{"#d97a1c", "#f8e0c4", "#c08b52"};
 
 const Paint& paint_of(BitFate fate, bool is_negative) {
   switch (fate) {
-    case BitFate::kept: return is_negative ? negative : positive;
+    case BitFate::kept: return is_negative ? negative_color : positive;
     case BitFate::cut_by_alignment: return by_alignment;
     case BitFate::cut_by_floor: return by_floor;
     case BitFate::rounded_off: return rounded_off;
@@ -221,7 +221,7 @@ class Picture {
       canvas_.text(left_ - 15, base, row.negative ? "−" : "+",
                    {.size = 14,
                     .color = row.is_sum     ? ink
-                             : row.negative ? negative.one
+                             : row.negative ? negative_color.one
                                             : positive.one,
                     .anchor = "middle",
                     .mono = true});
@@ -303,7 +303,7 @@ class Picture {
       x += 33 + static_cast<int>(words.size()) * 13 / 2 + 20;
     };
     entry(positive, "positive: 1 and 0");
-    entry(negative, "negative");
+    entry(negative_color, "negative");
     entry(by_alignment, "cut by alignment");
     entry(by_floor, "cut by the exponent floor");
     entry(of_sum, "sum and result");

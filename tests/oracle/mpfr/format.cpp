@@ -10,7 +10,7 @@
 namespace mpfr_oracle {
 namespace {
 
-constexpr Format table[] = {
+constexpr Format format_table[] = {
     {"f16", 5, 11, 15, Specials::ieee, 16, 0},    {"f32", 8, 24, 127, Specials::ieee, 32, 0},
     {"f64", 11, 53, 1023, Specials::ieee, 64, 0}, {"bf16", 8, 8, 127, Specials::ieee, 16, 0},
     {"tf32", 8, 11, 127, Specials::ieee, 32, 13}, {"e5m2", 5, 3, 15, Specials::ieee, 8, 0},
@@ -73,7 +73,7 @@ std::uint64_t Format::nan() const {
   return infinity() | (std::uint64_t{1} << (fraction_bits() - 1));
 }
 
-std::span<const Format> formats() { return table; }
+std::span<const Format> formats() { return format_table; }
 
 Operand decode(const Format& format, std::uint64_t container) {
   const std::uint64_t encoding = container >> format.shift;
