@@ -64,7 +64,7 @@ int run_identify(const IdentifyOptions& o) {
   if (o.json) {
     nlohmann::ordered_json out = json_of(found, show);
     if (proposal) out["proposal"] = json_of(*proposal, o.propose);
-    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
     fmt::print("{}", text_of(found, show));
     if (proposal) {

@@ -153,7 +153,7 @@ class SetOutput {
     out["different"] = totals.different;
     if (totals.recorded_only > 0) out["recorded_only"] = totals.recorded_only;
     out["compared"] = sets_;
-    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   }
 
   /// Why the first of the skipped instructions was; empty if none.

@@ -32,7 +32,7 @@ SafetensorsWriter::SafetensorsWriter(const std::string& path, std::span<const Te
   std::string text;
   try {
     text = header.dump();
-  } catch (const nlohmann::json::exception&) {
+  } catch (const nlohmann::ordered_json::exception&) {
     throw error_in(path, "a name or metadata that is not UTF-8", "rename it");
   }
   text.append((8 - text.size() % 8) % 8, ' ');

@@ -3,7 +3,8 @@
 # Pipes streams of cases computed with MPFR into `binade check --testfloat`, for every function and
 # every rounding, tininess, exactness and saturation that can change its result, and requires
 # equality throughout; and that a corrupted result and a corrupted flag are found.
-#   mpfr_streams_test.py BINADE MPFR_CASES [--count N]
+#   mpfr_streams_test.py BINADE MPFR_CASES [--count N] [--slice N]
+# With --slice N, of each function its first stream and every N-th stream of all.
 import argparse
 import collections
 import concurrent.futures
@@ -159,12 +160,13 @@ def describe(result):
     return f"{result.function} {' '.join(options(result.attributes))}: exit {result.status}\n{text}"
 
 
-def run_all(streams, functions):
-    plan = [(function, attributes)
-            for function in functions for attributes in attributes_of(function)]
+def run_all(streams, functions, slice_):
+    plan = [(function, attributes, number == 0)
+            for function in functions for number, attributes in enumerate(attributes_of(function))]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [pool.submit(streams.run, function, attributes, seed)
-                for seed, (function, attributes) in enumerate(plan, start=1)]
+                for seed, (function, attributes, is_first) in enumerate(plan, start=1)
+                if is_first or seed % slice_ == 0]
         return [job.result() for job in jobs]
 
 
@@ -173,13 +175,14 @@ def main():
     parser.add_argument("binade")
     parser.add_argument("mpfr_cases")
     parser.add_argument("--count", type=int, default=1000, help="random cases per stream")
+    parser.add_argument("--slice", type=int, default=1, help="run one stream of so many")
     arguments = parser.parse_args()
     start = time.monotonic()
     subprocess.run([arguments.mpfr_cases, "--selftest"], check=True)
     functions = subprocess.run([arguments.mpfr_cases, "--list"], capture_output=True, text=True,
                                check=True).stdout.split()
     streams = Streams(arguments.binade, arguments.mpfr_cases, arguments.count)
-    results = run_all(streams, functions)
+    results = run_all(streams, functions, arguments.slice)
 
     failed = [result for result in results if result.status != 0]
     for result in failed[:SHOWN_FAILURES]:
@@ -190,11 +193,11 @@ def main():
     for what in missed:
         print(f"not found: {what}")
     cases = sum(result.cases for result in results)
-    too_few = (len(functions) < LEAST_FUNCTIONS or len(results) < LEAST_STREAMS
-               or cases < LEAST_CASES)
+    too_few = (len(functions) < LEAST_FUNCTIONS or len(results) < LEAST_STREAMS / arguments.slice
+               or cases < LEAST_CASES / arguments.slice)
     if too_few:
-        print(f"too few: at least {LEAST_FUNCTIONS} functions, {LEAST_STREAMS} streams and "
-              f"{LEAST_CASES} cases are expected")
+        print(f"too few: at least {LEAST_FUNCTIONS} functions, {LEAST_STREAMS / arguments.slice:.0f} streams and "
+              f"{LEAST_CASES / arguments.slice:.0f} cases are expected")
     mismatches = sum(result.mismatches for result in results)
     print(f"{len(functions)} functions, {len(results)} streams, {cases} cases, "
           f"{mismatches} mismatches, {len(failed)} streams failed, "

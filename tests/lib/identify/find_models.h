@@ -58,14 +58,16 @@ inline std::vector<Candidate> all_of(const Setup& setup, std::size_t k) {
                         {setup.types, k, setup.with_c, setup.with_bias, {}});
 }
 
-/// The simplest candidate of each recipe that is not among those seen, and `n` of any kind.
+/// The simplest candidate of each recipe that is not among those seen; `n` of any kind, too or where there is none.
 inline std::set<std::size_t> draw_candidates(Random& random, const std::vector<Candidate>& all,
-                                             std::set<Recipe> seen, int n) {
+                                             std::set<Recipe> seen, int n, bool too) {
   std::set<std::size_t> out;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (seen.insert(all[i].model.model.recipe).second) out.insert(i);
   }
-  for (int i = 0; i < n; ++i) out.insert(random() % all.size());
+  if (too || out.empty()) {
+    for (int i = 0; i < n; ++i) out.insert(random() % all.size());
+  }
   return out;
 }
 
@@ -74,7 +76,8 @@ struct Found {
   std::size_t unique = 0, nested = 0, promoted = 0;
 };
 
-/// In each setup, candidates of each recipe (each recipe once over all, unless `each`) and `n` of any kind.
+/// In each setup candidates of each recipe and `n` of any kind; unless `each`, each recipe once over all setups, and `n` of
+/// any kind where a setup has no other.
 inline Found find_all(bool each, int n) {
   Random random(1);
   Found out;
@@ -82,7 +85,7 @@ inline Found find_all(bool each, int n) {
     CAPTURE(std::string(setup.name));
     const std::vector<Candidate> all = all_of(setup, setup.shape.k);
     const std::set<Recipe> seen = each ? std::set<Recipe>{} : out.recipes;
-    for (const std::size_t truth : draw_candidates(random, all, seen, n)) {
+    for (const std::size_t truth : draw_candidates(random, all, seen, n, each)) {
       const GemmModel& g = all[truth].model;
       CAPTURE(options_of(g));
       KernelRun run =
