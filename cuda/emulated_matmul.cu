@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/device_array.cuh"
+#include "cuda/device_array.h"
 #include "cuda/emulated_matmul.cuh"
 
 namespace binade {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "cuda/device_array.cuh"
+#include "cuda/device_array.h"
 #include "cuda/range_count.cuh"
 
 namespace binade {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cuda/cublas.h"
-#include "cuda/device_array.cuh"
+#include "cuda/device_array.h"
 #include "cuda/emulated_matmul.h"
 #include "cuda/gemm.h"
 #include "cuda/quantize.cuh"

@@ -8,7 +8,7 @@
 #include <array>
 
 #include "cuda/compare_tiles.cuh"
-#include "cuda/device_array.cuh"
+#include "cuda/device_array.h"
 #include "cuda/pool.h"
 #include "cuda/tile_kernels.h"
 

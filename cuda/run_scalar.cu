@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <string>
 
-#include "cuda/call.cuh"
-#include "cuda/device_array.cuh"
+#include "cuda/call.h"
+#include "cuda/device_array.h"
 #include "cuda/scalar_kernels.cuh"
 
 namespace binade {

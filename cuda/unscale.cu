@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cuda/device_array.cuh"
+#include "cuda/device_array.h"
 #include "cuda/unscale.cuh"
 
 namespace binade {

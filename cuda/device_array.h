@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "cuda/call.cuh"
+#include "cuda/call.h"
 
 namespace binade {
 
