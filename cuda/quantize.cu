@@ -22,8 +22,6 @@ __global__ void quantize_by_definition_kernel(const __grid_constant__ QuantizeCa
   quantize_by_definition_body(call, total);
 }
 
-bool at_16_bytes(const float* values) { return reinterpret_cast<std::uintptr_t>(values) % 16 == 0; }
-
 }  // namespace
 
 void launch_quantize(const float* in, float* out, std::size_t n, std::uint64_t first,
