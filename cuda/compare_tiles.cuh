@@ -4,27 +4,10 @@
 // assembly and no CUDA header here: tests run it on the CPU.
 #pragma once
 
-#include "cuda/tiles.h"
-#include "emulate/predecoded.h"
+#include "cuda/comparison.h"
+#include "cuda/shared_dot.cuh"
 
 namespace binade {
-
-/// Tiles with their d, and the pool's operands as the emulator takes them.
-struct Comparison {
-  Tiles tiles;
-  DotModel model;
-  DotTypes types;
-  int k = 0;
-  const std::uint64_t* a = nullptr;  ///< encodings, k of a row
-  const std::uint64_t* b = nullptr;
-  /// The same predecoded, or null where the model is not for that; rows with a NaN or an infinity
-  /// have no finite mark.
-  const Factor* factors_a = nullptr;
-  const Factor* factors_b = nullptr;
-  const unsigned char* finite_a = nullptr;
-  const unsigned char* finite_b = nullptr;
-  CrossTally* total = nullptr;
-};
 
 /// What the emulator makes of three rows.
 __device__ inline std::uint64_t emulated_dot(const Comparison& x, const CrossedRows& rows) {
@@ -34,7 +17,7 @@ __device__ inline std::uint64_t emulated_dot(const Comparison& x, const CrossedR
   const bool quick = x.factors_a != nullptr && x.finite_a[rows.a] != 0 && x.finite_b[rows.b] != 0 &&
                      dot_predecoded(x.model, x.types, x.factors_a + rows.a * k,
                                     x.factors_b + rows.b * k, x.k, c, d);
-  return quick ? d : dot(x.model, x.types, x.a + rows.a * k, x.b + rows.b * k, x.k, c);
+  return quick ? d : shared_dot(x.model, x.types, x.a + rows.a * k, x.b + rows.b * k, x.k, c);
 }
 
 /// CUDA's atomics know `unsigned long long` only.

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cuda/device_array.cuh"
+#include "cuda/device_array.h"
+#include "cuda/emulated_dot.h"
 #include "cuda/emulated_matmul.cuh"
 
 namespace binade {
@@ -43,10 +44,6 @@ __global__ void __launch_bounds__(tile_threads, 2)
 __global__ void begin_kernel(const __grid_constant__ MatmulPlan plan, MatmulArrays arrays,
                              MatmulFactors factors) {
   begin_body(plan, arrays, factors);
-}
-
-__global__ void finish_kernel(const __grid_constant__ MatmulPlan plan, MatmulArrays arrays) {
-  finish_body(plan, arrays);
 }
 
 using TileKernel = void (*)(MatmulPlan, MatmulArrays, MatmulFactors);
@@ -157,10 +154,7 @@ EmulatedMatmul::~EmulatedMatmul() = default;
 void EmulatedMatmul::launch() {
   if (on_device_->d.size() == 0) return;
   if (on_device_->plan.tiled) on_device_->run_tiles();
-  constexpr unsigned threads = 128;
-  finish_kernel<<<blocks_of(on_device_->d.size(), threads), threads>>>(on_device_->plan,
-                                                                       on_device_->arrays());
-  must(cudaGetLastError(), "the launch that finishes the elements", on_device_->what);
+  launch_finish(on_device_->plan, on_device_->arrays(), on_device_->d.size(), on_device_->what);
 }
 
 void EmulatedMatmul::results(std::span<std::uint64_t> d) const { on_device_->d.copy_to(d); }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cuda/matmul_plan.h"
+#include "cuda/shared_dot.cuh"
 #include "cuda/unroll.h"
 
 namespace binade {
@@ -230,8 +231,8 @@ __device__ inline void finish_body(const MatmulPlan& plan, const MatmulArrays& a
     arrays.d[at] = finished(x.model, x.types, sum, arrays.c[at]);
   } else {
     const std::size_t k = x.k;
-    arrays.d[at] =
-        dot(x.model, x.types, arrays.a + at / x.n * k, arrays.b + at % x.n * k, x.k, arrays.c[at]);
+    arrays.d[at] = shared_dot(x.model, x.types, arrays.a + at / x.n * k, arrays.b + at % x.n * k,
+                              x.k, arrays.c[at]);
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "cuda/device_array.cuh"
+#include "cuda/device_array.h"
 #include "cuda/gemm.cuh"
 #include "cuda/ptx_mma.cuh"
 

@@ -23,9 +23,9 @@ namespace {
 constexpr std::uint64_t seed = 1;
 
 /// Compares results one by one into a check.
-class Comparison {
+class KernelComparison {
  public:
-  Comparison(std::string kernel, std::string what) {
+  KernelComparison(std::string kernel, std::string what) {
     check_.kernel = std::move(kernel);
     check_.what = std::move(what);
   }
@@ -78,7 +78,7 @@ std::vector<std::uint32_t> bits_of_all(const std::vector<float>& values) {
   return out;
 }
 
-void add_counts(Comparison& to, const EventCounts& got, const EventCounts& want) {
+void add_counts(KernelComparison& to, const EventCounts& got, const EventCounts& want) {
   to.add("count of values", got.values, want.values);
   to.add("count of NaN in", got.nan_in, want.nan_in);
   to.add("count of Inf in", got.inf_in, want.inf_in);
@@ -91,7 +91,7 @@ void add_counts(Comparison& to, const EventCounts& got, const EventCounts& want)
 }
 
 KernelCheck check_quantize(const NamedFormat& format, const NamedRounding& rounding) {
-  Comparison out("quantize", std::string(format.name) + " " + std::string(rounding.name));
+  KernelComparison out("quantize", std::string(format.name) + " " + std::string(rounding.name));
   static const std::vector<float> all = floats_of(float_bits(100'003, 1));
   struct Case {
     std::size_t n;
@@ -120,8 +120,8 @@ KernelCheck check_quantize(const NamedFormat& format, const NamedRounding& round
 }
 
 KernelCheck check_range_count(std::size_t n, const std::vector<ErrorColumn>& columns) {
-  Comparison out("range_count", std::to_string(n) + " floats, " + std::to_string(columns.size()) +
-                                    " error columns");
+  KernelComparison out("range_count", std::to_string(n) + " floats, " +
+                                          std::to_string(columns.size()) + " error columns");
   const std::vector<float> in = floats_of(float_bits(n, 2));
   const auto got = std::make_unique<RangeBlock<float>>();
   const auto want = std::make_unique<RangeBlock<float>>();
@@ -156,7 +156,7 @@ KernelCheck check_range_count(std::size_t n, const std::vector<ErrorColumn>& col
 }
 
 KernelCheck check_unscale_floats(float inv_scale) {
-  Comparison out("unscale", "binary32, inv_scale " + std::to_string(inv_scale));
+  KernelComparison out("unscale", "binary32, inv_scale " + std::to_string(inv_scale));
   for (const std::size_t n : {std::size_t{1'000'003}, std::size_t{1}, std::size_t{4097}}) {
     const std::vector<std::uint32_t> in = float_bits(n, 3 + n);
     std::vector<std::uint32_t> got(n), want(n);
@@ -169,8 +169,8 @@ KernelCheck check_unscale_floats(float inv_scale) {
 }
 
 KernelCheck check_unscale_codes(const NamedFormat& format, float inv_scale) {
-  Comparison out("unscale",
-                 std::string(format.name) + ", all codes, inv_scale " + std::to_string(inv_scale));
+  KernelComparison out(
+      "unscale", std::string(format.name) + ", all codes, inv_scale " + std::to_string(inv_scale));
   std::vector<std::uint16_t> in(65536), got(in.size()), want(in.size());
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<std::uint16_t>(i);
   const bool got_found = unscale_on_gpu(in, got, format.format, inv_scale);
@@ -216,10 +216,10 @@ DotTypes types_of(const ModelRow& row) {
 
 KernelCheck check_emulated_matmul(const ModelRow& row) {
   const DotTypes types = types_of(row);
-  Comparison out("emulated matmul", "sm_" + std::to_string(row.first_sm) + " " +
-                                        std::string(name_of(types.d)) + " of " +
-                                        std::string(name_of(types.a)) + ", blocks of " +
-                                        std::to_string(row.model.block));
+  KernelComparison out("emulated matmul", "sm_" + std::to_string(row.first_sm) + " " +
+                                              std::string(name_of(types.d)) + " of " +
+                                              std::string(name_of(types.a)) + ", blocks of " +
+                                              std::to_string(row.model.block));
   const int k = row.model.recipe == Recipe::expanded ? 32 : 3 * row.model.block + 5;
   const Matmul x{row.model, types, 130, 70, k};
   const auto size = [](int n, int m) {
@@ -237,10 +237,10 @@ KernelCheck check_emulated_matmul(const ModelRow& row) {
 }
 
 KernelCheck check_gemm(const Instruction& how) {
-  Comparison out("gemm", "mma.m16n8k" + std::to_string(how.k) + " " +
-                             std::string(name_of(how.types.d)) + " of " +
-                             std::string(name_of(how.types.a)) + " and " +
-                             std::string(name_of(how.types.b)));
+  KernelComparison out("gemm", "mma.m16n8k" + std::to_string(how.k) + " " +
+                                   std::string(name_of(how.types.d)) + " of " +
+                                   std::string(name_of(how.types.a)) + " and " +
+                                   std::string(name_of(how.types.b)));
   const int m = 200, n = 150, steps = 6, k = steps * how.k - 3;
   const auto size = [](int rows, int width) {
     return static_cast<std::size_t>(rows) * static_cast<std::size_t>(width);

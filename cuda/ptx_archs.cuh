@@ -1,43 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which architecture has an instruction: BINADE_ON(90a, statement) in a wrapper's body does the
-// statement and returns true where the compiled architecture is 90a, and else returns false. A
-// number alone means that architecture and all later ones; with `a`, that one's own instructions.
+// statement and returns true where the compiled architecture is 90a, and else returns false;
+// BINADE_ONLY_ON(90a, statement), the body of a kernel, does it there and else nothing, so that what
+// surrounds an instruction is compiled for the architectures that have it. A number alone means that
+// architecture and all later ones; with `a`, that one's own instructions.
 #pragma once
 
 #define BINADE_ON(arch, statement) BINADE_ON_##arch(statement)
+#define BINADE_ONLY_ON(arch, ...) BINADE_ONLY_ON_##arch(__VA_ARGS__)
 #define BINADE_DO(statement) \
   statement;                 \
   return true
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define BINADE_ON_80(statement) BINADE_DO(statement)
+#define BINADE_ONLY_ON_80(...) __VA_ARGS__
 #else
 #define BINADE_ON_80(statement) return false
+#define BINADE_ONLY_ON_80(...)
 #endif
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
 #define BINADE_ON_89(statement) BINADE_DO(statement)
+#define BINADE_ONLY_ON_89(...) __VA_ARGS__
 #else
 #define BINADE_ON_89(statement) return false
+#define BINADE_ONLY_ON_89(...)
 #endif
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define BINADE_ON_90(statement) BINADE_DO(statement)
+#define BINADE_ONLY_ON_90(...) __VA_ARGS__
 #else
 #define BINADE_ON_90(statement) return false
+#define BINADE_ONLY_ON_90(...)
 #endif
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define BINADE_ON_90a(statement) BINADE_DO(statement)
+#define BINADE_ONLY_ON_90a(...) __VA_ARGS__
 #else
 #define BINADE_ON_90a(statement) return false
+#define BINADE_ONLY_ON_90a(...)
 #endif
 #if defined(__CUDA_ARCH_SPECIFIC__) && \
     (__CUDA_ARCH_SPECIFIC__ == 1000 || __CUDA_ARCH_SPECIFIC__ == 1030)
 #define BINADE_ON_100a(statement) BINADE_DO(statement)
+#define BINADE_ONLY_ON_100a(...) __VA_ARGS__
 #else
 #define BINADE_ON_100a(statement) return false
+#define BINADE_ONLY_ON_100a(...)
 #endif
 #if defined(__CUDA_ARCH_SPECIFIC__) && __CUDA_ARCH_SPECIFIC__ == 1200
 #define BINADE_ON_120a(statement) BINADE_DO(statement)
+#define BINADE_ONLY_ON_120a(...) __VA_ARGS__
 #else
 #define BINADE_ON_120a(statement) return false
+#define BINADE_ONLY_ON_120a(...)
 #endif

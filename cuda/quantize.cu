@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cuda/device_array.cuh"
+#include "cuda/device_array.h"
 #include "cuda/quantize.cuh"
 
 namespace binade {
@@ -21,8 +21,6 @@ __global__ void quantize_by_definition_kernel(const __grid_constant__ QuantizeCa
                                               EventWords* total) {
   quantize_by_definition_body(call, total);
 }
-
-bool at_16_bytes(const float* values) { return reinterpret_cast<std::uintptr_t>(values) % 16 == 0; }
 
 }  // namespace
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "cuda/device_array.cuh"
+#include "cuda/device_array.h"
 #include "cuda/range_count.cuh"
 
 namespace binade {
@@ -24,7 +24,9 @@ __global__ void __launch_bounds__(range_threads)
   range_error_body(call, total);
 }
 
-std::string doing(std::size_t n) { return "kernel range_count, " + std::to_string(n) + " values"; }
+std::string counting(std::size_t n) {
+  return "kernel range_count, " + std::to_string(n) + " values";
+}
 
 }  // namespace
 
@@ -41,20 +43,20 @@ void launch_range_count(const float* in, std::size_t n, std::span<const ErrorCol
   const Count per_block = std::clamp<Count>(n / 1024 / 4 * 4, 4096, most_range_values);
   RangeCall call{in, n, per_block, static_cast<int>(columns.size())};
   std::copy(columns.begin(), columns.end(), call.column);
-  call.aligned = reinterpret_cast<std::uintptr_t>(in) % 16 == 0;
+  call.aligned = at_16_bytes(in);
   const auto blocks = static_cast<unsigned>((n + per_block - 1) / per_block);
   range_count_kernel<<<blocks, range_threads>>>(call, words);
-  must(cudaGetLastError(), "the launch", doing(n));
+  must(cudaGetLastError(), "the launch", counting(n));
   if (columns.empty()) return;
   range_error_kernel<<<dim3(blocks, static_cast<unsigned>(columns.size())), range_threads>>>(call,
                                                                                              words);
-  must(cudaGetLastError(), "the launch of the error columns", doing(n));
+  must(cudaGetLastError(), "the launch of the error columns", counting(n));
 }
 
 void range_count_on_gpu(std::span<const float> in, std::span<const ErrorColumn> columns,
                         RangeBlock<float>& block) {
-  const DeviceArray<float> values(in, doing(in.size()));
-  const DeviceArray<RangeWords> total(1, doing(in.size()));
+  const DeviceArray<float> values(in, counting(in.size()));
+  const DeviceArray<RangeWords> total(1, counting(in.size()));
   clear_range_words(total.get());
   launch_range_count(values.get(), in.size(), columns, total.get());
   const auto words = std::make_unique<RangeWords>();

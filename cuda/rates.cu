@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cuda/cublas.h"
-#include "cuda/device_array.cuh"
+#include "cuda/device_array.h"
 #include "cuda/emulated_matmul.h"
 #include "cuda/gemm.h"
 #include "cuda/quantize.cuh"
@@ -25,15 +25,15 @@ constexpr int warm_up = 2;
 constexpr int passes = 9;
 constexpr std::size_t values = std::size_t{1} << 28;  ///< floats: 1 GiB
 
-const std::string doing = "measuring rates";
+const std::string measuring = "measuring rates";
 
 struct Event {
   cudaEvent_t event{};
-  Event() { must(cudaEventCreate(&event), "cudaEventCreate", doing); }
+  Event() { must(cudaEventCreate(&event), "cudaEventCreate", measuring); }
   ~Event() { cudaEventDestroy(event); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
-  void record() { must(cudaEventRecord(event), "cudaEventRecord", doing); }
+  void record() { must(cudaEventRecord(event), "cudaEventRecord", measuring); }
 };
 
 /// Median seconds of what `launch` starts.
@@ -44,10 +44,10 @@ double seconds(const std::function<void()>& launch) {
     begin.record();
     launch();
     end.record();
-    must(cudaEventSynchronize(end.event), "cudaEventSynchronize", doing);
+    must(cudaEventSynchronize(end.event), "cudaEventSynchronize", measuring);
     float milliseconds = 0;
     must(cudaEventElapsedTime(&milliseconds, begin.event, end.event), "cudaEventElapsedTime",
-         doing);
+         measuring);
     if (pass >= 0) times[static_cast<std::size_t>(pass)] = milliseconds;
   }
   std::nth_element(times.begin(), times.begin() + passes / 2, times.end());
@@ -77,29 +77,29 @@ std::vector<float> gradients(std::size_t n) {
 /// The memory-bound kernels.
 void add_bulk_rates(std::vector<KernelRate>& out) {
   const std::vector<float> some = gradients(std::size_t{1} << 22);
-  const DeviceArray<float> in(values, doing);
-  const DeviceArray<float> result(values, doing);
+  const DeviceArray<float> in(values, measuring);
+  const DeviceArray<float> result(values, measuring);
   for (std::size_t at = 0; at < values; at += some.size()) {
     must(
         cudaMemcpy(in.get() + at, some.data(), some.size() * sizeof(float), cudaMemcpyHostToDevice),
-        "cudaMemcpy to the device", doing);
+        "cudaMemcpy to the device", measuring);
   }
-  const DeviceArray<EventWords> words(std::vector<EventWords>(1), doing);
-  const DeviceArray<RangeWords> sums(1, doing);
-  const DeviceArray<unsigned> found(std::vector<unsigned>(1), doing);
+  const DeviceArray<EventWords> words(std::vector<EventWords>(1), measuring);
+  const DeviceArray<RangeWords> sums(1, measuring);
+  const DeviceArray<unsigned> found(std::vector<unsigned>(1), measuring);
   constexpr double read = 4.0 * static_cast<double>(values);
   const auto rate = [](double bytes, const std::function<void()>& launch) {
     return bytes / seconds(launch) * 1e-9;
   };
   const double by_runtime = rate(2 * read, [&] {
     must(cudaMemcpyAsync(result.get(), in.get(), values * sizeof(float), cudaMemcpyDeviceToDevice),
-         "cudaMemcpyAsync", doing);
+         "cudaMemcpyAsync", measuring);
   });
   const double by_kernel = rate(2 * read, [&] {
     constexpr unsigned threads = 256;
     copy_kernel<<<static_cast<unsigned>(values / 4 / threads / copied_at_once), threads>>>(
         reinterpret_cast<const float4*>(in.get()), reinterpret_cast<float4*>(result.get()));
-    must(cudaGetLastError(), "the launch of the copy", doing);
+    must(cudaGetLastError(), "the launch of the copy", measuring);
   });
   const double copy = std::max(by_runtime, by_kernel);
   out.push_back({"copy", "cudaMemcpyDeviceToDevice, 1 GiB", "GB/s", by_runtime, 0, ""});
@@ -152,9 +152,10 @@ constexpr Emulated emulated[] = {{"Volta, f16 to f32", 70, 4, binary16},
 /// 5 is what the loops over products take at least: a maximum, two for the sign, a distance, a shift.
 double integer_limit() {
   int clock = 0, multiprocessors = 0;
-  must(cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, 0), "cudaDeviceGetAttribute", doing);
+  must(cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, 0), "cudaDeviceGetAttribute",
+       measuring);
   must(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0),
-       "cudaDeviceGetAttribute", doing);
+       "cudaDeviceGetAttribute", measuring);
   return 1e-9 * clock * multiprocessors * 64 / 5;
 }
 
@@ -188,8 +189,8 @@ void add_gemm_rates(std::vector<KernelRate>& out, int sm) {
     for (std::size_t i = 0; i < a.size(); ++i) {
       words[i / 2] |= static_cast<std::uint32_t>(a[i]) << (16 * (i % 2));
     }
-    const DeviceArray<std::uint32_t> operand(words, doing);
-    const DeviceArray<float> d(c.size(), doing);
+    const DeviceArray<std::uint32_t> operand(words, measuring);
+    const DeviceArray<float> d(c.size(), measuring);
     const auto launch = [&] { cublas(operand.get(), operand.get(), d.get(), size, size, size); };
     row.limit = operations / seconds(launch);
     row.limit_is = "cuBLAS";

@@ -25,20 +25,18 @@ pack() {
   du -sh .deps/include
 }
 
-# The architecture with its own instructions: 90a for compute capability 9.0.
+# The GPU at hand as --emulated wants it; sm_90 where there is none.
 architecture() {
   local capability
   capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sed -n '1s/[. ]//gp') || true
-  [[ -n $capability ]] || capability=90
-  ((capability < 90)) || capability+=a
-  echo "$capability"
+  echo "sm_${capability:-90}"
 }
 
 build() {
   nvidia-smi || echo "no nvidia-smi"
   nvcc --version | tail -2
   meson setup build-gpu $([[ ! -f build-gpu/build.ninja ]] || echo --reconfigure) -Dtests=disabled \
-    -Dbenchmarks=disabled -Dnpz=disabled -Dcuda=enabled -Dgpu_archs="$(architecture)" && ninja -C build-gpu binade
+    -Dbenchmarks=disabled -Dnpz=disabled -Dcuda=enabled && ninja -C build-gpu binade binade_cuda.so
 }
 
 # stage NAME LIMIT COMMAND...: runs it with what is left of the time, and notes how it ended.
@@ -65,7 +63,7 @@ stage() {
 
 # How often each instruction occurs in each kernel.
 machine_code() {
-  cuobjdump -sass build-gpu/binade | awk '
+  cuobjdump -sass build-gpu/binade_cuda.so | awk '
     /Function : / { kernel = $3 }
     $1 ~ /^\/\*[0-9a-f]+\*\/$/ { op = $2 ~ /^@/ ? $3 : $2; sub(/;$/, "", op); count[kernel " " op]++ }
     END { for (key in count) print key, count[key] }' | sort | gzip -9 >"$results/sass.txt.gz"
@@ -79,7 +77,7 @@ pack_recordings() {
 run() {
   local binade=build-gpu/binade device=() cases=() resume=() dots=2000000000 rows=2000
   if [[ -n $emulated ]]; then
-    device=(--emulated "sm_$(architecture | tr -d a)") cases=(--cases 1000) dots=100000 rows=20
+    device=(--emulated "$(architecture)") cases=(--cases 1000) dots=100000 rows=20
   fi
   [[ -n ${BINADE_RESUME:-} ]] && resume=(--resume) || rm -rf build-gpu/recordings
   mkdir -p build-gpu

@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <string>
 
-#include "cuda/call.cuh"
-#include "cuda/device_array.cuh"
+#include "cuda/call.h"
+#include "cuda/device_array.h"
 #include "cuda/scalar_kernels.cuh"
 
 namespace binade {
@@ -25,12 +25,12 @@ __global__ void tell_target(SmTarget* target) {
 #endif
 }
 
-const ScalarKernels& kernels_of(ScalarKind kind) {
-  if (kind == ScalarKind::conversion) return conversion_kernels;
-  return kind == ScalarKind::approximation ? approximation_kernels : arithmetic_kernels;
+ScalarKernel kernel_of(ScalarKind kind) {
+  if (kind == ScalarKind::conversion) return conversion_kernel;
+  return kind == ScalarKind::approximation ? approximation_kernel : arithmetic_kernel;
 }
 
-std::string doing(const ScalarInstruction& instruction, std::uint64_t first, std::uint64_t end) {
+std::string running(const ScalarInstruction& instruction, std::uint64_t first, std::uint64_t end) {
   std::array<char, 80> cases{};
   std::snprintf(cases.data(), cases.size(), ", cases %llu to %llu",
                 static_cast<unsigned long long>(first), static_cast<unsigned long long>(end - 1));
@@ -58,12 +58,13 @@ std::optional<SmTarget> loaded_target() {
 
 void tally_scalar_on_gpu(const ScalarInstruction& instruction, const ScalarCases& cases,
                          std::uint64_t first, std::uint64_t end, ScalarTally& tally) {
-  const std::string what = doing(instruction, first, end);
+  const std::string what = running(instruction, first, end);
   ScalarTally of_launch;
   DeviceArray<ScalarTally> total(std::span<const ScalarTally>(&of_launch, 1), what);
-  const ScalarLaunch launch{instruction.operation, instruction.number, cases};
-  kernels_of(instruction.operation.kind)
-      .tally<<<scalar_blocks, scalar_threads>>>(launch, first, end, total.get());
+  const ScalarLaunch launch{
+      .operation = instruction.operation, .number = instruction.number, .cases = cases};
+  const ScalarKernel kernel = kernel_of(instruction.operation.kind);
+  kernel<<<scalar_blocks, scalar_threads>>>(launch, first, end, total.get());
   must(cudaGetLastError(), "the launch", what);
   total.copy_to({&of_launch, 1});
   if (of_launch.cases != end - first) {
@@ -81,9 +82,10 @@ void run_scalar_on_gpu(const ScalarInstruction& instruction, const ScalarCases& 
                            std::to_string(numbers.front()) + " on";
   const DeviceArray<std::uint64_t> asked(numbers, what);
   const DeviceArray<std::uint64_t> given(numbers.size(), what);
-  const ScalarLaunch launch{instruction.operation, instruction.number, cases};
-  kernels_of(instruction.operation.kind)
-      .results<<<scalar_blocks, scalar_threads>>>(launch, asked.get(), numbers.size(), given.get());
+  const ScalarLaunch launch{instruction.operation, instruction.number, cases, asked.get(),
+                            given.get()};
+  const ScalarKernel kernel = kernel_of(instruction.operation.kind);
+  kernel<<<scalar_blocks, scalar_threads>>>(launch, 0, numbers.size(), nullptr);
   must(cudaGetLastError(), "the launch", what);
   given.copy_to(results);
 }

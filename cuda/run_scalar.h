@@ -17,15 +17,12 @@ struct ScalarLaunch;  // scalar_kernels.cuh
 inline constexpr unsigned scalar_blocks = 2048;
 inline constexpr unsigned scalar_threads = 256;
 
-/// The kernels of one kind of instructions.
-struct ScalarKernels {
-  void (*tally)(ScalarLaunch, std::uint64_t first, std::uint64_t end, ScalarTally* total);
-  void (*results)(ScalarLaunch, const std::uint64_t* numbers, std::uint64_t count,
-                  std::uint64_t* results);
-};
-extern const ScalarKernels conversion_kernels;
-extern const ScalarKernels arithmetic_kernels;  ///< and memory
-extern const ScalarKernels approximation_kernels;
+/// The kernel of one kind of instructions.
+using ScalarKernel = void (*)(ScalarLaunch, std::uint64_t first, std::uint64_t end,
+                              ScalarTally* total);
+extern const ScalarKernel conversion_kernel;
+extern const ScalarKernel arithmetic_kernel;  ///< and memory
+extern const ScalarKernel approximation_kernel;
 
 /// The target whose code of this program the current GPU runs; none: there is no such code.
 std::optional<SmTarget> loaded_target();

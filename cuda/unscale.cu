@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cuda/device_array.cuh"
+#include "cuda/device_array.h"
 #include "cuda/unscale.cuh"
 
 namespace binade {
@@ -21,16 +21,14 @@ __global__ void unscale_kernel(const __grid_constant__ UnscaleCall<std::uint16_t
   unscale_body(call, found_inf);
 }
 
-std::string doing(std::size_t n) { return "kernel unscale, " + std::to_string(n) + " values"; }
-
-bool at_16_bytes(const void* values) { return reinterpret_cast<std::uintptr_t>(values) % 16 == 0; }
+std::string unscaling(std::size_t n) { return "kernel unscale, " + std::to_string(n) + " values"; }
 
 /// `launch(values, found_inf)` on a copy of the array.
 template <class Code, class Launch>
 bool run_on_copy(std::span<const Code> in, std::span<Code> out, const Launch& launch) {
-  const DeviceArray<Code> values(in, doing(in.size()));
+  const DeviceArray<Code> values(in, unscaling(in.size()));
   unsigned found = 0;
-  const DeviceArray<unsigned> found_inf(std::span<const unsigned>(&found, 1), doing(in.size()));
+  const DeviceArray<unsigned> found_inf(std::span<const unsigned>(&found, 1), unscaling(in.size()));
   launch(values.get(), found_inf.get());
   values.copy_to(out);
   found_inf.copy_to(std::span(&found, 1));
@@ -47,7 +45,7 @@ void launch_unscale(const std::uint32_t* in, std::uint32_t* out, std::size_t n, 
   if (blocks == 0) return;
   unscale_floats_kernel<<<blocks, unscale_threads>>>({in, out, n, binary32, inv_scale, aligned},
                                                      found_inf);
-  must(cudaGetLastError(), "the launch", doing(n));
+  must(cudaGetLastError(), "the launch", unscaling(n));
 }
 
 void launch_unscale(const std::uint16_t* in, std::uint16_t* out, std::size_t n,
@@ -55,7 +53,7 @@ void launch_unscale(const std::uint16_t* in, std::uint16_t* out, std::size_t n,
   const auto blocks = static_cast<unsigned>((n + unscale_threads - 1) / unscale_threads);
   if (blocks == 0) return;
   unscale_kernel<<<blocks, unscale_threads>>>({in, out, n, format, inv_scale}, found_inf);
-  must(cudaGetLastError(), "the launch", doing(n));
+  must(cudaGetLastError(), "the launch", unscaling(n));
 }
 
 bool unscale_on_gpu(std::span<const std::uint32_t> in, std::span<std::uint32_t> out,

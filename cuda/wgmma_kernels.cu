@@ -7,19 +7,20 @@
 namespace binade {
 namespace {
 
-#define BINADE_KERNEL(name, nd, per, ...)                                               \
-  __global__ void __launch_bounds__(wgmma_threads) kernel_##name(Tiles tiles) {         \
-    run_wgmma_tile<WgmmaPtx, nd, per>(tiles, [](WgmmaOperands& x) { return name(x); }); \
+#define BINADE_WGMMA_KERNEL(name, nd, per, ...)                                                   \
+  __global__ void __launch_bounds__(wgmma_threads) kernel_##name(Tiles tiles) {                   \
+    BINADE_ONLY_ON(                                                                               \
+        90a, run_wgmma_tile<WgmmaPtx, nd, per>(tiles, [](WgmmaOperands& x) { return name(x); });) \
   }
-BINADE_WGMMA_TABLE(BINADE_KERNEL)
+BINADE_WGMMA_TABLE(BINADE_WGMMA_KERNEL)
 
-#define BINADE_ROW(name, nd, per, k, fd, fa, fb, variant, ...)     \
-  {Family::wgmma, wgmma_m,       wgmma_n, k,     {fa, fb, fd, fd}, \
+#define BINADE_WGMMA_ROW(name, nd, per, k, fd, fa, fb, variant, ...) \
+  {Family::wgmma, wgmma_m,       wgmma_n, k,     {fa, fb, fd, fd},   \
    variant,       kernel_##name, #name,   "90a", wgmma_threads},
-const TileKernel kernels[] = {BINADE_WGMMA_TABLE(BINADE_ROW)};
+const TileKernel of_wgmma[] = {BINADE_WGMMA_TABLE(BINADE_WGMMA_ROW)};
 
 }  // namespace
 
-std::span<const TileKernel> wgmma_kernels() { return kernels; }
+std::span<const TileKernel> wgmma_kernels() { return of_wgmma; }
 
 }  // namespace binade

@@ -11,7 +11,7 @@ namespace {
 constexpr Format format_f16 = binary16, format_bf16 = bfloat16, format_tf32 = tf32,
                  format_f32 = binary32, format_f64 = binary64;
 
-#define BINADE_KERNEL(name, word, shape, m, n, k, ab, tc, td, ...)                           \
+#define BINADE_WMMA_KERNEL(name, word, shape, m, n, k, ab, tc, td, ...)                      \
   struct ptx_##name {                                                                        \
     using Fragments = WmmaFragments<word>;                                                   \
     static __device__ void load_a(Fragments& x, const void* from, int leading) {             \
@@ -34,15 +34,15 @@ constexpr Format format_f16 = binary16, format_bf16 = bfloat16, format_tf32 = tf
         m, n, k, row_bytes, format_##tc.storage_bits() / 8, format_##td.storage_bits() / 8}; \
     run_wmma_tile<ptx_##name, the_shape, word>(tiles);                                       \
   }
-BINADE_WMMA_TABLE(BINADE_KERNEL)
+BINADE_WMMA_TABLE(BINADE_WMMA_KERNEL)
 
-#define BINADE_ROW(name, word, shape, m, n, k, ab, tc, td, nd, na, nb, nc, variant, text)       \
+#define BINADE_WMMA_ROW(name, word, shape, m, n, k, ab, tc, td, nd, na, nb, nc, variant, text)  \
   {Family::wmma,  m,     n,   k, {format_##ab, format_##ab, format_##tc, format_##td}, variant, \
    kernel_##name, #name, "80"},
-const TileKernel kernels[] = {BINADE_WMMA_TABLE(BINADE_ROW)};
+const TileKernel of_wmma[] = {BINADE_WMMA_TABLE(BINADE_WMMA_ROW)};
 
 }  // namespace
 
-std::span<const TileKernel> wmma_kernels() { return kernels; }
+std::span<const TileKernel> wmma_kernels() { return of_wmma; }
 
 }  // namespace binade

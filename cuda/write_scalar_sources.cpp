@@ -2,10 +2,11 @@
 //
 // Writes the .cu sources of the scalar instructions, when the project is built: for every
 // instruction of lib/record/scalar_instruction.h a wrapper of PTX's own name with one asm line, and
-// for every kind the switch over its wrappers and the kernels. What an architecture lacks is left out
-// of its code. Arguments: conversion.cu arithmetic.cu approximation.cu, with their folders.
+// for every kind the switch over its wrappers and the kernel. What an architecture lacks is left out
+// of its code. Arguments: conversion.cu arithmetic.cu, with their folders; approximations are in the first.
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -138,20 +139,22 @@ std::string guarded(const Source& source, Text text) {
   return out + (open.empty() ? "" : "#endif\n");
 }
 
-/// A source; KIND, WRAPPERS and CASES stand for what differs.
-constexpr std::string_view pattern = R"(// SPDX-License-Identifier: Apache-2.0
+/// How a file begins.
+constexpr std::string_view head = R"(// SPDX-License-Identifier: Apache-2.0
 //
-// Written by cuda/write_scalar_sources.cpp: the instructions of kind KIND, one wrapper each, and their
-// kernels.
+// Written by cuda/write_scalar_sources.cpp: instructions, one wrapper each, and their kernels.
 #include "cuda/run_scalar.h"
 #include "cuda/scalar_kernels.cuh"
 #include "cuda/scalar_memory.cuh"
+)";
 
+/// A kind; KIND, WRAPPERS and CASES stand for what differs.
+constexpr std::string_view pattern = R"(
 namespace binade {
 namespace {
 
 WRAPPERS
-struct Instructions {
+struct KIND_instructions {
   static constexpr ScalarKind kind = ScalarKind::KIND;
   static __device__ std::uint64_t run(int number, const ScalarOperands& x) {
     switch (number) {
@@ -161,20 +164,14 @@ CASES    }
   }
 };
 
-__global__ void tally_KIND(const __grid_constant__ ScalarLaunch launch, std::uint64_t first,
-                           std::uint64_t end, ScalarTally* total) {
-  tally_body<Instructions>(launch, first, end, total);
-}
-
-__global__ void results_KIND(const __grid_constant__ ScalarLaunch launch,
-                             const std::uint64_t* numbers, std::uint64_t count,
-                             std::uint64_t* results) {
-  results_body<Instructions>(launch, numbers, count, results);
+__global__ void run_KIND(const __grid_constant__ ScalarLaunch launch, std::uint64_t first,
+                         std::uint64_t end, ScalarTally* total) {
+  scalar_body<KIND_instructions>(launch, first, end, total);
 }
 
 }  // namespace
 
-const ScalarKernels KIND_kernels{&tally_KIND, &results_KIND};
+const ScalarKernel KIND_kernel = &run_KIND;
 
 }  // namespace binade
 )";
@@ -193,27 +190,35 @@ std::string text_of(const Source& source) {
                   guarded(source, case_of));
 }
 
+std::string text_in(const char* file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   Source sources[] = {{"conversion", ScalarKind::conversion},
-                      {"arithmetic", ScalarKind::arithmetic},
-                      {"approximation", ScalarKind::approximation}};
-  if (argc != 4) {
-    std::fputs("usage: write_scalar_sources CONVERSION.cu ARITHMETIC.cu APPROXIMATION.cu\n",
-               stderr);
+                      {"approximation", ScalarKind::approximation},
+                      {"arithmetic", ScalarKind::arithmetic}};
+  if (argc != 3) {
+    std::fputs("usage: write_scalar_sources CONVERSION.cu ARITHMETIC.cu\n", stderr);
     return 2;
   }
-  for (int i = 0; i < 3; ++i) {
-    Source& source = sources[i];
+  std::string texts[] = {std::string(head), std::string(head)};
+  for (Source& source : sources) {
     for (const ScalarInstruction& x : binade::scalar_instructions()) {
       const ScalarKind kind = x.operation.kind;
       if ((kind == ScalarKind::memory ? ScalarKind::arithmetic : kind) == source.kind) {
         source.instructions.push_back(&x);
       }
     }
+    texts[source.kind == ScalarKind::arithmetic ? 1 : 0] += text_of(source);
+  }
+  for (int i = 0; i < 2; ++i) {
+    if (text_in(argv[i + 1]) == texts[i]) continue;  // an older file is not compiled again
     std::ofstream out(argv[i + 1]);
-    out << text_of(source) << std::flush;
+    out << texts[i] << std::flush;
     if (!out) {
       std::fprintf(stderr, "write_scalar_sources: cannot write %s\n", argv[i + 1]);
       return 2;

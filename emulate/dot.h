@@ -41,22 +41,26 @@ constexpr std::uint64_t expanded_dot(const DotModel& model, const DotTypes& type
   return c;
 }
 
-/// compute, told to a tracer.
+/// The bits of an action.
+BINADE_OUT_OF_LINE constexpr std::uint64_t action_bits(Action action, const Operands& bits,
+                                                       const OperandFormats& from, const Format& to,
+                                                       const Attributes& attributes) {
+  switch (action) {
+    case Action::add: return compute(Operation::add, bits, from, to, attributes).bits;
+    case Action::multiply: return compute(Operation::multiply, bits, from, to, attributes).bits;
+    case Action::multiply_add:
+      return compute(Operation::multiply_add, bits, from, to, attributes).bits;
+    case Action::convert: return convert(bits[0], from[0], to, attributes).bits;
+  }
+  return 0;
+}
+
+/// The same, told to a tracer.
 template <class Trace>
 constexpr std::uint64_t compute_step(const Trace& trace, Role role, Action action, int place,
                                      const Operands& bits, const OperandFormats& from,
                                      const Format& to, const Attributes& attributes) {
-  std::uint64_t out = 0;
-  switch (action) {
-    case Action::add: out = compute(Operation::add, bits, from, to, attributes).bits; break;
-    case Action::multiply:
-      out = compute(Operation::multiply, bits, from, to, attributes).bits;
-      break;
-    case Action::multiply_add:
-      out = compute(Operation::multiply_add, bits, from, to, attributes).bits;
-      break;
-    case Action::convert: out = convert(bits[0], from[0], to, attributes).bits; break;
-  }
+  const std::uint64_t out = action_bits(action, bits, from, to, attributes);
   trace.operation(
       {role, action, place, {bits[0], bits[1], bits[2]}, {from[0], from[1], from[2]}, to, out});
   return out;

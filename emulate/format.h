@@ -96,6 +96,14 @@ constexpr bool fits_in(const Format& inner, const Format& outer) {
 #define BINADE_CONSTANT inline constexpr
 #endif
 
+/// For functions that a kernel calls in many places and in none that has to be fast: nvcc would write them
+/// out in each, and take most of its time for that.
+#if defined(__CUDACC__)
+#define BINADE_OUT_OF_LINE __noinline__
+#else
+#define BINADE_OUT_OF_LINE
+#endif
+
 BINADE_CONSTANT Format binary16{5, 11, 15};
 BINADE_CONSTANT Format bfloat16{8, 8, 127};
 BINADE_CONSTANT Format tf32{8, 11, 127, Specials::ieee, true, true, 13};

@@ -108,8 +108,8 @@ struct SpecialTerms {
 
 /// sum · 2^exponent to d: an exact zero is +0, what leaves the range is an infinity in every
 /// rounding. A negative sum that is cut to zero gives -0: open.
-constexpr std::uint64_t rounded_sum(std::int64_t sum, int exponent, const DotModel& model,
-                                    const Format& d) {
+BINADE_OUT_OF_LINE constexpr std::uint64_t rounded_sum(std::int64_t sum, int exponent,
+                                                       const DotModel& model, const Format& d) {
   if (sum == 0) return zero_bits(d, false);
   const bool negative = sum < 0;
   const auto unsigned_sum = static_cast<std::uint64_t>(sum);

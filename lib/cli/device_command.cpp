@@ -119,7 +119,10 @@ void define_device(App app, int& status) {
   app.add_flag("--rates", a->rates, "measure them, each beside the limit measured in the same run");
   add_device_option(app, a->device);
   app.add_flag("--json", a->json, "as JSON");
-  app.footer("\nExit status: 0 equal, 1 different, 2 a fault, 77 no GPU.");
+  app.footer(
+      "\nWhat needs a GPU is in binade_cuda.so beside the program; without that file there is "
+      "none.\n"
+      "Exit status: 0 equal, 1 different, 2 a fault, 77 no GPU.");
   app.callback([a, &status] { status = run_device(*a); });
 }
 

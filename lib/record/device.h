@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device: the silicon whose bits the emulator must give. `open_device` is declared here and
-// defined in cuda/, by a live GPU or, in a build without nvcc, by a stub that says so; the linker
-// joins the two, so nothing else in lib knows about CUDA.
+// A device: the silicon whose bits the emulator must give. `open_device` finds the one there is in a
+// module that it loads when called (device_module.h), so nothing else in lib knows about CUDA.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +23,7 @@ struct DeviceInfo {
   std::uint64_t memory = 0;  ///< bytes
   std::string driver = {};   ///< its version, as 580.159.04; empty: not to be had
   int driver_cuda = 0;       ///< newest CUDA the driver serves: 1000 · major + 10 · minor
-  int runtime_cuda = 0;      ///< CUDA the program was built with, the same way
+  int runtime_cuda = 0;      ///< CUDA its module was built with, the same way
 };
 
 struct Instruction;        // emulate/tensor_core.h
@@ -71,12 +70,20 @@ class Device {
   virtual std::vector<KernelRate> measure_rates() { return {}; }
 };
 
-struct OpenedDevice {
-  std::unique_ptr<Device> device;  ///< null: there is none
-  std::string why_none;
+/// The shared library that a device's code comes from.
+struct DeviceModule {
+  std::string file = {};           ///< empty: there is none
+  std::string architectures = {};  ///< that it was built for: "80 90a"
 };
 
-/// The first GPU that CUDA shows (CUDA_VISIBLE_DEVICES chooses), or why there is none.
+struct OpenedDevice {
+  std::unique_ptr<Device> device = {};  ///< null: there is none
+  std::string why_none = {};
+  DeviceModule module = {};
+};
+
+/// The first GPU that CUDA shows (CUDA_VISIBLE_DEVICES chooses), or why there is none. Error where the
+/// module beside the program is not for this program, or cannot be loaded.
 OpenedDevice open_device();
 
 }  // namespace binade

@@ -91,6 +91,17 @@ Json json_of(const DeviceInfo& info) {
           {"runtime_cuda", cuda_version(info.runtime_cuda)}};
 }
 
+Json json_of(const DeviceModule& module) {
+  if (module.file.empty()) return nullptr;
+  return {{"file", module.file}, {"architectures", module.architectures}};
+}
+
+std::string module_text(const DeviceModule& module) {
+  if (module.file.empty()) return {};
+  return fmt::format("module {}, built for {}", printable(module.file, longest_path),
+                     module.architectures);
+}
+
 }  // namespace
 
 Json json_of(const ScalarCheck& check) {
@@ -123,16 +134,19 @@ Json json_of(const ScalarCheck& check) {
 }
 
 std::string device_text(const OpenedDevice& opened) {
-  if (!opened.device) return opened.why_none + "\n";
+  const std::string module = module_text(opened.module);
+  if (!opened.device) return opened.why_none + (module.empty() ? "" : " (" + module + ")") + "\n";
   const DeviceInfo& info = opened.device->info();
   if (info.multiprocessors == 0) return info.name + "\n";
   constexpr double gib = 1024.0 * 1024.0 * 1024.0;
   return fmt::format(
       "{}: compute capability {}, {} multiprocessors, {:.1f} GiB\n"
-      "CUDA {} (program), up to {} (driver{})\n",
+      "CUDA {} (module), up to {} (driver{})\n"
+      "{}{}",
       info.name, capability_text(info.compute_capability), info.multiprocessors,
       static_cast<double>(info.memory) / gib, cuda_version(info.runtime_cuda),
-      cuda_version(info.driver_cuda), info.driver.empty() ? "" : " " + info.driver);
+      cuda_version(info.driver_cuda), info.driver.empty() ? "" : " " + info.driver, module,
+      module.empty() ? "" : "\n");
 }
 
 std::string differences_text(const ScalarCheck& check) {
@@ -169,6 +183,7 @@ std::string device_json(const OpenedDevice& opened, std::span<const ScalarCheck>
   } else {
     json["reason"] = opened.why_none;
   }
+  json["module"] = json_of(opened.module);
   json["instructions"] = Json::array();
   for (const ScalarCheck& check : checks) json["instructions"].push_back(json_of(check));
   json["kernels"] = json_of(kernels);

@@ -12,7 +12,7 @@
 
 namespace binade {
 
-/// Name, compute capability, size and CUDA versions; or why there is no device.
+/// Name, compute capability, size, CUDA versions and the module; or, in one line, why there is no device.
 std::string device_text(const OpenedDevice& opened);
 
 /// One row per instruction, the counts, then the first differing cases of those that differ.

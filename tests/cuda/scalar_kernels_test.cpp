@@ -27,26 +27,21 @@ struct StandIn {
 };
 
 template <ScalarKind kind>
-void tally_kernel(ScalarLaunch launch, std::uint64_t first, std::uint64_t end, ScalarTally* total) {
-  tally_body<StandIn<kind>>(launch, first, end, total);
-}
-
-template <ScalarKind kind>
-void results_kernel(ScalarLaunch launch, const std::uint64_t* numbers, std::uint64_t count,
-                    std::uint64_t* results) {
-  results_body<StandIn<kind>>(launch, numbers, count, results);
+void scalar_kernel(ScalarLaunch launch, std::uint64_t first, std::uint64_t end,
+                   ScalarTally* total) {
+  scalar_body<StandIn<kind>>(launch, first, end, total);
 }
 
 ScalarLaunch launch_of(const char* name, std::uint64_t most) {
   const ScalarInstruction& x = parse_scalar_instruction(name);
-  return {x.operation, x.number, cases_of(x.operation, most)};
+  return {.operation = x.operation, .number = x.number, .cases = cases_of(x.operation, most)};
 }
 
 template <ScalarKind kind>
 ScalarTally run(const ScalarLaunch& launch, std::uint64_t first, std::uint64_t end, unsigned blocks,
                 unsigned threads) {
   ScalarTally out;
-  simt::launch({blocks}, {threads}, &tally_kernel<kind>, launch, first, end, &out);
+  simt::launch({blocks}, {threads}, &scalar_kernel<kind>, launch, first, end, &out);
   return out;
 }
 
@@ -120,12 +115,14 @@ TEST_CASE("no cases leave an empty tally") {
 }
 
 TEST_CASE("listed cases give their results in the order of the list") {
-  const ScalarLaunch launch = launch_of("cvt.rn.f16.f32", std::uint64_t{1} << 32);
+  ScalarLaunch launch = launch_of("cvt.rn.f16.f32", std::uint64_t{1} << 32);
   std::vector<std::uint64_t> numbers;
   for (std::uint64_t i = 0; i < 300; ++i) numbers.push_back(i * 0x9E3779B1 % launch.cases.count);
   std::vector<std::uint64_t> results(numbers.size(), ~std::uint64_t{0});
-  simt::launch({2}, {64}, &results_kernel<ScalarKind::conversion>, launch,
-               static_cast<const std::uint64_t*>(numbers.data()), numbers.size(), results.data());
+  launch.listed = numbers.data();
+  launch.results = results.data();
+  simt::launch({2}, {64}, &scalar_kernel<ScalarKind::conversion>, launch, std::uint64_t{0},
+               std::uint64_t{numbers.size()}, static_cast<ScalarTally*>(nullptr));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     CHECK(results[i] == emulate(launch.operation, {numbers[i]}));
   }

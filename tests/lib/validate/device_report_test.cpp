@@ -61,15 +61,20 @@ TEST_CASE("a mismatch or another NaN is not equal, a bit in the padding is") {
   CHECK(all_equal(std::vector{compared(), padding}));
 }
 
-TEST_CASE("a device's text has its name, capability, memory and CUDA versions") {
-  const OpenedDevice opened{std::make_unique<FakeDevice>(), {}};
-  CHECK(device_text(opened) ==
-        "Fake GPU: compute capability 9.0, 132 multiprocessors, 3.0 GiB\n"
-        "CUDA 13.0 (program), up to 13.2 (driver 580.1)\n");
+TEST_CASE("a device's text has its name, capability, memory, CUDA versions and module") {
+  OpenedDevice opened{std::make_unique<FakeDevice>(), {}};
+  const std::string text =
+      "Fake GPU: compute capability 9.0, 132 multiprocessors, 3.0 GiB\n"
+      "CUDA 13.0 (module), up to 13.2 (driver 580.1)\n";
+  CHECK(device_text(opened) == text);
+  opened.module = {"/opt/binade_cuda.so", "80 90a"};
+  CHECK(device_text(opened) == text + "module /opt/binade_cuda.so, built for 80 90a\n");
 }
 
-TEST_CASE("without a device the text is the one line that says why") {
+TEST_CASE("without a device the text is the one line that says why, and which module says so") {
   CHECK(device_text({nullptr, "no GPU: none was bought"}) == "no GPU: none was bought\n");
+  CHECK(device_text({nullptr, "no GPU: none was bought", {"/opt/binade_cuda.so", "90a"}}) ==
+        "no GPU: none was bought (module /opt/binade_cuda.so, built for 90a)\n");
 }
 
 TEST_CASE("a differing case is shown with its operands and both results, bits and values") {
@@ -121,6 +126,7 @@ TEST_CASE("the JSON of no device is null and the reason") {
   const auto json = nlohmann::json::parse(device_json({nullptr, "no GPU: none"}, {}));
   CHECK(json["device"].is_null());
   CHECK(json["reason"] == "no GPU: none");
+  CHECK(json["module"].is_null());
 }
 
 }  // namespace binade::device_report_test

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `open_device` with CUDA: the GPU that is there, or why none can be used.
-#include "lib/record/device.h"
-
-#include "cuda/call.cuh"
+// What the program calls of the module: opens the GPU that is there, or says why none can be used.
+#include "cuda/call.h"
 #include "cuda/driver_version.h"
 #include "cuda/kernel_checks.h"
 #include "cuda/rates.h"
 #include "cuda/run_dots.h"
 #include "cuda/run_scalar.h"
+#include "lib/record/device_module.h"
 
 namespace binade {
 namespace {
@@ -82,25 +81,32 @@ std::string why_none(cudaError_t status) {
   return "no GPU: CUDA says: " + std::string(cudaGetErrorString(status));
 }
 
-}  // namespace
+/// What -Dgpu_archs asks for to have the GPU's own instructions.
+std::string arch_of(int capability) {
+  return std::to_string(capability) + (capability < 90 ? "" : "a");
+}
 
-OpenedDevice open_device() {
+OpenedDevice open_gpu() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess || count == 0) {
-    return {nullptr, why_none(status != cudaSuccess ? status : cudaErrorNoDevice)};
+    return {.why_none = why_none(status != cudaSuccess ? status : cudaErrorNoDevice)};
   }
   must(cudaSetDevice(0), "cudaSetDevice", "opening GPU 0");
   DeviceInfo info = read_info();
   const std::optional<SmTarget> target = loaded_target();
   if (!target) {
-    return {nullptr, "no usable GPU: " + info.name + " has compute capability " +
-                         capability_text(info.compute_capability) +
-                         ", this program was built for " BINADE_GPU_ARCHS
-                         "; configure with -Dgpu_archs=" +
-                         std::to_string(info.compute_capability)};
+    return {.why_none = "no usable GPU: " + info.name + " has compute capability " +
+                        capability_text(info.compute_capability) +
+                        "; build for it with -Dgpu_archs=" + arch_of(info.compute_capability)};
   }
-  return {std::make_unique<Gpu>(std::move(info), *target), {}};
+  return {.device = std::make_unique<Gpu>(std::move(info), *target)};
 }
 
+}  // namespace
 }  // namespace binade
+
+void binade_open_device(binade::OpenedDevice& opened) {
+  opened = binade::open_gpu();
+  opened.module.architectures = BINADE_GPU_ARCHS;
+}

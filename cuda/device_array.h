@@ -4,11 +4,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
 
-#include "cuda/call.cuh"
+#include "cuda/call.h"
 
 namespace binade {
 
@@ -45,5 +46,10 @@ class DeviceArray {
   std::size_t size_;
   std::string doing_;
 };
+
+/// Whether kernels may take 16 bytes at a time from there.
+inline bool at_16_bytes(const void* values) {
+  return reinterpret_cast<std::uintptr_t>(values) % 16 == 0;
+}
 
 }  // namespace binade

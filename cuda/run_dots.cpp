@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <array>
 
-#include "cuda/compare_tiles.cuh"
-#include "cuda/device_array.cuh"
+#include "cuda/device_array.h"
+#include "cuda/emulated_dot.h"
 #include "cuda/pool.h"
 #include "cuda/tile_kernels.h"
 
@@ -16,10 +16,6 @@ namespace binade {
 namespace {
 
 constexpr std::uint64_t most_dots = std::uint64_t{1} << 25;  ///< of a chunk: 256 MiB of d
-constexpr unsigned compare_blocks = 132 * 16;
-constexpr unsigned compare_threads = 128;
-
-__global__ void compare_kernel(Comparison comparison) { compare_tiles(comparison); }
 
 /// wgmma's own n takes no part (wgmma_layout.h).
 bool runs(const TileKernel& row, const Instruction& x) {
@@ -83,13 +79,12 @@ class TileRunner {
     done_.copy_from(done);
     const auto per = static_cast<std::uint64_t>(how_.tiles);
     const auto blocks = static_cast<unsigned>((tiles_.crossing.tiles + per - 1) / per);
-    how_.kernel<<<blocks, static_cast<unsigned>(how_.threads)>>>(tiles_);
-    must(cudaGetLastError(), "the launch", doing_);
+    launch(how_.kernel, blocks, static_cast<unsigned>(how_.threads), doing_, tiles_);
     done_.copy_to(done);
     if (done[0] == tiles_.crossing.tiles) return std::nullopt;
     if (done[0] == 0) {
-      return std::string("this program has no machine code of ") + how_.name +
-             " for this GPU; configure with -Dgpu_archs=" + how_.arch + " or a later one";
+      return std::string("the CUDA module has no machine code of ") + how_.name +
+             " for this GPU; build it with -Dgpu_archs=" + how_.arch + " or a later one";
     }
     throw Error(doing_ + ": only " + std::to_string(done[0]) + " of " +
                 std::to_string(tiles_.crossing.tiles) +
@@ -199,9 +194,7 @@ CannotRun tally_crossed_on_gpu(const Instruction& instruction, const Dots& pool,
   std::array<CrossTally, 1> counted{};
   DeviceArray<CrossTally> total(std::span<const CrossTally>(counted), doing);
   if (CannotRun why = runner.run(crossing, false, [&](const Tiles& tiles) {
-        compare_kernel<<<compare_blocks, compare_threads>>>(
-            emulator.comparison(instruction, tiles, total.get()));
-        must(cudaGetLastError(), "the launch", doing);
+        launch_comparison(emulator.comparison(instruction, tiles, total.get()), doing);
       })) {
     return why;
   }

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Build step: fingerprints all headers of ours that a header includes, and writes C++ that defines
+# binade_device_interface (lib/record/device_module.h). A change of any of them makes another fingerprint.
+#   device_interface.py OUTPUT.cpp DEPFILE ROOT HEADER
+import hashlib
+import re
+import sys
+from pathlib import Path
+
+INCLUDE = re.compile(r'^#include "(.+)"', re.MULTILINE)
+DECLARED = re.compile(r"^struct (\w+);", re.MULTILINE)
+
+
+def headers_of(root, header):
+    """The header and all that it includes, {path from the root: text}."""
+    texts, waiting = {}, [header]
+    while waiting:
+        path = waiting.pop()
+        if path not in texts:
+            texts[path] = (root / path).read_text(encoding="utf-8")
+            waiting += INCLUDE.findall(texts[path])
+    return texts
+
+
+def undefined_types(texts):
+    """What is declared and nowhere defined: a layout that no fingerprint sees."""
+    every = "\n".join(texts.values())
+    return [name for name in DECLARED.findall(every) if not re.search(rf"^struct {name}\b[^;]*\{{", every, re.MULTILINE)]
+
+
+output, depfile, root, header = sys.argv[1:]
+texts = headers_of(Path(root), header)
+if missing := undefined_types(texts):
+    sys.exit(f"{header} must include the headers that define {', '.join(missing)}")
+hashed = hashlib.sha256("".join(f"{path}\0{text}\0" for path, text in sorted(texts.items())).encode()).hexdigest()
+Path(output).write_text(f"""// SPDX-License-Identifier: Apache-2.0
+//
+// Written by lib/record/device_interface.py from {len(texts)} headers.
+#include "{header}"
+
+#define BINADE_TEXT_OF(x) #x
+#define BINADE_TEXT(x) BINADE_TEXT_OF(x)
+const char binade_device_interface[] =
+    "{hashed[:32]}, compiler " __VERSION__ ", std::string " BINADE_TEXT(_GLIBCXX_USE_CXX11_ABI);
+""", encoding="utf-8")
+paths = (str(Path(root, path)).replace(" ", "\\ ") for path in sorted(texts))
+Path(depfile).write_text(f"{output}: {' '.join(paths)}\n", encoding="utf-8")
