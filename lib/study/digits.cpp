@@ -60,10 +60,11 @@ std::vector<Row> read_rows(const std::string& path) {
     at = end + 1;
   }
   if (rows.size() != all_images) {
-    throw error_in(path,
-                   fmt::format("{} {} lines instead of {}",
-                               rows.size() > all_images ? "at least" : "only", rows.size(), all_images),
-                   "restore the committed file");
+    throw error_in(
+        path,
+        fmt::format("{} {} lines instead of {}", rows.size() > all_images ? "at least" : "only",
+                    rows.size(), all_images),
+        "restore the committed file");
   }
   return rows;
 }

@@ -113,7 +113,8 @@ std::uint64_t rounded(const Term& x, const Spec& spec, Way way) {
     return assemble_dot(x.negative, 2 * spec.bias, power_of_two(places) - 1, spec);
   }
   const bool normal = n >= power_of_two(places);
-  return assemble_dot(x.negative, normal ? exponent + spec.bias : 0, n % power_of_two(places), spec);
+  return assemble_dot(x.negative, normal ? exponent + spec.bias : 0, n % power_of_two(places),
+                      spec);
 }
 
 /// A sum that has a NaN or an Inf among its terms.
