@@ -41,6 +41,22 @@ Option App::add_option(const std::string& name, T& value, const std::string& hel
   return Option(app_->add_option(name, value, help));
 }
 
+// The types of all options; a new one goes here.
+template Option App::add_option(const std::string&, int&, const std::string&) const;
+template Option App::add_option(const std::string&, std::uint64_t&, const std::string&) const;
+template Option App::add_option(const std::string&, double&, const std::string&) const;
+template Option App::add_option(const std::string&, std::string&, const std::string&) const;
+template Option App::add_option(const std::string&, std::optional<int>&, const std::string&) const;
+template Option App::add_option(const std::string&, std::optional<std::int64_t>&,
+                                const std::string&) const;
+template Option App::add_option(const std::string&, std::optional<std::uint64_t>&,
+                                const std::string&) const;
+template Option App::add_option(const std::string&, std::vector<int>&, const std::string&) const;
+template Option App::add_option(const std::string&, std::vector<std::size_t>&,
+                                const std::string&) const;
+template Option App::add_option(const std::string&, std::vector<std::string>&,
+                                const std::string&) const;
+
 Option App::add_flag(const std::string& name, bool& value, const std::string& help) const {
   return Option(app_->add_flag(name, value, help));
 }
