@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Build step: fingerprints all headers of ours that a header includes, and writes C++ that defines
-# binade_device_interface (lib/record/device_module.h). A change of any of them makes another fingerprint.
-#   device_interface.py OUTPUT.cpp DEPFILE ROOT HEADER
+# Build step: fingerprints all headers of ours that a header includes, and the sources behind them, and writes C++ that
+# defines binade_device_interface (lib/record/device_module.h). A change of any of them makes another fingerprint.
+#   device_interface.py OUTPUT.cpp DEPFILE ROOT HEADER [SOURCE...]
 import hashlib
 import re
 import sys
@@ -29,20 +29,26 @@ def undefined_types(texts):
     return [name for name in DECLARED.findall(every) if not re.search(rf"^struct {name}\b[^;]*\{{", every, re.MULTILINE)]
 
 
-output, depfile, root, header = sys.argv[1:]
+output, depfile, root, header, *sources = sys.argv[1:]
 texts = headers_of(Path(root), header)
 if missing := undefined_types(texts):
     sys.exit(f"{header} must include the headers that define {', '.join(missing)}")
+texts |= {path: (Path(root) / path).read_text(encoding="utf-8") for path in sources}
 hashed = hashlib.sha256("".join(f"{path}\0{text}\0" for path, text in sorted(texts.items())).encode()).hexdigest()
 Path(output).write_text(f"""// SPDX-License-Identifier: Apache-2.0
 //
-// Written by lib/record/device_interface.py from {len(texts)} headers.
+// Written by lib/record/device_interface.py from {len(texts)} files.
 #include "{header}"
 
+#ifdef _GLIBCXX_DEBUG
+#define BINADE_CONTAINERS "checked"
+#else
+#define BINADE_CONTAINERS "plain"
+#endif
 #define BINADE_TEXT_OF(x) #x
 #define BINADE_TEXT(x) BINADE_TEXT_OF(x)
 const char binade_device_interface[] =
-    "{hashed[:32]}, compiler " __VERSION__ ", std::string " BINADE_TEXT(_GLIBCXX_USE_CXX11_ABI);
+    "{hashed[:32]}, compiler " __VERSION__ ", std::string " BINADE_TEXT(_GLIBCXX_USE_CXX11_ABI) ", containers " BINADE_CONTAINERS;
 """, encoding="utf-8")
 paths = (str(Path(root, path)).replace(" ", "\\ ") for path in sorted(texts))
 Path(depfile).write_text(f"{output}: {' '.join(paths)}\n", encoding="utf-8")

@@ -19,7 +19,8 @@ constexpr std::string_view rebuild = "rebuild it with ./dev build";
 
 /// Where the module would be: in the folder of the running program, whatever name it was called by.
 std::filesystem::path module_path() {
-  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(device_module);
+  std::error_code unseen;
+  return std::filesystem::read_symlink("/proc/self/exe", unseen).replace_filename(device_module);
 }
 
 /// Whether the file's end is missing. The loader would die of that; section headers come last.

@@ -193,10 +193,13 @@ def main():
     for what in missed:
         print(f"not found: {what}")
     cases = sum(result.cases for result in results)
-    too_few = (len(functions) < LEAST_FUNCTIONS or len(results) < LEAST_STREAMS / arguments.slice
+    least_streams = LEAST_FUNCTIONS + (LEAST_STREAMS - LEAST_FUNCTIONS) // arguments.slice
+    if arguments.slice > 1:
+        least_streams -= LEAST_FUNCTIONS // arguments.slice  # first streams that are also every N-th
+    too_few = (len(functions) < LEAST_FUNCTIONS or len(results) < least_streams
                or cases < LEAST_CASES / arguments.slice)
     if too_few:
-        print(f"too few: at least {LEAST_FUNCTIONS} functions, {LEAST_STREAMS / arguments.slice:.0f} streams and "
+        print(f"too few: at least {LEAST_FUNCTIONS} functions, {least_streams} streams and "
               f"{LEAST_CASES / arguments.slice:.0f} cases are expected")
     mismatches = sum(result.mismatches for result in results)
     print(f"{len(functions)} functions, {len(results)} streams, {cases} cases, "

@@ -29,9 +29,9 @@ page = put(page, "/*BINADE_JS*/", joined(parts, ".js"))
 before, after = put(page, "/*BINADE_DATA*/", "\0").split("\0")
 output.write_text(
     "#include <string_view>\n\nnamespace binade {\nnamespace {\n\n"
-    f"{array('before', before)}\n{array('after', after)}\n"
+    f"{array('begin_of_page', before)}\n{array('end_of_page', after)}\n"
     "}  // namespace\n\n"
-    f"extern const std::string_view {output.stem}_before_data(before, sizeof before);\n"
-    f"extern const std::string_view {output.stem}_after_data(after, sizeof after);\n\n"
+    f"extern const std::string_view {output.stem}_before_data(begin_of_page, sizeof begin_of_page);\n"
+    f"extern const std::string_view {output.stem}_after_data(end_of_page, sizeof end_of_page);\n\n"
     "}  // namespace binade\n",
     encoding="utf-8")
