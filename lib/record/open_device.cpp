@@ -15,7 +15,7 @@
 namespace binade {
 namespace {
 
-constexpr std::string_view rebuild = "rebuild it with ./dev build";
+constexpr std::string_view what_to_do = "rebuild it with ./dev build, or remove it";
 
 /// Where the module would be: in the folder of the running program, whatever name it was called by.
 std::filesystem::path module_path() {
@@ -42,7 +42,8 @@ std::string loader_says(const std::string& file) {
 
 void* symbol_of(void* module, const char* name, const std::string& file) {
   void* const found = dlsym(module, name);
-  if (found == nullptr) throw error_in(file, "is no device module: " + loader_says(file), rebuild);
+  if (found == nullptr)
+    throw error_in(file, "is no device module: " + loader_says(file), what_to_do);
   return found;
 }
 
@@ -56,12 +57,12 @@ OpenedDevice open_device() {
     return {nullptr, "no GPU: this program has no " + std::string(device_module) +
                          " beside it; ./dev build makes one where nvcc is"};
   }
-  if (ends_early(path)) throw error_in(file, "is only the beginning of a module", rebuild);
+  if (ends_early(path)) throw error_in(file, "is only the beginning of a module", what_to_do);
   void* const module = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays until the program ends
-  if (module == nullptr) throw error_in(file, "cannot be loaded: " + loader_says(file), rebuild);
+  if (module == nullptr) throw error_in(file, "cannot be loaded: " + loader_says(file), what_to_do);
   const void* const interface = symbol_of(module, "binade_device_interface", file);
   if (std::strcmp(static_cast<const char*>(interface), binade_device_interface) != 0) {
-    throw error_in(file, "was not built together with this program", rebuild);
+    throw error_in(file, "was not built together with this program", what_to_do);
   }
   OpenedDevice opened;
   reinterpret_cast<OpenDevice>(symbol_of(module, "binade_open_device", file))(opened);

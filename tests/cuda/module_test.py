@@ -88,7 +88,7 @@ def main():
             for arguments in (["device"], ["device", "--json"], ["validate", "--device"], ["record", "--out", f"{folder}/out"]):
                 said = check_fault(program, arguments, f"binade: {module}: {says}")
                 assert said == "", f"{says}: {said!r}"
-                check_fault(program, arguments, "; rebuild it with ./dev build\n")
+                check_fault(program, arguments, "; rebuild it with ./dev build, or remove it\n")
     print(f"a program with seven modules beside it, with none{' and with its own' if own == 'built' else ''}")
 
 
