@@ -12,6 +12,7 @@ namespace binade {
 namespace {
 
 using Limbs = std::array<std::uint64_t, ExactSum::size>;
+using ConstLimbs = std::span<const std::uint64_t>;
 
 int highest_bit(const Limbs& limbs) {
   for (std::size_t i = limbs.size(); i-- > 0;) {
@@ -56,13 +57,33 @@ ExactSum top_of(const ExactSum& a, int n) {
   return out;
 }
 
-void shift_in(ExactSum& a, bool low) {
+void shift_in(std::span<std::uint64_t> limbs, bool low) {
   std::uint64_t carry = low ? 1 : 0;
-  for (std::uint64_t& limb : a.limbs) {
+  for (std::uint64_t& limb : limbs) {
     const std::uint64_t next = limb >> 63;
     limb = limb << 1 | carry;
     carry = next;
   }
+}
+
+/// a -= b, of as many limbs; what is borrowed beyond them.
+std::uint64_t subtract(std::span<std::uint64_t> a, ConstLimbs b) {
+  std::uint64_t borrow = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const uint128 difference = static_cast<uint128>(a[i]) - b[i] - borrow;
+    a[i] = static_cast<std::uint64_t>(difference);
+    borrow = static_cast<std::uint64_t>(difference >> 64) & 1;
+  }
+  return borrow;
+}
+
+std::strong_ordering compare_limbs(ConstLimbs a, ConstLimbs b) {
+  return std::lexicographical_compare_three_way(a.rbegin(), a.rend(), b.rbegin(), b.rend());
+}
+
+int lowest_limb(const Limbs& limbs) {
+  const auto is_used = [](std::uint64_t limb) { return limb != 0; };
+  return static_cast<int>(std::ranges::find_if(limbs, is_used) - limbs.begin());
 }
 
 }  // namespace
@@ -109,19 +130,13 @@ ExactSum& ExactSum::operator+=(const ExactSum& other) {
 }
 
 ExactSum& ExactSum::operator-=(const ExactSum& other) {
-  std::uint64_t borrow = 0;
-  for (std::size_t i = 0; i < size; ++i) {
-    const uint128 difference = static_cast<uint128>(limbs[i]) - other.limbs[i] - borrow;
-    limbs[i] = static_cast<std::uint64_t>(difference);
-    borrow = static_cast<std::uint64_t>(difference >> 64) & 1;
-  }
+  [[maybe_unused]] const std::uint64_t borrow = subtract(limbs, other.limbs);
   assert(borrow == 0);
   return *this;
 }
 
 std::strong_ordering compare(const ExactSum& a, const ExactSum& b) {
-  return std::lexicographical_compare_three_way(a.limbs.rbegin(), a.limbs.rend(), b.limbs.rbegin(),
-                                                b.limbs.rend());
+  return compare_limbs(a.limbs, b.limbs);
 }
 
 double ScaledDouble::value() const { return std::ldexp(significand, exponent); }
@@ -137,25 +152,33 @@ ScaledDouble to_scaled(const ExactSum& a) {
   return rounded(bits << 1 | (sticky ? 1 : 0), top + ExactSum::unit_exponent);
 }
 
-ScaledDouble divide(const ExactSum& a, const ExactSum& b) {
-  assert(!b.is_zero());
-  const int top_a = highest_bit(a.limbs);
-  if (top_a < 0) return {};
+ScaledDouble divide(const ExactSum& dividend, const ExactSum& divisor) {
+  assert(!divisor.is_zero());
+  if (dividend.is_zero()) return {};
+  // Of the limbs most are zeros below both numbers, which the quotient does not depend on.
+  const int zeros = 64 * std::min(lowest_limb(dividend.limbs), lowest_limb(divisor.limbs));
+  const Limbs a = top_of(dividend, zeros).limbs;
+  const Limbs b = top_of(divisor, zeros).limbs;
+  const int top_b = highest_bit(b);
   // Schoolbook binary division, one bit of quotient a step. The bits of a above `next` start as the
   // remainder: one fewer than b has, so that it is below b. Past the end of a come zeros.
-  int next = top_a - highest_bit(b.limbs);
-  ExactSum remainder = top_of(a, next + 1);
+  int next = highest_bit(a) - top_b;
+  ExactSum rest = top_of({a}, next + 1);
+  // A step doubles what is below b: nothing above one more bit than b's.
+  const std::size_t used = std::min(static_cast<std::size_t>(top_b + 1) / 64 + 1, ExactSum::size);
+  const std::span remainder(rest.limbs.data(), used);
+  const ConstLimbs low_b(b.data(), used);
   std::uint64_t quotient = 0;
   int weight = 0;
   while (quotient >> 53 == 0) {
-    shift_in(remainder, bit(a.limbs, next));
-    const bool one = compare(remainder, b) >= 0;
-    if (one) remainder -= b;
+    shift_in(remainder, bit(a, next));
+    const bool one = compare_limbs(remainder, low_b) >= 0;
+    if (one) subtract(remainder, low_b);
     quotient = quotient << 1 | (one ? 1 : 0);
     weight = next--;
   }
-  bool sticky = !remainder.is_zero();
-  if (next >= 0) sticky = sticky || any_below(a.limbs, next + 1);
+  bool sticky = !rest.is_zero();
+  if (next >= 0) sticky = sticky || any_below(a, next + 1);
   return rounded(quotient << 1 | (sticky ? 1 : 0), weight + 53);
 }
 
