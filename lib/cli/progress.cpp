@@ -24,7 +24,7 @@ std::size_t terminal_columns() {
 
 /// "42 s", "1:20 min", "1:02:03 h"
 std::string duration_words(double seconds) {
-  const auto s = static_cast<long long>(seconds + 0.5);
+  const auto s = std::llround(seconds);
   if (s < 60) return fmt::format("{} s", s);
   if (s < 3600) return fmt::format("{}:{:02} min", s / 60, s % 60);
   return fmt::format("{}:{:02}:{:02} h", s / 3600, s / 60 % 60, s % 60);

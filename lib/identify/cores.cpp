@@ -53,9 +53,9 @@ void add_chains(std::vector<Core>& cores, const Format& a, const Format& b) {
     for (const Format& d : {binary32, binary64, binary16, bfloat16}) {
       const bool usual = d == binary32 || d == binary64;
       if (usual ? !fits_in(a, d) || !fits_in(b, d) : a != d || b != d) continue;
-      const std::string accumulator(type_name(d));
-      const std::string name = operation + accumulator + "." + std::string(type_name(a)) + "." +
-                               std::string(type_name(b)) + "." + accumulator;
+      std::string name = operation;
+      for (const Format& f : {d, a, b, d}) name.append(type_name(f)).append(".");
+      name.pop_back();
       const NamedGemm named = parse_gemm(name, 0);
       cores.push_back({named.model, {{name, {}, named.evidence, named.source}}});
     }

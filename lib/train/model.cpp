@@ -36,10 +36,10 @@ void cast_model(Model<T>& model, const Format& dtype, bool keep_norm) {
 }
 
 template <std::floating_point T>
-Parameter<T>& add_uniform(Model<T>& model, std::string name, Shape shape, double bound,
+Parameter<T>& add_uniform(Model<T>& model, const std::string& name, Shape shape, double bound,
                           std::uint64_t seed) {
   auto parameter = std::make_unique<Parameter<T>>();
-  parameter->name = std::move(name);
+  parameter->name = name;
   parameter->value = Tensor<T>(std::move(shape));
   const std::uint64_t stream = model.parameters.size();
   for (std::size_t i = 0; i < parameter->value.size(); ++i) {
@@ -52,9 +52,10 @@ Parameter<T>& add_uniform(Model<T>& model, std::string name, Shape shape, double
 }
 
 template <std::floating_point T>
-Parameter<T>& add_constant(Model<T>& model, std::string name, Shape shape, T value, bool of_norm) {
+Parameter<T>& add_constant(Model<T>& model, const std::string& name, Shape shape, T value,
+                           bool of_norm) {
   auto parameter = std::make_unique<Parameter<T>>();
-  parameter->name = std::move(name);
+  parameter->name = name;
   parameter->value = Tensor<T>(std::move(shape));
   parameter->value.values.assign(parameter->value.size(), value);
   parameter->of_norm = of_norm;
@@ -105,10 +106,12 @@ template struct LinearLayer<float>;
 template struct LinearLayer<double>;
 template void cast_model(Model<float>&, const Format&, bool);
 template void cast_model(Model<double>&, const Format&, bool);
-template Parameter<float>& add_uniform(Model<float>&, std::string, Shape, double, std::uint64_t);
-template Parameter<double>& add_uniform(Model<double>&, std::string, Shape, double, std::uint64_t);
-template Parameter<float>& add_constant(Model<float>&, std::string, Shape, float, bool);
-template Parameter<double>& add_constant(Model<double>&, std::string, Shape, double, bool);
+template Parameter<float>& add_uniform(Model<float>&, const std::string&, Shape, double,
+                                       std::uint64_t);
+template Parameter<double>& add_uniform(Model<double>&, const std::string&, Shape, double,
+                                        std::uint64_t);
+template Parameter<float>& add_constant(Model<float>&, const std::string&, Shape, float, bool);
+template Parameter<double>& add_constant(Model<double>&, const std::string&, Shape, double, bool);
 template LinearLayer<float> add_linear(Model<float>&, const std::string&, std::size_t, std::size_t,
                                        std::uint64_t);
 template LinearLayer<double> add_linear(Model<double>&, const std::string&, std::size_t,

@@ -66,9 +66,10 @@ Model<T> make_transformer(const TransformerShape& shape, std::uint64_t seed);
 
 /// A parameter drawn uniformly from [-bound, bound), element i from word i of its stream.
 template <std::floating_point T>
-Parameter<T>& add_uniform(Model<T>& model, std::string name, Shape shape, double bound,
+Parameter<T>& add_uniform(Model<T>& model, const std::string& name, Shape shape, double bound,
                           std::uint64_t seed);
 template <std::floating_point T>
-Parameter<T>& add_constant(Model<T>& model, std::string name, Shape shape, T value, bool of_norm);
+Parameter<T>& add_constant(Model<T>& model, const std::string& name, Shape shape, T value,
+                           bool of_norm);
 
 }  // namespace binade

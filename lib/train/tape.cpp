@@ -42,7 +42,7 @@ Var Tape<T>::parameter(Parameter<T>& parameter) {
 
 template <std::floating_point T>
 Var Tape<T>::record(std::string_view op, const Format& dtype, Shape shape, std::vector<T> value,
-                    std::vector<Var> inputs, Backward backward) {
+                    const std::vector<Var>& inputs, Backward backward) {
   Node node{.value = Tensor<T>(std::move(shape), dtype, std::move(value))};
   round_to(dtype, std::span(node.value.values));
   node.needs_gradient =

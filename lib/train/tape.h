@@ -57,7 +57,7 @@ class Tape {
   /// The result of an op: `value` is rounded to `dtype`. Without an input that needs a gradient
   /// `backward` is dropped.
   Var record(std::string_view op, const Format& dtype, Shape shape, std::vector<T> value,
-             std::vector<Var> inputs, Backward backward);
+             const std::vector<Var>& inputs, Backward backward);
   /// The value in another dtype, or the same Var. As in PyTorch's weight cache, casts of binary32
   /// parameters to autocast's low dtype are kept while its outermost scope lasts.
   Var cast(Var x, const Format& dtype);

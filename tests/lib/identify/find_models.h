@@ -76,20 +76,22 @@ struct Found {
   std::size_t unique = 0, nested = 0, promoted = 0;
 };
 
-/// In each setup candidates of each recipe and `n` of any kind; unless `each`, each recipe once over all setups, and `n` of
-/// any kind where a setup has no other.
+/// In each setup candidates of each recipe and `n` of any kind; unless `each`, each recipe once over all setups, `n` of any
+/// kind where a setup has no other, and half as many products a sum.
 inline Found find_all(bool each, int n) {
   Random random(1);
   Found out;
   for (const Setup& setup : setups) {
     CAPTURE(std::string(setup.name));
-    const std::vector<Candidate> all = all_of(setup, setup.shape.k);
+    Shape shape = setup.shape;
+    if (!each) shape.k /= 2;
+    const std::vector<Candidate> all = all_of(setup, shape.k);
     const std::set<Recipe> seen = each ? std::set<Recipe>{} : out.recipes;
     for (const std::size_t truth : draw_candidates(random, all, seen, n, each)) {
       const GemmModel& g = all[truth].model;
       CAPTURE(options_of(g));
       KernelRun run =
-          draw_run(random, setup.types, setup.shape, setup.dots, setup.with_c, setup.with_bias);
+          draw_run(random, setup.types, shape, setup.dots, setup.with_c, setup.with_bias);
       compute(g, run);
       const Identification found = identified(setup, run);
       REQUIRE(found.candidates.size() == all.size());

@@ -113,10 +113,12 @@ TEST_CASE("weights are those before the step: less the update, rounded, they are
     const std::string next = "step00000" + std::to_string(i + 1);
     auto before = tensors_of(folder / (step + ".safetensors"));
     auto after = tensors_of(folder / (next + ".safetensors"));
-    for (const std::string layer : {"fc1", "fc1.bias", "fc2", "fc2.bias"}) {
-      const auto& w = before[step + "/" + layer + "/weight"].values;
-      const auto& u = before[step + "/" + layer + "/update"].values;
-      const auto& w_next = after[next + "/" + layer + "/weight"].values;
+    for (const std::string layer : {"/fc1/", "/fc1.bias/", "/fc2/", "/fc2.bias/"}) {
+      const std::string now = step + layer;
+      const std::string then = next + layer;
+      const auto& w = before[now + "weight"].values;
+      const auto& u = before[now + "update"].values;
+      const auto& w_next = after[then + "weight"].values;
       REQUIRE(w.size() == u.size());
       for (std::size_t j = 0; j < w.size(); ++j) {
         std::vector<float> rounded{w[j] - u[j]};

@@ -22,8 +22,7 @@ std::string error_of_sweep(const std::string& base, const std::string& grid,
   const test::Folder results;
   const SweepSpec spec =
       parse_sweep("s", R"({"name": "n", "base": )" + base + R"(, "grid": )" + grid + "}");
-  const std::string error =
-      error_of([&] { run_sweep(spec, results / "a.jsonl", train_job(folder)); });
+  std::string error = error_of([&] { run_sweep(spec, results / "a.jsonl", train_job(folder)); });
   CHECK(results.count() == 0);
   return error;
 }

@@ -133,7 +133,7 @@ TEST_CASE("each gradient of a convolution in binary16 is rounded once") {
 TEST_CASE("operands that do not fit are refused") {
   Tape<float> tape;
   const Var x = tape.constant(Tensor<float>({1, 2, 4, 4}));
-  const auto weight = [&tape](Shape shape) { return tape.constant(Tensor<float>(shape)); };
+  const auto weight = [&tape](const Shape& shape) { return tape.constant(Tensor<float>(shape)); };
   CHECK_THROWS_AS(conv2d(tape, x, weight({1, 3, 3, 3}), {}, {3, 1, 0}), Error);
   CHECK_THROWS_AS(conv2d(tape, x, weight({1, 2, 3, 3}), {}, {2, 1, 0}), Error);
   CHECK_THROWS_AS(conv2d(tape, x, weight({1, 2, 5, 5}), {}, {5, 1, 0}), Error);

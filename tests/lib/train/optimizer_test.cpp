@@ -16,7 +16,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-Parameter<float> parameter_of(const Format& dtype, Floats values, Floats gradient) {
+Parameter<float> parameter_of(const Format& dtype, const Floats& values, Floats gradient) {
   Parameter<float> out;
   out.name = "w";
   out.value = Tensor<float>({values.size()}, dtype, values);

@@ -38,8 +38,8 @@ TEST_CASE("an equal product is equal in every element") {
   CHECK(count(check, Agreement::equal) == 2600);
   CHECK(check.different.first.empty());
   CHECK(!check.farthest);
-  CHECK(std::accumulate(check.different.map.counts.begin(), check.different.map.counts.end(), 0U) ==
-        0);
+  CHECK(std::accumulate(check.different.map.counts.begin(), check.different.map.counts.end(),
+                        std::size_t{0}) == 0);
 }
 
 TEST_CASE("differences are counted by distance, row, column and cell") {
@@ -89,7 +89,8 @@ TEST_CASE("a last bit is within the bound, a missing product is not, a NaN is ne
   CHECK(check.wrong.by_row[2] == 1);
   CHECK(check.wrong.by_column[4] == 1);
   CHECK(check.wrong.first[0].row == 2);
-  CHECK(std::accumulate(check.wrong.map.counts.begin(), check.wrong.map.counts.end(), 0U) == 2);
+  CHECK(std::accumulate(check.wrong.map.counts.begin(), check.wrong.map.counts.end(),
+                        std::size_t{0}) == 2);
 }
 
 TEST_CASE("-0 for +0 is another D at no distance") {
