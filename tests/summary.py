@@ -38,6 +38,8 @@ def main(log, meson_status):
             print("  | " + line)
     if not tests:
         print("No test ran: is there a suite of that name? `meson test -C build --list` knows.")
+    if tests and not passed and not failed:
+        print("No test could run, each for the reason above: nothing was shown.")
     broke_off = meson_status != 0 and not failed
     if broke_off:
         print(f"meson test broke off with exit status {meson_status}: not every test ran.")

@@ -153,7 +153,7 @@ ScaledDouble to_scaled(const ExactSum& a) {
 }
 
 ScaledDouble divide(const ExactSum& dividend, const ExactSum& divisor) {
-  assert(!divisor.is_zero());
+  assert(!divisor.is_zero() && divisor.limbs[ExactSum::size - 1] >> 63 == 0);
   if (dividend.is_zero()) return {};
   // Of the limbs most are zeros below both numbers, which the quotient does not depend on.
   const int zeros = 64 * std::min(lowest_limb(dividend.limbs), lowest_limb(divisor.limbs));
@@ -165,7 +165,7 @@ ScaledDouble divide(const ExactSum& dividend, const ExactSum& divisor) {
   int next = highest_bit(a) - top_b;
   ExactSum rest = top_of({a}, next + 1);
   // A step doubles what is below b: nothing above one more bit than b's.
-  const std::size_t used = std::min(static_cast<std::size_t>(top_b + 1) / 64 + 1, ExactSum::size);
+  const std::size_t used = static_cast<std::size_t>(top_b + 1) / 64 + 1;
   const std::span remainder(rest.limbs.data(), used);
   const ConstLimbs low_b(b.data(), used);
   std::uint64_t quotient = 0;

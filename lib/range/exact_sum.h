@@ -42,7 +42,7 @@ struct ScaledDouble {
   double log2() const;
 };
 
-/// a/b correctly rounded to 53 bits; b must not be zero.
+/// a/b correctly rounded to 53 bits; b must not be zero, and below 2^2303.
 ScaledDouble divide(const ExactSum& a, const ExactSum& b);
 
 /// a rounded to 53 bits, ties to even.

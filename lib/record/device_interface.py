@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Build step: fingerprints all headers of ours that a header includes, and the sources behind them, and writes C++ that
-# defines binade_device_interface (lib/record/device_module.h). A change of any of them makes another fingerprint.
+# Build step: fingerprints all headers of ours that a header includes, the sources behind them, and the emulator that the
+# module compares with on the GPU, and writes C++ that defines binade_device_interface (lib/record/device_module.h). A
+# change of any of them makes another fingerprint.
 #   device_interface.py OUTPUT.cpp DEPFILE ROOT HEADER [SOURCE...]
 import hashlib
+import os
 import re
 import sys
 from pathlib import Path
@@ -33,7 +35,8 @@ output, depfile, root, header, *sources = sys.argv[1:]
 texts = headers_of(Path(root), header)
 if missing := undefined_types(texts):
     sys.exit(f"{header} must include the headers that define {', '.join(missing)}")
-texts |= {path: (Path(root) / path).read_text(encoding="utf-8") for path in sources}
+emulator = [path.relative_to(root).as_posix() for path in Path(root, "emulate").glob("*.h")]
+texts |= {path: (Path(root) / path).read_text(encoding="utf-8") for path in [*sources, *emulator]}
 hashed = hashlib.sha256("".join(f"{path}\0{text}\0" for path, text in sorted(texts.items())).encode()).hexdigest()
 Path(output).write_text(f"""// SPDX-License-Identifier: Apache-2.0
 //
@@ -50,5 +53,6 @@ Path(output).write_text(f"""// SPDX-License-Identifier: Apache-2.0
 const char binade_device_interface[] =
     "{hashed[:32]}, compiler " __VERSION__ ", std::string " BINADE_TEXT(_GLIBCXX_USE_CXX11_ABI) ", containers " BINADE_CONTAINERS;
 """, encoding="utf-8")
-paths = (str(Path(root, path)).replace(" ", "\\ ") for path in sorted(texts))
+# From the build folder: what ninja cannot read in a depfile may stand in the root's name.
+paths = (os.path.relpath(Path(root, path)).replace(" ", "\\ ") for path in sorted(texts))
 Path(depfile).write_text(f"{output}: {' '.join(paths)}\n", encoding="utf-8")

@@ -91,7 +91,7 @@ void make_rung(DotCase& out, const DotRow& row) {
   const std::uint64_t variant = row.index % Ladder::per_rung;
   const int base = (variant & 1) != 0 ? quantum - 1 : quantum;
   const int other = (variant & 4) != 0 ? row.how.k - 1 : 1;
-  const Split split = (variant & 8) != 0 ? Split::lowest_a : Split::halves;
+  const ExponentSplit split = (variant & 8) != 0 ? ExponentSplit::lowest_a : ExponentSplit::halves;
   out.a.fill(zero_bits(t.a, false));
   out.b.fill(zero_bits(t.b, false));
   set_power(out, 0, t, base, false);

@@ -89,10 +89,11 @@ void set_product(DotCase& out, int i, Draw& draw, const DotTypes& types, int e,
   out.b[at] = number_at(draw, types.b, e - left);
 }
 
-void set_power(DotCase& out, int i, const DotTypes& types, int e, bool negative, Split split) {
+void set_power(DotCase& out, int i, const DotTypes& types, int e, bool negative,
+               ExponentSplit split) {
   const int low = std::max(types.a.quantum_exponent(), e - types.b.emax());
   const int high = std::max(low, std::min(types.a.emax(), e - types.b.quantum_exponent()));
-  const int left = split == Split::lowest_a ? low : std::clamp(e / 2, low, high);
+  const int left = split == ExponentSplit::lowest_a ? low : std::clamp(e / 2, low, high);
   Exact a = power(left);
   a.negative = negative;
   const auto at = static_cast<std::size_t>(i);
@@ -124,7 +125,7 @@ std::uint64_t minus_sum(const DotCase& x, const Instruction& how) {
   return nearest(negated(decode(sum, binary64)), t.c);
 }
 
-Places two_places(Draw& draw, int k) {
+TwoPlaces two_places(Draw& draw, int k) {
   const int i = draw.between(0, k - 1);
   const int step = draw.between(1, std::max(1, k - 1));
   return {i, (i + step) % k};

@@ -44,9 +44,9 @@ void set_product(DotCase& out, int i, Draw& draw, const DotTypes& types, int e,
                  bool with_subnormals);
 
 /// a[i] · b[i] = ±2^e. The exponent halved between them, or a's as low as it can be.
-enum class Split { halves, lowest_a };
+enum class ExponentSplit { halves, lowest_a };
 void set_power(DotCase& out, int i, const DotTypes& types, int e, bool negative,
-               Split split = Split::halves);
+               ExponentSplit split = ExponentSplit::halves);
 
 /// The second half of the products are the first, negated and turned: gives where product 0 is.
 int cancel_halves(DotCase& out, Draw& draw, const Instruction& how);
@@ -55,10 +55,10 @@ int cancel_halves(DotCase& out, Draw& draw, const Instruction& how);
 std::uint64_t minus_sum(const DotCase& x, const Instruction& how);
 
 /// Places i and j of products, unlike if k allows.
-struct Places {
+struct TwoPlaces {
   int i = 0, j = 0;
 };
-Places two_places(Draw& draw, int k);
+TwoPlaces two_places(Draw& draw, int k);
 
 /// The generators `zeros` and `specials` choose among many small kinds; they have a file of their
 /// own.

@@ -17,10 +17,12 @@ namespace {
 
 constexpr std::string_view what_to_do = "rebuild it with ./dev build, or remove it";
 
-/// Where the module would be: in the folder of the running program, whatever name it was called by.
+/// Where the module would be: in the folder of the running program, whatever name it was called by. Empty where
+/// the system does not tell that folder.
 std::filesystem::path module_path() {
   std::error_code unseen;
-  return std::filesystem::read_symlink("/proc/self/exe", unseen).replace_filename(device_module);
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", unseen);
+  return program.empty() ? program : program.parent_path() / device_module;
 }
 
 /// Whether the file's end is missing. The loader would die of that; section headers come last.
@@ -54,8 +56,12 @@ OpenedDevice open_device() {
   const std::string file = path.string();
   std::error_code unseen;
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, unseen))) {
-    return {nullptr, "no GPU: this program has no " + std::string(device_module) +
-                         " beside it; ./dev build makes one where nvcc is"};
+    return {nullptr, "no GPU: there is no " +
+                         printable(path.empty() ? device_module : file, longest_path) +
+                         " beside this program; ./dev build makes one where nvcc is"};
+  }
+  if (std::filesystem::is_other(path, unseen)) {  // a pipe would be waited for
+    throw error_in(file, "is a pipe, a socket or a device, and no module", what_to_do);
   }
   if (ends_early(path)) throw error_in(file, "is only the beginning of a module", what_to_do);
   void* const module = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays until the program ends

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The fingerprint of the interface changes with every header that objects crossing it are made of, and with no other file;
-# a type that is declared and defined nowhere among them is an error. Arguments: the script, the project's root.
+# The fingerprint of the interface changes with every header that objects crossing it are made of and with the emulator
+# that both sides have, and with no other file; a type that is declared and defined nowhere among them is an error.
+# Arguments: the script, the project's root.
 import re
 import shutil
 import subprocess
@@ -16,12 +17,12 @@ HEADER = "lib/record/device_module.h"
 def fingerprint(root, folder):
     """What the script writes: the text, and the headers that its depfile names."""
     output, depfile = Path(folder, "out.cpp"), Path(folder, "out.d")
-    done = subprocess.run([sys.executable, SCRIPT, output, depfile, root, HEADER], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, SCRIPT, output, depfile, root, HEADER], cwd=folder, capture_output=True, text=True)
     if done.returncode != 0:
         return done.stderr, []
     target, _, headers = depfile.read_text().partition(": ")
     assert target == str(output), target
-    return re.search(r'"([0-9a-f]{32}), compiler ', output.read_text())[1], headers.split()
+    return re.search(r'"([0-9a-f]{32}), compiler ', output.read_text())[1], [str(Path(folder, x)) for x in headers.split()]
 
 
 def main():
@@ -31,7 +32,7 @@ def main():
             shutil.copytree(Path(ROOT, room), root / room)
         before, headers = fingerprint(root, folder)
         for wanted in (HEADER, "lib/record/device.h", "lib/record/kernel_check.h", "lib/tensor/error.h",
-                       "emulate/format.h", "emulate/tensor_core.h", "lib/record/scalar_tally.h"):
+                       "emulate/format.h", "emulate/tensor_core.h", "emulate/predecoded.h", "lib/record/scalar_tally.h"):
             assert str(root / wanted) in headers, f"{wanted} is not among {headers}"
         for header in headers:
             text = Path(header).read_text()

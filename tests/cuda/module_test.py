@@ -70,7 +70,7 @@ def main():
         folder = str(Path(folder).resolve())
         program, module = f"{folder}/binade", f"{folder}/{MODULE}"
         shutil.copy(built, program)
-        check_absent_gpu(program, f"no GPU: this program has no {MODULE} beside it; ./dev build makes one", "")
+        check_absent_gpu(program, f"no GPU: there is no {module} beside this program; ./dev build makes one", "")
         shutil.copy(fitting, module)
         check_made_gpu(program, module)
         link = f"{folder}/elsewhere"
@@ -82,6 +82,7 @@ def main():
                            (lambda: Path(module).write_text("garbage"), "cannot be loaded: file too short"),
                            (lambda: Path(module).write_bytes(whole[:5000]), "is only the beginning of a module"),
                            (lambda: Path(module).write_bytes(whole[:-1]), "is only the beginning of a module"),
+                           (lambda: os.mkfifo(module), "is a pipe, a socket or a device"),
                            (lambda: os.symlink("/none", module), "cannot be loaded: ")):
             os.unlink(module)
             make()
@@ -89,7 +90,7 @@ def main():
                 said = check_fault(program, arguments, f"binade: {module}: {says}")
                 assert said == "", f"{says}: {said!r}"
                 check_fault(program, arguments, "; rebuild it with ./dev build, or remove it\n")
-    print(f"a program with seven modules beside it, with none{' and with its own' if own == 'built' else ''}")
+    print(f"a program with eight modules beside it, with none{' and with its own' if own == 'built' else ''}")
 
 
 main()

@@ -303,6 +303,7 @@ class Device(Validate):
     def test_without_a_gpu(self):
         result = self.run_it("--device", "--rows", "10", "--generator", "normal", "--json")
         if result.returncode != 77:  # there is one: it was compared
+            self.assertEqual(result.stderr, b"")
             out = json.loads(result.stdout)
             self.assertIn(result.returncode, (0, 1))
             self.assertEqual(out["equal"] + out["different"], out["rows"])
