@@ -4,8 +4,28 @@
 #include "lib/cli/data_folder.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 namespace binade {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Nothing of a folder that cannot be listed: who reads it says why.
+void add_files(const std::string& name, const fs::path& place, std::vector<InputPath>& out) {
+  std::error_code failed;
+  if (!fs::is_directory(place, failed)) {
+    out.push_back({name, place.string()});
+    return;
+  }
+  for (auto at = fs::directory_iterator(place, failed); !failed && at != fs::directory_iterator();
+       at.increment(failed)) {
+    out.push_back({name, at->path().string()});
+  }
+}
+
+}  // namespace
 
 void add_data_option(App app, std::string& folder) {
   app.add_option("--data", folder, "folder of the committed data (default: experiments/data)");
@@ -15,6 +35,15 @@ std::string data_folder(const std::string& given) {
   if (!given.empty()) return given;
   const char* folder = std::getenv("BINADE_DATA");
   return folder != nullptr && *folder != '\0' ? folder : BINADE_DATA_FOLDER;
+}
+
+std::vector<InputPath> data_files(const std::string& given) {
+  std::vector<InputPath> out;
+  add_files("--data", data_folder(given), out);
+  for (const char* name : {"BINADE_TEXT", "BINADE_FASHION_MNIST"}) {
+    if (const char* place = std::getenv(name)) add_files(name, place, out);
+  }
+  return out;
 }
 
 }  // namespace binade

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "lib/cli/options.h"
+#include "lib/io/output_paths.h"
 
 namespace binade {
 
@@ -14,5 +16,8 @@ void add_data_option(App app, std::string& folder);
 
 /// What was given, else BINADE_DATA, else the folder the program was built from.
 std::string data_folder(const std::string& given);
+
+/// The files that a training may read: of that folder, and of what BINADE_TEXT and BINADE_FASHION_MNIST name.
+std::vector<InputPath> data_files(const std::string& given);
 
 }  // namespace binade

@@ -138,7 +138,7 @@ int status_of(std::span<const ExperimentRun> runs) {
 
 int run_chosen(const ExperimentArguments& a) {
   const std::vector<const Experiment*> chosen = chosen_experiments(a);
-  prepare_outputs({}, outputs_of(a, chosen));
+  prepare_outputs(data_files(a.data), outputs_of(a, chosen));
   std::vector<ExperimentRun> runs;
   StepLine line;
   double seconds = 0;
@@ -170,9 +170,9 @@ void define_experiment(App app, int& status) {
   run_app.add_option("NAME", a->names, "experiments to run; see binade experiment list");
   run_app.add_flag("--all", a->all, "run all of them");
   run_app.add_flag("--quick", a->quick, "smaller runs that answer the same question");
-  run_app.add_option("-o,--output", a->html, "write a page with tables and plots to this file");
-  run_app.add_option("--json", a->json, "write all figures to this file");
-  run_app.add_option("--dump", a->dump,
+  run_app.add_output("-o,--output", a->html, "write a page with tables and plots to this file");
+  run_app.add_output("--json", a->json, "write all figures to this file");
+  run_app.add_output("--dump", a->dump,
                      "leave tensors of the trainings in this folder, by experiment and run; read "
                      "one run at a time with binade report");
   add_data_option(run_app, a->data);

@@ -41,7 +41,7 @@ void add_output(App app, Output& output) {
   app.add_flag("--all", output.all, "every block in full; without it long sums in a line a block")
       .group(group);
   app.add_option("--block", output.block, "this one in full, from 1").group(group);
-  app.add_option("--svg", output.svg, "draw --block, or the one that loses most, into this file")
+  app.add_output("--svg", output.svg, "draw --block, or the one that loses most, into this file")
       .group(group);
   app.add_flag("--json", output.json, "as JSON, every number exact").group(group);
 }
@@ -200,7 +200,7 @@ void explain_one(const OneElement& options) {
   write(out, options.output);
 }
 
-void define_gemm(App app) {
+void define_explained_gemm(App app) {
   const auto options = std::make_shared<OneElement>();
   const App gemm = app.add_subcommand("gemm", "one element of a whole product, as binade gemm");
   add_gemm_options(gemm, options->product);
@@ -217,7 +217,7 @@ void define_gemm(App app) {
 
 void define_explain(App app, int& /*unused*/) {
   define_explain_dots(app);
-  define_gemm(app);
+  define_explained_gemm(app);
   app.require_subcommand(1, 1);
 }
 

@@ -83,8 +83,8 @@ void run_gemm(const GemmArguments& options) {
 void define_gemm(App app, int&) {
   const auto options = std::make_shared<GemmArguments>();
   add_gemm_options(app, options->product);
-  app.add_option("-o,--out", options->out, "D, (M, N): .npy or .safetensors");
-  app.add_option("--account", options->account,
+  app.add_output("-o,--out", options->out, "D, (M, N): .npy or .safetensors");
+  app.add_output("--account", options->account,
                  "what each rule of the Tensor Core cost, by k: .html or .json; and as text here");
   app.footer(
       "\nK is padded with zeros to whole instructions, as kernels do."

@@ -100,7 +100,7 @@ void define_identify(App app, int& status) {
   app.add_option("--show", options->show, "how many models, and how many of the rejected, to show")
       .capture_default_str();
   app.add_flag("--all", options->all, "show every model, each with its first contradiction");
-  app.add_option("--propose", options->propose,
+  app.add_output("--propose", options->propose,
                  "write inputs (.npz) on which the models that explain every bit differ");
   app.add_option("--seed", options->seed, "of the proposed inputs").capture_default_str();
   app.add_flag("--json", options->json, "as JSON");

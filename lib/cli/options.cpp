@@ -57,6 +57,10 @@ template Option App::add_option(const std::string&, std::vector<std::size_t>&,
 template Option App::add_option(const std::string&, std::vector<std::string>&,
                                 const std::string&) const;
 
+Option App::add_output(const std::string& name, std::string& value, const std::string& help) const {
+  return add_option(name, value, help).type_name("OUT");
+}
+
 Option App::add_flag(const std::string& name, bool& value, const std::string& help) const {
   return Option(app_->add_flag(name, value, help));
 }

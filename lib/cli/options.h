@@ -54,6 +54,9 @@ class App {
   /// `value` is written when the command line is parsed. options.cpp lists the types.
   template <typename T>
   Option add_option(const std::string& name, T& value, const std::string& help = "") const;
+  /// A file or folder that the command writes: --help calls it OUT, and a test wants it to have been tried by
+  /// prepare_outputs.
+  Option add_output(const std::string& name, std::string& value, const std::string& help) const;
   Option add_flag(const std::string& name, bool& value, const std::string& help = "") const;
   App add_subcommand(const std::string& name, const std::string& summary) const;
   void require_subcommand(std::size_t least, std::size_t most) const;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -13,6 +14,7 @@
 #include "lib/cli/command.h"
 #include "lib/cli/progress.h"
 #include "lib/io/npy_writer.h"
+#include "lib/io/output_paths.h"
 #include "lib/io/safetensors_writer.h"
 #include "lib/io/tensor_file.h"
 #include "lib/range/quantize_stream.h"
@@ -53,7 +55,17 @@ std::string counts_head() {
 
 void run_quantize(const QuantizeArguments& a) {
   const Quantizer to = quantizer_from(a);
+  if (!a.encode && !fits_in(to.format, binary64)) {
+    throw Error("--format " + printable(a.format) +
+                ": no dtype holds all its values, which go beyond binary64's; write encodings, by "
+                "--encode");
+  }
   const Dtype out_dtype = a.encode ? encoded_dtype(to.format) : value_dtype(to.format);
+  const bool npy = ends_with(a.out, ".npy");
+  if (!npy && !ends_with(a.out, ".safetensors")) {
+    throw error_in(a.out, "cannot tell what to write", "name it .npy or .safetensors");
+  }
+  prepare_outputs(std::array{InputPath{"IN", a.in}}, std::array{OutputPath{"OUT", a.out}});
   const auto file =
       open_tensor_file(a.in, {a.dtype.empty() ? std::optional<Dtype>{} : parse_dtype(a.dtype)});
   std::vector<std::size_t> chosen;
@@ -67,10 +79,6 @@ void run_quantize(const QuantizeArguments& a) {
     bytes += info.bytes;
   }
   if (chosen.empty()) throw error_in(a.in, "no floating-point tensor", "nothing to quantize");
-  const bool npy = ends_with(a.out, ".npy");
-  if (!npy && !ends_with(a.out, ".safetensors")) {
-    throw error_in(a.out, "cannot tell what to write", "name it .npy or .safetensors");
-  }
   if (npy && chosen.size() > 1) {
     throw error_in(a.out, fmt::format("a .npy holds one array, not {}", chosen.size()),
                    "name it .safetensors");

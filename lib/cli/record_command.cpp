@@ -5,6 +5,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "lib/cli/command.h"
 #include "lib/cli/device_option.h"
 #include "lib/cli/progress.h"
+#include "lib/io/output_paths.h"
 #include "lib/record/record_dots.h"
 #include "lib/record/scalar_recording.h"
 #include "lib/tensor/error.h"
@@ -109,6 +111,7 @@ int run_record(const RecordArguments& a) {
     fmt::print("{}\n", opened.why_none);
     return exit_no_hardware;
   }
+  prepare_outputs({}, std::array{OutputPath{"-o", a.folder, OutputKind::folder}});
   const std::string date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
   const std::string& name = opened.device->info().name;
   const bool both = a.dots == a.scalar;
@@ -132,7 +135,7 @@ int run_record(const RecordArguments& a) {
 
 void define_record(App app, int& status) {
   const auto a = std::make_shared<RecordArguments>();
-  app.add_option("-o,--out", a->folder, "the folder for the files, made if need be").required();
+  app.add_output("-o,--out", a->folder, "the folder for the files, made if need be").required();
   app.add_flag("--dots", a->dots, "Tensor Core instructions only");
   app.add_flag("--scalar", a->scalar, "conversions, arithmetic and approximations only");
   app.add_option("--only", a->words, "instructions with this in their name");

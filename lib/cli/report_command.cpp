@@ -111,8 +111,8 @@ int compare(const ReportArguments& arguments) {
 void define_report(App app, int& status) {
   const auto a = std::make_shared<ReportArguments>();
   app.add_option("FILE", a->inputs, ".safetensors, .npy, .npz files, or globs").required();
-  app.add_option("-o,--html", a->html, "write the report as one self-contained page");
-  app.add_option("--json", a->json, "write the report as JSON; - for standard output");
+  app.add_output("-o,--html", a->html, "write the report as one self-contained page");
+  app.add_output("--json", a->json, "write the report as JSON; - for standard output");
   app.add_option("--headroom", a->headroom,
                  "binades kept free below overflow when choosing a scale")
       .capture_default_str()

@@ -93,9 +93,10 @@ void run_sweep(const SweepArguments& a) {
   const SweepSpec spec = read_sweep(a.spec);
   const std::string x = x_key(a, spec);
   const std::vector<std::string> chosen = chosen_results(a);
-  prepare_outputs(std::array{InputPath{"SPEC", a.spec}},
-                  std::array{OutputPath{"-o", results_path(a), OutputKind::appended},
-                             OutputPath{"--json", a.json}, OutputPath{"--html", a.html}});
+  std::vector<InputPath> read = data_files(a.data);
+  read.push_back({"SPEC", a.spec});
+  prepare_outputs(read, std::array{OutputPath{"-o", results_path(a), OutputKind::appended},
+                                   OutputPath{"--json", a.json}, OutputPath{"--html", a.html}});
   StepLine line;
   line.begin(printable(spec.name));
   std::optional<std::size_t>
@@ -125,16 +126,16 @@ void define_sweep(App app, int&) {
          "SPEC", a->spec,
          R"(what to run: {"name": "...", "base": {settings}, "grid": {"key": [values], ...}})")
       .required();
-  app.add_option("-o,--output", a->results,
+  app.add_output("-o,--output", a->results,
                  "the results, a JSON line per run (default: SPEC with .jsonl). A sweep that was "
                  "interrupted goes on from there");
   app.add_option("--result", a->chosen,
                  "results to show instead of the usual ones, in this order: a,b")
       .delimiter(',')
       .allow_extra_args(false);
-  app.add_option("--json", a->json,
+  app.add_output("--json", a->json,
                  "write the table as JSON to this file; what is not finite is null");
-  app.add_option("--html", a->html, "write a page with a plot of each result to this file");
+  app.add_output("--html", a->html, "write a page with a plot of each result to this file");
   app.add_option("--x", a->x, "key of the grid to plot over (default: the one with most numbers)");
   add_data_option(app, a->data);
   app.callback([a] { run_sweep(*a); });

@@ -109,8 +109,8 @@ void run_train(const TrainArguments& a) {
   const nlohmann::json settings = settings_of(a.settings);
   const TrainSettings s = train_settings(settings);
   const Workload<float> network = workload<float>(s.workload, data_folder(a.data), s.batch);
-  prepare_outputs({}, std::array{OutputPath{"--json", a.json},
-                                 OutputPath{"--dump", a.dump, OutputKind::folder}});
+  prepare_outputs(data_files(a.data), std::array{OutputPath{"--json", a.json},
+                                                 OutputPath{"--dump", a.dump, OutputKind::folder}});
   Hooks<float> hooks;
   if (!a.dump.empty()) {
     const std::int64_t every = a.every.value_or(std::max<std::int64_t>(1, s.recipe.steps / 20));
@@ -221,10 +221,10 @@ void define_train(App app, int&) {
   app.add_option("SETTING", a->settings,
                  "key=value, as workload=digits_mlp format=binary16 loss_shift=14")
       .required();
-  app.add_option(
+  app.add_output(
       "--json", a->json,
       "write figures and every step's loss and scale to this file; what is not finite is null");
-  app.add_option(
+  app.add_output(
       "--dump", a->dump,
       "write gradients, activations, weights and updates of some steps into this folder, "
       "for binade report");

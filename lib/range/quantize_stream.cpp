@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstring>
 
 #include "lib/parallel/parallel.h"
@@ -37,38 +38,56 @@ struct Piece {
   std::uint64_t first;  ///< index of the first element in the tensor
 };
 
-/// In as encodings of `from`, through tiles of T, which holds both formats; out as encodings of
-/// to.format or as values of type U, which holds that.
-template <std::floating_point T, std::floating_point U>
-void quantize_piece(const Piece& piece, const Format& from, const Quantizer& to, bool encode,
-                    EventCounts& counts) {
+constexpr std::size_t tile_size = 1024;
+
+/// Calls back with tiles of elements of `from` as values of type T, which holds it, and where they begin.
+template <std::floating_point T, typename Sink>
+void for_each_tile(const Piece& piece, const Format& from, const Sink& sink) {
   const auto in_size = static_cast<std::size_t>(from.storage_bits() / 8);
-  const auto out_size = encode ? static_cast<std::size_t>(to.format.storage_bits() / 8) : sizeof(U);
-  const Attributes keep{.nan = NanResult::propagate};
-  std::array<T, 1024> tile;
-  for (std::size_t start = 0; start < piece.n; start += tile.size()) {
-    const std::size_t n = std::min(tile.size(), piece.n - start);
+  std::array<T, tile_size> tile;
+  for (std::size_t start = 0; start < piece.n; start += tile_size) {
+    const std::size_t n = std::min(tile_size, piece.n - start);
     const std::byte* in = piece.in + start * in_size;
-    std::byte* out = piece.out + start * out_size;
     if (from == Carrier<T>::format) {
       std::memcpy(tile.data(), in, n * sizeof(T));
     } else {
       for (std::size_t i = 0; i < n; ++i)
         tile[i] = value_of<T>(load(in + i * in_size, in_size), from);
     }
-    run_kernel(tile.data(), n, piece.first + start, to, counts);
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::uint64_t result =
-          encode ? convert(bits_of(tile[i]), Carrier<T>::format, to.format, keep).bits
-                 : bits_of(static_cast<U>(tile[i]));
-      std::memcpy(out + i * out_size, &result, out_size);
-    }
+    sink(std::span(tile).first(n), start);
   }
+}
+
+/// Out as values of type U, which holds to.format; T holds both formats.
+template <std::floating_point T, std::floating_point U>
+void piece_to_values(const Piece& piece, const Format& from, const Quantizer& to,
+                     EventCounts& counts) {
+  for_each_tile<T>(piece, from, [&](std::span<T> tile, std::size_t start) {
+    run_kernel(tile.data(), tile.size(), piece.first + start, to, counts);
+    for (std::size_t i = 0; i < tile.size(); ++i) {
+      const U result = static_cast<U>(tile[i]);
+      std::memcpy(piece.out + (start + i) * sizeof(U), &result, sizeof(U));
+    }
+  });
+}
+
+/// Out as encodings of to.format, which T need not hold.
+template <std::floating_point T>
+void piece_to_encodings(const Piece& piece, const Format& from, const Quantizer& to,
+                        EventCounts& counts) {
+  const auto out_size = static_cast<std::size_t>(to.format.storage_bits() / 8);
+  for_each_tile<T>(piece, from, [&](std::span<T> tile, std::size_t start) {
+    for (std::size_t i = 0; i < tile.size(); ++i) {
+      const std::uint64_t code = quantize_one(tile[i], piece.first + start + i, to, counts);
+      std::memcpy(piece.out + (start + i) * out_size, &code, out_size);
+    }
+  });
 }
 
 }  // namespace
 
 Dtype value_dtype(const Format& format) {
+  assert(fits_in(format, binary64));
   return *find_dtype(fits_in(format, binary32) ? "F32" : "F64");
 }
 
@@ -93,10 +112,12 @@ void QuantizeStream::add(std::span<const std::byte> data,
   const Dtype out_dtype = encode_ ? encoded_dtype(to_.format) : value_dtype(to_.format);
   const std::size_t in_size = static_cast<std::size_t>(from_.storage_bits()) / 8;
   const std::size_t out_size = out_dtype.bits / 8;
-  const bool narrow_out = fits_in(to_.format, binary32);
-  const auto piece = !narrow_out                ? &quantize_piece<double, double>
-                     : fits_in(from_, binary32) ? &quantize_piece<float, float>
-                                                : &quantize_piece<double, float>;
+  const bool narrow_in = fits_in(from_, binary32);
+  const auto piece = encode_
+                         ? (narrow_in ? &piece_to_encodings<float> : &piece_to_encodings<double>)
+                     : !fits_in(to_.format, binary32) ? &piece_to_values<double, double>
+                     : narrow_in                      ? &piece_to_values<float, float>
+                                                      : &piece_to_values<double, float>;
   std::vector<std::byte> out;
   for (std::size_t start = 0; start < data.size() / in_size; start += batch) {
     const std::size_t n = std::min(batch, data.size() / in_size - start);
@@ -105,7 +126,7 @@ void QuantizeStream::add(std::span<const std::byte> data,
     parallel_for(n, quantize_grain, [&](std::size_t begin, std::size_t end, std::size_t slot) {
       piece({data.data() + (start + begin) * in_size, out.data() + begin * out_size, end - begin,
              next_ + begin},
-            from_, to_, encode_, counts[slot]);
+            from_, to_, counts[slot]);
     });
     for (const EventCounts& c : counts) counts_ += c;
     next_ += n;

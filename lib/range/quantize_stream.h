@@ -13,7 +13,7 @@
 
 namespace binade {
 
-/// What carries the values of a format: F32 where its grid fits binary32, else F64.
+/// What carries the values of a format that fits in binary64: F32 where its grid fits binary32, else F64.
 Dtype value_dtype(const Format& format);
 
 /// What carries its encodings: the dtype of that format, else unsigned integers of the container's

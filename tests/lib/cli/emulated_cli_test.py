@@ -107,7 +107,7 @@ class Record(Emulated):
 
     def test_a_folder_that_cannot_be(self):
         (self.folder / "file").write_text("")
-        self.assertIn("file/dots: ", self.complaint("record", "--out", self.folder / "file", "--emulated", "sm_90"))
+        self.assertIn("file: cannot be made: ", self.complaint("record", "--out", self.folder / "file", "--emulated", "sm_90"))
         self.assertIn("--out", self.complaint("record"))
 
     def test_an_architecture_that_is_not_known(self):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # No command writes over what it reads or over its own other result, whichever way the file is named, and none works
-# before it knows that its results can be written. A table of every command that writes files.
+# before it knows that its results can be written. Tables of every command that writes files, held against the commands
+# that the program has.
 # Run as output_paths_cli_test.py PATH_TO_BINADE; needs Python alone.
 
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
@@ -15,6 +17,7 @@ SPEC = b'{"name": "n", "base": {"workload": "digits_mlp", "steps": 1}, "grid": {
 
 # words of the command → its inputs, then pairs of options of which the second names the first one's file: an input by
 # its place in the list of inputs, or an option that is given a name that is not there.
+QUANTIZE = (("quantize", "in0.npy", "--format", "binary16"), ["in0.npy"])
 REPORT = (("report", "in0"), ["in0"])
 GEMM_CALL = (("gemm", "in0.npy", "in1.npy:d", "in2.npy", "--bias", "in3.npy", *GEMM), [f"in{i}.npy" for i in range(4)])
 EXPLAIN_DOTS = (("explain", "dots", "--a", "in0", "--b", "in1", "--c", "in2", "--d", "in3", "--row", "0", *GEMM),
@@ -28,18 +31,60 @@ SWEEP = (("sweep", "in.json"), ["in.json"])
 TRAIN = (("train", "workload=digits_mlp", "steps=1"), [])
 EXPERIMENT = (("experiment", "run", "clip_order", "--quick"), [])
 
-OVER_INPUTS = [(REPORT, option) for option in ("-o", "--html", "--json")] + [
+RECORD = (("record", "--emulated", "sm_90", "--only", "none"), [])
+
+OVER_INPUTS = [(QUANTIZE, "OUT")] + [(REPORT, option) for option in ("-o", "--html", "--json")] + [
     (GEMM_CALL, "-o"), (EXPLAIN_DOTS, "--svg"), (EXPLAIN_RECORDING, "--svg"), (EXPLAIN_GEMM, "--svg"),
     (IDENTIFY, "--propose"), (SWEEP, "-o"), (SWEEP, "--json"), (SWEEP, "--html")]
 EACH_OTHER = [(REPORT, "-o", "--json"), (SWEEP, "-o", "--json"), (SWEEP, "-o", "--html"), (SWEEP, "--json", "--html"),
               (TRAIN, "--json", "--dump"), (EXPERIMENT, "--json", "-o"), (EXPERIMENT, "--json", "--dump"),
               (EXPERIMENT, "-o", "--dump")]
-NOT_WRITABLE = [(REPORT, "-o"), (REPORT, "--json"), (GEMM_CALL, "-o"), (EXPLAIN_RECORDING, "--svg"),
+# Options whose results are files of a folder, which reads nothing.
+FOLDERS = [(RECORD, "-o")]
+NOT_WRITABLE = [(QUANTIZE, "OUT"), (REPORT, "-o"), (REPORT, "--json"), (GEMM_CALL, "-o"), (EXPLAIN_RECORDING, "--svg"),
                 (IDENTIFY, "--propose"), (SWEEP, "--json"), (SWEEP, "--html"), (TRAIN, "--json"),
                 (EXPERIMENT, "--json"), (EXPERIMENT, "-o")]
 
 
+def option_words(option, name):
+    return (name,) if option == "OUT" else (option, name)
+
+
 class OutputPaths(CliCase):
+    def commands(self, *words):
+        """Every command and command of a command, with its help."""
+        text = self.good(*words, "--help")
+        yield words, text
+        for line in text.partition("Subcommands:\n")[2].partition("\n\n")[0].splitlines():
+            if line[2:3].strip():
+                yield from self.commands(*words, line.split()[0])
+
+    def test_every_result_of_every_command_is_in_these_tables(self):
+        tried = {}
+        for call, *options in OVER_INPUTS + EACH_OTHER + NOT_WRITABLE + FOLDERS:
+            name = " ".join(w for w in call[0][:2] if w.isalpha())
+            tried.setdefault(name, set()).update(options)
+        tried["gemm"].add("--account")  # needs no -o: a test of its own
+        had = {}
+        for words, text in self.commands():
+            for first, second, positional in re.findall(r"^  (?:(-\w),)?(--\S+) OUT\b|^  (OUT) TEXT", text, re.MULTILINE):
+                had.setdefault(" ".join(words), []).append({first, second, positional} - {""})
+        self.assertEqual(set(had), set(tried))
+        for name, options in had.items():
+            for spellings in options:
+                self.assertTrue(spellings & tried[name], (name, spellings))
+
+    def test_no_writer_is_opened_by_a_command_that_tried_nothing(self):
+        sources = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "lib", "cli")
+        writing = []
+        for source in sorted(os.listdir(sources)):
+            with open(os.path.join(sources, source), encoding="utf-8") as file:
+                text = file.read()
+            if re.search(r"\badd_output\(\"|write_file\(|Writer>?\(", text):
+                writing.append(source)
+                self.assertIn("prepare_outputs(", text, source)
+        self.assertGreater(len(writing), 7)
+
     def inputs(self, call):
         words, names = call
         for name in names:
@@ -65,7 +110,7 @@ class OutputPaths(CliCase):
             for name in names:
                 for spelling in self.spellings(name):
                     with self.subTest(words[0], option=option, spelling=spelling):
-                        line = self.refused(*words, option, spelling)
+                        line = self.refused(*words, *option_words(option, spelling))
                         self.assertIn("which is read", line)
                         self.assertEqual(self.read(name), SPEC if name == "in.json" else b"kept " + name.encode())
                 for extra in ("link", "twin"):
@@ -107,11 +152,11 @@ class OutputPaths(CliCase):
         os.makedirs(self.path("folder"))
         for call, option in NOT_WRITABLE:
             words, _ = self.inputs(call)
-            ending = ".npy" if option == "-o" and words[0] == "gemm" else ""
+            ending = ".npy" if option == "OUT" or (option == "-o" and words[0] == "gemm") else ""
             os.makedirs(self.path("folder" + ending), exist_ok=True)
             for place in ("folder" + ending, "absent/x" + ending):
                 with self.subTest(words[0], option=option, place=place):
-                    self.assertIn("cannot be written", self.complaint(*words, option, place))
+                    self.assertIn("cannot be written", self.complaint(*words, *option_words(option, place)))
 
     def test_a_dump_that_cannot_be_written_leaves_no_folder(self):
         for call in (TRAIN, EXPERIMENT):

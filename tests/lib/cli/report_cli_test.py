@@ -432,11 +432,25 @@ class Quantize(Reports):
         self.assertNotEqual(outputs[0], outputs[2])
         self.assertEqual(set(struct.unpack("<100000f", outputs[0])), {0.25, 0.3125})
 
-    def test_a_file_can_be_replaced_by_its_own_result(self):
-        self.write("x.npy", npy("<f4", (2,), f32(0.3, 1e-9)))
-        self.good("quantize", "x.npy", "x.npy", "--format", "bfloat16")
-        self.assertEqual(values_of_npy(self.path("x.npy"))[1][:2], b"\0\0")
-        self.assertEqual(self.files(), ["x.npy"])
+    def test_formats_beyond_binary64_give_encodings_only(self):
+        self.write("x.npy", npy("<f4", (4,), f32(1, -1, math.inf, 0)))
+        for words, codes in (
+                (("e5m2:bias=2000", "--saturation", "finite"), (0x7b, 0xfb, 0x7b, 0)),
+                (("e11m4:specials=nan_only",), (0x3ff0, 0xbff0, 0x7fff, 0)),
+                (("e5m2:bias=-1030", "-r", "toward_positive"), (0x01, 0x80, 0x7c, 0)),
+                (("e11m4:specials=none",), (0x3ff0, 0xbff0, 0x7fff, 0))):
+            with self.subTest(words[0]):
+                self.assertRegex(self.complaint("quantize", "x.npy", "q.npy", "--format", *words),
+                                 "no dtype holds all its values.*--encode")
+                self.good("quantize", "x.npy", "q.npy", "--format", *words, "--encode")
+                head, data = values_of_npy(self.path("q.npy"))
+                size = len(data) // 4
+                got = [int.from_bytes(data[i:i + size], "little") for i in range(0, len(data), size)]
+                self.assertEqual(got, list(codes))
+                for x, code in zip(("1", "-1", "inf", "0"), codes):
+                    self.assertIn(f"bits    0x{code:0{2 * size}x} ",
+                                  self.good("show", *words[1:], "--format", words[0], "--", x))
+                os.unlink(self.path("q.npy"))
 
     def test_fortran_order_is_kept(self):
         self.write("f.npy", npy("<f4", (2, 3), f32(1, 2, 3, 4, 5, 6), fortran=True))
