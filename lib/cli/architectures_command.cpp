@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -67,6 +68,14 @@ std::string rounding_text(const DotModel& model, const Format& d) {
   return fmt::format("{}{}, {}{}", type_name(d), grid, name_of(model.rounding), c);
 }
 
+/// A line of columns, of which the last may be empty.
+template <typename... Columns>
+void add_line(std::string& out, fmt::format_string<Columns...> format, Columns&&... columns) {
+  out += fmt::format(format, std::forward<Columns>(columns)...);
+  out.resize(out.find_last_not_of(' ') + 1);
+  out += '\n';
+}
+
 std::string text_of_table() {
   std::string out =
       fmt::format("{:<15}{:<12}{:<8}{:>3}{:>4}{:>7}  {:<37}{:<14}{:<16}{}\n", "on", "families",
@@ -85,10 +94,9 @@ std::string text_of_table() {
                                 : pairs ? "f16, ties_to_even"
                                         : rounding_text(m, row.d);
     const std::string k = row.only_k == 0 ? "" : fmt::format(" k{}", row.only_k);
-    out += fmt::format("{}{:<12}{:<8}{}  {:<37}{:<14}{:<16}{}\n", left(architectures_text(row), 15),
-                       families_text(row.families),
-                       operand_names[static_cast<std::size_t>(row.operands)] + k, numbers, rounded,
-                       evidence_of(row.evidence), row.source, row.open);
+    add_line(out, "{}{:<12}{:<8}{}  {:<37}{:<14}{:<16}{}", left(architectures_text(row), 15),
+             families_text(row.families), operand_names[static_cast<std::size_t>(row.operands)] + k,
+             numbers, rounded, evidence_of(row.evidence), row.source, row.open);
   }
   return out + R"(
 L: products in one fused sum; longer k are chains of them. F: bits kept below the largest exponent, which
@@ -103,8 +111,8 @@ paper: published models. open: by analogy.
 std::string text_of_architecture(int sm) {
   std::string out;
   for (const Instruction& x : instructions_of(sm)) {
-    out += fmt::format("{:<40}{:<14}{:<16}{}\n", name_of(x), evidence_of(x.evidence), x.source,
-                       x.open.empty() ? "" : "open: " + std::string(x.open));
+    add_line(out, "{:<40}{:<14}{:<16}{}", name_of(x), evidence_of(x.evidence), x.source,
+             x.open.empty() ? "" : "open: " + std::string(x.open));
   }
   const bool any_n = sm == 90 || sm == 100 || sm == 103;
   return out + (any_n ? "wgmma and tcgen05 also with every smaller legal n\n" : "");

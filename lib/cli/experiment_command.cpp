@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // binade experiment: lists the questions, runs one, several or all, writes their figures as JSON and as
-// a page. How long they took goes to stderr: what is written elsewhere is the same for each run.
+// a page. How long they took is told on a terminal alone: what is written is the same for each run.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -121,7 +122,7 @@ ExperimentRun ask(const Experiment& e, const ExperimentArguments& a, StepLine& l
   if (status == RunStatus::failed) {
     fmt::print(stderr, "binade: experiment {}: {}\n", run.name, run.failure);
   }
-  fmt::print(stderr, "took {:.1f} s\n", run.seconds);
+  if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "took {:.1f} s\n", run.seconds);
   return run;
 }
 
@@ -151,7 +152,9 @@ int run_chosen(const ExperimentArguments& a) {
   if (runs.size() > 1) {
     fmt::print("\n{}", summary_text(runs, a.times));
     std::fflush(stdout);
-    fmt::print(stderr, "{} experiments took {:.1f} s\n", runs.size(), seconds);
+    if (isatty(STDERR_FILENO) != 0) {
+      fmt::print(stderr, "{} experiments took {:.1f} s\n", runs.size(), seconds);
+    }
   }
   const nlohmann::ordered_json results = json_of(runs, a.quick, a.times);
   if (!a.json.empty()) write_file(a.json, results.dump(1) + "\n");

@@ -21,6 +21,7 @@
 #include "lib/report/json.h"
 #include "lib/report/text.h"
 #include "lib/tensor/error.h"
+#include "lib/tensor/format_spec.h"
 
 namespace binade {
 namespace {
@@ -37,7 +38,7 @@ struct ReportArguments {
 };
 
 NamedFormat report_format(const std::string& name) {
-  const auto* row = std::ranges::find(report_formats, name, &NamedFormat::name);
+  const auto* row = std::ranges::find(report_formats, parse_format(name).name, &NamedFormat::name);
   if (row != report_formats.end()) return *row;
   throw Error(
       fmt::format("--formats {}: the report knows binary16, bfloat16, tf32, e5m2 and e4m3; for "

@@ -6,8 +6,10 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <set>
+#include <string_view>
 
 #include "lib/io/mapped_file.h"
 #include "lib/io/npy.h"
@@ -44,6 +46,40 @@ std::vector<std::string> matches(const std::string& pattern) {
   return names;
 }
 
+bool begins_with(std::span<const std::byte> bytes, std::string_view beginning) {
+  return bytes.size() >= beginning.size() &&
+         std::memcmp(bytes.data(), beginning.data(), beginning.size()) == 0;
+}
+
+/// What torch.save writes: a .zip whose first member is NAME/data.pkl, before 1.6 pickles that begin with a
+/// number of its own; and pickles of any kind under the names that its users give them.
+bool starts_as_pytorch(std::span<const std::byte> bytes, const std::string& extension) {
+  using namespace std::string_view_literals;
+  constexpr std::size_t name_length_at = 26, name_at = 30;  // APPNOTE.TXT 4.3.7
+  if (begins_with(bytes, "PK\x03\x04") && bytes.size() > name_at) {
+    const auto length = std::to_integer<std::size_t>(bytes[name_length_at]) |
+                        std::to_integer<std::size_t>(bytes[name_length_at + 1]) << 8;
+    const auto rest = bytes.subspan(name_at);
+    const std::string_view name(reinterpret_cast<const char*>(rest.data()),
+                                std::min(length, rest.size()));
+    return name.ends_with("/data.pkl");
+  }
+  const bool named = extension == ".pt" || extension == ".pth" || extension == ".ckpt" ||
+                     extension == ".bin" || extension == ".pkl";
+  return begins_with(bytes, "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20j\xa8P\x19"sv) ||
+         (named && begins_with(bytes, "\x80"));
+}
+
+Error pytorch_error(const std::string& path) {
+  const std::string to = fs::path(path).replace_extension(".safetensors").string();
+  return error_in(
+      path, "a file of torch.save's, which is Python inside",
+      "convert it in Python: import torch, safetensors.torch; safetensors.torch.save_file("
+      "{k: v.contiguous() for k, v in torch.load('" +
+          printable(path, longest_path) + "', map_location='cpu').items()}, '" +
+          printable(to, longest_path) + "')");
+}
+
 }  // namespace
 
 std::unique_ptr<TensorFile> open_tensor_file(const std::string& path, const OpenOptions& options) {
@@ -52,6 +88,7 @@ std::unique_ptr<TensorFile> open_tensor_file(const std::string& path, const Open
   const std::string extension = fs::path(path).extension().string();
   if (bytes.empty()) throw error_in(path, "an empty file", "export it again");
   if (starts_as_npy(bytes)) return open_npy(path, options);
+  if (starts_as_pytorch(bytes, extension)) throw pytorch_error(path);
   if (starts_as_npz(bytes)) return open_npz(path, options);
   if (starts_as_safetensors(bytes) || extension == ".safetensors") return open_safetensors(path);
   if (extension == ".npy" || extension == ".npz") {

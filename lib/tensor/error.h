@@ -16,8 +16,16 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Of invisible characters those that reorder, break or hide what stands around them: directions (U+200E, U+202E …),
+/// line and paragraph separators, spaces of no width.
+constexpr bool changes_the_line(unsigned code) {
+  return (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
+         (code >= 0x2060 && code <= 0x206F) || code == 0x061C || code == 0xFEFF;
+}
+
 /// Length in bytes of the UTF-8 character that begins a text and may stand on a terminal; 0 for
-/// control characters (C0, DEL, and U+0080..U+009F as C2 80..C2 9F) and for what is not UTF-8.
+/// control characters (C0, DEL, and U+0080..U+009F as C2 80..C2 9F), for those that change the line and for
+/// what is not UTF-8.
 inline std::size_t printable_character(std::string_view text) {
   const auto byte = [text](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -26,11 +34,14 @@ inline std::size_t printable_character(std::string_view text) {
   const unsigned first = byte(0);
   if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
   if (first >= 0xC2 && first <= 0xDF) {
-    return continues(1) && (first != 0xC2 || byte(1) >= 0xA0) ? 2 : 0;
+    if (!continues(1) || (first == 0xC2 && byte(1) < 0xA0)) return 0;
+    return changes_the_line((first & 0x1F) << 6 | (byte(1) & 0x3F)) ? 0 : 2;
   }
   if (first >= 0xE0 && first <= 0xEF) {  // not overlong, not a surrogate
     const bool fits = (first != 0xE0 || byte(1) >= 0xA0) && (first != 0xED || byte(1) < 0xA0);
-    return fits && continues(1) && continues(2) ? 3 : 0;
+    if (!fits || !continues(1) || !continues(2)) return 0;
+    const unsigned code = (first & 0xF) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
+    return changes_the_line(code) ? 0 : 3;
   }
   if (first >= 0xF0 && first <= 0xF4) {  // not overlong, at most U+10FFFF
     const bool fits = (first != 0xF0 || byte(1) >= 0x90) && (first != 0xF4 || byte(1) < 0x90);

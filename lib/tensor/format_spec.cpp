@@ -3,6 +3,7 @@
 // Reading and writing format specifications.
 #include "lib/tensor/format_spec.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -27,8 +28,9 @@ constexpr std::array<NamedSpecials, 4> specials_names{{{"ieee", Specials::ieee},
 
 constexpr std::array<std::string_view, 5> keys{"bias", "specials", "zero", "sign", "padding"};
 
-/// What other programs call a row of the table.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> other_names{{
+/// What other programs call a row of the table: C, PyTorch, ml_dtypes, vLLM, PTX.
+using OtherName = std::pair<std::string_view, std::string_view>;
+constexpr auto other_names = std::to_array<OtherName>({
     {"fp16", "binary16"},
     {"f16", "binary16"},
     {"half", "binary16"},
@@ -43,11 +45,22 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> other_na
     {"double", "binary64"},
     {"float64", "binary64"},
     {"float8_e4m3fn", "e4m3"},
+    {"fp8_e4m3", "e4m3"},
     {"e4m3fn", "e4m3"},
     {"float8_e5m2", "e5m2"},
+    {"fp8_e5m2", "e5m2"},
+    {"float8_e4m3fnuz", "e4m3fnuz"},
+    {"float8_e5m2fnuz", "e5m2fnuz"},
+    {"float6_e3m2fn", "e3m2"},
+    {"fp6_e3m2", "e3m2"},
+    {"float6_e2m3fn", "e2m3"},
+    {"fp6_e2m3", "e2m3"},
+    {"float4_e2m1fn", "e2m1"},
+    {"fp4_e2m1", "e2m1"},
     {"fp4", "e2m1"},
+    {"float8_e8m0fnu", "e8m0"},
     {"ue8m0", "e8m0"},
-}};
+});
 
 Error wrong(std::string_view text, const std::string& what) {
   return Error("format '" + printable(text) + "': " + what);
@@ -95,7 +108,11 @@ std::optional<Format> widths(std::string_view text) {
 /// What stands before the first colon.
 Format base_of(std::string_view text, std::string_view whole) {
   if (const std::optional<Format> named = find_format(text)) return *named;
-  if (const std::optional<Format> f = widths(text)) {
+  const auto* const other = std::ranges::find(other_names, text, &OtherName::first);
+  const std::optional<Format> f = widths(text);
+  // PTX's ue8m0 alone is the table's e8m0; with parts of its own it is what its widths say.
+  if (other != other_names.end() && (!f || text == whole)) return *find_format(other->second);
+  if (f) {
     if (f->exponent_bits < 2 || f->exponent_bits > 11) {
       throw wrong(whole, "an exponent has 2 to 11 bits, not " + std::to_string(f->exponent_bits));
     }
@@ -105,10 +122,7 @@ Format base_of(std::string_view text, std::string_view whole) {
     return *f;
   }
   const std::vector<std::string_view> names = names_of(formats);
-  std::string hint = did_you_mean(text, names);
-  for (const auto& [other, ours] : other_names) {
-    if (text == other) hint = "; binade calls it " + std::string(ours);
-  }
+  const std::string hint = did_you_mean(text, names);
   throw Error("unknown format '" + printable(text) + "'" + hint +
               (hint.ends_with('?') ? " " : "; ") + "known are " + listed(names) +
               ", or your own, such as e5m7 or e4m3:bias=8");
@@ -179,6 +193,8 @@ const char* const format_spec_help =
     "                   fnuz (the encoding of -0 is the only NaN)\n"
     "  :zero=yes|no     whether exponent field 0 holds zero and subnormals, or normal numbers\n"
     "  :sign=yes|no     :padding=N  zero bits below the fraction\n"
+    "fp16, bf16, fp32, half, float8_e4m3fn, fp8_e4m3 and the like are other names of the same "
+    "rows.\n"
     "A name of the table wins: e4m3 is OCP's, without infinity; e4m3:specials=ieee has one.";
 
 std::string_view name_of(Specials specials) {

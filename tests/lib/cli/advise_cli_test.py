@@ -115,7 +115,7 @@ class Advise(CliCase):
                 (("--linear", "8x2000000000x2000000000"), "more than 2^53 weights"),
                 (("--linear", "8x8x8", "--arch", "sm_91"), "sm_91"),
                 (("--linear", "8x8x8", "--arch", "sm_80", "--format", "e4m3"), "no dense Tensor Core instruction"),
-                (("--linear", "8x8x8", "--format", "half"), "half"),
+                (("--linear", "8x8x8", "--format", "halve"), "halve"),
                 (("--params", "1", "--activations-per-sample", "9e15", "--batch", "9e15"), "more than 2^63 bytes"),
                 (("absent.json",), "absent.json")):
             self.assertIn(part, self.complaint(*words), words)

@@ -22,6 +22,9 @@ TEST_CASE("control characters cannot break the line or move the cursor") {
   CHECK(printable("a\xc2\x85z") == "a\\xc2\\x85z");
   CHECK(printable("\0z"s) == "\\x00z");
   CHECK(printable("größe 大") == "größe 大");
+  CHECK(printable("a\u202Eb\u2028c\u200Bd\u061Ce\uFEFF") ==
+        "a\\xe2\\x80\\xaeb\\xe2\\x80\\xa8c\\xe2\\x80\\x8bd\\xd8\\x9ce\\xef\\xbb\\xbf");
+  CHECK(printable("\u200A\u2010\u2027\u202F\u061B") == "\u200A\u2010\u2027\u202F\u061B");
 }
 
 TEST_CASE("a long name keeps its beginning and no half character") {
