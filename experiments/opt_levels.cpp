@@ -146,9 +146,10 @@ Outcome run_opt_levels(const ExperimentInput& input) {
   out.tables = {table};
   out.as_expected = near && adam_fails;
   out.verdict = fmt::format(
-      "{} networks trained in six modes {} within the distances stated; the farthest is {} with a "
+      "{} network{} trained in six modes {} within the distances stated; the farthest is {} with a "
       "test loss {:.2f} % from FP32's.",
-      chosen.size(), near ? "end" : "do NOT end", worst_name, 100 * worst);
+      chosen.size(), chosen.size() == 1 ? "" : "s", near ? "end" : "do NOT end", worst_name,
+      100 * worst);
   return out;
 }
 

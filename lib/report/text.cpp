@@ -44,13 +44,16 @@ FateOfBinade fate_of_binade(int exponent, const BinadeRow& row, const Format& fo
   return f.overflow > half ? overflow_fate : normal_fate;
 }
 
-/// The end of a long name says more than its beginning.
+/// The end of a long name says more than its beginning, but for the step that it may begin with.
 std::string shortened(const std::string& name, std::size_t width) {
   std::string text = printable(name);
   if (columns_of(text) <= width) return text;
-  std::size_t drop = text.size() - width + 3;
+  const std::size_t slash = text.find('/');
+  const bool has_step = text.starts_with("step") && slash < width / 2;
+  const std::string head = (has_step ? text.substr(0, slash + 1) : "") + "...";
+  std::size_t drop = text.size() - width + head.size();
   while (drop < text.size() && (static_cast<unsigned char>(text[drop]) & 0xC0) == 0x80) ++drop;
-  return "..." + text.substr(drop);
+  return head + text.substr(drop);
 }
 
 std::string grouped(std::uint64_t n) {

@@ -10,6 +10,7 @@ import math
 import os
 import pty
 import random
+import re
 import resource
 import struct
 import subprocess
@@ -96,6 +97,15 @@ class Report(Reports):
         os.close(main)
         self.assertEqual(process.returncode, 0)
         return text
+
+    def test_a_long_name_keeps_its_step_and_its_end(self):
+        self.write("x.safetensors", safetensors(("step000120/model.layers.12.self_attn.q_proj/dAct", "F32", [2], f32(1, 2)),
+                                                ("model.decoder.layers.12.self_attn.q_proj", "F32", [2], f32(1, 2))))
+        text = self.good("report", "x.safetensors")
+        self.assertRegex(text, r"\n  step000120/\.\.\.\S*q_proj/dAct +2 ")
+        self.assertRegex(text, r"\n  \.\.\.\S*layers\.12\.self_attn\.q_proj +2 ")
+        names = re.findall(r"^  (\S*q_proj\S*) +2 ", text, re.MULTILINE)
+        self.assertEqual([len(name) for name in names], [29, 29])
 
     def test_a_terminal_gets_colours_unless_NO_COLOR_is_set(self):
         self.assertIn(b"\x1b[3", self.on_terminal())
