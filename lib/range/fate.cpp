@@ -152,6 +152,13 @@ int largest_scale(const Placed& x, const Format& format) {
 
 }  // namespace
 
+ScaleRange scale_range(const RangeSummary& summary) {
+  if (summary.nonzero() == 0) return {};
+  const bool in_float32 = summary.largest.exponent <= binary32.emax() &&
+                          summary.smallest.exponent >= binary32.quantum_exponent();
+  return in_float32 ? ScaleRange{} : ScaleRange{binary64.emin(), binary64.emax()};
+}
+
 std::optional<int> headroom(const RangeSummary& summary, const Format& format) {
   if (summary.nonzero() == 0) return std::nullopt;
   return largest_scale(summary.largest, format);
@@ -179,9 +186,10 @@ std::optional<ScaleInterval> scale_interval(const RangeSummary& summary, const F
     highest_lost = exponent;
     add_squares(below, row, exponent);
   }
+  const ScaleRange scales = scale_range(summary);
   return ScaleInterval{
-      std::max(tie - highest_lost, lowest_scale_log2),
-      std::min(largest_scale(summary.largest, format) - headroom_log2, highest_scale_log2)};
+      std::max(tie - highest_lost, scales.lowest_log2),
+      std::min(largest_scale(summary.largest, format) - headroom_log2, scales.highest_log2)};
 }
 
 }  // namespace binade

@@ -33,6 +33,11 @@ Cuts cuts_of(const Format& format);
 /// Scales are limited to these exponents, the range of a float32 scale.
 inline constexpr int lowest_scale_log2 = -126;
 inline constexpr int highest_scale_log2 = 127;
+/// Of values that float32 does not hold, to those of a float64 scale.
+struct ScaleRange {
+  int lowest_log2 = lowest_scale_log2, highest_log2 = highest_scale_log2;
+};
+ScaleRange scale_range(const RangeSummary& summary);
 
 /// Of the finite non-zero values x, what x·2^scale_log2 becomes.
 struct Fates {
@@ -71,8 +76,8 @@ struct ScaleInterval {
   int max_log2 = 0;  ///< largest without overflow at the headroom
   bool empty() const { return min_log2 > max_log2; }
 };
-/// Nothing where there is no finite non-zero value. Scales are float32's; an empty interval may name
-/// an end that no float32 scale reaches.
+/// Nothing where there is no finite non-zero value. Scales are those of scale_range; an empty interval may name
+/// an end that none of them reaches.
 std::optional<ScaleInterval> scale_interval(const RangeSummary& summary, const Format& format,
                                             int headroom, double target_loss);
 

@@ -64,8 +64,9 @@ void choose(LossScale& scale, const RangeSummary& s, const ReportOptions& option
   const ScaleInterval& interval = *scale.interval;
   const bool low = options.prefer == ScaleChoice::s_min && !interval.empty();
   scale.status = interval.empty() ? "empty interval" : "ok";
+  const ScaleRange scales = scale_range(s);
   scale.recommended_log2 = std::clamp(low ? interval.min_log2 : interval.max_log2,
-                                      lowest_scale_log2, highest_scale_log2);
+                                      scales.lowest_log2, scales.highest_log2);
   scale.lost_l2 = losses(s, binary16, *scale.recommended_log2)->l2;
 }
 

@@ -186,7 +186,10 @@ Tried try_scales(const std::vector<T>& values, const Grid& g, int headroom_log2,
     total += squares.back();
   }
   Tried out;
-  for (int k = -126; k <= 127; ++k) {
+  const bool wide = std::ranges::any_of(values, [](double x) {
+    return std::isfinite(x) && x != 0 && (std::fabs(x) < 0x1p-149 || std::fabs(x) >= 0x1p128);
+  });
+  for (int k = wide ? -1022 : -126; k <= (wide ? 1023 : 127); ++k) {
     Integer lost = 0;
     bool overflows = false;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -246,13 +249,18 @@ TEST_CASE("the interval of powers of two, where ties decide, is what trying find
                  empty);
 }
 
-TEST_CASE("where no scale of a float32 serves, the interval is empty") {
+TEST_CASE("values beyond a float32 have the scales of a float64") {
   int empty = 0;
   check_interval(std::vector<double>{0x1p-1074}, empty);
   check_interval(std::vector<double>{1e-300, 3e-300}, empty);
   check_interval(std::vector<double>{0x1p1000}, empty);
   check_interval(std::vector<double>{0x1p-170}, empty);
   check_interval(std::vector<double>{0x1p200}, empty);
+  check_interval(std::vector<double>{1e60, 1}, empty);
+  check_interval(std::vector<double>{1e-60, 1e-62}, empty);
+  const ScaleRange of_floats = scale_range(summary_of(std::vector<double>{0x1p-149, 0x1.ffp127}));
+  CHECK(of_floats.lowest_log2 == -126);
+  CHECK(of_floats.highest_log2 == 127);
 }
 
 TEST_CASE("without a finite non-zero value there are no losses, no headroom and no interval") {
