@@ -92,10 +92,10 @@ TEST_CASE("other programs' names are names of the same rows") {
                                               {"float4_e2m1fn", e2m1},
                                               {"float8_e8m0fnu", e8m0},
                                               {"ue8m0", e8m0}};
-  for (const auto& [name, format] : rows) {
-    CAPTURE(std::string(name));
-    CHECK(parse_format(name).format == format);
-    CHECK(parse_format(name).name == name_of(format));
+  for (const auto& row : rows) {
+    CAPTURE(std::string(row.first));
+    CHECK(parse_format(row.first).format == row.second);
+    CHECK(parse_format(row.first).name == name_of(row.second));
   }
   CHECK(parse_format("fp16:bias=16").name == "e5m10:bias=16");
 }
