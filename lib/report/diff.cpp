@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -75,11 +76,43 @@ std::map<Key, const Json*> by_key(const Json& report) {
   return out;
 }
 
-/// Whether two tensors hold the same multiset of magnitudes as far as a report can tell.
-bool same(const Json& a, const Json& b) {
-  constexpr std::array<const char*, 9> decisive{"dtype", "shape", "values", "zeros",  "nan",
-                                                "inf",   "min",   "max",    "binades"};
-  return std::ranges::all_of(decisive, [&](const char* key) { return a.at(key) == b.at(key); });
+/// "what lies in 3 binades, 2^-31 to 2^-5"
+std::string different_binades(const Json& a, const Json& b) {
+  std::map<int, std::array<const Json*, 2>> by_exponent;
+  for (const Json& row : a) by_exponent[row.at("exponent").get<int>()][0] = &row;
+  for (const Json& row : b) by_exponent[row.at("exponent").get<int>()][1] = &row;
+  std::vector<int> different;
+  for (const auto& [exponent, row] : by_exponent) {
+    if (row[0] == nullptr || row[1] == nullptr || *row[0] != *row[1]) different.push_back(exponent);
+  }
+  if (different.empty()) return "the order of binades";
+  const bool one = different.size() == 1;
+  return fmt::format("what lies in {} binade{}, 2^{}{}", different.size(), one ? "" : "s",
+                     different.front(), one ? "" : fmt::format(" to 2^{}", different.back()));
+}
+
+/// In what two tensors differ, every figure to its end; empty where they hold the same multiset of magnitudes
+/// as far as a report can tell.
+std::string differences(const Json& a, const Json& b) {
+  constexpr std::array<std::pair<const char*, const char*>, 8> decisive{{{"dtype", "dtype"},
+                                                                         {"shape", "shape"},
+                                                                         {"values", "values"},
+                                                                         {"zeros", "zeros"},
+                                                                         {"nan", "NaN"},
+                                                                         {"inf", "Inf"},
+                                                                         {"min", "smallest |x|"},
+                                                                         {"max", "largest |x|"}}};
+  std::vector<std::string> out;
+  for (const auto& [key, label] : decisive) {
+    const Json& x = a.at(key);
+    const Json& y = b.at(key);
+    if (x != y)
+      out.push_back(fmt::format("{} {} -> {}", label, printable(x.dump()), printable(y.dump())));
+  }
+  if (a.at("binades") != b.at("binades")) {
+    out.push_back(different_binades(a.at("binades"), b.at("binades")));
+  }
+  return fmt::format("{}", fmt::join(out, "; "));
 }
 
 double loss(const Json& tensor) {
@@ -123,32 +156,35 @@ ReportDiff diff_reports(const Json& a, const Json& b) try {
                           interval(a["loss_scale"]), interval(b["loss_scale"]));
   const auto before = by_key(a);
   const auto after = by_key(b);
-  std::vector<std::pair<const Json*, const Json*>> changed;
+  struct Changed {
+    const Json *before, *after;
+    std::string how;
+  };
+  std::vector<Changed> changed;
   std::set<std::string> only_before, only_after;
   for (const auto& [key, tensor] : before) {
     const auto other = after.find(key);
     if (other == after.end()) {
       only_before.insert(key.first);
-    } else if (!same(*tensor, *other->second)) {
-      changed.emplace_back(tensor, other->second);
+    } else if (std::string how = differences(*tensor, *other->second); !how.empty()) {
+      changed.push_back({tensor, other->second, std::move(how)});
     }
   }
   for (const auto& [key, tensor] : after) {
     if (!before.contains(key)) only_after.insert(key.first);
   }
-  std::ranges::stable_sort(changed, [](const auto& x, const auto& y) {
-    return std::abs(loss(*x.first) - loss(*x.second)) > std::abs(loss(*y.first) - loss(*y.second));
-  });
+  const auto change = [](const Changed& x) { return std::abs(loss(*x.before) - loss(*x.after)); };
+  std::ranges::stable_sort(changed, std::greater{}, change);
   out.different = !changed.empty() || !only_before.empty() || !only_after.empty();
   out.text += fmt::format("\n{} tensors in both, {} of them differ\n",
                           before.size() - only_before.size(), changed.size());
-  for (const auto& [x, y] : changed) {
+  for (const auto& [x, y, how] : changed) {
     out.text +=
-        fmt::format("  {}\n    to zero {} -> {}   lost l2 {} -> {}   loss scale {} -> {}\n",
+        fmt::format("  {}\n    to zero {} -> {}   lost l2 {} -> {}   loss scale {} -> {}\n    {}\n",
                     printable((*x)["name"].get<std::string>()),
                     shown(at(*x, rows[6].pointer), true), shown(at(*y, rows[6].pointer), true),
                     shown(at(*x, rows[9].pointer), true), shown(at(*y, rows[9].pointer), true),
-                    interval((*x)["loss_scale"]), interval((*y)["loss_scale"]));
+                    interval((*x)["loss_scale"]), interval((*y)["loss_scale"]), how);
   }
   out.text += only("before", only_before) + only("after", only_after);
   return out;

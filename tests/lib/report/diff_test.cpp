@@ -51,6 +51,14 @@ TEST_CASE("any figure of a tensor that changes is a difference") {
   CHECK_FALSE(differs({2, 0x1p-20F, 1, 0}));  // the order of values is not in a report
   CHECK(differs({1, 2, 0, 0x1p-21F}));
   CHECK(differs({1, 2, 0, 0x1.000002p-20F}));  // one ulp
+  const std::string ulp = diff_of({{"t", values}}, {{"t", {1, 2, 0, 0x1.000002p-20F}}}).text;
+  CHECK(has(ulp,
+            "    smallest |x| 9.5367431640625e-07 -> 9.536744300930877e-07; what lies in 1 binade, "
+            "2^-20\n"));
+  const std::string more = diff_of({{"t", values}}, {{"t", {1, 3, 0, 0x1p-20F, 0}}}).text;
+  CHECK(has(more,
+            "    shape [4] -> [5]; values 4 -> 5; zeros 1 -> 2; largest |x| 2.0 -> 3.0; what lies "
+            "in 1 binade, 2^1\n"));
   CHECK(differs({1, 2, 0, 0x1p-20F, 0}));
   CHECK(differs({1, 2, NAN, 0x1p-20F}));
   CHECK(differs({1, 2, INFINITY, 0x1p-20F}));
