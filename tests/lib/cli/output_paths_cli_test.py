@@ -139,6 +139,20 @@ class OutputPaths(CliCase):
         self.refused("gemm", "a.json", "a.json", *GEMM, "--account", "a.json")
         self.assertEqual(self.read("a.json"), b"kept")
 
+    def test_the_data_of_trainings_are_read_too(self):
+        data = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 3, "experiments", "data", "digits.csv.gz")
+        with open(data, "rb") as file:
+            kept = file.read()
+        self.write("digits.csv.gz", kept)
+        self.write("spec.json", SPEC)
+        for words, options in ((TRAIN[0], ("--json",)), (EXPERIMENT[0], ("--json", "-o")),
+                               (("sweep", "spec.json"), ("--json", "--html", "-o"))):
+            for option in options:
+                with self.subTest(words[0], option=option):
+                    line = self.refused(*words, "--data", ".", option, "digits.csv.gz")
+                    self.assertIn("--data ./digits.csv.gz, which is read", line)
+                    self.assertEqual(self.read("digits.csv.gz"), kept)
+
     def test_the_default_results_of_a_sweep_count_too(self):
         self.write("n.json", SPEC)
         self.write("n.jsonl", b"")
