@@ -34,11 +34,12 @@ class CliCase(unittest.TestCase):
     def files(self):
         return sorted(os.listdir(self.folder.name))
 
-    def run_binade(self, *arguments, **variables):
+    def run_binade(self, *arguments, stdin=None, **variables):
         environment = {key: value for key, value in os.environ.items() if key not in DECIDING}
         environment.update(variables)
+        given = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}  # piped in, or a file
         return subprocess.run([self.program, *self.command, *arguments], cwd=self.folder.name, env=environment,
-                              capture_output=True, check=False, timeout=300)
+                              capture_output=True, check=False, timeout=300, **given)
 
     def good(self, *arguments, **variables):
         result = self.run_binade(*arguments, **variables)

@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lib/io/mapped_file.h"
+#include "lib/io/input_file.h"
 #include "lib/study/strict_json.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/spelling.h"
@@ -24,6 +24,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::uint64_t most_bytes_of_layers = std::uint64_t{1} << 24;
 constexpr std::uint64_t largest_size = std::uint64_t{1} << 31;
 constexpr const char* linear_help = "write --linear TOKENSxINxOUT, as in 4096x4096x50257";
 constexpr const char* conv_help =
@@ -185,12 +186,12 @@ AdvisedLayer conv_of(std::string_view text) {
 }
 
 std::vector<AdvisedLayer> read_layers(const std::string& path) {
-  const MappedFile file(path);
   const Json json = parse_strictly(
-      path, {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
+      input_name(path),
+      read_text(path, most_bytes_of_layers, "see binade advise --help for its form"));
   if (!json.is_object() || !json.contains("layers") || !json["layers"].is_array() ||
       json["layers"].empty()) {
-    throw error_in(path, R"(not a JSON object with a list of "layers")",
+    throw error_in(input_name(path), R"(not a JSON object with a list of "layers")",
                    "see binade advise --help for its form");
   }
   check_keys(path, "the file", json, file_keys);

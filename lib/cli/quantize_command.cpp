@@ -129,7 +129,7 @@ void run_quantize(const QuantizeArguments& a) {
 
 void define_quantize(App app, int&) {
   const auto a = std::make_shared<QuantizeArguments>();
-  app.add_option("IN", a->in, ".safetensors, .npy or .npz").required();
+  app.add_option("IN", a->in, ".safetensors, .npy or .npz; - for standard input").required();
   app.add_option("OUT", a->out, ".safetensors, or .npy for a single array").required();
   app.add_option("--format", a->format, "format to quantize to; see binade formats").required();
   add_rounding(app, a->attributes);

@@ -79,7 +79,8 @@ void make(const ReportArguments& arguments) {
   std::vector<InputPath> read;
   for (const std::string& file : files) read.push_back({"FILE", file});
   prepare_outputs(
-      read, std::array{OutputPath{"-o", arguments.html}, OutputPath{"--json", arguments.json}});
+      read, std::array{OutputPath{"-o", arguments.html},
+                       OutputPath{.name = "--json", .path = arguments.json, .or_stdout = true}});
   Report report;
   {
     ProgressLine line;
@@ -111,7 +112,9 @@ int compare(const ReportArguments& arguments) {
 
 void define_report(App app, int& status) {
   const auto a = std::make_shared<ReportArguments>();
-  app.add_option("FILE", a->inputs, ".safetensors, .npy, .npz files, or globs").required();
+  app.add_option("FILE", a->inputs,
+                 ".safetensors, .npy, .npz files, or globs; - for standard input")
+      .required();
   app.add_output("-o,--html", a->html, "write the report as one self-contained page");
   app.add_output("--json", a->json, "write the report as JSON; - for standard output");
   app.add_option("--headroom", a->headroom,

@@ -27,7 +27,7 @@ namespace {
 /// FILE:NAME in its parts; a file of that very name comes first.
 std::pair<std::string, std::string> file_and_name(const std::string& where) {
   std::error_code ignored;
-  if (std::filesystem::exists(where, ignored)) return {where, ""};
+  if (where == "-" || std::filesystem::exists(where, ignored)) return {where, ""};
   for (std::size_t at = where.find(':'); at != std::string::npos; at = where.find(':', at + 1)) {
     const std::string file = where.substr(0, at);
     if (std::filesystem::exists(file, ignored)) return {file, where.substr(at + 1)};

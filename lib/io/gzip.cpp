@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "lib/io/mapped_file.h"
+#include "lib/io/input_file.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -37,25 +37,30 @@ class Inflater {
 }  // namespace
 
 std::string read_gzip(const std::string& path, std::size_t most) {
-  const MappedFile file(path);
+  const InputFile file(path);
   Inflater inflater(path);
   z_stream& stream = inflater.stream();
-  std::span<const std::byte> rest = file.bytes();
+  std::uint64_t at = 0;  // of what was not read yet
   const auto fail = [&](const std::string& what) {
-    throw error_at(path, what, file.size() - rest.size(), "the file is damaged: fetch it again");
+    file.check_unchanged();
+    throw error_at(path, what, at - stream.avail_in, "the file is damaged: fetch it again");
   };
-  if (rest.empty()) fail("an empty file, no .gz,");
+  if (file.size() == 0) fail("an empty file, no .gz,");
   std::string contents;
+  std::vector<std::byte> packed;
   std::vector<char> inflated(piece);  // once: members may be many and empty
   while (true) {
-    const auto input = rest.first(std::min(rest.size(), piece));
-    // zlib reads through a pointer to non-const for historical reasons only.
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(input.data()));
-    stream.avail_in = static_cast<uInt>(input.size());
+    if (stream.avail_in == 0) {
+      packed.resize(std::min<std::uint64_t>(file.size() - at, piece));
+      file.read(at, packed);
+      at += packed.size();
+      stream.next_in = reinterpret_cast<Bytef*>(packed.data());
+      stream.avail_in = static_cast<uInt>(packed.size());
+    }
     stream.next_out = reinterpret_cast<Bytef*>(inflated.data());
     stream.avail_out = static_cast<uInt>(inflated.size());
     const int status = inflate(&stream, Z_NO_FLUSH);
-    rest = rest.subspan(input.size() - stream.avail_in);
+    const bool rest = stream.avail_in != 0 || at < file.size();
     const std::size_t got = inflated.size() - stream.avail_out;
     if (got > most - contents.size()) {
       throw error_in(path, "more than " + std::to_string(most) + " bytes when inflated",
@@ -63,14 +68,16 @@ std::string read_gzip(const std::string& path, std::size_t most) {
     }
     contents.append(inflated.data(), got);
     if (status == Z_STREAM_END) {
-      if (rest.empty()) return contents;
+      if (!rest) break;
       inflateReset(&stream);
-    } else if (status == Z_BUF_ERROR || (status == Z_OK && rest.empty() && stream.avail_out != 0)) {
+    } else if (status == Z_BUF_ERROR || (status == Z_OK && !rest && stream.avail_out != 0)) {
       fail("the .gz data are cut off");
     } else if (status != Z_OK) {
       fail("the .gz data do not inflate");
     }
   }
+  file.check_unchanged();
+  return contents;
 }
 
 }  // namespace binade

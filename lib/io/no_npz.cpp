@@ -7,8 +7,8 @@
 
 namespace binade {
 
-std::unique_ptr<TensorFile> open_npz(const std::string& path, const OpenOptions&) {
-  throw error_in(path, "a .npz file, which this build cannot read",
+std::unique_ptr<TensorFile> open_npz(std::shared_ptr<const InputFile> file, const OpenOptions&) {
+  throw error_in(file->path(), "a .npz file, which this build cannot read",
                  "configure with -Dnpz=enabled and zlib, or save .npy or .safetensors");
 }
 

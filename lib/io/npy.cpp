@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "lib/io/mapped_file.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -15,41 +14,35 @@ namespace {
 
 class NpyFile : public TensorFile {
  public:
-  NpyFile(const std::string& path, const OpenOptions& options) : TensorFile(path), file_(path) {
-    const auto bytes = file_.bytes();
-    const std::uint64_t size =
-        npy_header_size(path, bytes.first(std::min(npy_preamble, bytes.size())));
-    if (size > bytes.size()) {
-      throw error_at(path, "truncated header", bytes.size(), "export the file again");
+  NpyFile(std::shared_ptr<const InputFile> file, const OpenOptions& options)
+      : TensorFile(std::move(file)) {
+    const std::string& path = file_->path();
+    std::vector<std::byte> bytes(std::min<std::uint64_t>(npy_preamble, file_->size()));
+    file_->read(0, bytes);
+    const std::uint64_t size = npy_header_size(path, bytes);
+    if (size > file_->size()) {
+      throw error_at(path, "truncated header", file_->size(), "export the file again");
     }
-    header_ = parse_npy_header(path, bytes.first(size), options.dtype);
+    bytes.resize(size);
+    file_->read(0, bytes);
+    header_ = parse_npy_header(path, bytes, options.dtype);
     const std::uint64_t promised = header_.extent.bytes;
-    const std::uint64_t held = bytes.size() - size;
+    const std::uint64_t held = file_->size() - size;
     const std::string promise =
         "the header promises " + std::to_string(promised) + " bytes of data; export the file again";
-    if (held < promised) throw error_at(path, "truncated", bytes.size(), promise);
+    if (held < promised) throw error_at(path, "truncated", file_->size(), promise);
     if (held > promised) throw error_at(path, "surplus bytes", size + promised, promise);
     tensors_.push_back(npy_info(std::filesystem::path(path).stem().string(), header_));
   }
 
-  void read(std::size_t index, const ChunkSink& sink) const override {
-    (void)tensors_.at(index);
-    const auto data = file_.bytes().subspan(header_.size);
-    if (!header_.big_endian) return file_.stream(data, sink);
-    constexpr std::size_t most = std::size_t{4} << 20;
-    std::vector<std::byte> buffer;
-    file_.stream(data, [&](std::span<const std::byte> part) {
-      for (std::size_t at = 0; at < part.size(); at += most) {
-        const auto piece = part.subspan(at, std::min(most, part.size() - at));
-        buffer.assign(piece.begin(), piece.end());
-        swap_bytes(buffer, header_.dtype);
-        sink(buffer);
-      }
+  void read_data(std::size_t index, const ChunkSink& sink) const override {
+    file_->stream(header_.size, tensors_.at(index).bytes, [&](std::span<std::byte> piece) {
+      if (header_.big_endian) swap_bytes(piece, header_.dtype);
+      sink(piece);
     });
   }
 
  private:
-  MappedFile file_;
   NpyHeader header_;
 };
 
@@ -85,8 +78,9 @@ void swap_bytes(std::span<std::byte> data, const Dtype& dtype) {
   }
 }
 
-std::unique_ptr<TensorFile> open_npy(const std::string& path, const OpenOptions& options) {
-  return std::make_unique<NpyFile>(path, options);
+std::unique_ptr<TensorFile> open_npy(std::shared_ptr<const InputFile> file,
+                                     const OpenOptions& options) {
+  return std::make_unique<NpyFile>(std::move(file), options);
 }
 
 }  // namespace binade

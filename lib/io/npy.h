@@ -45,6 +45,7 @@ TensorInfo npy_info(std::string name, const NpyHeader& header);
 /// Turns big-endian elements into little-endian ones (a complex one is two numbers).
 void swap_bytes(std::span<std::byte> data, const Dtype& dtype);
 
-std::unique_ptr<TensorFile> open_npy(const std::string& path, const OpenOptions& options);
+std::unique_ptr<TensorFile> open_npy(std::shared_ptr<const InputFile> file,
+                                     const OpenOptions& options);
 
 }  // namespace binade

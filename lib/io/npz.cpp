@@ -17,9 +17,11 @@ constexpr std::string_view extension = ".npy";
 
 class NpzFile : public TensorFile {
  public:
-  NpzFile(const std::string& path, const OpenOptions& options) : TensorFile(path), file_(path) {
+  NpzFile(std::shared_ptr<const InputFile> file, const OpenOptions& options)
+      : TensorFile(std::move(file)) {
+    const std::string& path = file_->path();
     std::set<std::string> names;
-    for (ZipMember& member : zip_directory(path, file_)) {
+    for (ZipMember& member : zip_directory(*file_)) {
       if (member.name.ends_with('/') && member.size == 0) continue;
       const std::string quoted = "member '" + printable(member.name) + "'";
       if (!member.name.ends_with(extension)) {
@@ -33,10 +35,10 @@ class NpzFile : public TensorFile {
     }
   }
 
-  void read(std::size_t index, const ChunkSink& sink) const override {
+  void read_data(std::size_t index, const ChunkSink& sink) const override {
     const TensorInfo& tensor = tensors_.at(index);
     const NpyHeader& header = headers_[index];
-    ZipReader reader(label(members_[index]), file_, members_[index]);
+    ZipReader reader(label(members_[index]), *file_, members_[index]);
     std::vector<std::byte> buffer(header.size);
     reader.read(buffer);
     constexpr std::uint64_t most = std::uint64_t{4} << 20;
@@ -51,12 +53,12 @@ class NpzFile : public TensorFile {
 
  private:
   std::string label(const ZipMember& member) const {
-    return path_ + "[" + printable(member.name) + "]";
+    return path() + "[" + printable(member.name) + "]";
   }
 
   void add(ZipMember member, const OpenOptions& options) {
     const std::string name = label(member);
-    ZipReader reader(name, file_, member);
+    ZipReader reader(name, *file_, member);
     std::vector<std::byte> bytes(std::min<std::uint64_t>(npy_preamble, member.size));
     reader.read(bytes);
     const std::uint64_t size = npy_header_size(name, bytes);
@@ -79,15 +81,15 @@ class NpzFile : public TensorFile {
     members_.push_back(std::move(member));
   }
 
-  MappedFile file_;
   std::vector<ZipMember> members_;
   std::vector<NpyHeader> headers_;
 };
 
 }  // namespace
 
-std::unique_ptr<TensorFile> open_npz(const std::string& path, const OpenOptions& options) {
-  return std::make_unique<NpzFile>(path, options);
+std::unique_ptr<TensorFile> open_npz(std::shared_ptr<const InputFile> file,
+                                     const OpenOptions& options) {
+  return std::make_unique<NpzFile>(std::move(file), options);
 }
 
 }  // namespace binade

@@ -21,6 +21,7 @@ inline bool starts_as_npz(std::span<const std::byte> bytes) {
   return starts("PK\x03\x04") || starts("PK\x05\x06");
 }
 
-std::unique_ptr<TensorFile> open_npz(const std::string& path, const OpenOptions& options);
+std::unique_ptr<TensorFile> open_npz(std::shared_ptr<const InputFile> file,
+                                     const OpenOptions& options);
 
 }  // namespace binade

@@ -29,9 +29,9 @@ struct Place {
   }
 };
 
-/// Nothing for what is no file: "", "-", a pipe, a device.
+/// Nothing for what is no file: "", a pipe, a device.
 std::optional<Place> place_of(const std::string& path) {
-  if (path.empty() || path == "-") return {};
+  if (path.empty()) return {};
   Place out;
   struct stat status {};
   if (stat(path.c_str(), &status) == 0) {
@@ -55,9 +55,15 @@ struct Seen {
 void check_distinct(std::span<const InputPath> inputs, std::span<const OutputPath> outputs) {
   std::vector<Seen> all;
   for (const InputPath& in : inputs) {
-    if (const auto place = place_of(in.path)) all.push_back({in.name, in.path, *place, true});
+    const auto place = place_of(in.path == "-" ? "/dev/stdin" : in.path);
+    if (place) all.push_back({in.name, in.path, *place, true});
   }
   for (const OutputPath& out : outputs) {
+    if (out.path == "-" && out.or_stdout) continue;
+    if (out.path == "-") {
+      throw error_in(out.name + " -", "this result is not written to standard output",
+                     "name a file");
+    }
     const auto place = place_of(out.path);
     if (!place) continue;
     for (const Seen& other : all) {

@@ -24,10 +24,12 @@ enum class OutputKind : std::uint8_t {
 struct OutputPath {
   std::string name, path;
   OutputKind kind = OutputKind::file;
+  bool or_stdout = false;  ///< whether "-" is standard output; elsewhere it is an Error
 };
 
 /// Error if an output is the same file as an input or as another output: by device and inode where both
-/// exist, else by where the name leads. "-", pipes and devices are no files. Then makes the folders and
+/// exist, else by where the name leads. Pipes and devices are no files; an input "-" is the file
+/// that standard input is, if it is one. Then makes the folders and
 /// tries whether the files can be written; where that fails, no folder it made is left.
 void prepare_outputs(std::span<const InputPath> inputs, std::span<const OutputPath> outputs);
 

@@ -5,12 +5,12 @@
 #include "lib/io/safetensors.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "lib/io/mapped_file.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -169,36 +169,42 @@ class HeaderHandler {
   std::vector<std::uint64_t>* numbers_ = nullptr;
 };
 
-class MappedSafetensors : public SafetensorsFile {
+class StreamedSafetensors : public SafetensorsFile {
  public:
-  explicit MappedSafetensors(const std::string& path) : SafetensorsFile(path), file_(path) {
-    const auto bytes = file_.bytes();
-    if (bytes.size() < 8) throw error_at(path, "truncated", bytes.size(), save_safetensors_again);
-    const std::uint64_t length = header_length(bytes);
-    if (length > longest_safetensors_header || length > bytes.size() - 8) {
+  explicit StreamedSafetensors(std::shared_ptr<const InputFile> file)
+      : SafetensorsFile(std::move(file)) {
+    const std::string& path = file_->path();
+    const std::uint64_t size = file_->size();
+    if (size < 8) throw error_at(path, "truncated", size, save_safetensors_again);
+    std::array<std::byte, 8> prefix{};
+    file_->read(0, prefix);
+    const std::uint64_t length = header_length(prefix);
+    if (length > longest_safetensors_header || length > size - 8) {
       throw error_at(path,
                      "a header of " + std::to_string(length) + " bytes in a file of " +
-                         std::to_string(bytes.size()) + ", announced",
+                         std::to_string(size) + ", announced",
                      0, save_safetensors_again);
     }
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + 8, length);
+    std::string text(length, '\0');
+    file_->read(8, std::as_writable_bytes(std::span(text)));
     if (!text.starts_with('{')) throw error_at(path, "no '{' found", 8, save_safetensors_again);
     HeaderHandler header(path, text);
     header.parse();
     metadata_ = std::move(header.metadata);
-    data_ = bytes.subspan(8 + length);
+    data_at_ = 8 + length;
+    data_size_ = size - data_at_;
     take(std::move(header.entries));
   }
 
-  void read(std::size_t index, const ChunkSink& sink) const override {
+  void read_data(std::size_t index, const ChunkSink& sink) const override {
     const TensorInfo& tensor = tensors_.at(index);
     if (tensor.dtype.kind == DtypeKind::packed) {
       throw error_in(
-          path_,
+          path(),
           tensor_name(tensor.name) + " is of the packed type " + std::string(tensor.dtype.name),
           "unpack it to an 8-bit type first");
     }
-    file_.stream(data_.subspan(begins_[index], tensor.bytes), sink);
+    file_->stream(data_at_ + begins_[index], tensor.bytes, sink);
   }
 
  private:
@@ -207,13 +213,12 @@ class MappedSafetensors : public SafetensorsFile {
   }
 
   [[noreturn]] void fail(const Entry& entry, const std::string& what, std::uint64_t offset) const {
-    const auto start = static_cast<std::uint64_t>(data_.data() - file_.bytes().data());
     const std::string line = tensor_name(entry.name) + " " + what;
-    if (offset > file_.size()) {
-      throw error_in(path_, line + ", " + std::to_string(offset) + " bytes into the data",
+    if (offset > file_->size()) {
+      throw error_in(path(), line + ", " + std::to_string(offset) + " bytes into the data",
                      save_safetensors_again);
     }
-    throw error_at(path_, line, start + offset, save_safetensors_again);
+    throw error_at(path(), line, data_at_ + offset, save_safetensors_again);
   }
 
   /// Checks the tensors in the order of their data and lists them so.
@@ -227,7 +232,7 @@ class MappedSafetensors : public SafetensorsFile {
       const std::uint64_t begin = entry.offsets->at(0);
       const std::uint64_t end = entry.offsets->at(1);
       if (begin > end) fail(entry, "ends before it begins,", begin);
-      if (end > data_.size()) fail(entry, "reaches past the end of the file", end);
+      if (end > data_size_) fail(entry, "reaches past the end of the file", end);
       if (begin < covered) fail(entry, "overlaps the one before it", begin);
       if (begin > covered) fail(entry, "leaves a gap before it", covered);
       const auto dtype = find_dtype(*entry.dtype);
@@ -247,15 +252,14 @@ class MappedSafetensors : public SafetensorsFile {
                           .elements = size->elements,
                           .bytes = size->bytes});
     }
-    if (covered < data_.size()) {
-      const auto start = static_cast<std::uint64_t>(data_.data() - file_.bytes().data());
-      throw error_at(path_, "bytes that belong to no tensor", start + covered,
+    if (covered < data_size_) {
+      throw error_at(path(), "bytes that belong to no tensor", data_at_ + covered,
                      save_safetensors_again);
     }
   }
 
-  MappedFile file_;
-  std::span<const std::byte> data_;
+  std::uint64_t data_at_ = 0;
+  std::uint64_t data_size_ = 0;
   std::vector<std::uint64_t> begins_;
 };
 
@@ -266,8 +270,8 @@ bool starts_as_safetensors(std::span<const std::byte> bytes) {
          std::to_integer<char>(bytes[8]) == '{';
 }
 
-std::unique_ptr<SafetensorsFile> open_safetensors(const std::string& path) {
-  return std::make_unique<MappedSafetensors>(path);
+std::unique_ptr<SafetensorsFile> open_safetensors(std::shared_ptr<const InputFile> file) {
+  return std::make_unique<StreamedSafetensors>(std::move(file));
 }
 
 }  // namespace binade

@@ -31,6 +31,10 @@ class SafetensorsFile : public TensorFile {
   std::map<std::string, std::string> metadata_;
 };
 
-std::unique_ptr<SafetensorsFile> open_safetensors(const std::string& path);
+std::unique_ptr<SafetensorsFile> open_safetensors(std::shared_ptr<const InputFile> file);
+
+inline std::unique_ptr<SafetensorsFile> open_safetensors(const std::string& path) {
+  return open_safetensors(std::make_shared<const InputFile>(path));
+}
 
 }  // namespace binade

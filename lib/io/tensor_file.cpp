@@ -11,7 +11,6 @@
 #include <set>
 #include <string_view>
 
-#include "lib/io/mapped_file.h"
 #include "lib/io/npy.h"
 #include "lib/io/npz.h"
 #include "lib/io/safetensors.h"
@@ -24,7 +23,7 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> matches(const std::string& pattern) {
   std::error_code failed;
-  if (fs::exists(pattern, failed)) return {pattern};
+  if (pattern == "-" || fs::exists(pattern, failed)) return {pattern};
   struct Result {
     glob_t found = {};
     ~Result() { globfree(&found); }
@@ -80,22 +79,49 @@ Error pytorch_error(const std::string& path) {
           printable(to, longest_path) + "')");
 }
 
-}  // namespace
-
-std::unique_ptr<TensorFile> open_tensor_file(const std::string& path, const OpenOptions& options) {
-  const MappedFile file(path);
-  const auto bytes = file.bytes();
+/// The reader that the first bytes ask for.
+std::unique_ptr<TensorFile> open_by_contents(std::shared_ptr<const InputFile> file,
+                                             const OpenOptions& options) {
+  constexpr std::uint64_t beginning = 4096;
+  const std::string path = file->path();
+  std::vector<std::byte> bytes(std::min(file->size(), beginning));
+  file->read(0, bytes);
   const std::string extension = fs::path(path).extension().string();
   if (bytes.empty()) throw error_in(path, "an empty file", "export it again");
-  if (starts_as_npy(bytes)) return open_npy(path, options);
+  if (starts_as_npy(bytes)) return open_npy(std::move(file), options);
   if (starts_as_pytorch(bytes, extension)) throw pytorch_error(path);
-  if (starts_as_npz(bytes)) return open_npz(path, options);
-  if (starts_as_safetensors(bytes) || extension == ".safetensors") return open_safetensors(path);
+  if (starts_as_npz(bytes)) return open_npz(std::move(file), options);
+  if (starts_as_safetensors(bytes) || extension == ".safetensors") {
+    return open_safetensors(std::move(file));
+  }
   if (extension == ".npy" || extension == ".npz") {
     throw error_at(path, "the contents are not " + extension, 0, "export the file again");
   }
   throw error_in(path, "neither .safetensors nor .npy nor .npz by its contents",
                  "save tensors in one of these");
+}
+
+/// What went wrong in a file that changed meanwhile went wrong because it changed.
+template <class Work>
+auto unless_changed(const InputFile& file, Work&& work) {
+  try {
+    return work();
+  } catch (const Error&) {
+    file.check_unchanged();
+    throw;
+  }
+}
+
+}  // namespace
+
+void TensorFile::read(std::size_t index, const ChunkSink& sink) const {
+  unless_changed(*file_, [&] { read_data(index, sink); });
+  file_->check_unchanged();
+}
+
+std::unique_ptr<TensorFile> open_tensor_file(const std::string& path, const OpenOptions& options) {
+  const auto file = std::make_shared<const InputFile>(path);
+  return unless_changed(*file, [&] { return open_by_contents(file, options); });
 }
 
 std::vector<std::string> expand_paths(std::span<const std::string> patterns) {

@@ -2,8 +2,7 @@
 //
 // One view of every file that holds tensors: .safetensors, .npy and .npz. Opening reads and checks
 // the directory only; the data are streamed in one pass and are never in memory as a whole.
-// A file must not shrink while it is read: it is mapped, and the system kills who reads past its
-// end.
+// A file that is written to meanwhile is an Error.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/io/input_file.h"
 #include "lib/tensor/dtype.h"
 
 namespace binade {
@@ -29,26 +29,28 @@ struct TensorInfo {
   std::uint64_t bytes = 0;
 };
 
-/// Gets whole elements, little-endian, in the order of storage, at most 64 MiB at a time and at any
+/// Gets whole elements, little-endian, in the order of storage, at most 8 MiB at a time and at any
 /// alignment. The span is valid only during the call.
 using ChunkSink = std::function<void(std::span<const std::byte>)>;
 
 class TensorFile {
  public:
-  explicit TensorFile(std::string path) : path_(std::move(path)) {}
+  explicit TensorFile(std::shared_ptr<const InputFile> file) : file_(std::move(file)) {}
   virtual ~TensorFile() = default;
   TensorFile(const TensorFile&) = delete;
   TensorFile& operator=(const TensorFile&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_->path(); }
   const std::vector<TensorInfo>& tensors() const { return tensors_; }
 
   /// Streams one tensor; an empty one makes no call. Threads may read at the same time.
   /// An Error may come after chunks did (a checksum ends a .npz member): discard what they gave.
-  virtual void read(std::size_t index, const ChunkSink& sink) const = 0;
+  void read(std::size_t index, const ChunkSink& sink) const;
 
  protected:
-  std::string path_;
+  virtual void read_data(std::size_t index, const ChunkSink& sink) const = 0;
+
+  std::shared_ptr<const InputFile> file_;
   std::vector<TensorInfo> tensors_;
 };
 
@@ -61,12 +63,12 @@ struct OpenOptions {
   std::optional<Dtype> dtype = {};
 };
 
-/// The contents decide what the file is, whatever its name.
+/// The contents decide what the file is, whatever its name; "-" is standard input.
 std::unique_ptr<TensorFile> open_tensor_file(const std::string& path,
                                              const OpenOptions& options = {});
 
 /// Files and globs, made a sorted list without duplicates (two names of one file are duplicates).
-/// A name is first taken literally. Error if one matches no file.
+/// A name is first taken literally; "-" is standard input. Error if one matches no file.
 std::vector<std::string> expand_paths(std::span<const std::string> patterns);
 
 }  // namespace binade

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/io/mapped_file.h"
+#include "lib/io/input_file.h"
 
 namespace binade {
 
@@ -23,18 +23,19 @@ struct ZipMember {
   std::string name;
   bool deflated = false;
   std::uint32_t crc = 0;
-  std::uint64_t size = 0;             ///< of the contents
-  std::uint64_t header = 0;           ///< where its local header begins in the file
-  std::span<const std::byte> packed;  ///< its data as they lie in the file
+  std::uint64_t size = 0;         ///< of the contents
+  std::uint64_t header = 0;       ///< where its local header begins in the file
+  std::uint64_t packed_at = 0;    ///< where its data begin
+  std::uint64_t packed_size = 0;  ///< of its data as they lie in the file
 };
 
-std::vector<ZipMember> zip_directory(const std::string& path, const MappedFile& file);
+std::vector<ZipMember> zip_directory(const InputFile& file);
 
 /// One pass over a member's contents.
 class ZipReader {
  public:
   /// `label` names the member in errors.
-  ZipReader(std::string label, const MappedFile& file, const ZipMember& member);
+  ZipReader(std::string label, const InputFile& file, const ZipMember& member);
   ~ZipReader();
   ZipReader(const ZipReader&) = delete;
   ZipReader& operator=(const ZipReader&) = delete;
@@ -45,13 +46,16 @@ class ZipReader {
   void finish();
 
  private:
+  std::size_t give_some(std::span<std::byte> out);
   std::size_t inflate_some(std::span<std::byte> out);
   [[noreturn]] void fail(const std::string& what) const;
 
   std::string label_;
-  const MappedFile& file_;
+  const InputFile& file_;
   const ZipMember& member_;
-  std::span<const std::byte> rest_;  // of the packed data
+  std::uint64_t at_ = 0;           // of the packed data that were not read, in the file
+  std::uint64_t left_ = 0;         // bytes of them
+  std::vector<std::byte> buffer_;  // packed data that were read, of which zlib may have left some
   std::uint64_t given_ = 0;
   std::uint32_t crc_ = 0;
   bool ended_ = false;

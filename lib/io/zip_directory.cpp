@@ -26,9 +26,31 @@ constexpr std::uint64_t most_members = 1'000'000;
 constexpr std::uint64_t best_ratio = 1032;  // deflate's: 258 bytes from 2 bits
 constexpr std::uint64_t in_zip64 = 0xFFFFFFFF;
 
+/// A view of a file at any place, of which the last part asked for and what follows it are in memory.
+class Window {
+ public:
+  Window(const InputFile& file, std::uint64_t least) : file_(file), least_(least) {}
+
+  /// Valid until the next call; the part lies in the file.
+  std::span<const std::byte> part(std::uint64_t at, std::uint64_t size) {
+    if (at < start_ || at + size > start_ + bytes_.size()) {
+      bytes_.resize(std::min(std::max(size, least_), file_.size() - at));
+      start_ = at;
+      file_.read(at, bytes_);
+    }
+    return std::span(bytes_).subspan(at - start_, size);
+  }
+
+ private:
+  const InputFile& file_;
+  std::uint64_t least_;
+  std::uint64_t start_ = 0;
+  std::vector<std::byte> bytes_;
+};
+
 class Directory {
  public:
-  Directory(const std::string& path, const MappedFile& file) : path_(path), bytes_(file.bytes()) {}
+  explicit Directory(const InputFile& file) : file_(file) {}
 
   std::vector<ZipMember> members() {
     find_end();
@@ -42,34 +64,41 @@ class Directory {
 
  private:
   [[noreturn]] void fail(const std::string& what, std::uint64_t offset) const {
-    throw error_at(path_, what, offset, "the archive is damaged: save it again");
+    throw error_at(file_.path(), what, offset, "the archive is damaged: save it again");
   }
 
   /// A little-endian field; every position is checked, however it was computed.
   template <class Unsigned>
-  Unsigned field(std::uint64_t at) const {
+  Unsigned field(Window& window, std::uint64_t at) const {
     Unsigned value = 0;
-    std::memcpy(&value, part(at, sizeof value).data(), sizeof value);
+    std::memcpy(&value, part(window, at, sizeof value).data(), sizeof value);
     return value;
   }
-  std::uint16_t u16(std::uint64_t at) const { return field<std::uint16_t>(at); }
-  std::uint32_t u32(std::uint64_t at) const { return field<std::uint32_t>(at); }
-  std::uint64_t u64(std::uint64_t at) const { return field<std::uint64_t>(at); }
+  std::uint16_t u16(std::uint64_t at) { return field<std::uint16_t>(directory_, at); }
+  std::uint32_t u32(std::uint64_t at) { return field<std::uint32_t>(directory_, at); }
+  std::uint64_t u64(std::uint64_t at) { return field<std::uint64_t>(directory_, at); }
 
-  std::span<const std::byte> part(std::uint64_t at, std::uint64_t size) const {
-    if (at > bytes_.size() || size > bytes_.size() - at) fail("a zip record is cut off", at);
-    return bytes_.subspan(at, size);
+  std::span<const std::byte> part(Window& window, std::uint64_t at, std::uint64_t size) const {
+    if (at > file_.size() || size > file_.size() - at) fail("a zip record is cut off", at);
+    return window.part(at, size);
+  }
+
+  static std::string text_of(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
   /// The end record is the last thing in the file but for a comment that fits it exactly.
-  std::uint64_t find_end_record() const {
-    const std::uint64_t size = bytes_.size();
-    const std::uint64_t longest = end_size + std::numeric_limits<std::uint16_t>::max();
-    for (std::uint64_t back = end_size; back <= std::min(size, longest); ++back) {
+  std::uint64_t find_end_record() {
+    const std::uint64_t size = file_.size();
+    const std::uint64_t longest =
+        std::min<std::uint64_t>(size, end_size + std::numeric_limits<std::uint16_t>::max());
+    part(directory_, size - longest, longest);
+    for (std::uint64_t back = end_size; back <= longest; ++back) {
       const std::uint64_t at = size - back;
       if (u32(at) == end_signature && u16(at + 20) == back - end_size) return at;
     }
-    throw error_at(path_, "truncated: no end of the zip directory", size, "export the file again");
+    throw error_at(file_.path(), "truncated: no end of the zip directory", size,
+                   "export the file again");
   }
 
   void find_end() {
@@ -97,11 +126,10 @@ class Directory {
     if (start_ > end_ || size != end_ - start_) fail("a directory of the wrong size", record);
   }
 
-  std::uint64_t add_entry(std::uint64_t at, std::vector<ZipMember>& list) const {
+  std::uint64_t add_entry(std::uint64_t at, std::vector<ZipMember>& list) {
     if (u32(at) != entry_signature) fail("not an entry of the directory", at);
     ZipMember member;
-    const auto name = part(at + entry_size, u16(at + 28));
-    member.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
+    member.name = text_of(part(directory_, at + entry_size, u16(at + 28)));
     const std::string quoted = "member '" + printable(member.name) + "'";
     const unsigned flags = u16(at + 8);
     const unsigned method = u16(at + 10);
@@ -113,27 +141,38 @@ class Directory {
     }
     member.deflated = method == 8;
     member.crc = u32(at + 16);
-    std::uint64_t packed = u32(at + 20);
+    member.packed_size = u32(at + 20);
     member.size = u32(at + 24);
     member.header = u32(at + 42);
-    const std::uint64_t extra = at + entry_size + name.size();
-    read_zip64(extra, extra + u16(at + 30), {&member.size, &packed, &member.header});
-    if (member.deflated ? member.size / best_ratio > packed : member.size != packed) {
+    const std::uint64_t extra = at + entry_size + member.name.size();
+    read_zip64(extra, extra + u16(at + 30), {&member.size, &member.packed_size, &member.header});
+    if (member.deflated ? member.size / best_ratio > member.packed_size
+                        : member.size != member.packed_size) {
       fail(quoted + " announces an impossible size", at);
     }
-    const std::uint64_t header = member.header;
-    if (u32(header) != local_signature || u16(header + 8) != method ||
-        !std::ranges::equal(part(header + local_size, u16(header + 26)), name)) {
-      fail(quoted + " is not what the directory says", header);
-    }
-    member.packed = part(header + local_size + name.size() + u16(header + 28), packed);
+    check_local_header(member, method);
     list.push_back(std::move(member));
     return extra + u16(at + 30) + u16(at + 32);
   }
 
+  /// Also finds where the data lie.
+  void check_local_header(ZipMember& member, unsigned method) {
+    const std::uint64_t at = member.header;
+    const auto local16 = [&](std::uint64_t place) { return field<std::uint16_t>(locals_, place); };
+    if (field<std::uint32_t>(locals_, at) != local_signature || local16(at + 8) != method ||
+        text_of(part(locals_, at + local_size, local16(at + 26))) != member.name) {
+      fail("member '" + printable(member.name) + "' is not what the directory says", at);
+    }
+    member.packed_at = at + local_size + member.name.size() + local16(at + 28);
+    part(locals_, member.packed_at, 0);
+    if (member.packed_size > file_.size() - member.packed_at) {
+      fail("a zip record is cut off", member.packed_at);
+    }
+  }
+
   /// Fields that are all ones stand, in this order, in the extra field 0x0001.
   void read_zip64(std::uint64_t at, std::uint64_t end,
-                  std::initializer_list<std::uint64_t*> fields) const {
+                  std::initializer_list<std::uint64_t*> fields) {
     for (std::uint64_t next = 0; end - at >= 4; at = next) {
       next = at + 4 + u16(at + 2);
       if (next > end) fail("an extra field is cut off", at);
@@ -151,19 +190,19 @@ class Directory {
 
   void check_layout(std::vector<ZipMember>& list) const {
     std::ranges::sort(list, {}, &ZipMember::header);
-    const std::byte* free = bytes_.data();
+    std::uint64_t free = 0;
     for (const ZipMember& member : list) {
-      const std::byte* const start = bytes_.data() + member.header;
-      if (start < free) {
+      if (member.header < free) {
         fail("member '" + printable(member.name) + "' overlaps the one before it", member.header);
       }
-      free = member.packed.data() + member.packed.size();
+      free = member.packed_at + member.packed_size;
     }
-    if (free > bytes_.data() + start_) fail("the last member overlaps the directory", start_);
+    if (free > start_) fail("the last member overlaps the directory", start_);
   }
 
-  const std::string& path_;
-  std::span<const std::byte> bytes_;
+  const InputFile& file_;
+  Window directory_{file_, std::uint64_t{64} << 10};
+  Window locals_{file_, 256};
   std::uint64_t start_ = 0;
   std::uint64_t end_ = 0;
   std::uint64_t count_ = 0;
@@ -171,8 +210,6 @@ class Directory {
 
 }  // namespace
 
-std::vector<ZipMember> zip_directory(const std::string& path, const MappedFile& file) {
-  return Directory(path, file).members();
-}
+std::vector<ZipMember> zip_directory(const InputFile& file) { return Directory(file).members(); }
 
 }  // namespace binade

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/io/mapped_file.h"
+#include "lib/io/input_file.h"
 #include "lib/report/json.h"
 #include "lib/tensor/error.h"
 
@@ -130,15 +130,15 @@ std::string only(const char* side, const std::set<std::string>& names) {
 }  // namespace
 
 nlohmann::ordered_json load_report(const std::string& path) {
-  const MappedFile file(path);
-  const auto* text = reinterpret_cast<const char*>(file.bytes().data());
-  Json json = Json::parse(text, text + file.bytes().size(), nullptr, false);
+  constexpr std::uint64_t most_bytes_of_report = std::uint64_t{4} << 30;
+  Json json =
+      Json::parse(read_text(path, most_bytes_of_report, "give a report's JSON"), nullptr, false);
   const bool ours = json.is_object() && json.contains("schema") &&
                     (json["schema"] == report_schema || json["schema"] == timed_report_schema) &&
                     json.contains("total") && json.contains("tensors") &&
                     json["tensors"].is_array() && json.contains("loss_scale");
   if (!ours) {
-    throw error_in(path, fmt::format("not a report of schema {}", report_schema),
+    throw error_in(input_name(path), fmt::format("not a report of schema {}", report_schema),
                    "write one with binade report FILE --json OUT.json");
   }
   return json;

@@ -278,8 +278,9 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
   }
   std::vector<std::unique_ptr<TensorFile>> open;
   std::uint64_t bytes = 0;
-  for (const std::string& path : files) {
+  for (std::string& path : report.files) {
     open.push_back(open_tensor_file(path, {options.dtype}));
+    path = open.back()->path();
     for (const TensorInfo& info : open.back()->tensors()) {
       if (reason_to_skip(info.dtype).empty()) bytes += info.bytes;
     }

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "lib/io/gzip.h"
-#include "lib/io/mapped_file.h"
+#include "lib/io/input_file.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -42,15 +42,6 @@ struct Idx {
   }
 };
 
-std::string read_plain(const std::string& path) {
-  const MappedFile file(path);
-  if (file.size() > most_bytes_of_images) {
-    throw error_in(path, fmt::format("more than {} bytes", most_bytes_of_images),
-                   "give the file that is asked for");
-  }
-  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
-}
-
 /// A file whose header is there and has the right magic number.
 Idx read_idx(const std::string& folder, const std::string& name, std::uint32_t dimensions) {
   Idx idx{folder + "/" + name + ".gz", {}};
@@ -64,7 +55,7 @@ Idx read_idx(const std::string& folder, const std::string& name, std::uint32_t d
                      "apt-get install dataset-fashion-mnist, or set BINADE_FASHION_MNIST to the "
                      "folder of its four files");
     }
-    idx.bytes = read_plain(idx.path);
+    idx.bytes = read_text(idx.path, most_bytes_of_images, "give the file that is asked for");
   }
   const std::uint32_t magic = 0x800 + dimensions;  // 0x08: bytes
   if (idx.bytes.size() < 4 * (dimensions + 1) || idx.number(0) != magic) {

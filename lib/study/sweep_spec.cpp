@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "lib/io/mapped_file.h"
+#include "lib/io/input_file.h"
 #include "lib/study/strict_json.h"
 #include "lib/study/sweep.h"
 #include "lib/tensor/error.h"
@@ -85,13 +85,8 @@ SweepSpec parse_sweep(const std::string& label, std::string_view text) {
 }
 
 SweepSpec read_sweep(const std::string& path) {
-  const MappedFile file(path);
-  if (file.size() > most_bytes_of_spec) {
-    refuse_spec(path, fmt::format("more than {} bytes", most_bytes_of_spec),
-                "give the file of a sweep");
-  }
-  return parse_sweep(path,
-                     {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
+  return parse_sweep(input_name(path),
+                     read_text(path, most_bytes_of_spec, "give the file of a sweep"));
 }
 
 json settings_of(const SweepSpec& spec, std::size_t run) {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "lib/io/mapped_file.h"
+#include "lib/io/input_file.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -43,12 +43,11 @@ std::string read_all(const std::string& place) {
   const bool folder = fs::is_directory(place, ignored);
   std::string bytes;
   for (const std::string& path : folder ? files_of(place) : std::vector{place}) {
-    const MappedFile file(path);
-    if (file.size() > most_bytes_of_text - bytes.size()) {
+    bytes += read_text(path, most_bytes_of_text, "set BINADE_TEXT to less");
+    if (bytes.size() > most_bytes_of_text) {
       throw error_in(place, "more than " + std::to_string(most_bytes_of_text) + " bytes of text",
                      "set BINADE_TEXT to less");
     }
-    bytes.append(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   }
   return bytes;
 }

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "lib/io/mapped_file.h"
+#include "lib/io/input_file.h"
 #include "lib/record/instruction_name.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/spelling.h"
@@ -153,12 +153,8 @@ bool holds_hardware_rows(const std::string& folder) {
 
 std::vector<HardwareSet> read_hardware_sets(const std::string& folder) {
   const std::string path = list_of(folder);
-  const MappedFile file(path);
-  if (file.size() > longest_list) {
-    throw error_in(path, std::to_string(file.size()) + " bytes", "a list of sets is below 1 MiB");
-  }
-  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.size());
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json json =
+      nlohmann::json::parse(read_text(path, longest_list, "give a list of sets"), nullptr, false);
   if (!json.is_array()) throw error_in(path, "not a JSON list", "export it again");
   if (json.empty()) throw error_in(path, "no sets", "there is nothing to compare");
   std::vector<HardwareSet> out;

@@ -17,11 +17,14 @@ namespace {
 class Pushed : public TensorFile {
  public:
   Pushed(std::vector<std::string> chunks, bool fails)
-      : TensorFile("pushed"), chunks_(std::move(chunks)), fails_(fails) {}
+      : TensorFile(
+            std::make_shared<const InputFile>("/proc/self/exe")),  // any that does not change
+        chunks_(std::move(chunks)),
+        fails_(fails) {}
 
-  void read(std::size_t, const ChunkSink& sink) const override {
+  void read_data(std::size_t, const ChunkSink& sink) const override {
     for (const std::string& chunk : chunks_) {
-      std::string copy = chunk;  // dies after the call, as a mapped window does
+      std::string copy = chunk;  // dies after the call, as a piece of a file does
       sink(std::as_bytes(std::span(copy)));
       copy.assign(copy.size(), '#');
     }

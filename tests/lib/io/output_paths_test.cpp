@@ -77,10 +77,16 @@ TEST_CASE("files that are not there are told apart by their folder and name") {
   }
 }
 
-TEST_CASE("nothing, standard output and devices may be named twice") {
-  for (const char* path : {"", "-", "/dev/null"}) {
+TEST_CASE("nothing and devices may be named twice") {
+  for (const char* path : {"", "/dev/null"}) {
     CHECK(said({}, std::array{OutputPath{"-o", path}, OutputPath{"--json", path}}).empty());
   }
+}
+
+TEST_CASE("- is no file: standard output where a result may go there, else an error") {
+  CHECK(said({}, std::array{OutputPath{.name = "--json", .path = "-", .or_stdout = true}}).empty());
+  CHECK(said({}, std::array{OutputPath{"OUT", "-"}}) ==
+        "OUT -: this result is not written to standard output; name a file");
   CHECK(!fs::exists("-"));
 }
 

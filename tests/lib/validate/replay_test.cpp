@@ -244,7 +244,7 @@ TEST_CASE("a list of sets that does not fit") {
   hardware.folder.write("sets.json", "[{");
   CHECK(has(complaint({hardware.path()}), "not a JSON list"));
   hardware.folder.write("sets.json", std::string(1 << 20, '[') + " ");
-  CHECK(has(complaint({hardware.path()}), "a list of sets is below 1 MiB"));
+  CHECK(has(complaint({hardware.path()}), "more than 1048576 bytes; give a list of sets"));
   hardware.folder.write("sets.json", std::string(1 << 20, '['));
   CHECK(has(complaint({hardware.path()}), "not a JSON list"));
   hardware.list(hardware.sets);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A file that is read in parts at any place, and never mapped: what shrinks or is written to while it is read
+// gives an Error, not a signal or two halves of different files. "-" is standard input.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace binade {
+
+/// "-"; and its other name, to which ":NAME" of a tensor can be added without looking like an option.
+inline bool is_standard_input(std::string_view path) { return path == "-" || path == "/dev/stdin"; }
+
+/// What a path is called in words: "stdin" for standard input.
+inline std::string input_name(const std::string& path) {
+  return is_standard_input(path) ? "stdin" : path;
+}
+
+class InputFile {
+ public:
+  /// Error if the file is missing, unreadable or not a regular one (a folder, a pipe, a device).
+  /// Standard input may be anything; unless it is a regular file at its start, it is kept in an unlinked temporary one, once
+  /// for the whole process, so "-" names the same bytes each time.
+  explicit InputFile(const std::string& path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  const std::string& path() const { return path_; }  ///< its input_name
+  std::uint64_t size() const { return size_; }       ///< in bytes, when it was opened
+
+  /// Fills `out` from `at`; at + out.size() <= size(). Error if fewer bytes are there. Threads may read at the
+  /// same time.
+  void read(std::uint64_t at, std::span<std::byte> out) const;
+
+  /// Hands `size` bytes from `at` on in pieces of at most 8 MiB; all but the last are a multiple of 16 bytes long.
+  void stream(std::uint64_t at, std::uint64_t size,
+              const std::function<void(std::span<std::byte>)>& sink) const;
+
+  /// Error if size or time of modification are no longer what they were when the file was opened.
+  void check_unchanged() const;
+
+ private:
+  [[noreturn]] void fail_changed(std::uint64_t size) const;
+
+  std::string path_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+  std::timespec modified_ = {};
+};
+
+/// A whole file that did not change meanwhile. Error if it is longer than `most` bytes; `advice` says what to do
+/// then.
+std::string read_text(const std::string& path, std::uint64_t most, std::string_view advice);
+
+}  // namespace binade
