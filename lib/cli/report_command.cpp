@@ -29,7 +29,7 @@ namespace {
 struct ReportArguments {
   std::vector<std::string> inputs;
   std::string html, json, dtype, prefer = "s_max";
-  std::vector<std::string> formats;
+  std::vector<std::string> formats, roles;
   std::vector<int> scales{0};
   int headroom = 1;
   double target_loss = 1e-3;
@@ -57,6 +57,9 @@ ReportOptions options_from(const ReportArguments& arguments) {
   options.scales_log2 = arguments.scales;
   if (std::ranges::find(options.scales_log2, 0) == options.scales_log2.end()) {
     options.scales_log2.insert(options.scales_log2.begin(), 0);
+  }
+  for (const std::string& rule : arguments.roles) {
+    options.roles.push_back(parse_role_rule("--role", rule));
   }
   if (!arguments.dtype.empty()) options.dtype = parse_dtype(arguments.dtype);
   if (!arguments.formats.empty()) {
@@ -134,10 +137,41 @@ void define_report(App app, int& status) {
       .within(lowest_scale_log2, highest_scale_log2);
   app.add_option("--dtype", a->dtype,
                  "what raw .npy arrays (V1, V2) hold: bfloat16, float8_e4m3fn, …");
+  app.add_option("--role", a->roles,
+                 "ROLE=REGEX: names in which the extended regular expression is found have the "
+                 "role; the first that "
+                 "fits, before what names tell by themselves")
+      .expected(1)
+      .take_all()
+      .allow_extra_args(false);
   app.add_option("--tensors", a->tensors, "rows of the tensor table on the terminal; 0 for all")
       .capture_default_str();
   app.add_flag("-q,--quiet", a->quiet, "no text on standard output");
   app.add_flag("--diff", a->diff, "compare two reports in JSON; exits 1 if they differ");
+  app.footer(
+      "\nNames tell what a tensor is, by their parts between / . : and by a part's end; gradients "
+      "alone set the "
+      "loss scale:\n"
+      "  dW      fc1.weight.grad, fc1/dW, fc1_weight_grad, grads/fc1.bias, wgrad, grad_weight\n"
+      "  dAct    fc1.act.grad, fc1/dAct, logits.grad, dgrad, grad_input, grad_output\n"
+      "  grad    a gradient of something else: fc1.grad, gradients/fc1, fc1.main_grad\n"
+      "  weight  weight, bias, kernel, param     act     act, activation, input, output, hidden, "
+      "logits\n"
+      "  state   exp_avg, momentum_buffer, …     update  update, subtracted from the weight\n"
+      "  other   what tells nothing\n"
+      "Where a file is named grads, gradients, … and no name in it tells a gradient, all its "
+      "weights, activations\n"
+      "and others are gradients. Where nothing tells one, all tensors are taken as if they were, "
+      "which the report says.\n\n"
+      "Time: names step<digits>/… of two steps or more, in one file or many, give figures over the "
+      "steps, by role and\n"
+      "layer: step000440/fc1/dW (layer fc1), step440/fc1.weight.grad (layer fc1.weight); a weight "
+      "and its update are\n"
+      "held against each other. binade train --dump writes such files.\n\n"
+      "Examples:\n"
+      "  binade report grads.safetensors -o report.html\n"
+      "  binade report dump.npz --role 'grad=^g[.]' --role 'other=^debug'\n"
+      "  zcat grads.npy.gz | binade report -");
   app.callback([a, &status] {
     if (a->diff) {
       status = compare(*a);

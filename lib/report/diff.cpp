@@ -134,7 +134,8 @@ nlohmann::ordered_json load_report(const std::string& path) {
   Json json =
       Json::parse(read_text(path, most_bytes_of_report, "give a report's JSON"), nullptr, false);
   const bool ours = json.is_object() && json.contains("schema") &&
-                    (json["schema"] == report_schema || json["schema"] == timed_report_schema) &&
+                    (json["schema"] == report_schema || json["schema"] == "binade.range_report/1" ||
+                     json["schema"] == "binade.range_report/2") &&
                     json.contains("total") && json.contains("tensors") &&
                     json["tensors"].is_array() && json.contains("loss_scale");
   if (!ours) {

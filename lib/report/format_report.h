@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/range/fate.h"
+#include "lib/report/tensor_role.h"
 #include "lib/tensor/dtype.h"
 
 namespace binade {
@@ -23,6 +24,7 @@ struct ReportOptions {
   std::vector<NamedFormat> formats{report_formats.begin(), report_formats.end()};
   std::vector<int> scales_log2{0};  ///< scales at which squared errors are summed
   std::optional<Dtype> dtype = {};  ///< what raw arrays hold (OpenOptions)
+  std::vector<RoleRule> roles;      ///< before what names tell by themselves
 };
 
 /// A count and its two denominators: all values, and the finite non-zero ones.
@@ -53,6 +55,7 @@ struct LossScale {
   std::optional<double> lost_l2;         ///< at the recommended scale
   std::string binding_min, binding_max;  ///< tensors that set the ends (joint scale only)
   std::string reason;
+  std::string basis;  ///< of a report's: what it was taken from, where names leave that open
 };
 
 /// In each of options.formats. The summary has the columns of the options.

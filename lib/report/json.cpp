@@ -92,6 +92,7 @@ Json tensor_json(const TensorReport& t, const ReportOptions& options) {
   for (const FormatReport& f : t.formats) by_format[f.name] = format_json(f, s, options);
   return {{"name", t.name},
           {"file", t.file},
+          {"role", t.role ? Json(name_of(*t.role)) : Json(nullptr)},
           {"dtype", t.dtype},
           {"shape", t.shape},
           {"status", t.status},
@@ -165,16 +166,21 @@ Json to_json(const Report& report) {
   }
   Json rows = Json::array();
   for (const NamedFormat& row : report.options.formats) rows.push_back(format_row(row));
-  const bool timed = report.time || report.gradients;
   Json tensors = Json::array();
   for (const TensorReport& t : report.tensors) {
     tensors.push_back(tensor_json(t, report.options));
-    if (timed && t.time) tensors.back()["time"] = tensor_time_json(*t.time);
+    if (t.time) tensors.back()["time"] = tensor_time_json(*t.time);
   }
   Json scale = scale_json(report.loss_scale);
   scale["binding_max"] = name_or_null(report.loss_scale.binding_max);
   scale["binding_min"] = name_or_null(report.loss_scale.binding_min);
-  Json out{{"schema", timed ? timed_report_schema : report_schema},
+  scale["basis"] = name_or_null(report.loss_scale.basis);
+  Json roles = Json::array();
+  for (const auto& [count, all] : report.roles) {
+    roles.push_back(tensor_json(all, report.options));
+    roles.back()["tensors"] = count;
+  }
+  Json out{{"schema", report_schema},
            {"binade", version},
            {"options", options_json(report.options)},
            {"files", report.files},
@@ -185,7 +191,9 @@ Json to_json(const Report& report) {
              "[2-2^-7, 2-2^-8)", "[2-2^-8, 2-2^-10)", "[2-2^-10, 2-2^-11)", "[2-2^-11, 2)"}},
            {"total", tensor_json(report.total, report.options)},
            {"tensors", tensors},
-           {"loss_scale", scale}};
+           {"roles", roles},
+           {"loss_scale", scale},
+           {"hint", name_or_null(report.hint)}};
   if (report.gradients) {
     out["gradients"] = tensor_json(*report.gradients, report.options);
     out["gradients"]["passed_over"] = report.passed_over;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The report as JSON: the struct, name by name. Schema "binade.range_report/1", and /2 for a report
-// whose tensors' names tell steps and gradients: /1 with a "time" of each tensor, "gradients", what the
-// loss scale is for ("passed_over": steps whose gradients hold NaN or Inf), and, of two steps or more, a
-// "time" of the report. Integers above 2^53 are decimal strings; the segments' sums count units of
-// 2^(exponent - 52).
+// The report as JSON: the struct, name by name. Schema "binade.range_report/3". Tensors have a "role" where
+// their name tells one and a "time" where it tells a step; "roles" are there where there are several,
+// "gradients" where there are any ("passed_over": steps whose gradients hold NaN or Inf), a "time" of the report
+// where there are two steps or more. /2 had no roles, /1 no time either. Integers above 2^53 are decimal strings; the
+// segments' sums count units of 2^(exponent - 52).
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,7 @@
 
 namespace binade {
 
-inline constexpr const char* report_schema = "binade.range_report/1";
-inline constexpr const char* timed_report_schema = "binade.range_report/2";
+inline constexpr const char* report_schema = "binade.range_report/3";
 
 nlohmann::ordered_json to_json(const Report& report);
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "lib/io/tensor_file.h"
 #include "lib/range/counter.h"
@@ -137,12 +138,6 @@ void advise(TensorReport& tensor, const ReportOptions& options) {
   tensor.advice = fmt::format("{}", fmt::join(words, "; "));
 }
 
-/// Reads one tensor, or says why it is skipped.
-std::string reason_to_skip(const Dtype& dtype) {
-  if (dtype.kind != DtypeKind::floating) return std::string(to_string(dtype.kind));
-  return find_format(dtype.format) ? "" : "no format of this toolkit";
-}
-
 /// "step 3", "steps 3, 4, 7", "30 steps from 3 to 4399"
 std::string steps_words(const std::vector<std::uint64_t>& steps) {
   constexpr std::size_t most = 8;
@@ -152,21 +147,86 @@ std::string steps_words(const std::vector<std::uint64_t>& steps) {
   return fmt::format("step{} {}", steps.size() == 1 ? "" : "s", fmt::join(steps, ", "));
 }
 
+bool holds_gradient(const TensorReport& tensor) { return tensor.role && is_gradient(*tensor.role); }
+
+/// Nothing yet, with the columns of the report.
+TensorReport nothing_named(std::string name, const Report& report) {
+  TensorReport out;
+  out.name = std::move(name);
+  out.summary.columns = report.total.summary.columns;
+  out.summary.squared_error.resize(out.summary.columns.size());
+  return out;
+}
+
+/// "4 weight, 4 act", of tensors that are no gradients.
+std::string counted_roles(const std::vector<RoleReport>& roles) {
+  std::vector<std::string> words;
+  for (const auto& [tensors, all] : roles) {
+    const bool gradient = all.role && is_gradient(*all.role);
+    if (!gradient) words.push_back(fmt::format("{} {}", tensors, all.name));
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// The roles, if there are several, each of all its tensors.
+std::vector<RoleReport> by_role(const Report& report) {
+  std::map<std::size_t, RoleReport> roles;
+  for (const TensorReport& tensor : report.tensors) {
+    const std::size_t place =
+        tensor.role ? static_cast<std::size_t>(*tensor.role) : tensor_role_names.size();
+    auto [at, is_new] = roles.try_emplace(place);
+    auto& [tensors, all] = at->second;
+    if (is_new) {
+      all = nothing_named(std::string(name_of(tensor.role)), report);
+      all.role = tensor.role;
+    }
+    ++tensors;
+    merge(all.summary, tensor.summary);
+  }
+  std::vector<RoleReport> out;
+  if (roles.size() < 2) return out;
+  for (auto& [place, role] : roles) {
+    analyse(role.all, report.options);
+    out.push_back(std::move(role));
+  }
+  return out;
+}
+
+/// What the loss scale was taken from, where that is not simply all there is and all of it gradients.
+std::string basis_of(const Report& report) {
+  constexpr const char* how = "--role grad=REGEX tells which are (binade report --help).";
+  const std::size_t tensors = report.tensors.size();
+  const auto gradients =
+      static_cast<std::size_t>(std::ranges::count_if(report.tensors, holds_gradient));
+  if (gradients == tensors) return "";
+  const bool others = std::ranges::any_of(report.tensors, [](auto& t) { return !t.role; });
+  if (gradients != 0) {
+    return fmt::format("Taken from {} gradient{}. Left out: {}; {}", gradients,
+                       gradients == 1 ? "" : "s", counted_roles(report.roles),
+                       others ? fmt::format("if there are gradients among the others, {}", how)
+                              : "no loss scale multiplies them.");
+  }
+  std::string named;
+  if (!report.roles.empty()) {
+    named = fmt::format(" ({})", counted_roles(report.roles));
+  } else if (!others) {
+    named = fmt::format(" (named {})", name_of(report.tensors[0].role));
+  }
+  const std::string taken =
+      tensors == 1 ? fmt::format("the tensor{} is taken as one.", named)
+                   : fmt::format("the {} tensors{} are taken as gradients.", tensors, named);
+  return fmt::format("No name tells a gradient: {} {}", taken, how);
+}
+
 /// Weights and activations are not multiplied by the loss scale: the gradients alone decide it.
 void scale_gradients(Report& report) {
-  const auto holds_gradient = [](const TensorReport& tensor) {
-    return tensor.time && is_gradient(tensor.time->role);
-  };
   if (std::ranges::none_of(report.tensors, holds_gradient)) return;
   report.passed_over = steps_not_finite(report.tensors);
-  TensorReport& all = report.gradients.emplace();
-  all.name = "gradients";
-  all.summary.columns = report.total.summary.columns;
-  all.summary.squared_error.resize(all.summary.columns.size());
+  TensorReport& all = report.gradients.emplace(nothing_named("gradients", report));
   std::vector<const TensorReport*> gradients;
   for (const TensorReport& tensor : report.tensors) {
     if (!holds_gradient(tensor)) continue;
-    if (std::ranges::binary_search(report.passed_over, tensor.time->step)) continue;
+    if (tensor.time && std::ranges::binary_search(report.passed_over, tensor.time->step)) continue;
     gradients.push_back(&tensor);
     merge(all.summary, tensor.summary);
   }
@@ -263,15 +323,9 @@ LossScale joint_loss_scale(const std::vector<const TensorReport*>& tensors,
 
 Report read_report(const std::vector<std::string>& files, const ReportOptions& options,
                    const Progress& progress) {
-  Report report{.options = options,
-                .files = files,
-                .skipped = {},
-                .total = {},
-                .tensors = {},
-                .loss_scale = {},
-                .time = {},
-                .gradients = {},
-                .passed_over = {}};
+  Report report;
+  report.options = options;
+  report.files = files;
   std::vector<ErrorColumn> columns;
   for (const int scale : options.scales_log2) {
     for (const NamedFormat& row : options.formats) columns.push_back({row.format, scale});
@@ -285,8 +339,9 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
       if (reason_to_skip(info.dtype).empty()) bytes += info.bytes;
     }
   }
-  refuse_mixed_runs(open);
-  const UpdatePairs updates = update_pairs(open);
+  const std::vector<NamedTensor> named = named_tensors(open, options.roles);
+  refuse_mixed_runs(named);
+  const UpdatePairs updates = update_pairs(named);
   for (const UpdatePair& pair : updates.pairs) {
     bytes += pair.weight.info().bytes + pair.update.info().bytes;
   }
@@ -300,29 +355,30 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
   report.total.summary.columns = columns;
   report.total.summary.squared_error.resize(columns.size());
   for (const auto& file : open) {
-    for (std::size_t i = 0; i < file->tensors().size(); ++i) {
-      const TensorInfo& info = file->tensors()[i];
+    for (const TensorInfo& info : file->tensors()) {
       const std::string reason = reason_to_skip(info.dtype);
-      if (!reason.empty()) {
-        report.skipped.push_back(
-            {file->path(), info.name, std::string(info.dtype.name), info.shape, reason});
-        continue;
-      }
-      file->read(i, [&](std::span<const std::byte> chunk) {
-        counter.add(chunk, info.dtype);
-        advance(chunk.size());
-      });
-      TensorReport tensor;
-      tensor.name = info.name;
-      tensor.file = file->path();
-      tensor.time = tensor_time(info.name);
-      tensor.dtype = info.dtype.name;
-      tensor.shape = info.shape;
-      tensor.summary = counter.finish();
-      analyse(tensor, options);
-      merge(report.total.summary, tensor.summary);
-      report.tensors.push_back(std::move(tensor));
+      if (reason.empty()) continue;
+      report.skipped.push_back(
+          {file->path(), info.name, std::string(info.dtype.name), info.shape, reason});
     }
+  }
+  for (const auto& [place, role, time] : named) {
+    const TensorInfo& info = place.info();
+    place.file->read(place.index, [&](std::span<const std::byte> chunk) {
+      counter.add(chunk, info.dtype);
+      advance(chunk.size());
+    });
+    TensorReport tensor;
+    tensor.name = info.name;
+    tensor.file = place.file->path();
+    tensor.role = role;
+    tensor.time = time;
+    tensor.dtype = info.dtype.name;
+    tensor.shape = info.shape;
+    tensor.summary = counter.finish();
+    analyse(tensor, options);
+    merge(report.total.summary, tensor.summary);
+    report.tensors.push_back(std::move(tensor));
   }
   if (report.tensors.empty()) {
     throw Error(fmt::format("{}: no floating-point tensor among {} tensor{}; nothing to report on",
@@ -332,6 +388,9 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
   analyse(report.total, options);
   report.loss_scale = joint_loss_scale(report.tensors, report.total, options);
   scale_gradients(report);
+  report.roles = by_role(report);
+  report.loss_scale.basis = basis_of(report);
+  report.hint = time_hint(named);
   if (has_time_axis(report.tensors)) {
     report.time = time_report(report.tensors, options);
     add_updates(*report.time, updates, [&](const UpdatePair& pair) {

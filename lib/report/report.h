@@ -18,7 +18,8 @@ namespace binade {
 struct TensorReport {
   std::string name;
   std::string file;
-  std::optional<TensorTime> time = {};  ///< of a name that says it
+  std::optional<TensorRole> role = {};  ///< of a name that says it
+  std::optional<TensorTime> time = {};  ///< likewise
   std::string dtype;
   std::vector<std::uint64_t> shape;
   RangeSummary summary;
@@ -36,6 +37,12 @@ struct SkippedTensor {
   std::string reason;
 };
 
+/// All tensors of a role together, named as the role.
+struct RoleReport {
+  std::size_t tensors = 0;
+  TensorReport all;
+};
+
 struct Report {
   ReportOptions options;
   std::vector<std::string> files;
@@ -43,9 +50,11 @@ struct Report {
   TensorReport total;
   std::vector<TensorReport> tensors;
   LossScale loss_scale;  ///< one scale for all tensors, or for the gradients where they are known
+  std::vector<RoleReport> roles;   ///< where there are two or more; in their order, other last
   std::optional<TimeReport> time;  ///< where the tensors' names tell two steps or more
-  /// Where the names tell step and role: dAct and dW together, if there are any, of all steps but these,
-  /// whose gradients hold NaN or Inf.
+  std::string hint;                ///< of names that seem to tell a step and do not; or empty
+  /// Where names tell gradients: all of them together, of all steps but these, whose gradients hold NaN
+  /// or Inf.
   std::optional<TensorReport> gradients;
   std::vector<std::uint64_t> passed_over;
 

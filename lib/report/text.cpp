@@ -223,7 +223,7 @@ constexpr std::array<FormatRow, 8> format_rows{{
      [](const FormatReport& f) { return f.lost ? percent(f.lost->l2) : "-"; }},
     {"clipped l1 of sum |x|",
      [](const FormatReport& f) { return f.lost ? percent(f.lost->clipped_l1) : "-"; }},
-    {"SQNR",
+    {"SQNR       overflow saturated",
      [](const FormatReport& f) {
        return !f.lost                              ? std::string("-")
               : f.sqnr_db.empty() || !f.sqnr_db[0] ? std::string("exact")
@@ -270,7 +270,39 @@ std::string scale_section(const Report& report, const Paint& paint) {
       fmt::format("   lost l2 of all {} together {} (at scale 1: {})\n",
                   report.gradients ? "gradients" : "tensors", percent(*s.lost_l2),
                   percent(losses(report.scaled().summary, binary16, 0)->l2));
-  return out + wrapped("  " + printable(s.reason, 2000), 2);
+  out += wrapped("  " + printable(s.reason, 2000), 2);
+  return s.basis.empty() ? out : out + wrapped("  " + printable(s.basis, 2000), 2);
+}
+
+/// What the roles that names tell become in binary16, apart.
+std::string role_table(const Report& report, const Paint& paint) {
+  if (report.roles.empty()) return "";
+  std::string out = "\n" + paint(bold, fmt::format("{:<21}", "By role, in binary16")) +
+                    fmt::format("{:>10}{:>14}{:>10}{:>11}{:>10}{:>10}\n", "tensors", "values",
+                                "to zero", "subnormal", "overflow", "lost l2");
+  for (const auto& [tensors, all] : report.roles) {
+    const RangeSummary& s = all.summary;
+    out += fmt::format("  {:<19}{:>10}{:>14}", all.name, grouped(tensors), grouped(s.values));
+    if (all.status != "ok") {
+      out += fmt::format("  {}\n", all.status);
+      continue;
+    }
+    const Fates f = fates(s, binary16, 0);
+    const auto part = [&s](std::uint64_t n) {
+      return percent(static_cast<double>(n) / static_cast<double>(s.nonzero()));
+    };
+    out += fmt::format("{:>10}{:>11}{:>10}{:>10}\n", part(f.to_zero), part(f.subnormal),
+                       part(f.overflow), percent(losses(s, binary16, 0)->l2));
+  }
+  const auto there = [&report](std::string_view name) {
+    return std::ranges::find(report.roles, name, [](auto& r) { return r.all.name; }) !=
+           report.roles.end();
+  };
+  const bool grad = there(name_of(TensorRole::gradient));
+  return out + wrapped(fmt::format("  at scale 1, of the role's non-zero values{}{}",
+                                   grad ? "; grad: of something that the name does not tell" : "",
+                                   there(other_role) ? "; other: the name tells no role" : ""),
+                       2);
 }
 
 std::string interval_text(const std::optional<ScaleInterval>& interval) {
@@ -346,12 +378,15 @@ std::string report_text(const Report& report, const TextStyle& style) {
   const Paint paint{style.color};
   std::string out = head(report, paint);
   if (report.total.summary.nonzero() > 0) {
-    out += histogram(report, paint) + format_table(report, paint) + scale_section(report, paint);
+    out += histogram(report, paint) + format_table(report, paint) + role_table(report, paint) +
+           scale_section(report, paint);
   }
   if (report.time) out += time_text(*report.time, style.color);
   TextStyle all = style;
   if (all.tensors == 0) all.tensors = report.tensors.size();
-  return without_trailing_blanks(out + tensor_table(report, all, paint) + skipped_section(report));
+  out += tensor_table(report, all, paint) + skipped_section(report);
+  if (!report.hint.empty()) out += "\n" + wrapped("  " + report.hint, 2);
+  return without_trailing_blanks(out);
 }
 
 }  // namespace binade

@@ -93,10 +93,6 @@ std::vector<StepScale> scales_of(const std::vector<TensorReport>& tensors,
   return out;
 }
 
-bool is_read(const Dtype& dtype) {
-  return dtype.kind == DtypeKind::floating && find_format(dtype.format).has_value();
-}
-
 std::string reason_not_to_pair(const TensorInfo& weight, const TensorInfo& update) {
   if (weight.shape != update.shape) return "its weight has another shape";
   if (weight.fortran_order != update.fortran_order) return "its weight has another storage order";
@@ -132,24 +128,21 @@ std::vector<std::uint64_t> steps_not_finite(const std::vector<TensorReport>& ten
   return {steps.begin(), steps.end()};
 }
 
-void refuse_mixed_runs(const std::vector<std::unique_ptr<TensorFile>>& files) {
+void refuse_mixed_runs(std::span<const NamedTensor> tensors) {
   std::map<std::string_view, const TensorFile*> holder;
   std::set<std::uint64_t> steps;
   const TensorFile* other = nullptr;  // with `name` again, which `first` holds
   const TensorFile* first = nullptr;
   std::string_view name;
-  for (const auto& file : files) {
-    for (const TensorInfo& info : file->tensors()) {
-      const std::optional<TensorTime> time =
-          is_read(info.dtype) ? tensor_time(info.name) : std::nullopt;
-      if (!time) continue;
-      steps.insert(time->step);
-      const auto [at, is_new] = holder.emplace(info.name, file.get());
-      if (is_new || at->second == file.get() || other != nullptr) continue;
-      name = info.name;
-      first = at->second;
-      other = file.get();
-    }
+  for (const NamedTensor& tensor : tensors) {
+    if (!tensor.time) continue;
+    steps.insert(tensor.time->step);
+    const TensorPlace& place = tensor.place;
+    const auto [at, is_new] = holder.emplace(place.info().name, place.file);
+    if (is_new || at->second == place.file || other != nullptr) continue;
+    name = place.info().name;
+    first = at->second;
+    other = place.file;
   }
   if (steps.size() < 2 || other == nullptr) return;
   throw Error(fmt::format("{} and {}: both hold {}; they are of two runs, report one run at a time",
@@ -184,24 +177,19 @@ TimeReport time_report(const std::vector<TensorReport>& tensors, const ReportOpt
   return report;
 }
 
-UpdatePairs update_pairs(const std::vector<std::unique_ptr<TensorFile>>& files) {
+UpdatePairs update_pairs(std::span<const NamedTensor> tensors) {
   struct Places {
     std::vector<TensorPlace> weights, updates;
   };
   std::vector<std::pair<TensorTime, Places>> found;  // in the order of the files
   std::map<std::pair<std::uint64_t, std::string>, std::size_t> at;
-  for (const auto& file : files) {
-    for (std::size_t i = 0; i < file->tensors().size(); ++i) {
-      const TensorInfo& info = file->tensors()[i];
-      const std::optional<TensorTime> time =
-          is_read(info.dtype) ? tensor_time(info.name) : std::nullopt;
-      if (!time) continue;
-      const auto [place, is_new] = at.emplace(std::pair(time->step, time->layer), found.size());
-      if (is_new) found.push_back({*time, {}});
-      Places& places = found[place->second].second;
-      if (time->role == TensorRole::weight) places.weights.push_back({file.get(), i});
-      if (time->role == TensorRole::update) places.updates.push_back({file.get(), i});
-    }
+  for (const auto& [tensor, role, time] : tensors) {
+    if (!time) continue;
+    const auto [place, is_new] = at.emplace(std::pair(time->step, time->layer), found.size());
+    if (is_new) found.push_back({*time, {}});
+    Places& places = found[place->second].second;
+    if (role == TensorRole::weight) places.weights.push_back(tensor);
+    if (role == TensorRole::update) places.updates.push_back(tensor);
   }
   UpdatePairs out;
   const auto other_step = [&](const auto& row) {

@@ -7,14 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "lib/io/tensor_file.h"
 #include "lib/report/format_report.h"
-#include "lib/report/tensor_time.h"
+#include "lib/report/named_tensors.h"
 #include "lib/report/update_ratio.h"
 
 namespace binade {
@@ -74,12 +73,12 @@ struct UpdatePairs {
   std::vector<UnpairedUpdate> unpaired;
 };
 
-/// Error where the names of the floating tensors tell at least two steps and two files hold a tensor of
-/// one name: they are of two runs, which would be merged.
-void refuse_mixed_runs(const std::vector<std::unique_ptr<TensorFile>>& files);
+/// Error where the names tell at least two steps and two files hold a tensor of one name: they are of two
+/// runs, which would be merged.
+void refuse_mixed_runs(std::span<const NamedTensor> tensors);
 
-/// Nothing unless the names of the floating tensors tell at least two steps.
-UpdatePairs update_pairs(const std::vector<std::unique_ptr<TensorFile>>& files);
+/// Nothing unless the names tell at least two steps.
+UpdatePairs update_pairs(std::span<const NamedTensor> tensors);
 
 /// Whether at least two steps are told.
 bool has_time_axis(const std::vector<TensorReport>& tensors);

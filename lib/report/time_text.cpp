@@ -173,7 +173,7 @@ std::string legend(const TimeReport& time) {
                        odd.size(), time.steps.size(), odd.front());
   }
   if (!time.loss_scales.empty()) {
-    out += " Loss scale: of the step's dAct and dW together; S_min above S_max: none serves all";
+    out += " Loss scale: of the step's gradients together; S_min above S_max: none serves all";
     const bool any = std::ranges::any_of(
         time.loss_scales, [](const StepScale& at) { return !at.scale.interval.has_value(); });
     out += any ? "; -: they hold NaN or Inf, or nothing but 0." : ".";

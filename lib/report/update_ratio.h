@@ -10,8 +10,8 @@
 #include <span>
 
 #include "emulate/format.h"
-#include "lib/io/tensor_file.h"
 #include "lib/range/exact_sum.h"
+#include "lib/report/named_tensors.h"
 
 namespace binade {
 
@@ -43,14 +43,6 @@ double lost_l2(const UpdateCounts& counts, std::size_t format);
 /// Adds one element, given by its encodings.
 void add_update(UpdateCounts& counts, std::uint64_t weight, const Format& weight_format,
                 std::uint64_t update, const Format& update_format);
-
-/// A tensor in a file.
-struct TensorPlace {
-  const TensorFile* file = nullptr;
-  std::size_t index = 0;
-
-  const TensorInfo& info() const { return file->tensors()[index]; }
-};
 
 /// Reads weight and update side by side, once. Both are floating, of one shape and one storage
 /// order. `done` is told the bytes of every piece.

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/report/tensor_time.h"
+#include "lib/report/tensor_role.h"
 #include "lib/train/trainer.h"
 
 namespace binade {

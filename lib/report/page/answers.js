@@ -20,6 +20,9 @@ function write_source(report) {
   if (total.inf > 0) odd.push(`${integer(total.inf)} infinite`);
   document.getElementById('version').textContent = report.binade;
   document.getElementById('made-by').textContent = report.binade;
+  const hint = document.getElementById('hint');
+  hint.hidden = !report.hint;
+  hint.textContent = report.hint ?? '';
   document.getElementById('source').append(element('span', {class: 'files'}, files),
     ` · ${plural(report.tensors.length, 'tensor')} · ${plural(total.values, 'value')}` +
     (total.values > 0 ? `, ${percent(total.zeros / total.values)} of them exactly zero` : '') +
@@ -65,8 +68,30 @@ function loss_sentences(report, format) {
   return element('p', {}, ...words);
 }
 
+// What an answer is about, under its question.
+function write_subject(article, words) {
+  article.querySelector('h2').after(element('p', {class: 'subject'}, words));
+}
+
+function role_table(report) {
+  const rows = report.roles.map((role) => {
+    const at_one = role.formats[report.formats[0].name];
+    const cells = [at_one.to_zero.of_nonzero, at_one.lost_l2, at_one.subnormal.of_nonzero,
+      at_one.overflow.of_nonzero];
+    return element('tr', {}, element('th', {scope: 'row'}, role.name, ' ',
+      element('small', {}, integer(role.tensors))),
+    ...cells.map((share) => element('td', {}, percent(share))));
+  });
+  return element('table', {class: 'small by-role'},
+    element('caption', {}, `By role, in ${report.formats[0].name} at scale 1`),
+    element('thead', {}, element('tr', {}, ...['', 'to zero', 'lost L2', 'subnormal', 'overflow']
+      .map((head) => element('th', {scope: 'col'}, head)))),
+    element('tbody', {}, ...rows));
+}
+
 function write_what_dies(report) {
   const article = document.getElementById('answer-dies');
+  write_subject(article, tensors_words(report, {gradients: false}));
   const prose = article.querySelector('.prose');
   if (report.total.nonzero === 0) {
     prose.append(element('p', {}, 'There is no finite non-zero value, so nothing can die.'));
@@ -85,7 +110,7 @@ function write_what_dies(report) {
     element('caption', {}, 'At scale 1, of the non-zero values; lost L2 of the norm'),
     element('thead', {}, element('tr', {}, ...['', 'to zero', 'lost L2', 'subnormal', 'overflow']
       .map((head) => element('th', {scope: 'col'}, head)))),
-    element('tbody', {}, ...rows)));
+    element('tbody', {}, ...rows)), ...(report.roles.length > 0 ? [role_table(report)] : []));
 }
 
 function scale_headline(report) {
@@ -94,15 +119,18 @@ function scale_headline(report) {
   if (scale.status === 'empty interval') return [];
   const inside = scale.s_min_log2 <= 0 && scale.s_max_log2 >= 0;
   return [strong(`2^${scale.recommended_log2} = ${decimal_power(scale.recommended_log2)}`),
-    report.gradients ? ', for the gradients in binary16.' : ', for binary16.',
+    ', for binary16.',
     (inside ? ' By the norm none is needed: scale 1 is in the interval.' : '')];
 }
 
 function write_which_scale(report, on_select) {
   const scale = report.loss_scale;
-  const prose = document.querySelector('#answer-scale .prose');
+  const article = document.getElementById('answer-scale');
+  const prose = article.querySelector('.prose');
+  write_subject(article, tensors_words(report, {gradients: true}));
   prose.append(element('p', {}, ...scale_headline(report)),
     element('p', {}, ...raised(scale.reason)));
+  if (scale.basis) prose.append(element('p', {class: 'basis'}, scale.basis));
   const bound = [['upper end: ', scale.binding_max], ['lower end: ', scale.binding_min]];
   prose.append(element('ul', {}, ...bound.filter(([, name]) => name).map(([what, name]) => {
     const button = element('button', {type: 'button', class: 'link'}, name);
@@ -112,16 +140,9 @@ function write_which_scale(report, on_select) {
   })));
 }
 
-// The loss scale multiplies gradients: where names tell which tensors are, it is for those alone.
+// What the loss scale multiplies, as one.
 function what_is_scaled(report) {
   return report.gradients ?? report.total;
-}
-
-function scaled_tensors(report) {
-  if (!report.gradients) return report.tensors;
-  const passed_over = report.gradients.passed_over;
-  return report.tensors.filter(({time}) =>
-    time && time.role.startsWith('d') && !passed_over.includes(time.step));
 }
 
 // What the answer compares, at scale 2^k.
@@ -150,6 +171,7 @@ function saving_sentence(before, after, total, several) {
 
 function write_what_it_saves(report, binary16) {
   const article = document.getElementById('answer-saves');
+  write_subject(article, tensors_words(report, {gradients: true}));
   const prose = article.querySelector('.prose');
   const total = what_is_scaled(report);
   const k = report.loss_scale.recommended_log2;
@@ -177,7 +199,7 @@ function write_what_it_saves(report, binary16) {
 
 function write_scale_definition(report) {
   const {headroom, target_loss, prefer} = report.options;
-  const one = report.gradients ? 'gradient (dAct, dW)' : 'tensor';
+  const one = report.gradients ? 'gradient' : 'tensor';
   document.getElementById('definition-scale').textContent =
     `The upper end of its interval is the largest power of two at which nothing in any ${one} ` +
     `overflows binary16 and ${plural(headroom, 'binade')} of headroom remain; the lower end is ` +

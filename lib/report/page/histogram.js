@@ -24,7 +24,7 @@ function axis_window(report) {
 
 function layout(width, window, format_count) {
   const narrow = width < narrow_width;
-  const left = narrow ? 56 : 74;
+  const left = narrow ? 66 : 74;
   const right = width - (narrow ? 6 : 14);
   const top = 24;
   const bottom = top + (narrow ? 190 : 270);
@@ -206,8 +206,8 @@ function draw_27_24(row, area, y) {
   const to = area.inside(-24);
   row.append(drawing('rect', {class: 'band-27-24', x: from, y: y + 1.5, width: to - from,
     height: 16}));
-  row.append(drawing('text', {class: 'band-27-24-name', x: from - 6, y: y + 13,
-    'text-anchor': 'end'}, `${power(-27)} … ${power(-24)}`));
+  row.append(drawing('text', {class: 'band-27-24-name', x: to + 5, y: y + 13},
+    `${power(-27)} … ${power(-24)}`));
 }
 
 // What one bar holds, in words, for the line above the figure.

@@ -6,7 +6,9 @@
 const report = JSON.parse(document.getElementById('report').textContent);
 const by_id = (id) => document.getElementById(id);
 const binary16 = report.formats.find((format) => format.name === 'binary16') ?? report.formats[0];
-const state = {k: 0, format: binary16, of: 'nonzero', index: -1, log_y: false, goal: null};
+const groups = groups_of(report);
+const first_index = groups[1]?.name === 'all gradients' ? -2 : -1;
+const state = {k: 0, format: binary16, of: 'nonzero', index: first_index, log_y: false, goal: null};
 const axis = axis_window(report);
 
 // Loss scales worth a look: the customary 2^-8 … 2^24, past both ends of the interval, and the
@@ -26,9 +28,9 @@ function still() {
 }
 
 function current_view() {
-  const total = state.index < 0;
-  const tensor = total ? report.total : report.tensors[state.index];
-  return {...state, report, tensor, name: total ? 'all tensors' : tensor.name, window: axis};
+  const group = groups[-1 - state.index] ?? null;
+  const tensor = group ?? report.tensors[state.index];
+  return {...state, report, group, tensor, name: tensor.name, window: axis};
 }
 
 // Percentage along the track of a range input, whose thumb stays inside its ends.
@@ -38,7 +40,7 @@ function along(k) {
 }
 
 function draw_track(view) {
-  const scale = view.index < 0 ? report.loss_scale : view.tensor.loss_scale;
+  const scale = view.tensor.loss_scale;
   const track = element('div', {class: view.format === binary16 ? '' : 'other-format'});
   const clamp = (k) => Math.min(Math.max(k, range.low), range.high);
   track.append(element('i', {class: 'rail'}));
@@ -59,7 +61,7 @@ function draw_track(view) {
 }
 
 function draw_presets(view) {
-  const scale = view.index < 0 ? report.loss_scale : view.tensor.loss_scale;
+  const scale = view.tensor.loss_scale;
   const presets = [[0, 'as it is'], [16, 'PyTorch’s default']];
   const recommended = scale.recommended_log2;
   if (recommended !== null && recommended >= range.low && recommended <= range.high) {
@@ -114,9 +116,10 @@ function sqnr_notes(tensor, format) {
 
 function draw_figure_head(view) {
   const tensor = view.tensor;
-  by_id('figure-name').textContent = view.index < 0 ? 'All tensors' : tensor.name;
-  by_id('to-total').hidden = view.index < 0;
-  const notes = view.index < 0 ? [] : [`${tensor.dtype} ${shape_words(tensor.shape)}`];
+  by_id('figure-name').textContent = view.group ? view.name.replace('all', 'All') : view.name;
+  by_id('to-total').hidden = view.index === first_index;
+  by_id('to-total').textContent = `back to ${groups[-1 - first_index].name}`;
+  const notes = view.group ? [] : [`${tensor.dtype} ${shape_words(tensor.shape)}`];
   notes.push(`${plural(tensor.values, 'value')}: ${integer(tensor.zeros)} exact zeros` +
     (tensor.values > 0 ? ` (${percent(tensor.zeros / tensor.values)})` : '') +
     `, ${integer(tensor.nan)} NaN, ${integer(tensor.inf)} infinite`);
@@ -124,7 +127,7 @@ function draw_figure_head(view) {
     notes.push(`|x| from ${magnitude(tensor.min)} to ${magnitude(tensor.max)}`);
   }
   notes.push(...sqnr_notes(tensor, view.format));
-  if (view.index >= 0 && tensor.advice.text) notes.push(`advice: ${tensor.advice.text}`);
+  if (!view.group && tensor.advice.text) notes.push(`advice: ${tensor.advice.text}`);
   by_id('figure-notes').replaceChildren(...raised(notes.join(' · ')));
 }
 
@@ -144,7 +147,7 @@ function choose_tensor(index) {
     by_id('figure').scrollIntoView({behavior: still() ? 'auto' : 'smooth', block: 'start'});
   }
 }
-const table = build_table(by_id('tensors'), report, choose_tensor);
+const table = build_table(by_id('tensors'), report, groups, choose_tensor);
 
 function draw_scale(view) {
   const slider = by_id('slider');
@@ -213,12 +216,16 @@ function listen() {
     draw_histogram_only();
   });
   by_id('to-total').addEventListener('click', () => {
-    state.index = -1;
+    state.index = first_index;
     redraw();
   });
   by_id('filter').addEventListener('input', show_filtered);
   addEventListener('beforeprint', table.write_all);
   new ResizeObserver(draw_histogram_only).observe(by_id('histogram'));
+  // The table's head stays below the controls, where those stay.
+  const controls = by_id('controls');
+  new ResizeObserver(() => document.documentElement.style.setProperty('--controls',
+    `${controls.offsetHeight}px`)).observe(controls);
 }
 
 function show_filtered() {

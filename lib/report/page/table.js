@@ -5,10 +5,12 @@
 
 // value(tensor, live) is what a column sorts by, null where there is none; words() is what it
 // shows. live = {counts, lost_l2, format, of, k} of the tensor in the current view.
-const columns = [
+let columns = [];  // of the table, chosen from these
+const columns_of_table = [
   {id: 'name', head: 'tensor', text: true, value: (t) => t.name},
   {id: 'shape', head: 'shape', value: (t) => t.values, help: 'sorted by number of values',
     words: (v, t) => (t.dtype ? shape_words(t.shape) : '')},
+  {id: 'role', head: 'role', text: true, value: (t) => t.role},
   {id: 'dtype', head: 'dtype', text: true, value: (t) => t.dtype},
   {id: 'values', head: 'values', value: (t) => t.values, words: integer},
   {id: 'zeros', head: 'zeros %', value: (t) => (t.values > 0 ? t.zeros / t.values : null),
@@ -30,7 +32,7 @@ const columns = [
   {id: 'sqnr', head: 'SQNR at 1, dB', follows_format: true,
     words: (v, t, live) => sqnr_words(t, live),
     value: (t, live) => t.formats[live.format.name].sqnr_db['0'] ?? null,
-    help: 'signal to rounding noise at scale 1'},
+    help: 'signal to rounding noise at scale 1; overflow counts as saturated'},
   {id: 'scale', head: 'loss scale', words: (v, t) => interval_words(t.loss_scale),
     value: (t) => t.loss_scale.s_max_log2, help: 'interval for binary16, sorted by its upper end'},
   {id: 'advice', head: 'advice', text: true, value: (t) => t.advice.format ?? null},
@@ -177,8 +179,9 @@ function compare(a, b, column, descending) {
 }
 
 // Returns {update(view), settle(), write_all(), filter(words), select(index)}. update() follows the
-// slider without moving rows, settle() sorts again once it rests. Index -1 is the total.
-function build_table(section, report, on_select) {
+// slider without moving rows, settle() sorts again once it rests. Index -1 is the first group, -2 the second.
+function build_table(section, report, groups, on_select) {
+  columns = columns_of_table.filter(({id}) => id !== 'role' || report.roles.length > 0);
   const sort = {id: 'lost_l2', descending: true};
   const on_sort = (id) => {
     const column = columns.find((one) => one.id === id);
@@ -187,13 +190,12 @@ function build_table(section, report, on_select) {
     settle();
   };
   const head = build_heads(on_sort);
-  const whole = {...report.total, name: 'all tensors', loss_scale: report.loss_scale};
-  const total = build_row(whole, -1, report, on_select);
+  const totals = groups.map((group, i) => build_row(group, -1 - i, report, on_select));
   const entries = report.tensors.map((tensor, i) => build_row(tensor, i, report, on_select));
-  const all = [total, ...entries];
+  const all = [...totals, ...entries];
   const body = element('tbody', {});
   section.querySelector('.scroll').append(
-    element('table', {}, build_widths(), head, element('tbody', {class: 'total'}, total.row), body),
+    element('table', {}, build_widths(), head, element('tbody', {class: 'total'}, ...totals.map((total) => total.row)), body),
     sparkline_paint());
   let turn = 0;
   let current = null;
@@ -250,7 +252,8 @@ function build_table(section, report, on_select) {
     const wanted = words.toLowerCase().split(/\s+/).filter((word) => word !== '');
     let shown = 0;
     for (const entry of entries) {
-      const text = `${entry.tensor.name} ${entry.tensor.file} ${entry.tensor.dtype}`.toLowerCase();
+      const {name, file, dtype, role} = entry.tensor;
+      const text = `${name} ${file} ${dtype} ${role ?? ''}`.toLowerCase();
       entry.row.hidden = !wanted.every((word) => text.includes(word));
       shown += entry.row.hidden ? 0 : 1;
     }

@@ -83,7 +83,7 @@ function build_time(section, report, on_select) {
 
   function draw_map() {
     const {view, question} = state;
-    const roles = run.roles.filter((role) => role.startsWith('d'));
+    const roles = run.roles.filter(is_gradient);
     const of_cells = (role, of) =>
       run.layers.map((layer) => run.steps.map((step) => of(layer, role, step)));
     const odd = (layer, role, step) => odd_share(run.at(layer, role, step) ?? {values: 0});
@@ -110,7 +110,7 @@ function build_time(section, report, on_select) {
 
   function draw_range() {
     const {view} = state;
-    const gradients = run.roles.filter((role) => role.startsWith('d'));
+    const gradients = run.roles.filter(is_gradient);
     const lines = (gradients.length > 0 ? gradients : run.roles).map((role) => {
       const series = report.time.series.find((one) =>
         one.layer === state.layer && one.role === role);

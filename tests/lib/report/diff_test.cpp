@@ -139,7 +139,7 @@ TEST_CASE("what is no report is refused with file and schema") {
     const std::string error = error_of([&] { load_report(path); });
     INFO(text.substr(0, 60));
     CHECK(has(error, "bad.json"));
-    CHECK(has(error, "binade.range_report/1"));
+    CHECK(has(error, "binade.range_report/3"));
   }
   CHECK(has(error_of([&] { load_report(folder / "absent.json"); }), "absent.json"));
 }

@@ -179,7 +179,7 @@ TEST_CASE("the head names schema, options, files, formats and segments") {
   Report report = ten_values();
   report.skipped.push_back({"made.safetensors", "ids", "I64", {3, 4}, "integer"});
   const Json json = to_json(report);
-  CHECK(json["schema"] == "binade.range_report/1");
+  CHECK(json["schema"] == "binade.range_report/3");
   CHECK(json["options"]["headroom"] == 1);
   CHECK(json["options"]["target_loss"] == 1e-3);
   CHECK(json["options"]["formats"] ==

@@ -372,6 +372,77 @@ class Page(unittest.TestCase):
         self.assertLessEqual(wide, window)
         self.assertGreater(len(self.find_all("#histogram .bar")), 0)
 
+    def test_labels_of_the_bands_touch_nothing(self):
+        for width in (1280, 700, 420):
+            self.resize(width, 800)
+            self.open(one_tensor(self.report, [[9] * 9] * 30, -16))  # nothing is further left than binary16 reaches
+            boxes = self.script("""return [...document.querySelectorAll('#histogram .bands text')].map((text) => {
+                const box = text.getBBox();
+                return [text.textContent, box.x, box.y, box.width, box.height]; });""")
+            self.assertIn("binary16", [box[0] for box in boxes])
+            for name, x, *_ in boxes:
+                self.assertGreaterEqual(x, 0, (name, width))
+            for i, (name, x, y, w, h) in enumerate(boxes):
+                for other, x2, y2, w2, h2 in boxes[i + 1:]:
+                    apart = x + w <= x2 or x2 + w2 <= x or y + h <= y2 + 1 or y2 + h2 <= y + 1
+                    self.assertTrue(apart, (name, other, width))
+
+    def test_the_tables_head_stays_in_sight(self):
+        report = copy.deepcopy(self.report)
+        report["tensors"] = report["tensors"] * 9
+        for width, height in ((1280, 700), (1000, 700), (420, 700)):
+            self.resize(width, height)
+            self.open(report)
+            top, visible, row = self.script("""const body = document.querySelector('#tensors tbody:not(.total)');
+                const row = body.rows[Math.floor(body.rows.length / 2)];
+                row.scrollIntoView({block: 'center', behavior: 'instant'});
+                const head = document.querySelector('#tensors thead [data-column=name]').getBoundingClientRect();
+                const at = document.elementFromPoint(head.x + 5, head.y + head.height / 2);
+                return [head.top, at?.closest('thead') !== null, row.getBoundingClientRect().top];""")
+            self.assertTrue(visible, width)
+            self.assertGreaterEqual(top, 0, width)
+            self.assertLess(top, row, width)
+
+    def test_each_answer_says_what_it_is_about(self):
+        self.open()
+        count = len(self.report["tensors"])
+        for answer, subject in (("dies", f"all {count} tensors"), ("scale", f"all {count} gradients"),
+                                ("saves", f"all {count} gradients")):
+            self.assertEqual(self.find(f"#answer-{answer} .subject").text, subject)
+        self.open(with_weights(self.report))
+        for answer, subject in (("dies", f"all {count} tensors"), ("scale", f"the {count - 2} gradients"),
+                                ("saves", f"the {count - 2} gradients")):
+            self.assertEqual(self.find(f"#answer-{answer} .subject").text, subject)
+        self.assertIn("Left out: 2 weight", self.find("#answer-scale .basis").text)
+
+    def test_roles_stand_apart(self):
+        report = with_weights(self.report)
+        self.open(report)
+        rows = self.find_all("#answer-dies .by-role tbody tr")
+        self.assertEqual([row.text.split()[0] for row in rows], [role["name"] for role in report["roles"]])
+        self.assertEqual(self.find("#figure-name").text, "All gradients")
+        totals = [row.text.split("\n")[0] for row in self.find_all("#tensors .total th button")]
+        self.assertEqual(totals, ["all tensors", "all gradients"] + [f"all {role['name']}" for role in report["roles"]])
+        self.find_all("#tensors .total tr")[2].click()
+        self.assertEqual(self.find("#figure-name").text, f"All {report['roles'][0]['name']}")
+        self.assert_shows(report["roles"][0], report["formats"][0], 0, "nonzero")
+        self.script("document.getElementById('to-total').click()")
+        self.assertEqual(self.find("#figure-name").text, "All gradients")
+
+    def test_a_hint_is_seen(self):
+        self.open()
+        self.assertFalse(self.find("#hint").is_displayed())
+        report = copy.deepcopy(self.report)
+        report["hint"] = "name them otherwise <b>"
+        self.open(report)
+        self.assertEqual(self.find("#hint").text, "name them otherwise <b>")
+
+    def test_sqnr_says_how_overflow_counts(self):
+        self.open()
+        text = self.script("return document.getElementById('reading').textContent.replace(/\\s+/g, ' ')")
+        self.assertIn("as if it were saturated", text)
+        self.assertIn("saturated", self.find("#tensors th[data-column=sqnr]").get_attribute("title"))
+
     def test_the_dark_scheme_is_dark_and_legible(self):
         brightness = """const of = (property) => getComputedStyle(document.body)[property]
               .match(/\\d+/g).slice(0, 3).map(Number).reduce((sum, part) => sum + part) / 3;
@@ -436,6 +507,18 @@ def without_values(report):
     report["tensors"] = [silent_tensor(like, "odd/nan", "no finite value", 8, nan=8)]
     report["total"] = silent_tensor(like, "total", "no finite value", 8, nan=8)
     report["loss_scale"] = dict(report["total"]["loss_scale"], binding_max=None, binding_min=None)
+    report["roles"] = []
+    del report["gradients"]
+    return report
+
+
+def with_weights(report):
+    """The same, two of whose tensors are weights."""
+    report = copy.deepcopy(report)
+    for tensor in report["tensors"][:2]:
+        tensor["role"] = "weight"
+    report["roles"].append(dict(copy.deepcopy(report["tensors"][0]), name="weight", tensors=2))
+    report["loss_scale"]["basis"] = "Left out: 2 weight; no loss scale multiplies them."
     return report
 
 

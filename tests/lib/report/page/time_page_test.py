@@ -194,7 +194,8 @@ class TimePage(unittest.TestCase):
             self.assertEqual(shown[name], {s: n / u for s, n, u in zip(updates["step"], lost, updates["updates"])})
 
     def test_the_answer_is_about_gradients(self):
-        self.assertIn("for the gradients", self.browser.find_element(By.ID, "answer-scale").text)
+        subject = self.browser.find_element(By.CSS_SELECTOR, "#answer-scale .subject").text
+        self.assertEqual(subject, "the 22 gradients")
 
     def test_a_hostile_layer_is_text(self):
         self.choose("layer", LAYERS[1])
@@ -254,7 +255,8 @@ class TimePage(unittest.TestCase):
         self.page_of("once", {"step1/fc1/dW": [1.0], "step1/fc1/dAct": [2.0]})
         self.open("once")
         self.assertFalse(self.browser.find_element(By.ID, "time").is_displayed())
-        self.assertIn("for the gradients", self.browser.find_element(By.ID, "answer-scale").text)
+        subject = self.browser.find_element(By.CSS_SELECTOR, "#answer-scale .subject").text
+        self.assertEqual(subject, "all 2 gradients")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names are read once, here.
+#include "lib/report/named_tensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+/// What a tensor of a file of gradients is, by what its own name tells.
+TensorRole as_gradient(std::optional<TensorRole> role) {
+  if (role == TensorRole::weight) return TensorRole::d_weight;
+  return role == TensorRole::act ? TensorRole::d_act : TensorRole::gradient;
+}
+
+bool may_be_gradient(const NamedTensor& tensor, std::span<const RoleRule> rules) {
+  const std::string& name = tensor.place.info().name;
+  const bool of_a_run = tensor.time && name.ends_with(fmt::format("/{}", name_of(tensor.role)));
+  return !of_a_run && tensor.role != TensorRole::update && tensor.role != TensorRole::state &&
+         !fits_any(name, rules);
+}
+
+}  // namespace
+
+std::string reason_to_skip(const Dtype& dtype) {
+  if (dtype.kind != DtypeKind::floating) return std::string(to_string(dtype.kind));
+  return find_format(dtype.format) ? "" : "no format of this toolkit";
+}
+
+std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorFile>>& files,
+                                       std::span<const RoleRule> rules) {
+  std::vector<NamedTensor> out;
+  for (const auto& file : files) {
+    const std::size_t first = out.size();
+    for (std::size_t i = 0; i < file->tensors().size(); ++i) {
+      const TensorInfo& info = file->tensors()[i];
+      if (!reason_to_skip(info.dtype).empty()) continue;
+      const std::optional<TensorRole> role = role_of(info.name, rules);
+      out.push_back({{file.get(), i}, role, tensor_time(info.name, role)});
+    }
+    const auto mine = std::span(out).subspan(first);
+    const bool told = std::ranges::any_of(
+        mine, [](const NamedTensor& t) { return t.role && is_gradient(*t.role); });
+    if (told || !is_named_as_gradients(file->path())) continue;
+    for (NamedTensor& tensor : mine) {
+      if (!may_be_gradient(tensor, rules)) continue;
+      tensor.role = as_gradient(tensor.role);
+      tensor.time = tensor_time(tensor.place.info().name, tensor.role);
+    }
+  }
+  return out;
+}
+
+std::string time_hint(std::span<const NamedTensor> tensors) {
+  std::size_t missed = 0;
+  const std::string* first = nullptr;
+  for (const NamedTensor& tensor : tensors) {
+    const std::string& name = tensor.place.info().name;
+    if (!misses_time(name, tensor.time)) continue;
+    if (missed++ == 0) first = &name;
+  }
+  if (missed == 0) return "";
+  return fmt::format(
+      "{} of {} names begin{} like a step's and yet tell{} no place in time ('{}'): name tensors "
+      "step10/fc1/dW or step10/fc1.weight.grad (binade report --help).",
+      missed, tensors.size(), missed == 1 ? "s" : "", missed == 1 ? "s" : "", printable(*first));
+}
+
+}  // namespace binade

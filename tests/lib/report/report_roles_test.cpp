@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the loss scale is taken from, whatever the tensors are called, and what the report says of it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "lib/report/text.h"
+#include "tests/lib/report/made_report.h"
+
+namespace binade::test::report_roles_test {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A file of F32 tensors.
+std::string write_named(const Folder& folder, const std::string& file,
+                        const std::vector<Named>& tensors) {
+  std::string header = "{", data;
+  for (const Named& t : tensors) {
+    const std::size_t begin = data.size();
+    data.append(reinterpret_cast<const char*>(t.values.data()), 4 * t.values.size());
+    header += (header.size() > 1 ? "," : "") + Json(t.name).dump() +
+              R"(:{"dtype":"F32","shape":[)" + std::to_string(t.values.size()) +
+              R"(],"data_offsets":[)" + std::to_string(begin) + "," + std::to_string(data.size()) +
+              "]}";
+  }
+  return folder.write(file, safetensors(header + "}", data));
+}
+
+Report report_on(const std::vector<Named>& tensors, const std::string& file = "x.safetensors",
+                 std::initializer_list<const char*> rules = {}) {
+  const Folder folder;
+  ReportOptions options;
+  for (const char* rule : rules) options.roles.push_back(parse_role_rule("--role", rule));
+  return read_report({write_named(folder, file, tensors)}, options);
+}
+
+/// The same dump of a network, under the names of many.
+struct Spelling {
+  const char *weight, *act, *d_weight, *d_act, *state;
+};
+constexpr std::array<Spelling, 6> spellings{{
+    {"b.2.fc.weight", "b.2.act", "b.2.fc.weight.grad", "b.2.act.grad", "b.2.fc.weight.exp_avg"},
+    {"block2/weight", "block2/act", "block2/dW", "block2/dAct", "block2/state/momentum_buffer"},
+    {"params/fc/kernel", "activations/fc", "grads/fc/kernel", "gradients/act", "opt_state/0/mu/fc"},
+    {"fc_weight", "fc_out", "fc_weight_grad", "fc_out_grad", "fc_exp_avg"},
+    {"W1", "act1", "dW1", "dact1", "optimizer/1"},
+    {"fc.weight", "fc.output", "fc.wgrad", "fc.dgrad", "optimizer.state.0.exp_avg_sq"},
+}};
+
+TEST_CASE("the loss scale does not depend on how the tensors are called") {
+  for (const Spelling& s : spellings) {
+    CAPTURE(s.d_act);
+    const Report report = report_on({{s.weight, {1000, 1}},
+                                     {s.act, {30000, 0x1p-30F}},
+                                     {s.d_weight, {0x1p-10F, 0x1p-14F}},
+                                     {s.d_act, {0x1p-20F, 0x1p-26F}},
+                                     {s.state, {0x1p-40F, 0x1p-60F}}});
+    REQUIRE(report.gradients);
+    CHECK(report.gradients->summary.values == 4);
+    CHECK(report.loss_scale.interval->max_log2 == 24);
+    CHECK(report.loss_scale.binding_max == s.d_weight);
+    CHECK(report.loss_scale.binding_min == s.d_act);
+    CHECK(report.loss_scale.basis ==
+          "Taken from 2 gradients. Left out: 1 act, 1 weight, 1 state; no loss scale multiplies "
+          "them.");
+  }
+}
+
+TEST_CASE("gradients and nothing else leave nothing to say") {
+  const Report report = report_on({{"a.grad", {1}}, {"b.weight.grad", {1}}});
+  CHECK(report.loss_scale.basis.empty());
+  CHECK(to_json(report)["loss_scale"]["basis"].is_null());
+}
+
+TEST_CASE("without a gradient among the names all are taken as such, and that is said") {
+  const std::string how = " --role grad=REGEX tells which are (binade report --help).";
+  CHECK(report_on({{"x", {1}}}).loss_scale.basis ==
+        "No name tells a gradient: the tensor is taken as one." + how);
+  CHECK(report_on({{"x", {1}}, {"y", {2}}}).loss_scale.basis ==
+        "No name tells a gradient: the 2 tensors are taken as gradients." + how);
+  CHECK(report_on({{"x.weight", {1}}, {"y.bias", {2}}}).loss_scale.basis ==
+        "No name tells a gradient: the 2 tensors (named weight) are taken as gradients." + how);
+  CHECK(report_on({{"x.weight", {1}}, {"y", {2}}, {"z", {4}}}).loss_scale.basis ==
+        "No name tells a gradient: the 3 tensors (1 weight, 2 other) are taken as gradients." +
+            how);
+  const Report report = report_on({{"x.weight", {1}}, {"y", {0x1p5F}}});
+  CHECK_FALSE(report.gradients);
+  CHECK(report.loss_scale.binding_max == "y");
+  CHECK(has(report_text(report, {}), "No name tells a gradient"));
+}
+
+TEST_CASE(
+    "tensors of no known role beside gradients are left out, and how to have them in is said") {
+  const Report report = report_on({{"a.grad", {1}}, {"x", {0x1p5F}}, {"y", {1}}});
+  CHECK(report.loss_scale.binding_max == "a.grad");
+  CHECK(report.loss_scale.basis ==
+        "Taken from 1 gradient. Left out: 2 other; if there are gradients among the others, --role "
+        "grad=REGEX tells which are (binade report --help).");
+  const Report told =
+      report_on({{"a.grad", {1}}, {"x", {0x1p5F}}, {"y", {1}}}, "x.safetensors", {"grad=^x$"});
+  CHECK(told.loss_scale.binding_max == "x");
+  CHECK(has(told.loss_scale.basis, "Taken from 2 gradients. Left out: 1 other;"));
+}
+
+TEST_CASE(
+    "a file named as one of gradients holds gradients, unless a name in it says that it is one") {
+  const Report named =
+      report_on({{"fc1.weight", {1}}, {"fc1.out", {1}}, {"z", {1}}}, "grads.safetensors");
+  CHECK(named.tensors[0].role == TensorRole::d_weight);
+  CHECK(named.tensors[1].role == TensorRole::d_act);
+  CHECK(named.tensors[2].role == TensorRole::gradient);
+  CHECK(named.loss_scale.basis.empty());
+  const Report mixed =
+      report_on({{"fc1.weight", {1}}, {"fc1.weight.grad", {1}}}, "grads.safetensors");
+  CHECK(mixed.tensors[0].role == TensorRole::weight);
+  const Report other =
+      report_on({{"a.exp_avg", {1}}, {"a.update", {1}}, {"b", {1}}}, "run_grad.safetensors");
+  CHECK(other.tensors[0].role == TensorRole::state);
+  CHECK(other.tensors[1].role == TensorRole::update);
+  CHECK(other.tensors[2].role == TensorRole::gradient);
+  const Report ruled =
+      report_on({{"a.weight", {1}}, {"b", {1}}}, "grads.safetensors", {"weight=^a", "other=^b"});
+  CHECK(ruled.tensors[0].role == TensorRole::weight);
+  CHECK_FALSE(ruled.tensors[1].role);
+}
+
+TEST_CASE("in a file of gradients a dump's own roles stay, parameters of steps are gradients") {
+  const std::vector<Named> tensors{{"step1/fc1/weight", {1}}, {"step2/fc1.weight", {1}}};
+  const Report report = report_on(tensors, "grads.safetensors");
+  CHECK(report.tensors[0].role == TensorRole::weight);
+  CHECK(report.tensors[1].role == TensorRole::d_weight);
+  CHECK(report.tensors[1].time == TensorTime{2, "fc1.weight", TensorRole::d_weight});
+}
+
+TEST_CASE("two files tell apart what their names do not") {
+  const Folder folder;
+  const std::vector<Named> weights{{"fc1.weight", {1024}}};
+  const std::vector<Named> gradients{{"fc1.weight", {0x1p-20F}}};
+  const Report report = read_report({write_named(folder, "params.safetensors", weights),
+                                     write_named(folder, "grads.safetensors", gradients)},
+                                    {});
+  CHECK(report.loss_scale.interval->max_log2 == 34);
+  CHECK(report.tensors[0].role == TensorRole::weight);
+}
+
+TEST_CASE("roles are reported apart, the last those that nothing tells") {
+  const Report report = report_on(
+      {{"z", {0x1p-30F}}, {"a.grad", {0x1p-26F, 1}}, {"b.grad", {1}}, {"a.weight", {0x1p-15F, 1}}});
+  REQUIRE(report.roles.size() == 3);
+  const auto check = [&](std::size_t i, const char* name, std::size_t tensors,
+                         std::uint64_t values) {
+    CHECK(report.roles[i].all.name == name);
+    CHECK(report.roles[i].tensors == tensors);
+    CHECK(report.roles[i].all.summary.values == values);
+  };
+  check(0, "weight", 1, 2);
+  check(1, "grad", 2, 3);
+  check(2, "other", 1, 1);
+  RangeSummary sum = report.tensors[1].summary;
+  merge(sum, report.tensors[2].summary);
+  CHECK(report.roles[1].all.summary == sum);
+  const Json json = to_json(report);
+  CHECK(json["roles"][1]["tensors"] == 2);
+  CHECK(json["roles"][1]["formats"]["binary16"]["to_zero"]["count"] == 1);
+  CHECK(json["tensors"][0]["role"].is_null());
+  CHECK(json["tensors"][1]["role"] == "grad");
+  const std::string text = report_text(report, {});
+  CHECK(has(text, "By role, in binary16"));
+  CHECK(has(
+      text,
+      "  weight                      1             2       0 %     50.0 %       0 %       0 %\n"));
+  CHECK(has(text, "grad: of something that the name does not"));
+}
+
+TEST_CASE("one role is no table of roles") {
+  const Report report = report_on({{"a.grad", {1}}, {"b.grad", {1}}});
+  CHECK(report.roles.empty());
+  CHECK_FALSE(has(report_text(report, {}), "By role"));
+}
+
+}  // namespace
+}  // namespace binade::test::report_roles_test

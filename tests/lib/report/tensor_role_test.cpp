@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What names tell: roles of what people dump, by all of their spellings; rules of a caller's; and a place in time.
+#include "lib/report/tensor_role.h"
+
+#include <doctest/doctest.h>
+
+#include <utility>
+
+#include "lib/tensor/error.h"
+#include "tests/lib/io/files.h"
+
+namespace binade::tensor_role_test {
+namespace {
+
+using Row = std::pair<const char*, const char*>;  // a name and the role that it tells
+
+constexpr std::array<Row, 95> names{{
+    // PyTorch: named_parameters(), .grad, optimizer state, backward hooks
+    {"fc1.weight", "weight"},
+    {"fc1.bias", "weight"},
+    {"0.weight", "weight"},
+    {"model.layers.0.self_attn.q_proj.weight", "weight"},
+    {"input_layernorm.weight", "weight"},
+    {"bert.encoder.layer.0.output.dense.weight", "weight"},
+    {"features.0.weight", "weight"},
+    {"fc1.weight.grad", "dW"},
+    {"model.layers.0.self_attn.q_proj.bias.grad", "dW"},
+    {"encoder.output.dense.weight.grad", "dW"},
+    {"b.2.act.grad", "dAct"},
+    {"logits.grad", "dAct"},
+    {"last/fc2.preactivation.grad", "dAct"},
+    {"fc1.grad", "grad"},
+    {"grad_input.0", "dAct"},
+    {"fc1.grad_output", "dAct"},
+    {"fc1/grad_output_0", "dAct"},
+    {"conv1.grad_weight", "dW"},
+    {"optimizer.state.0.exp_avg", "state"},
+    {"fc1.weight.exp_avg", "state"},
+    {"fc1.weight.exp_avg_sq", "state"},
+    {"fc1.weight.max_exp_avg_sq", "state"},
+    {"fc1.momentum_buffer", "state"},
+    {"bn1.running_mean", "state"},
+    // Megatron, Transformer Engine, DeepSpeed
+    {"decoder.layers.1.mlp.fc1.weight.main_grad", "dW"},
+    {"fc1.main_grad", "grad"},
+    {"fc1.dgrad", "dAct"},
+    {"fc1.wgrad", "dW"},
+    // Flax, optax, TensorFlow
+    {"params/Dense_0/kernel", "weight"},
+    {"grads/Dense_0/kernel", "dW"},
+    {"grads/params/Dense_0/kernel", "dW"},
+    {"opt_state/0/mu/Dense_0/kernel", "state"},
+    {"gradients/dense/kernel:0", "dW"},
+    {"dense/bias:0", "weight"},
+    // binade's own
+    {"step000440/fc1/dW", "dW"},
+    {"step000440/fc1/dAct", "dAct"},
+    {"step000440/fc1/act", "act"},
+    {"step000440/fc1/weight", "weight"},
+    {"step000440/fc1/update", "update"},
+    // folders of a kind
+    {"grad/fc1", "grad"},
+    {"gradients.fc1", "grad"},
+    {"gradient:fc1", "grad"},
+    {"grads.layer1.0.conv1.weight", "dW"},
+    {"activations/fc1", "act"},
+    {"weights/fc1", "weight"},
+    {"updates/fc1.weight", "update"},
+    {"updates/fc1", "update"},
+    {"update.fc1", "update"},
+    // by hand, in NumPy
+    {"dW", "dW"},
+    {"dw1", "dW"},
+    {"dW_2", "dW"},
+    {"db1", "dW"},
+    {"W1", "weight"},
+    {"dx", "dAct"},
+    {"dact", "dAct"},
+    {"dOut", "dAct"},
+    {"act", "act"},
+    {"act_12", "act"},
+    {"hidden_states", "act"},
+    {"fc1_weight", "weight"},
+    {"fc1_act", "act"},
+    {"fc1_dW", "dW"},
+    {"fc1_grad", "grad"},
+    {"fc1_weight_grad", "dW"},
+    {"fc1_bias_gradient", "dW"},
+    {"fc1_out_grad", "dAct"},
+    {"fc1_exp_avg_sq", "state"},
+    {"layer3_output", "act"},
+    {"GRAD", "grad"},
+    {"Grads", "grad"},
+    // nothing told
+    {"", "other"},
+    {"/", "other"},
+    {"x", "other"},
+    {"a", "other"},
+    {"0", "other"},
+    {"1.2.3", "other"},
+    {"loss", "other"},
+    {"fc1", "other"},
+    {"grad_norm", "other"},
+    {"grad_scale", "other"},
+    {"grad_scaler.scale", "other"},
+    {"gradual", "other"},
+    {"degrad", "other"},
+    {"lm_head", "other"},
+    {"blocks.0.attn.qkv", "other"},
+    {"out_proj", "other"},
+    {"input_layernorm", "other"},
+    {"matrix_w", "other"},
+    {"mean_x", "other"},
+    {"weighted", "other"},
+    {"action", "other"},
+    {"step5", "other"},
+    {"___", "other"},
+    {"weight ", "other"},
+    {"step1/x", "other"},
+}};
+
+TEST_CASE("names tell roles") {
+  for (const Row& row : names) {
+    CAPTURE(row.first);
+    CHECK(name_of(role_of(row.first)) == std::string_view(row.second));
+  }
+}
+
+TEST_CASE("a name of any bytes and length tells something or nothing, and soon") {
+  std::string long_name;
+  for (int i = 0; i < 300'000; ++i) long_name += "a_";
+  CHECK_FALSE(role_of(long_name));
+  CHECK(role_of(long_name + "grad") == TensorRole::gradient);
+  CHECK(role_of(std::string(1'000'000, '/') + "dW") == TensorRole::d_weight);
+  CHECK(role_of(std::string("\0.grad", 6)) == TensorRole::gradient);
+  CHECK_FALSE(role_of("\xff\xfe"));
+}
+
+TEST_CASE("gradients are dAct, dW and grad") {
+  for (std::size_t i = 0; i < tensor_role_names.size(); ++i) {
+    const std::string_view name = tensor_role_names[i];
+    CHECK(is_gradient(static_cast<TensorRole>(i)) ==
+          (name == "dAct" || name == "dW" || name == "grad"));
+  }
+}
+
+std::optional<TensorRole> ruled(const char* name, std::initializer_list<const char*> rules) {
+  std::vector<RoleRule> parsed;
+  for (const char* rule : rules) parsed.push_back(parse_role_rule("--role", rule));
+  return role_of(name, parsed);
+}
+
+TEST_CASE("the first rule that fits decides, before the words of the name") {
+  CHECK(ruled("g.fc1", {"grad=^g[.]"}) == TensorRole::gradient);
+  CHECK_FALSE(ruled("h.fc1", {"grad=^g[.]"}));
+  CHECK(ruled("fc1.weight", {"grad=^g[.]"}) == TensorRole::weight);
+  CHECK(ruled("fc1.weight", {"dW=weight"}) == TensorRole::d_weight);
+  CHECK_FALSE(ruled("fc1.weight", {"other=fc1", "dW=weight"}));
+  CHECK(ruled("fc1.weight", {"dW=weight", "other=fc1"}) == TensorRole::d_weight);
+  CHECK(ruled("step3/fc1", {"act=^step3/"}) == TensorRole::act);
+  CHECK(ruled("a=b", {"state=a=b"}) == TensorRole::state);
+  const std::string with_zero("x\0y", 3);
+  const std::vector<RoleRule> rules{parse_role_rule("--role", "update=y$")};
+  CHECK(role_of(with_zero, rules) == TensorRole::update);
+}
+
+TEST_CASE("what is no rule is an error that names the roles") {
+  const auto complaint = [](const char* text) {
+    return test::error_of([&] { (void)parse_role_rule("--role", text); });
+  };
+  const std::string roles = "the roles are act, dAct, weight, dW, grad, update, state and other";
+  for (const char* text : {"", "grad", "grad=", "=x", "Grad=x", "gradient=x"}) {
+    CAPTURE(text);
+    CHECK(test::has(complaint(text), "not ROLE=REGEX"));
+    CHECK(test::has(complaint(text), roles));
+  }
+  CHECK(test::has(complaint("grad=("), "--role grad=(: "));
+  CHECK(test::has(complaint("grad=["), "write an extended regular expression"));
+}
+
+TEST_CASE("files named as gradients") {
+  for (const char* path :
+       {"grads.npz", "a/b/gradients.safetensors", "run1_grad.npy", "grad-step3.npz",
+        "digits_gradients.safetensors", "my.grads.npz", "GRAD.npz"}) {
+    CAPTURE(path);
+    CHECK(is_named_as_gradients(path));
+  }
+  for (const char* path : {"x.npz", "grads/x.npz", "gradual.npz", "upgrade.npz", "stdin", ""}) {
+    CAPTURE(path);
+    CHECK_FALSE(is_named_as_gradients(path));
+  }
+}
+
+std::optional<TensorTime> time_of(std::string_view name) {
+  return tensor_time(name, role_of(name));
+}
+
+TEST_CASE("a name tells step, layer and role") {
+  CHECK(time_of("step000440/fc1/dW") == TensorTime{440, "fc1", TensorRole::d_weight});
+  CHECK(time_of("step7/blocks.0.attn.qkv/weight") ==
+        TensorTime{7, "blocks.0.attn.qkv", TensorRole::weight});
+  CHECK(time_of("step0/a/b/c/act") == TensorTime{0, "a/b/c", TensorRole::act});
+  CHECK(time_of("step1/dAct/dAct") == TensorTime{1, "dAct", TensorRole::d_act});
+  CHECK(time_of("step1/x/update") == TensorTime{1, "x", TensorRole::update});
+  CHECK(time_of("step1/x/Grad") == TensorTime{1, "x", TensorRole::gradient});
+  CHECK(time_of("step1/x/weight.grad") == TensorTime{1, "x", TensorRole::d_weight});
+}
+
+TEST_CASE("parameters, their gradients, updates and states share a layer") {
+  CHECK(time_of("step1/fc1.weight") == TensorTime{1, "fc1.weight", TensorRole::weight});
+  CHECK(time_of("step1/fc1.weight.grad") == TensorTime{1, "fc1.weight", TensorRole::d_weight});
+  CHECK(time_of("step1/fc1.weight_grad") == TensorTime{1, "fc1.weight", TensorRole::d_weight});
+  CHECK(time_of("step1/grad/fc1.weight") == TensorTime{1, "fc1.weight", TensorRole::d_weight});
+  CHECK(time_of("step1/fc1.weight.main_grad") == TensorTime{1, "fc1.weight", TensorRole::d_weight});
+  CHECK(time_of("step1/fc1.weight.update") == TensorTime{1, "fc1.weight", TensorRole::update});
+  CHECK(time_of("step1/fc1.weight.exp_avg") == TensorTime{1, "fc1.weight", TensorRole::state});
+  CHECK(time_of("step1/m/fc1.weight.grad") == TensorTime{1, "m/fc1.weight", TensorRole::d_weight});
+  CHECK(time_of("step1/dW1") == TensorTime{1, "1", TensorRole::d_weight});
+  CHECK(time_of("step1/act") == TensorTime{1, "act", TensorRole::act});
+}
+
+TEST_CASE("steps have any number of digits up to 2^53") {
+  CHECK(time_of("step00000000000000000000000000012/x/act")->step == 12);
+  CHECK(time_of("step9007199254740992/x/act")->step == std::uint64_t{1} << 53);
+  CHECK_FALSE(time_of("step9007199254740993/x/act"));
+  CHECK_FALSE(time_of("step99999999999999999999999/x/act"));
+}
+
+TEST_CASE("any other name tells no time") {
+  for (const char* name : {"", "step", "step1", "step1/", "step1//act", "step1/grad", "step1/x",
+                           "step1/x/", "step/x/act", "step-1/x/act", "step+1/x/act", "step 1/x/act",
+                           "step1x/x/act", "step0x1/x/act", "Step1/x/act", " step1/x/act",
+                           "step1/x/act ", "early/fc1.weight.grad", "run/step1/x/act"}) {
+    CAPTURE(name);
+    CHECK_FALSE(time_of(name));
+  }
+}
+
+TEST_CASE("names that begin as a step's and tell no time are noticed") {
+  for (const char* name : {"step1/x", "step10/loss", "step_10/fc1/dW", "step-3/fc1/dW", "step=3/x",
+                           "iter3.loss", "epoch2/fc1/dW", "iteration_7:a", "step 1/x/act"}) {
+    CAPTURE(name);
+    CHECK(misses_time(name, time_of(name)));
+  }
+  for (const char* name : {"step10/fc1/dW", "step10/fc1.weight", "step", "steps/1", "step1",
+                           "stepper.0.weight", "iterate", "epoch", "fc1.weight", ""}) {
+    CAPTURE(name);
+    CHECK_FALSE(misses_time(name, time_of(name)));
+  }
+}
+
+}  // namespace
+}  // namespace binade::tensor_role_test
