@@ -19,6 +19,7 @@
 #include "lib/identify/propose.h"
 #include "lib/identify/writers.h"
 #include "lib/io/output_paths.h"
+#include "lib/record/instruction_name.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -31,7 +32,18 @@ struct IdentifyOptions {
   std::uint64_t seed = 1;
   std::size_t show = 5;
   bool all = false, json = false;
+  std::vector<std::string> architectures;
+  bool chains = false, cpu = false;
 };
+
+Searched searched_by(const IdentifyOptions& o) {
+  Searched out{
+      .instructions = !o.chains && !o.cpu, .tf32 = !o.cpu, .gpu = !o.architectures.empty()};
+  for (const std::string& name : o.architectures) {
+    out.architectures.push_back(parse_architecture(name));
+  }
+  return out;
+}
 
 std::vector<InputPath> inputs_of(const RunFiles& files) {
   std::vector<InputPath> out;
@@ -50,11 +62,13 @@ int run_identify(const IdentifyOptions& o) {
   if (!std::isfinite(o.epilogue.alpha) || !std::isfinite(o.epilogue.beta)) {
     throw Error("--alpha and --beta must be finite");
   }
+  (void)searched_by(o);
   prepare_outputs(inputs_of(o.files), std::array{OutputPath{"--propose", o.propose}});
   ReadRuns in = read_runs(o.files);
   const SearchProgress progress = instruction_progress();
-  const Identification found = identify(in.types, std::move(in.runs), o.epilogue,
-                                        {.nearest = o.show, .all_rejected = o.all}, progress);
+  const Identification found =
+      identify(in.types, std::move(in.runs), o.epilogue, {.nearest = o.show, .all_rejected = o.all},
+               progress, searched_by(o));
   std::optional<Proposal> proposal;
   if (!o.propose.empty() && conclusion_of(found.result) == Conclusion::several) {
     proposal = propose(found, o.seed);
@@ -97,6 +111,17 @@ void define_identify(App app, int& status) {
   app.add_option("--alpha", options->epilogue.alpha, "D = alpha·sum + beta·C + bias")
       .capture_default_str();
   app.add_option("--beta", options->epilogue.beta, "").capture_default_str();
+  const Option architectures =
+      app.add_option(
+             "--arch", options->architectures,
+             "a GPU's: of Tensor Cores those of sm_70 … sm_120 alone, before chains; sm_90,sm_100")
+          .delimiter(',');
+  const Option chains = app.add_flag("--chains", options->chains,
+                                     "chains of rounded operations alone, no Tensor Cores");
+  app.add_flag("--cpu", options->cpu, "a CPU's: chains alone, binary32 operands not as tf32")
+      .excludes(architectures)
+      .excludes(chains);
+  chains.excludes(architectures);
   app.add_option("--show", options->show, "how many models, and how many of the rejected, to show")
       .capture_default_str();
   app.add_flag("--all", options->all, "show every model, each with its first contradiction");
@@ -105,7 +130,10 @@ void define_identify(App app, int& status) {
   app.add_option("--seed", options->seed, "of the proposed inputs").capture_default_str();
   app.add_flag("--json", options->json, "as JSON");
   app.footer(
-      "\nOperands of binary32 are also tried as tf32. Every element of D is compared bit for bit."
+      "\nOperands of binary32 are also tried as tf32. Every element of D is compared bit for bit. "
+      "Of models that "
+      "are\nequally simple, chains come first, unless --arch or bits that only GPUs make say that "
+      "a GPU was at work."
       "\nExit status: 0 some model explains every bit, 1 none does, 2 files that do not fit.");
   app.callback([&status, options] { status = run_identify(*options); });
 }

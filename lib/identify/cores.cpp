@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "emulate/codec.h"
 #include "lib/record/instruction_name.h"
 
 namespace binade {
@@ -31,8 +32,10 @@ void add_name(std::vector<CoreName>& names, const NamedGemm& x) {
   found->architectures.push_back(x.sm);
 }
 
-void add_instructions(std::vector<Core>& cores, const Format& a, const Format& b) {
+void add_instructions(std::vector<Core>& cores, const Format& a, const Format& b,
+                      std::span<const int> of) {
   for (const int sm : architectures) {
+    if (!of.empty() && std::ranges::find(of, sm) == of.end()) continue;
     for (const Instruction& x : instructions_of(sm)) {
       if (!takes_part(x, a, b)) continue;
       const NamedGemm named = named_gemm(x);
@@ -64,16 +67,35 @@ void add_chains(std::vector<Core>& cores, const Format& a, const Format& b) {
 
 }  // namespace
 
-std::vector<Core> cores_for(const KernelTypes& types) {
-  std::vector<Core> out;
-  add_instructions(out, types.a, types.b);
-  if (is_integer(types.a) || is_integer(types.b)) return out;
-  add_chains(out, types.a, types.b);
-  if (types.a == binary32 && types.b == binary32) {
-    add_instructions(out, tf32, tf32);
-    add_chains(out, tf32, tf32);
-  }
-  return out;
+std::vector<Core> cores_for(const KernelTypes& types, const Searched& searched) {
+  std::vector<Core> instructions, chains;
+  const bool integers = is_integer(types.a) || is_integer(types.b);
+  const auto add = [&](const Format& a, const Format& b) {
+    if (searched.instructions) add_instructions(instructions, a, b, searched.architectures);
+    if (!integers) add_chains(chains, a, b);
+  };
+  add(types.a, types.b);
+  if (searched.tf32 && types.a == binary32 && types.b == binary32) add(tf32, tf32);
+  std::vector<Core>& first = searched.gpu ? instructions : chains;
+  std::ranges::move(searched.gpu ? chains : instructions, std::back_inserter(first));
+  return std::move(first);
+}
+
+bool only_gpus_make(const KernelTypes& types, std::span<const KernelRun> runs) {
+  const auto narrow = [](const Format& f) { return !is_integer(f) && f.storage_bits() < 16; };
+  if (narrow(types.a) || narrow(types.b)) return true;
+  if (is_integer(types.d) || types.d.specials != Specials::ieee) return false;
+  const auto holds_nan = [](const std::vector<std::uint64_t>& matrix, const Format& f) {
+    return !is_integer(f) && std::ranges::any_of(matrix, [&f](std::uint64_t bits) {
+      return decode(bits, f).kind == Kind::nan;
+    });
+  };
+  const std::uint64_t nan = nan_bits(types.d, NanResult::nvidia);
+  return std::ranges::any_of(runs, [&](const KernelRun& run) {
+    return std::ranges::find(run.d, nan) != run.d.end() && !holds_nan(run.a, types.a) &&
+           !holds_nan(run.b, types.b) && !holds_nan(run.c, types.c) &&
+           !holds_nan(run.bias, types.bias);
+  });
 }
 
 }  // namespace binade

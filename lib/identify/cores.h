@@ -4,6 +4,7 @@
 // all architectures that share it, and chains of rounded operations.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,21 @@ struct Core {
   bool is_chain() const { return names[0].architectures.empty(); }
 };
 
-/// Instructions in the order of the tables, then chains. binary32 operands are also taken as tf32,
-/// whose low bits the hardware ignores.
-std::vector<Core> cores_for(const KernelTypes& types);
+/// Where to look, as far as the caller or the bits tell whose they are.
+struct Searched {
+  std::vector<int> architectures = {};  ///< instructions of these alone; empty: of all
+  bool instructions = true;             ///< or chains alone
+  bool tf32 = true;  ///< binary32 operands also as tf32, whose low bits the hardware ignores
+  bool gpu = false;  ///< a GPU made the bits: its instructions come before chains
+
+  friend bool operator==(const Searched&, const Searched&) = default;
+};
+
+/// Chains, then instructions in the order of the tables; the other way round for a GPU.
+std::vector<Core> cores_for(const KernelTypes& types, const Searched& searched = {});
+
+/// Whether the bits can only be a GPU's: operands of less than 16 bits that are no integers, or in D NVIDIA's NaN
+/// (7FFF, 7FFFFFFF), which no CPU makes of operands that hold none.
+bool only_gpus_make(const KernelTypes& types, std::span<const KernelRun> runs);
 
 }  // namespace binade

@@ -14,6 +14,7 @@ namespace binade {
 struct Identification {
   KernelTypes types{};
   std::vector<KernelRun> runs;
+  Searched searched;  ///< as asked for, or a GPU's where only GPUs make such bits
   std::vector<Core> cores;
   std::vector<Candidate> candidates;
   SearchResult result;
@@ -25,7 +26,7 @@ struct Identification {
 /// Error where no model takes these types, or runs differ in what they have.
 Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
                         const KnownEpilogue& epilogue, const SearchOptions& options,
-                        const SearchProgress& progress = {});
+                        const SearchProgress& progress = {}, const Searched& searched = {});
 
 /// Where the files of runs are; each list has one entry for each run, c and bias may have none.
 struct RunFiles {

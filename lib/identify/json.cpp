@@ -51,6 +51,15 @@ Json json_of(const Identification& x, const Contradiction& at) {
   return out;
 }
 
+Json json_of(const Searched& x) {
+  Json architectures = Json::array();
+  for (const int sm : x.architectures) architectures.push_back(fmt::format("sm_{}", sm));
+  return {{"architectures", x.architectures.empty() ? Json(nullptr) : architectures},
+          {"tensor_cores", x.instructions},
+          {"tf32", x.tf32},
+          {"gpu", x.gpu}};
+}
+
 Json json_of_run(const KernelRun& run) {
   return {{"m", run.m},       {"n", run.n},          {"k", run.k},
           {"dots", run.dots}, {"c", !run.c.empty()}, {"bias", !run.bias.empty()}};
@@ -68,6 +77,7 @@ Json json_of(const Identification& x, std::size_t show) {
              {"c", type_name(x.types.c)},
              {"d", type_name(x.types.d)}}},
            {"runs", Json::array()},
+           {"searched", json_of(x.searched)},
            {"elements", r.elements},
            {"models", r.tried},
            {"conclusion", conclusions[static_cast<std::size_t>(conclusion_of(r))]},

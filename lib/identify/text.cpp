@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "lib/identify/together.h"
 #include "lib/identify/writers.h"
@@ -102,6 +103,31 @@ std::string together_text(const Identification& x) {
   return out;
 }
 
+/// Nothing where everything was searched.
+std::string searched_text(const Searched& x) {
+  if (!x.instructions) return x.tf32 ? "chains alone" : "chains alone, as CPUs have them";
+  if (x.architectures.empty()) return "";
+  std::string out;
+  for (const int sm : x.architectures) out += fmt::format("sm_{}, ", sm);
+  return out + "and chains";
+}
+
+/// Whether what explains every bit is of a GPU's instructions and of chains, or of several architectures,
+/// and nobody said where it ran.
+bool place_is_open(const Identification& x) {
+  if (!x.searched.instructions || !x.searched.architectures.empty()) return false;
+  bool chain = false;
+  std::set<int> architectures;
+  for (const Verdict& verdict : x.result.explaining) {
+    const Core& core = x.core(x.candidate(verdict));
+    chain = chain || core.is_chain();
+    for (const CoreName& name : core.names) {
+      architectures.insert(name.architectures.begin(), name.architectures.end());
+    }
+  }
+  return architectures.size() > 1 || (chain && !architectures.empty());
+}
+
 std::string head_text(const Identification& x) {
   std::string out;
   for (const KernelRun& run : x.runs) {
@@ -111,8 +137,10 @@ std::string head_text(const Identification& x) {
                        run.c.empty() ? "" : fmt::format(" + {}", type_name(x.types.c)),
                        type_name(x.types.d), run.bias.empty() ? "" : ", with a bias");
   }
-  return out + fmt::format("{} elements; {} models that differ in what they compute\n",
-                           x.result.elements, x.result.tried);
+  const std::string searched = searched_text(x.searched);
+  return out + fmt::format("{} elements; {} models that differ in what they compute{}{}\n",
+                           x.result.elements, x.result.tried, searched.empty() ? "" : ", of ",
+                           searched);
 }
 
 std::string conclusion_text(const Identification& x) {
@@ -134,6 +162,10 @@ std::string conclusion_text(const Identification& x) {
   std::string out = fmt::format(
       "several: {} of {} models explain every bit; these inputs do not tell them apart\n{}", n,
       r.tried, nans);
+  if (place_is_open(x)) {
+    out += fmt::format("where it ran narrows them: --arch sm_90 for a GPU of these{}\n",
+                       x.searched.gpu ? "" : ", --cpu for a CPU");
+  }
   if (n * 20 > r.tried) {
     out += "warning: these inputs discriminate poorly; --propose FILE.npz writes some that do\n";
   }

@@ -190,6 +190,35 @@ class Models(Identify):
 
 
 class Proposals(Identify):
+    def test_where_it_ran_narrows_the_search(self):
+        self.normal("few", "<f2", 1, 24)
+        self.normal("w", "<f2", 24, 1)
+        self.good("gemm", self.path("few"), self.path("w"), *HOPPER, "-o", self.path("d"))
+        call = ("identify", "--a", self.path("few"), "--b", self.path("w"), "--d", self.path("d"))
+        found = json.loads(self.good(*call, "--json"))
+        self.assertEqual(found["searched"], {"architectures": None, "tensor_cores": True, "tf32": True, "gpu": False})
+        first = [row["instructions"][0] for row in found["explain"]]
+        chains = [row["architectures"] == [] for row in first]
+        self.assertEqual(chains, sorted(chains, reverse=True), "chains first")
+        self.assertIn("where it ran narrows them: --arch sm_90 for a GPU of these, --cpu for a CPU", self.good(*call))
+        for words, said in ((("--cpu",), "of chains alone, as CPUs have them"), (("--chains",), "of chains alone")):
+            found = json.loads(self.good(*call, *words, "--json", "--all"))
+            for row in found["explain"]:
+                self.assertEqual(row["instructions"][0]["architectures"], [])
+            text = self.good(*call, *words)
+            self.assertIn(said, text)
+            self.assertNotIn("where it ran", text)
+        found = json.loads(self.good(*call, "--arch", "sm_90,sm_75", "--json", "--all"))
+        self.assertEqual(found["searched"]["architectures"], ["sm_90", "sm_75"])
+        told = {sm for row in found["explain"] + found["rejected"] for name in row["instructions"]
+                for sm in name["architectures"]}
+        self.assertEqual(told, {"sm_75", "sm_90"})
+        self.assertNotEqual(found["explain"][0]["instructions"][0]["architectures"], [])
+        self.assertIn("of sm_90, sm_75, and chains", self.good(*call, "--arch", "sm_90", "--arch", "sm_75"))
+        for words in (("--cpu", "--arch", "sm_90"), ("--chains", "--arch", "sm_90"), ("--cpu", "--chains")):
+            self.assertIn("excludes", self.complaint(*call, *words))
+        self.assertIn("no architecture 'sm_91'", self.complaint(*call, "--arch", "sm_91"))
+
     def test_a_second_run_on_proposed_inputs_decides(self):
         truth = (*HOPPER, "--out-format", "f16")
         self.gemm("d", *truth)

@@ -122,7 +122,7 @@ class Report(Reports):
 
     def test_json_on_stdout_is_json_alone(self):
         report = self.report("grads.safetensors")
-        self.assertEqual(report["schema"], "binade.range_report/1")
+        self.assertEqual(report["schema"], "binade.range_report/3")
         self.assertEqual([t["name"] for t in report["tensors"]], ["w", "b"])
         w = report["tensors"][0]
         self.assertEqual((w["values"], w["zeros"], w["negative"], w["nonzero"]), (4, 1, 1, 3))
@@ -151,7 +151,7 @@ class Report(Reports):
         for part in ["Over time   2 steps; 1 layer together", "of all gradients together", "lost in    binary16"]:
             self.assertIn(part, text)
         report = self.report("a.safetensors")
-        self.assertEqual((report["schema"], report["time"]["steps"]), ("binade.range_report/2", [1, 20]))
+        self.assertEqual((report["schema"], report["time"]["steps"]), ("binade.range_report/3", [1, 20]))
         self.assertEqual(report["time"]["updates"][0]["formats"]["binary16"]["lost"], [1, 1])
         for name in ("a", "b"):
             self.good("report", "-q", f"{name}.safetensors", "--json", f"{name}.json")
@@ -386,7 +386,7 @@ class Diff(Reports):
         self.assertIn("  w\n", result.stdout.decode())
 
     def test_what_is_no_report_gives_2(self):
-        self.write("cut.json", b'{"schema": "binade.range_report/1", "total": ')
+        self.write("cut.json", b'{"schema": "binade.range_report/3", "total": ')
         for wrong in ["cut.json", "absent.json", "a.safetensors"]:
             self.assertIn(wrong, self.complaint("report", "--diff", "a.json", wrong))
             self.assertIn(wrong, self.complaint("report", "--diff", wrong, "a.json"))
