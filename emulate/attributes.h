@@ -32,8 +32,10 @@ enum class Saturation : std::uint8_t {
 enum class Tininess : std::uint8_t { after_rounding, before_rounding };
 
 enum class NanResult : std::uint8_t {
-  quiet,      ///< positive, only the quiet bit: 0x7E00, 0x7FC00000
-  nvidia,     ///< positive, all fraction bits: 0x7FFF, 0x7FFFFFFF
+  quiet,  ///< positive, only the quiet bit: 0x7E00, 0x7FC00000
+  /// NVIDIA's: positive, all fraction bits: 0x7FFF, 0x7FFFFFFF. In e4m3 (cuda_fp8.hpp) the NaN in the place of an
+  /// infinity keeps its sign, 0xFF; of a binary64 operand that becomes FP8 so do NaNs, as with propagate.
+  nvidia,
   propagate,  ///< sign and leading payload bits of the operand, made quiet
 };
 

@@ -30,7 +30,8 @@ struct Format {
   int bias = 0;           ///< exponent = field - bias
   Specials specials = Specials::ieee;
   bool has_zero = true;  ///< false: no zero and no subnormals (e8m0)
-  bool has_sign = true;  ///< false: the sign of what is put in is ignored (NVIDIA's rule for e8m0)
+  bool has_sign =
+      true;  ///< false: the sign of what is put in is dropped before it is rounded (NVIDIA's rule for e8m0)
   int padding_bits = 0;  ///< zero bits below the fraction: tf32 lies left-aligned in 32 bits
 
   friend constexpr bool operator==(const Format&, const Format&) = default;

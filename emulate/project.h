@@ -28,6 +28,7 @@ struct Rounded {
   int exponent = 0;
   std::uint64_t payload = 0;  ///< NaN: its fraction, left-aligned
   Flags flags = 0;
+  bool for_infinity = false;  ///< NaN: in the place of an infinity, which the format lacks
 };
 
 /// The magnitude cut at weight 2^(exponent + drop).
@@ -185,7 +186,8 @@ constexpr Rounded saturate(Rounded x, const Format& f, const Attributes& attribu
   }
   if (x.kind == Kind::infinite) {
     if (finite_end) return max;
-    x.kind = f.has_infinity() ? Kind::infinite : Kind::nan;
+    x.for_infinity = !f.has_infinity();
+    x.kind = x.for_infinity ? Kind::nan : Kind::infinite;
   }
   if (x.kind == Kind::zero && !f.has_zero) {  // e8m0: 0 becomes 2^-127 (NVIDIA's rule)
     return {.kind = Kind::finite,
@@ -202,7 +204,11 @@ constexpr std::uint64_t encode(const Rounded& x, const Format& f, NanResult nan)
   switch (x.kind) {
     case Kind::zero: return zero_bits(f, x.negative);
     case Kind::infinite: return infinity_bits(f, x.negative);
-    case Kind::nan: return nan_bits(f, nan, x.negative, x.payload);
+    case Kind::nan: {
+      // NVIDIA's header: without saturation -1000 becomes 0xFF in e4m3, a NaN 0x7F.
+      const bool keeps_sign = x.for_infinity && nan == NanResult::nvidia;
+      return nan_bits(f, keeps_sign ? NanResult::propagate : nan, x.negative, x.payload);
+    }
     case Kind::finite: break;
   }
   const bool normal = (x.significand >> f.fraction_bits()) != 0;
@@ -221,7 +227,11 @@ constexpr Projected project(const Exact& x, const Format& f, const Attributes& a
 
 /// Bits of one format to bits of another.
 constexpr Projected convert(std::uint64_t bits, const Format& from, const Format& to,
-                            const Attributes& attributes = {}, std::uint32_t random = 0) {
+                            Attributes attributes = {}, std::uint32_t random = 0) {
+  // NVIDIA's header takes binary64 to FP8 without the way over binary32, on which NaNs lose their sign.
+  if (attributes.nan == NanResult::nvidia && from == binary64 && to.storage_bits() == 8) {
+    attributes.nan = NanResult::propagate;
+  }
   return project(decode_operand(bits, from, attributes), to, attributes, random);
 }
 

@@ -59,7 +59,8 @@ void add_saturation(App app, AttributeOptions& options) {
 }
 
 void add_nan(App app, AttributeOptions& options) {
-  app.add_option("--nan", options.nan, "NaN results: quiet, nvidia or propagate")
+  app.add_option("--nan", options.nan,
+                 "NaN results: quiet (7E00), nvidia (7FFF; in FP8 as cuda_fp8.h) or propagate")
       .capture_default_str();
 }
 

@@ -186,7 +186,8 @@ void check(const Format& f, std::string_view whole) {
 const char* const format_spec_help =
     "A format is a name from `binade formats`, or your own: eXmY has a sign, X exponent bits "
     "(2-11)\n"
-    "and Y fraction bits (0-52), with IEEE 754's bias, infinities and NaNs; ueXmY has no sign.\n"
+    "and Y fraction bits (0-52), with IEEE 754's bias, infinities and NaNs; ueXmY has no sign:\n"
+    "that of a value is dropped before it is rounded, as by NVIDIA's conversions to e8m0.\n"
     "To a name or to eXmY, any of these can be added:\n"
     "  :bias=N          exponent = field - N\n"
     "  :specials=S      ieee (Inf and NaN), nan_only (all ones is NaN), none, or\n"

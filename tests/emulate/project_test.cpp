@@ -7,6 +7,8 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <bit>
+#include <limits>
 #include <vector>
 
 #include "tests/emulate/oracle_bridge.h"
@@ -202,6 +204,31 @@ TEST_CASE("tf32, binary32 and binary64 round as integer arithmetic says around c
     }
     check(judge, 50000);
   }
+}
+
+TEST_CASE("the rule of NVIDIA's header: signs of NaNs in FP8") {
+  constexpr Attributes rule{.nan = NanResult::nvidia};
+  const auto of_float = [&](float x, const Format& f) {
+    return convert(std::bit_cast<std::uint32_t>(x), binary32, f, rule).bits;
+  };
+  const auto of_double = [&](std::uint64_t bits, const Format& f) {
+    return convert(bits, binary64, f, rule).bits;
+  };
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  CHECK(of_float(1000, e4m3) == 0x7F);
+  CHECK(of_float(-1000, e4m3) == 0xFF);
+  CHECK(of_float(-infinity, e4m3) == 0xFF);
+  CHECK(of_float(-1e9F, e5m2) == 0xFC);
+  CHECK(convert(0xFFC00000, binary32, e4m3, rule).bits == 0x7F);
+  CHECK(convert(0xFFC00000, binary32, e5m2, rule).bits == 0x7F);
+  CHECK(of_double(0xC08F400000000000, e4m3) == 0xFF);  // -1000
+  CHECK(of_double(0xFFF8000000000000, e4m3) == 0xFF);
+  CHECK(of_double(0x7FF8000000000000, e4m3) == 0x7F);
+  CHECK(of_double(0xFFF8000000000000, e5m2) == 0xFE);
+  CHECK(of_double(0x7FFC000000000000, e5m2) == 0x7F);
+  CHECK(of_double(0xFFF8000000000000, binary16) == 0x7FFF);
+  CHECK(of_float(-1000, e4m3fnuz) == 0x80);
+  CHECK(convert(0xC47A0000, binary32, e4m3, {.nan = NanResult::quiet}).bits == 0x7F);  // -1000
 }
 
 TEST_CASE("zero, infinity and NaN become what the oracle says in every format and mode") {

@@ -80,7 +80,10 @@ std::uint64_t beyond(const Value& operand, bool negative, const Rules& rules, co
                      std::uint64_t max_code) {
   if (rules.saturate || spec.codes == Codes::all_numbers) return assemble(max_code, negative, spec);
   if (spec.codes == Codes::ieee) return assemble(infinity_code(spec), negative, spec);
-  return nan(operand, rules, spec);
+  const std::uint64_t code = nan(operand, rules, spec);
+  // cuda_fp8.hpp: the code of NaN, then the operand's sign.
+  const bool signs = rules.nan == Nan::all_ones && spec.codes == Codes::one_nan;
+  return signs ? code | assemble(0, negative, spec) : code;
 }
 
 bool overflow_stays_finite(Way way, bool negative) {

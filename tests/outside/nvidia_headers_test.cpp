@@ -3,7 +3,7 @@
 // NVIDIA's conversion headers, compiled for the host: the vendor's own statement of what its
 // conversions give. Where PTX has the conversion, ours is the instruction by its name. Packed forms and
 // the ways back are nvidia_cvt_test's. No GPU and no nvcc, only the CUDA include folder.
-#include <cmath>
+#include <bit>
 
 #include "tests/outside/cvt_by_name.h"
 #include "tests/outside/patterns.h"
@@ -41,13 +41,32 @@ std::uint64_t fp8_bits(float x) {
   return __nv_cvt_float_to_fp8(x, saturation, kind);
 }
 
-/// Without saturation an overflow's NaN keeps the sign (0xFF), an operand's NaN does not (0x7F). Ours
-/// has one rule for both, so NaN operands are given their sign here and compared with `propagate`.
-std::uint64_t e4m3_nosat_bits(float x) {
-  const std::uint64_t bits = fp8_bits<__NV_NOSAT, __NV_E4M3>(x);
-  return x != x && std::signbit(x) ? bits | 0x80 : bits;
+/// Of doubles (double_of). FP8 has conversions of its own, on which NaNs keep their sign.
+template <__nv_saturation_t saturation, __nv_fp8_interpretation_t kind>
+void fp8_of_doubles(const std::uint32_t* patterns, std::uint64_t* bits, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto x = std::bit_cast<double>(outside::double_of(patterns[i]));
+    bits[i] = __nv_cvt_double_to_fp8(x, saturation, kind);
+  }
 }
-constexpr Attributes nearest_signed_nan{.nan = NanResult::propagate};
+template <Format format, Attributes attributes>
+void emulated_of_doubles(const std::uint32_t* patterns, std::uint64_t* bits, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    bits[i] = convert(outside::double_of(patterns[i]), binary64, format, attributes).bits;
+  }
+}
+constexpr Attributes saturated{.saturation = Saturation::finite, .nan = NanResult::nvidia};
+
+void run_fp8_of_doubles(Comparison& comparison) {
+  comparison.run({"__nv_cvt_double_to_fp8 SATFINITE E4M3", e4m3,
+                  emulated_of_doubles<e4m3, saturated>, fp8_of_doubles<__NV_SATFINITE, __NV_E4M3>});
+  comparison.run({"__nv_cvt_double_to_fp8 NOSAT E4M3", e4m3, emulated_of_doubles<e4m3, nearest>,
+                  fp8_of_doubles<__NV_NOSAT, __NV_E4M3>});
+  comparison.run({"__nv_cvt_double_to_fp8 SATFINITE E5M2", e5m2,
+                  emulated_of_doubles<e5m2, saturated>, fp8_of_doubles<__NV_SATFINITE, __NV_E5M2>});
+  comparison.run({"__nv_cvt_double_to_fp8 NOSAT E5M2", e5m2, emulated_of_doubles<e5m2, nearest>,
+                  fp8_of_doubles<__NV_NOSAT, __NV_E5M2>});
+}
 
 void run_16_bit(Comparison& comparison) {
   comparison.run(
@@ -72,8 +91,8 @@ void run_16_bit(Comparison& comparison) {
 void run_fp8(Comparison& comparison) {
   comparison.run({"__nv_cvt_float_to_fp8 SATFINITE E4M3", e4m3, cvt<"cvt.rn.satfinite.e4m3x2.f32">,
                   each<fp8_bits<__NV_SATFINITE, __NV_E4M3>>});
-  comparison.run({"__nv_cvt_float_to_fp8 NOSAT E4M3", e4m3, emulated<e4m3, nearest_signed_nan>,
-                  each<e4m3_nosat_bits>});
+  comparison.run({"__nv_cvt_float_to_fp8 NOSAT E4M3", e4m3, emulated<e4m3, nearest>,
+                  each<fp8_bits<__NV_NOSAT, __NV_E4M3>>});
   comparison.run({"__nv_cvt_float_to_fp8 SATFINITE E5M2", e5m2, cvt<"cvt.rn.satfinite.e5m2x2.f32">,
                   each<fp8_bits<__NV_SATFINITE, __NV_E5M2>>});
   comparison.run({"__nv_cvt_float_to_fp8 NOSAT E5M2", e5m2, emulated<e5m2, nearest>,
@@ -117,6 +136,7 @@ int main(int argc, char** argv) {
   Comparison comparison(outside::options_of(argc, argv));
   run_16_bit(comparison);
   run_fp8(comparison);
+  run_fp8_of_doubles(comparison);
   run_narrow(comparison);
   return comparison.exit_status();
 }
