@@ -46,6 +46,14 @@ class CliCase(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, b""), arguments)
         return result.stdout.decode()
 
+    def commands(self, *words):
+        """Every command and command of a command, with its help."""
+        text = self.good(*words, "--help")
+        yield words, text
+        for line in text.partition("Subcommands:\n")[2].partition("\n\n")[0].splitlines():
+            if line[2:3].strip():
+                yield from self.commands(*words, line.split()[0])
+
     def complaint(self, *arguments, **variables):
         """The one line on stderr of a run that must fail with status 2 and print nothing else."""
         before = self.files()

@@ -159,7 +159,7 @@ void define_explain_dots(App app) {
   dots.add_option("--recording", options->recording,
                   "a recording (.safetensors) instead of arrays; its own instruction, or that of "
                   "--arch and --instruction");
-  dots.add_option("--row", options->row, "of the arrays or the recording, from 0").not_negative();
+  dots.add_option("--row", options->row, "of the arrays or the recording, from 0");
   dots.add_option("--terms", options->terms, "products instead of arrays, see below");
   dots.add_option("--addend", options->addend, "c beside --terms; without it +0").needs("--terms");
   add_output(dots, options->output);

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <type_traits>
 
 #include "lib/tensor/error.h"
 
@@ -24,8 +25,14 @@ Option Option::needs(Option other) const { return Option(option_->needs(other.op
 Option Option::needs(const std::string& other) const { return Option(option_->needs(other)); }
 Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
 
-Option Option::positive() const { return Option(option_->check(CLI::PositiveNumber)); }
-Option Option::not_negative() const { return Option(option_->check(CLI::NonNegativeNumber)); }
+Option Option::positive() const {
+  const auto check = [](const std::string& text) {
+    double value = 0;
+    const bool positive = CLI::detail::lexical_cast(text, value) && value > 0;
+    return positive ? "" : "Value " + text + " is not positive";
+  };
+  return Option(option_->check(CLI::Validator(check, "POSITIVE")));
+}
 Option Option::within(int low, int high) const {
   return Option(option_->check(CLI::Range(low, high)));
 }
@@ -36,9 +43,27 @@ Option Option::one_of(const std::vector<std::string>& words) const {
   return Option(option_->check(CLI::IsMember(words)));
 }
 
+namespace {
+
+template <typename T>
+constexpr bool is_count = std::is_unsigned_v<T>;
+template <typename T>
+constexpr bool is_count<std::optional<T>> = is_count<T>;
+template <typename T>
+constexpr bool is_count<std::vector<T>> = is_count<T>;
+
+/// CLI11 takes -1 for the largest unsigned number.
+std::string refuse_negative(const std::string& text) {
+  return text.starts_with('-') ? "Value " + text + " is negative" : "";
+}
+
+}  // namespace
+
 template <typename T>
 Option App::add_option(const std::string& name, T& value, const std::string& help) const {
-  return Option(app_->add_option(name, value, help));
+  CLI::Option* const option = app_->add_option(name, value, help);
+  if constexpr (is_count<T>) option->check(CLI::Validator(refuse_negative, ""));
+  return Option(option);
 }
 
 // The types of all options; a new one goes here.

@@ -37,7 +37,6 @@ class Option {
   Option excludes(Option other) const;
 
   Option positive() const;
-  Option not_negative() const;
   Option within(int low, int high) const;
   Option within(std::uint64_t low, std::uint64_t high) const;
   Option one_of(const std::vector<std::string>& words) const;

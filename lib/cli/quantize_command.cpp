@@ -138,8 +138,7 @@ void define_quantize(App app, int&) {
   add_flush_results(app, a->attributes);
   add_flush_operands(app, a->attributes);
   app.add_option("--seed", a->seed, "seed of stochastic rounding; tensor n draws stream n")
-      .capture_default_str()
-      .not_negative();
+      .capture_default_str();
   add_random_bits(app, a->attributes);
   app.add_flag("--encode", a->encode,
                "write encodings (F16, BF16, F8_…, else U8, U16, U32, U64) "

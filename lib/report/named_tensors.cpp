@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "emulate/format.h"
 #include "lib/tensor/error.h"
 
 namespace binade {

@@ -51,14 +51,6 @@ def option_words(option, name):
 
 
 class OutputPaths(CliCase):
-    def commands(self, *words):
-        """Every command and command of a command, with its help."""
-        text = self.good(*words, "--help")
-        yield words, text
-        for line in text.partition("Subcommands:\n")[2].partition("\n\n")[0].splitlines():
-            if line[2:3].strip():
-                yield from self.commands(*words, line.split()[0])
-
     def test_every_result_of_every_command_is_in_these_tables(self):
         tried = {}
         for call, *options in OVER_INPUTS + EACH_OTHER + NOT_WRITABLE + FOLDERS:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The program as a user meets it: report and quantize on files made here byte by byte, their exit statuses,
+# The program as a user meets it: report on files made here byte by byte, their exit statuses,
 # their one line of complaint, their memory. Run as report_cli_test.py PATH_TO_BINADE; needs Python alone.
 
 import array
-import io
 import json
 import math
 import os
@@ -19,43 +18,7 @@ import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 from cli_case import CliCase, main
-
-
-def safetensors(*tensors):
-    """A file of (name, dtype, shape, bytes)."""
-    header, data = {}, b""
-    for name, dtype, shape, values in tensors:
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(values)]}
-        data += values
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    return struct.pack("<Q", len(text)) + text + data
-
-
-def npy(descr, shape, data, fortran=False):
-    text = str({"descr": descr, "fortran_order": fortran, "shape": shape}).encode()
-    text += b" " * (-(len(text) + 11) % 64) + b"\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
-
-
-def npz(compression, **members):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", compression) as archive:
-        for name, data in members.items():
-            archive.writestr(name + ".npy", data)
-    return out.getvalue()
-
-
-def f32(*values):
-    return struct.pack(f"<{len(values)}f", *values)
-
-
-def values_of_npy(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    length = struct.unpack("<H", data[8:10])[0]
-    head = eval(data[10:10 + length], {}, {})  # a dict literal that this test had written
-    return head, data[10 + length:]
+from made_files import f32, npy, npz, safetensors
 
 
 class Reports(CliCase):
@@ -391,115 +354,6 @@ class Diff(Reports):
             self.assertIn(wrong, self.complaint("report", "--diff", "a.json", wrong))
             self.assertIn(wrong, self.complaint("report", "--diff", wrong, "a.json"))
         self.complaint("report", "--diff", "a.json", "b.json", "a.json")
-
-
-class Quantize(Reports):
-    COLUMNS = ["values", "to_zero", "subnormal", "overflow", "saturated", "inexact", "nan_in", "inf_in"]
-
-    def counts(self, text, name):
-        line = next(line for line in text.splitlines() if line.startswith(name + " "))
-        return dict(zip(self.COLUMNS, map(int, line.split()[1:])))
-
-    def test_values_and_counts_are_those_of_pythons_own_half(self):
-        source = random.Random(2)
-        values = [struct.unpack("<f", f32(source.choice([1, -1]) * 2.0 ** source.uniform(-28, 17)))[0]
-                  for _ in range(20000)] + [0.0, -0.0, math.inf, math.nan, 2.0 ** -25, 65519.0, 65520.0]
-        self.write("in.npy", npy("<f4", (len(values),), f32(*values)))
-        text = self.good("quantize", "in.npy", "out.npy", "--format", "binary16")
-        head, data = values_of_npy(self.path("out.npy"))
-        self.assertEqual((head["descr"], head["shape"]), ("<f4", (len(values),)))
-        want = dict.fromkeys(self.COLUMNS, 0)
-        want["values"] = len(values)
-        for value, have in zip(values, struct.unpack(f"<{len(values)}f", data)):
-            try:
-                half = struct.unpack("<e", struct.pack("<e", value))[0]
-            except OverflowError:
-                half = math.copysign(math.inf, value)
-                want["overflow"] += 1
-            self.assertEqual(struct.pack("<f", have) if half == half else have != have,
-                             struct.pack("<f", half) if half == half else True, value)
-            want["nan_in"] += value != value
-            want["inf_in"] += math.isinf(value)
-            want["to_zero"] += half == 0 and value != 0
-            want["subnormal"] += 0 < abs(half) < 2.0 ** -14
-            want["inexact"] += half != value and value == value
-        self.assertEqual(self.counts(text, "in"), want)
-        for column in ["to_zero", "subnormal", "overflow", "inexact"]:
-            self.assertGreater(want[column], 5)
-
-    def test_encodings_can_be_written_and_read_back_by_report(self):
-        self.write("in.safetensors", safetensors(
-            ("a", "F32", [3], f32(1, 0.3, -1e5)), ("b", "F64", [1], struct.pack("<d", 2)),
-            ("i", "I8", [1], b"\1")))
-        text = self.good("quantize", "in.safetensors", "out.safetensors", "--format", "e4m3", "--saturation", "finite",
-                         "--encode")
-        self.assertEqual(self.counts(text, "a")["saturated"], 1)
-        self.assertEqual(self.counts(text, "total")["values"], 4)
-        tensors = self.report("out.safetensors")["tensors"]
-        self.assertEqual([(t["name"], t["dtype"], t["max"]) for t in tensors],
-                         [("a", "F8_E4M3", 448.0), ("b", "F8_E4M3", 2.0)])
-        self.assertEqual(tensors[0]["min"], 0.3125)
-
-    def test_stochastic_rounding_depends_on_the_seed_alone(self):
-        self.write("in.npy", npy("<f4", (100000,), f32(*[0.3] * 100000)))
-        outputs = []
-        for seed, threads in [("1", "1"), ("1", "7"), ("2", "2")]:
-            self.good("quantize", "in.npy", "out.npy", "--format", "e5m2", "--rounding", "stochastic", "--seed", seed,
-                      BINADE_THREADS=threads)
-            outputs.append(values_of_npy(self.path("out.npy"))[1])
-        self.assertEqual(outputs[0], outputs[1])
-        self.assertNotEqual(outputs[0], outputs[2])
-        self.assertEqual(set(struct.unpack("<100000f", outputs[0])), {0.25, 0.3125})
-
-    def test_formats_beyond_binary64_give_encodings_only(self):
-        self.write("x.npy", npy("<f4", (4,), f32(1, -1, math.inf, 0)))
-        for words, codes in (
-                (("e5m2:bias=2000", "--saturation", "finite"), (0x7b, 0xfb, 0x7b, 0)),
-                (("e11m4:specials=nan_only",), (0x3ff0, 0xbff0, 0x7fff, 0)),
-                (("e5m2:bias=-1030", "-r", "toward_positive"), (0x01, 0x80, 0x7c, 0)),
-                (("e11m4:specials=none",), (0x3ff0, 0xbff0, 0x7fff, 0))):
-            with self.subTest(words[0]):
-                self.assertRegex(self.complaint("quantize", "x.npy", "q.npy", "--format", *words),
-                                 "no dtype holds all its values.*--encode")
-                self.good("quantize", "x.npy", "q.npy", "--format", *words, "--encode")
-                head, data = values_of_npy(self.path("q.npy"))
-                size = len(data) // 4
-                got = [int.from_bytes(data[i:i + size], "little") for i in range(0, len(data), size)]
-                self.assertEqual(got, list(codes))
-                for x, code in zip(("1", "-1", "inf", "0"), codes):
-                    self.assertIn(f"bits    0x{code:0{2 * size}x} ",
-                                  self.good("show", *words[1:], "--format", words[0], "--", x))
-                os.unlink(self.path("q.npy"))
-
-    def test_fortran_order_is_kept(self):
-        self.write("f.npy", npy("<f4", (2, 3), f32(1, 2, 3, 4, 5, 6), fortran=True))
-        self.good("quantize", "f.npy", "g.npy", "--format", "binary16")
-        head, data = values_of_npy(self.path("g.npy"))
-        self.assertEqual((head["fortran_order"], head["shape"], data), (True, (2, 3), f32(1, 2, 3, 4, 5, 6)))
-
-    def test_what_cannot_be_done_leaves_nothing(self):
-        self.write("a.npy", npy("<f4", (1,), f32(1)))
-        self.write("i.npy", npy("<i4", (1,), bytes(4)))
-        self.write("cut.npy", npy("<f4", (9,), f32(1)))
-        self.write("two.safetensors", safetensors(("a", "F32", [1], f32(1)), ("b", "F32", [1], f32(1))))
-        crc = bytearray(npz(zipfile.ZIP_STORED, a=npy("<f4", (100,), bytes(400))))
-        crc[200] ^= 1
-        self.write("crc.npz", bytes(crc))
-        for arguments, words in {
-                ("a.npy", "o.npy"): "format",
-                ("a.npy", "o.npy", "--format", "binary17"): "binary17",
-                ("a.npy", "o.npy", "--format", "e4m3", "--rounding", "up"): "rounding",
-                ("a.npy", "o.npy", "--format", "e4m3", "--saturation", "some"): "saturation",
-                ("a.npy", "o.txt", "--format", "e4m3"): "o.txt",
-                ("a.npy", "absent/o.npy", "--format", "e4m3"): "absent/o.npy",
-                ("absent.npy", "o.npy", "--format", "e4m3"): "absent.npy",
-                ("i.npy", "o.npy", "--format", "e4m3"): "no floating-point tensor",
-                ("cut.npy", "o.npy", "--format", "e4m3"): "cut.npy",
-                ("crc.npz", "o.npy", "--format", "e4m3"): "crc.npz",
-                ("two.safetensors", "o.npy", "--format", "e4m3"): "one array",
-        }.items():
-            with self.subTest(arguments):
-                self.assertRegex(self.complaint("quantize", *arguments), words)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 # "-" is standard input wherever a command reads a file: piped in or a file, it gives what the file's name gives.
 # Run as stdin_cli_test.py PATH_TO_BINADE; needs Python alone.
 
-import io
 import json
 import os
 import re
@@ -13,38 +12,21 @@ import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 from cli_case import CliCase, main
+from made_files import f32, npy, npz, safetensors
 
 GEMM = ("--arch", "sm_80", "--instruction", "mma.m16n8k16.f32.f16.f16.f32")
 
 
-def npy(descr, shape, data):
-    head = repr({"descr": descr, "fortran_order": False, "shape": shape}).encode() + b"\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + data
-
-
 def floats(*values):
-    return npy("<f4", (len(values),), struct.pack(f"<{len(values)}f", *values))
+    return npy("<f4", (len(values),), f32(*values))
 
 
 def ones(rows, columns):
     return npy("<f2", (rows, columns), struct.pack("<e", 1) * rows * columns)
 
 
-def npz(**arrays):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in arrays.items():
-            archive.writestr(name + ".npy", data)
-    return out.getvalue()
-
-
-def safetensors(name, *values):
-    head = json.dumps({name: {"dtype": "F32", "shape": [len(values)], "data_offsets": [0, 4 * len(values)]}}).encode()
-    return struct.pack("<Q", len(head)) + head + struct.pack(f"<{len(values)}f", *values)
-
-
-FILES = {"array.npy": floats(1, 2e-8, 3), "x.npz": npz(x=floats(1, 2e-8), y=floats(4)),
-         "x.safetensors": safetensors("fc1/dW", 1, 1e-9)}
+FILES = {"array.npy": floats(1, 2e-8, 3), "x.npz": npz(zipfile.ZIP_DEFLATED, x=floats(1, 2e-8), y=floats(4)),
+         "x.safetensors": safetensors(("fc1/dW", "F32", [2], f32(1, 1e-9)))}
 LAYERS = b'{"layers": [{"name": "fc1", "kind": "linear", "tokens": 64, "in": 63, "out": 10}]}'
 SPEC = b'{"name": "n", "base": {"workload": "digits_mlp", "steps": 1}, "grid": {"sead": [1]}}'
 
@@ -87,7 +69,7 @@ class Stdin(CliCase):
         self.assertEqual(self.read("x.npy"), FILES["array.npy"])
 
     def test_one_archive_gives_both_operands(self):
-        archive = npz(a=ones(16, 16), b=ones(16, 8))
+        archive = npz(zipfile.ZIP_STORED, a=ones(16, 16), b=ones(16, 8))
         self.write("x.npz", archive)
         self.good("gemm", "x.npz:a", "x.npz:b", *GEMM, "-o", "named.npy")
         self.good("gemm", "/dev/stdin:a", "/dev/stdin:b", *GEMM, "-o", "piped.npy", stdin=archive)
