@@ -225,14 +225,20 @@ constexpr Projected project(const Exact& x, const Format& f, const Attributes& a
   return {encode(rounded, f, attributes.nan), static_cast<Flags>(rounded.flags | x.flags)};
 }
 
-/// Bits of one format to bits of another.
-constexpr Projected convert(std::uint64_t bits, const Format& from, const Format& to,
-                            Attributes attributes = {}, std::uint32_t random = 0) {
-  // NVIDIA's header takes binary64 to FP8 without the way over binary32, on which NaNs lose their sign.
+/// NVIDIA's header takes binary64 to FP8 without the way over binary32, on which NaNs lose their sign.
+constexpr Attributes attributes_between(const Format& from, const Format& to,
+                                        Attributes attributes) {
   if (attributes.nan == NanResult::nvidia && from == binary64 && to.storage_bits() == 8) {
     attributes.nan = NanResult::propagate;
   }
-  return project(decode_operand(bits, from, attributes), to, attributes, random);
+  return attributes;
+}
+
+/// Bits of one format to bits of another.
+constexpr Projected convert(std::uint64_t bits, const Format& from, const Format& to,
+                            const Attributes& attributes = {}, std::uint32_t random = 0) {
+  return project(decode_operand(bits, from, attributes), to,
+                 attributes_between(from, to, attributes), random);
 }
 
 }  // namespace binade

@@ -68,8 +68,7 @@ void define_cases(App app, int&) {
          "random cases after those that hurt; of functions with at most 18 operand bits all "
          "cases are written, and no others")
       .capture_default_str();
-  app.add_option("--seed", options->seed, "seed of the random cases")
-      .capture_default_str();
+  app.add_option("--seed", options->seed, "seed of the random cases").capture_default_str();
   add_stream_options(app, options->stream);
   app.footer("\n" + std::string(test_function_help) +
              "\n\nThe same arguments write the same lines on every machine.\n\nExamples:\n"

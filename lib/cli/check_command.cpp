@@ -64,8 +64,7 @@ void define_check(App app, int& status) {
   add_stream_options(app, options->stream);
   app.add_flag("--nan-bits", options->nan_bits,
                "compare the bits of NaNs too, and integer results that are invalid");
-  app.add_option("--show", options->show, "how many mismatches to explain")
-      .capture_default_str();
+  app.add_option("--show", options->show, "how many mismatches to explain").capture_default_str();
   app.footer(
       "\n" + std::string(test_function_help) +
       "\n\nLines are TestFloat's: operands, result and flags in hexadecimal, 3C00 1000 3C00 01;"

@@ -132,8 +132,8 @@ void define_identify(App app, int& status) {
   app.footer(
       "\nOperands of binary32 are also tried as tf32. Every element of D is compared bit for bit. "
       "Of models that "
-      "are\nequally simple, chains come first, unless --arch or bits that only GPUs make say that "
-      "a GPU was at work."
+      "are\nequally simple, chains come first, unless --arch or bits that look like a GPU's say "
+      "that one was at work."
       "\nExit status: 0 some model explains every bit, 1 none does, 2 files that do not fit.");
   app.callback([&status, options] { status = run_identify(*options); });
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program: a table of subcommands, and the one place where an Error becomes a line and a status.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -35,6 +38,15 @@ void check_first_word(int argc, char** argv, std::span<const binade::Command* co
                       binade::listed(names));
 }
 
+/// A file that is opened later must not take the place of a standard stream that the caller closed.
+void fill_standard_streams() {
+  for (int descriptor = open("/dev/null", O_RDWR); descriptor >= 0; descriptor = dup(descriptor)) {
+    if (descriptor <= STDERR_FILENO) continue;
+    close(descriptor);
+    return;
+  }
+}
+
 int end_with(const std::string& line) {
   std::fflush(stdout);
   std::fprintf(stderr, "binade: %s\n", line.c_str());
@@ -51,6 +63,7 @@ int main(int argc, char** argv) {
       &binade::explain_command,       &binade::identify_command, &binade::experiment_command,
       &binade::train_command,         &binade::sweep_command,    &binade::advise_command,
       &binade::device_command,        &binade::record_command};
+  fill_standard_streams();
   int status = 0;
   try {
     const binade::Program program(description, "binade", binade::version);

@@ -279,16 +279,19 @@ std::string value_with_digits(std::uint64_t bits, const Format& format) {
 RoundedLiteral round_literal(const Literal& literal, const NamedOrCustom& format,
                              const Attributes& attributes, std::uint32_t random) {
   const Format& f = format.format;
+  const bool other = literal.encoding && literal.encoding->format;
+  const Attributes between =
+      other ? attributes_between(literal.encoding->format->format, f, attributes) : attributes;
   Story s{.literal = literal,
           .named = format,
           .f = f,
-          .attributes = attributes,
+          .attributes = between,
           .random = random,
           .operand = operand_of(literal),
           .out = {},
           .negative = literal.negative && f.has_sign,
           .place = {}};
-  s.out = project(s.operand, f, attributes, random);
+  s.out = project(s.operand, f, between, random);
   RoundedLiteral out{.bits = s.out.bits, .flags = s.out.flags};
   if (literal.kind == Kind::finite) {
     s.place = placement_of(s.operand, literal.magnitude, f);

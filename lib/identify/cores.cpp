@@ -81,7 +81,7 @@ std::vector<Core> cores_for(const KernelTypes& types, const Searched& searched) 
   return std::move(first);
 }
 
-bool only_gpus_make(const KernelTypes& types, std::span<const KernelRun> runs) {
+bool looks_like_gpu(const KernelTypes& types, std::span<const KernelRun> runs) {
   const auto narrow = [](const Format& f) { return !is_integer(f) && f.storage_bits() < 16; };
   if (narrow(types.a) || narrow(types.b)) return true;
   if (is_integer(types.d) || types.d.specials != Specials::ieee) return false;

@@ -33,7 +33,7 @@ struct Searched {
   std::vector<int> architectures = {};  ///< instructions of these alone; empty: of all
   bool instructions = true;             ///< or chains alone
   bool tf32 = true;  ///< binary32 operands also as tf32, whose low bits the hardware ignores
-  bool gpu = false;  ///< a GPU made the bits: its instructions come before chains
+  bool gpu = false;  ///< a GPU seems to have made the bits: its instructions come before chains
 
   friend bool operator==(const Searched&, const Searched&) = default;
 };
@@ -41,8 +41,9 @@ struct Searched {
 /// Chains, then instructions in the order of the tables; the other way round for a GPU.
 std::vector<Core> cores_for(const KernelTypes& types, const Searched& searched = {});
 
-/// Whether the bits can only be a GPU's: operands of less than 16 bits that are no integers, or in D NVIDIA's NaN
-/// (7FFF, 7FFFFFFF), which no CPU makes of operands that hold none.
-bool only_gpus_make(const KernelTypes& types, std::span<const KernelRun> runs);
+/// Whether the bits look like a GPU's: operands of less than 16 bits that are no integers, which CPUs' libraries
+/// seldom multiply, or in D NVIDIA's NaN (7FFF, 7FFFFFFF) of operands that hold none, where x86 gives FE00 or FFC00000,
+/// Arm and RISC-V 7E00 or 7FC00000 (SPARC and m68k alone give 7FFFFFFF too: QEMU's default NaNs).
+bool looks_like_gpu(const KernelTypes& types, std::span<const KernelRun> runs);
 
 }  // namespace binade

@@ -20,7 +20,7 @@ Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
     facts.has_bias = facts.has_bias || !run.bias.empty();
   }
   Identification out{types, std::move(runs), searched, {}, {}, {}};
-  out.searched.gpu = searched.gpu || (searched.instructions && only_gpus_make(types, out.runs));
+  out.searched.gpu = searched.gpu || (searched.instructions && looks_like_gpu(types, out.runs));
   out.cores = cores_for(types, out.searched);
   out.candidates = candidates_for(out.cores, facts);
   if (out.candidates.empty()) {

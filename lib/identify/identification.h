@@ -14,7 +14,7 @@ namespace binade {
 struct Identification {
   KernelTypes types{};
   std::vector<KernelRun> runs;
-  Searched searched;  ///< as asked for, or a GPU's where only GPUs make such bits
+  Searched searched;  ///< as asked for, or a GPU's where the bits look like one's
   std::vector<Core> cores;
   std::vector<Candidate> candidates;
   SearchResult result;

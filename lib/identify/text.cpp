@@ -163,8 +163,7 @@ std::string conclusion_text(const Identification& x) {
       "several: {} of {} models explain every bit; these inputs do not tell them apart\n{}", n,
       r.tried, nans);
   if (place_is_open(x)) {
-    out += fmt::format("where it ran narrows them: --arch sm_90 for a GPU of these{}\n",
-                       x.searched.gpu ? "" : ", --cpu for a CPU");
+    out += "where it ran narrows them: --arch sm_90 for a GPU of these, --cpu for a CPU\n";
   }
   if (n * 20 > r.tried) {
     out += "warning: these inputs discriminate poorly; --propose FILE.npz writes some that do\n";

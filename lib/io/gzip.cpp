@@ -38,6 +38,7 @@ class Inflater {
 
 std::string read_gzip(const std::string& path, std::size_t most) {
   const InputFile file(path);
+  const auto held = file.hold();
   Inflater inflater(path);
   z_stream& stream = inflater.stream();
   std::uint64_t at = 0;  // of what was not read yet

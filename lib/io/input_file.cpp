@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -19,11 +20,8 @@
 #include "lib/tensor/error.h"
 
 namespace binade {
-namespace {
 
-constexpr std::size_t most_streamed = std::size_t{8} << 20;
-
-class Descriptor {
+class InputFile::Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
   ~Descriptor() {
@@ -32,87 +30,140 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
-  int get() const { return number_; }
-  int release() { return std::exchange(number_, -1); }
+  int number() const { return number_; }
 
  private:
   int number_;
 };
 
-[[noreturn]] void fail_to_keep(int error) {
-  throw error_in("stdin",
-                 std::string("cannot be kept in a temporary file: ") + std::strerror(error),
+namespace {
+
+constexpr std::size_t most_streamed = std::size_t{8} << 20;
+
+[[noreturn]] void fail_to_keep(const std::string& name, int error) {
+  throw error_in(name, std::string("cannot be kept in a temporary file: ") + std::strerror(error),
                  "set TMPDIR to a folder that is writable and has room");
 }
 
-/// The bytes of a pipe or a terminal, up to their end, in a file without a name.
-int keep_standard_input() {
+/// A file without a name.
+int temporary_file(const std::string& of) {
   std::error_code failed;
   const auto folder = std::filesystem::temp_directory_path(failed);
-  if (failed) fail_to_keep(failed.value());
+  if (failed) fail_to_keep(of, failed.value());
   std::string name = (folder / "binade-XXXXXX").string();
-  Descriptor kept(mkostemp(name.data(), O_CLOEXEC));
-  if (kept.get() < 0) fail_to_keep(errno);
+  const int file = mkostemp(name.data(), O_CLOEXEC);
+  if (file < 0) fail_to_keep(of, errno);
   unlink(name.c_str());
+  return file;
+}
+
+/// The bytes of a pipe or a terminal, up to their end.
+void copy_all(int from, int to, const std::string& name) {
   std::vector<std::byte> buffer(std::size_t{1} << 20);
   while (true) {
-    const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    const ssize_t got = ::read(from, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw error_in("stdin", std::strerror(errno), "pipe data in, or name a file");
-    if (got == 0) return kept.release();
+    if (got < 0) throw error_in(name, std::strerror(errno), "pipe data in, or name a file");
+    if (got == 0) return;
     for (ssize_t done = 0; done < got;) {
-      const ssize_t put =
-          ::write(kept.get(), buffer.data() + done, static_cast<std::size_t>(got - done));
+      const ssize_t put = ::write(to, buffer.data() + done, static_cast<std::size_t>(got - done));
       if (put < 0 && errno == EINTR) continue;
-      if (put < 0) fail_to_keep(errno);
+      if (put < 0) fail_to_keep(name, errno);
       done += put;
     }
   }
 }
 
-int open_standard_input() {
+/// N of /dev/fd/N and /dev/stdin, or -1.
+int named_descriptor(const std::string& path) {
+  constexpr std::string_view folder = "/dev/fd/";
+  if (is_standard_input(path)) return STDIN_FILENO;
+  if (!path.starts_with(folder)) return -1;
+  int number = -1;
+  const auto [end, error] =
+      std::from_chars(path.data() + folder.size(), path.data() + path.size(), number);
+  return error == std::errc() && end == path.data() + path.size() ? number : -1;
+}
+
+/// Whether it can be read only once, from where it stands.
+bool flows(int descriptor) {
   struct stat status = {};
-  if (fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode) &&
-      lseek(STDIN_FILENO, 0, SEEK_CUR) == 0) {
-    return STDIN_FILENO;
+  if (fstat(descriptor, &status) != 0 || S_ISDIR(status.st_mode)) return false;
+  return !S_ISREG(status.st_mode) || lseek(descriptor, 0, SEEK_CUR) != 0;
+}
+
+/// Error for what has no bytes at places.
+struct stat status_of(int descriptor, const std::string& name) {
+  struct stat status = {};
+  if (descriptor < 0 || fstat(descriptor, &status) != 0) {
+    const bool many = errno == EMFILE || errno == ENFILE;
+    throw error_in(name, std::strerror(errno),
+                   many ? "raise the limit of open files (ulimit -n)"
+                        : "name a file that exists and is readable");
   }
-  static const int kept = keep_standard_input();
-  return kept;
+  if (S_ISDIR(status.st_mode)) {
+    throw error_in(name, "this is a folder", "name the files in it, as in 'folder/*.safetensors'");
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw error_in(name, "not a regular file",
+                   "pipe the data in and name '-', or write them to a file");
+  }
+  return status;
 }
 
 }  // namespace
 
 InputFile::InputFile(const std::string& path) : path_(input_name(path)) {
-  // Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
-  Descriptor file(is_standard_input(path) ? fcntl(open_standard_input(), F_DUPFD_CLOEXEC, 0)
-                                          : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status = {};
-  if (file.get() < 0 || fstat(file.get(), &status) != 0) {
-    throw error_in(path_, std::strerror(errno), "name a file that exists and is readable");
+  const int given = named_descriptor(path);
+  if (given >= 0 && flows(given)) {
+    // Of standard input once for all who read it.
+    static std::mutex keeping;
+    static std::shared_ptr<const Descriptor> standard_input;
+    const std::lock_guard lock(keeping);
+    std::shared_ptr<const Descriptor> kept = given == STDIN_FILENO ? standard_input : nullptr;
+    if (!kept) {
+      kept = std::make_shared<const Descriptor>(temporary_file(path_));
+      copy_all(given, kept->number(), path_);
+      if (given == STDIN_FILENO) standard_input = kept;
+    }
+    kept_ = std::move(kept);
+  } else if (given >= 0) {
+    kept_ = std::make_shared<const Descriptor>(fcntl(given, F_DUPFD_CLOEXEC, 0));
   }
-  if (S_ISDIR(status.st_mode)) {
-    throw error_in(path_, "this is a folder", "name the files in it, as in 'folder/*.safetensors'");
-  }
-  if (!S_ISREG(status.st_mode)) {
-    throw error_in(path_, "not a regular file",
-                   "pipe the data in and name '-', or write them to a file");
-  }
-  size_ = static_cast<std::uint64_t>(status.st_size);
-  modified_ = status.st_mtim;
-  posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-  descriptor_ = file.release();
+  const auto file = open();
+  const struct stat status = status_of(file->number(), path_);
+  first_ = {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
+            status.st_mtim};
+  size_ = first_.size;
 }
 
-InputFile::~InputFile() { close(descriptor_); }
+InputFile::~InputFile() = default;
+
+std::shared_ptr<const InputFile::Descriptor> InputFile::open() const {
+  if (kept_) return kept_;
+  const std::lock_guard lock(opening_);
+  if (auto file = opened_.lock()) return file;
+  // Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+  auto file =
+      std::make_shared<const Descriptor>(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  (void)status_of(file->number(), path_);
+  posix_fadvise(file->number(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  if (first_.inode != 0) check_state(*file);
+  opened_ = file;
+  return file;
+}
+
+std::shared_ptr<const void> InputFile::hold() const { return open(); }
 
 void InputFile::read(std::uint64_t at, std::span<std::byte> out) const {
+  const auto file = open();
   while (!out.empty()) {
-    const ssize_t got = pread(descriptor_, out.data(), out.size(), static_cast<off_t>(at));
+    const ssize_t got = pread(file->number(), out.data(), out.size(), static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw error_at(path_, std::strerror(errno), at, "copy the file elsewhere");
     if (got == 0) {
-      check_unchanged();
-      fail_changed(at);
+      check_state(*file);
+      fail_changed("it ends earlier");
     }
     out = out.subspan(static_cast<std::size_t>(got));
     at += static_cast<std::uint64_t>(got);
@@ -121,6 +172,7 @@ void InputFile::read(std::uint64_t at, std::span<std::byte> out) const {
 
 void InputFile::stream(std::uint64_t at, std::uint64_t size,
                        const std::function<void(std::span<std::byte>)>& sink) const {
+  const auto held = hold();
   std::vector<std::byte> buffer(std::min<std::uint64_t>(size, most_streamed));
   while (size != 0) {
     const auto piece = std::span(buffer).first(std::min<std::uint64_t>(size, buffer.size()));
@@ -131,27 +183,31 @@ void InputFile::stream(std::uint64_t at, std::uint64_t size,
   }
 }
 
-void InputFile::check_unchanged() const {
-  struct stat status = {};
-  if (fstat(descriptor_, &status) != 0) {
-    throw error_in(path_, std::strerror(errno), "name a file that exists and is readable");
-  }
+void InputFile::check_unchanged() const { check_state(*open()); }
+
+void InputFile::check_state(const Descriptor& file) const {
+  const struct stat status = status_of(file.number(), path_);
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  const bool same_time =
-      status.st_mtim.tv_sec == modified_.tv_sec && status.st_mtim.tv_nsec == modified_.tv_nsec;
-  if (size != size_ || !same_time) fail_changed(size);
+  if (status.st_dev != first_.device || status.st_ino != first_.inode) {
+    fail_changed("another file has its name");
+  }
+  if (size != first_.size) {
+    fail_changed("it had " + std::to_string(first_.size) + " bytes, then " + std::to_string(size));
+  }
+  if (status.st_mtim.tv_sec != first_.modified.tv_sec ||
+      status.st_mtim.tv_nsec != first_.modified.tv_nsec) {
+    fail_changed("it was written to");
+  }
 }
 
-void InputFile::fail_changed(std::uint64_t size) const {
-  const std::string what =
-      size == size_ ? "it was written to"
-                    : "it had " + std::to_string(size_) + " bytes, then " + std::to_string(size);
+void InputFile::fail_changed(const std::string& what) const {
   throw error_in(path_, "changed while it was read (" + what + ")",
                  "run this again when nothing writes to the file");
 }
 
 std::string read_text(const std::string& path, std::uint64_t most, std::string_view advice) {
   const InputFile file(path);
+  const auto held = file.hold();
   if (file.size() > most) {
     throw error_in(file.path(), "more than " + std::to_string(most) + " bytes", advice);
   }

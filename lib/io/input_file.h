@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file that is read in parts at any place, and never mapped: what shrinks or is written to while it is read
-// gives an Error, not a signal or two halves of different files. "-" is standard input.
+// A file that is read in parts at any place, and never mapped: one that shrinks or is written to while it is read
+// gives an Error, not a signal. (Who writes through a mapping of the file leaves no trace in its time of modification,
+// and is not noticed.) "-" is standard input.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,16 +27,20 @@ inline std::string input_name(const std::string& path) {
 
 class InputFile {
  public:
-  /// Error if the file is missing, unreadable or not a regular one (a folder, a pipe, a device).
-  /// Standard input may be anything; unless it is a regular file at its start, it is kept in an unlinked temporary one, once
-  /// for the whole process, so "-" names the same bytes each time.
+  /// Error if the file is missing, unreadable or not a regular one (a folder, a device, a pipe that has a name).
+  /// Standard input may be anything; unless it is a regular file at its start, it is kept in an unlinked temporary
+  /// one, once for the whole process, so "-" names the same bytes each time. So is what /dev/fd/N is, of a shell's
+  /// <(command).
   explicit InputFile(const std::string& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
   const std::string& path() const { return path_; }  ///< its input_name
-  std::uint64_t size() const { return size_; }       ///< in bytes, when it was opened
+  std::uint64_t size() const { return size_; }       ///< in bytes, at first
+
+  /// The file is open while this lives, else for each call below anew: a report may be on more files than may be open.
+  std::shared_ptr<const void> hold() const;
 
   /// Fills `out` from `at`; at + out.size() <= size(). Error if fewer bytes are there. Threads may read at the
   /// same time.
@@ -43,16 +50,27 @@ class InputFile {
   void stream(std::uint64_t at, std::uint64_t size,
               const std::function<void(std::span<std::byte>)>& sink) const;
 
-  /// Error if size or time of modification are no longer what they were when the file was opened.
+  /// Error if it is another file than at first, or size or time of modification are not what they were.
   void check_unchanged() const;
 
  private:
-  [[noreturn]] void fail_changed(std::uint64_t size) const;
+  class Descriptor;
+  /// What a file was when it was first opened.
+  struct State {
+    std::uint64_t device = 0, inode = 0, size = 0;
+    std::timespec modified = {};
+  };
+
+  std::shared_ptr<const Descriptor> open() const;
+  void check_state(const Descriptor& file) const;
+  [[noreturn]] void fail_changed(const std::string& what) const;
 
   std::string path_;
-  int descriptor_ = -1;
+  State first_;
   std::uint64_t size_ = 0;
-  std::timespec modified_ = {};
+  std::shared_ptr<const Descriptor> kept_;  ///< what cannot be opened twice
+  mutable std::mutex opening_;
+  mutable std::weak_ptr<const Descriptor> opened_;
 };
 
 /// A whole file that did not change meanwhile. Error if it is longer than `most` bytes; `advice` says what to do

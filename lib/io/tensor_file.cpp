@@ -69,10 +69,11 @@ bool starts_as_pytorch(std::span<const std::byte> bytes, const std::string& exte
          (named && begins_with(bytes, "\x80"));
 }
 
-Error pytorch_error(const std::string& path) {
+Error pytorch_error(const std::string& name) {
+  const std::string path = name == "stdin" ? "FILE.pt" : name;
   const std::string to = fs::path(path).replace_extension(".safetensors").string();
   return error_in(
-      path, "a file of torch.save's, which is Python inside",
+      name, "a file of torch.save's, which is Python inside",
       "convert it in Python: import torch, safetensors.torch; safetensors.torch.save_file("
       "{k: v.contiguous() for k, v in torch.load('" +
           printable(path, longest_path) + "', map_location='cpu').items()}, '" +
@@ -115,12 +116,14 @@ auto unless_changed(const InputFile& file, Work&& work) {
 }  // namespace
 
 void TensorFile::read(std::size_t index, const ChunkSink& sink) const {
+  const auto held = file_->hold();
   unless_changed(*file_, [&] { read_data(index, sink); });
   file_->check_unchanged();
 }
 
 std::unique_ptr<TensorFile> open_tensor_file(const std::string& path, const OpenOptions& options) {
   const auto file = std::make_shared<const InputFile>(path);
+  const auto held = file->hold();
   return unless_changed(*file, [&] { return open_by_contents(file, options); });
 }
 
@@ -133,8 +136,8 @@ std::vector<std::string> expand_paths(std::span<const std::string> patterns) {
   std::set<std::string> seen;
   std::erase_if(names, [&](const std::string& name) {
     std::error_code failed;
-    const fs::path file = fs::canonical(name, failed);
-    return !seen.insert(failed ? name : file.string()).second;
+    const fs::path file = fs::canonical(is_standard_input(name) ? "/dev/stdin" : name, failed);
+    return !seen.insert(failed ? input_name(name) : file.string()).second;
   });
   return names;
 }

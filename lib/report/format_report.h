@@ -22,9 +22,9 @@ struct ReportOptions {
   double target_loss = 1e-3;  ///< largest acceptable lost_l2, in [0, 1)
   ScaleChoice prefer = ScaleChoice::s_max;
   std::vector<NamedFormat> formats{report_formats.begin(), report_formats.end()};
-  std::vector<int> scales_log2{0};  ///< scales at which squared errors are summed
-  std::optional<Dtype> dtype = {};  ///< what raw arrays hold (OpenOptions)
-  std::vector<RoleRule> roles;      ///< before what names tell by themselves
+  std::vector<int> scales_log2{0};   ///< scales at which squared errors are summed
+  std::optional<Dtype> dtype = {};   ///< what raw arrays hold (OpenOptions)
+  std::vector<RoleRule> roles = {};  ///< before what names tell by themselves
 };
 
 /// A count and its two denominators: all values, and the finite non-zero ones.
@@ -55,7 +55,7 @@ struct LossScale {
   std::optional<double> lost_l2;         ///< at the recommended scale
   std::string binding_min, binding_max;  ///< tensors that set the ends (joint scale only)
   std::string reason;
-  std::string basis;  ///< of a report's: what it was taken from, where names leave that open
+  std::string basis = {};  ///< of a report's: what it was taken from, where names leave that open
 };
 
 /// In each of options.formats. The summary has the columns of the options.

@@ -51,6 +51,7 @@ std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorF
     for (NamedTensor& tensor : mine) {
       if (!may_be_gradient(tensor, rules)) continue;
       tensor.role = as_gradient(tensor.role);
+      tensor.by_file = true;
       tensor.time = tensor_time(tensor.place.info().name, tensor.role);
     }
   }

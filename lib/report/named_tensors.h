@@ -27,6 +27,7 @@ struct NamedTensor {
   TensorPlace place;
   std::optional<TensorRole> role;
   std::optional<TensorTime> time;
+  bool by_file = false;  ///< the file's name tells that it is a gradient
 };
 
 /// Why a tensor is not read; empty for the floating ones of this toolkit's formats.

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
+#include <set>
 
 #include "lib/io/tensor_file.h"
 #include "lib/range/counter.h"
@@ -192,30 +194,56 @@ std::vector<RoleReport> by_role(const Report& report) {
   return out;
 }
 
-/// What the loss scale was taken from, where that is not simply all there is and all of it gradients.
-std::string basis_of(const Report& report) {
+/// The first of the files whose name tells that they hold gradients, and how many more; empty if none does.
+std::string files_of_gradients(std::span<const NamedTensor> named) {
+  std::set<std::string> files;
+  for (const NamedTensor& tensor : named) {
+    if (tensor.by_file) files.insert(tensor.place.file->path());
+  }
+  if (files.empty()) return "";
+  const std::string first =
+      printable(std::filesystem::path(*files.begin()).filename().string(), 60);
+  return files.size() == 1 ? first : fmt::format("{} and {} more", first, files.size() - 1);
+}
+
+/// What the loss scale was taken from, where names leave that open.
+std::string basis_of(const Report& report, std::span<const NamedTensor> named) {
   constexpr const char* how = "--role grad=REGEX tells which are (binade report --help).";
   const std::size_t tensors = report.tensors.size();
-  const auto gradients =
-      static_cast<std::size_t>(std::ranges::count_if(report.tensors, holds_gradient));
-  if (gradients == tensors) return "";
+  const auto used = static_cast<std::size_t>(std::ranges::count_if(report.tensors, [&](auto& t) {
+    return holds_gradient(t) &&
+           !(t.time && std::ranges::binary_search(report.passed_over, t.time->step));
+  }));
+  const bool any = std::ranges::any_of(report.tensors, holds_gradient);
   const bool others = std::ranges::any_of(report.tensors, [](auto& t) { return !t.role; });
-  if (gradients != 0) {
-    return fmt::format("Taken from {} gradient{}. Left out: {}; {}", gradients,
-                       gradients == 1 ? "" : "s", counted_roles(report.roles),
-                       others ? fmt::format("if there are gradients among the others, {}", how)
-                              : "no loss scale multiplies them.");
+  std::vector<std::string> words;
+  const std::string files = files_of_gradients(named);
+  if (!files.empty()) {
+    words.push_back(fmt::format(
+        "Gradients by the name of the file ({}); --role weight=REGEX tells what is none.", files));
   }
-  std::string named;
-  if (!report.roles.empty()) {
-    named = fmt::format(" ({})", counted_roles(report.roles));
-  } else if (!others) {
-    named = fmt::format(" (named {})", name_of(report.tensors[0].role));
+  if (any && !report.roles.empty()) {
+    const std::string left = counted_roles(report.roles);
+    if (!left.empty()) {
+      words.push_back(fmt::format(
+          "Taken from {} gradient{}. Left out: {}; {}", used, used == 1 ? "" : "s", left,
+          others ? fmt::format("if there are gradients among the others, {}", how)
+                 : "no loss scale multiplies them."));
+    }
   }
-  const std::string taken =
-      tensors == 1 ? fmt::format("the tensor{} is taken as one.", named)
-                   : fmt::format("the {} tensors{} are taken as gradients.", tensors, named);
-  return fmt::format("No name tells a gradient: {} {}", taken, how);
+  if (!any) {
+    std::string roles;
+    if (!report.roles.empty()) {
+      roles = fmt::format(" ({})", counted_roles(report.roles));
+    } else if (!others) {
+      roles = fmt::format(" (named {})", name_of(report.tensors[0].role));
+    }
+    const std::string taken =
+        tensors == 1 ? fmt::format("the tensor{} is taken as one.", roles)
+                     : fmt::format("the {} tensors{} are taken as gradients.", tensors, roles);
+    words.push_back(fmt::format("No name tells a gradient: {} {}", taken, how));
+  }
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 /// Weights and activations are not multiplied by the loss scale: the gradients alone decide it.
@@ -362,7 +390,7 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
           {file->path(), info.name, std::string(info.dtype.name), info.shape, reason});
     }
   }
-  for (const auto& [place, role, time] : named) {
+  for (const auto& [place, role, time, by_file] : named) {
     const TensorInfo& info = place.info();
     place.file->read(place.index, [&](std::span<const std::byte> chunk) {
       counter.add(chunk, info.dtype);
@@ -389,7 +417,7 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
   report.loss_scale = joint_loss_scale(report.tensors, report.total, options);
   scale_gradients(report);
   report.roles = by_role(report);
-  report.loss_scale.basis = basis_of(report);
+  report.loss_scale.basis = basis_of(report, named);
   report.hint = time_hint(named);
   if (has_time_axis(report.tensors)) {
     report.time = time_report(report.tensors, options);

@@ -9,147 +9,109 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <map>
 #include <vector>
 
+#include "lib/report/name_parts.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
 namespace {
 
 constexpr std::uint64_t largest_step = std::uint64_t{1} << 53;
-constexpr std::string_view separators = "/.:";
 
-/// What one word tells.
-enum class Says : std::uint8_t { state, d_act, d_weight, gradient, update, weight, act };
-
-struct RoleWords {
-  Says says;
-  std::string_view words;  ///< blanks between them
+/// What the parts of a name tell together, and which of them told it.
+struct Reading {
+  std::optional<TensorRole> role = {};
+  std::vector<bool> told = {};
 };
 
-// PyTorch's parameters, gradients and optimizers; hooks' grad_input and grad_output; Megatron's main_grad (by its
-// end); Transformer Engine's dgrad and wgrad; Flax's kernel; and what people call their dumps.
-constexpr std::array<RoleWords, 7> role_words{{
-    {Says::state,
-     "exp_avg exp_avg_sq exp_avg_sqs exp_inf max_exp_avg_sq momentum momentum_buffer square_avg "
-     "acc_delta "
-     "opt_state optimizer optimizer_state optim_state running_mean running_var"},
-    {Says::d_act,
-     "dact dacts dactivation dactivations dinput doutput dout dhidden dlogits dpreact dx dy dz "
-     "dgrad grad_act "
-     "grad_activation grad_input grad_inputs grad_output grad_outputs grad_hidden grad_logits "
-     "grad_in grad_out"},
-    {Says::d_weight,
-     "dw db dweight dweights dbias dkernel dparam dparams dgamma dbeta wgrad grad_w grad_b "
-     "grad_weight "
-     "grad_weights grad_bias grad_kernel grad_param grad_params"},
-    {Says::gradient, "grad grads gradient gradients main_grad"},
-    {Says::update, "update updates"},
-    {Says::weight,
-     "weight weights bias biases kernel kernels param params parameter parameters master_weight "
-     "master_weights gamma beta w"},
-    {Says::act,
-     "act acts activation activations preact preactivation preactivations input inputs output "
-     "outputs out "
-     "hidden hidden_state hidden_states logits feature features"},
-}};
+class Reader {
+ public:
+  explicit Reader(const std::vector<NamePart>& parts) : parts_(parts), told_(parts.size()) {
+    const auto word = [](const NamePart& part) { return !part.number; };
+    const auto first = std::ranges::find_if(parts_, word);
+    if (first == parts_.end()) return;
+    first_ = static_cast<std::size_t>(first - parts_.begin());
+    last_ = parts_.size() - 1;
+    while (parts_[last_].number) --last_;
+  }
 
-std::optional<Says> look_up(std::string_view word) {
-  static const std::map<std::string_view, Says> table = [] {
-    std::map<std::string_view, Says> out;
-    for (const RoleWords& row : role_words) {
-      for (std::size_t at = 0; at < row.words.size();) {
-        const std::size_t end = std::min(row.words.find(' ', at), row.words.size());
-        out.emplace(row.words.substr(at, end - at), row.says);
-        at = end + 1;
-      }
+  Reading read() {
+    std::optional<TensorRole> role;
+    if (first_ != none) role = decide();
+    return {role, std::move(told_)};
+  }
+
+ private:
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  bool says(std::size_t i, Says what) const { return parts_[i].says == what; }
+  bool is_last(std::size_t i) const { return i == last_; }
+  /// Other parts are modules: a layer may be called "features" or "update".
+  bool is_edge(std::size_t i) const {
+    return i == last_ || (i == first_ && (parts_[i].separator == '/' || parts_[i].collection));
+  }
+  bool is_whole_or_outer(std::size_t i) const {
+    return !parts_[i].by_end || i == first_ || i == last_;
+  }
+
+  /// Notes the parts that say one of these where they may; whether there are any.
+  template <class Where>
+  bool tell(std::initializer_list<Says> wanted, const Where& where) {
+    bool any = false;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const auto& says = parts_[i].says;
+      if (!says || std::ranges::find(wanted, *says) == wanted.end() || !where(i)) continue;
+      told_[i] = any = true;
     }
-    return out;
-  }();
-  const auto at = table.find(word);
-  return at == table.end() ? std::nullopt : std::optional(at->second);
-}
+    return any;
+  }
 
-constexpr std::size_t longest_word = 40;  // of what can tell anything
+  std::optional<TensorRole> decide() {
+    const auto everywhere = [](std::size_t) { return true; };
+    const auto outer = [this](std::size_t i) { return is_whole_or_outer(i); };
+    const auto last = [this](std::size_t i) { return is_last(i); };
+    const auto edge = [this](std::size_t i) { return is_edge(i); };
+    const bool of_state_dict =  // PyTorch's: state.0.exp_avg, state.0.sum
+        parts_[first_].text == "state" && first_ + 1 < parts_.size() && parts_[first_ + 1].number;
+    if (tell({Says::state}, everywhere) | tell({Says::kept}, edge) | of_state_dict) {
+      return TensorRole::state;
+    }
+    if (tell({Says::gradient, Says::d_act, Says::d_weight}, outer) |
+        tell({Says::short_d_act, Says::short_d_weight}, last)) {
+      return gradient();
+    }
+    if (tell({Says::update}, edge)) return TensorRole::update;
+    for (const std::size_t i : {last_, first_}) {
+      if (!is_edge(i)) continue;
+      if (says(i, Says::weight)) return TensorRole::weight;
+      if (says(i, Says::act)) return TensorRole::act;
+    }
+    const auto alone = [this](std::size_t i) { return i == first_ && !parts_[i].by_end; };
+    if (tell({Says::short_d_act, Says::short_d_weight}, alone)) return gradient();  // dW/fc1
+    return {};
+  }
 
-/// What a part of a name tells, by all of it or by its end after an underscore. Words of one letter tell by
-/// themselves alone: "matrix_w" is no weight.
-struct Part {
-  std::string_view text;
-  std::optional<Says> says;
-  std::string rest;  ///< of the text, without what tells
+  /// Of what the other parts say; the last that says something decides.
+  TensorRole gradient() const {
+    std::optional<Says> of;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (told_[i] && (says(i, Says::d_act) || says(i, Says::short_d_act)))
+        return TensorRole::d_act;
+      if (told_[i] && !says(i, Says::gradient)) return TensorRole::d_weight;
+      const auto here = told_[i] ? read_part(parts_[i].rest).says : parts_[i].says;
+      if (here == Says::weight || here == Says::act) of = here;
+    }
+    if (!of) return TensorRole::gradient;
+    return *of == Says::weight ? TensorRole::d_weight : TensorRole::d_act;
+  }
+
+  const std::vector<NamePart>& parts_;
+  std::vector<bool> told_;
+  std::size_t first_ = none, last_ = 0;
 };
 
-Part read_part(std::string_view text) {
-  Part out{.text = text, .says = {}, .rest = {}};
-  const std::string_view word = text.substr(0, text.find_last_not_of("0123456789_") + 1);
-  std::string lower;
-  for (const char c : word) lower += static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-  const std::string_view all = lower;
-  std::size_t at = 0;
-  while (at < all.size() && !out.says) {
-    const bool may_tell = all.size() - at <= longest_word && (at == 0 || all.size() - at > 1);
-    if (may_tell) out.says = look_up(all.substr(at));
-    if (!out.says) at = std::min(all.find('_', at), all.size() - 1) + 1;
-  }
-  if (!out.says) return out;
-  const std::string_view before = text.substr(0, text.find_last_not_of('_', at - 1) + 1);
-  const std::string_view after = text.substr(word.size());  // the number
-  out.rest = at == 0
-                 ? std::string(after.substr(std::min(after.find_first_not_of('_'), after.size())))
-                 : fmt::format("{}{}", before, after);
-  return out;
-}
-
-bool is_number(std::string_view text) {
-  return text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-/// Numbers, which tell nothing, are left out.
-std::vector<Part> parts_of(std::string_view name) {
-  std::vector<Part> parts;
-  while (!name.empty()) {
-    const std::size_t end = std::min(name.find_first_of(separators), name.size());
-    if (!is_number(name.substr(0, end))) parts.push_back(read_part(name.substr(0, end)));
-    name.remove_prefix(std::min(end + 1, name.size()));
-  }
-  return parts;
-}
-
-bool is_kept(Says says) { return says == Says::weight || says == Says::act; }
-
-/// A gradient of what the other parts tell; the last that tells something decides.
-TensorRole gradient_of(std::span<const Part> parts) {
-  std::optional<Says> of;
-  for (const Part& part : parts) {
-    if (part.says == Says::d_act) return TensorRole::d_act;
-    if (part.says == Says::d_weight) return TensorRole::d_weight;
-    const auto says = part.says == Says::gradient ? read_part(part.rest).says : part.says;
-    if (says && is_kept(*says)) of = says;
-  }
-  if (!of) return TensorRole::gradient;
-  return *of == Says::weight ? TensorRole::d_weight : TensorRole::d_act;
-}
-
-std::optional<TensorRole> role_of_parts(std::span<const Part> parts) {
-  const auto any = [&parts](std::initializer_list<Says> wanted) {
-    return std::ranges::any_of(parts, [&](const Part& part) {
-      return part.says && std::ranges::find(wanted, *part.says) != wanted.end();
-    });
-  };
-  if (parts.empty()) return {};
-  if (any({Says::state})) return TensorRole::state;
-  if (any({Says::d_act, Says::d_weight, Says::gradient})) return gradient_of(parts);
-  if (parts.back().says == Says::update || parts.front().says == Says::update) {
-    return TensorRole::update;
-  }
-  for (const Part& part : {parts.back(), parts.front()}) {
-    if (part.says == Says::weight) return TensorRole::weight;
-    if (part.says == Says::act) return TensorRole::act;
-  }
-  return {};
-}
+Reading read_name(const std::vector<NamePart>& parts) { return Reader(parts).read(); }
 
 /// "step<digits>/", removed from the name; nothing if it does not begin so.
 std::optional<std::uint64_t> take_step(std::string_view& name) {
@@ -166,26 +128,25 @@ std::optional<std::uint64_t> take_step(std::string_view& name) {
   return step;
 }
 
-/// Without the parts that say that it is a gradient, an update or state.
+/// Without what says that it is a gradient, an update or state.
 std::string without_role(std::string_view name) {
+  const std::vector<NamePart> parts = parts_of(name);
+  const Reading reading = read_name(parts);
   std::string out;
-  while (!name.empty()) {
-    const std::size_t end = std::min(name.find_first_of(separators), name.size());
-    const Part part = read_part(name.substr(0, end));
-    const std::string_view kept =
-        part.says && !is_kept(*part.says) ? std::string_view(part.rest) : part.text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string_view kept = reading.told[i] ? std::string_view(parts[i].rest) : parts[i].text;
     out += kept;
-    if (end < name.size() && (!kept.empty() || part.text.empty())) out += name[end];
-    name.remove_prefix(std::min(end + 1, name.size()));
+    const bool gone = kept.empty() && !parts[i].text.empty();
+    if (parts[i].separator != 0 && !gone) out += parts[i].separator;
   }
-  out.erase(out.find_last_not_of(separators) + 1);
+  out.erase(out.find_last_not_of(name_separators) + 1);
   return out;
 }
 
 /// Whether a name is a role and nothing else: "dW", "weight.grad".
 bool is_role_alone(std::string_view name, TensorRole role) {
-  const std::vector<Part> parts = parts_of(name);
-  return role_of_parts(parts) == role && std::ranges::all_of(parts, [](const Part& part) {
+  const std::vector<NamePart> parts = parts_of(name);
+  return read_name(parts).role == role && std::ranges::all_of(parts, [](const NamePart& part) {
            return part.says && part.rest.empty();
          });
 }
@@ -241,15 +202,25 @@ std::optional<TensorRole> role_of(std::string_view name, std::span<const RoleRul
   }
   std::string_view rest = name;
   (void)take_step(rest);
-  return role_of_parts(parts_of(rest));
+  return read_name(parts_of(rest)).role;
 }
 
 bool is_named_as_gradients(std::string_view path) {
   std::string stem = std::filesystem::path(path).stem().string();
-  std::ranges::replace(stem, '-', '.');
-  std::ranges::replace(stem, '_', '.');
-  return std::ranges::any_of(parts_of(stem),
-                             [](const Part& part) { return part.says == Says::gradient; });
+  for (const char c : {'-', '_'}) std::ranges::replace(stem, c, '.');
+  std::vector<NamePart> words = parts_of(stem);
+  const auto counts = [](const NamePart& word) {  // "grads_step3", "grad.rank.0"
+    const std::string_view text = word.text.substr(0, word.text.find_last_not_of("0123456789") + 1);
+    return text.empty() || text == "step" || text == "epoch" || text == "iter" || text == "rank";
+  };
+  while (!words.empty() && counts(words.back())) words.pop_back();
+  const auto is_gradient_word = [&words](std::size_t i) {
+    const auto word = [&](std::size_t at) {
+      return at < words.size() ? words[at].text : std::string_view();
+    };
+    return words[i].says == Says::gradient && !is_no_gradient(word(i - 1), word(i + 1));
+  };
+  return !words.empty() && (is_gradient_word(0) || is_gradient_word(words.size() - 1));
 }
 
 std::optional<TensorTime> tensor_time(std::string_view name, std::optional<TensorRole> role) {
@@ -272,7 +243,7 @@ bool misses_time(std::string_view name, const std::optional<TensorTime>& time) {
     const std::size_t digits = name.find_first_not_of("_-=. ", word.size());
     const std::size_t end = std::min(name.find_first_not_of("0123456789", digits), name.size());
     return digits < end && end < name.size() &&
-           separators.find(name[end]) != std::string_view::npos;
+           name_separators.find(name[end]) != std::string_view::npos;
   }
   return false;
 }

@@ -3,11 +3,13 @@
 // What a tensor is, by its name: its role in a layer, and where in a training run it was. PyTorch's
 // "fc1.weight.grad" and "step000440/blocks.0.attn.qkv/dW" both are the gradient of a weight.
 //
-// A name falls into parts at '/', '.' and ':'. Case and numbers at a part's end do not matter ("dW1"), and of a part
-// its end may tell ("fc1_weight_grad"). Words of tensor_role.cpp's table tell the role, the first of these that is there:
-//   anywhere: state of an optimizer (exp_avg, momentum_buffer, …); a gradient (grad, gradients, dAct, dW, wgrad, …),
-//     of what the other parts tell;
-//   in the first or the last part: update; weight or act, the last part before the first.
+// Words of name_parts.cpp's table in the parts of a name tell the role, the first of these that is there:
+//   state of an optimizer (exp_avg, momentum_buffer, …) in any part; words that modules are called by too (ema,
+//     momentum, …) at an edge: in the last part, or in the first where a slash follows it;
+//   a gradient (grad, gradients, dAct, wgrad, …) in any part, short words (dW, dx) in the last one: of what the other
+//     parts tell;
+//   update; weight; act, at an edge, the last part before the first.
+
 #pragma once
 
 #include <array>

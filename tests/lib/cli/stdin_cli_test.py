@@ -7,6 +7,7 @@ import json
 import os
 import re
 import struct
+import subprocess
 import sys
 import zipfile
 
@@ -94,6 +95,34 @@ class Stdin(CliCase):
                            (FILES["array.npy"][:-1], "truncated")):
             self.assertIn(said, self.complaint("report", "-", stdin=data))
             self.assertTrue(self.complaint("report", "-", stdin=data).startswith("binade: stdin"))
+
+    def test_one_input_under_two_names_counts_once(self):
+        self.write("x.npy", floats(1, 2))
+        with open(self.path("x.npy"), "rb") as file:
+            for names in (("-", "x.npy"), ("-", "/dev/stdin")):
+                found = json.loads(self.good("report", *names, "--json", "-", stdin=file))
+                self.assertEqual(found["total"]["values"], 2, names)
+        self.assertEqual(json.loads(self.good("report", "-", "/dev/stdin", "--json", "-", stdin=floats(1)))["total"]
+                         ["values"], 1)
+
+    def test_closed_standard_input_is_empty_and_no_other_file(self):
+        self.write("+x.npy", floats(1, 2))
+        for words in ("report -", "report +x.npy -"):
+            out = subprocess.run(["sh", "-c", f'exec "$0" {words} <&-', self.program], cwd=self.folder.name,
+                                 capture_output=True, check=False)
+            self.assertEqual((out.returncode, out.stdout), (2, b""), words)
+            self.assertEqual(out.stderr, b"binade: stdin: an empty file; export it again\n")
+
+    def test_what_a_shell_substitutes_is_read(self):
+        self.write("x.npy", floats(1, 2))
+        out = subprocess.run(["bash", "-c", '"$0" report <(cat x.npy) --json -', self.program], cwd=self.folder.name,
+                             capture_output=True, check=False)
+        self.assertEqual((out.returncode, out.stderr), (0, b""))
+        self.assertEqual(json.loads(out.stdout)["total"]["values"], 2)
+
+    def test_torch_files_are_converted_by_name(self):
+        line = self.complaint("report", "-", stdin=b"\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20j\xa8P\x19")
+        self.assertIn("torch.load('FILE.pt'", line)
 
     def test_a_folder_for_temporary_files_that_is_not_there(self):
         line = self.complaint("report", "-", stdin=FILES["array.npy"], TMPDIR="/dev/null")

@@ -54,7 +54,7 @@ inline Identification identified(const Setup& setup, const KernelRun& run) {
 }
 
 inline std::vector<Candidate> all_of(const Setup& setup, std::size_t k) {
-  return candidates_for(cores_for(setup.types, {.gpu = only_gpus_make(setup.types, {})}),
+  return candidates_for(cores_for(setup.types, {.gpu = looks_like_gpu(setup.types, {})}),
                         {setup.types, k, setup.with_c, setup.with_bias, {}});
 }
 
@@ -79,7 +79,7 @@ struct Found {
 /// In each setup candidates of each recipe and `n` of any kind; unless `each`, each recipe once over all setups, `n` of any
 /// kind where a setup has no other, and half as many products a sum.
 inline Found find_all(bool each, int n) {
-  Random random(2);
+  Random random(1);
   Found out;
   for (const Setup& setup : setups) {
     CAPTURE(std::string(setup.name));

@@ -5,6 +5,7 @@
 #include "lib/io/input_file.h"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,15 +111,40 @@ TEST_CASE("a change of size or of time is one line") {
         path + ": changed while it was read (it was written to)" + advice);
 }
 
-TEST_CASE("a file that another one replaces is read to its end") {
+TEST_CASE(
+    "a file that another one replaces is read to its end while it is held, and then no more") {
   const test::Folder folder;
   const std::string path = folder.write("a", "12345");
   const InputFile file(path);
-  std::filesystem::rename(folder.write("b", "678"), path);
   std::array<std::byte, 5> five{};
-  file.read(0, five);
-  CHECK(std::to_integer<char>(five[4]) == '5');
-  file.check_unchanged();
+  {
+    const auto held = file.hold();
+    std::filesystem::rename(folder.write("b", "54321"), path);
+    file.read(0, five);
+    CHECK(std::to_integer<char>(five[4]) == '5');
+    file.check_unchanged();
+  }
+  CHECK(has(error_of([&] { file.read(0, five); }), "(another file has its name)"));
+  std::filesystem::remove(path);
+  CHECK(has(error_of([&] { file.read(0, five); }), "No such file"));
+}
+
+TEST_CASE("more files may be read than may be open") {
+  const test::Folder folder;
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit few = before;
+  few.rlim_cur = 40;
+  std::vector<std::unique_ptr<TensorFile>> files;
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  for (int i = 0; i < 60; ++i) {
+    files.push_back(open_tensor_file(
+        folder.write(std::to_string(i), test::npy(test::dict("<f4", "(1,)"), "abcd"))));
+  }
+  std::size_t bytes = 0;
+  for (const auto& file : files) file->read(0, [&](auto piece) { bytes += piece.size(); });
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(bytes == 240);
 }
 
 TEST_CASE("what is cut off meanwhile is no signal but an Error, wherever reading stands") {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -113,7 +114,9 @@ TEST_CASE(
   CHECK(named.tensors[0].role == TensorRole::d_weight);
   CHECK(named.tensors[1].role == TensorRole::d_act);
   CHECK(named.tensors[2].role == TensorRole::gradient);
-  CHECK(named.loss_scale.basis.empty());
+  CHECK(named.loss_scale.basis ==
+        "Gradients by the name of the file (grads.safetensors); --role weight=REGEX tells what is "
+        "none.");
   const Report mixed =
       report_on({{"fc1.weight", {1}}, {"fc1.weight.grad", {1}}}, "grads.safetensors");
   CHECK(mixed.tensors[0].role == TensorRole::weight);
@@ -126,6 +129,15 @@ TEST_CASE(
       report_on({{"a.weight", {1}}, {"b", {1}}}, "grads.safetensors", {"weight=^a", "other=^b"});
   CHECK(ruled.tensors[0].role == TensorRole::weight);
   CHECK_FALSE(ruled.tensors[1].role);
+}
+
+TEST_CASE(
+    "gradients that are passed over are not counted among those that the scale was taken from") {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  const Report some = report_on({{"step1/a/dW", {1}}, {"step2/a/dW", {nan}}, {"step1/a/act", {1}}});
+  CHECK(has(some.loss_scale.basis, "Taken from 1 gradient. Left out: 1 act;"));
+  const Report none = report_on({{"step1/a/dW", {nan}}, {"step1/a/act", {1}}});
+  CHECK(has(none.loss_scale.basis, "Taken from 0 gradients."));
 }
 
 TEST_CASE("in a file of gradients a dump's own roles stay, parameters of steps are gradients") {
