@@ -20,7 +20,7 @@ struct Words {
 // PyTorch's parameters, gradients and optimizers; hooks' grad_input and grad_output; Megatron's main_grad;
 // Transformer Engine's dgrad and wgrad; Flax's kernel, optax's mu and nu; Keras' optimizers; and what people call their
 // dumps.
-constexpr std::array<Words, 10> table_of_words{{
+constexpr std::array<Words, 11> table_of_words{{
     {Says::state,
      "exp_avg exp_avg_sq exp_avg_sqs exp_avg_sq_row exp_avg_sq_col exp_inf max_exp_avg_sq "
      "momentum_buffer square_avg "
@@ -28,6 +28,7 @@ constexpr std::array<Words, 10> table_of_words{{
      "prev_flat_grad adam_m "
      "adam_v first_moment second_moment"},
     {Says::gradient, "grad grads gradient gradients main_grad"},
+    {Says::backward, "backward bwd"},
     {Says::d_act,
      "dact dacts dactivation dactivations dinput doutput dhidden dlogits dpreact dgrad grad_act "
      "grad_activation "
@@ -36,8 +37,8 @@ constexpr std::array<Words, 10> table_of_words{{
      "dweight dweights dbias dkernel dparam dparams dgamma dbeta wgrad grad_w grad_b grad_weight "
      "grad_weights grad_bias "
      "grad_kernel grad_param grad_params"},
-    {Says::short_d_act, "dx dy dz dh dout dq dk dv dqkv"},
-    {Says::short_d_weight, "dw db"},
+    {Says::short_d_act, "dx dy dz dh dout dinp dq dk dv dqkv"},
+    {Says::short_d_weight, "dw db dwq dwk dwv dwo dwqkv"},
     {Says::kept,
      "moment moments momentum velocity ema mu nu adam adamw nadam radam adamax adagrad adadelta "
      "rmsprop sgd lamb lion "
@@ -61,9 +62,9 @@ constexpr std::array<std::string_view, 9> collections{"acts",    "activations", 
                                                       "updates", "moment",      "moments"};
 
 /// What follows "grad_" in names of other things.
-constexpr std::array<std::string_view, 14> no_gradients{
-    "norm",     "norms",      "scale",         "scaler", "scales",       "scaling", "clip",
-    "clipping", "checkpoint", "checkpointing", "accum",  "accumulation", "cam",     "fn"};
+constexpr std::array<std::string_view, 12> no_gradients{
+    "norm", "norms",    "scale",      "scaler",        "scales", "scaling",
+    "clip", "clipping", "checkpoint", "checkpointing", "cam",    "fn"};
 /// What stands before "_grad" in names of other things.
 constexpr std::array<std::string_view, 3> not_graded{"no", "requires", "stop"};
 
@@ -125,6 +126,11 @@ Found by_beginning(std::string_view part, std::string_view lower) {
     const std::string_view second = lower.substr(size + 1, lower.find('_', size + 1) - size - 1);
     return is_no_gradient("", second) ? Found{} : Found{Says::gradient, 0, size};
   }
+  if (first == "d") {  // d_weight, d_logits
+    const std::optional<Says> of = look_up(lower.substr(size + 1));
+    if (of == Says::weight) return {Says::d_weight, 0, lower.size()};
+    if (of == Says::act) return {Says::d_act, 0, lower.size()};
+  }
   const bool matrix = first == "weight" || first == "bias" || part.starts_with("W_") ||
                       part.starts_with("b_");  // weight_ih_l0; W_Q and b_Q
   return matrix ? Found{Says::weight, 0, size} : Found{};
@@ -139,18 +145,34 @@ std::string without(std::string_view text, const Found& word) {
   return fmt::format("{}{}", before, after);
 }
 
-}  // namespace
+/// "gradWeight" as "grad_weight"; "dW" stays.
+std::string without_capitals(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool capital = c >= 'A' && c <= 'Z';
+    const bool after_word = out.size() > 1 && out.back() >= 'a' && out.back() <= 'z';
+    if (capital && after_word) out += '_';
+    out += static_cast<char>(capital ? c + ('a' - 'A') : c);
+  }
+  return out;
+}
 
-NamePart read_part(std::string_view text) {
+/// dA, dZ, dWo1: a formula's gradients, where the table has no word for them.
+std::optional<Says> by_formula(std::string_view part) {
+  constexpr std::size_t longest = 6;
+  const bool formula = part.size() >= 2 && part.size() <= longest && part[0] == 'd' &&
+                       part[1] >= 'A' && part[1] <= 'Z' && part.find('_') == std::string_view::npos;
+  if (!formula) return {};
+  return part[1] == 'W' || part[1] == 'B' ? Says::short_d_weight : Says::short_d_act;
+}
+
+NamePart read_lower(std::string_view text, std::string_view part, std::string_view lower) {
   NamePart out{.text = text};
-  const std::string_view part = text.substr(0, text.find_last_not_of("0123456789_") + 1);
-  std::string lower;
-  for (const char c : part) lower += static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
   const Found end = by_end(part, lower);
   const Found beginning = by_beginning(text, lower);
   const bool end_decides =
       end.says &&
-      (end.from == 0 || !beginning.says ||
+      ((end.from == 0 && end.size == lower.size()) || !beginning.says ||
        (beginning.says == Says::weight && end.says != Says::weight && end.says != Says::act));
   const Found& word = end_decides ? end : beginning;
   if (!word.says) return out;
@@ -161,12 +183,39 @@ NamePart read_part(std::string_view text) {
   return out;
 }
 
+/// "12", "step10", "rank0": where a tensor was, not what.
+bool is_count(std::string_view part) {
+  const std::string_view word = part.substr(0, part.find_last_not_of("0123456789") + 1);
+  return word.empty() || (word.size() < part.size() &&
+                          (word == "step" || word == "epoch" || word == "iter" || word == "rank"));
+}
+
+}  // namespace
+
+NamePart read_part(std::string_view text) {
+  const std::string_view part = text.substr(0, text.find_last_not_of("0123456789_") + 1);
+  std::string lower;
+  for (const char c : part) lower += static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+  NamePart out = read_lower(text, part, lower);
+  if (out.says) return out;
+  if (const auto formula = by_formula(part)) {
+    out.says = formula;
+    out.rest = text.substr(part.size());
+    return out;
+  }
+  const std::string words = without_capitals(part);
+  if (words == lower) return out;
+  NamePart camel = read_lower(words, words, words);
+  camel.text = text;
+  return camel;
+}
+
 std::vector<NamePart> parts_of(std::string_view name) {
   std::vector<NamePart> parts;
   while (!name.empty()) {
     const std::size_t end = std::min(name.find_first_of(name_separators), name.size());
     const std::string_view text = name.substr(0, end);
-    const bool number = text.find_first_not_of("0123456789") == std::string_view::npos;
+    const bool number = is_count(text);
     parts.push_back(number ? NamePart{.text = text} : read_part(text));
     parts.back().number = number;
     parts.back().separator = end < name.size() ? name[end] : char{0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tensor's name, taken apart: the parts between '/', '.', ':' and '@', and what the words in them say. A table of
-// words; case and numbers at a part's end do not matter ("dW1"). A part says something by all of it, by its end
+// A tensor's name, taken apart: the parts between '/', '.', ':', '@' and brackets, and what the words in them say. A
+// table of words; case, and numbers at a part's end, do not matter ("dW1"). A part says something by all of it, by its end
 // ("fc1_weight_grad") or by its beginning ("grad_fc1", "weight_ih_l0").
 #pragma once
 
@@ -13,12 +13,13 @@
 
 namespace binade {
 
-inline constexpr std::string_view name_separators = "/.:@";
+inline constexpr std::string_view name_separators = "/.:@[]'\"";
 
 /// What a word says.
 enum class Says : std::uint8_t {
   state,     ///< of an optimizer or a buffer
   gradient,  ///< of what the other parts say
+  backward,  ///< the same, in the first part alone
   d_act,
   d_weight,
   short_d_act,     ///< "dx": short words are names of modules too
@@ -34,7 +35,7 @@ struct NamePart {
   char separator = 0;  ///< that follows; 0: none
   std::optional<Says> says = {};
   std::string rest = {};    ///< of the text, without the word
-  bool number = false;      ///< nothing but digits
+  bool number = false;      ///< digits, or a step ("step10"): it says nothing
   bool by_end = false;      ///< the word is its end
   bool collection = false;  ///< "activations", "params": of many tensors
 };

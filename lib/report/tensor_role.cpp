@@ -72,12 +72,13 @@ class Reader {
     const auto outer = [this](std::size_t i) { return is_whole_or_outer(i); };
     const auto last = [this](std::size_t i) { return is_last(i); };
     const auto edge = [this](std::size_t i) { return is_edge(i); };
+    const auto first = [this](std::size_t i) { return i == first_ && i != last_; };
     const bool of_state_dict =  // PyTorch's: state.0.exp_avg, state.0.sum
         parts_[first_].text == "state" && first_ + 1 < parts_.size() && parts_[first_ + 1].number;
     if (tell({Says::state}, everywhere) | tell({Says::kept}, edge) | of_state_dict) {
       return TensorRole::state;
     }
-    if (tell({Says::gradient, Says::d_act, Says::d_weight}, outer) |
+    if (tell({Says::gradient, Says::d_act, Says::d_weight}, outer) | tell({Says::backward}, first) |
         tell({Says::short_d_act, Says::short_d_weight}, last)) {
       return gradient();
     }
@@ -98,7 +99,9 @@ class Reader {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (told_[i] && (says(i, Says::d_act) || says(i, Says::short_d_act)))
         return TensorRole::d_act;
-      if (told_[i] && !says(i, Says::gradient)) return TensorRole::d_weight;
+      if (told_[i] && (says(i, Says::d_weight) || says(i, Says::short_d_weight))) {
+        return TensorRole::d_weight;
+      }
       const auto here = told_[i] ? read_part(parts_[i].rest).says : parts_[i].says;
       if (here == Says::weight || here == Says::act) of = here;
     }
@@ -209,11 +212,14 @@ bool is_named_as_gradients(std::string_view path) {
   std::string stem = std::filesystem::path(path).stem().string();
   for (const char c : {'-', '_'}) std::ranges::replace(stem, c, '.');
   std::vector<NamePart> words = parts_of(stem);
-  const auto counts = [](const NamePart& word) {  // "grads_step3", "grad.rank.0"
-    const std::string_view text = word.text.substr(0, word.text.find_last_not_of("0123456789") + 1);
-    return text.empty() || text == "step" || text == "epoch" || text == "iter" || text == "rank";
-  };
-  while (!words.empty() && counts(words.back())) words.pop_back();
+  while (!words.empty() &&
+         (words.back().number || words.back().text == "step" || words.back().text == "rank")) {
+    words.pop_back();  // "grads_step_3"
+  }
+  const bool mixed = std::ranges::any_of(words, [](const NamePart& word) {
+    return word.text == "and" || (word.says && word.says != Says::gradient);
+  });
+  if (mixed) return false;  // "weights_and_grads"
   const auto is_gradient_word = [&words](std::size_t i) {
     const auto word = [&](std::size_t at) {
       return at < words.size() ? words[at].text : std::string_view();
@@ -238,14 +244,25 @@ std::optional<TensorTime> tensor_time(std::string_view name, std::optional<Tenso
 
 bool misses_time(std::string_view name, const std::optional<TensorTime>& time) {
   if (time) return false;
-  for (const std::string_view word : {"step", "iteration", "iter", "epoch"}) {
-    if (!name.starts_with(word)) continue;
-    const std::size_t digits = name.find_first_not_of("_-=. ", word.size());
-    const std::size_t end = std::min(name.find_first_not_of("0123456789", digits), name.size());
-    return digits < end && end < name.size() &&
-           name_separators.find(name[end]) != std::string_view::npos;
+  std::size_t parts = 0;
+  bool step = false;
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find_first_of(name_separators), name.size());
+    std::string word;
+    for (const char c : name.substr(0, end)) {
+      word += static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+    }
+    const std::size_t letters = word.find_last_not_of("0123456789") + 1;
+    const bool counted = letters < word.size();
+    word.resize(letters);
+    word.resize(word.find_last_not_of("_-= ") + 1);
+    for (const char* counter : {"step", "iteration", "iter", "epoch"}) {
+      step = step || (counted && word.ends_with(counter));
+    }
+    parts += end != 0 ? 1 : 0;
+    name.remove_prefix(std::min(end + 1, name.size()));
   }
-  return false;
+  return step && parts > 1;
 }
 
 }  // namespace binade

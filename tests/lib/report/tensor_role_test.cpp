@@ -177,6 +177,40 @@ constexpr std::array names{
     Row{"attn.dqkv", "dAct"},
     Row{"dW/fc1", "dW"},
     Row{"activations.fc1", "act"},
+    // formulas and what people write for "gradient of"
+    Row{"d_input", "dAct"},
+    Row{"d_logits", "dAct"},
+    Row{"fc1.d_out", "dAct"},
+    Row{"d_weight", "dW"},
+    Row{"fc1/d_bias", "dW"},
+    Row{"d_model", "other"},
+    Row{"gradient_dense/kernel:0", "dW"},
+    Row{"backward.fc1.out", "dAct"},
+    Row{"bwd/fc1", "grad"},
+    Row{"lstm.backward.weight", "weight"},
+    Row{"dA1", "dAct"},
+    Row{"dA", "dAct"},
+    Row{"dZ1", "dAct"},
+    Row{"dQ", "dAct"},
+    Row{"dh1", "dAct"},
+    Row{"dWq", "dW"},
+    Row{"dwqkv", "dW"},
+    Row{"dinp", "dAct"},
+    Row{"grad_x", "grad"},
+    Row{"grad_A1", "grad"},
+    Row{"gradW", "dW"},
+    Row{"gradient_W", "dW"},
+    Row{"gradInput", "dAct"},
+    Row{"gradWeight", "dW"},
+    Row{"weightGrad", "dW"},
+    Row{"fc1.weight.grad_acc", "dW"},
+    Row{"fc1.weight.grad_accum", "dW"},
+    Row{"fc1.weight.grad_rank0", "dW"},
+    Row{"['grads']['Dense_0']['kernel']", "dW"},
+    Row{"fc1.weight/step0", "weight"},
+    Row{"fc1.weight.grad/step0", "dW"},
+    Row{"DropPath", "other"},
+    Row{"dT_embedding", "other"},
 };
 
 TEST_CASE("names tell roles") {
@@ -248,7 +282,9 @@ TEST_CASE("files named as gradients") {
   }
   for (const char* path : {"x.npz", "grads/x.npz", "gradual.npz", "upgrade.npz", "stdin", "",
                            "weights_gradient_checkpointing.npz", "resnet_grad_cam_features.npz",
-                           "activations_no_grad.npz", "model_grad_accum4.npz", "grad_norm.npz"}) {
+                           "activations_no_grad.npz", "model_grad_accum4.npz", "grad_norm.npz",
+                           "weights_and_grads.npz", "no_grad.npz", "ckpt_no_grad.npz",
+                           "llama_grad_ckpt.npz", "before_grad_clip.npz"}) {
     CAPTURE(path);
     CHECK_FALSE(is_named_as_gradients(path));
   }
@@ -301,7 +337,8 @@ TEST_CASE("any other name tells no time") {
 
 TEST_CASE("names that begin as a step's and tell no time are noticed") {
   for (const char* name : {"step1/x", "step10/loss", "step_10/fc1/dW", "step-3/fc1/dW", "step=3/x",
-                           "iter3.loss", "epoch2/fc1/dW", "iteration_7:a", "step 1/x/act"}) {
+                           "iter3.loss", "epoch2/fc1/dW", "iteration_7:a", "step 1/x/act",
+                           "Step10/fc1/dW", "global_step10/x", "run/step10/fc1/dW", "fc1/step10"}) {
     CAPTURE(name);
     CHECK(misses_time(name, time_of(name)));
   }
