@@ -23,6 +23,7 @@ Option Option::allow_extra_args(bool allow) const {
 }
 Option Option::needs(Option other) const { return Option(option_->needs(other.option_)); }
 Option Option::needs(const std::string& other) const { return Option(option_->needs(other)); }
+Option Option::excludes(const std::string& other) const { return Option(option_->excludes(other)); }
 Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
 
 Option Option::positive() const {

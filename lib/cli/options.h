@@ -35,6 +35,7 @@ class Option {
   Option needs(Option other) const;
   Option needs(const std::string& other) const;
   Option excludes(Option other) const;
+  Option excludes(const std::string& other) const;
 
   Option positive() const;
   Option within(int low, int high) const;

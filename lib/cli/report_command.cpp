@@ -147,7 +147,13 @@ void define_report(App app, int& status) {
   app.add_option("--tensors", a->tensors, "rows of the tensor table on the terminal; 0 for all")
       .capture_default_str();
   app.add_flag("-q,--quiet", a->quiet, "no text on standard output");
-  app.add_flag("--diff", a->diff, "compare two reports in JSON; exits 1 if they differ");
+  const Option diff = app.add_flag(
+      "--diff", a->diff, "compare two reports in JSON, on the terminal; exits 1 if they differ");
+  for (const char* other :
+       {"--html", "--json", "--headroom", "--target-loss", "--prefer", "--formats", "--sqnr-scale",
+        "--dtype", "--role", "--tensors", "--quiet"}) {
+    diff.excludes(std::string(other));
+  }
   app.footer(
       "\nNames tell what a tensor is, by their parts between / . : and by a part's end; gradients "
       "alone set the "

@@ -89,7 +89,8 @@ void convert_all(std::vector<std::uint64_t>& elements, const Format& from, const
       throw error_in(where,
                      fmt::format("element {} is {}{}, no number of {}", i, x.negative ? "-" : "",
                                  concise_text(value), spec_of(to)),
-                     "--round rounds operands to nearest");
+                     how.may_round ? "--round rounds operands to nearest"
+                                   : "give what the kernel was given, in its types");
     }
     elements[i] = out.bits;
   }

@@ -27,6 +27,7 @@ struct Array {
 struct ReadArray {
   std::string what;  ///< "--a", for errors
   bool round = false;
+  bool may_round = true;  ///< whether the command has --round, for errors
 };
 
 /// Error with the file, its dtype or the first element that does not fit, and what to do.

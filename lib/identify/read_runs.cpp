@@ -86,7 +86,7 @@ Lines transposed(const Lines& in) {
 }
 
 Array matrix(const std::string& where, const Format& format, const char* what) {
-  Array out = read_array(where, format, {what});
+  Array out = read_array(where, format, {.what = what, .may_round = false});
   if (out.shape.empty() || out.shape.size() > 2 || out.elements.empty()) {
     throw error_in(where, "shape " + shape_text(out.shape),
                    std::string(what) + " is a matrix or a vector that holds something");
@@ -111,7 +111,7 @@ struct RunNames {
 
 std::vector<std::uint64_t> read_like_d(const std::string& where, const Format& format,
                                        const char* what, const Array& d) {
-  Array out = read_array(where, format, {what});
+  Array out = read_array(where, format, {.what = what, .may_round = false});
   if (out.elements.size() != d.elements.size() || (out.shape != d.shape && !is_column(out))) {
     throw error_in(where, "shape " + shape_text(out.shape),
                    fmt::format("{} is of D's shape {}", what, shape_text(d.shape)));
@@ -120,7 +120,7 @@ std::vector<std::uint64_t> read_like_d(const std::string& where, const Format& f
 }
 
 KernelRun read_run(const RunNames& names, const RunFiles& files, const KernelTypes& types) {
-  Array d = read_array(names.d, types.d, {"--d"});
+  Array d = read_array(names.d, types.d, {.what = "--d", .may_round = false});
   if (d.elements.empty()) throw error_in(names.d, "no elements", "there is nothing to compare");
   Array a_array = matrix(names.a, types.a, "--a");
   Array b_array = matrix(names.b, types.b, "--b");
@@ -158,7 +158,7 @@ KernelRun read_run(const RunNames& names, const RunFiles& files, const KernelTyp
   }
   if (!names.c.empty()) out.c = read_like_d(names.c, types.c, "--c", d);
   if (!names.bias.empty()) {
-    Array bias = read_array(names.bias, types.bias, {"--bias"});
+    Array bias = read_array(names.bias, types.bias, {.what = "--bias", .may_round = false});
     if (bias.elements.size() != out.n || out.dots) {
       throw error_in(names.bias, "shape " + shape_text(bias.shape),
                      fmt::format("the bias of a product is of shape ({},)", out.n));

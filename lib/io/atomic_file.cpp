@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writing under a temporary name in the target's folder, then renaming.
+// Writing without a name or under a temporary one in the target's folder, then renaming.
 #include "lib/io/atomic_file.h"
 
 #include <fcntl.h>
@@ -39,11 +39,9 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   }
   target_ = link_target(path);
   if (target_.empty()) fail(ELOOP);
-  static std::atomic<unsigned> serial = 0;
+  if (open_nameless()) return;
   do {
-    const std::string name =
-        ".binade-" + std::to_string(getpid()) + "-" + std::to_string(serial++) + ".tmp";
-    temporary_ = (fs::path(target_).parent_path() / name).string();
+    temporary_ = unused_name();
     descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) {
@@ -53,6 +51,36 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
 }
 
 AtomicFile::~AtomicFile() { discard(); }
+
+std::string AtomicFile::unused_name() const {
+  static std::atomic<unsigned> serial = 0;
+  const std::string name =
+      ".binade-" + std::to_string(getpid()) + "-" + std::to_string(serial++) + ".tmp";
+  return (fs::path(target_).parent_path() / name).string();
+}
+
+/// Where the file system and /proc allow it.
+bool AtomicFile::open_nameless() {
+  const fs::path folder = fs::path(target_).parent_path();
+  descriptor_ = open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) return false;
+  const std::string own = "/proc/self/fd/" + std::to_string(descriptor_);
+  nameless_ = access(own.c_str(), F_OK) == 0;
+  if (!nameless_) close(descriptor_);
+  return nameless_;
+}
+
+void AtomicFile::give_name() {
+  const std::string own = "/proc/self/fd/" + std::to_string(descriptor_);
+  std::string name;
+  int failed = 0;
+  do {
+    name = unused_name();
+    failed = linkat(AT_FDCWD, own.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW);
+  } while (failed != 0 && errno == EEXIST);
+  if (failed != 0) fail(errno);
+  temporary_ = name;
+}
 
 void AtomicFile::discard() {
   if (descriptor_ >= 0) close(descriptor_);
@@ -78,6 +106,7 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
 void AtomicFile::commit() {
+  if (nameless_) give_name();
   const int descriptor = descriptor_;
   descriptor_ = -1;
   if (close(descriptor) != 0) fail(errno);

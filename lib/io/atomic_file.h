@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An output file that appears whole or not at all: it is written beside its place under a temporary
-// name and renamed by commit(). Without commit(), as when an exception passes, nothing remains.
+// An output file that appears whole or not at all: it is written in its folder without a name (under a temporary
+// one where the system knows no other way) and put in its place by commit(). Without commit(), as when an exception
+// passes or the program is killed, nothing remains.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +29,16 @@ class AtomicFile {
 
  private:
   [[noreturn]] void fail(int error) const;
+  std::string unused_name() const;
+  bool open_nameless();
+  void give_name();
   void discard();
 
   std::string path_;
-  std::string target_;     // path_ with symbolic links resolved
-  std::string temporary_;  // empty if the target is written in place, and after the rename
+  std::string target_;  // path_ with symbolic links resolved
+  std::string
+      temporary_;  // empty if the target is written in place, while nameless, and after the rename
+  bool nameless_ = false;  // so that a killed program leaves nothing
   int descriptor_ = -1;
 };
 

@@ -153,8 +153,11 @@ ReportDiff diff_reports(const Json& a, const Json& b) try {
                             shown(at(a["total"], row.pointer), row.is_share),
                             shown(at(b["total"], row.pointer), row.is_share));
   }
-  out.text += fmt::format("  {:<34}{:>16}{:>16}\n", "loss scales that serve every tensor",
-                          interval(a["loss_scale"]), interval(b["loss_scale"]));
+  const bool gradients = a.contains("gradients") && b.contains("gradients");
+  out.text += fmt::format(
+      "  {:<34}{:>16}{:>16}\n",
+      gradients ? "loss scales that serve all gradients" : "loss scales that serve every tensor",
+      interval(a["loss_scale"]), interval(b["loss_scale"]));
   const auto before = by_key(a);
   const auto after = by_key(b);
   struct Changed {

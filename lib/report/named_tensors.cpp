@@ -19,11 +19,11 @@ TensorRole as_gradient(std::optional<TensorRole> role) {
   return role == TensorRole::act ? TensorRole::d_act : TensorRole::gradient;
 }
 
-bool may_be_gradient(const NamedTensor& tensor, std::span<const RoleRule> rules) {
+bool may_be_gradient(const NamedTensor& tensor) {
   const std::string& name = tensor.place.info().name;
   const bool of_a_run = tensor.time && name.ends_with(fmt::format("/{}", name_of(tensor.role)));
   return !of_a_run && tensor.role != TensorRole::update && tensor.role != TensorRole::state &&
-         !fits_any(name, rules);
+         !tensor.by_rule;
 }
 
 }  // namespace
@@ -42,20 +42,33 @@ std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorF
       const TensorInfo& info = file->tensors()[i];
       if (!reason_to_skip(info.dtype).empty()) continue;
       const std::optional<TensorRole> role = role_of(info.name, rules);
-      out.push_back({{file.get(), i}, role, tensor_time(info.name, role)});
+      out.push_back({.place = {file.get(), i},
+                     .role = role,
+                     .time = tensor_time(info.name, role),
+                     .by_rule = fits_any(info.name, rules)});
     }
     const auto mine = std::span(out).subspan(first);
     const bool told = std::ranges::any_of(
         mine, [](const NamedTensor& t) { return t.role && is_gradient(*t.role); });
     if (told || !is_named_as_gradients(file->path())) continue;
     for (NamedTensor& tensor : mine) {
-      if (!may_be_gradient(tensor, rules)) continue;
+      if (!may_be_gradient(tensor)) continue;
       tensor.role = as_gradient(tensor.role);
       tensor.by_file = true;
       tensor.time = tensor_time(tensor.place.info().name, tensor.role);
     }
   }
   return out;
+}
+
+std::string unused_rule(std::span<const NamedTensor> tensors, std::span<const RoleRule> rules) {
+  for (const RoleRule& rule : rules) {
+    const bool used = std::ranges::any_of(tensors, [&rule](const NamedTensor& tensor) {
+      return fits_any(tensor.place.info().name, std::span(&rule, 1));
+    });
+    if (!used) return rule.text;
+  }
+  return "";
 }
 
 std::string time_hint(std::span<const NamedTensor> tensors) {

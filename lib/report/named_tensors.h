@@ -28,6 +28,7 @@ struct NamedTensor {
   std::optional<TensorRole> role;
   std::optional<TensorTime> time;
   bool by_file = false;  ///< the file's name tells that it is a gradient
+  bool by_rule = false;  ///< a rule tells its role
 };
 
 /// Why a tensor is not read; empty for the floating ones of this toolkit's formats.
@@ -37,6 +38,9 @@ std::string reason_to_skip(const Dtype& dtype);
 /// are, but those whose name has the form step<digits>/<layer>/<role>.
 std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorFile>>& files,
                                        std::span<const RoleRule> rules);
+
+/// The first rule that fits no name, if there is one.
+std::string unused_rule(std::span<const NamedTensor> tensors, std::span<const RoleRule> rules);
 
 /// What to tell of names that begin as those of steps do and yet give no time axis; empty if there are none.
 std::string time_hint(std::span<const NamedTensor> tensors);

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "lib/io/tensor_file.h"
 #include "lib/range/counter.h"
@@ -206,6 +207,18 @@ std::string files_of_gradients(std::span<const NamedTensor> named) {
   return files.size() == 1 ? first : fmt::format("{} and {} more", first, files.size() - 1);
 }
 
+/// Of tensors without a place in time, whose NaN and Inf the scale does not look at.
+std::string not_finite_words(const Report& report) {
+  std::vector<const TensorReport*> odd;
+  for (const TensorReport& t : report.tensors) {
+    const bool scaled = report.gradients ? holds_gradient(t) && !t.time : true;
+    if (scaled && t.summary.nan + t.summary.inf > 0) odd.push_back(&t);
+  }
+  if (odd.empty()) return "";
+  return fmt::format("NaN and Inf are left out: {} of the tensors hold{} some, first {}.",
+                     odd.size(), odd.size() == 1 ? "s" : "", printable(odd[0]->name, 60));
+}
+
 /// What the loss scale was taken from, where names leave that open.
 std::string basis_of(const Report& report, std::span<const NamedTensor> named) {
   constexpr const char* how = "--role grad=REGEX tells which are (binade report --help).";
@@ -215,7 +228,8 @@ std::string basis_of(const Report& report, std::span<const NamedTensor> named) {
            !(t.time && std::ranges::binary_search(report.passed_over, t.time->step));
   }));
   const bool any = std::ranges::any_of(report.tensors, holds_gradient);
-  const bool others = std::ranges::any_of(report.tensors, [](auto& t) { return !t.role; });
+  const bool others =
+      std::ranges::any_of(named, [](const NamedTensor& t) { return !t.role && !t.by_rule; });
   std::vector<std::string> words;
   const std::string files = files_of_gradients(named);
   if (!files.empty()) {
@@ -243,6 +257,8 @@ std::string basis_of(const Report& report, std::span<const NamedTensor> named) {
                      : fmt::format("the {} tensors{} are taken as gradients.", tensors, roles);
     words.push_back(fmt::format("No name tells a gradient: {} {}", taken, how));
   }
+  words.push_back(not_finite_words(report));
+  std::erase(words, "");
   return fmt::format("{}", fmt::join(words, " "));
 }
 
@@ -321,7 +337,13 @@ LossScale joint_loss_scale(const std::vector<const TensorReport*>& tensors,
     const auto& interval = tensor->loss_scale.interval;
     if (!interval) continue;
     if (!low || interval->min_log2 > low->loss_scale.interval->min_log2) low = tensor;
-    if (!high || interval->max_log2 < high->loss_scale.interval->max_log2) high = tensor;
+    const auto larger = [&] {  // of several that set the end, the one that holds the largest value
+      const Placed& x = tensor->summary.largest;
+      const Placed& y = high->summary.largest;
+      return std::tuple(x.exponent, x.significand) > std::tuple(y.exponent, y.significand);
+    };
+    const int end = high ? high->loss_scale.interval->max_log2 : 0;
+    if (!high || interval->max_log2 < end || (interval->max_log2 == end && larger())) high = tensor;
   }
   if (!low) return loss_scale_of(total, options);
   LossScale out;
@@ -390,7 +412,7 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
           {file->path(), info.name, std::string(info.dtype.name), info.shape, reason});
     }
   }
-  for (const auto& [place, role, time, by_file] : named) {
+  for (const auto& [place, role, time, by_file, by_rule] : named) {
     const TensorInfo& info = place.info();
     place.file->read(place.index, [&](std::span<const std::byte> chunk) {
       counter.add(chunk, info.dtype);
@@ -419,6 +441,10 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
   report.roles = by_role(report);
   report.loss_scale.basis = basis_of(report, named);
   report.hint = time_hint(named);
+  if (const std::string rule = unused_rule(named, options.roles); !rule.empty()) {
+    if (!report.hint.empty()) report.hint += " ";
+    report.hint += fmt::format("--role {} fits no name.", printable(rule));
+  }
   if (has_time_axis(report.tensors)) {
     report.time = time_report(report.tensors, options);
     add_updates(*report.time, updates, [&](const UpdatePair& pair) {

@@ -178,6 +178,18 @@ RoleRule parse_role_rule(std::string_view option, std::string_view text) {
   if (row != tensor_role_names.end()) {
     rule.role = static_cast<TensorRole>(row - tensor_role_names.begin());
   }
+  for (std::size_t i = equals + 1; i + 1 < text.size(); ++i) {
+    if (text[i] != '\\') continue;
+    const char next = text[++i];
+    const bool letter = (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
+    if ((letter && std::string_view("wWsSbB").find(next) == std::string_view::npos) ||
+        (next >= '0' && next <= '9')) {
+      throw Error(
+          fmt::format("{} {}: extended regular expressions have no \\{}; write [0-9] for a "
+                      "digit, [^0-9] for none",
+                      option, printable(text), next));
+    }
+  }
   auto* const compiled = new regex_t;
   const int error = regcomp(compiled, rule.text.c_str() + equals + 1, REG_EXTENDED | REG_NOSUB);
   if (error != 0) {

@@ -74,9 +74,10 @@ std::string head(const Report& report, const Paint& paint) {
   const RangeSummary& s = report.total.summary;
   std::string files = report.files.size() == 1 ? printable(report.files[0])
                                                : fmt::format("{} files", report.files.size());
-  std::string out =
-      paint(bold, files) + fmt::format(": {} tensor{}, {} values\n", grouped(report.tensors.size()),
-                                       report.tensors.size() == 1 ? "" : "s", grouped(s.values));
+  std::string out = paint(bold, files) + fmt::format(": {} tensor{}, {} value{}\n",
+                                                     grouped(report.tensors.size()),
+                                                     report.tensors.size() == 1 ? "" : "s",
+                                                     grouped(s.values), s.values == 1 ? "" : "s");
   out +=
       fmt::format("  zeros {}   NaN {}   Inf {}   (shares of all values)\n",
                   counted(s.zeros, s.values), counted(s.nan, s.values), counted(s.inf, s.values));

@@ -183,7 +183,7 @@ UpdatePairs update_pairs(std::span<const NamedTensor> tensors) {
   };
   std::vector<std::pair<TensorTime, Places>> found;  // in the order of the files
   std::map<std::pair<std::uint64_t, std::string>, std::size_t> at;
-  for (const auto& [tensor, role, time, by_file] : tensors) {
+  for (const auto& [tensor, role, time, by_file, by_rule] : tensors) {
     if (!time) continue;
     const auto [place, is_new] = at.emplace(std::pair(time->step, time->layer), found.size());
     if (is_new) found.push_back({*time, {}});

@@ -46,6 +46,10 @@ constexpr auto other_names = std::to_array<OtherName>({
     {"float64", "binary64"},
     {"float8_e4m3fn", "e4m3"},
     {"fp8_e4m3", "e4m3"},
+    {"fp8_e4m3fn", "e4m3"},
+    {"fp8_e4m3fnuz", "e4m3fnuz"},
+    {"fp8_e5m2fnuz", "e5m2fnuz"},
+    {"fp8_e8m0", "e8m0"},
     {"e4m3fn", "e4m3"},
     {"float8_e5m2", "e5m2"},
     {"fp8_e5m2", "e5m2"},
@@ -108,6 +112,10 @@ std::optional<Format> widths(std::string_view text) {
 /// What stands before the first colon.
 Format base_of(std::string_view text, std::string_view whole) {
   if (const std::optional<Format> named = find_format(text)) return *named;
+  std::string lower;
+  for (const char c : text) lower += static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+  if (lower.starts_with("f8_")) lower = "fp8_" + lower.substr(3);  // .safetensors' names
+  if (lower != text) return base_of(lower, whole);
   const auto* const other = std::ranges::find(other_names, text, &OtherName::first);
   const std::optional<Format> f = widths(text);
   // PTX's ue8m0 alone is the table's e8m0; with parts of its own it is what its widths say.

@@ -16,7 +16,7 @@ namespace {
 /// (rows,) or (rows, 1)
 std::vector<std::uint64_t> read_column(const std::string& path, const Format& format,
                                        const char* what) {
-  Array array = read_array(path, format, {"--" + std::string(what)});
+  Array array = read_array(path, format, {.what = "--" + std::string(what), .may_round = false});
   const bool column = array.shape.size() == 2 && array.shape[1] == 1;
   if (array.shape.size() != 1 && !column) {
     throw error_in(path, "shape " + shape_text(array.shape),
@@ -27,7 +27,8 @@ std::vector<std::uint64_t> read_column(const std::string& path, const Format& fo
 
 std::vector<std::uint64_t> read_rows(const std::string& path, const Format& format,
                                      const char* what, int k) {
-  const Array array = read_array(path, format, {"--" + std::string(what)});
+  const Array array =
+      read_array(path, format, {.what = "--" + std::string(what), .may_round = false});
   const auto most = static_cast<std::uint64_t>(k);
   if (array.shape.size() != 2 || array.shape[1] == 0 || array.shape[1] > most) {
     throw error_in(path, "shape " + shape_text(array.shape),

@@ -154,6 +154,9 @@ function standing(report, binary16, k) {
 }
 
 function saving_sentence(before, after, total, several) {
+  if (before.counts.to_zero === 0 && before.counts.overflow === 0) {
+    return element('p', {}, 'Nothing becomes zero or overflows at scale 1: there is nothing to save.');
+  }
   const to_zero = (at) => strong(percent(at.counts.to_zero / total.nonzero));
   const words = [...raised(`At 2^${after.k} the share that becomes zero goes from `),
     to_zero(before), ' to ', to_zero(after), ', the lost norm from ', strong(percent(before.lost)),

@@ -58,7 +58,7 @@ function draw_zones(area, view) {
     if (to < area.right) {
       group.append(drawing('line', {x1: to, x2: to, y1: area.top - 16, y2: area.bottom}));
     }
-    const name = names[i].find((words) => to - from > 6.2 * words.length);
+    const name = names[i].find((words) => to - from > 7.2 * words.length);
     if (name) {
       group.append(drawing('text', {class: `zone-name ${fate}`, x: (from + to) / 2,
         y: area.top - 7, 'text-anchor': 'middle'}, name));

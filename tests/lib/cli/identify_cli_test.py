@@ -219,6 +219,13 @@ class Proposals(Identify):
             self.assertIn("excludes", self.complaint(*call, *words))
         self.assertIn("no architecture 'sm_91'", self.complaint(*call, "--arch", "sm_91"))
 
+    def test_no_option_is_advised_that_is_not_there(self):
+        self.normal("wide", "<f4", 8, 128)
+        line = self.complaint("identify", "--a", self.path("wide"), "--b", self.path("b"), "--d", self.path("a"),
+                              "--types", "f32.f16.f16.f32")
+        self.assertIn("no number of binary16", line)
+        self.assertNotIn("--round", line)
+
     def test_a_second_run_on_proposed_inputs_decides(self):
         truth = (*HOPPER, "--out-format", "f16")
         self.gemm("d", *truth)

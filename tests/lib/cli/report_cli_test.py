@@ -348,6 +348,17 @@ class Diff(Reports):
         self.assertIn("1 of them differ", result.stdout.decode())
         self.assertIn("  w\n", result.stdout.decode())
 
+    def test_the_interval_of_gradients_is_called_so(self):
+        self.write("g.safetensors", safetensors(("a.grad", "F32", [1], f32(1)), ("a.weight", "F32", [1], f32(2))))
+        self.good("report", "g.safetensors", "-q", "--json", "g.json")
+        self.assertIn("loss scales that serve all gradients ", self.good("report", "--diff", "g.json", "g.json"))
+        self.assertIn("loss scales that serve every tensor ", self.good("report", "--diff", "a.json", "a.json"))
+
+    def test_what_a_comparison_does_not_do_is_refused(self):
+        for words in (("--json", "x.json"), ("-o", "x.html"), ("-q",), ("--tensors", "3"), ("--role", "grad=x")):
+            line = self.complaint("report", "--diff", "a.json", "b.json", *words)
+            self.assertIn("excludes", line)
+
     def test_what_is_no_report_gives_2(self):
         self.write("cut.json", b'{"schema": "binade.range_report/3", "total": ')
         for wrong in ["cut.json", "absent.json", "a.safetensors"]:

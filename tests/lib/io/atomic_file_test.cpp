@@ -34,6 +34,18 @@ TEST_CASE("a file appears at commit, in place of the old one") {
   CHECK(folder.count() == 1);
 }
 
+TEST_CASE("a killed program leaves nothing, where the system has files without names") {
+  const test::Folder folder;
+  const int probe = open((folder / "").c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+  if (probe < 0) return;
+  close(probe);
+  AtomicFile file(folder / "a");
+  file.write("new");
+  CHECK(folder.count() == 0);
+  file.commit();
+  CHECK(folder.count() == 1);
+}
+
 TEST_CASE("nothing remains when an exception passes") {
   const test::Folder folder;
   const std::string path = folder.write("a", "old");

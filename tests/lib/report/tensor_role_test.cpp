@@ -269,6 +269,9 @@ TEST_CASE("what is no rule is an error that names the roles") {
     CHECK(test::has(complaint(text), roles));
   }
   CHECK(test::has(complaint("grad=("), "--role grad=(: "));
+  CHECK(test::has(complaint("grad=\\d+"), "have no \\d; write [0-9]"));
+  CHECK(test::has(complaint("grad=(a*)\\1b"), "have no \\1"));
+  CHECK(complaint("grad=\\.x\\w").empty());
   CHECK(test::has(complaint("grad=["), "write an extended regular expression"));
 }
 

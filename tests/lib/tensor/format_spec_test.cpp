@@ -100,6 +100,17 @@ TEST_CASE("other programs' names are names of the same rows") {
   CHECK(parse_format("fp16:bias=16").name == "e5m10:bias=16");
 }
 
+TEST_CASE("capitals do not matter, and .safetensors' names are names") {
+  CHECK(parse_format("FP16").format == binary16);
+  CHECK(parse_format("BF16").format == bfloat16);
+  CHECK(parse_format("E4M3").format == e4m3);
+  CHECK(parse_format("F8_E4M3").format == e4m3);
+  CHECK(parse_format("F8_E5M2").format == e5m2);
+  CHECK(parse_format("F8_E8M0").format == e8m0);
+  CHECK(parse_format("fp8_e4m3fn").format == e4m3);
+  CHECK(parse_format("E5M10:bias=16").name == "e5m10:bias=16");
+}
+
 TEST_CASE("an unknown name gets the nearest and the known ones") {
   CHECK(error_of("binary17") ==
         "unknown format 'binary17'; did you mean binary16? known are binary16, bfloat16, tf32, "
@@ -107,7 +118,7 @@ TEST_CASE("an unknown name gets the nearest and the known ones") {
         "or your own, such as e5m7 or e4m3:bias=8");
   CHECK(contains(error_of("fp17"), "unknown format 'fp17'"));
   CHECK(contains(error_of(""), "unknown format ''; known are"));
-  CHECK(contains(error_of("E4M3"), "did you mean e4m3?"));
+  CHECK(contains(error_of("E4M33x"), "unknown format 'e4m33x'"));
 }
 
 TEST_CASE("a wrong specification says which part is wrong and what it may be") {
