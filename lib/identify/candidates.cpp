@@ -106,8 +106,14 @@ class Orders {
     return out;
   }
 
+  /// Parts of one product each, added as they come: the chain of rounded products, another core or this one.
+  bool is_plain(const Split& split) const {
+    return plain_.k == 1 && split.reduction == Reduction::ascending && split.parts == k_;
+  }
+
   void with_partials(Accumulation sum, int departures, bool in_memory) {
     for (const Format& f : partials(in_memory)) {
+      if (f == plain_.types.d && sum.splits[1].parts <= 1 && is_plain(sum.splits[0])) continue;
       sum.partial = f;
       add(sum, departures + (f == plain_.types.d ? 0 : 1));
     }
@@ -120,7 +126,7 @@ class Orders {
     const int departures = 2 + (split.reduction == Reduction::ascending ? 0 : 1);
     const bool in_memory = split.interleave == 0;
     with_partials(sum, departures, in_memory);
-    if (split.tail_after || split.parts > 16) return;
+    if (split.tail_after || split.parts > 16 || is_plain(split)) return;
     sum.order.descending = true;
     add(sum, departures + 1);
     sum.order.descending = false;

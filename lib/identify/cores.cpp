@@ -50,6 +50,12 @@ void add_instructions(std::vector<Core>& cores, const Format& a, const Format& b
   }
 }
 
+/// Whether every product of two finite numbers is a number of `d`: then rounding it changes nothing.
+bool is_exact_product(const Format& a, const Format& b, const Format& d) {
+  return a.precision + b.precision <= d.precision && a.emax() + b.emax() + 1 <= d.emax() &&
+         a.quantum_exponent() + b.quantum_exponent() >= d.quantum_exponent();
+}
+
 /// Accumulators of chains: the usual ones, and the operands' own type.
 void add_chains(std::vector<Core>& cores, const Format& a, const Format& b) {
   for (const char* operation : {"fma.rn.", "mul_add.rn."}) {
@@ -60,7 +66,15 @@ void add_chains(std::vector<Core>& cores, const Format& a, const Format& b) {
       for (const Format& f : {d, a, b, d}) name.append(type_name(f)).append(".");
       name.pop_back();
       const NamedGemm named = parse_gemm(name, 0);
-      cores.push_back({named.model, {{name, {}, named.evidence, named.source}}});
+      const CoreName core_name{name, {}, named.evidence, named.source};
+      const auto fused = std::ranges::find_if(cores, [&](const Core& core) {
+        return core.is_chain() && core.plain.types == named.model.types;
+      });
+      if (fused != cores.end() && is_exact_product(a, b, d)) {
+        fused->names.push_back(core_name);
+      } else {
+        cores.push_back({named.model, {core_name}});
+      }
     }
   }
 }

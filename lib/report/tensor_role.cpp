@@ -75,13 +75,13 @@ class Reader {
     const auto first = [this](std::size_t i) { return i == first_ && i != last_; };
     const bool of_state_dict =  // PyTorch's: state.0.exp_avg, state.0.sum
         parts_[first_].text == "state" && first_ + 1 < parts_.size() && parts_[first_ + 1].number;
-    if (tell({Says::state}, everywhere) | tell({Says::kept}, edge) | of_state_dict) {
-      return TensorRole::state;
-    }
-    if (tell({Says::gradient, Says::d_act, Says::d_weight}, outer) | tell({Says::backward}, first) |
-        tell({Says::short_d_act, Says::short_d_weight}, last)) {
-      return gradient();
-    }
+    const bool state = tell({Says::state}, everywhere);
+    const bool kept = tell({Says::kept}, edge);
+    if (state || kept || of_state_dict) return TensorRole::state;
+    const bool gradients = tell({Says::gradient, Says::d_act, Says::d_weight}, outer);
+    const bool backward = tell({Says::backward}, first);
+    const bool formula = tell({Says::short_d_act, Says::short_d_weight}, last);
+    if (gradients || backward || formula) return gradient();
     if (tell({Says::update}, edge)) return TensorRole::update;
     for (const std::size_t i : {last_, first_}) {
       if (!is_edge(i)) continue;

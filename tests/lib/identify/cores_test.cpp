@@ -51,6 +51,39 @@ TEST_CASE("chains alone have no instruction, a CPU's no tf32") {
   for (const Core& core : cpu) CHECK(core.plain.types.a == binary32);
 }
 
+TEST_CASE("where products are exact, rounding them makes no other model") {
+  const auto chain = [](const KernelTypes& types, const Format& sum) {
+    std::vector<std::size_t> names;
+    for (const Core& core : cores_for(types, {.instructions = false, .tf32 = false})) {
+      if (core.plain.types.d == sum) names.push_back(core.names.size());
+    }
+    return names;
+  };
+  using Names = std::vector<std::size_t>;
+  const KernelTypes brains{bfloat16, bfloat16, bfloat16, bfloat16, bfloat16};
+  CHECK(chain(half_to_half, binary32) == Names{2});
+  CHECK(chain(half_to_half, binary16) == Names{1, 1});
+  CHECK(chain(brains, binary32) == Names{1, 1});  // 2^-133 squared
+  CHECK(chain(brains, binary64) == Names{2});
+  CHECK(chain(floats, binary32) == Names{1, 1});
+  CHECK(chain(floats, binary64) == Names{2});
+}
+
+TEST_CASE("a product a part, added as they come, is no order of its own") {
+  for (const std::size_t k : {8, 64}) {
+    const std::vector<Core> cores = cores_for(floats, {.instructions = false, .tf32 = false});
+    std::size_t plain = 0;
+    for (const Candidate& x : candidates_for(cores, {floats, k, false, false, {}})) {
+      const Split& split = x.model.sum.splits[0];
+      const bool alone =
+          split.parts == static_cast<int>(k) && split.reduction == Reduction::ascending;
+      CHECK(!(alone && x.model.sum.partial == x.model.types.d && x.model.sum.splits[1].parts <= 1));
+      plain += x.departures == 0 ? 1 : 0;
+    }
+    CHECK(plain > 0);
+  }
+}
+
 TEST_CASE("architectures restrict the instructions and leave the chains") {
   const std::vector<Core> all = cores_for(half_to_half);
   CHECK(architectures_of(all).size() > 5);
@@ -61,7 +94,8 @@ TEST_CASE("architectures restrict the instructions and leave the chains") {
 }
 
 KernelRun run_of(std::vector<std::uint64_t> a, std::vector<std::uint64_t> d) {
-  return {.m = 1, .n = 1, .k = 1, .a = std::move(a), .b = {0}, .d = std::move(d)};
+  return {
+      .m = 1, .n = 1, .k = 1, .a = std::move(a), .b = {0}, .c = {}, .bias = {}, .d = std::move(d)};
 }
 
 TEST_CASE("narrow operands and NVIDIA's NaN are a GPU's") {
@@ -86,9 +120,11 @@ TEST_CASE("narrow operands and NVIDIA's NaN are a GPU's") {
 }
 
 TEST_CASE("what identify looked at is told, a GPU where the bits are one's") {
-  const KernelRun one{.m = 1, .n = 1, .k = 1, .a = {0x3C00}, .b = {0x3C00}, .d = {0x3C00}};
+  const KernelRun one{
+      .m = 1, .n = 1, .k = 1, .a = {0x3C00}, .b = {0x3C00}, .c = {}, .bias = {}, .d = {0x3C00}};
   CHECK(identify(half_to_half, {one}, {}, {}).searched == Searched{});
-  const KernelRun nan{.m = 1, .n = 1, .k = 1, .a = {0x7C00}, .b = {0}, .d = {0x7FFF}};
+  const KernelRun nan{
+      .m = 1, .n = 1, .k = 1, .a = {0x7C00}, .b = {0}, .c = {}, .bias = {}, .d = {0x7FFF}};
   const Identification gpu = identify(half_to_half, {nan}, {}, {});
   CHECK(gpu.searched.gpu);
   CHECK_FALSE(gpu.cores[0].is_chain());
@@ -96,7 +132,8 @@ TEST_CASE("what identify looked at is told, a GPU where the bits are one's") {
   CHECK_FALSE(chains.searched.gpu);
   CHECK(chains_of(chains.cores) == chains.cores.size());
   const KernelTypes integers{s8, s8, s32, s32, s32};
-  const KernelRun product{.m = 1, .n = 1, .k = 1, .a = {1}, .b = {1}, .d = {1}};
+  const KernelRun product{
+      .m = 1, .n = 1, .k = 1, .a = {1}, .b = {1}, .c = {}, .bias = {}, .d = {1}};
   CHECK(test::has(
       test::error_of([&] { identify(integers, {product}, {}, {}, {}, {.instructions = false}); }),
       "restricted"));
