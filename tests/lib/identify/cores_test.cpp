@@ -70,7 +70,7 @@ TEST_CASE("where products are exact, rounding them makes no other model") {
 }
 
 TEST_CASE("a product a part, added as they come, is no order of its own") {
-  for (const std::size_t k : {8, 64}) {
+  for (const std::size_t k : {std::size_t{8}, std::size_t{64}}) {
     const std::vector<Core> cores = cores_for(floats, {.instructions = false, .tf32 = false});
     std::size_t plain = 0;
     for (const Candidate& x : candidates_for(cores, {floats, k, false, false, {}})) {
