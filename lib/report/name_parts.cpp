@@ -3,8 +3,6 @@
 // The table of words, and how they are found in a part.
 #include "lib/report/name_parts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -142,7 +140,7 @@ std::string without(std::string_view text, const Found& word) {
   std::string_view after = text.substr(word.from + word.size);
   before = before.substr(0, before.find_last_not_of('_') + 1);
   if (before.empty()) after.remove_prefix(std::min(after.find_first_not_of('_'), after.size()));
-  return fmt::format("{}{}", before, after);
+  return std::string(before).append(after);
 }
 
 /// "gradWeight" as "grad_weight"; "dW" stays.

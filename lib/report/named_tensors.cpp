@@ -3,8 +3,6 @@
 // Names are read once, here.
 #include "lib/report/named_tensors.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "emulate/format.h"
@@ -21,7 +19,7 @@ TensorRole as_gradient(std::optional<TensorRole> role) {
 
 bool may_be_gradient(const NamedTensor& tensor) {
   const std::string& name = tensor.place.info().name;
-  const bool of_a_run = tensor.time && name.ends_with(fmt::format("/{}", name_of(tensor.role)));
+  const bool of_a_run = tensor.time && name.ends_with("/" + std::string(name_of(tensor.role)));
   return !of_a_run && tensor.role != TensorRole::update && tensor.role != TensorRole::state &&
          !tensor.by_rule;
 }
@@ -80,10 +78,10 @@ std::string time_hint(std::span<const NamedTensor> tensors) {
     if (missed++ == 0) first = &name;
   }
   if (missed == 0) return "";
-  return fmt::format(
-      "{} of {} names begin{} like a step's and yet tell{} no place in time ('{}'): name tensors "
-      "step10/fc1/dW or step10/fc1.weight.grad (binade report --help).",
-      missed, tensors.size(), missed == 1 ? "s" : "", missed == 1 ? "s" : "", printable(*first));
+  const std::string one = missed == 1 ? "s" : "";
+  return std::to_string(missed) + " of " + std::to_string(tensors.size()) + " names begin" + one +
+         " like a step's and yet tell" + one + " no place in time ('" + printable(*first) +
+         "'): name tensors step10/fc1/dW or step10/fc1.weight.grad (binade report --help).";
 }
 
 }  // namespace binade

@@ -3,7 +3,6 @@
 // Takes names apart. A name that tells nothing is no error.
 #include "lib/report/tensor_role.h"
 
-#include <fmt/format.h>
 #include <regex.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "lib/report/name_parts.h"
 #include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
 
 namespace binade {
 namespace {
@@ -167,12 +167,12 @@ bool fits(std::string_view name, const RoleRule& rule) {
 RoleRule parse_role_rule(std::string_view option, std::string_view text) {
   const std::size_t equals = text.find('=');
   const std::string_view name = text.substr(0, equals);
+  const std::string start = std::string(option) + " " + printable(text) + ": ";
   const auto* const row = std::ranges::find(tensor_role_names, name);
   if (equals == std::string_view::npos || equals + 1 == text.size() ||
       (row == tensor_role_names.end() && name != other_role)) {
-    throw Error(fmt::format("{} {}: not ROLE=REGEX; the roles are {} and {}, as in grad='^g[.]'",
-                            option, printable(text), fmt::join(tensor_role_names, ", "),
-                            other_role));
+    throw Error(start + "not ROLE=REGEX; the roles are " + listed(tensor_role_names) + " and " +
+                std::string(other_role) + ", as in grad='^g[.]'");
   }
   RoleRule rule{.role = {}, .text = std::string(text), .pattern = {}};
   if (row != tensor_role_names.end()) {
@@ -184,10 +184,8 @@ RoleRule parse_role_rule(std::string_view option, std::string_view text) {
     const bool letter = (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
     if ((letter && std::string_view("wWsSbB").find(next) == std::string_view::npos) ||
         (next >= '0' && next <= '9')) {
-      throw Error(
-          fmt::format("{} {}: extended regular expressions have no \\{}; write [0-9] for a "
-                      "digit, [^0-9] for none",
-                      option, printable(text), next));
+      throw Error(start + "extended regular expressions have no \\" + next +
+                  "; write [0-9] for a digit, [^0-9] for none");
     }
   }
   auto* const compiled = new regex_t;
@@ -196,8 +194,7 @@ RoleRule parse_role_rule(std::string_view option, std::string_view text) {
     std::array<char, 200> why{};
     regerror(error, compiled, why.data(), why.size());
     delete compiled;
-    throw Error(fmt::format("{} {}: {}; write an extended regular expression, as for grep -E",
-                            option, printable(text), why.data()));
+    throw Error(start + why.data() + "; write an extended regular expression, as for grep -E");
   }
   rule.pattern = std::shared_ptr<const void>(compiled, [](const void* pattern) {
     auto* const mine = static_cast<regex_t*>(const_cast<void*>(pattern));

@@ -6,15 +6,12 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "lib/report/text.h"
 #include "tests/lib/report/made_report.h"
 
 namespace binade::test::report_roles_test {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// A file of F32 tensors.
 std::string write_named(const Folder& folder, const std::string& file,
@@ -23,7 +20,7 @@ std::string write_named(const Folder& folder, const std::string& file,
   for (const Named& t : tensors) {
     const std::size_t begin = data.size();
     data.append(reinterpret_cast<const char*>(t.values.data()), 4 * t.values.size());
-    header += (header.size() > 1 ? "," : "") + Json(t.name).dump() +
+    header += std::string(header.size() > 1 ? "," : "") + "\"" + t.name + "\"" +
               R"(:{"dtype":"F32","shape":[)" + std::to_string(t.values.size()) +
               R"(],"data_offsets":[)" + std::to_string(begin) + "," + std::to_string(data.size()) +
               "]}";
@@ -74,7 +71,6 @@ TEST_CASE("the loss scale does not depend on how the tensors are called") {
 TEST_CASE("gradients and nothing else leave nothing to say") {
   const Report report = report_on({{"a.grad", {1}}, {"b.weight.grad", {1}}});
   CHECK(report.loss_scale.basis.empty());
-  CHECK(to_json(report)["loss_scale"]["basis"].is_null());
 }
 
 TEST_CASE("without a gradient among the names all are taken as such, and that is said") {
@@ -175,11 +171,6 @@ TEST_CASE("roles are reported apart, the last those that nothing tells") {
   RangeSummary sum = report.tensors[1].summary;
   merge(sum, report.tensors[2].summary);
   CHECK(report.roles[1].all.summary == sum);
-  const Json json = to_json(report);
-  CHECK(json["roles"][1]["tensors"] == 2);
-  CHECK(json["roles"][1]["formats"]["binary16"]["to_zero"]["count"] == 1);
-  CHECK(json["tensors"][0]["role"].is_null());
-  CHECK(json["tensors"][1]["role"] == "grad");
   const std::string text = report_text(report, {});
   CHECK(has(text, "By role, in binary16"));
   CHECK(has(

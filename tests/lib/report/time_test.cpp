@@ -150,6 +150,21 @@ TEST_CASE("a run of PyTorch's names is a run: weight, gradient, update and state
   CHECK(report.hint.empty());
 }
 
+TEST_CASE("roles stand in the JSON, each of all its tensors") {
+  Run run;
+  run.add("1.safetensors", {{"z", {0x1p-30F}}, {"a.grad", {0x1p-26F, 1}}, {"b.grad", {1}}});
+  const Json json = to_json(run.report());
+  CHECK(json["roles"][0]["name"] == "grad");
+  CHECK(json["roles"][0]["tensors"] == 2);
+  CHECK(json["roles"][0]["formats"]["binary16"]["to_zero"]["count"] == 1);
+  CHECK(json["tensors"][0]["role"].is_null());
+  CHECK(json["tensors"][1]["role"] == "grad");
+  CHECK(json["loss_scale"]["basis"].get<std::string>().starts_with("Taken from 2 gradients."));
+  Run gradients;
+  gradients.add("1.safetensors", {{"a.grad", {1}}});
+  CHECK(to_json(gradients.report())["loss_scale"]["basis"].is_null());
+}
+
 TEST_CASE("names that seem to tell a step and do not get a hint") {
   Run run;
   run.add("1.safetensors", {{"step_1/a/dW", {1}}, {"step2/a/dW", {1}}, {"iter3/loss", {1}}});
