@@ -126,8 +126,8 @@ Found by_beginning(std::string_view part, std::string_view lower) {
   }
   if (first == "d") {  // d_weight, d_logits
     const std::optional<Says> of = look_up(lower.substr(size + 1));
-    if (of == Says::weight) return {Says::d_weight, 0, lower.size()};
-    if (of == Says::act) return {Says::d_act, 0, lower.size()};
+    if (of == Says::weight) return {Says::short_d_weight, 0, lower.size()};
+    if (of == Says::act) return {Says::short_d_act, 0, lower.size()};
   }
   const bool matrix = first == "weight" || first == "bias" || part.starts_with("W_") ||
                       part.starts_with("b_");  // weight_ih_l0; W_Q and b_Q

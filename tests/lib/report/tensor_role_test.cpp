@@ -184,6 +184,8 @@ constexpr std::array names{
     Row{"d_weight", "dW"},
     Row{"fc1/d_bias", "dW"},
     Row{"d_model", "other"},
+    Row{"d_hidden.weight", "weight"},
+    Row{"dt_proj.weight", "weight"},
     Row{"gradient_dense/kernel:0", "dW"},
     Row{"backward.fc1.out", "dAct"},
     Row{"bwd/fc1", "grad"},
