@@ -66,6 +66,12 @@ class CliCase(unittest.TestCase):
         self.assertEqual(self.files(), before, "something half written was left")
         return line
 
+    def complaints(self, table, *words):
+        """Each key of the table, after these words, is complained of in words that fit its value."""
+        for arguments, expected in table.items():
+            with self.subTest(arguments):
+                self.assertRegex(self.complaint(*words, *arguments), expected)
+
 
 def main():
     """Runs the tests of the file that was started as FILE PATH_TO_BINADE."""

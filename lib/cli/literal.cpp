@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
 
 namespace binade {
 namespace {
@@ -137,14 +138,6 @@ Decimal take_product(Reader& in) {
   return product;
 }
 
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
-}
-
 /// "0x3c00" or "0b0_01111_0000000000"
 std::uint64_t encoding_bits(Reader in) {
   const int base = in.rest.starts_with("0x") ? 16 : in.rest.starts_with("0b") ? 2 : 0;
@@ -216,7 +209,7 @@ Literal parse_literal(std::string_view text) {
     in.fail("too long: " + std::to_string(text.size()) + " characters");
   Literal out{.text = printable(text)};
   out.negative = !in.take('+') && in.take('-');
-  const std::string word = in_lower_case(in.rest);
+  const std::string word = lower_case(in.rest);
   if (word == "inf" || word == "infinity") {
     out.kind = Kind::infinite;
   } else if (word == "nan" || word == "snan") {

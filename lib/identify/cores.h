@@ -43,7 +43,7 @@ std::vector<Core> cores_for(const KernelTypes& types, const Searched& searched =
 
 /// Whether the bits look like a GPU's: operands of less than 16 bits that are no integers, which CPUs' libraries
 /// seldom multiply, or in D NVIDIA's NaN (7FFF, 7FFFFFFF) of operands that hold none, where x86 gives FE00 or FFC00000,
-/// Arm and RISC-V 7E00 or 7FC00000 (SPARC and m68k alone give 7FFFFFFF too: QEMU's default NaNs).
+/// Arm and RISC-V 7E00 or 7FC00000 (SPARC and m68k give 7FFFFFFF too, says QEMU).
 bool looks_like_gpu(const KernelTypes& types, std::span<const KernelRun> runs);
 
 }  // namespace binade

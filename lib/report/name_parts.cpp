@@ -7,6 +7,8 @@
 #include <array>
 #include <map>
 
+#include "lib/tensor/spelling.h"
+
 namespace binade {
 namespace {
 
@@ -150,9 +152,9 @@ std::string without_capitals(std::string_view text) {
     const bool capital = c >= 'A' && c <= 'Z';
     const bool after_word = out.size() > 1 && out.back() >= 'a' && out.back() <= 'z';
     if (capital && after_word) out += '_';
-    out += static_cast<char>(capital ? c + ('a' - 'A') : c);
+    out += c;
   }
-  return out;
+  return lower_case(out);
 }
 
 /// dA, dZ, dWo1: a formula's gradients, where the table has no word for them.
@@ -192,8 +194,7 @@ bool is_count(std::string_view part) {
 
 NamePart read_part(std::string_view text) {
   const std::string_view part = text.substr(0, text.find_last_not_of("0123456789_") + 1);
-  std::string lower;
-  for (const char c : part) lower += static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+  const std::string lower = lower_case(part);
   NamePart out = read_lower(text, part, lower);
   if (out.says) return out;
   if (const auto formula = by_formula(part)) {

@@ -257,10 +257,7 @@ bool misses_time(std::string_view name, const std::optional<TensorTime>& time) {
   bool step = false;
   while (!name.empty()) {
     const std::size_t end = std::min(name.find_first_of(name_separators), name.size());
-    std::string word;
-    for (const char c : name.substr(0, end)) {
-      word += static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-    }
+    std::string word = lower_case(name.substr(0, end));
     const std::size_t letters = word.find_last_not_of("0123456789") + 1;
     const bool counted = letters < word.size();
     word.resize(letters);

@@ -4,8 +4,6 @@
 // so a series over all layers is as exact as that of one.
 #include "lib/report/time.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -145,9 +143,9 @@ void refuse_mixed_runs(std::span<const NamedTensor> tensors) {
     other = place.file;
   }
   if (steps.size() < 2 || other == nullptr) return;
-  throw Error(fmt::format("{} and {}: both hold {}; they are of two runs, report one run at a time",
-                          printable(first->path(), longest_path),
-                          printable(other->path(), longest_path), printable(name)));
+  throw Error(printable(first->path(), longest_path) + " and " +
+              printable(other->path(), longest_path) + ": both hold " + printable(name) +
+              "; they are of two runs, report one run at a time");
 }
 
 TimeReport time_report(const std::vector<TensorReport>& tensors, const ReportOptions& options) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
 
 namespace binade {
 namespace {
@@ -56,14 +57,6 @@ constexpr auto aliases = std::to_array<std::pair<std::string_view, std::string_v
     {"float8_e8m0fnu", "F8_E8M0"},
 });
 
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
-}
-
 }  // namespace
 
 std::span<const Dtype> dtypes() { return table; }
@@ -74,10 +67,10 @@ std::optional<Dtype> find_dtype(std::string_view name) {
 }
 
 Dtype parse_dtype(std::string_view name) {
-  std::string wanted = in_lower_case(name);
+  std::string wanted = lower_case(name);
   if (wanted.starts_with("torch.")) wanted.erase(0, 6);
   for (const Dtype& row : table) {
-    if (wanted == in_lower_case(row.name) || (wanted == row.format && !wanted.empty())) return row;
+    if (wanted == lower_case(row.name) || (wanted == row.format && !wanted.empty())) return row;
   }
   for (const auto& [alias, dtype] : aliases) {
     if (wanted == alias) return *find_dtype(dtype);

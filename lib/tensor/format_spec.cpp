@@ -112,8 +112,7 @@ std::optional<Format> widths(std::string_view text) {
 /// What stands before the first colon.
 Format base_of(std::string_view text, std::string_view whole) {
   if (const std::optional<Format> named = find_format(text)) return *named;
-  std::string lower;
-  for (const char c : text) lower += static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+  std::string lower = lower_case(text);
   if (lower.starts_with("f8_")) lower = "fp8_" + lower.substr(3);  // .safetensors' names
   if (lower != text) return base_of(lower, whole);
   const auto* const other = std::ranges::find(other_names, text, &OtherName::first);

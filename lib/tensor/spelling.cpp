@@ -11,7 +11,7 @@
 namespace binade {
 namespace {
 
-char in_lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 /// Levenshtein's distance: insertions, deletions and substitutions that turn a into b.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -21,8 +21,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::size_t diagonal = row[0];
     row[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substitute =
-          diagonal + (in_lower_case(a[i]) == in_lower_case(b[j]) ? 0 : 1);
+      const std::size_t substitute = diagonal + (lower(a[i]) == lower(b[j]) ? 0 : 1);
       diagonal = row[j + 1];
       row[j + 1] = std::min({substitute, row[j] + 1, diagonal + 1});
     }
@@ -44,6 +43,12 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
     }
   }
   return nearest.empty() ? "" : "; did you mean " + std::string(nearest) + "?";
+}
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), lower);
+  return out;
 }
 
 std::string listed(std::span<const std::string_view> names) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Help for a mistyped name: the known name that is nearest to it.
+// Names as people type them: in any case, listed, mistyped (the known name that is nearest).
 #pragma once
 
 #include <iterator>
@@ -22,6 +22,9 @@ std::vector<std::string_view> names_of(const Table& table) {
   for (const auto& row : table) names.push_back(row.name);
   return names;
 }
+
+/// A to Z made a to z; other bytes stay.
+std::string lower_case(std::string_view text);
 
 /// "a, b, c"
 std::string listed(std::span<const std::string_view> names);

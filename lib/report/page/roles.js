@@ -2,6 +2,7 @@
 //
 // What tensors are by their names, and what is shown of several at once: all, the gradients, each role.
 
+const role_names = ['act', 'dAct', 'weight', 'dW', 'grad', 'update', 'state'];
 const gradient_roles = ['dAct', 'dW', 'grad'];
 
 function is_gradient(role) {

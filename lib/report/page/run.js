@@ -56,7 +56,7 @@ function read_run(report) {
     const place = places.get(key(layer, role, step));
     return place && place.indices.length === 1 ? place.indices[0] : -1;
   };
-  const roles = ['act', 'dAct', 'weight', 'dW', 'grad', 'update', 'state'].filter((role) =>
+  const roles = role_names.filter((role) =>
     report.time.series.some((series) => series.role === role));
   return {roles, layers: report.time.layers, steps: report.time.steps, at, index_of,
     odd: odd_steps(report)};

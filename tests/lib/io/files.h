@@ -80,6 +80,25 @@ class MemoryFile {
   int descriptor_;
 };
 
+/// Without root's right to read and write everywhere, while this lives; `is_so`: whether that could be had.
+class Unprivileged {
+ public:
+  Unprivileged() : was_(geteuid()) {
+    constexpr uid_t nobody = 65534;
+    if (was_ == 0) (void)!seteuid(nobody);
+  }
+  ~Unprivileged() {
+    if (was_ == 0) (void)!seteuid(0);
+  }
+  Unprivileged(const Unprivileged&) = delete;
+  Unprivileged& operator=(const Unprivileged&) = delete;
+
+  static bool is_so() { return geteuid() != 0; }
+
+ private:
+  uid_t was_;
+};
+
 inline std::string slurp(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};

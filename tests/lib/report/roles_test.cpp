@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the loss scale is taken from, whatever the tensors are called, and what the report says of it.
+#include "lib/report/roles.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,7 +12,7 @@
 #include "lib/report/text.h"
 #include "tests/lib/report/made_report.h"
 
-namespace binade::test::report_roles_test {
+namespace binade::test::roles_test {
 namespace {
 
 /// A file of F32 tensors.
@@ -186,4 +188,4 @@ TEST_CASE("one role is no table of roles") {
 }
 
 }  // namespace
-}  // namespace binade::test::report_roles_test
+}  // namespace binade::test::roles_test
