@@ -87,7 +87,7 @@ __device__ bool round_tile_sum(const MatmulPlan& plan, std::int64_t sum, int top
     out = {};
     return true;
   }
-  const int zeros = std::countl_zero(magnitude);
+  const int zeros = leading_zeros(magnitude);
   const Magnitude left = magnitude << zeros;
   const int unbounded = top - plan.matmul.model.fraction_bits + width - 1 - zeros;
   int exponent = unbounded > g.emin() ? unbounded : g.emin();
@@ -104,7 +104,7 @@ __device__ bool round_tile_sum(const MatmulPlan& plan, std::int64_t sum, int top
     }
   }
   const int up = plan.fraction_bits - g.fraction_bits();
-  out.word = (negative ? 0x80000000 : 0) | kept << up;
+  out.word = (negative && kept != 0 ? 0x80000000 : 0) | kept << up;
   out.exponent = kept != 0 ? exponent : Factor{}.exponent;
   return exponent <= g.emax();
 }

@@ -180,13 +180,18 @@ KernelCheck check_unscale_codes(const NamedFormat& format, float inv_scale) {
   return out.done();
 }
 
+/// Where the exponents of operands lie: their products and c are about 1, or below the smallest numbers.
+enum class Magnitudes : std::uint8_t { about_one, tiny };
+
 /// Codes of a format: one in 64 any bits, the others with near exponents.
-std::vector<std::uint64_t> codes_of(const Format& f, std::size_t n, std::uint64_t stream) {
+std::vector<std::uint64_t> codes_of(const Format& f, std::size_t n, std::uint64_t stream,
+                                    Magnitudes magnitudes = Magnitudes::about_one) {
+  const int lowest = magnitudes == Magnitudes::tiny ? f.bias / 2 - 7 : f.bias - 7;
   std::vector<std::uint64_t> out(n);
   for (std::size_t i = 0; i < n; ++i) {
     const std::array<std::uint32_t, 4> x = random_words(seed, stream, i);
     const std::uint64_t bits = std::uint64_t{x[0]} << 32 | x[1];
-    const int field = std::clamp(f.bias - 7 + static_cast<int>(x[2] % 15), 0,
+    const int field = std::clamp(lowest + static_cast<int>(x[2] % 15), 0,
                                  static_cast<int>(f.exponent_mask()) - 1);
     const Fields near{x[3] % 2 == 0, static_cast<std::uint64_t>(field), bits & f.fraction_mask()};
     out[i] = x[3] % 64 == 0 ? bits >> (64 - f.bits()) << f.padding_bits : bits_of(near, f);
@@ -214,20 +219,23 @@ DotTypes types_of(const ModelRow& row) {
   return out;
 }
 
-KernelCheck check_emulated_matmul(const ModelRow& row) {
+KernelCheck check_emulated_matmul(const ModelRow& row, Magnitudes magnitudes) {
   const DotTypes types = types_of(row);
   KernelComparison out("emulated matmul", "sm_" + std::to_string(row.first_sm) + " " +
                                               std::string(name_of(types.d)) + " of " +
                                               std::string(name_of(types.a)) + ", blocks of " +
-                                              std::to_string(row.model.block));
+                                              std::to_string(row.model.block) +
+                                              (magnitudes == Magnitudes::tiny ? ", tiny" : ""));
   const int k = row.model.recipe == Recipe::expanded ? 32 : 3 * row.model.block + 5;
   const Matmul x{row.model, types, 130, 70, k};
   const auto size = [](int n, int m) {
     return static_cast<std::size_t>(n) * static_cast<std::size_t>(m);
   };
-  const auto a = codes_of(types.a, size(x.m, k), 4);
-  const auto b = codes_of(types.b, size(x.n, k), 5);
-  const auto c = codes_of(types.c, size(x.m, x.n), 6);
+  const auto a = codes_of(types.a, size(x.m, k), 4, magnitudes);
+  const auto b = codes_of(types.b, size(x.n, k), 5, magnitudes);
+  const bool is_tiny = magnitudes == Magnitudes::tiny;
+  const auto c = is_tiny ? std::vector<std::uint64_t>(size(x.m, x.n), zero_bits(types.c, true))
+                         : codes_of(types.c, size(x.m, x.n), 6);
   EmulatedMatmul on_gpu(x, a, b, c);
   on_gpu.launch();
   std::vector<std::uint64_t> got(c.size());
@@ -289,7 +297,11 @@ std::vector<KernelCheck> check_kernels_on_gpu(int sm) {
       if (wanted) out.push_back(check_unscale_codes(format, inv_scale));
     }
   }
-  for (const ModelRow& row : model_rows) out.push_back(check_emulated_matmul(row));
+  for (const ModelRow& row : model_rows) {  // integers have codes of another kind
+    if (row.model.recipe == Recipe::exact_integer) continue;
+    out.push_back(check_emulated_matmul(row, Magnitudes::about_one));
+    out.push_back(check_emulated_matmul(row, Magnitudes::tiny));
+  }
   for (const NamedFormat& a : formats) {
     for (const NamedFormat& b : formats) {
       for (const Format& d : {binary32, binary16}) {

@@ -68,7 +68,7 @@ __device__ inline RangePlace range_place(std::uint32_t magnitude) {
   if (magnitude >= 0x00800000) {
     return {static_cast<int>(magnitude >> 23) + 22, magnitude & 0x007FFFFF};
   }
-  const int width = 32 - std::countl_zero(magnitude);
+  const int width = 32 - leading_zeros(magnitude);
   return {width - 1, (magnitude << (24 - width)) & 0x007FFFFF};
 }
 

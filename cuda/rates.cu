@@ -68,7 +68,7 @@ std::vector<float> gradients(std::size_t n) {
   std::vector<float> out(n);
   for (std::size_t i = 0; i < n; ++i) {
     const std::array<std::uint32_t, 4> x = random_words(1, 1, i);
-    const std::uint32_t field = 123 - static_cast<std::uint32_t>(std::countl_zero(x[1] | 1));
+    const std::uint32_t field = 123 - static_cast<std::uint32_t>(leading_zeros(x[1] | 1));
     out[i] = std::bit_cast<float>((x[0] & 0x807FFFFF) | field << 23);
   }
   return out;

@@ -92,9 +92,13 @@ std::string asm_text(const ScalarInstruction& x) {
 std::string wrapper(const ScalarInstruction& x) {
   const ScalarOperation& operation = x.operation;
   const std::string result = integer_of(operation.result_bits);
-  std::string out = "__device__ inline " + result + " " + identifier(x.name) + "(" +
-                    parameters(operation) + ") {\n";
-  if (operation.kind == ScalarKind::memory) {
+  const bool in_memory = operation.kind == ScalarKind::memory;
+  // ptxas 13.0 takes the upper half of red.shared.add's x2 operand from another register where the wrapper
+  // is written out in the kernel (an H100 left the upper lane as it was).
+  std::string out = std::string("__device__ ") + (in_memory ? "BINADE_OUT_OF_LINE " : "") +
+                    "inline " + result + " " + identifier(x.name) + "(" + parameters(operation) +
+                    ") {\n";
+  if (in_memory) {
     const std::string space = x.name.find(".shared.") != std::string::npos ? "shared" : "global";
     out +=
         "  volatile " + result + "* const m = " + space + "_memory<" + result + ">();\n  *m = a;\n";

@@ -4,18 +4,18 @@
 // NaNs, the ends of the range. Encoding a rounded number is project.h's last step.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "emulate/attributes.h"
 #include "emulate/format.h"
+#include "emulate/leading_zeros.h"
 
 namespace binade {
 
 __extension__ typedef unsigned __int128 uint128;
 
 /// Number of bits up to and including the highest one; 0 for 0.
-constexpr int bit_width(std::uint64_t x) { return 64 - std::countl_zero(x); }
+constexpr int bit_width(std::uint64_t x) { return 64 - leading_zeros(x); }
 constexpr int bit_width(uint128 x) {
   const auto high = static_cast<std::uint64_t>(x >> 64);
   return high != 0 ? 64 + bit_width(high) : bit_width(static_cast<std::uint64_t>(x));

@@ -64,7 +64,8 @@ constexpr PtxCvt ptx_cvt_of(const CvtFamily& family, std::string_view rounding,
   out.packed_source = from.lanes > 1;
   out.nan_operand = family.nan_operand;
   out.target = family.target;
-  out.evidence = family.evidence;
+  const bool recorded = has_instruction({.sm = 90, .suffix = 'a'}, family.target);
+  out.evidence = recorded ? CvtEvidence::hardware : family.evidence;
   if (!rounding.empty()) out.attributes.rounding = *find_rounding(rounding.substr(1));
   if (has(".satfinite")) {
     out.attributes.saturation = Saturation::finite;
@@ -73,8 +74,12 @@ constexpr PtxCvt ptx_cvt_of(const CvtFamily& family, std::string_view rounding,
   }
   if (has(".relu")) out.clamp = Clamp::not_negative;
   if (has(".ftz")) flush_f32(out);
-  // PTX: "NaN payloads are supported for double-precision instructions"; of cvt nothing more.
-  if (out.to == binary64) out.attributes.nan = NanResult::propagate;
+  // PTX: "NaN payloads are supported for double-precision instructions". An H100 keeps sign and payload of
+  // an f64's NaN whatever it becomes, and .ftz of an f32 makes its NaN canonical before it is widened.
+  if (out.to == binary64 || out.from == binary64) out.attributes.nan = NanResult::propagate;
+  if (out.to == binary64 && has(".ftz") && out.clamp == Clamp::none) {
+    out.nan_operand = NanOperand::canonical_first;
+  }
   if (out.attributes.rounding == Rounding::stochastic) draw_random_bits(out);
   return out;
 }

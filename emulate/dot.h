@@ -41,6 +41,17 @@ constexpr std::uint64_t expanded_dot(const DotModel& model, const DotTypes& type
   return c;
 }
 
+/// The NaN of a binary64 fma: b's operand before c before a, made quiet, and without one of them the
+/// negative NaN of an invalid operation: DMMA, in rows of an H100.
+constexpr std::uint64_t double_nan(const Operands& bits, const OperandFormats& from) {
+  const Attributes keep{.nan = NanResult::propagate};
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}, std::size_t{0}}) {
+    const bool is_nan = decode(bits[i], from[i]).kind == Kind::nan;
+    if (is_nan) return convert(bits[i], from[i], binary64, keep).bits;
+  }
+  return nan_bits(binary64, NanResult::propagate, true);
+}
+
 /// The bits of an action.
 BINADE_OUT_OF_LINE constexpr std::uint64_t action_bits(Action action, const Operands& bits,
                                                        const OperandFormats& from, const Format& to,
@@ -48,8 +59,11 @@ BINADE_OUT_OF_LINE constexpr std::uint64_t action_bits(Action action, const Oper
   switch (action) {
     case Action::add: return compute(Operation::add, bits, from, to, attributes).bits;
     case Action::multiply: return compute(Operation::multiply, bits, from, to, attributes).bits;
-    case Action::multiply_add:
-      return compute(Operation::multiply_add, bits, from, to, attributes).bits;
+    case Action::multiply_add: {
+      const std::uint64_t out = compute(Operation::multiply_add, bits, from, to, attributes).bits;
+      const bool is_nan = to == binary64 && decode(out, to).kind == Kind::nan;
+      return is_nan ? double_nan(bits, from) : out;
+    }
     case Action::convert: return convert(bits[0], from[0], to, attributes).bits;
   }
   return 0;
@@ -71,7 +85,7 @@ template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t scalar_chain_dot(const DotModel& model, const DotTypes& types,
                                          const Code* a, const Code* b, int k, std::uint64_t c,
                                          const Trace& trace = {}) {
-  const Attributes attributes{.rounding = model.rounding};  // the bits of f64's NaNs are open
+  const Attributes attributes{.rounding = model.rounding};
   const bool fused = model.recipe == Recipe::fma_chain;
   const Format& d = types.d;
   Format addend = types.c;

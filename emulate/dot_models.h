@@ -59,7 +59,7 @@ namespace detail {
 constexpr DotModel to_f32(int block, int f) {
   return {Recipe::fused_block, block, f, -108 - f, binary32, Rounding::toward_zero};
 }
-/// Rounded to binary16. In mma and wmma the floor is 4 - F: open, another source says 3 - F.
+/// Rounded to binary16. In mma, wmma and wgmma the floor is 4 - F: rows of an H100; elsewhere open.
 constexpr DotModel to_f16(int block, int f) {
   return {Recipe::fused_block, block, f, 4 - f, binary16, Rounding::ties_to_even};
 }
@@ -97,12 +97,19 @@ inline constexpr DotModel dmma{Recipe::fma_chain, 1, 0, 0, binary64, Rounding::t
 inline constexpr std::string_view floor_open = "the exponent floor";
 inline constexpr std::string_view floor_f16_open = "the exponent floor: 4 - F, or 3 - F";
 inline constexpr std::string_view unrecorded = "everything";
+/// Of sm_90 every instruction was recorded, operands of all generators: tests/recordings/sm_90.
+inline constexpr std::string_view recorded;
+inline constexpr std::string_view by_compiler = "compiler code, may change with CUDA";
 
 inline constexpr std::array model_rows{
     ModelRow{mma_only, 75, 75, OperandSet::only_f16, binary32, detail::to_f32(8, 24),
              Evidence::open, "as m16n8k8", "m8n8k4 is other instructions there: HMMA.884", 4},
     ModelRow{mma_only, 75, 75, OperandSet::only_f16, binary16, detail::to_f16(8, 24),
              Evidence::open, "as m16n8k8", "m8n8k4 is other instructions there: HMMA.884", 4},
+    ModelRow{mma_only, 90, 90, OperandSet::only_f16, binary32, detail::m8n8k4, Evidence::hardware,
+             "H100, H200", by_compiler, 4},
+    ModelRow{mma_only, 90, 90, OperandSet::only_f16, binary16, detail::pairs, Evidence::hardware,
+             "H100, H200", by_compiler, 4},
     ModelRow{mma_only, 80, 120, OperandSet::only_f16, binary32, detail::m8n8k4,
              Evidence::machine_code, "ptxas 13.0", "may change with CUDA", 4},
     ModelRow{mma_only, 80, 120, OperandSet::only_f16, binary16, detail::pairs,
@@ -113,7 +120,9 @@ inline constexpr std::array model_rows{
              Evidence::paper, "ptxas, MMA-Sim", "c in f32, d in f16", 0, true},
     ModelRow{warp, 80, 89, OperandSet::only_f16, binary16, detail::narrowed(detail::to_f32(8, 24)),
              Evidence::machine_code, "ptxas 13.0", "c in f32, d in f16", 0, true},
-    ModelRow{warp, 90, 100, OperandSet::only_f16, binary16,
+    ModelRow{warp, 90, 90, OperandSet::only_f16, binary16, detail::narrowed(detail::to_f32(16, 25)),
+             Evidence::hardware, "H100, H200", by_compiler, 0, true},
+    ModelRow{warp, 100, 100, OperandSet::only_f16, binary16,
              detail::narrowed(detail::to_f32(16, 25)), Evidence::machine_code, "ptxas 13.0",
              "c in f32, d in f16", 0, true},
     ModelRow{warp, 103, 120, OperandSet::only_f16, binary16,
@@ -140,36 +149,35 @@ inline constexpr std::array model_rows{
     ModelRow{mma_only, 89, 89, OperandSet::fp8, binary16, detail::fp8_to_f16(16, -20),
              Evidence::hardware, "Ada", floor_f16_open},
     ModelRow{warp, 90, 90, OperandSet::only_f16, binary32, detail::to_f32(16, 25),
-             Evidence::hardware, "H100, H200", ""},
+             Evidence::hardware, "H100, H200", recorded},
     ModelRow{warp, 90, 90, OperandSet::only_f16, binary16, detail::to_f16(16, 25),
-             Evidence::hardware, "H100, H200", floor_f16_open},
+             Evidence::hardware, "H100, H200", recorded},
     ModelRow{warp, 90, 90, OperandSet::only_bf16, binary32, detail::to_f32(16, 25),
-             Evidence::hardware, "H100, H200", floor_open},
+             Evidence::hardware, "H100, H200", recorded},
     ModelRow{wmma_only, 90, 90, OperandSet::only_tf32, binary32, detail::to_f32(4, 25),
-             Evidence::hardware, "H100, H200", "k above 4: ptxas 13.0 writes two of k4"},
+             Evidence::hardware, "H100, H200", by_compiler},
     ModelRow{wmma_only, 100, 100, OperandSet::only_tf32, binary32, detail::to_f32(4, 25),
              Evidence::hardware, "B200", "k above 4: ptxas 13.0 writes two of k4"},
     ModelRow{wmma_only, 103, 120, OperandSet::only_tf32, binary32, detail::to_f32(4, 25),
              Evidence::open, "as B200", unrecorded},
     ModelRow{warp, 90, 90, OperandSet::only_tf32, binary32, detail::to_f32(8, 25),
-             Evidence::hardware, "H100, H200", "blocks of 8: the rows have 4 products"},
+             Evidence::hardware, "H100, H200", recorded},
     ModelRow{mma_only, 90, 90, OperandSet::fp8, binary16, detail::expanded(detail::to_f16(16, 25)),
-             Evidence::hardware, "H100, H200", "specials; compiler code, may change with CUDA"},
+             Evidence::hardware, "H100, H200", by_compiler},
     ModelRow{mma_only, 90, 90, OperandSet::fp8, binary32, detail::expanded(detail::to_f32(16, 25)),
-             Evidence::machine_code, "ptxas 13.0", "compiler code, may change with CUDA"},
+             Evidence::hardware, "H100, H200", by_compiler},
     ModelRow{wgmma_only, 90, 90, OperandSet::only_f16, binary32, detail::to_f32(16, 25),
-             Evidence::paper, "MMA-Sim", unrecorded},
-    ModelRow{wgmma_only, 90, 90, OperandSet::only_f16, binary16,
-             detail::with_floor(detail::to_f16(16, 25), -133), Evidence::paper, "MMA-Sim",
-             unrecorded},
+             Evidence::hardware, "H100, H200", recorded},
+    ModelRow{wgmma_only, 90, 90, OperandSet::only_f16, binary16, detail::to_f16(16, 25),
+             Evidence::hardware, "H100, H200", recorded},
     ModelRow{wgmma_only, 90, 90, OperandSet::only_bf16, binary32, detail::to_f32(16, 25),
-             Evidence::paper, "MMA-Sim", unrecorded},
+             Evidence::hardware, "H100, H200", recorded},
     ModelRow{wgmma_only, 90, 90, OperandSet::only_tf32, binary32, detail::to_f32(8, 25),
-             Evidence::paper, "MMA-Sim", unrecorded},
+             Evidence::hardware, "H100, H200", recorded},
     ModelRow{wgmma_only, 90, 90, OperandSet::fp8, binary32, detail::fp8_to_f32(32, -133),
-             Evidence::hardware, "H100, H200", "c other than +0; e4m3 with e5m2"},
+             Evidence::hardware, "H100, H200", recorded},
     ModelRow{wgmma_only, 90, 90, OperandSet::fp8, binary16, detail::fp8_to_f16(32, -133),
-             Evidence::paper, "MMA-Sim", unrecorded},
+             Evidence::hardware, "H100, H200", recorded},
     ModelRow{warp, 100, 100, OperandSet::only_f16, binary32, detail::to_f32(16, 25),
              Evidence::hardware, "B200", ""},
     ModelRow{warp, 100, 100, OperandSet::only_f16, binary16, detail::to_f16(16, 25),
@@ -214,6 +222,14 @@ inline constexpr std::array model_rows{
              Evidence::paper, "MMA-Sim", unrecorded},
     ModelRow{mma_only, 120, 120, OperandSet::f8f6f4, binary16, detail::to_f16(32, 25),
              Evidence::paper, "MMA-Sim", unrecorded},
+    ModelRow{mma_and_wgmma, 90, 90, OperandSet::int8, s32, detail::exact_integer,
+             Evidence::hardware, "H100, H200", recorded},
+    ModelRow{mma_only, 90, 90, OperandSet::int4, s32, detail::exact_integer, Evidence::hardware,
+             "H100, H200", recorded},
+    ModelRow{mma_only, 90, 90, OperandSet::only_b1, s32, detail::exact_integer, Evidence::hardware,
+             "H100, H200", recorded},
+    ModelRow{warp, 90, 90, OperandSet::only_f64, binary64, detail::dmma, Evidence::hardware,
+             "H100, H200", recorded},
     ModelRow{mma_and_wgmma, 80, 120, OperandSet::int8, s32, detail::exact_integer, Evidence::paper,
              "PTX ISA 9.0", unrecorded},
     ModelRow{mma_only, 80, 120, OperandSet::int4, s32, detail::exact_integer, Evidence::paper,
@@ -221,7 +237,7 @@ inline constexpr std::array model_rows{
     ModelRow{mma_only, 80, 120, OperandSet::only_b1, s32, detail::exact_integer, Evidence::paper,
              "PTX ISA 9.0", unrecorded},
     ModelRow{warp, 80, 120, OperandSet::only_f64, binary64, detail::dmma, Evidence::paper,
-             "MMA-Sim", "everything, the bits of NaNs too"},
+             "MMA-Sim", unrecorded},
 };
 
 /// Instructions that a row's evidence does not reach, although its model is the best there is.
@@ -239,14 +255,16 @@ struct Doubt {
 inline constexpr std::array doubts{
     Doubt{warp, 70, 75, OperandSet::only_f16, 0, true, false, Evidence::paper,
           "c of another type than d"},
-    Doubt{warp, 80, 120, OperandSet::only_f16, 0, true, false, Evidence::machine_code,
+    Doubt{warp, 80, 89, OperandSet::only_f16, 0, true, false, Evidence::machine_code,
           "c of another type than d"},
-    Doubt{mma_only, 90, 103, OperandSet::fp8, 16, false, false, Evidence::machine_code, "m16n8k16"},
+    Doubt{warp, 100, 120, OperandSet::only_f16, 0, true, false, Evidence::machine_code,
+          "c of another type than d"},
+    Doubt{mma_only, 100, 103, OperandSet::fp8, 16, false, false, Evidence::machine_code,
+          "m16n8k16"},
     Doubt{mma_only, 120, 120, OperandSet::fp8, 16, false, false, Evidence::open, "m16n8k16"},
     Doubt{mma_only, 89, 89, OperandSet::fp8, 0, false, true, Evidence::paper, "e4m3 with e5m2"},
-    Doubt{mma_only, 90, 103, OperandSet::fp8, 0, false, true, Evidence::machine_code,
+    Doubt{mma_only, 100, 103, OperandSet::fp8, 0, false, true, Evidence::machine_code,
           "e4m3 with e5m2"},
-    Doubt{wgmma_only, 90, 90, OperandSet::fp8, 0, false, true, Evidence::paper, "e4m3 with e5m2"},
 };
 
 }  // namespace binade

@@ -106,8 +106,8 @@ struct SpecialTerms {
   }
 };
 
-/// sum · 2^exponent to d: an exact zero is +0, what leaves the range is an infinity in every
-/// rounding. A negative sum that is cut to zero gives -0: open.
+/// sum · 2^exponent to d: a zero is +0, also where a negative sum is cut or rounded to it (rows of an
+/// H100, tests/recordings/sm_90); what leaves the range is an infinity in every rounding.
 BINADE_OUT_OF_LINE constexpr std::uint64_t rounded_sum(std::int64_t sum, int exponent,
                                                        const DotModel& model, const Format& d) {
   if (sum == 0) return zero_bits(d, false);
@@ -119,6 +119,7 @@ BINADE_OUT_OF_LINE constexpr std::uint64_t rounded_sum(std::int64_t sum, int exp
                     .significand = negative ? std::uint64_t{0} - unsigned_sum : unsigned_sum};
   const Projected out = project(exact, model.grid, {.rounding = model.rounding});
   if ((out.flags & Flag::overflow) != 0) return infinity_bits(d, negative);
+  if (out.bits == zero_bits(model.grid, true)) return zero_bits(d, false);
   return model.grid == d ? out.bits : convert(out.bits, model.grid, d).bits;
 }
 

@@ -4,7 +4,6 @@
 // for matrices. Equal to `dot` bit for bit; what it does not handle it leaves to `dot`.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "emulate/dot.h"

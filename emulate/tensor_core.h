@@ -23,7 +23,7 @@ struct Instruction {
   std::string_view open{};
 };
 
-/// Sparse instructions follow the model of the dense ones over what is kept: open, without a row.
+/// Sparse instructions follow the model of the dense ones over what is kept: open but for sm_90.
 constexpr Family dense_family(Family f) {
   return f == Family::mma_sp ? Family::mma : f == Family::wgmma_sp ? Family::wgmma : f;
 }
@@ -46,6 +46,7 @@ constexpr std::optional<ModelRow> find_model(Family family, int sm, int k, const
       find_dense_model(dense_family(family), sm, sparse ? k / 2 : k, types);
   if (!row || !sparse) return row;
   row->model.sparse_group = types.a == tf32 ? 2 : 4;
+  if (sm == 90) return row;
   row->evidence = Evidence::open;
   row->source = "as dense";
   row->open = "which products share a block";

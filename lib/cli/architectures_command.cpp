@@ -101,7 +101,7 @@ std::string text_of_table() {
   return out + R"(
 L: products in one fused sum; longer k are chains of them. F: bits kept below the largest exponent, which
 is at least the floor. "; + c": sums begin at +0 and c is added at the end. Sums in f32 may become f16 then.
-mma.sp and wgmma.sp: the model of mma and wgmma over the half of the products that is kept, open.
+mma.sp and wgmma.sp: the model of mma and wgmma over the half of the products that is kept; open but on sm_90.
 hardware: recorded rows are reproduced bit for bit. machine code: ptxas writes known instructions for it.
 paper: published models. open: by analogy.
 --arch sm_90 lists an architecture's instructions by name.

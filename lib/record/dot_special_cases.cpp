@@ -211,10 +211,24 @@ void beyond_range_cancels(DotCase& out, Draw& draw, const DotRow& row) {
   out.b[to] = opposite(out.b[from], t.b);
 }
 
-constexpr std::array<Kinds, 9> special_kinds{
-    nan_in_product,       nan_in_addend,       infinity_times_zero,
-    infinite_products,    opposite_infinities, infinite_addend,
-    largest_and_half_ulp, products_at_end,     beyond_range_cancels};
+/// Two to five NaNs, of a product or c, beside what makes one: which of them is the result's?
+void several_nans(DotCase& out, Draw& draw, const DotRow& row) {
+  const DotTypes& t = row.how.types;
+  if (draw.flip()) infinity_times_zero(out, draw, row);
+  const int nans = draw.between(2, 5);
+  for (int i = 0; i < nans; ++i) {
+    const std::size_t at = place(draw, row.how.k);
+    const int where = draw.between(0, 2);
+    if (where == 0) out.a[at] = some_nan(draw, t.a);
+    if (where == 1) out.b[at] = some_nan(draw, t.b);
+    if (where == 2) out.c = some_nan(draw, t.c);
+  }
+}
+
+constexpr std::array<Kinds, 10> special_kinds{
+    nan_in_product,  nan_in_addend,       infinity_times_zero, infinite_products,
+    several_nans,    opposite_infinities, infinite_addend,     largest_and_half_ulp,
+    products_at_end, beyond_range_cancels};
 
 }  // namespace
 

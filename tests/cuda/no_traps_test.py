@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # No kernel may hold a trap that its source does not ask for: nvcc 13 turns a reference to a constexpr object that does not
-# exist on the device (emulate/format.h, BINADE_CONSTANT) into a null pointer and a trap, without a word. Arguments: the
-# project's root, then sources that compile emulate/ for the device. Exits with 77 where there is no nvcc.
+# exist on the device (emulate/format.h, BINADE_CONSTANT) into a null pointer and a trap, without a word, and a call of a
+# builtin that a device lacks into nothing (emulate/leading_zeros.h). Arguments: the project's root, then sources that compile emulate/ for the device. Exits with 77 where there is no nvcc.
 import concurrent.futures
 import shutil
 import subprocess
@@ -33,6 +33,10 @@ def main():
         found = text.count("trap;")
         print(f"{Path(source).name}: {kernels} kernels, {found} traps, {asked} asked for")
         wrong += found != asked or kernels == 0
+        if Path(source).name == "emulated_dot.cu":  # rounding counts leading zeros of 64 bits (emulate/leading_zeros.h)
+            counted = text.count("clz.b64")
+            print(f"  {counted} counts of leading zeros")
+            wrong += counted == 0
     sys.exit(1 if wrong or not sources else 0)
 
 

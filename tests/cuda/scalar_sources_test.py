@@ -11,7 +11,7 @@ import sys
 
 from cvt_names_test import TARGETS, has
 
-WRAPPER = re.compile(r"__device__ inline std::uint(\d+)_t (\w+)\(([^)]*)\) \{(.*?)return [^;]*;\s*\}", re.DOTALL)
+WRAPPER = re.compile(r"__device__ (?:BINADE_OUT_OF_LINE )?inline std::uint(\d+)_t (\w+)\(([^)]*)\) \{(.*?)return [^;]*;\s*\}", re.DOTALL)
 ASM = re.compile(r'asm(?: volatile)?\("([^"]*)"\s*:\s*(?:"=(\w)"\(d\))?\s*:\s*(.*?)\);', re.DOTALL)
 CASE = re.compile(r"case (\d+): return (\w+)\(([^;]*)\);")
 REGISTER = {"16": "h", "32": "r", "64": "l"}

@@ -225,7 +225,14 @@ TEST_CASE("a NaN is canonical, or kept where ptxas writes a move or a shift") {
   CHECK(run("cvt.f32.f32", {0xFF800001}) == 0xFF800001);
   CHECK(run("cvt.ftz.f32.f32", {0xFF800001}) == 0x7FFFFFFF);
   CHECK(run("cvt.f64.f64", {0xFFF0000000000001}) == 0xFFF0000000000001);
-  CHECK(run("cvt.rn.f32.f64", {0xFFF0000000000001}) == 0x7FFFFFFF);
+  // Of an f64 sign and leading payload stay, made quiet; with .ftz an f32's NaN is canonical before it is
+  // widened (rows of an H100).
+  CHECK(run("cvt.rn.f32.f64", {0xFFF0000000000001}) == 0xFFC00000);
+  CHECK(run("cvt.rn.f32.f64", {0xFFF061D063A7CBB8}) == 0xFFC30E83);
+  CHECK(run("cvt.rn.f16.f64", {0x7FF01B1D5C906431}) == 0x7E06);
+  CHECK(run("cvt.rn.bf16.f64", {0xFFFE7CF626D38AD3}) == 0xFFF3);
+  CHECK(run("cvt.f64.f32", {0x7F9A3C2B}) == 0x7FFB478560000000);
+  CHECK(run("cvt.ftz.f64.f32", {0xFFC00000}) == 0x7FFFFFFFE0000000);
   CHECK(run("cvt.f16.bf16", {0x7FC0}) == 0x7FFF);
   CHECK(run("cvt.rn.f16x2.e4m3x2", {0xFF7F}) == 0x7FFF7FFF);
   // cvt.rna.tf32 is integer code: the payload's low 13 bits go.

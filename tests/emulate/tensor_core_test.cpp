@@ -246,7 +246,7 @@ TEST_CASE("block length, fraction bits and floor of every model are the publishe
       {"mma.m16n8k32.f32.e4m3.e4m3.f32", {90, 100, 103}, 16, 25, -133, true},
       {"mma.m16n8k32.f16.e4m3.e4m3.f16", {90, 100, 103}, 16, 25, -21, true},
       {"wgmma.m64n64k16.f32.f16.f16", {90}, 16, 25, -133},
-      {"wgmma.m64n64k16.f16.f16.f16", {90}, 16, 25, -133},
+      {"wgmma.m64n64k16.f16.f16.f16", {90}, 16, 25, -21},
       {"wgmma.m64n64k16.f32.bf16.bf16", {90}, 16, 25, -133},
       {"wgmma.m64n64k8.f32.tf32.tf32", {90}, 8, 25, -133},
       {"wgmma.m64n64k32.f32.e5m2.e4m3", {90}, 32, 13, -133},
@@ -292,7 +292,10 @@ TEST_CASE("the ladder of products below the floor ends where the table says") {
   CHECK(run(hopper, {e11, 0x0002}, {e14, 0x0002}, 0) == 0x0001);  // 2^-46
   CHECK(run(hopper, {e11, 0x0002}, {e14, 0x0001}, 0) == 0x0000);  // 2^-47
   const Instruction wgmma = named("wgmma.m64n8k16.f16.f16.f16", 90);
-  CHECK(run(wgmma, {e11, 0x0001}, {e14, 0x0001}, 0) == 0x0001);  // 2^-48: no floor there
+  CHECK(run(wgmma, {e11, 0x0002}, {e14, 0x0002}, 0) == 0x0001);  // as mma, by rows of an H100
+  CHECK(run(wgmma, {e11, 0x0002}, {e14, 0x0001}, 0) == 0x0000);
+  const Instruction tcgen05 = named("tcgen05.m128n64k16.f16.f16.f16", 100);
+  CHECK(run(tcgen05, {e11, 0x0001}, {e14, 0x0001}, 0) == 0x0001);  // 2^-48: no floor, by MMA-Sim
   // bfloat16 to binary32: 2^-149 - 2^-n is 2^-149 only where 2^-n is dropped.
   const Instruction bf16 = named("mma.m16n8k16.f32.bf16.bf16.f32", 90);
   const auto power = [](int e) { return static_cast<std::uint64_t>(e + 127) << 7; };
@@ -366,15 +369,20 @@ TEST_CASE("evidence is claimed for what was recorded, and doubted where it was n
   CHECK(named("mma.m16n8k16.f32.f16.f16.f32", 80).evidence == Evidence::hardware);
   CHECK(named("mma.m16n8k32.f16.e4m3.e4m3.f16", 90).evidence == Evidence::hardware);
   CHECK(named("mma.m16n8k32.f16.e4m3.e5m2.f16", 89).evidence == Evidence::paper);
-  CHECK(named("mma.m16n8k32.f16.e4m3.e5m2.f16", 90).evidence == Evidence::machine_code);
-  CHECK(named("mma.m16n8k16.f16.e4m3.e4m3.f16", 90).evidence == Evidence::machine_code);
-  CHECK(named("mma.m16n8k32.f32.e4m3.e4m3.f32", 90).evidence == Evidence::machine_code);
+  CHECK(named("mma.m16n8k32.f16.e4m3.e5m2.f16", 90).evidence == Evidence::hardware);
+  CHECK(named("mma.m16n8k32.f16.e4m3.e5m2.f16", 100).evidence == Evidence::machine_code);
+  CHECK(named("mma.m16n8k16.f16.e4m3.e4m3.f16", 90).evidence == Evidence::hardware);
+  CHECK(named("mma.m16n8k16.f16.e4m3.e4m3.f16", 100).evidence == Evidence::machine_code);
+  CHECK(named("mma.m16n8k32.f32.e4m3.e4m3.f32", 90).evidence == Evidence::hardware);
   CHECK(named("mma.m8n8k4.f32.f16.f16.f32", 70).evidence == Evidence::hardware);
   CHECK(named("mma.m8n8k4.f32.f16.f16.f32", 75).evidence == Evidence::open);
-  CHECK(named("mma.m8n8k4.f32.f16.f16.f32", 90).evidence == Evidence::machine_code);
+  CHECK(named("mma.m8n8k4.f32.f16.f16.f32", 90).evidence == Evidence::hardware);
+  CHECK(named("mma.m8n8k4.f32.f16.f16.f32", 100).evidence == Evidence::machine_code);
   CHECK(named("wmma.m16n16k16.f16.f16.f16.f32", 80).evidence == Evidence::machine_code);
   CHECK(named("wmma.m16n16k16.f16.f16.f16.f32", 120).evidence == Evidence::open);
-  CHECK(named("wgmma.m64n8k16.f32.f16.f16", 90).evidence == Evidence::paper);
+  CHECK(named("wgmma.m64n8k16.f32.f16.f16", 90).evidence == Evidence::hardware);
+  CHECK(named("mma.m8n8k4.f64.f64.f64.f64", 90).evidence == Evidence::hardware);
+  CHECK(named("mma.m8n8k4.f64.f64.f64.f64", 80).evidence == Evidence::paper);
   CHECK(named("mma.m16n8k8.f32.tf32.tf32.f32", 120).evidence == Evidence::open);
   for (const ModelRow& row : model_rows) {
     if (row.evidence != Evidence::hardware) CHECK(!row.open.empty());

@@ -208,7 +208,9 @@ std::uint64_t fused_sum(const DotRules& rules, const Terms& products, const Term
   const Spec& spec = spec_of(rules.result);
   const Dyadic too_large{Integer(1), spec.bias + 1};
   if (compare(sum.size, too_large) >= 0) return infinity_of(sum.negative, spec);
-  return rounded(sum, spec, rules.way);
+  const std::uint64_t d = rounded(sum, spec, rules.way);
+  const bool minus_zero = d == assemble_dot(true, 0, 0, spec);  // never given (H100)
+  return minus_zero ? assemble_dot(false, 0, 0, spec) : d;
 }
 
 /// Blocks of consecutive products, each taking the sum of the one before it as C.

@@ -105,11 +105,25 @@ def judge_theirs(path, target):
     return None
 
 
+# libstdc++ writes them with builtins of which a device has not all; nvcc says nothing and gives a constant.
+BITS = re.compile(r"std::(countl_zero|countl_one|countr_zero|countr_one|popcount|bit_width|bit_ceil|bit_floor|"
+                  r"has_single_bit|rotl|rotr|byteswap)\b")
+
+
+def judge_bits(path, text):
+    """The complaints about functions of <bit> that kernels may not call, in code that kernels are made of."""
+    if not is_inside(path, "emulate") and not is_inside(path, "cuda") or path == "emulate/leading_zeros.h":
+        return []
+    code = re.sub(r"//.*", "", text)
+    return [f"{path}: {found.group(0)} is a constant on a device (nvcc 13.0); see emulate/leading_zeros.h"
+            for found in BITS.finditer(code)]
+
+
 def judge(path, text, exists):
     """The complaints about one file's includes, and how many includes it has."""
     if place_of(path) is None:
         return [f"{path}: C++ outside the rooms and floors"], 0
-    complaints, count = [], 0
+    complaints, count = judge_bits(path, text), 0
     for match in INCLUDE.finditer(text):
         count += 1
         what = match.group(1)
@@ -157,6 +171,8 @@ WRONG = [
     ("tests/lib/a_test.cpp", "#include <benchmark/benchmark.h>"),
     ("tests/lib/a_test.cpp", '#include "lib/tensor/absent.h"'),
     ("notebooks/a.cpp", "#include <vector>"),
+    ("emulate/a.h", "return 64 - std::countl_zero(x);"),
+    ("cuda/a.cuh", "int n = std::popcount(x);  // in a kernel"),
 ]
 # … and each of these accepted.
 RIGHT = [
@@ -170,6 +186,9 @@ RIGHT = [
     ("experiments/a.cpp", '#include "lib/report/page.h"'),
     ("tests/emulate/a_test.cpp", '#include "experiments/list.h"\n#include <Eigen/Core>\n#include <immintrin.h>'),
     ("tests/bench/a.cpp", "#include <benchmark/benchmark.h>"),
+    ("lib/tensor/a.cpp", "int n = std::popcount(x);"),
+    ("emulate/leading_zeros.h", "return std::countl_zero(x);"),
+    ("emulate/a.h", "// std::countl_zero for the host"),
 ]
 SAMPLE_FILES = {"lib/tensor/error.h", "lib/io/npy.h", "lib/parallel/for.h", "lib/range/summary.h", "lib/report/page.h",
                 "lib/cli/main.h", "experiments/list.h", "cuda/device.h", "lib/record/device.h", "emulate/format.h",
