@@ -26,13 +26,15 @@ inline constexpr std::array<std::string_view, 4> reduction_names{"ascending", "d
 /// K in parts, each summed from +0 (split-K, sliced-K, lanes of a vector), then added.
 struct Split {
   int parts = 1;
-  /// Runs of so many k go to the parts in turn; 0: each part is one run, of whole instructions, the
+  /// Runs of so many k go to the parts in turn; 0: each part is one run, of whole instructions or tiles, the
   /// last may be shorter.
   int interleave = 0;
   Reduction reduction = Reduction::ascending;
   /// Of an interleaved split: what is left after the last whole round is not shared out, but
   /// continues the chain on the finished sum.
   bool tail_after = false;
+  /// Of a split into runs: they are whole tiles of so many k; 0: whole instructions. cuBLAS splits tiles.
+  int tile = 0;
 
   friend constexpr bool operator==(const Split&, const Split&) = default;
 };

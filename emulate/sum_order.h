@@ -102,8 +102,10 @@ struct SumWalk {
     if (split.interleave != 0) {
       return sum(places.interleaved(split.interleave, split.parts, number), level + 1, false);
     }
-    const int whole = instruction_count(places.count);
-    const int share = (whole + split.parts - 1) / split.parts * g.k;
+    const int unit = split.tile == 0 ? g.k : split.tile;
+    const int units =
+        split.tile == 0 ? instruction_count(places.count) : (places.count + unit - 1) / unit;
+    const int share = (units + split.parts - 1) / split.parts * unit;
     const int first = share * number < places.count ? share * number : places.count;
     const int rest = places.count - first;
     sum(places.run(first, rest < share ? rest : share), level + 1, false);

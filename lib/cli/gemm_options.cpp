@@ -80,7 +80,10 @@ void add_gemm_options(App app, GemmOptions& o) {
   app.add_option("--arch", o.architecture, "sm_70 … sm_120; a chain has none");
   app.add_flag("--transpose-a", o.files.transposed_a, "A is (K, M)");
   app.add_flag("--transpose-b", o.files.transposed_b, "B is (N, K)");
-  app.add_flag("--round", o.files.round, "round operands to the instruction's types, to nearest");
+  app.add_flag(
+      "--round", o.files.round,
+      "round operands to the instruction's types, to nearest, as cuBLAS does for tf32; else "
+      "hardware ignores a tf32 operand's low bits");
   const char* const order = "The order of the sum";
   app.add_option(
          "--k-order", o.k_order,
@@ -94,7 +97,8 @@ void add_gemm_options(App app, GemmOptions& o) {
       .group(order);
   app.add_option(
          "--split", o.splits,
-         "PARTS[:RUN][:REDUCTION][:tail]: K in parts that are added at the end; with RUN, runs "
+         "PARTS[:RUN|:tileN][:REDUCTION][:tail]: K in parts of whole instructions, or tiles of N "
+         "k, that are added at the end; with RUN, runs "
          "of so many k go to them in turn; REDUCTION ascending, descending, pairs or halves; "
          "tail: what is left over follows the sum. Up to three times, outermost first")
       .allow_extra_args(false)

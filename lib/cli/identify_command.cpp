@@ -130,7 +130,9 @@ void define_identify(App app, int& status) {
   app.add_option("--seed", options->seed, "of the proposed inputs").capture_default_str();
   app.add_flag("--json", options->json, "as JSON");
   app.footer(
-      "\nOperands of binary32 are also tried as tf32. Every element of D is compared bit for bit. "
+      "\nOperands of binary32 are also tried as tf32, and where nothing explains D, rounded to it "
+      "as cuBLAS does. "
+      "Every element of D is compared bit for bit. "
       "Of models that "
       "are\nequally simple, chains come first, unless --arch or bits that look like a GPU's say "
       "that one was at work."

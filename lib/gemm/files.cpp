@@ -170,7 +170,7 @@ Array read_array(const std::string& where, const Format& format, const ReadArray
   } else if (info.fortran_order && out.shape.size() > 2) {
     throw error_in(where, "in Fortran order", "save numpy.ascontiguousarray of it");
   }
-  const bool ignored = from == binary32 && format == tf32;  // the hardware ignores the low 13 bits
+  const bool ignored = from == binary32 && format == tf32 && !how.round;
   if (numbers && *from != format && !ignored) convert_all(out.elements, *from, format, where, how);
   return out;
 }

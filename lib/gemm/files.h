@@ -22,8 +22,8 @@ struct Array {
 
 /// How a tensor's elements become encodings. Unsigned integers of the format's width are its bits
 /// (as NumPy saves formats it has no name for); a floating dtype counts by its values, each of which
-/// must be a number of the format, or is rounded to nearest where `round` says so. binary32 is tf32
-/// whose low 13 bits the hardware ignores.
+/// must be a number of the format, or is rounded to nearest where `round` says so. Without it binary32
+/// is tf32 whose low 13 bits the hardware ignores.
 struct ReadArray {
   std::string what;  ///< "--a", for errors
   bool round = false;

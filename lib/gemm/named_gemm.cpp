@@ -95,7 +95,9 @@ std::string counted(int n, const char* noun) {
 
 std::string words_of(const Split& split, const Format& partial) {
   std::string out = fmt::format("K in {} parts, ", split.parts);
-  out += split.interleave == 0 ? "each a run" : fmt::format("by turns of {}", split.interleave);
+  out += split.interleave != 0 ? fmt::format("by turns of {}", split.interleave)
+         : split.tile != 0     ? fmt::format("each a run of tiles of {}", split.tile)
+                               : "each a run";
   return out + fmt::format(", added in {}, {}{}", format_word(partial),
                            reduction_names[static_cast<std::size_t>(split.reduction)],
                            split.tail_after ? ", the tail after them" : "");
@@ -126,7 +128,7 @@ NamedGemm parse_gemm(std::string_view instruction, int sm) {
 Split parse_split(std::string_view text) {
   const auto fail = [&] {
     return Error("split '" + printable(text) +
-                 "' is not PARTS[:RUN][:REDUCTION][:tail], as 4, 2:16, " +
+                 "' is not PARTS[:RUN|:tileN][:REDUCTION][:tail], as 4, 2:16, 3:tile64, " +
                  "32:1:halves or 8:1:pairs:tail; parts are 2 to " + std::to_string(most_parts) +
                  ", reductions " + listed(reduction_names));
   };
@@ -139,6 +141,10 @@ Split parse_split(std::string_view text) {
   if (const auto run = at < words.size() ? number(words[at], 1, 1 << 20) : std::nullopt) {
     out.interleave = *run;
     ++at;
+  } else if (at < words.size() && words[at].starts_with("tile")) {
+    const auto tile = number(words[at++].substr(4), 1, 1 << 20);
+    if (!tile) throw fail();
+    out.tile = *tile;
   }
   const auto name =
       at < words.size() ? std::ranges::find(reduction_names, words[at]) : reduction_names.end();
@@ -157,6 +163,7 @@ Split parse_split(std::string_view text) {
 std::string spelled(const Split& split) {
   std::string out = std::to_string(split.parts);
   if (split.interleave != 0) out += ":" + std::to_string(split.interleave);
+  if (split.tile != 0) out += ":tile" + std::to_string(split.tile);
   if (split.reduction != Reduction::ascending) {
     out += ":" + std::string(reduction_names[static_cast<std::size_t>(split.reduction)]);
   }

@@ -7,7 +7,7 @@
 //     fma.rn.f32.f16.f16.f32           d = fma(a[k], b[k], d), types in the order d a b c
 //     mul_add.rn.f32.f32.f32.f32       d = d + a[k]·b[k], the product rounded as well
 //
-// A split is spelled PARTS[:RUN][:REDUCTION][:tail]: "4", "2:16", "32:1:halves", "8:1:pairs:tail".
+// A split is spelled PARTS[:RUN|:tileN][:REDUCTION][:tail]: "4", "2:16", "3:tile64", "32:1:halves", "8:1:pairs:tail".
 #pragma once
 
 #include <string>

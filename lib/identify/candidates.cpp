@@ -23,7 +23,8 @@ constexpr std::array reductions{Reduction::ascending, Reduction::descending, Red
 constexpr std::array instructions_per_promotion{1, 2, 4, 8, 16, 32, 64};
 constexpr std::array group_sizes{2, 4, 8};
 constexpr std::array widths{1, 2, 4, 8, 16};
-constexpr int most_runs = 64;  // of a split into runs
+constexpr int most_runs = 64;             // of a split into runs
+constexpr std::array tiles{32, 64, 128};  // of K, of which split-K gives whole ones to its parts
 constexpr std::array turns{2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256};
 constexpr std::array run_lengths{1, 2, 4, 8, 16, 32, 64, 128};
 constexpr std::array lanes{2, 4, 8, 16, 32, 64};  // of a vector register, of a warp
@@ -143,6 +144,11 @@ class Orders {
     const int most = std::min(most_runs, instructions());
     for (int parts = 2; parts <= most; ++parts) {
       for (const Reduction reduction : reductions) out.push_back({parts, 0, reduction, false});
+      for (const int tile : tiles) {
+        const bool whole = plain_.k > 1 && tile > plain_.k && tile % plain_.k == 0;
+        if (!whole || parts * tile >= k_) continue;
+        out.push_back({.parts = parts, .tile = tile});
+      }
     }
     return out;
   }

@@ -10,9 +10,11 @@
 
 namespace binade {
 
-Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
-                        const KnownEpilogue& epilogue, const SearchOptions& options,
-                        const SearchProgress& progress, const Searched& searched) {
+namespace {
+
+Identification identify_as(const KernelTypes& types, std::vector<KernelRun> runs,
+                           const KnownEpilogue& epilogue, const SearchOptions& options,
+                           const SearchProgress& progress, const Searched& searched) {
   KernelFacts facts{.types = types, .epilogue = epilogue};
   for (const KernelRun& run : runs) {
     facts.k = std::max(facts.k, run.k);
@@ -31,6 +33,41 @@ Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
   }
   out.result = search(out.cores, out.candidates, out.runs, options, progress);
   return out;
+}
+
+/// Rounds them to nearest. False where all were numbers of tf32.
+bool round_to_tf32(std::vector<std::uint64_t>& codes) {
+  bool changed = false;
+  for (std::uint64_t& code : codes) {
+    const Projected rounded = convert(code, binary32, tf32);
+    changed = changed || (rounded.flags & Flag::inexact) != 0;
+    code = rounded.bits;
+  }
+  return changed;
+}
+
+}  // namespace
+
+Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
+                        const KnownEpilogue& epilogue, const SearchOptions& options,
+                        const SearchProgress& progress, const Searched& searched) {
+  Identification plain = identify_as(types, std::move(runs), epilogue, options, progress, searched);
+  const bool explained = !plain.result.explaining.empty();
+  const bool single = types.a == binary32 && types.b == binary32 && types.d == binary32;
+  if (explained || !single || !searched.tf32 || !searched.instructions) return plain;
+  std::vector<KernelRun> rounded = plain.runs;
+  bool changed = false;
+  for (KernelRun& run : rounded) {
+    changed = round_to_tf32(run.a) || changed;
+    changed = round_to_tf32(run.b) || changed;
+  }
+  if (!changed) return plain;
+  KernelTypes narrow = types;
+  narrow.a = narrow.b = tf32;
+  Searched how = searched;
+  how.rounded = true;
+  Identification out = identify_as(narrow, std::move(rounded), epilogue, options, progress, how);
+  return out.result.explaining.empty() ? std::move(plain) : std::move(out);
 }
 
 }  // namespace binade

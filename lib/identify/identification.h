@@ -23,7 +23,9 @@ struct Identification {
   const Core& core(const Candidate& x) const { return cores[x.core]; }
 };
 
-/// Error where no model takes these types, or runs differ in what they have.
+/// Operands of binary32 that no model explains as they are, are rounded to tf32 and looked at again: then
+/// types and runs are those, and searched.rounded. Error where no model takes these types, or runs differ in
+/// what they have.
 Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
                         const KnownEpilogue& epilogue, const SearchOptions& options,
                         const SearchProgress& progress = {}, const Searched& searched = {});

@@ -57,7 +57,8 @@ Json json_of(const Searched& x) {
   return {{"architectures", x.architectures.empty() ? Json(nullptr) : architectures},
           {"tensor_cores", x.instructions},
           {"tf32", x.tf32},
-          {"gpu", x.gpu}};
+          {"gpu", x.gpu},
+          {"rounded", x.rounded}};
 }
 
 Json json_of_run(const KernelRun& run) {

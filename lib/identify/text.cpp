@@ -137,6 +137,9 @@ std::string head_text(const Identification& x) {
                        run.c.empty() ? "" : fmt::format(" + {}", type_name(x.types.c)),
                        type_name(x.types.d), run.bias.empty() ? "" : ", with a bias");
   }
+  if (x.searched.rounded) {
+    out += "operands rounded to tf32, to nearest: as they are, no model explains every bit\n";
+  }
   const std::string searched = searched_text(x.searched);
   return out + fmt::format("{} elements; {} models that differ in what they compute{}{}\n",
                            x.result.elements, x.result.tried, searched.empty() ? "" : ", of ",
@@ -183,6 +186,7 @@ std::string command_of(const Identification& x, const Candidate& candidate) {
   std::string out;
   if (!name.architectures.empty()) out = fmt::format("--arch sm_{} ", name.architectures[0]);
   out += "--instruction " + name.instruction;
+  if (x.searched.rounded) out += " --round";
   const std::string options = options_of(candidate.model);
   return options.empty() ? out : out + " " + options;
 }

@@ -87,6 +87,8 @@ TEST_CASE("parts of K are runs of whole instructions, or take turns") {
   GemmModel g = chain(2);
   g.sum.splits[0] = {.parts = 3};
   CHECK(written(g, 10) == "0 [0,1] [2,3] 0 [4,5] [6,7] + 0 [8,9] +");
+  g.sum.splits[0] = {.parts = 2, .tile = 4};  // 4, 4 and 2 products: two tiles and one
+  CHECK(written(g, 10) == "0 [0,1] [2,3] [4,5] [6,7] 0 [8,9] +");
   g.sum.splits[0] = {.parts = 2, .interleave = 2};
   CHECK(written(g, 10) == "0 [0,1] [4,5] [8,9] 0 [2,3] [6,7] +");
   g.sum.splits[0].tail_after = true;
@@ -132,6 +134,7 @@ TEST_CASE("every product takes part once, in any order") {
       split.interleave = test::between(random, 0, 3);
       split.reduction = static_cast<Reduction>(random() % 4);
       split.tail_after = random() % 2 == 0;
+      if (random() % 4 == 0) split.tile = test::between(random, 1, 40);
     }
     struct Counted {
       std::vector<int> seen;

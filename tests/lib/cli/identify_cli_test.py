@@ -196,7 +196,8 @@ class Proposals(Identify):
         self.good("gemm", self.path("few"), self.path("w"), *HOPPER, "-o", self.path("d"))
         call = ("identify", "--a", self.path("few"), "--b", self.path("w"), "--d", self.path("d"))
         found = json.loads(self.good(*call, "--json"))
-        self.assertEqual(found["searched"], {"architectures": None, "tensor_cores": True, "tf32": True, "gpu": False})
+        self.assertEqual(found["searched"], {"architectures": None, "tensor_cores": True, "tf32": True, "gpu": False,
+                                             "rounded": False})
         first = [row["instructions"][0] for row in found["explain"]]
         chains = [row["architectures"] == [] for row in first]
         self.assertEqual(chains, sorted(chains, reverse=True), "chains first")

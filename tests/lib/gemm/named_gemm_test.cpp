@@ -63,18 +63,21 @@ TEST_CASE("an instruction that drops its accumulator makes no product") {
 TEST_CASE("splits are spelled as they are read") {
   const Split four = parse_split("4");
   CHECK(four == Split{.parts = 4});
+  CHECK(parse_split("3:tile64") == Split{.parts = 3, .tile = 64});
   CHECK(parse_split("32:1:halves") ==
         Split{.parts = 32, .interleave = 1, .reduction = Reduction::halves});
   CHECK(parse_split("8:2:pairs:tail") ==
         Split{.parts = 8, .interleave = 2, .reduction = Reduction::pairs, .tail_after = true});
-  for (const char* text :
-       {"2", "4096", "2:16", "3:descending", "32:1:halves", "8:2:pairs:tail", "5:7:tail"}) {
+  for (const char* text : {"2", "4096", "2:16", "3:descending", "32:1:halves", "8:2:pairs:tail",
+                           "5:7:tail", "3:tile64", "6:tile128:descending"}) {
     CHECK(spelled(parse_split(text)) == text);
   }
-  for (const char* text : {"", "1", "4097", "x", "2:", "2:0", "2:tail", "2:1:tail:pairs", "2:1:2",
-                           "2:halves:1", "-2", "2 "}) {
+  for (const char* text :
+       {"", "1", "4097", "x", "2:", "2:0", "2:tail", "2:1:tail:pairs", "2:1:2", "2:halves:1", "-2",
+        "2 ", "2:tile", "2:tile0", "2:tile64:tail", "2:4:tile64", "2:tilex"}) {
     CAPTURE(text);
-    CHECK(contains(complaint([&] { parse_split(text); }), "is not PARTS[:RUN][:REDUCTION][:tail]"));
+    CHECK(contains(complaint([&] { parse_split(text); }),
+                   "is not PARTS[:RUN|:tileN][:REDUCTION][:tail]"));
   }
 }
 

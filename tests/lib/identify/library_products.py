@@ -15,10 +15,10 @@ class Product:
 
     def __init__(self, name, how, dtype, a_shape, b_shape, d_shape):
         self.name, self.how, self.dtype = name, how, dtype
+        self.dtypes = {key: dtype for key in "abd"}
         self.shapes = {"a": a_shape, "b": b_shape, "d": d_shape}
         numbers = random.Random(name)
         self.data = {key: normal(numbers, dtype, self.shapes[key]) for key in "ab"}
-        self.d_dtype = dtype
 
     @property
     def is_dots(self):
@@ -121,5 +121,5 @@ def tensors_file(arrays, metadata):
 
 
 def file_of(x, metadata=None):
-    arrays = {key: (x.dtype, x.shapes[key], x.data[key]) for key in "abd"}
+    arrays = {key: (x.dtypes[key], x.shapes[key], x.data[key]) for key in "abd"}
     return tensors_file(arrays, metadata or {})

@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import library_products as library  # noqa: E402
 
-WIDTHS = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8}
+WIDTHS = {"F8_E4M3": 1, "F8_E5M2": 1, "F16": 2, "BF16": 2, "F32": 4, "F64": 8}
 
 
 class Judge:
@@ -29,7 +29,8 @@ class Judge:
         return subprocess.run([self.binade, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
 
     def identify(self, path):
-        done = self.call("identify", "--json", "--show", "3", *(word for key in "abd" for word in (f"--{key}", f"{path}:{key}")))
+        where = ("--arch", "sm_" + path.name.split("_")[1][2:]) if path.name.startswith("cublas_") else ()
+        done = self.call("identify", "--json", "--show", "3", *where, *(word for key in "abd" for word in (f"--{key}", f"{path}:{key}")))
         out = json.loads(done.stdout)
         assert done.returncode == (1 if out["conclusion"] == "none" else 0), done
         self.counts[out["conclusion"]] += 1
@@ -49,24 +50,25 @@ class Judge:
 
     def element(self, x, row, column, command):
         """One element, from its row and column alone."""
-        width = WIDTHS[x.dtype]
+        width = WIDTHS[x.dtypes["a"]]
         k, (_, n) = x.shapes["a"][1], x.shapes["b"]
         a = x.data["a"][row * k * width:(row + 1) * k * width]
+        width = WIDTHS[x.dtypes["b"]]
         if x.is_dots:
             b = x.data["b"][row * k * width:(row + 1) * k * width]
         else:
             b = b"".join(x.data["b"][(i * n + column) * width:(i * n + column + 1) * width] for i in range(k))
-        return self.gemm({"a": (x.dtype, (1, k), a), "b": (x.dtype, (k, 1), b)}, command)
+        return self.gemm({"a": (x.dtypes["a"], (1, k), a), "b": (x.dtypes["b"], (k, 1), b)}, command)
 
     def check_claim(self, x, command):
         if not x.is_dots:
-            again = self.gemm({key: (x.dtype, x.shapes[key], x.data[key]) for key in "ab"}, command)
+            again = self.gemm({key: (x.dtypes[key], x.shapes[key], x.data[key]) for key in "ab"}, command)
         else:
             again = b"".join(self.element(x, row, None, command) for row in range(x.shapes["d"][0]))
         assert again == x.data["d"], (x.name, command)
 
     def check_rejected(self, x, rejected):
-        first, width = rejected["first"], WIDTHS[x.dtype]
+        first, width = rejected["first"], WIDTHS[x.dtypes["d"]]
         at = first["row"] if x.is_dots else first["row"] * x.shapes["d"][1] + first["column"]
         found = x.data["d"][at * width:(at + 1) * width][::-1].hex().upper()
         expected = self.element(x, first["row"], first["column"], rejected["command"])[::-1].hex().upper()
@@ -92,7 +94,7 @@ def recorded(judge, folder):
         (length,) = struct.unpack("<Q", data[:8])
         header = json.loads(data[8:8 + length])
         x = library.Product.__new__(library.Product)
-        x.name, x.dtype = path.stem, header["a"]["dtype"]
+        x.name, x.dtypes = path.stem, {key: header[key]["dtype"] for key in "abd"}
         x.shapes = {key: tuple(header[key]["shape"]) for key in "abd"}
         parts = {key: header[key]["data_offsets"] for key in "abd"}
         x.data = {key: data[8 + length + begin:8 + length + end] for key, (begin, end) in parts.items()}
