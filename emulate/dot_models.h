@@ -98,7 +98,7 @@ inline constexpr std::string_view floor_open = "the exponent floor";
 inline constexpr std::string_view floor_f16_open = "the exponent floor: 4 - F, or 3 - F";
 inline constexpr std::string_view unrecorded = "everything";
 /// Of sm_90 every instruction was recorded, operands of all generators: tests/recordings/sm_90.
-inline constexpr std::string_view recorded;
+inline constexpr std::string_view recorded = "";
 inline constexpr std::string_view by_compiler = "compiler code, may change with CUDA";
 
 inline constexpr std::array model_rows{

@@ -7,9 +7,9 @@ import struct
 import zipfile
 
 
-def safetensors(*tensors):
+def safetensors(*tensors, metadata=None):
     """A file of (name, dtype, shape, bytes)."""
-    header, data = {}, b""
+    header, data = {"__metadata__": metadata} if metadata else {}, b""
     for name, dtype, shape, values in tensors:
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(values)]}
         data += values

@@ -4,6 +4,7 @@
 #include "lib/cli/options.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <optional>
 #include <type_traits>
 
@@ -53,17 +54,36 @@ constexpr bool is_count<std::optional<T>> = is_count<T>;
 template <typename T>
 constexpr bool is_count<std::vector<T>> = is_count<T>;
 
-/// CLI11 takes -1 for the largest unsigned number.
-std::string refuse_negative(const std::string& text) {
-  return text.starts_with('-') ? "Value " + text + " is negative" : "";
+/// CLI11 takes -1 and what is above it for the largest unsigned number.
+std::string refuse_beyond(const std::string& text) {
+  if (text.starts_with('-')) return "Value " + text + " is negative";
+  std::uint64_t value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  return read.ec == std::errc::result_out_of_range ? "Value " + text + " is above 2^64 - 1" : "";
 }
+
+/// CLI11 reads 010 as 8.
+std::string refuse_octal(const std::string& text) {
+  const std::size_t digit = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
+  const bool zeros = text.size() > digit + 1 && text[digit] == '0' &&
+                     text.find_first_not_of("0123456789", digit) == std::string::npos;
+  return zeros ? "Value " + text + " begins with 0; write it without" : "";
+}
+
+template <typename T>
+constexpr bool is_whole = std::is_integral_v<T>;
+template <typename T>
+constexpr bool is_whole<std::optional<T>> = is_whole<T>;
+template <typename T>
+constexpr bool is_whole<std::vector<T>> = is_whole<T>;
 
 }  // namespace
 
 template <typename T>
 Option App::add_option(const std::string& name, T& value, const std::string& help) const {
   CLI::Option* const option = app_->add_option(name, value, help);
-  if constexpr (is_count<T>) option->check(CLI::Validator(refuse_negative, ""));
+  if constexpr (is_whole<T>) option->check(CLI::Validator(refuse_octal, ""));
+  if constexpr (is_count<T>) option->check(CLI::Validator(refuse_beyond, ""));
   return Option(option);
 }
 
@@ -84,7 +104,10 @@ template Option App::add_option(const std::string&, std::vector<std::string>&,
                                 const std::string&) const;
 
 Option App::add_output(const std::string& name, std::string& value, const std::string& help) const {
-  return add_option(name, value, help).type_name("OUT");
+  CLI::Option* const option = app_->add_option(name, value, help)->type_name("OUT");
+  option->check(CLI::Validator(
+      [](const std::string& text) { return text.empty() ? "the file has no name" : ""; }, ""));
+  return Option(option);
 }
 
 Option App::add_flag(const std::string& name, bool& value, const std::string& help) const {

@@ -15,6 +15,7 @@
 #include "lib/cli/progress.h"
 #include "lib/io/npy_writer.h"
 #include "lib/io/output_paths.h"
+#include "lib/io/safetensors.h"
 #include "lib/io/safetensors_writer.h"
 #include "lib/io/tensor_file.h"
 #include "lib/range/quantize_stream.h"
@@ -69,11 +70,16 @@ void run_quantize(const QuantizeArguments& a) {
   const auto file =
       open_tensor_file(a.in, {a.dtype.empty() ? std::optional<Dtype>{} : parse_dtype(a.dtype)});
   std::vector<std::size_t> chosen;
+  std::vector<std::string> left_out;
   std::vector<TensorSpec> specs;
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < file->tensors().size(); ++i) {
     const TensorInfo& info = file->tensors()[i];
-    if (info.dtype.kind != DtypeKind::floating) continue;
+    if (info.dtype.kind != DtypeKind::floating) {
+      left_out.push_back(fmt::format("{} ({}, {})", printable(info.name, 60), info.dtype.name,
+                                     to_string(info.dtype.kind)));
+      continue;
+    }
     chosen.push_back(i);
     specs.push_back({info.name, out_dtype, info.shape});
     bytes += info.bytes;
@@ -89,11 +95,12 @@ void run_quantize(const QuantizeArguments& a) {
   if (npy) {
     npy_writer = std::make_unique<NpyWriter>(a.out, out_dtype, first.shape, first.fortran_order);
   } else {
-    writer = std::make_unique<SafetensorsWriter>(
-        a.out, specs,
-        std::map<std::string, std::string>{
-            {"binade.format", a.format},
-            {"binade.rounding", std::string(name_of(to.attributes.rounding))}});
+    std::map<std::string, std::string> metadata;
+    if (const auto* from = dynamic_cast<const SafetensorsFile*>(file.get()))
+      metadata = from->metadata();
+    metadata["binade.format"] = a.format;
+    metadata["binade.rounding"] = name_of(to.attributes.rounding);
+    writer = std::make_unique<SafetensorsWriter>(a.out, specs, metadata);
   }
   std::string text = counts_head();
   EventCounts all;
@@ -124,6 +131,7 @@ void run_quantize(const QuantizeArguments& a) {
   }
   npy ? npy_writer->finish() : writer->finish();
   if (chosen.size() > 1) text += counts_line("total", all);
+  for (const std::string& tensor : left_out) text += "skipped " + tensor + ", not written\n";
   fmt::print("{}", text);
 }
 

@@ -52,6 +52,11 @@ class Orders {
   std::vector<Order> take() { return std::move(orders_); }
 
  private:
+  /// Whether the core adds products that were rounded, or need none.
+  bool rounds_products() const {
+    const DotTypes& t = plain_.types;
+    return plain_.model.recipe == Recipe::mul_add_chain || is_exact_product(t.a, t.b, t.d);
+  }
   int instructions() const { return (k_ + plain_.k - 1) / plain_.k; }
   void add(const Accumulation& sum, int departures) { orders_.push_back({sum, departures}); }
 
@@ -109,12 +114,16 @@ class Orders {
 
   /// Parts of one product each, added as they come: the chain of rounded products, another core or this one.
   bool is_plain(const Split& split) const {
-    return plain_.k == 1 && split.reduction == Reduction::ascending && split.parts == k_;
+    const bool one_each = split.parts == k_ || (split.interleave == 1 && split.tail_after &&
+                                                k_ / split.parts == 1 && rounds_products());
+    return plain_.k == 1 && split.reduction == Reduction::ascending && one_each;
   }
 
   void with_partials(Accumulation sum, int departures, bool in_memory) {
     for (const Format& f : partials(in_memory)) {
-      if (f == plain_.types.d && sum.splits[1].parts <= 1 && is_plain(sum.splits[0])) continue;
+      const bool to_f32 = f == binary32 && fits_in(plain_.types.a, f) && fits_in(plain_.types.b, f);
+      const bool another = f == plain_.types.d || to_f32;
+      if (another && sum.splits[1].parts <= 1 && is_plain(sum.splits[0])) continue;
       sum.partial = f;
       add(sum, departures + (f == plain_.types.d ? 0 : 1));
     }

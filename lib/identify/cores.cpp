@@ -9,6 +9,11 @@
 #include "lib/record/instruction_name.h"
 
 namespace binade {
+bool is_exact_product(const Format& a, const Format& b, const Format& d) {
+  return a.precision + b.precision <= d.precision && a.emax() + b.emax() + 1 <= d.emax() &&
+         a.quantum_exponent() + b.quantum_exponent() >= d.quantum_exponent();
+}
+
 namespace {
 
 /// Sparse ones need metadata that a product does not have; scale-d 0 drops the accumulator.
@@ -48,12 +53,6 @@ void add_instructions(std::vector<Core>& cores, const Format& a, const Format& b
       add_name(found->names, named);
     }
   }
-}
-
-/// Whether every product of two finite numbers is a number of `d`: then rounding it changes nothing.
-bool is_exact_product(const Format& a, const Format& b, const Format& d) {
-  return a.precision + b.precision <= d.precision && a.emax() + b.emax() + 1 <= d.emax() &&
-         a.quantum_exponent() + b.quantum_exponent() >= d.quantum_exponent();
 }
 
 /// Accumulators of chains: the usual ones, and the operands' own type.

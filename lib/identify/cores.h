@@ -40,6 +40,9 @@ struct Searched {
   friend bool operator==(const Searched&, const Searched&) = default;
 };
 
+/// Whether every product of two finite numbers is a number of `d`: then rounding it changes nothing.
+bool is_exact_product(const Format& a, const Format& b, const Format& d);
+
 /// Chains, then instructions in the order of the tables; the other way round for a GPU.
 std::vector<Core> cores_for(const KernelTypes& types, const Searched& searched = {});
 

@@ -4,6 +4,7 @@
 #include "lib/io/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -106,6 +107,10 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
 void AtomicFile::commit() {
+  struct stat old {};
+  if (!target_.empty() && stat(target_.c_str(), &old) == 0 && S_ISREG(old.st_mode)) {
+    (void)fchmod(descriptor_, old.st_mode & 07777);  // what is replaced stays as private as it was
+  }
   if (nameless_) give_name();
   const int descriptor = descriptor_;
   descriptor_ = -1;

@@ -137,7 +137,10 @@ class Directory {
     if ((flags & 1) != 0) fail(quoted + " is encrypted", at);
     if ((flags & ~known_flags) != 0) fail(quoted + " has unknown flags", at);
     if (method != 0 && method != 8) {
-      fail(quoted + " is packed by the unknown method " + std::to_string(method), at);
+      throw error_in(file_.path(),
+                     quoted + " is packed by method " + std::to_string(method) +
+                         ", neither stored nor deflated",
+                     "pack it with numpy.savez or numpy.savez_compressed");
     }
     member.deflated = method == 8;
     member.crc = u32(at + 16);

@@ -109,10 +109,28 @@ std::string differences(const Json& a, const Json& b) {
     if (x != y)
       out.push_back(fmt::format("{} {} -> {}", label, printable(x.dump()), printable(y.dump())));
   }
+  if (a.contains("role") && b.contains("role") && a["role"] != b["role"]) {
+    out.push_back(
+        fmt::format("role {} -> {}", printable(a["role"].dump()), printable(b["role"].dump())));
+  }
   if (a.at("binades") != b.at("binades")) {
     out.push_back(different_binades(a.at("binades"), b.at("binades")));
   }
   return fmt::format("{}", fmt::join(out, "; "));
+}
+
+/// "options differ: headroom 1 -> 3"; nothing where both were made alike.
+std::string different_options(const Json& a, const Json& b) {
+  const Json& before = at(a, "/options");
+  const Json& after = at(b, "/options");
+  if (!before.is_object() || !after.is_object()) return "";
+  std::vector<std::string> out;
+  for (const auto& [key, value] : before.items()) {
+    if (!after.contains(key) || after[key] == value) continue;
+    out.push_back(
+        fmt::format("{} {} -> {}", key, printable(value.dump()), printable(after[key].dump())));
+  }
+  return out.empty() ? "" : fmt::format("options differ: {}\n", fmt::join(out, "; "));
 }
 
 double loss(const Json& tensor) {
@@ -179,7 +197,11 @@ ReportDiff diff_reports(const Json& a, const Json& b) try {
   }
   const auto change = [](const Changed& x) { return std::abs(loss(*x.before) - loss(*x.after)); };
   std::ranges::stable_sort(changed, std::greater{}, change);
-  out.different = !changed.empty() || !only_before.empty() || !only_after.empty();
+  const std::string options = different_options(a, b);
+  const bool other_scales = interval(a["loss_scale"]) != interval(b["loss_scale"]);
+  out.different = !changed.empty() || !only_before.empty() || !only_after.empty() ||
+                  !options.empty() || other_scales;
+  out.text += options;
   out.text += fmt::format("\n{} tensors in both, {} of them differ\n",
                           before.size() - only_before.size(), changed.size());
   for (const auto& [x, y, how] : changed) {

@@ -61,10 +61,14 @@ constexpr std::array<std::string_view, 9> collections{"acts",    "activations", 
                                                       "weights", "params",      "parameters",
                                                       "updates", "moment",      "moments"};
 
-/// What follows "grad_" in names of other things.
-constexpr std::array<std::string_view, 12> no_gradients{
-    "norm", "norms",    "scale",      "scaler",        "scales", "scaling",
-    "clip", "clipping", "checkpoint", "checkpointing", "cam",    "fn"};
+/// What follows "grad_" in names of other things, statistics among them.
+constexpr std::array<std::string_view, 41> no_gradients{
+    "norm",     "norms",      "scale",         "scaler",   "scales", "scaling",   "clip",
+    "clipping", "checkpoint", "checkpointing", "cam",      "fn",     "sq",        "sqr",
+    "squared",  "square",     "mean",          "avg",      "std",    "var",       "variance",
+    "max",      "min",        "absmax",        "amax",     "hist",   "histogram", "mask",
+    "ema",      "snr",        "stat",          "stats",    "cos",    "sim",       "similarity",
+    "penalty",  "reversal",   "boost",         "boosting", "rms",    "noise"};
 /// What stands before "_grad" in names of other things.
 constexpr std::array<std::string_view, 3> not_graded{"no", "requires", "stop"};
 

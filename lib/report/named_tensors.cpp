@@ -13,6 +13,7 @@ namespace {
 
 /// What a tensor of a file of gradients is, by what its own name tells.
 TensorRole as_gradient(std::optional<TensorRole> role) {
+  if (role && is_gradient(*role)) return *role;
   if (role == TensorRole::weight) return TensorRole::d_weight;
   return role == TensorRole::act ? TensorRole::d_act : TensorRole::gradient;
 }
@@ -20,7 +21,7 @@ TensorRole as_gradient(std::optional<TensorRole> role) {
 bool may_be_gradient(const NamedTensor& tensor) {
   const std::string& name = tensor.place.info().name;
   const bool of_a_run = tensor.time && name.ends_with("/" + std::string(name_of(tensor.role)));
-  return !of_a_run && tensor.role != TensorRole::update && tensor.role != TensorRole::state &&
+  return !of_a_run && tensor.role != TensorRole::update && may_be_a_parameters(name) &&
          !tensor.by_rule;
 }
 
@@ -47,7 +48,7 @@ std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorF
     }
     const auto mine = std::span(out).subspan(first);
     const bool told = std::ranges::any_of(
-        mine, [](const NamedTensor& t) { return t.role && is_gradient(*t.role); });
+        mine, [](const NamedTensor& t) { return tells_gradient_outright(t.place.info().name); });
     if (told || !is_named_as_gradients(file->path())) continue;
     for (NamedTensor& tensor : mine) {
       if (!may_be_gradient(tensor)) continue;

@@ -128,7 +128,9 @@ std::string basis_of(const Report& report, std::span<const NamedTensor> named) {
     if (!report.roles.empty()) {
       roles = fmt::format(" ({})", counted_roles(report.roles));
     } else if (!others) {
-      roles = fmt::format(" (named {})", name_of(report.tensors[0].role));
+      const bool by_rule = std::ranges::all_of(named, &NamedTensor::by_rule);
+      roles =
+          fmt::format(" ({} {})", by_rule ? "by --role" : "named", name_of(report.tensors[0].role));
     }
     const std::string taken =
         tensors == 1 ? fmt::format("the tensor{} is taken as one.", roles)

@@ -55,6 +55,16 @@ class Reader {
     return !parts_[i].by_end || i == first_ || i == last_;
   }
 
+  /// "fc1.grad.norm": of a gradient, and none.
+  bool is_statistic(std::size_t i) const {
+    return says(i, Says::gradient) && i != first_ && i + 1 == last_ &&
+           is_no_gradient("", lower_case(parts_[last_].text));
+  }
+  /// All of the part is a word for gradients.
+  bool is_gradient_word(std::size_t i) const {
+    return says(i, Says::gradient) && parts_[i].rest.empty();
+  }
+
   /// Notes the parts that say one of these where they may; whether there are any.
   template <class Where>
   bool tell(std::initializer_list<Says> wanted, const Where& where) {
@@ -68,15 +78,19 @@ class Reader {
   }
 
   std::optional<TensorRole> decide() {
-    const auto everywhere = [](std::size_t) { return true; };
-    const auto outer = [this](std::size_t i) { return is_whole_or_outer(i); };
+    const auto outer = [this](std::size_t i) { return is_whole_or_outer(i) && !is_statistic(i); };
     const auto last = [this](std::size_t i) { return is_last(i); };
     const auto edge = [this](std::size_t i) { return is_edge(i); };
     const auto first = [this](std::size_t i) { return i == first_ && i != last_; };
     const bool of_state_dict =  // PyTorch's: state.0.exp_avg, state.0.sum
         parts_[first_].text == "state" && first_ + 1 < parts_.size() && parts_[first_ + 1].number;
-    const bool state = tell({Says::state}, everywhere);
-    const bool kept = tell({Says::kept}, edge);
+    // grads/prior/mu and enc.running_mean.grad: gradients of what is called so.
+    const bool under_gradients = first_ != last_ && is_gradient_word(first_);
+    const bool gradient_last = first_ != last_ && is_gradient_word(last_);
+    const bool state =
+        tell({Says::state}, [&](std::size_t i) { return !gradient_last || i == first_; });
+    const bool kept =
+        tell({Says::kept}, [&](std::size_t i) { return is_edge(i) && !under_gradients; });
     if (state || kept || of_state_dict) return TensorRole::state;
     const bool gradients = tell({Says::gradient, Says::d_act, Says::d_weight}, outer);
     const bool backward = tell({Says::backward}, first);
@@ -140,6 +154,9 @@ std::string without_role(std::string_view name) {
     const std::string_view kept = reading.told[i] ? std::string_view(parts[i].rest) : parts[i].text;
     out += kept;
     const bool gone = kept.empty() && !parts[i].text.empty();
+    if (gone && parts[i].says == Says::d_act && i + 2 == parts.size() && parts[i + 1].number) {
+      break;  // "fc1.grad_output.0": a hook's tuple
+    }
     if (parts[i].separator != 0 && !gone) out += parts[i].separator;
   }
   out.erase(out.find_last_not_of(name_separators) + 1);
@@ -152,6 +169,32 @@ bool is_role_alone(std::string_view name, TensorRole role) {
   return read_name(parts).role == role && std::ranges::all_of(parts, [](const NamePart& part) {
            return part.says && part.rest.empty();
          });
+}
+
+bool is_the_weight(std::string_view part) {
+  const std::string word = lower_case(part);
+  return word == "weight" || word == "weights" || word == "w";
+}
+
+/// Whether the last part of a path is the role and no name: "fc1/dW", and of what a layer has several of, kernel and
+/// bias, "fc1/weight" alone.
+bool names_its_role(std::string_view part, TensorRole role) {
+  return role == TensorRole::weight ? is_the_weight(part) : is_role_alone(part, role);
+}
+
+/// Of params/fc1/kernel fc1/kernel, and of fc1/weight, which a gradient or an update is of, fc1.
+std::string layer_of(std::string name) {
+  const std::size_t first = name.find('/');
+  if (first != std::string::npos && first + 1 < name.size() &&
+      read_part(std::string_view(name).substr(0, first)).collection) {
+    name.erase(0, first + 1);
+  }
+  const std::size_t last = name.rfind('/');
+  if (last != std::string::npos && last != 0 &&
+      is_the_weight(std::string_view(name).substr(last + 1))) {
+    name.erase(last);
+  }
+  return name;
 }
 
 bool fits(std::string_view name, const RoleRule& rule) {
@@ -217,6 +260,33 @@ std::optional<TensorRole> role_of(std::string_view name, std::span<const RoleRul
   return read_name(parts_of(rest)).role;
 }
 
+bool tells_gradient_outright(std::string_view name) {
+  (void)take_step(name);
+  const std::vector<NamePart> parts = parts_of(name);
+  const Reading reading = read_name(parts);
+  if (!reading.role || !is_gradient(*reading.role)) return false;
+  std::size_t last = parts.size() - 1;
+  while (last > 0 && parts[last].number) --last;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (reading.told[i] && (i == last || parts[i].rest.empty())) return true;
+  }
+  return false;
+}
+
+bool may_be_a_parameters(std::string_view name) {
+  (void)take_step(name);
+  const std::vector<NamePart> parts = parts_of(name);
+  const Reading reading = read_name(parts);
+  if (reading.role != TensorRole::state) return true;
+  bool ambiguous = false;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!reading.told[i]) continue;
+    if (parts[i].says != Says::kept) return false;
+    ambiguous = true;
+  }
+  return ambiguous;
+}
+
 bool is_named_as_gradients(std::string_view path) {
   std::string stem = std::filesystem::path(path).stem().string();
   for (const char c : {'-', '_'}) std::ranges::replace(stem, c, '.');
@@ -242,13 +312,13 @@ std::optional<TensorTime> tensor_time(std::string_view name, std::optional<Tenso
   const std::optional<std::uint64_t> step = take_step(name);
   if (!step || !role) return {};
   const std::size_t slash = name.rfind('/');
-  if (slash != std::string_view::npos && is_role_alone(name.substr(slash + 1), *role)) {
-    if (slash == 0) return {};
-    return TensorTime{*step, std::string(name.substr(0, slash)), *role};
-  }
-  std::string layer = without_role(name);
+  const bool alone =
+      slash != std::string_view::npos && names_its_role(name.substr(slash + 1), *role);
+  if (alone && slash == 0) return {};
+  const std::string layer =
+      layer_of(alone ? std::string(name.substr(0, slash)) : without_role(name));
   if (layer.empty()) return {};
-  return TensorTime{*step, std::move(layer), *role};
+  return TensorTime{*step, layer, *role};
 }
 
 bool misses_time(std::string_view name, const std::optional<TensorTime>& time) {

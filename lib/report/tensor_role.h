@@ -58,6 +58,12 @@ bool fits_any(std::string_view name, std::span<const RoleRule> rules);
 /// The first rule that fits, else what the name's words tell.
 std::optional<TensorRole> role_of(std::string_view name, std::span<const RoleRule> rules = {});
 
+/// Whether a word says that it is a gradient, and not the name of a module ("gradient_reversal.fc.weight").
+bool tells_gradient_outright(std::string_view name);
+
+/// Whether it is state only by words that parameters are called by too ("prior.mu"), or none.
+bool may_be_a_parameters(std::string_view name);
+
 /// Whether a file is named as one of gradients is ("grads.safetensors", "run1_gradients.npz").
 bool is_named_as_gradients(std::string_view path);
 

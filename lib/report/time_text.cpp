@@ -44,8 +44,10 @@ std::string narrow_percent(std::optional<double> share) {
   if (p >= 99.95) return ">99.9";
   if (p >= 0.95) return fmt::format("{:.1f}", p);
   if (p >= 0.095) return fmt::format("{:.2f}", p);
-  return p >= 0.001 ? fmt::format("{:.1g}", p)
-                    : fmt::format("1e{}", std::lround(std::floor(std::log10(p))));
+  if (p >= 0.001) return fmt::format("{:.1g}", p);
+  std::string digit = fmt::format("{:.0e}", p);  // 4e-05
+  const std::size_t zero = digit.find("e-0");
+  return zero == std::string::npos ? digit : digit.erase(zero + 2, 1);
 }
 
 std::optional<double> part(std::uint64_t count, std::uint64_t of) {

@@ -173,6 +173,36 @@ class Models(Identify):
         self.assertTrue(out["runs"][0]["dots"])
         self.assertTrue(any(x["command"].endswith(" ".join(HOPPER)) for x in out["explain"]))
 
+    def test_orders_that_come_to_the_same_chain_are_one_model(self):
+        # Products of binary16 are binary32's: parts of one product each are the chain.
+        self.normal("a", "<f2", 6, 40)
+        self.normal("b", "<f2", 40, 6)
+        self.gemm("d", "--instruction", "fma.rn.f32.f16.f16.f32")
+        out = self.found()
+        self.assertEqual((out["conclusion"], out["explain"][0]["command"]),
+                         ("unique", "binade gemm --instruction fma.rn.f32.f16.f16.f32"))
+
+    def test_operands_that_were_rounded_to_tf32(self):
+        self.normal("a", "<f4", 6, 40)
+        self.normal("b", "<f4", 40, 6)
+        tf32 = ("--arch", "sm_90", "--instruction", "mma.m16n8k8.f32.tf32.tf32.f32")
+        self.gemm("d", *tf32, "--round")
+        out = self.found("--arch", "sm_90")
+        self.assertTrue(out["searched"]["rounded"])
+        self.assertEqual(out["explain"][0]["command"], " ".join(("binade gemm", *tf32, "--round")))
+        self.gemm("d", *tf32)
+        out = self.found("--arch", "sm_90")
+        self.assertFalse(out["searched"]["rounded"])
+        self.assertEqual(out["explain"][0]["command"], " ".join(("binade gemm", *tf32)))
+
+    def test_split_k_in_whole_tiles(self):
+        self.normal("a", "<f2", 6, 640)
+        self.normal("b", "<f2", 640, 6)
+        self.gemm("d", *HOPPER, "--split", "3:tile64")
+        out = self.found("--arch", "sm_90")
+        told = [x["command"] for x in out["explain"]]
+        self.assertIn(" ".join(("binade gemm", *HOPPER, "--split", "3:tile64")), told)
+
     def test_show_and_all(self):
         self.gemm("d", *HOPPER)
         self.assertEqual(len(self.found("--show", "2")["rejected"]), 2)

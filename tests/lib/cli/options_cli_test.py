@@ -26,6 +26,24 @@ class Options(CliCase):
             tried += 1
         self.assertGreater(tried, 20)
 
+    def test_a_count_is_read_as_written(self):
+        tried = 0
+        for words, option in self.options_of("UINT"):
+            with self.subTest(words=words, option=option):
+                self.assertIn(f"{option}: Value 010 begins with 0", self.complaint(*words, option, "010"))
+                self.assertIn(f"{option}: Value 18446744073709551616 is above",
+                              self.complaint(*words, option, "18446744073709551616"))
+            tried += 1
+        self.assertGreater(tried, 20)
+
+    def test_a_result_has_a_name(self):
+        tried = 0
+        for words, option in self.options_of("OUT"):
+            with self.subTest(words=words, option=option):
+                self.assertIn(f"{option}: the file has no name", self.complaint(*words, option, ""))
+            tried += 1
+        self.assertGreater(tried, 8)
+
     def test_what_must_be_positive_is_not_zero(self):
         tried = 0
         for words, option in self.options_of(r"\S*:POSITIVE"):

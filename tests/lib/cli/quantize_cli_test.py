@@ -57,12 +57,21 @@ class Quantize(CliCase):
             ("i", "I8", [1], b"\1")))
         text = self.good("quantize", "in.safetensors", "out.safetensors", "--format", "e4m3", "--saturation", "finite",
                          "--encode")
+        self.assertIn("skipped i (I8, integer), not written\n", text)
         self.assertEqual(self.counts(text, "a")["saturated"], 1)
         self.assertEqual(self.counts(text, "total")["values"], 4)
         tensors = json.loads(self.good("report", "out.safetensors", "--json", "-"))["tensors"]
         self.assertEqual([(t["name"], t["dtype"], t["max"]) for t in tensors],
                          [("a", "F8_E4M3", 448.0), ("b", "F8_E4M3", 2.0)])
         self.assertEqual(tensors[0]["min"], 0.3125)
+
+    def test_the_texts_of_a_file_travel_along(self):
+        self.write("in.safetensors", safetensors(("a", "F32", [1], f32(1)), metadata={"format": "pt"}))
+        self.good("quantize", "in.safetensors", "out.safetensors", "--format", "e4m3")
+        data = self.read("out.safetensors")
+        header = json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])
+        self.assertEqual(header["__metadata__"], {"format": "pt", "binade.format": "e4m3",
+                                                  "binade.rounding": "ties_to_even"})
 
     def test_stochastic_rounding_depends_on_the_seed_alone(self):
         self.write("in.npy", npy("<f4", (100000,), f32(*[0.3] * 100000)))

@@ -69,6 +69,16 @@ TEST_CASE("the file has the permissions of any new file") {
   CHECK((status.st_mode & 0777) == (0666 & ~mask));
 }
 
+TEST_CASE("what replaces a file is as private as it was") {
+  const test::Folder folder;
+  write_file(folder / "a", "x");
+  REQUIRE(chmod((folder / "a").c_str(), 0600) == 0);
+  write_file(folder / "a", "y");
+  struct stat status = {};
+  REQUIRE(stat((folder / "a").c_str(), &status) == 0);
+  CHECK((status.st_mode & 07777) == 0600);
+}
+
 TEST_CASE("two outputs in one folder do not disturb each other") {
   const test::Folder folder;
   AtomicFile a(folder / "a");

@@ -27,6 +27,23 @@ TEST_CASE("a report does not differ from itself") {
   CHECK_FALSE(has(diff.text, "only"));
 }
 
+TEST_CASE("other options, scales and roles are differences") {
+  const auto json = [](int headroom, TensorRole role) {
+    Report report = report_of(before);
+    report.options.headroom = headroom;
+    report.tensors[0].role = role;
+    return to_json(report);
+  };
+  const auto plain = json(1, TensorRole::weight);
+  CHECK_FALSE(diff_reports(plain, plain).different);
+  const ReportDiff options = diff_reports(plain, json(3, TensorRole::weight));
+  CHECK(options.different);
+  CHECK(has(options.text, "options differ: headroom 1 -> 3\n"));
+  const ReportDiff roles = diff_reports(plain, json(1, TensorRole::act));
+  CHECK(roles.different);
+  CHECK(has(roles.text, "role \"weight\" -> \"act\""));
+}
+
 TEST_CASE("the order of tensors is no difference") {
   CHECK_FALSE(diff_of(before, {before[2], before[0], before[1]}).different);
 }

@@ -129,6 +129,23 @@ TEST_CASE(
   CHECK_FALSE(ruled.tensors[1].role);
 }
 
+TEST_CASE("in a file of gradients names of modules and of parameters do not say otherwise") {
+  const Report modules = report_on(
+      {{"fc1.weight", {1}}, {"gradient_encoder.fc.weight", {1}}, {"sobel.grad_x.weight", {1}}},
+      "grads.safetensors");
+  for (const TensorReport& tensor : modules.tensors) CHECK(tensor.role == TensorRole::d_weight);
+  const Report bayes = report_on({{"enc.weight", {1}}, {"prior.mu", {0x1p12F}}, {"a.exp_avg", {1}}},
+                                 "grads.safetensors");
+  CHECK(bayes.tensors[1].role == TensorRole::gradient);
+  CHECK(bayes.loss_scale.binding_max == "prior.mu");
+  CHECK(bayes.tensors[2].role == TensorRole::state);
+}
+
+TEST_CASE("what --role said is not said to be in the names") {
+  const Report report = report_on({{"a", {1}}, {"b", {1}}}, "x.safetensors", {"weight=."});
+  CHECK(has(report.loss_scale.basis, "the 2 tensors (by --role weight) are taken as gradients"));
+}
+
 TEST_CASE(
     "gradients that are passed over are not counted among those that the scale was taken from") {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();

@@ -147,6 +147,20 @@ constexpr std::array names{
     Row{"weight.grad_fp16", "dW"},
     Row{"grad_checkpoint.fc1.weight", "weight"},
     Row{"gradient_clip", "other"},
+    // statistics of gradients
+    Row{"fc1.weight.grad_sq", "other"},
+    Row{"fc1.weight.grad_hist", "other"},
+    Row{"fc1.weight.grad_mean", "other"},
+    Row{"fc1.weight.grad.norm", "other"},
+    Row{"grad_ema/fc1.weight", "weight"},
+    Row{"d.grad_penalty", "other"},
+    // parameters that are called as an optimizer's state
+    Row{"grads/prior/mu", "grad"},
+    Row{"grad.prior.mu", "grad"},
+    Row{"gradients/enc/velocity", "grad"},
+    Row{"enc.square_avg.grad", "grad"},
+    Row{"prior.mu", "state"},
+    Row{"optimizer/fc1.weight.grad", "state"},
     // parameters of recurrent layers, weight norm, TransformerLens, Paddle
     Row{"lstm.weight_ih_l0", "weight"},
     Row{"lstm.bias_hh_l0", "weight"},
@@ -321,6 +335,16 @@ TEST_CASE("parameters, their gradients, updates and states share a layer") {
   CHECK(time_of("step1/m/fc1.weight.grad") == TensorTime{1, "m/fc1.weight", TensorRole::d_weight});
   CHECK(time_of("step1/dW1") == TensorTime{1, "1", TensorRole::d_weight});
   CHECK(time_of("step1/act") == TensorTime{1, "act", TensorRole::act});
+  // Flax: kernel and bias are two tensors; collections are no layers.
+  CHECK(time_of("step1/params/fc1/kernel") == TensorTime{1, "fc1/kernel", TensorRole::weight});
+  CHECK(time_of("step1/params/fc1/bias") == TensorTime{1, "fc1/bias", TensorRole::weight});
+  CHECK(time_of("step1/updates/fc1/kernel") == TensorTime{1, "fc1/kernel", TensorRole::update});
+  CHECK(time_of("step1/fc1/kernel/update") == TensorTime{1, "fc1/kernel", TensorRole::update});
+  CHECK(time_of("step1/weights/fc1") == TensorTime{1, "fc1", TensorRole::weight});
+  CHECK(time_of("step1/updates/fc1") == TensorTime{1, "fc1", TensorRole::update});
+  CHECK(time_of("step1/fc1/weight/update") == TensorTime{1, "fc1", TensorRole::update});
+  CHECK(time_of("step1/fc1/weight") == TensorTime{1, "fc1", TensorRole::weight});
+  CHECK(time_of("step1/fc1.grad_output.0") == TensorTime{1, "fc1", TensorRole::d_act});
 }
 
 TEST_CASE("steps have any number of digits up to 2^53") {

@@ -354,7 +354,7 @@ TEST_CASE("the text has a column per step, says how many, and stays within 100 c
   Run run;
   for (int step = 0; step < 20; ++step) {
     const std::string at = "step" + std::to_string(1000000 + 5 * step);
-    run.add(at + ".safetensors", {{at + "/a/dW", {0x1p-26F, 1}}, {at + "/a/act", {1}}});
+    run.add(at + ".safetensors", {{at + "/a/dW", {0x1.8p-26F, 1}}, {at + "/a/act", {1}}});
   }
   const std::string text = report_text(run.report(), {});
   CHECK(has(text, "Over time   9 of 20 steps, evenly chosen; 1 layer together"));
@@ -362,6 +362,7 @@ TEST_CASE("the text has a column per step, says how many, and stays within 100 c
   CHECK(has(text, " 1000095\n"));
   CHECK(has(text, "  to zero    act" + std::string(13, ' ') + "0"));
   CHECK(has(text, std::string(13, ' ') + "dW" + std::string(11, ' ') + "50.0"));
+  CHECK(has(text, std::string(13, ' ') + "dW" + std::string(11, ' ') + "2e-6"));  // 2.24e-6 %
   std::istringstream lines(text.substr(text.find("Over time")));
   for (std::string line; std::getline(lines, line);) CHECK(line.size() < 120);
 }
