@@ -64,8 +64,8 @@ constexpr PtxCvt ptx_cvt_of(const CvtFamily& family, std::string_view rounding,
   out.packed_source = from.lanes > 1;
   out.nan_operand = family.nan_operand;
   out.target = family.target;
-  const bool recorded = has_instruction({.sm = 90, .suffix = 'a'}, family.target);
-  out.evidence = recorded ? CvtEvidence::hardware : family.evidence;
+  const bool on_hopper = has_instruction({.sm = 90, .suffix = 'a'}, family.target);
+  out.evidence = on_hopper ? CvtEvidence::hardware : family.evidence;
   if (!rounding.empty()) out.attributes.rounding = *find_rounding(rounding.substr(1));
   if (has(".satfinite")) {
     out.attributes.saturation = Saturation::finite;

@@ -80,8 +80,8 @@ std::string time_hint(std::span<const NamedTensor> tensors) {
   }
   if (missed == 0) return "";
   const std::string one = missed == 1 ? "s" : "";
-  return std::to_string(missed) + " of " + std::to_string(tensors.size()) + " names begin" + one +
-         " like a step's and yet tell" + one + " no place in time ('" + printable(*first) +
+  return std::to_string(missed) + " of " + std::to_string(tensors.size()) + " names hold" + one +
+         " a step and yet tell" + one + " no place in time ('" + printable(*first) +
          "'): name tensors step10/fc1/dW or step10/fc1.weight.grad (binade report --help).";
 }
 

@@ -102,14 +102,34 @@ LossScale loss_scale_of(const RangeSummary& s, const ReportOptions& options) {
                 power_of_two(out.interval->min_log2), power_of_two(out.interval->max_log2),
                 percent(*out.lost_l2))
           : fmt::format(
-                "{} to {}: below, more than {} becomes zero; above, the largest value is "
-                "not {}",
-                power_of_two(out.interval->min_log2), power_of_two(out.interval->max_log2),
-                within(options), kept_free(options));
+                "{} to {}: {}; {}", power_of_two(out.interval->min_log2),
+                power_of_two(out.interval->max_log2),
+                out.interval->min_log2 == lowest_scale_log2
+                    ? std::string("smaller scales are not looked at")
+                    : fmt::format("below, more than {} becomes zero", within(options)),
+                out.interval->max_log2 == highest_scale_log2
+                    ? std::string("larger ones are no binary32")
+                    : fmt::format("above, the largest value is not {}", kept_free(options)));
   return out;
 }
 
 namespace {
+
+/// What sets the ends of the interval, where they are not those of what is looked at.
+std::string served_words(const LossScale& scale, const std::string& high, const std::string& low,
+                         const ReportOptions& options) {
+  const ScaleInterval& serves = *scale.interval;
+  const std::string above =
+      serves.max_log2 == highest_scale_log2
+          ? fmt::format("{}, binary32's largest scale, keeps every value {}.",
+                        power_of_two(serves.max_log2), kept_free(options))
+          : fmt::format("{} is the largest scale that keeps every value {}; {} sets it.",
+                        power_of_two(serves.max_log2), kept_free(options), high);
+  return above + (serves.min_log2 == lowest_scale_log2
+                      ? fmt::format(" At any scale no tensor loses more than {}.", within(options))
+                      : fmt::format(" From {} on no tensor loses more than {}; {} needs that.",
+                                    power_of_two(serves.min_log2), within(options), low));
+}
 
 /// "e4m3 needs 2^14…2^20, e5m2 2^6…2^27, binary16 as it is": formats by width.
 void advise(TensorReport& tensor, const ReportOptions& options) {
@@ -213,10 +233,7 @@ LossScale joint_loss_scale(const std::vector<const TensorReport*>& tensors,
                 "{} ({} sets it), but {} needs {} to lose at most {}; at {} it loses {}.",
                 top, kept_free(options), shown_high, shown_low, bottom, within(options),
                 power_of_two(out.interval->max_log2), percent(worst))
-          : fmt::format(
-                "{} is the largest scale that keeps every value {}; {} sets it. From {} on no "
-                "tensor loses more than {}; {} needs that.",
-                top, kept_free(options), shown_high, bottom, within(options), shown_low);
+          : served_words(out, shown_high, shown_low, options);
   return out;
 }
 

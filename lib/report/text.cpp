@@ -44,13 +44,29 @@ FateOfBinade fate_of_binade(int exponent, const BinadeRow& row, const Format& fo
   return f.overflow > half ? overflow_fate : normal_fate;
 }
 
-/// The end of a long name says more than its beginning, but for the step that it may begin with.
+/// Where the first part that is a number lies, and its size: the 12 of step0/layers.12.self_attn.out_proj.weight.
+std::pair<std::size_t, std::size_t> first_number(const std::string& text, std::size_t from) {
+  for (std::size_t at = from; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of("./", at), text.size());
+    if (end > at && text.find_first_not_of("0123456789", at) == end) return {at, end - at};
+    at = end + 1;
+  }
+  return {text.size(), 0};
+}
+
+/// The end of a long name says more than its beginning, but for the step that it may begin with and the number that
+/// tells layers apart: "step0/..12..out_proj.weight".
 std::string shortened(const std::string& name, std::size_t width) {
   std::string text = printable(name);
   if (columns_of(text) <= width) return text;
   const std::size_t slash = text.find('/');
   const bool has_step = text.starts_with("step") && slash < width / 2;
-  const std::string head = (has_step ? text.substr(0, slash + 1) : "") + "...";
+  std::string head = (has_step ? text.substr(0, slash + 1) : "") + "...";
+  const auto [at, size] = first_number(text, has_step ? slash + 1 : 0);
+  const bool is_cut = at < text.size() - width + head.size();
+  if (is_cut && size > 0 && size < width / 4) {
+    head.replace(head.size() - 3, 3, ".." + text.substr(at, size) + "..");
+  }
   std::size_t drop = text.size() - width + head.size();
   while (drop < text.size() && (static_cast<unsigned char>(text[drop]) & 0xC0) == 0x80) ++drop;
   return head + text.substr(drop);

@@ -74,10 +74,17 @@ class Report(Reports):
         self.write("x.safetensors", safetensors(("step000120/model.layers.12.self_attn.q_proj/dAct", "F32", [2], f32(1, 2)),
                                                 ("model.decoder.layers.12.self_attn.q_proj", "F32", [2], f32(1, 2))))
         text = self.good("report", "x.safetensors")
-        self.assertRegex(text, r"\n  step000120/\.\.\.\S*q_proj/dAct +2 ")
+        self.assertRegex(text, r"\n  step000120/\.\.12\.\.\S*q_proj/dAct +2 ")
         self.assertRegex(text, r"\n  \.\.\.\S*layers\.12\.self_attn\.q_proj +2 ")
         names = re.findall(r"^  (\S*q_proj\S*) +2 ", text, re.MULTILINE)
         self.assertEqual([len(name) for name in names], [29, 29])
+
+    def test_a_long_name_keeps_the_number_of_its_layer(self):
+        names = [f"step0/encoder.layers.{i}.self_attention.out_proj.weight" for i in (3, 12)]
+        self.write("x.safetensors", safetensors(*((name, "F32", [1], f32(1)) for name in names)))
+        text = self.good("report", "x.safetensors")
+        self.assertIn("step0/..3..", text)
+        self.assertIn("step0/..12..", text)
 
     def test_a_terminal_gets_colours_unless_NO_COLOR_is_set(self):
         self.assertIn(b"\x1b[3", self.on_terminal())

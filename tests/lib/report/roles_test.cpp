@@ -141,6 +141,15 @@ TEST_CASE("in a file of gradients names of modules and of parameters do not say 
   CHECK(bayes.tensors[2].role == TensorRole::state);
 }
 
+TEST_CASE("the ends of what is looked at are not said to be a tensor's") {
+  const Report smallest = report_on({{"t.grad", {0x1p-149F, 0x1.8p-148F}}});
+  CHECK(has(smallest.loss_scale.reason, "2^127, binary32's largest scale, keeps every value"));
+  CHECK(has(smallest.tensors[0].loss_scale.reason, "larger ones are no binary32"));
+  const Report largest = report_on({{"w.grad", {0x1p127F, 1, 1.5F}}});
+  CHECK(has(largest.loss_scale.reason, "At any scale no tensor loses more than 0.1 %"));
+  CHECK(has(largest.tensors[0].loss_scale.reason, "smaller scales are not looked at"));
+}
+
 TEST_CASE("what --role said is not said to be in the names") {
   const Report report = report_on({{"a", {1}}, {"b", {1}}}, "x.safetensors", {"weight=."});
   CHECK(has(report.loss_scale.basis, "the 2 tensors (by --role weight) are taken as gradients"));

@@ -169,12 +169,12 @@ TEST_CASE("names that seem to tell a step and do not get a hint") {
   Run run;
   run.add("1.safetensors", {{"step_1/a/dW", {1}}, {"step2/a/dW", {1}}, {"iter3/loss", {1}}});
   const std::string hint =
-      "2 of 3 names begin like a step's and yet tell no place in time ('step_1/a/dW'): name "
+      "2 of 3 names hold a step and yet tell no place in time ('step_1/a/dW'): name "
       "tensors "
       "step10/fc1/dW or step10/fc1.weight.grad (binade report --help).";
   CHECK(run.report().hint == hint);
   CHECK(to_json(run.report())["hint"] == hint);
-  CHECK(has(report_text(run.report(), {}), "2 of 3 names begin like a step's"));
+  CHECK(has(report_text(run.report(), {}), "2 of 3 names hold a step"));
 }
 
 TEST_CASE("an update is held against the weight of its layer and step") {
