@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <tuple>
 
 #include "lib/io/tensor_file.h"
@@ -115,6 +116,17 @@ LossScale loss_scale_of(const RangeSummary& s, const ReportOptions& options) {
 
 namespace {
 
+/// The name, and the file where another one holds the same.
+std::string name_among(const std::vector<const TensorReport*>& tensors,
+                       const TensorReport& tensor) {
+  const bool several = std::ranges::any_of(tensors, [&tensor](const TensorReport* other) {
+    return other != &tensor && other->name == tensor.name && other->file != tensor.file;
+  });
+  const std::string name = printable(tensor.name, 60);
+  if (!several) return name;
+  return name + " of " + printable(std::filesystem::path(tensor.file).filename().string(), 40);
+}
+
 /// What sets the ends of the interval, where they are not those of what is looked at.
 std::string served_words(const LossScale& scale, const std::string& high, const std::string& low,
                          const ReportOptions& options) {
@@ -221,8 +233,8 @@ LossScale joint_loss_scale(const std::vector<const TensorReport*>& tensors,
   out.binding_min = low->name;
   out.binding_max = high->name;
   choose(out, total, options);
-  const std::string shown_high = printable(high->name, 60);
-  const std::string shown_low = printable(low->name, 60);
+  const std::string shown_high = name_among(tensors, *high);
+  const std::string shown_low = name_among(tensors, *low);
   const std::string top = power_of_two(out.interval->max_log2);
   const std::string bottom = power_of_two(out.interval->min_log2);
   const double worst = losses(low->summary, binary16, out.interval->max_log2)->l2;

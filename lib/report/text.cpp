@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <set>
 
 #include "lib/report/paragraph.h"
 #include "lib/report/time_text.h"
@@ -330,7 +332,11 @@ std::string interval_text(const std::optional<ScaleInterval>& interval) {
 
 std::string tensor_table(const Report& report, const TextStyle& style, const Paint& paint) {
   std::vector<const TensorReport*> order;
-  for (const TensorReport& t : report.tensors) order.push_back(&t);
+  std::multiset<std::string_view> names;
+  for (const TensorReport& t : report.tensors) {
+    order.push_back(&t);
+    names.insert(t.name);
+  }
   const auto loss = [](const TensorReport* t) {
     const std::optional<Losses> l = losses(t->summary, binary16, 0);
     return l ? l->l2 : -1.0;
@@ -343,7 +349,9 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
   for (const TensorReport* t : order) {
     if (shown++ == style.tensors) break;
     const RangeSummary& s = t->summary;
-    const std::string name = shortened(t->name, 29);
+    const bool several = names.count(t->name) > 1 && report.files.size() > 1;
+    const std::string file = std::filesystem::path(t->file).filename().string();
+    const std::string name = shortened(several ? file + ":" + t->name : t->name, 29);
     if (t->status != "ok") {
       out += fmt::format("  {}{:>10}  {}\n", padded(name, 29), grouped(s.values), t->status);
       continue;
