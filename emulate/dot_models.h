@@ -97,7 +97,8 @@ inline constexpr DotModel dmma{Recipe::fma_chain, 1, 0, 0, binary64, Rounding::t
 inline constexpr std::string_view floor_open = "the exponent floor";
 inline constexpr std::string_view floor_f16_open = "the exponent floor: 4 - F, or 3 - F";
 inline constexpr std::string_view unrecorded = "everything";
-/// Of sm_90 every instruction was recorded, operands of all generators: tests/recordings/sm_90.
+/// Of sm_90 every instruction was recorded (wgmma with n = 256, in which a model takes no part), operands of all
+/// generators: tests/recordings/sm_90.
 inline constexpr std::string_view recorded = "";
 inline constexpr std::string_view by_compiler = "compiler code, may change with CUDA";
 

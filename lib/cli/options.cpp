@@ -57,8 +57,11 @@ constexpr bool is_count<std::vector<T>> = is_count<T>;
 /// CLI11 takes -1 and what is above it for the largest unsigned number.
 std::string refuse_beyond(const std::string& text) {
   if (text.starts_with('-')) return "Value " + text + " is negative";
+  const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
+  const std::size_t from = is_hex ? 2 : text.starts_with('+') ? 1 : 0;
   std::uint64_t value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto read =
+      std::from_chars(text.data() + from, text.data() + text.size(), value, is_hex ? 16 : 10);
   return read.ec == std::errc::result_out_of_range ? "Value " + text + " is above 2^64 - 1" : "";
 }
 

@@ -130,7 +130,7 @@ Split parse_split(std::string_view text) {
     return Error("split '" + printable(text) +
                  "' is not PARTS[:RUN|:tileN][:REDUCTION][:tail], as 4, 2:16, 3:tile64, " +
                  "32:1:halves or 8:1:pairs:tail; parts are 2 to " + std::to_string(most_parts) +
-                 ", reductions " + listed(reduction_names));
+                 ", parts times RUN or N at most 2^30" + ", reductions " + listed(reduction_names));
   };
   const auto words = parts_of(text, ':');
   Split out;
@@ -156,7 +156,8 @@ Split parse_split(std::string_view text) {
     out.tail_after = true;
     ++at;
   }
-  if (at != words.size()) throw fail();
+  const std::int64_t round = std::int64_t{out.parts} * std::max(out.interleave, out.tile);
+  if (at != words.size() || round > 1 << 30) throw fail();
   return out;
 }
 

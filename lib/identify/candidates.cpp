@@ -121,7 +121,10 @@ class Orders {
 
   void with_partials(Accumulation sum, int departures, bool in_memory) {
     for (const Format& f : partials(in_memory)) {
-      const bool to_f32 = f == binary32 && fits_in(plain_.types.a, f) && fits_in(plain_.types.b, f);
+      // Products that the core's type holds are the f32 chain's; others were rounded.
+      const DotTypes& t = plain_.types;
+      const bool to_f32 =
+          f == binary32 && fits_in(t.a, f) && fits_in(t.b, f) && is_exact_product(t.a, t.b, t.d);
       const bool another = f == plain_.types.d || to_f32;
       if (another && sum.splits[1].parts <= 1 && is_plain(sum.splits[0])) continue;
       sum.partial = f;

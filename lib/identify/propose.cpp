@@ -228,7 +228,7 @@ void write_proposal(const std::string& path, const Proposal& proposal, const Ker
   NpzWriter writer(path);
   const auto add = [&](const char* name, const Format& f, const std::vector<std::uint64_t>& bits,
                        const std::vector<std::uint64_t>& shape) {
-    const Dtype dtype = numpy_dtype(f);
+    const Dtype dtype = numpy_dtype(f == tf32 ? binary32 : f);  // whose codes they are
     writer.add(name, dtype, shape, bytes_of(bits, static_cast<int>(dtype.bits)));
   };
   const auto lines = [&](const char* name, const Format& f, const std::vector<std::uint64_t>& bits,

@@ -109,7 +109,7 @@ void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(te
 void AtomicFile::commit() {
   struct stat old {};
   if (!target_.empty() && stat(target_.c_str(), &old) == 0 && S_ISREG(old.st_mode)) {
-    (void)fchmod(descriptor_, old.st_mode & 07777);  // what is replaced stays as private as it was
+    (void)fchmod(descriptor_, old.st_mode & 0777);  // what is replaced stays as private as it was
   }
   if (nameless_) give_name();
   const int descriptor = descriptor_;

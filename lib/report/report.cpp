@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <tuple>
 
 #include "lib/io/tensor_file.h"
@@ -124,7 +123,7 @@ std::string name_among(const std::vector<const TensorReport*>& tensors,
   });
   const std::string name = printable(tensor.name, 60);
   if (!several) return name;
-  return name + " of " + printable(std::filesystem::path(tensor.file).filename().string(), 40);
+  return name + " of " + printable(tensor.file, 60);
 }
 
 /// What sets the ends of the interval, where they are not those of what is looked at.

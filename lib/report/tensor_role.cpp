@@ -154,7 +154,7 @@ std::string without_role(std::string_view name) {
     const std::string_view kept = reading.told[i] ? std::string_view(parts[i].rest) : parts[i].text;
     out += kept;
     const bool gone = kept.empty() && !parts[i].text.empty();
-    if (gone && parts[i].says == Says::d_act && i + 2 == parts.size() && parts[i + 1].number) {
+    if (gone && parts[i].says == Says::d_act && i + 2 == parts.size() && parts[i + 1].text == "0") {
       break;  // "fc1.grad_output.0": a hook's tuple
     }
     if (parts[i].separator != 0 && !gone) out += parts[i].separator;
@@ -173,16 +173,20 @@ bool is_role_alone(std::string_view name, TensorRole role) {
 
 bool is_the_weight(std::string_view part) {
   const std::string word = lower_case(part);
-  return word == "weight" || word == "weights" || word == "w";
+  return word == "weight" || word == "weights" || word == "w" || word == "kernel" ||
+         word == "params";
 }
 
-/// Whether the last part of a path is the role and no name: "fc1/dW", and of what a layer has several of, kernel and
-/// bias, "fc1/weight" alone.
+/// Whether the last part of a path is the role and no name: "fc1/dW", "fc1/weight.grad". Of several parameters of a
+/// layer the weight alone: "fc1/bias" and "fc1/bias.grad" are of fc1/bias.
 bool names_its_role(std::string_view part, TensorRole role) {
-  return role == TensorRole::weight ? is_the_weight(part) : is_role_alone(part, role);
+  if (!is_role_alone(part, role)) return false;
+  return std::ranges::none_of(parts_of(part), [](const NamePart& x) {
+    return x.says == Says::weight && !is_the_weight(x.text);
+  });
 }
 
-/// Of params/fc1/kernel fc1/kernel, and of fc1/weight, which a gradient or an update is of, fc1.
+/// Of params/fc1/bias fc1/bias, and of fc1/weight, which a gradient or an update is of, fc1.
 std::string layer_of(std::string name) {
   const std::size_t first = name.find('/');
   if (first != std::string::npos && first + 1 < name.size() &&

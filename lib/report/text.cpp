@@ -350,8 +350,9 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
     if (shown++ == style.tensors) break;
     const RangeSummary& s = t->summary;
     const bool several = names.count(t->name) > 1 && report.files.size() > 1;
-    const std::string file = std::filesystem::path(t->file).filename().string();
-    const std::string name = shortened(several ? file + ":" + t->name : t->name, 29);
+    const std::string file = std::filesystem::path(t->file).replace_extension().string();
+    const std::string name =
+        several ? shortened(file, 13) + ":" + shortened(t->name, 15) : shortened(t->name, 29);
     if (t->status != "ok") {
       out += fmt::format("  {}{:>10}  {}\n", padded(name, 29), grouped(s.values), t->status);
       continue;

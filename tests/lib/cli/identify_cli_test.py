@@ -182,6 +182,17 @@ class Models(Identify):
         self.assertEqual((out["conclusion"], out["explain"][0]["command"]),
                          ("unique", "binade gemm --instruction fma.rn.f32.f16.f16.f32"))
 
+    def test_rounded_products_that_are_added_in_binary32(self):
+        # Of a binary16 accumulator: no chain of binary32, whose products are exact.
+        self.normal("a", "<f2", 8, 12)
+        self.normal("b", "<f2", 12, 8)
+        order = ("--instruction", "mul_add.rn.f16.f16.f16.f16", "--split", "12:1", "--partial", "f32")
+        self.gemm("d", *order, "--out-format", "f32", "--epilogue-format", "f32")
+        out = self.found("--cpu", "--show", "40")
+        told = [y for x in out["explain"] for y in [x["command"], *x["same"]]]
+        self.assertTrue(any(x.startswith("binade gemm --instruction mul_add.rn.f16.f16.f16.f16 --split 12")
+                            and "descending" not in x and "pairs" not in x and "halves" not in x for x in told), told)
+
     def test_operands_that_were_rounded_to_tf32(self):
         self.normal("a", "<f4", 6, 40)
         self.normal("b", "<f4", 40, 6)

@@ -72,9 +72,9 @@ TEST_CASE("splits are spelled as they are read") {
                            "5:7:tail", "3:tile64", "6:tile128:descending"}) {
     CHECK(spelled(parse_split(text)) == text);
   }
-  for (const char* text :
-       {"", "1", "4097", "x", "2:", "2:0", "2:tail", "2:1:tail:pairs", "2:1:2", "2:halves:1", "-2",
-        "2 ", "2:tile", "2:tile0", "2:tile64:tail", "2:4:tile64", "2:tilex"}) {
+  for (const char* text : {"", "1", "4097", "x", "2:", "2:0", "2:tail", "2:1:tail:pairs", "2:1:2",
+                           "2:halves:1", "-2", "2 ", "2:tile", "2:tile0", "2:tile64:tail",
+                           "2:4:tile64", "2:tilex", "4096:tile1048576", "4096:1048576"}) {
     CAPTURE(text);
     CHECK(contains(complaint([&] { parse_split(text); }),
                    "is not PARTS[:RUN|:tileN][:REDUCTION][:tail]"));

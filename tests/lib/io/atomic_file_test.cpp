@@ -77,6 +77,10 @@ TEST_CASE("what replaces a file is as private as it was") {
   struct stat status = {};
   REQUIRE(stat((folder / "a").c_str(), &status) == 0);
   CHECK((status.st_mode & 07777) == 0600);
+  REQUIRE(chmod((folder / "a").c_str(), 04755) == 0);
+  write_file(folder / "a", "z");
+  REQUIRE(stat((folder / "a").c_str(), &status) == 0);
+  CHECK((status.st_mode & 07777) == 0755);
 }
 
 TEST_CASE("two outputs in one folder do not disturb each other") {

@@ -118,7 +118,7 @@ TEST_CASE("every lie of a member is an error that names it") {
   lie(packed, "impossible size").size = 1'000'000;
   lie(packed, "encrypted").flags = 1;
   lie(packed, "unknown flags").flags = 0x20;
-  lie(packed, "unknown method 12").method = 12;
+  lie(packed, "is packed by method 12, neither stored nor deflated").method = 12;
   lie(packed, "do not inflate").packed = "\xff\xff\xff\xff";
   lie(packed, "cut off").packed = test::deflated(bytes_npy).substr(0, 30);
   lie(packed, "cut off").packed = test::deflated(bytes_npy, Z_FULL_FLUSH);

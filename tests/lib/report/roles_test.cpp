@@ -184,12 +184,11 @@ TEST_CASE("two files tell apart what their names do not") {
   const Report steps = read_report({write_named(folder, "grads_1.safetensors", weights),
                                     write_named(folder, "grads_2.safetensors", gradients)},
                                    {});
-  CHECK(has(steps.loss_scale.reason, "fc1.weight of grads_1.safetensors sets it"));
-  CHECK(has(steps.loss_scale.reason, "fc1.weight of grads_2.safetensors needs that"));
+  CHECK(has(steps.loss_scale.reason, "grads_1.safetensors sets it"));
+  CHECK(has(steps.loss_scale.reason, "grads_2.safetensors needs that"));
   const std::string text = report_text(steps, {});
-  CHECK(has(text, "\n  ..."));
-  CHECK(has(text, "_1.safetensors:fc1.weight"));
-  CHECK(has(text, "_2.safetensors:fc1.weight"));
+  CHECK(has(text, "grads_1:fc1.weight"));
+  CHECK(has(text, "grads_2:fc1.weight"));
 }
 
 TEST_CASE("roles are reported apart, the last those that nothing tells") {

@@ -335,16 +335,27 @@ TEST_CASE("parameters, their gradients, updates and states share a layer") {
   CHECK(time_of("step1/m/fc1.weight.grad") == TensorTime{1, "m/fc1.weight", TensorRole::d_weight});
   CHECK(time_of("step1/dW1") == TensorTime{1, "1", TensorRole::d_weight});
   CHECK(time_of("step1/act") == TensorTime{1, "act", TensorRole::act});
-  // Flax: kernel and bias are two tensors; collections are no layers.
-  CHECK(time_of("step1/params/fc1/kernel") == TensorTime{1, "fc1/kernel", TensorRole::weight});
+  // Flax and Keras: the kernel is the layer's weight, a bias is apart; collections are no layers.
+  for (const char* name : {"step1/params/fc1/kernel", "step1/fc1/kernel", "step1/fc1/weight",
+                           "step1/weights/fc1", "step1/fc1/params"}) {
+    CAPTURE(std::string(name));
+    CHECK(time_of(name) == TensorTime{1, "fc1", TensorRole::weight});
+  }
+  for (const char* name : {"step1/updates/fc1/kernel", "step1/fc1/kernel/update",
+                           "step1/updates/fc1", "step1/fc1/weight/update", "step1/fc1/update"}) {
+    CAPTURE(std::string(name));
+    CHECK(time_of(name) == TensorTime{1, "fc1", TensorRole::update});
+  }
+  for (const char* name : {"step1/fc1/kernel.grad", "step1/fc1/kernel/grad", "step1/fc1/dW",
+                           "step1/grads/fc1/kernel", "step1/fc1/weight.grad"}) {
+    CAPTURE(std::string(name));
+    CHECK(time_of(name) == TensorTime{1, "fc1", TensorRole::d_weight});
+  }
   CHECK(time_of("step1/params/fc1/bias") == TensorTime{1, "fc1/bias", TensorRole::weight});
-  CHECK(time_of("step1/updates/fc1/kernel") == TensorTime{1, "fc1/kernel", TensorRole::update});
-  CHECK(time_of("step1/fc1/kernel/update") == TensorTime{1, "fc1/kernel", TensorRole::update});
-  CHECK(time_of("step1/weights/fc1") == TensorTime{1, "fc1", TensorRole::weight});
-  CHECK(time_of("step1/updates/fc1") == TensorTime{1, "fc1", TensorRole::update});
-  CHECK(time_of("step1/fc1/weight/update") == TensorTime{1, "fc1", TensorRole::update});
-  CHECK(time_of("step1/fc1/weight") == TensorTime{1, "fc1", TensorRole::weight});
+  CHECK(time_of("step1/fc1/bias.grad") == TensorTime{1, "fc1/bias", TensorRole::d_weight});
+  CHECK(time_of("step1/fc1/bias/grad") == TensorTime{1, "fc1/bias", TensorRole::d_weight});
   CHECK(time_of("step1/fc1.grad_output.0") == TensorTime{1, "fc1", TensorRole::d_act});
+  CHECK(time_of("step1/fc1.grad_output.1") == TensorTime{1, "fc1.1", TensorRole::d_act});
 }
 
 TEST_CASE("steps have any number of digits up to 2^53") {
