@@ -121,9 +121,9 @@ std::string name_among(const std::vector<const TensorReport*>& tensors,
   const bool several = std::ranges::any_of(tensors, [&tensor](const TensorReport* other) {
     return other != &tensor && other->name == tensor.name && other->file != tensor.file;
   });
-  const std::string name = printable(tensor.name, 60);
-  if (!several) return name;
-  return name + " of " + printable(tensor.file, 60);
+  std::string name = printable(tensor.name, 60);
+  if (several) name += " of " + printable(tensor.file, 60);
+  return name;
 }
 
 /// What sets the ends of the interval, where they are not those of what is looked at.
