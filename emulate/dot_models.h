@@ -2,8 +2,8 @@
 //
 // The table of models: which one of dot.h a Tensor Core instruction follows, with the evidence for it.
 // Rows are chosen by family, architecture and types; m and n take no part in a model. The numbers: rows recorded on
-// GPUs (Khattak and Mikaitis, arXiv 2512.07004, data of MATLAB-tensor-core) or, as "paper", MMA-Sim
-// (arXiv 2511.10909).
+// GPUs (Khattak and Mikaitis, arXiv 2512.07004, data of MATLAB-tensor-core; of sm_90 also tests/recordings/sm_90) or, as
+// "paper", MMA-Sim (arXiv 2511.10909).
 #pragma once
 
 #include <array>

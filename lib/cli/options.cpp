@@ -47,12 +47,15 @@ Option Option::one_of(const std::vector<std::string>& words) const {
 
 namespace {
 
+/// The type of one of an option's values.
 template <typename T>
-constexpr bool is_count = std::is_unsigned_v<T>;
+struct OneOf {
+  using Type = T;
+};
 template <typename T>
-constexpr bool is_count<std::optional<T>> = is_count<T>;
+struct OneOf<std::optional<T>> : OneOf<T> {};
 template <typename T>
-constexpr bool is_count<std::vector<T>> = is_count<T>;
+struct OneOf<std::vector<T>> : OneOf<T> {};
 
 /// CLI11 takes -1 and what is above it for the largest unsigned number.
 std::string refuse_beyond(const std::string& text) {
@@ -73,20 +76,14 @@ std::string refuse_octal(const std::string& text) {
   return zeros ? "Value " + text + " begins with 0; write it without" : "";
 }
 
-template <typename T>
-constexpr bool is_whole = std::is_integral_v<T>;
-template <typename T>
-constexpr bool is_whole<std::optional<T>> = is_whole<T>;
-template <typename T>
-constexpr bool is_whole<std::vector<T>> = is_whole<T>;
-
 }  // namespace
 
 template <typename T>
 Option App::add_option(const std::string& name, T& value, const std::string& help) const {
   CLI::Option* const option = app_->add_option(name, value, help);
-  if constexpr (is_whole<T>) option->check(CLI::Validator(refuse_octal, ""));
-  if constexpr (is_count<T>) option->check(CLI::Validator(refuse_beyond, ""));
+  using One = typename OneOf<T>::Type;
+  if constexpr (std::is_integral_v<One>) option->check(CLI::Validator(refuse_octal, ""));
+  if constexpr (std::is_unsigned_v<One>) option->check(CLI::Validator(refuse_beyond, ""));
   return Option(option);
 }
 

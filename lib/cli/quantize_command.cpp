@@ -96,8 +96,9 @@ void run_quantize(const QuantizeArguments& a) {
     npy_writer = std::make_unique<NpyWriter>(a.out, out_dtype, first.shape, first.fortran_order);
   } else {
     std::map<std::string, std::string> metadata;
-    if (const auto* from = dynamic_cast<const SafetensorsFile*>(file.get()))
+    if (const auto* from = dynamic_cast<const SafetensorsFile*>(file.get())) {
       metadata = from->metadata();
+    }
     metadata["binade.format"] = a.format;
     metadata["binade.rounding"] = name_of(to.attributes.rounding);
     writer = std::make_unique<SafetensorsWriter>(a.out, specs, metadata);

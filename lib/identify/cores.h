@@ -34,8 +34,8 @@ struct Searched {
   bool instructions = true;             ///< or chains alone
   bool tf32 = true;  ///< binary32 operands also as tf32, whose low bits the hardware ignores
   bool gpu = false;  ///< a GPU seems to have made the bits: its instructions come before chains
-  bool rounded =
-      false;  ///< binary32 operands as tf32 that they were rounded to, to nearest, as by cuBLAS
+  /// Binary32 operands were rounded to tf32 first, ties to even, as cuBLAS does.
+  bool rounded = false;
 
   friend bool operator==(const Searched&, const Searched&) = default;
 };

@@ -277,7 +277,7 @@ bool tells_gradient_outright(std::string_view name) {
   return false;
 }
 
-bool may_be_a_parameters(std::string_view name) {
+bool may_be_parameter(std::string_view name) {
   (void)take_step(name);
   const std::vector<NamePart> parts = parts_of(name);
   const Reading reading = read_name(parts);

@@ -62,7 +62,7 @@ std::optional<TensorRole> role_of(std::string_view name, std::span<const RoleRul
 bool tells_gradient_outright(std::string_view name);
 
 /// Whether it is state only by words that parameters are called by too ("prior.mu"), or none.
-bool may_be_a_parameters(std::string_view name);
+bool may_be_parameter(std::string_view name);
 
 /// Whether a file is named as one of gradients is ("grads.safetensors", "run1_gradients.npz").
 bool is_named_as_gradients(std::string_view path);

@@ -18,39 +18,28 @@ class Options(CliCase):
             for option in re.findall(rf"^  (?:-\w,)?(--\S+) {kind}\b", text, re.MULTILINE):
                 yield words, option
 
-    def test_a_count_is_never_negative(self):
+    def refused(self, kind, value, said, least):
+        """Every option of the kind refuses the value; there are more than `least` of them."""
         tried = 0
-        for words, option in self.options_of("UINT"):
-            with self.subTest(words=words, option=option):
-                self.assertIn(f"{option}: Value -1 is negative", self.complaint(*words, option, "-1"))
+        for words, option in self.options_of(kind):
+            with self.subTest(words=words, option=option, value=value):
+                self.assertIn(f"{option}: {said}", self.complaint(*words, option, value))
             tried += 1
-        self.assertGreater(tried, 20)
+        self.assertGreater(tried, least)
+
+    def test_a_count_is_never_negative(self):
+        self.refused("UINT", "-1", "Value -1 is negative", 20)
 
     def test_a_count_is_read_as_written(self):
-        tried = 0
-        for words, option in self.options_of("UINT"):
-            with self.subTest(words=words, option=option):
-                self.assertIn(f"{option}: Value 010 begins with 0", self.complaint(*words, option, "010"))
-                self.assertIn(f"{option}: Value 18446744073709551616 is above",
-                              self.complaint(*words, option, "18446744073709551616"))
-            tried += 1
-        self.assertGreater(tried, 20)
-
-    def test_a_result_has_a_name(self):
-        tried = 0
-        for words, option in self.options_of("OUT"):
-            with self.subTest(words=words, option=option):
-                self.assertIn(f"{option}: the file has no name", self.complaint(*words, option, ""))
-            tried += 1
-        self.assertGreater(tried, 8)
+        self.refused("UINT", "010", "Value 010 begins with 0", 20)
+        for value in (str(2 ** 64), "+" + str(2 ** 64), hex(2 ** 64)):
+            self.refused("UINT", value, f"Value {value} is above", 20)
 
     def test_what_must_be_positive_is_not_zero(self):
-        tried = 0
-        for words, option in self.options_of(r"\S*:POSITIVE"):
-            with self.subTest(words=words, option=option):
-                self.assertIn(f"{option}: Value 0 is not positive", self.complaint(*words, option, "0"))
-            tried += 1
-        self.assertGreater(tried, 2)
+        self.refused(r"\S*:POSITIVE", "0", "Value 0 is not positive", 2)
+
+    def test_a_result_has_a_name(self):
+        self.refused("OUT", "", "the file has no name", 8)
 
 
 if __name__ == "__main__":
