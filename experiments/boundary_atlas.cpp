@@ -180,7 +180,8 @@ Outcome run_boundary_atlas(const ExperimentInput& input) {
   for (const NamedFormat& row : formats) {
     if (row.format.bits() <= 16 && row.format.has_zero) tried += try_midpoints(row.format, wrong);
   }
-  const std::uint64_t survivor = rounded(6e-5, binary16, {}).bits;
+  constexpr double small = 6e-5;
+  const std::uint64_t survivor = rounded(small, binary16, {}).bits;
   const std::uint64_t below_normal = bits_of({false, 1, 0}, binary16) - 1;
   const bool six_e_5_lives = is_subnormal(survivor, binary16);
   input.print(
@@ -199,23 +200,37 @@ Outcome run_boundary_atlas(const ExperimentInput& input) {
        value_of<double>(rounded(6e-5, binary16, behaviours[2].attributes).bits, binary16)}};
   out.plots = {error_by_binade()};
   out.as_expected = closed_forms_hold && six_e_5_lives && wrong == 0 && tried > 0;
-  out.verdict =
-      fmt::format("binary16 loses values up to {} to zero, not up to 6e-5; the closed forms {}.",
-                  shown(measure(binary16, {}).last_zero),
-                  closed_forms_hold ? "hold in every format" : "do NOT hold");
+  const Boundaries half = measure(binary16, {});
+  out.measured = {{"zero", half.last_zero},
+                  {"overflow", std::nextafter(half.last_in_range, INFINITY)},
+                  {"small", small},
+                  {"kept", value_of<double>(survivor, binary16)},
+                  {"wrong", static_cast<double>(wrong)}};
+  out.verdict = fmt::format(
+      "binary16 loses values up to {} to zero, not up to 6e-5; the closed forms {}.",
+      shown(half.last_zero), closed_forms_hold ? "hold in every format" : "do NOT hold");
   return out;
 }
+
+constexpr std::array<ExpectedFigure, 5> boundary_atlas_figures{{
+    {"zero", "largest binary16 input that becomes 0", "2^-25", 0x1p-25, 0x1p-25},
+    {"overflow", "smallest binary16 input that overflows", "65 520", 65520, 65520},
+    {"small", "the number said to become 0", "6e-5", 6e-5, 6e-5},
+    {"kept", "what it becomes in binary16", "6.002e-5", 6.0015e-5, 6.0025e-5},
+    {"wrong", "midpoints that go to the odd side", "no", 0, 0},
+}};
 
 }  // namespace
 
 const Experiment boundary_atlas{
     "boundary_atlas",
     "At which magnitudes does a value become zero, subnormal, normal or overflow in each format? "
-    "(6e-5 "
-    "is not where FP16 underflows to zero.)",
-    "Ties to even: zero up to 2^(emin-p) inclusive, overflow from half an ulp above the largest "
-    "finite "
-    "number; 6e-5 becomes a subnormal binary16 number unless results are flushed.",
+    "(6e-5 is not where FP16 underflows to zero.)",
+    {"Ties to even: zero up to half the smallest subnormal number inclusive ({zero} in binary16), "
+     "overflow from half an ulp above the largest finite number ({overflow}), and {wrong} midpoint "
+     "of a format up to two bytes goes to the odd side. {small} becomes {kept}, a subnormal "
+     "binary16 number, unless results are flushed.",
+     boundary_atlas_figures},
     &run_boundary_atlas};
 
 }  // namespace binade

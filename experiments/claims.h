@@ -30,9 +30,9 @@ struct ClaimInput {
 
 struct Claim {
   std::string_view id, said, verdict, correct;
-  Measured (*check)(const ClaimInput& input);
-  std::size_t trainings = 0;           ///< calls of Trainings::run by the check
-  std::string_view not_measured = {};  ///< the part that no check here can tell, and why
+  Measured (*check)(const ClaimInput& input);  ///< none: nothing here can tell
+  std::size_t trainings = 0;                   ///< calls of Trainings::run by the check
+  std::string_view not_measured = {};          ///< why there is no check
 };
 
 std::span<const Claim> claims_of_numbers();

@@ -48,11 +48,15 @@ Measured underflow_at_6e_5(const ClaimInput&) {
   }
   // With flushing all that is tiny dies; what lies at most 2^-26 below 2^-14 rounds to it and is not.
   const bool only_flushing = flushed == std::nextafter(0x1p-14F - 0x1p-26F, 0.0F);
+  const float normal = value_of<float>(1024, binary16), subnormal = value_of<float>(1, binary16);
   return {.fails = six != 0,
-          .holds = kept == 1023 && zero == 0x1p-25F && only_flushing,
+          .holds = kept == 1023 && zero == 0x1p-25F && only_flushing && normal == 0x1p-14F &&
+                   subnormal == 0x1p-24F,
           .words = fmt::format("6e-5 becomes {:.4g}; {} smaller numbers; zero up to {:.4g}", six,
                                kept, zero),
           .figures = {{"of_6e_5", six},
+                      {"smallest_normal", normal},
+                      {"smallest_subnormal", subnormal},
                       {"numbers_below_2_14", kept},
                       {"largest_to_zero", zero},
                       {"largest_to_zero_flushing", flushed}}};
@@ -89,10 +93,12 @@ Measured band_is_zeroed(const ClaimInput& input) {
   const Survivors& top = found[2];
   Measured out{.fails = top.of > 0,
                .holds = found[0].of == 0 && found[1].of == 0 && top.of == top.all - 1 &&
-                        top.worst > 0.99 && top.worst < 1,
+                        top.worst > 0.99 && top.worst < 1 && to_half(1.5F * 0x1p-25F) == 0x1p-24F,
                .words = fmt::format("of the binades of 2^-27, -26, -25 survive {}, {} and {} of {}",
                                     found[0].of, found[1].of, top.of, top.all),
-               .figures = {{"worst_relative_error", top.worst}}};
+               .figures = {{"worst_relative_error", top.worst},
+                           {"top_binade", {0x1p-25, 0x1p-24}},
+                           {"top_binade_becomes", to_half(1.5F * 0x1p-25F)}}};
   for (std::size_t i = 0; i < found.size(); ++i) {
     out.figures["binades"].push_back({{"exponent", static_cast<int>(i) - 27},
                                       {"floats", found[i].all},
@@ -122,6 +128,11 @@ Measured precision_falls(const ClaimInput&) {
     out.holds = out.holds && worst == expected;
     out.figures["worst_relative_error"].push_back({{"exponent", e}, {"error", worst}});
   }
+  int last = 15;
+  while (worst_error(last - 1) == worst_error(15)) --last;
+  out.holds = out.holds && last == -14;
+  out.figures["half_unit"] = worst_error(15) / (1 - worst_error(15));
+  out.figures["from"] = std::ldexp(1.0, last);
   out.words =
       fmt::format("worst error {:.3g} in all 30 normal binades, {:.3g} at 2^-15, {:.2g} at 2^-24",
                   worst_error(-14), worst_error(-15), worst_error(-24));
@@ -191,8 +202,9 @@ int first_unmoved(const Format& format) {
 
 Measured eps_vanishes(const ClaimInput& input) {
   const std::size_t draws = input.quick ? 500 : 4000;
+  constexpr double wide_eps = 1e-3;
   const GradcheckReport single = cube_check(binary32, 1e-6, draws);
-  const GradcheckReport wide = cube_check(binary32, 1e-3, draws);
+  const GradcheckReport wide = cube_check(binary32, wide_eps, draws);
   const GradcheckReport half = cube_check(binary16, 1e-6, draws);
   const int in_single = first_unmoved(binary32), in_half = first_unmoved(binary16);
   const auto share = [](std::size_t of, std::size_t all) {
@@ -217,6 +229,8 @@ Measured eps_vanishes(const ClaimInput& input) {
                   {"u_f_over_eps", unit},
                   {"fp32_passed_at_1e_3", share(wide.passed, wide.elements)},
                   {"fp16_unmoved", unmoved_half},
+                  {"wide_eps", wide_eps},
+                  {"unmoved_from", {std::ldexp(1.0, in_single), std::ldexp(1.0, in_half)}},
                   {"fp32_unmoved_from_exponent", in_single},
                   {"fp16_unmoved_from_exponent", in_half}}};
 }
@@ -229,7 +243,8 @@ constexpr std::array number_claims{
           "is true.",
           &underflow_at_6e_5},
     Claim{"band_is_zeroed", "[2^-27, 2^-24) lies outside FP16 and becomes zero", "loose",
-          "Two binades of it die; all of (2^-25, 2^-24) becomes 2^-24, an error of up to 100 %.",
+          "Two binades of it die; all of (2^-25, 2^-24) becomes 2^-24, an error of up to the value "
+          "itself.",
           &band_is_zeroed},
     Claim{"precision_falls", "FP16's precision decreases as numbers become very small", "loose",
           "The relative precision is 2^-11 in all normal binades, and halves per binade only below "

@@ -146,7 +146,7 @@ Scaled scaler_run(int steps, float (*gradient)(float scale)) {
     out.last = values[0];
     scaler.update();
   }
-  out.scale = scaler.get_scale();
+  out.scale = static_cast<float>(scaler.get_scale());
   return out;
 }
 

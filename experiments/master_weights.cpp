@@ -7,10 +7,14 @@
 // Kahan's compensation.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include "emulate/carrier.h"
+#include "emulate/quantize.h"
 #include "experiments/experiments.h"
 #include "lib/report/report.h"
 #include "lib/study/trainings.h"
@@ -32,7 +36,7 @@ constexpr std::array<Way, 5> ways{{
 }};
 
 struct Result {
-  double accuracy = 0, lost = 0, below = 0;
+  double accuracy = 0, lost = 0, not_shown = 0, below = 0;
 };
 
 Result one(Trainings& trainings, const Way& way, double lr, std::int64_t steps) {
@@ -46,16 +50,21 @@ Result one(Trainings& trainings, const Way& way, double lr, std::int64_t steps) 
   recipe.products.accumulator = "reference";
   const TrainingLog log =
       trainings.run(fmt::format("{} lr {:g}", way.name, lr), "digits_mlp", recipe);
-  std::uint64_t asked = 0, lost = 0, below = 0;
-  for (const StepLog& step : log.steps) {
-    asked += step.updates.asked;
-    lost += step.updates.lost;
-    below += step.updates.below_2_11;
-  }
-  const auto share = [asked](std::uint64_t n) {
-    return asked == 0 ? 0 : static_cast<double>(n) / static_cast<double>(asked);
+  const StepCounts sum = log.updates();
+  const auto share = [&sum](std::uint64_t n) {
+    return sum.asked == 0 ? 0 : static_cast<double>(n) / static_cast<double>(sum.asked);
   };
-  return {log.test_accuracy, share(lost), share(below)};
+  return {log.test_accuracy, share(sum.lost), share(sum.not_shown), share(sum.below_2_11)};
+}
+
+/// The smallest power of two that 1 has to be times an update of binary16 for it to be lost.
+double lost_ratio() {
+  int k = 0;
+  for (; convert(bits_of(1 + std::ldexp(1.0, -k)), binary64, binary16).bits !=
+         bits_of({false, 15, 0}, binary16);
+       ++k) {
+  }
+  return std::exp2(k);
 }
 
 Outcome run_master_weights(const ExperimentInput& input) {
@@ -68,10 +77,15 @@ Outcome run_master_weights(const ExperimentInput& input) {
       fmt::format("Test accuracy of the digits MLP after {} steps of SGD with momentum 0.9", steps),
       {"weights"},
       {}};
-  Table lost{"Updates that changed nothing, of those that are not zero", {"weights"}, {}};
+  Table lost{"Updates lost, of those that are not zero: what the optimizer steps stayed as it was",
+             {"weights"},
+             {}};
+  Table not_shown{
+      "Updates that masters took and the model's FP16 copy did not show", {"weights"}, {}};
   for (const double lr : rates) {
     accuracy.columns.push_back(fmt::format("lr {:g}", lr));
     lost.columns.push_back(fmt::format("lr {:g}", lr));
+    not_shown.columns.push_back(fmt::format("lr {:g}", lr));
   }
   Plot plot{.title = "What a small learning rate costs without master weights",
             .x_label = "learning rate",
@@ -85,34 +99,44 @@ Outcome run_master_weights(const ExperimentInput& input) {
     const std::string name(ways[i].name);
     accuracy.rows.push_back({name});
     lost.rows.push_back({name});
+    const bool has_master = ways[i].level == "O2";
+    if (has_master) not_shown.rows.push_back({name});
     Series curve{.name = name};
     for (const double lr : rates) {
       const Result r = one(trainings, ways[i], lr, steps);
       results[i].push_back(r);
       accuracy.rows.back().push_back(fmt::format("{:.2f} %", 100 * r.accuracy));
       lost.rows.back().push_back(percent(r.lost));
+      if (has_master) not_shown.rows.back().push_back(percent(r.not_shown));
       curve.x.push_back(lr);
       curve.y.push_back(100 * r.accuracy);
       out.data["runs"].push_back({{"weights", name},
                                   {"lr", lr},
                                   {"test_accuracy", r.accuracy},
                                   {"updates_lost", r.lost},
+                                  {"updates_not_shown", r.not_shown},
                                   {"updates_below_2_11", r.below}});
     }
     plot.series.push_back(curve);
   }
-  out.tables = {accuracy, lost};
+  out.tables = {accuracy, lost, not_shown};
   out.plots = {plot};
   const auto at = [&results](std::size_t way, std::size_t rate) {
     return results[way][rate].accuracy;
   };
   const std::size_t last = rates.size() - 1;
-  const double fall = at(0, 0) - at(2, 0);
-  const bool fails = fall > 0.05 && results[2][0].lost > 0.5;
-  const bool cured =
-      at(0, 0) - at(1, 0) < 0.02 && at(0, 0) - at(3, 0) < 0.02 && at(0, 0) - at(4, 0) < 0.02;
-  const bool large_is_fine = at(0, last) - at(2, last) < 0.02;
-  out.as_expected = fails && cured && large_is_fine;
+  out.measured = {{"ratio", lost_ratio()},
+                  {"steps", static_cast<double>(steps)},
+                  {"small", rates[0]},
+                  {"single", at(0, 0)},
+                  {"without", at(2, 0)},
+                  {"lost", results[2][0].lost},
+                  {"master_lost", results[1][0].lost},
+                  {"not_shown", results[1][0].not_shown},
+                  {"large", rates[last]},
+                  {"harmless", at(0, last) - at(2, last)},
+                  {"cured", at(0, 0) - std::min({at(1, 0), at(3, 0), at(4, 0)})}};
+  out.as_expected = true;
   out.verdict = fmt::format(
       "at lr {:g} FP16 without masters ends at {:.2f} % where binary32 ends at {:.2f} %, {} of its "
       "updates lost; with masters {:.2f} %, stochastic rounding {:.2f} %, Kahan {:.2f} %; at lr "
@@ -122,17 +146,51 @@ Outcome run_master_weights(const ExperimentInput& input) {
   return out;
 }
 
+constexpr std::array<ExpectedFigure, 11> master_weights_figures{{
+    {"ratio", "weight over update, from which it is lost", "2^11", 2048, 2048},
+    {"steps", "steps", "4400", 4400, 4400},
+    {"small", "a small lr", "2e-4", 2e-4, 2e-4},
+    {"single", "accuracy in binary32", "79 %", 0.74, 0.84},
+    {"without", "accuracy without masters", "33 %", 0.25, 0.45},
+    {"lost", "updates lost without masters", "98 %", 0.95, 1},
+    {"master_lost", "updates lost with masters", "3 %", 0, 0.1},
+    {"not_shown", "updates that masters took and the FP16 copy did not show", "87 %", 0.75, 0.95},
+    {"large", "a large lr", "0.1", 0.1, 0.1},
+    {"harmless", "accuracy lost without masters at it", "1 %", -0.01, 0.01},
+    {"cured", "accuracy lost with masters, stochastic rounding or Kahan", "2 %", -0.02, 0.02},
+}};
+
+constexpr std::array<ExpectedFigure, 11> master_weights_quick{{
+    {"ratio", "weight over update, from which it is lost", "2^11", 2048, 2048},
+    {"steps", "steps", "440", 440, 440},
+    {"small", "a small lr", "5e-4", 5e-4, 5e-4},
+    {"single", "accuracy in binary32", "41 %", 0.36, 0.46},
+    {"without", "accuracy without masters", "24 %", 0.15, 0.33},
+    {"lost", "updates lost without masters", "92 %", 0.85, 0.97},
+    {"master_lost", "updates lost with masters", "3 %", 0, 0.06},
+    {"not_shown", "updates that masters took and the FP16 copy did not show", "83 %", 0.75, 0.9},
+    {"large", "a large lr", "0.1", 0.1, 0.1},
+    {"harmless", "accuracy lost without masters at it", "1 %", -0.01, 0.01},
+    {"cured", "accuracy lost with masters, stochastic rounding or Kahan", "2 %", -0.02, 0.02},
+}};
+
 }  // namespace
+
+constexpr std::string_view master_weights_said =
+    "Updates that their weight is {ratio} times as large as are lost: after {steps} steps at lr "
+    "{small} the digits MLP ends at {without} instead of binary32's {single}, {lost} of its "
+    "updates "
+    "lost; at lr {large} nothing that learning needs is lost (at most {harmless} of accuracy). "
+    "Micikevicius et al. 2018 lost most of the accuracy of a speech model. Stochastic rounding "
+    "restores it (Gupta et al. 2015), so do masters and Kahan's compensation, to within {cured}: "
+    "masters lose {master_lost}, although {not_shown} do not show in the model's copy at once.";
 
 const Experiment master_weights{
     "master_weights",
     "What do binary16 weights lose without a binary32 master copy, and what else saves them?",
-    "Updates 2^11 times smaller than their weight are lost: at lr 2e-4 the digits MLP falls from "
-    "about "
-    "86 % to 75 %, at lr 0.1 nothing is lost (pilot); Micikevicius et al. 2018 lost 80 % of the "
-    "accuracy of a speech model. Stochastic rounding restores it (Gupta et al. 2015), so do "
-    "masters and "
-    "Kahan's compensation.",
-    &run_master_weights, true};
+    {master_weights_said, master_weights_figures},
+    &run_master_weights,
+    true,
+    {master_weights_said, master_weights_quick}};
 
 }  // namespace binade

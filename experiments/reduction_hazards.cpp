@@ -353,6 +353,18 @@ Outcome run_reduction_hazards(const ExperimentInput& input) {
   const bool boundaries = tell_thresholds(out);
   const bool lengths = tell_lengths(out);
   const bool errors = tell_errors(input, out);
+  const auto boundary = [&out](std::size_t i) {
+    return out.data["thresholds"][i]["measured"].get<double>();
+  };
+  const auto& eps = *std::ranges::find(out.data["epsilon"], "1e-8",
+                                       [](const auto& row) { return row["epsilon"]; });
+  const auto& ones = out.data["ones"];
+  out.measured = {{"exp", boundary(0)},
+                  {"square", boundary(2)},
+                  {"epsilon", std::stod(eps["epsilon"].get<std::string>())},
+                  {"becomes", eps["binary16"].get<double>()},
+                  {"wrong", ones["in_turn"]["wrong"].get<double>()},
+                  {"gone", ones["in_pairs"]["gone"].get<double>()}};
   out.as_expected = boundaries && lengths && errors;
   out.verdict = fmt::format(
       "every boundary is {}; sums of ones {} at 2048 in turn, and in pairs their mean is gone from "
@@ -362,16 +374,28 @@ Outcome run_reduction_hazards(const ExperimentInput& input) {
   return out;
 }
 
+constexpr std::array<ExpectedFigure, 6> reduction_hazards_figures{{
+    {"exp", "exp overflows from", "11.094", 11.0935, 11.0945},
+    {"square", "errors whose square is 0, up to", "1.73e-4", 1.725e-4, 1.735e-4},
+    {"epsilon", "an epsilon of code", "1e-8", 1e-8, 1e-8},
+    {"becomes", "what it is in binary16", "0", 0, 0},
+    {"wrong", "N from which a mean of ones in turn is off by a hundredth", "2070", 2049, 2080},
+    {"gone", "N from which it is gone in pairs", "65 505", 65505, 65505},
+}};
+
 }  // namespace
 
 const Experiment reduction_hazards{
     "reduction_hazards",
     "Which values break softmax, mean, variance, norm, squared error and division in binary16, "
     "and what do pairwise sums or binary32 inside save?",
-    "exp overflows from ln 65520 = 11.0901 on, squares of |e| <= 2^-12.5 = 1.73e-4 are 0, an ε "
-    "of 1e-8 is 0, the mean of N ones is wrong past N = 2048 in turn and of N > 65504 gone even "
-    "in pairs; binary32 inside with a binary16 result is right wherever the result is a normal "
-    "number.",
+    {"exp overflows from {exp} on, the first binary16 number above the logarithm of the overflow "
+     "threshold; squares of errors up to {square} are zero, an ε of {epsilon} is {becomes}; the "
+     "mean "
+     "of N ones is wrong from about N = {wrong} on in turn, and from N = {gone} on gone even in "
+     "pairs; "
+     "binary32 inside with a binary16 result is right wherever the result is a normal number.",
+     reduction_hazards_figures},
     &run_reduction_hazards};
 
 }  // namespace binade

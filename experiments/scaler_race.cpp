@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -29,7 +30,8 @@ namespace binade {
 namespace {
 
 constexpr float first_infinite = 65520;
-constexpr std::size_t long_run = 20000;
+constexpr std::size_t long_run = 20000, rare_infinity = 1500;
+constexpr double drift_binades = 16;
 
 /// Largest gradient magnitude of each step, before scaling. An infinite one overflows at any scale.
 struct Trace {
@@ -78,12 +80,12 @@ std::vector<Trace> make_traces() {
       {"drift", "amax walks and falls by 16 binades", {}},
       {"spikes", "amax jumps up by 6 to 14 binades, one step in 700", {}}};
   for (std::size_t step = 1; step <= long_run; ++step) {
-    if (step % 1500 == 0) traces[1].amax[step - 1] = inf;
+    if (step % rare_infinity == 0) traces[1].amax[step - 1] = inf;
   }
   traces[2].amax[10] = inf;
   double walk = 0;
   for (std::size_t i = 0; i < long_run; ++i) {
-    walk += 0.02 * normal(1, i) - 16.0 / long_run;
+    walk += 0.02 * normal(1, i) - drift_binades / long_run;
     traces[4].amax.push_back(static_cast<float>(std::exp2(walk)));
     const double jump = uniform(2, 2 * i) < 1.0 / 700 ? 6 + 8 * uniform(2, 2 * i + 1) : 0;
     traces[5].amax.push_back(static_cast<float>(std::exp2(jump - 2)));
@@ -184,7 +186,7 @@ const std::vector<Golden>& golden() {
       {"keras3", {2000, 4000}, 12, 3, 2, 2011, -45},
       {"keras2", {2000, 4000}, 12, 3, 2, 2011, 0},
       {"jmp", {2000, 4000}, 12, 3, 2, 2011, 0},
-      {"fairseq", {2000, 4000}, 12, 3, 2, 2011, -45},
+      {"fairseq_class", {2000, 4000}, 12, 3, 2, 2011, -45},
       {"deepspeed", {1001, 2001, 3001}, 43, 5, 29, 1012, 0},
       {"megatron", {1000, 2000, 3000}, 59, 21, 45, 1011, 0},
   };
@@ -305,12 +307,21 @@ bool race_on_traces(Outcome& out) {
     tabulate(trace, results.back(), out);
   }
   const std::vector<ScalerRun>&rare = results[1], &drift = results[4];
-  const bool headline =
-      named(rare, "torch").last_log2 == 3 && named(rare, "megatron").last_log2 == 45;
-  const bool lags = named(drift, "torch").last_gap >= 3 &&
-                    named(drift, "megatron").mean_gap < named(drift, "torch").mean_gap &&
+  const bool lags = named(drift, "megatron").mean_gap < named(drift, "torch").mean_gap &&
                     named(drift, "deepspeed").mean_gap < named(drift, "torch").mean_gap;
   out.data["golden_table_holds"] = equal;
+  const auto lag = [&drift](std::string_view name) { return named(drift, name).last_gap; };
+  out.measured = {
+      {"rows", static_cast<double>(golden().size())},
+      {"every", rare_infinity},
+      {"torch", std::exp2(named(rare, "torch").last_log2)},
+      {"megatron", std::exp2(named(rare, "megatron").last_log2)},
+      {"window", static_cast<double>(loss_scale_policy("torch").growth_interval)},
+      {"short_window", static_cast<double>(loss_scale_policy("megatron").growth_interval)},
+      {"falls", drift_binades},
+      {"steps", static_cast<double>(long_run)},
+      {"lag", lag("torch")},
+      {"short_lag", lag("megatron")}};
   out.verdict = fmt::format(
       "the golden table {}; after an infinity every 1500 steps PyTorch's scale is {} and "
       "Megatron's {}; as amax "
@@ -318,31 +329,82 @@ bool race_on_traces(Outcome& out) {
       equal ? "holds in every cell" : "does NOT hold", power_text(named(rare, "torch").last_log2),
       power_text(named(rare, "megatron").last_log2), named(drift, "torch").last_gap,
       named(drift, "megatron").last_gap);
-  return equal && headline && lags;
+  return equal && lags;
 }
 
 Outcome run_scaler_race(const ExperimentInput& input) {
   Outcome out;
   const bool traces = race_on_traces(out);
   const LiveRace trainings = race_on_trainings(input, out);
+  out.measured.insert(trainings.measured.begin(), trainings.measured.end());
   out.verdict += "; " + trainings.verdict + ".";
-  out.as_expected = traces && trainings.as_expected;
+  out.as_expected = traces;
   return out;
 }
 
+constexpr std::array<ExpectedFigure, 15> scaler_race_figures{{
+    {"rows", "policies of the golden table", "eight", 8, 8},
+    {"every", "steps from one infinity to the next", "1500", 1500, 1500},
+    {"torch", "PyTorch's scale after them", "2^3", 8, 8},
+    {"megatron", "Megatron's scale after them", "2^45", 0x1p45, 0x1p45},
+    {"window", "PyTorch's growth window", "2000", 2000, 2000},
+    {"short_window", "Megatron's growth window", "1000", 1000, 1000},
+    {"falls", "binades by which amax falls", "16", 16, 16},
+    {"steps", "steps of the trace", "20 000", 20000, 20000},
+    {"lag", "binades that PyTorch's scale is behind at its end", "three", 3, any_larger},
+    {"short_lag", "binades that Megatron's scale is behind at its end", "two", -2, 2},
+    {"shift", "the loss of the trainings, times", "2^-18", 0x1p-18, 0x1p-18},
+    {"least_scale", "smallest scale with which a policy that trains begins", "2^7", 0x1p7, 0x1p7},
+    {"behind", "accuracy of binary32 less the least of policies that begin high", "1 %", -0.02,
+     0.01},
+    {"behind_hasty", "the same, growing up to the cliff", "1 %", -0.02, 0.01},
+    {"fails", "highest accuracy of those that begin at 1", "11 %", 0.05, 0.2},
+}};
+
+constexpr std::array<ExpectedFigure, 15> scaler_race_quick{{
+    {"rows", "policies of the golden table", "eight", 8, 8},
+    {"every", "steps from one infinity to the next", "1500", 1500, 1500},
+    {"torch", "PyTorch's scale after them", "2^3", 8, 8},
+    {"megatron", "Megatron's scale after them", "2^45", 0x1p45, 0x1p45},
+    {"window", "PyTorch's growth window", "2000", 2000, 2000},
+    {"short_window", "Megatron's growth window", "1000", 1000, 1000},
+    {"falls", "binades by which amax falls", "16", 16, 16},
+    {"steps", "steps of the trace", "20 000", 20000, 20000},
+    {"lag", "binades that PyTorch's scale is behind at its end", "three", 3, any_larger},
+    {"short_lag", "binades that Megatron's scale is behind at its end", "two", -2, 2},
+    {"shift", "the loss of the trainings, times", "2^-18", 0x1p-18, 0x1p-18},
+    {"least_scale", "smallest scale with which a policy that trains begins", "2^16", 0x1p16,
+     0x1p16},
+    {"behind", "accuracy of binary32 less the least of policies that begin high", "1 %", -0.02,
+     0.01},
+    {"behind_hasty", "the same, growing up to the cliff", "1 %", -0.02, 0.01},
+    {"fails", "highest accuracy of those that begin at 1", "11 %", 0.05, 0.2},
+}};
+
 }  // namespace
 
-const Experiment scaler_race{
-    "scaler_race",
-    "Frameworks answer an overflow with nearly the same few numbers: what "
-    "do the differences amount to?",
-    "The golden table of eight policies holds in every cell. An infinity every 1500 steps walks "
-    "PyTorch's scale down to 2^3 and leaves Megatron's at 2^45, as the growth window (2000 or "
-    "1000) is longer or shorter than the distance of the infinities. Where amax falls by 16 "
-    "binades in 20 000 steps, a window of 2000 cannot follow (at least 3 binades behind at the "
-    "end), one of 1000 follows closer. Where gradients need a scale, every policy that begins at "
-    "2^10 or above trains within 1 % of binary32, at the cliff too; scale 1 does not train, nor "
-    "does LogMax, which begins there and takes the logarithm of a gradient of zeros (pilot).",
-    &run_scaler_race, true};
+constexpr std::string_view scaler_race_said =
+    "The golden table of {rows} policies holds in every cell. An infinity every {every} steps "
+    "walks "
+    "PyTorch's scale down to {torch} and leaves Megatron's at {megatron}, as the growth window "
+    "({window} or {short_window}) is longer or shorter than the distance of the infinities. Where "
+    "amax "
+    "falls by {falls} binades in {steps} steps, the long window cannot follow (at least {lag} "
+    "binades "
+    "behind at the end), the short one follows closer (at most {short_lag}). Where gradients need "
+    "a "
+    "scale (a loss {shift} times as large), every policy that begins at {least_scale} or above "
+    "trains "
+    "within {behind} of binary32, at the cliff too ({behind_hasty}); a scale of one ends at chance "
+    "({fails}), and so does LogMax, which begins there and takes the logarithm of a gradient of "
+    "zeros.";
+
+const Experiment scaler_race{"scaler_race",
+                             "Frameworks answer an overflow with nearly the same few numbers: what "
+                             "do the differences amount to?",
+                             {scaler_race_said, scaler_race_figures},
+                             &run_scaler_race,
+                             true,
+                             {scaler_race_said, scaler_race_quick}};
 
 }  // namespace binade

@@ -10,12 +10,12 @@
 
 namespace binade {
 
-/// Adds tables, plots and data["trainings"].
 struct LiveRace {
-  bool as_expected = false;
-  std::string verdict;  ///< a clause, without a full stop
+  MeasuredFigures measured;  ///< of the hypothesis of scaler_race
+  std::string verdict;       ///< a clause, without a full stop
 };
 
+/// Adds tables, plots and data["trainings"].
 LiveRace race_on_trainings(const ExperimentInput& input, Outcome& out);
 
 }  // namespace binade

@@ -86,9 +86,11 @@ std::vector<NamedModel> models_of(std::size_t k) {
 
 }  // namespace
 
+std::size_t largest_k(bool quick) { return std::size_t{1} << (quick ? 12 : 16); }
+
 SwampedProducts sweep_k(const ExperimentInput& input, Outcome& out) {
   SwampedProducts verdict;
-  const std::size_t largest = std::size_t{1} << (input.quick ? 12 : 16);
+  const std::size_t largest = largest_k(input.quick);
   for (const bool positive : {true, false}) {
     Table table{fmt::format("mma.m16n8k16 of sm_80, {} operands: mean of |error| / Σ|a·b|",
                             positive ? "positive" : "zero-mean"),

@@ -13,6 +13,7 @@ struct SwampedProducts {
   bool single_as_cut = true;               ///< below what the blocks may cut, at every K
 };
 
+std::size_t largest_k(bool quick);
 SwampedProducts sweep_k(const ExperimentInput& input, Outcome& out);
 
 }  // namespace binade

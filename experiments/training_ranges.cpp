@@ -157,14 +157,22 @@ Outcome run_training_ranges(const ExperimentInput& input) {
                 "Each curve is one training in binary32: dAct are gradients of activations, dW "
                 "of weights. Confident networks have small gradients."};
   std::size_t count = 0;
-  for (const RangeCase& c : range_cases) count += !input.quick || c.quick_steps > 0 ? 1 : 0;
+  for (const RangeCase& c : range_cases) {
+    const bool runs = !input.quick || c.quick_steps > 0;
+    count += runs && missing_data(c.workload).empty() ? 1 : 0;
+  }
   Trainings trainings(input, count);
   bool grows = true;
   bool weights_less = true;
   double late_digits = 0;
+  const auto left_out = [&input](const RangeCase& c) {
+    const std::string why = missing_data(c.workload);
+    if (!why.empty()) input.print(fmt::format("{} left out: {}\n", c.workload, why));
+    return !why.empty();
+  };
   for (const RangeCase& c : range_cases) {
     const std::int64_t steps = input.quick ? c.quick_steps : c.steps;
-    if (steps == 0) continue;
+    if (steps == 0 || left_out(c)) continue;
     const std::string name = fmt::format("{} ({})", c.workload, steps);
     Counted counted;
     const TrainingLog log =
@@ -191,9 +199,18 @@ Outcome run_training_ranges(const ExperimentInput& input) {
       grows = grows && late[0].rne_zero > 2 * early[0].rne_zero;
       weights_less = weights_less && late[1].rne_zero < late[0].rne_zero;
       late_digits = late[0].rne_zero;
+      if (steps != range_cases[1].steps) {
+        out.measured["steps"] = static_cast<double>(steps);
+        out.measured["early"] = early[0].rne_zero;
+        out.measured["late"] = late[0].rne_zero;
+        out.measured["weights"] = late[1].rne_zero;
+      } else {
+        out.measured["steps_long"] = static_cast<double>(steps);
+        out.measured["late_long"] = late[0].rne_zero;
+      }
     }
   }
-  out.as_expected = grows && weights_less && late_digits > (input.quick ? 0.1 : 0.6);
+  out.as_expected = grows && weights_less;
   out.verdict = fmt::format(
       "late in the training of the digits MLP FP16 would round {} of the non-zero activation "
       "gradients to zero; their share {}, and weight gradients lose {}.",
@@ -205,16 +222,38 @@ Outcome run_training_ranges(const ExperimentInput& input) {
   return out;
 }
 
+constexpr std::array<ExpectedFigure, 6> training_ranges_figures{{
+    {"steps", "steps", "440", 440, 440},
+    {"early", "activation gradients to zero, first tenth", "0.3 %", 0.002, 0.004},
+    {"late", "activation gradients to zero, last tenth", "50 %", 0.45, 0.55},
+    {"weights", "weight gradients to zero, last tenth", "6 %", 0.04, 0.08},
+    {"steps_long", "steps of the long training", "4400", 4400, 4400},
+    {"late_long", "activation gradients to zero, its last tenth", "81 %", 0.75, 0.87},
+}};
+
+constexpr std::array<ExpectedFigure, 4> training_ranges_quick{{
+    {"steps", "steps", "220", 220, 220},
+    {"early", "activation gradients to zero, first tenth", "0.007 %", 0, 0.001},
+    {"late", "activation gradients to zero, last tenth", "31 %", 0.26, 0.36},
+    {"weights", "weight gradients to zero, last tenth", "4 %", 0.02, 0.06},
+}};
+
 }  // namespace
 
 const Experiment training_ranges{
     "training_ranges",
     "How small do gradients become while a network learns, and what of them would binary16 keep?",
-    "Digits MLP: of the activation gradients binary16 rounds 3.5 % to zero in the first tenth of "
-    "the "
-    "steps, 48.9 % in the last tenth of 440 and 73.7 % of 4400; weight gradients lose less: 7.8 % "
-    "(pilot). Micikevicius et al. 2018, Fig. 2b: about 5 % of the weight gradients of a speech "
-    "model.",
-    &run_training_ranges, true};
+    {"Digits MLP: of the activation gradients binary16 rounds {early} to zero in the first tenth "
+     "of "
+     "{steps} steps, {late} in the last tenth, and {late_long} in the last tenth of {steps_long}; "
+     "weight gradients lose less: {weights} (Micikevicius et al. 2018 saw some of a speech model's "
+     "die, too).",
+     training_ranges_figures},
+    &run_training_ranges,
+    true,
+    {"Digits MLP: of the activation gradients binary16 rounds {early} to zero in the first tenth "
+     "of "
+     "{steps} steps and {late} in the last tenth; weight gradients lose less: {weights}.",
+     training_ranges_quick}};
 
 }  // namespace binade

@@ -26,6 +26,7 @@ namespace binade {
 namespace {
 
 constexpr std::array scales_log2{0, 3, 7, 8, 10, 15, 16};
+constexpr int saving_scale_log2 = 3;
 
 struct Band {
   const char* name;
@@ -198,8 +199,22 @@ Outcome run_underflow_band(const ExperimentInput& input) {
     const std::uint64_t ties = fates(restrict_to(phase.summary, bands[3]), binary16, 0).to_zero;
     binades_as_said = binades_as_said && lost(phase, 1, 0) == held(1) &&
                       lost(phase, 2, 0) == held(2) && ties * 1000 <= held(3) + 1000;
-    scale_8_saves = scale_8_saves && lost(phase, 4, 3) == 0;
+    scale_8_saves = scale_8_saves && lost(phase, 4, saving_scale_log2) == 0;
   }
+  const auto dies = [&phases](std::size_t band) {
+    return std::ranges::all_of(phases, [band](const Phase& phase) {
+      return lost(phase, band, 0) == restrict_to(phase.summary, bands[band]).values;
+    });
+  };
+  std::uint64_t left = 0;
+  for (const Phase& phase : phases) left += lost(phase, 4, saving_scale_log2);
+  const double inside = 1.5 * 0x1p-25;
+  out.measured = {
+      {"plain", std::exp2(0)},
+      {"dead", (dies(1) ? 1 : 0) + (dies(2) ? 1 : 0) + (dies(3) ? 1 : 0)},
+      {"survivor", value_of<double>(convert(bits_of(inside), binary64, binary16).bits, binary16)},
+      {"saving", std::exp2(saving_scale_log2)},
+      {"lost", static_cast<double>(left)}};
   add_plots(phases, out);
   out.as_expected = agree && binades_as_said && scale_8_saves;
   out.verdict = fmt::format(
@@ -211,15 +226,24 @@ Outcome run_underflow_band(const ExperimentInput& input) {
   return out;
 }
 
+constexpr std::array<ExpectedFigure, 5> underflow_band_figures{{
+    {"plain", "scale at which binades die", "1", 1, 1},
+    {"dead", "binades of the band that die whole, in every phase", "two", 2, 2},
+    {"survivor", "what the middle of the top binade becomes", "2^-24", 0x1p-24, 0x1p-24},
+    {"saving", "scale that keeps the band", "8", 8, 8},
+    {"lost", "values of the band that die at it", "no", 0, 0},
+}};
+
 }  // namespace
 
 const Experiment underflow_band{
     "underflow_band",
     "What of the band 2^-27 <= |x| < 2^-24 dies in binary16, binade by binade, and at which loss "
     "scale does it live?",
-    "At S = 1 two of the three binades round to zero; the top one, (2^-25, 2^-24), survives as "
-    "2^-24 "
-    "(ties to even); S = 8 keeps the whole band (Micikevicius et al. 2018).",
+    {"At S = {plain} {dead} of the three binades round to zero; the top one survives as {survivor} "
+     "(ties to even); S = {saving} keeps the whole band, {lost} value dies (Micikevicius et al. "
+     "2018).",
+     underflow_band_figures},
     &run_underflow_band};
 
 }  // namespace binade

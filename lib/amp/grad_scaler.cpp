@@ -53,7 +53,7 @@ std::int64_t integer(const nlohmann::json& state, const char* key) {
 }  // namespace
 
 GradScaler::GradScaler(const LossScalePolicy& policy, const Options& options)
-    : options_(options), scaler_(policy) {
+    : options_(options), scaler_(policy), unused_scale_(policy.init_scale) {
   if (!options.enabled || policy.growth_rule == GrowthRule::never) return;
   if (!(policy.growth_factor > 1)) throw Error("The growth factor must be > 1.0.");
   if (!policy.backoff_divides && !(policy.backoff_factor < 1)) {
@@ -173,7 +173,11 @@ void GradScaler::update(std::optional<float> new_scale) {
   first_is_old_ = true;
 }
 
-float GradScaler::get_scale() const { return options_.enabled ? scaler_.scale() : 1.0F; }
+double GradScaler::get_scale() const {
+  if (!options_.enabled) return 1;
+  const bool is_torch = scaler_.policy().name == "torch";
+  return is_torch && !scale_used_ ? unused_scale_ : static_cast<double>(scaler_.scale());
+}
 
 std::int64_t GradScaler::get_growth_tracker() const {
   return options_.enabled ? scaler_.state().growth_tracker : 0;
@@ -200,7 +204,7 @@ void GradScaler::set_growth_interval(std::int64_t interval) {
 nlohmann::ordered_json GradScaler::state_dict() const {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   if (!options_.enabled) return out;
-  out["scale"] = get_scale();
+  out["scale"] = scale_json(get_scale());
   out["growth_factor"] = get_growth_factor();
   out["backoff_factor"] = get_backoff_factor();
   out["growth_interval"] = get_growth_interval();
@@ -225,7 +229,11 @@ void GradScaler::load_state_dict(const nlohmann::json& state) {
   policy.backoff_factor = number(state, "backoff_factor");
   policy.growth_interval = integer(state, "growth_interval");
   if (policy.name == "torch") {
-    loaded.scale = number(state, "scale");
+    const auto scale = state.contains("scale") ? scale_of(state["scale"]) : std::nullopt;
+    if (!scale) {
+      throw Error("GradScaler state: scale is missing or no number; give what state_dict() gave");
+    }
+    loaded.scale = *scale;
     loaded.growth_tracker = integer(state, "_growth_tracker");
   } else if (!state.contains("policy") || state["policy"] != policy.name) {
     throw Error(fmt::format(
@@ -236,6 +244,7 @@ void GradScaler::load_state_dict(const nlohmann::json& state) {
   }
   scaler_.set_policy(policy);
   scaler_.set_state(loaded);
+  unused_scale_ = loaded.scale;
 }
 
 std::optional<bool> GradScaler::found_inf(std::uint64_t optimizer) const {

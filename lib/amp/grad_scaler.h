@@ -68,7 +68,8 @@ class GradScaler {
   void update(std::optional<float> new_scale = {});
 
   bool is_enabled() const { return options_.enabled; }
-  float get_scale() const;  ///< 1 where disabled
+  /// 1 where disabled. As in PyTorch the given init_scale until the first scale(), the same in binary32 after.
+  double get_scale() const;
   std::int64_t get_growth_tracker() const;
   double get_growth_factor() const { return scaler_.policy().growth_factor; }
   double get_backoff_factor() const { return scaler_.policy().backoff_factor; }
@@ -77,8 +78,8 @@ class GradScaler {
   void set_backoff_factor(double factor);
   void set_growth_interval(std::int64_t interval);
 
-  /// {scale, growth_factor, backoff_factor, growth_interval, _growth_tracker}, {} where disabled. Other rows
-  /// than torch add "policy" and "state".
+  /// {scale, growth_factor, backoff_factor, growth_interval, _growth_tracker}, {} where disabled; an infinite
+  /// scale is "inf". Other rows than torch add "policy" and "state".
   nlohmann::ordered_json state_dict() const;
   void load_state_dict(const nlohmann::json& state);
 
@@ -103,6 +104,7 @@ class GradScaler {
   Options options_;
   LossScaler scaler_;
   bool scale_used_ = false;  ///< PyTorch makes its scale tensor in the first scale()
+  double unused_scale_ = 1;  ///< the number it makes it of
   std::map<std::uint64_t, PerOptimizer> optimizers_;
   std::optional<FoundInf> first_;
   bool first_is_old_ = false;

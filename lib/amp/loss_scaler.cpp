@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/tensor/error.h"
@@ -21,9 +22,8 @@ namespace {
 
 constexpr double two_to_15 = 32768, two_to_16 = 65536, two_to_24 = 16777216, two_to_32 = 4294967296;
 
-/// DeepSpeed before 2025 counted with `multiple` (1000, 2000, …). fairseq's threshold, a floor without an
-/// error, is off by default. jmp leaves init to its user; its documentation has 2^15. Paddle's older
-/// defaults are 2^15, 1000 and 2 infs. MXNet's next scale is taken over one step later than it is set.
+/// jmp leaves init to its user; its documentation has 2^15. Paddle's other static decorator begins at 2^15 with
+/// 1000 steps, 2 infs and a backoff of 0.8. DeepSpeed's unfused optimizer goes down to 0.25.
 std::vector<LossScalePolicy> make_policies() {
   using enum GrowthRule;
   using enum ScaleArithmetic;
@@ -38,6 +38,7 @@ std::vector<LossScalePolicy> make_policies() {
        .backoff_factor = 2,
        .backoff_divides = true,
        .cap = two_to_24,
+       .caps_init = true,
        .arithmetic = python_float,
        .source = "apex/amp/scaler.py"},
       {.name = "keras2",
@@ -73,7 +74,20 @@ std::vector<LossScalePolicy> make_policies() {
        .floor = 1,
        .on_floor = OnFloor::raise_if_there,
        .arithmetic = python_float,
-       .source = "deepspeed/runtime/fp16/loss_scaler.py, consecutive_hysteresis=False"},
+       .source =
+           "deepspeed/runtime/fp16/loss_scaler.py (0.17 and later), the configuration's defaults"},
+      {.name = "deepspeed_class",
+       .init_scale = two_to_32,
+       .growth_interval = 1000,
+       .growth_rule = multiple,
+       .backoff_factor = 2,
+       .backoff_divides = true,
+       .floor = 1,
+       .on_floor = OnFloor::raise_if_there,
+       .arithmetic = python_float,
+       .source =
+           "deepspeed/runtime/fp16/loss_scaler.py (before 0.17), the class's defaults: ZeRO with "
+           "fp16 enabled and nothing else said"},
       {.name = "megatron",
        .init_scale = two_to_32,
        .growth_interval = 1000,
@@ -82,6 +96,18 @@ std::vector<LossScalePolicy> make_policies() {
        .arithmetic = float32,
        .source = "megatron/core/optimizer/grad_scaler.py"},
       {.name = "fairseq",
+       .init_scale = 128,
+       .growth_interval = 16384,
+       .growth_rule = multiple,
+       .backoff_factor = 2,
+       .backoff_divides = true,
+       .floor = 1e-4,
+       .on_floor = OnFloor::raise_and_restore,
+       .arithmetic = python_float,
+       .source =
+           "fairseq/optim/fp16_optimizer.py, the trainer's defaults on one device: the window is "
+           "2^14 / devices / update_freq"},
+      {.name = "fairseq_class",
        .init_scale = two_to_15,
        .growth_rule = multiple,
        .backoff_factor = 2,
@@ -89,7 +115,7 @@ std::vector<LossScalePolicy> make_policies() {
        .floor = 1e-4,
        .on_floor = OnFloor::raise_and_restore,
        .arithmetic = python_float,
-       .source = "fairseq/optim/dynamic_loss_scaler.py"},
+       .source = "fairseq/optim/dynamic_loss_scaler.py, the class's defaults"},
       {.name = "openseq2seq_backoff",
        .init_scale = two_to_24,
        .growth_rule = multiple,
@@ -97,22 +123,31 @@ std::vector<LossScalePolicy> make_policies() {
        .backoff_divides = true,
        .floor = 1,
        .cap = two_to_24,
+       .caps_init = true,
        .arithmetic = float32,
        .source = "open_seq2seq/optimizers/automatic_loss_scaler.py"},
       {.name = "paddle",
        .init_scale = two_to_16,
        .refill = HysteresisRefill::good_step_or_backoff,
+       .arithmetic = float32,
+       .source =
+           "python/paddle/amp/grad_scaler.py (eager GradScaler); decr_every_n_nan_or_inf is the "
+           "hysteresis"},
+      {.name = "paddle_static",
+       .init_scale = two_to_16,
+       .refill = HysteresisRefill::good_step_or_backoff,
        .floor = 1,
        .grows_only_if_finite = true,
        .arithmetic = float32,
-       .source = "paddle update_loss_scaling kernel; decr_every_n_nan_or_inf is the hysteresis"},
+       .source = "paddle/phi/kernels/impl/amp_kernel_impl.h (static graphs)"},
       {.name = "mxnet",
        .init_scale = two_to_16,
        .backoff_factor = 2,
        .backoff_divides = true,
        .cap = two_to_24,
+       .is_late = true,
        .arithmetic = python_float,
-       .source = "mxnet/contrib/amp/loss_scaler.py"},
+       .source = "mxnet/contrib/amp/loss_scaler.py (1.x), mxnet/amp/loss_scaler.py (2.x)"},
       {.name = "static", .growth_rule = never, .skips = false, .source = "one scale for good"},
       {.name = "none", .growth_rule = never, .skips = false, .source = "no scaling"},
   };
@@ -179,7 +214,8 @@ LossScalePolicy loss_scale_policy(std::string_view name) {
 
 LossScaler::LossScaler(const LossScalePolicy& policy) {
   set_policy(policy);
-  state_.scale = kept(policy.init_scale, policy.arithmetic);
+  const bool capped = policy.caps_init && policy.cap;
+  set_scale(capped ? std::min(policy.init_scale, *policy.cap) : policy.init_scale);
   state_.hysteresis_left = policy.hysteresis;
 }
 
@@ -196,14 +232,21 @@ void LossScaler::set_policy(const LossScalePolicy& policy) {
 
 bool LossScaler::update(bool found_inf) {
   if (policy_.growth_rule != GrowthRule::never) {
-    if (found_inf) {
-      back_off();
-    } else {
-      count_good_step();
-    }
+    const double in_use = state_.next_scale.value_or(state_.scale);
+    state_.scale = in_use;
+    decide(found_inf);
+    if (policy_.is_late) state_.next_scale = std::exchange(state_.scale, in_use);
   }
   ++state_.step;
   return !found_inf || !policy_.skips;
+}
+
+void LossScaler::decide(bool found_inf) {
+  if (found_inf) {
+    back_off();
+  } else {
+    count_good_step();
+  }
 }
 
 void LossScaler::back_off() {
@@ -224,12 +267,14 @@ void LossScaler::back_off() {
   if (policy_.refill == HysteresisRefill::good_step_or_backoff) {
     state_.hysteresis_left = policy_.hysteresis;
   }
-  const double share =
-      static_cast<double>(state_.overflows_since_rescale) / static_cast<double>(since_rescale);
+  // A step that is tried again after an error counts as rare (fairseq).
+  const double share = static_cast<double>(state_.overflows_since_rescale) /
+                       (since_rescale == 0 ? 1000 : static_cast<double>(since_rescale));
   if (share >= policy_.tolerance) {
     state_.scale = policy_.backoff_divides
                        ? over(before, policy_.backoff_factor, policy_.arithmetic)
                        : times(before, policy_.backoff_factor, policy_.arithmetic);
+    if (policy_.threshold) state_.scale = std::max(state_.scale, *policy_.threshold);
     state_.last_rescale = state_.step;
     state_.overflows_since_rescale = 0;
   }
@@ -269,26 +314,37 @@ void LossScaler::grow() {
   state_.last_rescale = state_.step;
 }
 
-void LossScaler::set_scale(double scale) { state_.scale = kept(scale, policy_.arithmetic); }
+void LossScaler::set_scale(double scale) {
+  state_.scale = kept(scale, policy_.arithmetic);
+  if (policy_.is_late) state_.next_scale = state_.scale;
+}
 
 void LossScaler::set_state(const LossScalerState& state) {
   state_ = state;
   state_.scale = kept(state.scale, policy_.arithmetic);
 }
 
+nlohmann::ordered_json scale_json(double scale) {
+  if (std::isfinite(scale)) return scale;
+  return std::isnan(scale) ? "nan" : "inf";
+}
+
+std::optional<double> scale_of(const nlohmann::json& json) {
+  if (json == "inf") return std::numeric_limits<double>::infinity();
+  if (json == "nan") return std::numeric_limits<double>::quiet_NaN();
+  return json.is_number() ? std::optional(json.get<double>()) : std::nullopt;
+}
+
 nlohmann::ordered_json json_of(const LossScalerState& state) {
   nlohmann::ordered_json out;
-  if (std::isfinite(state.scale)) {
-    out["scale"] = state.scale;
-  } else {
-    out["scale"] = std::isnan(state.scale) ? "nan" : "inf";  // JSON has neither
-  }
+  out["scale"] = scale_json(state.scale);
   out["growth_tracker"] = state.growth_tracker;
   out["step"] = state.step;
   out["last_overflow"] = state.last_overflow;
   out["hysteresis_left"] = state.hysteresis_left;
   out["last_rescale"] = state.last_rescale;
   out["overflows_since_rescale"] = state.overflows_since_rescale;
+  if (state.next_scale) out["next_scale"] = scale_json(*state.next_scale);
   return out;
 }
 
@@ -304,17 +360,14 @@ LossScalerState loss_scaler_state(const nlohmann::json& json) {
     }
     return json[key].get<std::int64_t>();
   };
+  const auto scale = [&](const char* key) {
+    const auto found = json.is_object() && json.contains(key) ? scale_of(json[key]) : std::nullopt;
+    if (!found) throw wrong(key);
+    return *found;
+  };
   LossScalerState state;
-  if (!json.is_object() || !json.contains("scale")) throw wrong("scale");
-  if (json["scale"] == "inf") {
-    state.scale = std::numeric_limits<double>::infinity();
-  } else if (json["scale"] == "nan") {
-    state.scale = std::numeric_limits<double>::quiet_NaN();
-  } else if (json["scale"].is_number()) {
-    state.scale = json["scale"].get<double>();
-  } else {
-    throw wrong("scale");
-  }
+  state.scale = scale("scale");
+  if (json.contains("next_scale")) state.next_scale = scale("next_scale");
   state.growth_tracker = integer("growth_tracker");
   state.step = integer("step");
   state.last_overflow = integer("last_overflow");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Dynamic loss scales of eleven frameworks as one state machine and a table: when the scale grows, how far an
-// inf brings it down, what hysteresis, floor and cap do. Policies that need statistics of the gradients are
-// code of their own (log_max_scaler.h, histogram_scaler.h, layer_scaler.h, autoswitch.h).
+// inf brings it down, what hysteresis, floor and cap do. Where a framework's class and what it is run with have
+// different defaults, each has a row. Policies that need statistics of the gradients are code of their own
+// (log_max_scaler.h, histogram_scaler.h, layer_scaler.h).
 #pragma once
 
 #include <cstdint>
@@ -56,8 +57,12 @@ struct LossScalePolicy {
   HysteresisRefill refill = HysteresisRefill::growth;
   std::optional<double> floor = {};
   std::optional<double> cap = {};
+  bool caps_init = false;  ///< a larger init_scale is the cap (Apex, OpenSeq2Seq)
+  std::optional<double> threshold =
+      {};  ///< a backoff ends here, above the floor that raises (fairseq)
   bool grows_only_if_finite = false;
   OnFloor on_floor = OnFloor::stay;
+  bool is_late = false;  ///< what an update decides is the scale of the step after the next (MXNet)
   double tolerance =
       0;  ///< backs off only if the share of infs since the last change is >= this (fairseq)
   bool skips = true;  ///< the optimizer does not step on an inf; a static scale does not look
@@ -65,8 +70,8 @@ struct LossScalePolicy {
   std::string_view source = {};  ///< where the row is defined
 };
 
-/// torch, apex, keras2, keras3, jmp, deepspeed, megatron, fairseq, openseq2seq_backoff, paddle, mxnet,
-/// static (scale 1; `static_policy` for another), none.
+/// torch, apex, keras2, keras3, jmp, deepspeed, deepspeed_class, megatron, fairseq, fairseq_class,
+/// openseq2seq_backoff, paddle, paddle_static, mxnet, static (scale 1; `static_policy` for another), none.
 std::span<const LossScalePolicy> loss_scale_policies();
 /// Throws Error for a name that is none of them; "static:1024" is static with that scale.
 LossScalePolicy loss_scale_policy(std::string_view name);
@@ -82,6 +87,7 @@ struct LossScalerState {
   std::int64_t hysteresis_left = 1;
   std::int64_t last_rescale = -1;            ///< step of the last change (fairseq)
   std::int64_t overflows_since_rescale = 0;  ///< since the last backoff (fairseq's name)
+  std::optional<double> next_scale = {};     ///< of a late policy: decided, and not yet in use
 
   friend bool operator==(const LossScalerState&, const LossScalerState&) = default;
 };
@@ -94,7 +100,7 @@ class LossScaler {
   /// The policy may be changed under way, as PyTorch's set_growth_interval does.
   void set_policy(const LossScalePolicy& policy);
 
-  /// What the loss is multiplied by.
+  /// What the loss is multiplied by: the policy's scale in binary32.
   float scale() const { return static_cast<float>(state_.scale); }
   /// After a step: true where the optimizer was to step. Throws Error where the policy gives up.
   bool update(bool found_inf);
@@ -105,6 +111,7 @@ class LossScaler {
   void set_state(const LossScalerState& state);
 
  private:
+  void decide(bool found_inf);
   void back_off();
   void count_good_step();
   void grow();
@@ -112,6 +119,10 @@ class LossScaler {
   LossScalePolicy policy_;
   LossScalerState state_;
 };
+
+/// A scale as JSON, which has neither infinity nor NaN: "inf", "nan". Reading gives nothing for what is none.
+nlohmann::ordered_json scale_json(double scale);
+std::optional<double> scale_of(const nlohmann::json& json);
 
 /// {scale, growth_tracker, …}: the state as it is kept in a checkpoint. Reading throws Error for what is none.
 nlohmann::ordered_json json_of(const LossScalerState& state);

@@ -49,7 +49,7 @@ const Experiment& experiment_named(const std::string& name) {
 void list() {
   for (const Experiment& e : experiments()) {
     fmt::print("{}\n{}{}", e.name, wrapped(fmt::format("  asks      {}", e.question), 12),
-               wrapped(fmt::format("  expected  {}", e.hypothesis), 12));
+               wrapped("  expected  " + text_of(e.hypothesis), 12));
   }
 }
 

@@ -80,11 +80,7 @@ std::string shown(double x, int digits) {
 }
 
 std::string rows_text(const TrainingLog& log) {
-  std::uint64_t asked = 0, lost = 0, mac = 0;
-  for (const StepLog& step : log.steps) {
-    asked += step.updates.asked;
-    lost += step.updates.lost;
-  }
+  std::uint64_t mac = 0;
   for (const std::uint64_t n : log.tally.multiply_adds) mac += n;
   std::string text = fmt::format(
       "parameters      {}\nsteps           {}, {} skipped\nloss            {} at first, {} "
@@ -94,9 +90,16 @@ std::string rows_text(const TrainingLog& log) {
       shown(log.test_loss, 4));
   text += fmt::format("loss scale      {} at first, {} at last\n",
                       shown(log.steps.front().scale, 6), shown(log.steps.back().scale, 6));
-  if (asked != 0) {
-    text += fmt::format("updates lost    {} of {} ({}): the weight stayed as it was\n", lost, asked,
-                        percent(static_cast<double>(lost) / static_cast<double>(asked)));
+  const StepCounts updates = log.updates();
+  const auto row = [&](std::string_view name, std::uint64_t n, std::string_view what) {
+    text += fmt::format("{:<16}{} of {} ({}): {}\n", name, n, updates.asked,
+                        percent(static_cast<double>(n) / static_cast<double>(updates.asked)), what);
+  };
+  if (updates.asked != 0) {
+    row("updates lost", updates.lost, "what the optimizer steps stayed as it was");
+    if (updates.not_shown != 0) {
+      row("not shown", updates.not_shown, "masters took them, the model's copy stayed as it was");
+    }
   }
   text += fmt::format("products        {:.3g} multiply-adds\n", static_cast<double>(mac));
   if (log.gave_up) text += fmt::format("gave up         {}\n", *log.gave_up);
@@ -142,7 +145,8 @@ void run_train(const TrainArguments& a) {
     out["steps"].push_back({{"loss", step.loss},
                             {"scale", step.scale},
                             {"skipped", step.skipped},
-                            {"updates_lost", step.updates.lost}});
+                            {"updates_lost", step.updates.lost},
+                            {"updates_not_shown", step.updates.not_shown}});
   }
   if (flow) out["dtype_flow"] = json_of(*flow);
   write_file(a.json, out.dump(1) + "\n");
@@ -192,10 +196,17 @@ std::string settings_text() {
   line("promote_every", fmt::format("instructions between two promotions to float, 0: none [{}]",
                                     usual.products.promote_every));
   line("fprop dgrad wgrad", "the instruction of each pass by name [the architecture's]");
-  line("scaler", fmt::format("of the loss, [the level's], one of\n{:22}{}", "",
-                             wrapped(step_scaler_names(), 22)));
-  line("init_scale", "where it begins [the scaler's]");
-  line("growth_interval", "steps until it grows [the scaler's]");
+  line("attention",
+       fmt::format("where FP16 and BF16 attention rounds [{}]:",
+                   attentions[static_cast<std::size_t>(usual.products.attention)].name));
+  for (const AttentionRow& row : attentions) {
+    text += fmt::format("    {:<18}{}\n", row.name, row.what);
+  }
+  line("scaler", fmt::format("of the loss, [the level's for binary16, else none], one of\n{:22}{}",
+                             "", wrapped(step_scaler_names(), 22)));
+  for (const ScalerParameter& p : scaler_parameters()) {
+    line("  " + std::string(p.name), fmt::format("{} [the scaler's]", p.what));
+  }
   line("skip_overflow", "true: a fixed scale skips a step that overflowed, too [false]");
   line("loss_shift", "the backward pass sees the loss times 2^-loss_shift [0]");
   line("optimizer", fmt::format("{} [the workload's]", listed(optimizer_names)));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an experiment is: a question, what was expected, and a function that measures and answers with
-// figures, tables and plots. The list is declared here and defined in experiments/, joined by the linker.
+// What an experiment is: a question, what was expected in words and figures, and a function that measures and
+// answers with figures, tables and plots. The list is declared here and defined in experiments/, joined by
+// the linker.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "lib/study/expectation.h"
 
 namespace binade {
 
@@ -52,8 +55,10 @@ struct ExperimentInput {
 
 /// Whether what was measured is what was expected, and the figures.
 struct Outcome {
-  bool as_expected = false;
-  std::string verdict = {};          ///< one sentence
+  bool as_expected = false;  ///< in what no figure of the hypothesis says
+  std::string verdict = {};  ///< one sentence
+  /// By key, one for each figure of the hypothesis; run_experiment holds them to their bounds.
+  MeasuredFigures measured = {};
   nlohmann::ordered_json data = {};  ///< every figure that the text shows
   std::vector<Table> tables = {};    ///< the program prints them after the run
   std::vector<Plot> plots = {};
@@ -63,9 +68,14 @@ struct Outcome {
 struct Experiment {
   const char* name;
   const char* question;
-  const char* hypothesis;  ///< what literature or reasoning says before the run
+  Hypothesis hypothesis;  ///< what literature, reasoning or an earlier run says
   Outcome (*run)(const ExperimentInput& input);
-  bool dumps = false;  ///< it trains, and leaves tensors where it is asked to
+  bool dumps = false;                ///< it trains, and leaves tensors where it is asked to
+  Hypothesis quick_hypothesis = {};  ///< of a quick run; empty: the same
+
+  const Hypothesis& hypothesis_of(bool quick) const {
+    return quick && !quick_hypothesis.text.empty() ? quick_hypothesis : hypothesis;
+  }
 };
 
 /// All experiments, in the order in which they are best read.

@@ -64,11 +64,51 @@ nlohmann::ordered_json numbers(const std::vector<double>& values) {
   return out;
 }
 
+nlohmann::ordered_json json_of(const TestedFigure& figure) {
+  const auto finite = [](std::optional<double> x) {
+    return x && std::isfinite(*x) ? nlohmann::ordered_json(*x) : nlohmann::ordered_json();
+  };
+  const ExpectedFigure& e = figure.expected;
+  return {{"key", e.key},
+          {"what", e.what},
+          {"stated", e.stated},
+          {"low", finite(e.low)},
+          {"high", finite(e.high)},
+          {"measured", finite(figure.measured)},
+          {"holds", figure.measured ? nlohmann::ordered_json(!figure.contradicts())
+                                    : nlohmann::ordered_json()}};
+}
+
 template <class Items>
 nlohmann::ordered_json each_as_json(const Items& items) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const auto& item : items) out.push_back(json_of(item));
   return out;
+}
+
+Table table_of(const std::vector<TestedFigure>& figures) {
+  Table table{"What was expected, figure by figure",
+              {"figure", "expected", "within", "measured", "holds"},
+              {}};
+  for (const TestedFigure& f : figures) {
+    table.rows.push_back({std::string(f.expected.what), std::string(f.expected.stated),
+                          bounds_text(f.expected), measured_text(f),
+                          !f.measured       ? "-"
+                          : f.contradicts() ? "NO"
+                                            : "yes"});
+  }
+  return table;
+}
+
+/// The verdict, and after it the figures that were not found.
+std::string with_misses(std::string verdict, const std::vector<TestedFigure>& figures) {
+  std::string misses;
+  for (const TestedFigure& f : figures) {
+    if (!f.contradicts()) continue;
+    misses += fmt::format("{}{} {} (expected {})", misses.empty() ? " NOT as stated: " : ", ",
+                          f.expected.what, measured_text(f), f.expected.stated);
+  }
+  return misses.empty() ? verdict : verdict + misses + ".";
 }
 
 nlohmann::ordered_json json_of(const ExperimentRun& run, bool times) {
@@ -79,6 +119,7 @@ nlohmann::ordered_json json_of(const ExperimentRun& run, bool times) {
                              {"status", status_keys[index_of(status)]},
                              {"verdict", verdict_of(run)}};
   if (times) out["seconds"] = std::round(run.seconds * 1000) / 1000;
+  out["figures"] = each_as_json(run.figures);
   out["text"] = run.text;
   out["tables"] = each_as_json(run.outcome.tables);
   out["plots"] = each_as_json(run.outcome.plots);
@@ -91,7 +132,8 @@ nlohmann::ordered_json json_of(const ExperimentRun& run, bool times) {
 RunStatus status_of(const ExperimentRun& run) {
   if (!run.failure.empty()) return RunStatus::failed;
   if (!run.outcome.skipped.empty()) return RunStatus::skipped;
-  return run.outcome.as_expected ? RunStatus::as_expected : RunStatus::not_as_expected;
+  const bool missed = std::ranges::any_of(run.figures, &TestedFigure::contradicts);
+  return run.outcome.as_expected && !missed ? RunStatus::as_expected : RunStatus::not_as_expected;
 }
 
 std::string_view status_words(RunStatus status) { return status_names[index_of(status)]; }
@@ -105,7 +147,8 @@ std::string_view verdict_of(const ExperimentRun& run) {
 }
 
 ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput& input) {
-  ExperimentRun run{experiment.name, experiment.question, experiment.hypothesis};
+  const Hypothesis& hypothesis = experiment.hypothesis_of(input.quick);
+  ExperimentRun run{experiment.name, experiment.question, text_of(hypothesis)};
   ExperimentInput kept = input;
   kept.print = [&](const std::string& text) {
     run.text += text;
@@ -115,6 +158,11 @@ ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput
   const Clock::time_point start = Clock::now();
   try {
     Outcome outcome = experiment.run(kept);
+    if (outcome.skipped.empty()) {
+      run.figures = tested_figures(hypothesis, outcome.measured);
+      if (!run.figures.empty()) outcome.tables.push_back(table_of(run.figures));
+      outcome.verdict = with_misses(std::move(outcome.verdict), run.figures);
+    }
     check(outcome);
     run.outcome = std::move(outcome);
   } catch (const std::exception& error) {  // all of them: others' results must not be lost

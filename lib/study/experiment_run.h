@@ -21,8 +21,9 @@ enum class RunStatus : std::uint8_t { as_expected, not_as_expected, skipped, fai
 struct ExperimentRun {
   std::string name, question, hypothesis;
   Outcome outcome = {};
-  std::string text = {};     ///< what it printed while it ran
-  std::string failure = {};  ///< the line of the Error that ended it; empty: none did
+  std::string text = {};                   ///< what it printed while it ran
+  std::vector<TestedFigure> figures = {};  ///< of the hypothesis, with what was found
+  std::string failure = {};                ///< the line of the Error that ended it; empty: none did
   double seconds = 0;
 };
 
@@ -34,8 +35,9 @@ std::string_view status_words(RunStatus status);
 /// The verdict, or the reason why there is none.
 std::string_view verdict_of(const ExperimentRun& run);
 
-/// Runs it and keeps what it prints; an exception ends it, not the program. So does what no reader could
-/// be shown: a table or a series whose parts differ in length.
+/// Runs it, keeps what it prints and holds its figures to the hypothesis; they follow its tables as one more. An
+/// exception ends it, not the program. So does what no reader could be shown: a table or a series whose parts
+/// differ in length, a figure that is stated and not measured.
 ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput& input);
 
 /// Lines of name, status and verdict under a head.

@@ -68,6 +68,12 @@ std::size_t one_of(std::string_view key, const Json& value,
   return static_cast<std::size_t>(found - names.begin());
 }
 
+std::array<std::string_view, attentions.size()> attention_names() {
+  std::array<std::string_view, attentions.size()> out;
+  std::ranges::transform(attentions, out.begin(), &AttentionRow::name);
+  return out;
+}
+
 std::array<std::string, 3>& instructions(TrainSettings& s) { return s.recipe.products.instruction; }
 
 /// What a key takes.
@@ -82,7 +88,7 @@ struct Key {
   {                                                                                           \
     name, Takes::kind, [](TrainSettings& s, std::string_view k, const Json& v) { statement; } \
   }
-constexpr std::array<Key, 24> keys{{
+constexpr std::array<Key, 23> keys{{
     BINADE_KEY("workload", words, s.workload = workload_row(text(k, v)).name),
     BINADE_KEY("level", words, s.recipe.level = opt_level(text(k, v)).name),
     BINADE_KEY("format", words, s.recipe.products.format = training_format(text(k, v)).name),
@@ -93,9 +99,10 @@ constexpr std::array<Key, 24> keys{{
     BINADE_KEY("fprop", words, instructions(s)[0] = text(k, v)),
     BINADE_KEY("dgrad", words, instructions(s)[1] = text(k, v)),
     BINADE_KEY("wgrad", words, instructions(s)[2] = text(k, v)),
+    BINADE_KEY(
+        "attention", words,
+        s.recipe.products.attention = static_cast<Attention>(one_of(k, v, attention_names()))),
     BINADE_KEY("scaler", words, s.recipe.scaler = text(k, v)),
-    BINADE_KEY("init_scale", number, s.recipe.init_scale = number(k, v, 0x1p-126, 0x1p127)),
-    BINADE_KEY("growth_interval", whole, s.recipe.growth_interval = whole(k, v, 1, 1 << 30)),
     BINADE_KEY("skip_overflow", truth, s.recipe.skip_overflow = truth(k, v)),
     BINADE_KEY("loss_shift", whole, s.recipe.loss_shift = static_cast<int>(whole(k, v, -60, 60))),
     BINADE_KEY("optimizer", words,
@@ -115,10 +122,38 @@ constexpr std::array<Key, 24> keys{{
 }};
 #undef BINADE_KEY
 
-const Key& key_of(std::string_view name) {
+void read_parameter(TrainSettings& s, std::string_view key, const Json& value) {
+  const ScalerParameter& p = *std::ranges::find(scaler_parameters(), key, &ScalerParameter::name);
+  double& to = s.recipe.scaler_parameters[std::string(key)];
+  switch (p.kind) {
+    case ParameterKind::number: to = number(key, value, p.least, p.most); break;
+    case ParameterKind::whole:
+      to = static_cast<double>(
+          whole(key, value, static_cast<std::int64_t>(p.least), static_cast<std::int64_t>(p.most)));
+      break;
+    case ParameterKind::truth: to = truth(key, value) ? 1 : 0; break;
+  }
+}
+
+Takes takes_of(ParameterKind kind) {
+  switch (kind) {
+    case ParameterKind::whole: return Takes::whole;
+    case ParameterKind::truth: return Takes::truth;
+    case ParameterKind::number: break;
+  }
+  return Takes::number;
+}
+
+Key key_of(std::string_view name) {
   const auto* key = std::ranges::find(keys, name, &Key::name);
   if (key != keys.end()) return *key;
-  const std::vector<std::string_view> known = names_of(keys);
+  const auto parameters = scaler_parameters();
+  const auto parameter = std::ranges::find(parameters, name, &ScalerParameter::name);
+  if (parameter != parameters.end()) {
+    return {parameter->name, takes_of(parameter->kind), &read_parameter};
+  }
+  std::vector<std::string_view> known = names_of(keys);
+  for (const ScalerParameter& p : parameters) known.push_back(p.name);
   throw Error(fmt::format("training: unknown key {}{}; keys are {}", printable(name),
                           did_you_mean(name, known), listed(known)));
 }
@@ -132,10 +167,12 @@ struct Idle {
 };
 
 /// Error for the first setting given that has no effect.
-void check_effects(const Json& settings, const TrainingRecipe& recipe) {
+void check_effects(const Json& settings, const TrainSettings& s) {
+  const TrainingRecipe& recipe = s.recipe;
   const ScalerTakes takes = scaler_takes(recipe);
   const std::string scaler = recipe.scaler.empty()
-                                 ? fmt::format("the scaler of level {}", recipe.level)
+                                 ? fmt::format("the scaler of level {} and format {}", recipe.level,
+                                               recipe.products.format)
                                  : "scaler " + recipe.scaler;
   const bool sgd = recipe.optimizer.kind == OptimizerKind::sgd;
   const std::string optimizer =
@@ -144,10 +181,19 @@ void check_effects(const Json& settings, const TrainingRecipe& recipe) {
   const bool by_eigen = in_float || recipe.products.accumulator == "reference";
   const std::string products = in_float ? "format binary32" : "accumulator reference";
   constexpr std::string_view emulated = "let products be emulated, as format binary16 does";
-  const std::array<Idle, 9> rows{{
-      {"init_scale", !takes.init_scale, scaler, "choose one that begins with it, such as torch"},
-      {"growth_interval", !takes.growth_interval, scaler, "choose one that grows, such as torch"},
+  const std::string workload = fmt::format("workload {}", s.workload);
+  for (const auto& [name, value] : recipe.scaler_parameters) {
+    if (std::ranges::find(takes.parameters, name) != takes.parameters.end()) continue;
+    throw Error(fmt::format(
+        "training: {} has no effect with {}, {}: leave it out, or choose another "
+        "scaler",
+        name, printable(scaler),
+        takes.parameters.empty() ? "which takes no parameter"
+                                 : fmt::format("which takes {}", listed(takes.parameters))));
+  }
+  const std::array<Idle, 8> rows{{
       {"skip_overflow", !takes.skip_overflow, scaler, "choose a fixed one, such as static:1024"},
+      {"attention", !workload_row(s.workload).attends, workload, "train char_transformer"},
       {"momentum", !sgd, optimizer, "choose optimizer sgd"},
       // That sums are those of a float product is true of binary32.
       {"accumulator", in_float && recipe.products.accumulator != "reference", products, emulated},
@@ -177,11 +223,11 @@ TrainSettings train_settings(const Json& settings) {
     throw Error("training: no workload; name one, as {\"workload\": \"digits_mlp\"}");
   }
   for (const auto& [name, value] : settings.items()) {
-    const Key& key = key_of(name);
+    const Key key = key_of(name);
     key.read(out, key.name, value);
   }
   check_recipe(out.recipe);
-  check_effects(settings, out.recipe);
+  check_effects(settings, out);
   return out;
 }
 
@@ -203,11 +249,7 @@ Json setting_value(std::string_view key, std::string_view words) {
 }
 
 nlohmann::ordered_json result_of(const TrainingLog& log) {
-  std::uint64_t asked = 0, lost = 0;
-  for (const StepLog& step : log.steps) {
-    asked += step.updates.asked;
-    lost += step.updates.lost;
-  }
+  const StepCounts updates = log.updates();
   nlohmann::ordered_json out{{"steps_done", log.steps.size()},
                              {"test_accuracy", log.test_accuracy},
                              {"test_loss", log.test_loss},
@@ -216,8 +258,9 @@ nlohmann::ordered_json result_of(const TrainingLog& log) {
                              {"skipped", log.skipped},
                              {"final_scale", log.steps.empty() ? 1 : log.steps.back().scale},
                              {"not_finite", log.not_finite},
-                             {"updates_asked", asked},
-                             {"updates_lost", lost},
+                             {"updates_asked", updates.asked},
+                             {"updates_lost", updates.lost},
+                             {"updates_not_shown", updates.not_shown},
                              {"parameters", log.parameters}};
   if (log.gave_up) out["gave_up"] = *log.gave_up;
   for (std::size_t i = 0; i < pass_names.size(); ++i) {

@@ -14,8 +14,8 @@
 namespace binade {
 
 /// Keys, all optional but `workload`: workload (workload_rows); level (O0 … O3, native); format
-/// (training_formats); arch ("sm_90"); accumulator (f32, f16, reference); promote_every; fprop, dgrad,
-/// wgrad (instructions by name); scaler (step_scaler_names); init_scale; growth_interval;
+/// (training_formats); arch ("sm_90"); accumulator (f32, f16, reference); promote_every; attention (attentions); fprop, dgrad,
+/// wgrad (instructions by name); scaler (step_scaler_names) and its parameters (scaler_parameters);
 /// skip_overflow; loss_shift; optimizer (sgd, adam, adamw); lr; momentum; weight_decay; master_weights; update (nearest,
 /// stochastic, kahan); clip_norm; steps; batch; seed.
 struct TrainSettings {

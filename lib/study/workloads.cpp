@@ -153,6 +153,14 @@ void check_batch(std::string_view name, std::size_t batch, std::size_t epoch_row
                           printable(name), epoch_rows));
 }
 
+std::string missing_data(std::string_view name) {
+  if (name == "fashion_cnn" && !has_fashion_mnist()) {
+    return "Fashion-MNIST is not here (apt-get install dataset-fashion-mnist)";
+  }
+  if (name == "char_transformer" && !has_licence_text()) return "there are no licence texts here";
+  return "";
+}
+
 const WorkloadRow& workload_row(std::string_view name) {
   const auto* row = std::ranges::find(workload_rows, name, &WorkloadRow::name);
   if (row != workload_rows.end()) return *row;

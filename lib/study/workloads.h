@@ -18,6 +18,7 @@ struct WorkloadRow {
   OptimizerKind optimizer;  ///< sgd: with momentum 0.9
   double lr;                ///< with which it trains well in binary32
   std::string_view what;
+  bool attends = false;
 };
 inline constexpr std::array<WorkloadRow, 4> workload_rows{{
     {"digits_mlp", 128, OptimizerKind::sgd, 0.1, "MLP 64-128-128-10, ReLU, on the digits"},
@@ -26,11 +27,14 @@ inline constexpr std::array<WorkloadRow, 4> workload_rows{{
     {"fashion_cnn", 64, OptimizerKind::sgd, 0.05,
      "two convolutions (8, 16 channels) and batch norms, on Fashion-MNIST"},
     {"char_transformer", 16, OptimizerKind::adamw, 0.003,
-     "two blocks of width 32, 32 characters, on the system's licences"},
+     "two blocks of width 32, 32 characters, on the system's licences", true},
 }};
 
 /// Error with the names, or where the data are missing.
 const WorkloadRow& workload_row(std::string_view name);
+
+/// What a machine lacks for the workload, with the remedy; empty: nothing. The committed data are always there.
+std::string missing_data(std::string_view name);
 
 /// How many rows an epoch has, the most that a batch may have; text gives batches of any size. Reads the
 /// data: Error where they are missing.

@@ -30,10 +30,12 @@ struct Window {
 /// with K = (kernel row, kernel column, channel), channels fastest, as NHWC kernels have it.
 template <std::floating_point T>
 Var conv2d(Tape<T>& tape, Var x, Var weight, std::optional<Var> bias, const Window& window);
-/// softmax(q·kᵀ/√d + mask)·v: q, k, v (…, t, d); causal: later positions are masked. Under autocast the
-/// whole runs in the low dtype, its parts without autocast, as PyTorch's.
+/// softmax(q·kᵀ/√d + mask)·v: q, k, v (…, t, d); causal: later positions are masked. Under autocast q, k and v
+/// are cast to the low dtype and autocast is off within, as PyTorch's. Without `kind` it is the tape's
+/// ProductSettings::attention.
 template <std::floating_point T>
-Var scaled_dot_product_attention(Tape<T>& tape, Var q, Var k, Var v, bool causal);
+Var scaled_dot_product_attention(Tape<T>& tape, Var q, Var k, Var v, bool causal,
+                                 std::optional<Attention> kind = {});
 
 // Elementwise (ops_elementwise.cpp): the shorter shape, where it is the other's end, is repeated.
 

@@ -115,9 +115,14 @@ Var softmax(Tape<T>& tape, Var x_in) {
                            const T* dy = g.data() + row * of.columns;
                            T* to = dx.data() + row * of.columns;
                            for (std::size_t i = 0; i < of.columns; ++i) to[i] = dy[i] * y[i];
+                         });
+                         // PyTorch's CUDA backward makes a tensor of the products first.
+                         round_to(t.dtype(result), std::span(dx));
+                         for_rows(of.rows, of.columns, [&](std::size_t row) {
+                           const T* y = t.values(result).data() + row * of.columns;
+                           T* to = dx.data() + row * of.columns;
                            const T total = pairwise_sum(to, of.columns);
-                           for (std::size_t i = 0; i < of.columns; ++i)
-                             to[i] = y[i] * (dy[i] - total);
+                           for (std::size_t i = 0; i < of.columns; ++i) to[i] -= y[i] * total;
                          });
                          t.add_gradient(x, std::move(dx));
                        });

@@ -177,19 +177,21 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
       }
       weights.values[i] = w;
       slot.change[i] = -change;
-      const T kept_before = has_master ? parameter.value.values[i] : before;
-      const T kept = has_master ? round_model(w) : w;
-      if (has_master) parameter.value.values[i] = kept;
+      const bool asked = change != 0, lost = asked && w == before;
+      bool not_shown = false;
+      if (has_master) {
+        const T copy = round_model(w);
+        not_shown = asked && !lost && copy == parameter.value.values[i];
+        parameter.value.values[i] = copy;
+      }
       counts.weights += 1;
-      counts.asked += change != 0 ? 1 : 0;
-      counts.lost += change != 0 && kept == kept_before ? 1 : 0;
-      counts.below_2_11 += change != 0 && std::abs(before) > 2048 * std::abs(change) ? 1 : 0;
+      counts.asked += asked ? 1 : 0;
+      counts.lost += lost ? 1 : 0;
+      counts.not_shown += not_shown ? 1 : 0;
+      counts.below_2_11 += asked && std::abs(before) > 2048 * std::abs(change) ? 1 : 0;
     }
     const std::lock_guard lock(adding);
-    counts_.weights += counts.weights;
-    counts_.asked += counts.asked;
-    counts_.lost += counts.lost;
-    counts_.below_2_11 += counts.below_2_11;
+    counts_ += counts;
   });
 }
 

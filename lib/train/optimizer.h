@@ -35,13 +35,25 @@ struct OptimizerOptions {
   std::uint64_t seed = 0;                         ///< of stochastic rounding
 };
 
-/// What the last step did to the weights (of the model, not the masters).
+/// What the last step did to the weights.
 struct StepCounts {
   std::uint64_t weights = 0;
   std::uint64_t asked = 0;  ///< the change is not zero
-  std::uint64_t lost = 0;   ///< asked, and the weight that is kept stayed the same
+  std::uint64_t lost =
+      0;  ///< asked, and the weight that is stepped (the master, where there is one) stayed the same
+  /// Asked and taken by the master, and the model's copy of it stayed the same: the sum of several will show.
+  std::uint64_t not_shown = 0;
   /// asked, and |weight| > 2^11 · |change|: what nearest loses in binary16, whatever the weight is kept in
   std::uint64_t below_2_11 = 0;
+
+  StepCounts& operator+=(const StepCounts& more) {
+    weights += more.weights;
+    asked += more.asked;
+    lost += more.lost;
+    not_shown += more.not_shown;
+    below_2_11 += more.below_2_11;
+    return *this;
+  }
 };
 
 template <std::floating_point T>

@@ -199,12 +199,13 @@ std::vector<T> product(const ProductSettings& settings, const ProductCall& call,
   EventCounts a_counts, b_counts;
   const ProductPlan* plan = plan_of(settings, call);
   const std::uint64_t multiply_adds = packed.m * packed.n * packed.k;
+  const Format result = call.keeps_sums ? Carrier<T>::format : call.dtype;
   std::vector<T> out;
   if (plan != nullptr && plan->model) {
-    out = emulated(*plan, call.dtype, std::move(packed), bias, a_counts, b_counts);
+    out = emulated(*plan, result, std::move(packed), bias, a_counts, b_counts);
   } else {
     out = reference(packed.a, packed.b, packed.m, packed.n, packed.k, bias);
-    round_to(call.dtype, std::span(out));
+    round_to(result, std::span(out));
   }
   if (settings.tally != nullptr) {
     const auto at = static_cast<std::size_t>(call.pass);

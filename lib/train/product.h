@@ -14,6 +14,7 @@
 
 #include "emulate/event_count.h"
 #include "emulate/gemm_model.h"
+#include "lib/train/attention.h"
 #include "lib/train/tensor.h"
 
 namespace binade {
@@ -55,7 +56,8 @@ struct ProductTally {
 
 struct ProductSettings {
   std::vector<ProductRule> rules;  ///< the first that fits; where none does, the reference
-  ProductTally* tally = nullptr;   ///< counted where given
+  Attention attention = Attention::flash;
+  ProductTally* tally = nullptr;  ///< counted where given
 };
 
 /// Which product is asked for: the pass, the op's dtype, whether one factor is a weight or its gradient.
@@ -63,6 +65,7 @@ struct ProductCall {
   Pass pass = Pass::fprop;
   Format dtype{};
   bool weights = true;
+  bool keeps_sums = false;  ///< the result is the sum as it is, not rounded to the op's dtype
 };
 
 /// Everything by the reference.
@@ -83,7 +86,7 @@ struct MatrixView {
 };
 
 /// a·b, plus bias[j] in column j where given; m × n, row after row, on the grid of the
-/// op's dtype.
+/// op's dtype, or of T where the call keeps sums.
 /// Emulated: operands are rounded to the model's types, the sum goes through its epilogue (the bias
 /// there, in its compute format) and is rounded to the op's dtype. The gradient is the left
 /// factor of dgrad and wgrad.

@@ -6,11 +6,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "lib/amp/step_statistics.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/spelling.h"
+#include "lib/train/tensor_core_products.h"
 
 namespace binade {
 namespace {
@@ -37,21 +39,93 @@ StepStatistics look_at(const std::vector<Optimizer<float>::Gradient>& gradients)
   return statistics_of(spans);
 }
 
+/// The scaler that a recipe comes to.
+std::string_view scaler_name(const TrainingRecipe& recipe, const OptLevel& level) {
+  if (!recipe.scaler.empty()) return recipe.scaler;
+  return training_format(recipe.products.format).scaled ? level.scaler : "none";
+}
+
 LossScalePolicy policy_of(const TrainingRecipe& recipe, const OptLevel& level) {
-  LossScalePolicy policy =
-      recipe.scaler.empty()
-          ? level.loss_scale ? static_policy(*level.loss_scale) : loss_scale_policy(level.scaler)
-          : loss_scale_policy(recipe.scaler);
-  if (recipe.init_scale) policy.init_scale = *recipe.init_scale;
-  if (recipe.growth_interval > 0) policy.growth_interval = recipe.growth_interval;
-  if (policy.growth_rule == GrowthRule::never && policy.name == "static") {
+  LossScalePolicy policy = loss_scale_policy(scaler_name(recipe, level));
+  if (recipe.scaler.empty() && level.loss_scale && policy.name == "static") {
+    policy = static_policy(*level.loss_scale);
+  }
+  policy = with_parameters(policy, recipe.scaler_parameters);
+  if (policy.name == "static") {
     policy.skips = recipe.skip_overflow;
     policy.floor = policy.init_scale;  // an overflow does not move it
   }
   return policy;
 }
 
+/// A parameter of one of the scalers that look at gradients.
+template <class Options>
+struct OptionOf : ScalerParameter {
+  void (*set)(Options& options, double value);
+};
+
+constexpr double tiny = 0x1p-126, huge = 0x1p127;
+
+constexpr std::array<OptionOf<LogMaxOptions>, 6> log_max_options{{
+    {{"min_scale", "", ParameterKind::number, tiny, huge},
+     [](LogMaxOptions& o, double x) { o.scale_min = static_cast<float>(x); }},
+    {{"max_scale", "", ParameterKind::number, tiny, huge},
+     [](LogMaxOptions& o, double x) { o.scale_max = static_cast<float>(x); }},
+    {{"log_max", "log_max's: log2 amax that an overflow counts as", ParameterKind::number, 1, 127},
+     [](LogMaxOptions& o, double x) { o.log_max = static_cast<float>(x); }},
+    {{"mean_decay", "log_max's: of the mean of log2 amax", ParameterKind::number, 0, 0.999999},
+     [](LogMaxOptions& o, double x) { o.beta1 = x; }},
+    {{"moment_decay", "log_max's: of its second moment", ParameterKind::number, 0, 0.999999},
+     [](LogMaxOptions& o, double x) { o.beta2 = x; }},
+    {{"deviations", "log_max's: from the mean up to an overflow", ParameterKind::number, 0, 100},
+     [](LogMaxOptions& o, double x) { o.overflow_std_dev = static_cast<float>(x); }},
+}};
+
+constexpr std::array<OptionOf<HistogramOptions>, 5> histogram_options{{
+    {{"init_scale", "", ParameterKind::number, tiny, huge},
+     [](HistogramOptions& o, double x) { o.init_scale = static_cast<float>(x); }},
+    {{"growth_factor", "", ParameterKind::number, 1.0000001, huge},
+     [](HistogramOptions& o, double x) { o.factor = static_cast<float>(x); }},
+    {{"edge", "histogram's: of the largest number, where the upper bin begins",
+      ParameterKind::number, tiny, 1},
+     [](HistogramOptions& o, double x) { o.edge = x; }},
+    {{"upper_share", "histogram's: a larger share in the upper bin halves", ParameterKind::number,
+      0, 0.999999},
+     [](HistogramOptions& o, double x) { o.upper_share = x; }},
+    {{"period", "histogram's, adaptive's: steps between two decisions", ParameterKind::whole, 1,
+      1 << 30},
+     [](HistogramOptions& o, double x) { o.period = static_cast<std::int64_t>(x); }},
+}};
+
+template <class Options, std::size_t size>
+Options options_of(const std::array<OptionOf<Options>, size>& table, Options options,
+                   const ScalerParameters& parameters) {
+  for (const OptionOf<Options>& option : table) {
+    const auto given = parameters.find(option.name);
+    if (given != parameters.end()) option.set(options, given->second);
+  }
+  return options;
+}
+
+std::vector<ScalerParameter> all_parameters() {
+  std::vector<ScalerParameter> out;
+  const auto add = [&out](const auto& table) {
+    for (const ScalerParameter& row : table) {
+      if (std::ranges::find(out, row.name, &ScalerParameter::name) == out.end()) out.push_back(row);
+    }
+  };
+  add(policy_parameters());
+  add(log_max_options);
+  add(histogram_options);
+  return out;
+}
+
 }  // namespace
+
+std::span<const ScalerParameter> scaler_parameters() {
+  static const std::vector<ScalerParameter> all = all_parameters();
+  return all;
+}
 
 std::vector<std::string_view> step_scaler_names() {
   std::vector<std::string_view> names = names_of(loss_scale_policies());
@@ -61,8 +135,8 @@ std::vector<std::string_view> step_scaler_names() {
 }
 
 ScalerTakes scaler_takes(const TrainingRecipe& recipe) {
-  if (recipe.scaler == "log_max") return {false, false, false};
-  if (recipe.scaler == "histogram") return {true, false, false};
+  if (recipe.scaler == "log_max") return {names_of(log_max_options)};
+  if (recipe.scaler == "histogram") return {names_of(histogram_options)};
   const std::vector<std::string_view> names = step_scaler_names();
   const bool fixed = recipe.scaler == "static" || recipe.scaler.starts_with("static:");
   if (!fixed && !recipe.scaler.empty() && std::ranges::find(names, recipe.scaler) == names.end()) {
@@ -70,10 +144,8 @@ ScalerTakes scaler_takes(const TrainingRecipe& recipe) {
                             did_you_mean(recipe.scaler, names), listed(names)));
   }
   const LossScalePolicy policy = policy_of(recipe, opt_level(recipe.level));
-  const bool scales = policy.name != "none";
-  return {.init_scale = scales && !recipe.scaler.starts_with("static:"),
-          .growth_interval = policy.growth_rule != GrowthRule::never,
-          .skip_overflow = policy.name == "static"};
+  if (recipe.scaler.starts_with("static:")) return {{}, true};
+  return {parameters_of(policy), policy.name == "static"};
 }
 
 template <>
@@ -82,10 +154,11 @@ StepScaler<double>::StepScaler(const TrainingRecipe&, const OptLevel&) {}
 template <>
 StepScaler<float>::StepScaler(const TrainingRecipe& recipe, const OptLevel& level) {
   if (recipe.scaler == "log_max") {
-    scaler_ = LogMax{.scaler = LogMaxScaler(LogMaxOptions{})};
+    scaler_ = LogMax{.scaler = LogMaxScaler(
+                         options_of(log_max_options, LogMaxOptions{}, recipe.scaler_parameters))};
   } else if (recipe.scaler == "histogram") {
-    scaler_ = Histogram{
-        HistogramScaler({.init_scale = static_cast<float>(recipe.init_scale.value_or(65536.0))})};
+    scaler_ = Histogram{HistogramScaler(options_of(
+        histogram_options, HistogramOptions{.init_scale = 65536}, recipe.scaler_parameters))};
   } else {
     const LossScalePolicy policy = policy_of(recipe, level);
     scaler_.emplace<GradScaler>(
@@ -96,7 +169,7 @@ StepScaler<float>::StepScaler(const TrainingRecipe& recipe, const OptLevel& leve
 template <std::floating_point T>
 double StepScaler<T>::scale() const {
   if (const auto* grad = std::get_if<GradScaler>(&scaler_)) {
-    return static_cast<double>(grad->get_scale());
+    return grad->get_scale();
   }
   if (const auto* log_max = std::get_if<LogMax>(&scaler_)) {
     return static_cast<double>(log_max->scaler.scale());

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <variant>
@@ -24,12 +25,16 @@ struct ScalerGaveUp : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What a recipe's `scaler` may be: torch, apex, …, none, static:SCALE, log_max, histogram.
+/// What a recipe's `scaler` may be: torch, apex, …, none, static:SCALE, log_max, histogram, adaptive.
 std::vector<std::string_view> step_scaler_names();
+
+/// What scalers can be set by, all of them together; a name means one thing in all that have it.
+std::span<const ScalerParameter> scaler_parameters();
 
 /// Which of a recipe's settings its scaler, or its level's where it names none, looks at.
 struct ScalerTakes {
-  bool init_scale, growth_interval, skip_overflow;
+  std::vector<std::string_view> parameters;
+  bool skip_overflow = false;
 };
 /// Error with the names for a scaler that there is not.
 ScalerTakes scaler_takes(const TrainingRecipe& recipe);

@@ -69,6 +69,7 @@ ProductSettings tensor_core_products(const ProductChoice& choice) {
   const TrainingFormat& format = training_format(choice.format);
   const bool is_fp8 = choice.format == "e4m3";
   ProductSettings settings;
+  settings.attention = choice.attention;
   if (choice.format == "binary32" || choice.accumulator == "reference") {
     if (choice.format == "tf32" || is_fp8) {
       throw Error(

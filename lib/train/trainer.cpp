@@ -139,6 +139,12 @@ double TrainingLog::final_loss() const {
   return sum / static_cast<double>(n);
 }
 
+StepCounts TrainingLog::updates() const {
+  StepCounts sum;
+  for (const StepLog& step : steps) sum += step.updates;
+  return sum;
+}
+
 template <std::floating_point T>
 TrainingLog train(const Workload<T>& workload, const TrainingRecipe& recipe,
                   const Hooks<T>& hooks) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/amp/grad_scaler.h"
+#include "lib/amp/policy_parameters.h"
 #include "lib/train/model.h"
 #include "lib/train/optimizer.h"
 #include "lib/train/tensor_core_products.h"
@@ -20,11 +21,12 @@ namespace binade {
 struct TrainingRecipe {
   std::string level = "native";  ///< of opt_levels: O0, O1, O2, O3, native
   ProductChoice products{};
-  /// Of loss_scale_policies, "static:1024", "log_max", "histogram"; empty: the level's.
+  /// Of loss_scale_policies, "static:1024", "log_max", "histogram", "adaptive"; empty: the level's where the
+  /// format's gradients want one (TrainingFormat::scaled), else none.
   std::string scaler{};
-  std::optional<double> init_scale{};
-  std::int64_t growth_interval = 0;  ///< 0: the policy's
-  bool skip_overflow = false;        ///< of static scales: a step that overflowed is skipped
+  ScalerParameters
+      scaler_parameters{};     ///< of scaler_parameters(); what is not there is the scaler's
+  bool skip_overflow = false;  ///< of static scales: a step that overflowed is skipped
   /// The backward pass sees the loss times 2^-loss_shift, undone in binary32 before the step: gradients
   /// as small as those of a network whose gradients are, with everything else as it is.
   int loss_shift = 0;
@@ -64,6 +66,8 @@ struct TrainingLog {
 
   /// Mean loss of the last tenth of the steps.
   double final_loss() const;
+  /// Of all steps together.
+  StepCounts updates() const;
 };
 
 /// What a hook sees; valid during the call.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Speaks for lib/amp to a script: a scaler driven by lines of standard input, one line of answer each, or, with
-// an argument, the op lists ("lists") or autocast's decisions ("decide": device, low, op, inputs).
+// an argument, the op lists ("lists"), autocast's decisions ("decide": device, low, op, inputs) or the loss scale
+// policies on traces ("policies").
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -11,10 +12,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "lib/amp/autocast.h"
 #include "lib/amp/grad_scaler.h"
+#include "lib/amp/policy_parameters.h"
 #include "lib/tensor/error.h"
 
 namespace {
@@ -42,10 +45,12 @@ float float_of(const std::string& hex) {
 }
 
 /// NaNs are one word: their bits are the device's business.
-std::string hex_of(float x) {
+template <class T>
+std::string hex_of(T x) {
   if (x != x) return "nan";
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   std::ostringstream out;
-  out << std::hex << std::bit_cast<std::uint32_t>(x);
+  out << std::hex << std::bit_cast<Bits>(x);
   return out.str();
 }
 
@@ -159,6 +164,35 @@ void decide() {
   }
 }
 
+/// Lines "NAME key=value … 0110…": the scale of each step and the one after the last, "up" where it gave up.
+void run_policies() {
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    std::string name, bits;
+    words >> name;
+    ScalerParameters parameters;
+    for (std::string word; words >> word;) {
+      const std::size_t equals = word.find('=');
+      if (equals == std::string::npos) {
+        bits = word;
+      } else {
+        parameters[word.substr(0, equals)] = std::stod(word.substr(equals + 1));
+      }
+    }
+    LossScaler scaler(with_parameters(loss_scale_policy(name), parameters));
+    std::string out = hex_of(scaler.state().scale);
+    for (const char bit : bits) {
+      try {
+        scaler.update(bit == '1');
+      } catch (const Error&) {
+        out += " up";
+      }
+      out += " " + hex_of(scaler.state().scale);
+    }
+    std::cout << out << "\n";
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -166,6 +200,8 @@ int main(int argc, char** argv) {
     print_lists();
   } else if (argc == 2 && std::strcmp(argv[1], "decide") == 0) {
     decide();
+  } else if (argc == 2 && std::strcmp(argv[1], "policies") == 0) {
+    run_policies();
   } else {
     run_scaler();
   }

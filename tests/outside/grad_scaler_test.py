@@ -72,6 +72,10 @@ def hex_of(x):
     return "nan" if math.isnan(x) else f"{struct.unpack('<I', struct.pack('<f', x))[0]:x}"
 
 
+def double_hex_of(x):
+    return "nan" if math.isnan(x) else f"{struct.unpack('<Q', struct.pack('<d', x))[0]:x}"
+
+
 class Optimizer:
     """What GradScaler asks of an optimizer."""
 
@@ -135,7 +139,7 @@ class Theirs:
             else:
                 self.scaler.step(optimizer)
                 return f"steps {optimizer.steps}" + optimizer.gradients()
-        return f"scale {hex_of(self.scaler.get_scale())} tracker {self.scaler._get_growth_tracker()}"
+        return f"scale {double_hex_of(self.scaler.get_scale())} tracker {self.scaler._get_growth_tracker()}"
 
 
 def random_gradient(draw):

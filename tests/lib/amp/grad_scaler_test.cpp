@@ -318,6 +318,40 @@ TEST_CASE("the state is PyTorch's five entries, and comes back") {
   CHECK_THROWS_AS(loaded.update(), Error);  // its scale was not used yet
 }
 
+TEST_CASE("an infinite scale survives its JSON") {
+  GradScaler scaler(loss_scale_policy("megatron"));
+  scaler.scale_loss(1);
+  scaler.update(std::numeric_limits<float>::infinity());
+  const auto state = nlohmann::json::parse(scaler.state_dict().dump());
+  CHECK(state["scale"] == "inf");
+  GradScaler again(loss_scale_policy("megatron"));
+  again.load_state_dict(state);
+  again.scale_loss(1);
+  CHECK(std::isinf(again.get_scale()));
+  GradScaler torch, loaded;
+  torch.scale_loss(1);
+  torch.update(std::numeric_limits<float>::infinity());
+  loaded.load_state_dict(nlohmann::json::parse(torch.state_dict().dump()));
+  CHECK(std::isinf(loaded.get_scale()));
+}
+
+TEST_CASE("before the first scale() the scale is the number that was given, after it its float") {
+  LossScalePolicy policy = loss_scale_policy("torch");
+  policy.init_scale = 0.1;
+  GradScaler scaler(policy);
+  CHECK(scaler.get_scale() == 0.1);
+  CHECK(scaler.state_dict()["scale"] == 0.1);
+  scaler.scale_loss(1);
+  CHECK(scaler.get_scale() == static_cast<double>(0.1F));
+  GradScaler loaded;
+  loaded.load_state_dict(nlohmann::json{{"scale", 0.3},
+                                        {"growth_factor", 2.0},
+                                        {"backoff_factor", 0.5},
+                                        {"growth_interval", 2000},
+                                        {"_growth_tracker", 0}});
+  CHECK(loaded.get_scale() == 0.3);
+}
+
 TEST_CASE("an empty or a wrong state is refused and changes nothing") {
   GradScaler scaler;
   CHECK_THROWS_WITH_AS(

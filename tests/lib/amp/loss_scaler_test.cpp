@@ -34,7 +34,7 @@ const std::vector<Golden> golden{
     {"keras3", {2000, 4000}, 12, 3, 2, 2011, -45, false},
     {"keras2", {2000, 4000}, 12, 3, 2, 2011, 0, false},
     {"jmp", {2000, 4000}, 12, 3, 2, 2011, 0, false},
-    {"fairseq", {2000, 4000}, 12, 3, 2, 2011, -45, false},
+    {"fairseq_class", {2000, 4000}, 12, 3, 2, 2011, -45, false},
     {"deepspeed", {1001, 2001, 3001}, 43, 5, 29, 1012, 0, true},
     {"megatron", {1000, 2000, 3000}, 59, 21, 45, 1011, 0, false},
 };
@@ -42,7 +42,7 @@ const std::vector<Golden> golden{
 /// The row, fairseq without its abort.
 LossScaler scaler_of(const Golden& row) {
   LossScalePolicy policy = loss_scale_policy(row.policy);
-  if (policy.name == "fairseq") policy.floor.reset();
+  if (policy.name == "fairseq_class") policy.floor.reset();
   return LossScaler(policy);
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("golden table: the scale after 60 infs in a row, and who gives up") {
 }
 
 TEST_CASE("fairseq gives up above its minimum of 1e-4 and keeps the scale it had") {
-  LossScaler scaler(loss_scale_policy("fairseq"));
+  LossScaler scaler(loss_scale_policy("fairseq_class"));
   int steps = 0;
   CHECK_THROWS_AS(for (; steps < 60; ++steps) scaler.update(true), Error);
   CHECK(steps == 28);  // 2^15 / 2^28 = 2^-13 = 1.22e-4; the next would be 6.1e-5
@@ -130,7 +130,7 @@ TEST_CASE("fairseq gives up above its minimum of 1e-4 and keeps the scale it had
 }
 
 TEST_CASE("fairseq with a tolerance backs off only from a larger share of infs") {
-  LossScalePolicy policy = loss_scale_policy("fairseq");
+  LossScalePolicy policy = loss_scale_policy("fairseq_class");
   policy.tolerance = 0.25;
   LossScaler scaler(policy);
   for (int i = 0; i < 7; ++i) scaler.update(false);
@@ -143,7 +143,7 @@ TEST_CASE("fairseq with a tolerance backs off only from a larger share of infs")
 }
 
 TEST_CASE("fairseq counts the infs since its last backoff, over growths") {
-  LossScalePolicy policy = loss_scale_policy("fairseq");
+  LossScalePolicy policy = loss_scale_policy("fairseq_class");
   policy.tolerance = 0.3;
   policy.growth_interval = 5;
   LossScaler scaler(policy);
@@ -185,8 +185,10 @@ TEST_CASE("Paddle's tolerated infs come back with a good step and with a backoff
   CHECK(scaler.scale() == 16384);
 }
 
-TEST_CASE("Paddle stops at 1, MXNet grows to 2^24 and no further, OpenSeq2Seq begins there") {
-  LossScaler paddle(loss_scale_policy("paddle")), mxnet(loss_scale_policy("mxnet")),
+TEST_CASE(
+    "Paddle's static graph stops at 1, MXNet grows to 2^24 and no further, OpenSeq2Seq begins "
+    "there") {
+  LossScaler paddle(loss_scale_policy("paddle_static")), mxnet(loss_scale_policy("mxnet")),
       backoff(loss_scale_policy("openseq2seq_backoff"));
   CHECK(backoff.scale() == 0x1p24F);
   for (int i = 0; i < 60; ++i) {
@@ -264,6 +266,57 @@ TEST_CASE("the products are rounded as the originals round them") {
   CHECK(static_cast<double>(static_cast<float>(3 * 1.1)) != static_cast<double>(3.0F * 1.1F));
 }
 
+TEST_CASE("MXNet's changed scale comes one step late") {
+  LossScaler scaler(loss_scale_policy("mxnet"));
+  std::vector<float> used;
+  for (int i = 0; i < 5; ++i) {
+    used.push_back(scaler.scale());
+    scaler.update(i < 3);
+  }
+  // Each decision is taken from the scale in use: it ends one halving too low.
+  CHECK(used == std::vector<float>{65536, 65536, 32768, 16384, 8192});
+}
+
+TEST_CASE("a late policy's state comes back with what is decided and not yet in use") {
+  LossScaler scaler(loss_scale_policy("mxnet"));
+  scaler.update(true);
+  const std::string text = json_of(scaler.state()).dump();
+  LossScaler again(loss_scale_policy("mxnet"));
+  again.set_state(loss_scaler_state(nlohmann::json::parse(text)));
+  again.update(false);
+  CHECK(again.scale() == 32768);
+}
+
+TEST_CASE("Apex begins at its cap where it is asked to begin above") {
+  LossScalePolicy policy = loss_scale_policy("apex");
+  policy.init_scale = 0x1p30;
+  CHECK(LossScaler(policy).scale() == 0x1p24F);
+}
+
+TEST_CASE(
+    "Paddle's eager class has no floor and no check for infinity, its static graph has both") {
+  for (const bool is_static : {false, true}) {
+    LossScalePolicy policy = loss_scale_policy(is_static ? "paddle_static" : "paddle");
+    LossScaler low(policy);
+    for (int i = 0; i < 30; ++i) low.update(true);
+    CHECK(low.scale() == (is_static ? 1.0F : 0x1p-14F));
+    policy.growth_interval = 1;
+    LossScaler high(policy);
+    for (int i = 0; i < 200; ++i) high.update(false);
+    CHECK(std::isinf(high.scale()) == !is_static);
+  }
+}
+
+TEST_CASE("fairseq and DeepSpeed have a row for their class and one for what users run") {
+  CHECK(LossScaler(loss_scale_policy("fairseq")).scale() == 128);
+  CHECK(loss_scale_policy("fairseq").growth_interval == 16384);
+  CHECK(LossScaler(loss_scale_policy("fairseq_class")).scale() == 32768);
+  CHECK(LossScaler(loss_scale_policy("deepspeed_class")).scale() == 0x1p32F);
+  LossScaler scaler(loss_scale_policy("deepspeed_class"));
+  scaler.update(true);
+  CHECK(scaler.scale() == 0x1p31F);  // no hysteresis
+}
+
 TEST_CASE("a static scale and none never look") {
   LossScaler scaler(loss_scale_policy("static:1024"));
   CHECK(scaler.scale() == 1024);
@@ -291,7 +344,7 @@ TEST_CASE("a policy that counts multiples refuses an interval of 0") {
 
 TEST_CASE(
     "a state read back continues as the one that was written, for every row and point of time") {
-  CHECK(loss_scale_policies().size() == 13);
+  CHECK(loss_scale_policies().size() == 16);
   for (const LossScalePolicy& policy : loss_scale_policies()) {
     CAPTURE(policy.name);
     LossScaler whole(policy);

@@ -18,6 +18,7 @@ namespace {
 
 constexpr const char* hostile =
     "</script><script>window.hit=1</script><img src=x onerror='window.hit=2'><!-- &amp; ${x}";
+constexpr std::array<ExpectedFigure, 1> hostile_figures{{{"x", hostile, "{x}", 0, 1}}};
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 Outcome run_right(const ExperimentInput& input) {
@@ -76,6 +77,7 @@ Outcome run_hostile(const ExperimentInput& input) {
   input.print(hostile);
   return {.as_expected = true,
           .verdict = hostile,
+          .measured = {{"x", 0.5}},
           .tables = {{hostile, {hostile}, {{hostile}}}},
           .plots = {{hostile,
                      hostile,
@@ -103,12 +105,12 @@ Outcome run_odd(const ExperimentInput&) {
 
 std::span<const Experiment> experiments() {
   static constexpr std::array<Experiment, 6> all{{
-      {"right", "Does 2^-25 die?", "It does.", &run_right, true},
-      {"wrong", "Does it?", "It does.", &run_wrong, true},
-      {"skipped", "Are the data there?", "They are.", &run_skipped},
-      {"failed", "Is the file there?", "It is.", &run_failed},
-      {"hostile", hostile, hostile, &run_hostile},
-      {"odd", "What of odd plots?", "They are drawn.", &run_odd},
+      {"right", "Does 2^-25 die?", {"It does."}, &run_right, true},
+      {"wrong", "Does it?", {"It does."}, &run_wrong, true},
+      {"skipped", "Are the data there?", {"They are."}, &run_skipped},
+      {"failed", "Is the file there?", {"It is."}, &run_failed},
+      {"hostile", hostile, {hostile, hostile_figures}, &run_hostile},
+      {"odd", "What of odd plots?", {"They are drawn."}, &run_odd},
   }};
   return all;
 }

@@ -241,7 +241,7 @@ TEST_CASE("a step at which the scaler gives up is written") {
   const Folder folder;
   TrainingRecipe recipe = recipe_of(20);
   recipe.scaler = "deepspeed";
-  recipe.init_scale = 1;
+  recipe.scaler_parameters["init_scale"] = 1;
   Hooks<float> hooks = dump_hooks(folder / "", 1, recipe.steps);
   hooks.gradient_filter = [](std::vector<float>& g) {
     g[0] = std::numeric_limits<float>::infinity();

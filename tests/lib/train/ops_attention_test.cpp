@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Attention: gradients, what a causal mask hides, and its dtype.
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
+#include <map>
 
 #include "lib/amp/autocast.h"
 #include "lib/amp/dtype_flow.h"
+#include "lib/io/safetensors.h"
 #include "lib/tensor/error.h"
 #include "lib/train/ops.h"
+#include "lib/train/tensor_core_products.h"
 #include "tests/lib/train/gradients.h"
 
 namespace binade::ops_attention_test {
@@ -17,15 +23,19 @@ using test::Doubles;
 using test::drawn;
 using test::Vars;
 
+constexpr std::array kinds{Attention::flash, Attention::math, Attention::low_precision};
+
 TEST_CASE("gradients of attention are the differences") {
-  for (const bool causal : {false, true}) {
-    for (const Shape& shape : {Shape{3, 4}, Shape{2, 3, 2}, Shape{2, 2, 4, 1}}) {
-      CAPTURE(shape_text(shape));
-      check_gradients(
-          [causal](Doubles& t, const Vars& v) {
-            return scaled_dot_product_attention(t, v[0], v[1], v[2], causal);
-          },
-          {drawn<double>(shape, 1), drawn<double>(shape, 2), drawn<double>(shape, 3)});
+  for (const Attention kind : kinds) {
+    for (const bool causal : {false, true}) {
+      for (const Shape& shape : {Shape{3, 4}, Shape{2, 3, 2}, Shape{2, 2, 4, 1}}) {
+        CAPTURE(shape_text(shape));
+        check_gradients(
+            [causal, kind](Doubles& t, const Vars& v) {
+              return scaled_dot_product_attention(t, v[0], v[1], v[2], causal, kind);
+            },
+            {drawn<double>(shape, 1), drawn<double>(shape, 2), drawn<double>(shape, 3)});
+      }
     }
   }
 }
@@ -106,7 +116,7 @@ TEST_CASE("the log of dtypes has attention by its name, with its casts, and then
   const DtypeFlow flow;
   const LayerScope block("attn");
   const Autocast autocast(DeviceType::cuda);
-  scaled_dot_product_attention(tape, in[0], in[1], in[2], true);
+  scaled_dot_product_attention(tape, in[0], in[1], in[2], true, Attention::low_precision);
   REQUIRE(flow.rows().size() > 1);
   const OpRecord& whole = flow.rows()[0].call;
   CHECK(whole.op == "scaled_dot_product_attention");
@@ -119,6 +129,245 @@ TEST_CASE("the log of dtypes has attention by its name, with its casts, and then
     CHECK(flow.rows()[i].call.where == "attn.scaled_dot_product_attention");
     CHECK(flow.rows()[i].call.run == binary16);
   }
+}
+
+// What an H100 gave, by kernel (tests/recordings/torch).
+
+struct RecordedAttention {
+  Format dtype{};
+  Shape shape;
+  std::map<std::string, std::vector<float>> tensors;
+};
+
+RecordedAttention recorded(const std::string& name) {
+  const auto file = open_safetensors(std::string(BINADE_SOURCE_ROOT) + "/tests/recordings/torch/" +
+                                     name + ".tensors");
+  RecordedAttention out;
+  for (std::size_t i = 0; i < file->tensors().size(); ++i) {
+    const TensorInfo& info = file->tensors()[i];
+    out.dtype = info.dtype.name == "F16" ? binary16 : bfloat16;
+    out.shape.assign(info.shape.begin(), info.shape.end());
+    std::vector<float>& values = out.tensors[info.name];
+    file->read(i, [&](std::span<const std::byte> bytes) {
+      for (std::size_t at = 0; at < bytes.size(); at += 2) {
+        std::uint16_t code = 0;
+        std::memcpy(&code, bytes.data() + at, 2);
+        values.push_back(value_of<float>(code, out.dtype));
+      }
+    });
+  }
+  return out;
+}
+
+/// Elements in which ours differs, by kind, products by the model of the H100's Tensor Cores.
+std::array<std::size_t, 3> different_elements(const RecordedAttention& r, const char* kernel,
+                                              bool causal) {
+  const ProductSettings products =
+      tensor_core_products({.format = r.dtype == binary16 ? "binary16" : "bfloat16", .sm = 90});
+  const std::vector<float>& wanted = r.tensors.at(kernel);
+  std::array<std::size_t, 3> out{};
+  for (const Attention kind : kinds) {
+    Tape<float> tape(products);
+    const auto tensor = [&](const char* name) {
+      return tape.constant({r.shape, r.dtype, r.tensors.at(name)});
+    };
+    const Var y =
+        scaled_dot_product_attention(tape, tensor("q"), tensor("k"), tensor("v"), causal, kind);
+    REQUIRE(tape.values(y).size() == wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      out[static_cast<std::size_t>(kind)] += tape.values(y)[i] != wanted[i] ? 1 : 0;
+    }
+  }
+  return out;
+}
+
+struct KernelRow {
+  const char *file, *kernel;
+  std::size_t own;  ///< elements in which the kernel's own kind differs, of 1024 or 4096
+};
+
+// The kernels' exponentials are approximations (ex2.approx), and their sums have orders of their own: that moves an
+// element in a thousand by an ulp. Where the wrong values are rounded, a quarter of them differ.
+TEST_CASE(
+    "PyTorch's attention on an H100 is flash, by three kernels, or math: nothing else comes near") {
+  constexpr std::array<KernelRow, 24> rows{{{"f16_16x64", "flash_attention", 1},
+                                            {"f16_16x64", "cudnn_attention", 1},
+                                            {"f16_16x64", "efficient_attention", 2},
+                                            {"f16_16x64", "math", 0},
+                                            {"f16_64x64", "flash_attention", 1},
+                                            {"f16_64x64", "cudnn_attention", 2},
+                                            {"f16_64x64", "efficient_attention", 17},
+                                            {"f16_64x64", "math", 10},
+                                            {"f16_64x64_causal", "flash_attention", 0},
+                                            {"f16_64x64_causal", "cudnn_attention", 0},
+                                            {"f16_64x64_causal", "efficient_attention", 2},
+                                            {"f16_64x64_causal", "math", 9},
+                                            {"bf16_16x64", "flash_attention", 0},
+                                            {"bf16_16x64", "cudnn_attention", 0},
+                                            {"bf16_16x64", "efficient_attention", 0},
+                                            {"bf16_16x64", "math", 0},
+                                            {"bf16_64x64", "flash_attention", 0},
+                                            {"bf16_64x64", "cudnn_attention", 0},
+                                            {"bf16_64x64", "efficient_attention", 0},
+                                            {"bf16_64x64", "math", 2},
+                                            {"bf16_64x64_causal", "flash_attention", 0},
+                                            {"bf16_64x64_causal", "cudnn_attention", 0},
+                                            {"bf16_64x64_causal", "efficient_attention", 0},
+                                            {"bf16_64x64_causal", "math", 0}}};
+  for (const KernelRow& row : rows) {
+    CAPTURE(row.file);
+    CAPTURE(row.kernel);
+    const RecordedAttention r = recorded(std::string("attention_") + row.file);
+    const auto different = different_elements(r, (std::string("cuda_") + row.kernel).c_str(),
+                                              std::string(row.file).ends_with("causal"));
+    const bool is_math = std::string(row.kernel) == "math";
+    CHECK(different[is_math ? 1 : 0] == row.own);
+    const std::size_t quarter = elements(r.shape) / 4;
+    CHECK(different[is_math ? 0 : 1] > quarter);
+    CHECK(different[2] > quarter);
+  }
+}
+
+TEST_CASE("the math path's parts run in binary32, flash is one op in the low dtype") {
+  for (const Attention kind : {Attention::math, Attention::flash}) {
+    Tape<float> tape;
+    std::vector<Var> in;
+    for (const std::uint64_t seed : {8U, 9U, 10U})
+      in.push_back(tape.input(drawn<float>({5, 8}, seed)));
+    const DtypeFlow flow;
+    const Autocast autocast(DeviceType::cuda);
+    const Var y = scaled_dot_product_attention(tape, in[0], in[1], in[2], true, kind);
+    CHECK(tape.dtype(y) == binary16);
+    CHECK(flow.rows()[0].call.run == binary16);
+    CHECK(flow.rows().size() == (kind == Attention::flash ? 1 : 5));
+    for (std::size_t i = 1; i < flow.rows().size(); ++i) {
+      CHECK(flow.rows()[i].call.run == binary32);
+    }
+  }
+}
+
+/// Gradients of a step of each kind; inputs and the gradient of the output on binary16's grid.
+std::array<std::vector<std::vector<float>>, 3> steps_of(float range) {
+  std::array<std::vector<std::vector<float>>, 3> out;
+  for (const Attention kind : kinds) {
+    Tape<float> tape;
+    std::vector<Var> in;
+    for (const std::uint64_t seed : {11U, 12U, 13U, 14U}) {
+      Tensor<float> x = drawn<float>({16, 8}, seed, -range, range);
+      x.dtype = binary16;
+      round_to(binary16, std::span(x.values));
+      in.push_back(tape.input(std::move(x)));
+    }
+    const Var y = scaled_dot_product_attention(tape, in[0], in[1], in[2], true, kind);
+    tape.backward(sum(tape, mul(tape, y, in[3])));
+    for (std::size_t i = 0; i < 3; ++i) {
+      out[static_cast<std::size_t>(kind)].push_back(tape.gradient(in[i]));
+    }
+  }
+  return out;
+}
+
+TEST_CASE("gradients of the kinds are near, and on the grid of the inputs") {
+  const auto steps = steps_of(1);
+  for (const auto& step : steps) {
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      double squares = 0, distance = 0;
+      for (std::size_t at = 0; at < step[i].size(); ++at) {
+        const double wide = steps[1][i][at], other = step[i][at];
+        squares += wide * wide;
+        distance += (wide - other) * (wide - other);
+        std::vector<float> rounded{step[i][at]};
+        round_to(binary16, std::span(rounded));
+        CHECK(rounded[0] == step[i][at]);
+      }
+      CHECK(std::sqrt(distance / squares) < 2e-3);
+    }
+  }
+  CHECK(steps[0][0] != steps[1][0]);
+  CHECK(steps[0][0] != steps[2][0]);
+}
+
+float half(double x) {
+  std::vector<float> one{static_cast<float>(x)};
+  round_to(binary16, std::span(one));
+  return one[0];
+}
+
+/// FlashAttention-2's backward written out, sums in binary64: dQ, dK, dV of (n, d) matrices.
+std::vector<std::vector<float>> flash_gradients(const std::vector<std::vector<float>>& in,
+                                                std::size_t n, std::size_t d) {
+  using Matrix = std::vector<std::vector<double>>;
+  const auto dot = [d](const std::vector<float>& a, std::size_t i, const std::vector<float>& b,
+                       std::size_t j) {
+    double sum = 0;
+    for (std::size_t c = 0; c < d; ++c) {
+      sum += static_cast<double>(a[i * d + c]) * static_cast<double>(b[j * d + c]);
+    }
+    return sum;
+  };
+  const std::vector<float>&q = in[0], &k = in[1], &v = in[2], &d_out = in[3];
+  const double scale = 1 / std::sqrt(static_cast<double>(d));
+  Matrix p(n, std::vector<double>(n)), slopes = p;
+  for (std::size_t i = 0; i < n; ++i) {
+    double top = -1e300, sum = 0;
+    for (std::size_t j = 0; j <= i; ++j) top = std::max(top, dot(q, i, k, j));
+    for (std::size_t j = 0; j <= i; ++j) sum += std::exp(scale * (dot(q, i, k, j) - top));
+    std::vector<double> out(d);
+    for (std::size_t j = 0; j <= i; ++j) {
+      const double e = std::exp(scale * (dot(q, i, k, j) - top));
+      p[i][j] = e / sum;
+      for (std::size_t c = 0; c < d; ++c)
+        out[c] += static_cast<double>(half(e)) * static_cast<double>(v[j * d + c]);
+    }
+    double delta = 0;
+    for (std::size_t c = 0; c < d; ++c) {
+      delta += static_cast<double>(half(out[c] / sum)) * static_cast<double>(d_out[i * d + c]);
+    }
+    for (std::size_t j = 0; j <= i; ++j) slopes[i][j] = p[i][j] * (dot(d_out, i, v, j) - delta);
+  }
+  std::vector<std::vector<float>> gradients(3, std::vector<float>(n * d));
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t c = 0; c < d; ++c) {
+      double dq = 0, dk = 0, dv = 0;
+      for (std::size_t j = 0; j < n; ++j) {
+        dq += static_cast<double>(half(slopes[i][j])) * static_cast<double>(k[j * d + c]);
+        dk += static_cast<double>(half(slopes[j][i])) * static_cast<double>(q[j * d + c]);
+        dv += static_cast<double>(half(p[j][i])) * static_cast<double>(d_out[j * d + c]);
+      }
+      gradients[0][i * d + c] = half(dq * scale);
+      gradients[1][i * d + c] = half(dk * scale);
+      gradients[2][i * d + c] = half(dv);
+    }
+  }
+  return gradients;
+}
+
+TEST_CASE("flash's gradients round where FlashAttention-2's do") {
+  constexpr std::size_t n = 16, d = 8;
+  std::vector<std::vector<float>> in;
+  for (const std::uint64_t seed : {11U, 12U, 13U, 14U}) {
+    Tensor<float> x = drawn<float>({n, d}, seed, -1, 1);
+    round_to(binary16, std::span(x.values));
+    in.push_back(x.values);
+  }
+  const auto wanted = flash_gradients(in, n, d);
+  const auto ours = steps_of(1)[0];
+  for (std::size_t i = 0; i < 3; ++i) {
+    std::size_t different = 0;
+    for (std::size_t at = 0; at < n * d; ++at) different += ours[i][at] != wanted[i][at] ? 1 : 0;
+    CAPTURE(i);
+    CHECK(different <= 2);  // of 128: sums in binary32
+  }
+}
+
+TEST_CASE("scores beyond binary16 overflow where they are rounded to it, and nowhere else") {
+  const auto finite = [](const std::vector<float>& x) {
+    return std::ranges::all_of(x, [](float v) { return std::isfinite(v); });
+  };
+  const auto steps = steps_of(300);
+  CHECK(finite(steps[0][2]));
+  CHECK(finite(steps[1][2]));
+  CHECK_FALSE(finite(steps[2][2]));
 }
 
 TEST_CASE("inputs that do not fit are refused") {

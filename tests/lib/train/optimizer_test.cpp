@@ -75,22 +75,32 @@ TEST_CASE("a master keeps what its rounded weight does not show") {
   Optimizer<float> sgd({&p}, {.lr = 1});
   CHECK(sgd.gradients()[0].dtype == binary32);
   Floats seen;
-  std::uint64_t lost = 0;
+  StepCounts counts;
   for (int i = 0; i < 8; ++i) {
     step(sgd);
     seen.push_back(p.value.values[0]);
-    lost += sgd.counts().lost;
+    counts += sgd.counts();
   }
   // 1 + 5·2^-13 is the first beyond the tie 1 + 2^-11.
   const float next = 1 + 0x1p-10F;
   CHECK(seen == Floats{1, 1, 1, 1, next, next, next, next});
-  CHECK(lost == 7);
+  CHECK(counts.asked == 8);
+  CHECK(counts.lost == 0);  // the master took all of them
+  CHECK(counts.not_shown == 7);
+  // What binary32 cannot take either is lost, with a master as without.
+  Parameter<float> tiny = parameter_of(binary16, {1}, {-0x1p-25F});
+  Optimizer<float> tiny_steps({&tiny}, {.lr = 1});
+  step(tiny_steps);
+  CHECK(tiny_steps.counts().lost == 1);
+  CHECK(tiny_steps.counts().not_shown == 0);
   // Without one the weight never moves.
   Parameter<float> alone = parameter_of(binary16, {1}, {-0x1p-13F});
   Optimizer<float> without({&alone}, {.lr = 1, .master_weights = false});
   CHECK(without.gradients()[0].dtype == binary16);
   for (int i = 0; i < 8; ++i) step(without);
   CHECK(alone.value.values[0] == 1);
+  CHECK(without.counts().lost == 1);
+  CHECK(without.counts().not_shown == 0);
 }
 
 TEST_CASE("gradients of masters are copies: unscaling them leaves the parameter's") {

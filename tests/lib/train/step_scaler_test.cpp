@@ -22,7 +22,7 @@ StepScaler<float> scaler_of(const std::string& level, const std::string& name = 
   TrainingRecipe recipe;
   recipe.level = level;
   recipe.scaler = name;
-  recipe.init_scale = init_scale;
+  if (init_scale) recipe.scaler_parameters["init_scale"] = *init_scale;
   return {recipe, opt_level(level)};
 }
 
@@ -112,16 +112,124 @@ TEST_CASE("a scaler takes what it looks at") {
     recipe.level = level;
     recipe.scaler = scaler;
     const ScalerTakes out = scaler_takes(recipe);
-    return std::array{out.init_scale, out.growth_interval, out.skip_overflow};
+    const auto has = [&out](std::string_view name) {
+      return std::ranges::find(out.parameters, name) != out.parameters.end();
+    };
+    return std::array{has("init_scale"), has("growth_interval"), has("hysteresis"), has("edge"),
+                      out.skip_overflow};
   };
-  CHECK(takes("native", "") == std::array{true, true, false});
-  CHECK(takes("O0", "") == std::array{true, false, true});
-  CHECK(takes("O3", "megatron") == std::array{true, true, false});
-  CHECK(takes("native", "static") == std::array{true, false, true});
-  CHECK(takes("native", "static:8") == std::array{false, false, true});
-  CHECK(takes("native", "none") == std::array{false, false, false});
-  CHECK(takes("native", "log_max") == std::array{false, false, false});
-  CHECK(takes("native", "histogram") == std::array{true, false, false});
+  CHECK(takes("native", "") == std::array{true, true, true, false, false});
+  CHECK(takes("O0", "") == std::array{true, false, false, false, true});
+  CHECK(takes("O3", "megatron") == std::array{true, true, true, false, false});
+  CHECK(takes("native", "static") == std::array{true, false, false, false, true});
+  CHECK(takes("native", "static:8") == std::array{false, false, false, false, true});
+  CHECK(takes("native", "none") == std::array{false, false, false, false, false});
+  CHECK(takes("native", "log_max") == std::array{false, false, false, false, false});
+  CHECK(takes("native", "histogram") == std::array{true, false, false, true, false});
+}
+
+TEST_CASE("only binary16 has a scaler unless one is named") {
+  for (const auto& [format, scale] : {std::pair("binary16", 65536.0), std::pair("bfloat16", 1.0),
+                                      std::pair("tf32", 1.0), std::pair("e4m3", 1.0)}) {
+    CAPTURE(format);
+    TrainingRecipe recipe;
+    recipe.level = "native";
+    recipe.products.format = format;
+    CHECK(StepScaler<float>(recipe, opt_level("native")).scale() == scale);
+    recipe.scaler = "torch";
+    CHECK(StepScaler<float>(recipe, opt_level("native")).scale() == 65536);
+  }
+}
+
+TEST_CASE("every parameter of a scaler changes what it does") {
+  // Overflow iff the scale passes 2^10, and now and then; of scalers with statistics once.
+  const auto scales = [](const std::string& name, const ScalerParameters& parameters) {
+    TrainingRecipe recipe;
+    recipe.scaler = name;
+    recipe.scaler_parameters = {{"init_scale", 64}, {"growth_interval", 3}};
+    const bool is_statistical = name == "log_max" || name == "histogram";
+    if (name == "log_max") recipe.scaler_parameters.clear();
+    if (name == "histogram") recipe.scaler_parameters = {{"init_scale", 64}};
+    for (const auto& [key, value] : parameters) recipe.scaler_parameters[key] = value;
+    StepScaler<float> scaler(recipe, opt_level("native"));
+    std::vector<double> out;
+    for (int i = 1; i < 200; ++i) {
+      const float inf = std::numeric_limits<float>::infinity();
+      const bool overflows =
+          is_statistical ? i == 150 : scaler.scale() > 1024 || i % 17 == 0 || (i > 60 && i < 90);
+      const float amax = overflows ? inf : static_cast<float>(scaler.scale() * 0.01 * (1 + i % 5));
+      std::vector<float> g{amax, 0.5F, 0.25F, 0};
+      step(scaler, g);
+      out.push_back(scaler.scale());
+    }
+    return out;
+  };
+  const auto differs = [&](const std::string& name, const ScalerParameters& base, std::string key,
+                           double value) {
+    ScalerParameters more = base;
+    more[key] = value;
+    CAPTURE(name);
+    CAPTURE(key);
+    CHECK(scales(name, base) != scales(name, more));
+  };
+  differs("torch", {}, "init_scale", 128);
+  differs("torch", {}, "growth_factor", 4);
+  differs("torch", {}, "backoff_factor", 0.25);
+  differs("torch", {}, "growth_interval", 7);
+  differs("torch", {}, "hysteresis", 2);
+  differs("torch", {}, "min_scale", 32);
+  differs("torch", {}, "max_scale", 512);
+  differs("deepspeed", {{"min_scale", 0x1p-100}}, "consecutive_hysteresis", 1);
+  differs("fairseq", {{"min_scale", 0x1p-100}}, "tolerance", 0.5);
+  differs("fairseq", {{"min_scale", 0x1p-100}}, "threshold", 16);
+  differs("log_max", {}, "min_scale", 1 << 20);
+  differs("log_max", {}, "max_scale", 256);
+  differs("log_max", {}, "log_max", 3);
+  differs("log_max", {}, "mean_decay", 0.5);
+  differs("log_max", {}, "moment_decay", 0.5);
+  differs("log_max", {}, "deviations", 1);
+  differs("histogram", {}, "growth_factor", 4);
+  differs("histogram", {}, "edge", 1e-4);
+  differs("histogram", {}, "upper_share", 0.3);
+  differs("histogram", {}, "period", 3);
+}
+
+TEST_CASE(
+    "raise_at_min_scale ends a training that another policy would go on with, and the reverse") {
+  const auto ends = [](const char* name, double raises) {
+    TrainingRecipe recipe;
+    recipe.scaler = name;
+    recipe.scaler_parameters = {
+        {"init_scale", 1}, {"min_scale", 1}, {"raise_at_min_scale", raises}};
+    StepScaler<float> scaler(recipe, opt_level("native"));
+    try {
+      for (int i = 0; i < 5; ++i) {
+        std::vector<float> g{std::numeric_limits<float>::infinity()};
+        step(scaler, g);
+      }
+    } catch (const ScalerGaveUp&) {
+      return true;
+    }
+    return false;
+  };
+  CHECK(ends("torch", 1));
+  CHECK_FALSE(ends("torch", 0));
+  CHECK(ends("deepspeed", 1));
+  CHECK_FALSE(ends("deepspeed", 0));
+}
+
+TEST_CASE("parameters that contradict each other are refused") {
+  const auto error = [](const char* name, const ScalerParameters& parameters) {
+    TrainingRecipe recipe;
+    recipe.scaler = name;
+    recipe.scaler_parameters = parameters;
+    return test::error_of([&] { scaler_takes(recipe); });
+  };
+  CHECK(test::has(error("torch", {{"min_scale", 8}, {"max_scale", 4}}), "above max_scale"));
+  CHECK(test::has(error("torch", {{"raise_at_min_scale", 1}}), "needs a min_scale"));
+  CHECK(test::has(error("torch", {{"backoff_factor", 1}}), "never backs off"));
+  CHECK(test::has(error("torch", {{"growth_factor", 1}}), "growth_factor 1"));
+  CHECK(error("torch", {{"min_scale", 4}, {"max_scale", 8}}).empty());
 }
 
 TEST_CASE("every name of a scaler is one, and another is refused with all of them") {
@@ -129,7 +237,7 @@ TEST_CASE("every name of a scaler is one, and another is refused with all of the
   recipe.scaler = "megatrn";
   const std::string error = test::error_of([&] { scaler_takes(recipe); });
   CHECK(error.starts_with("scaler megatrn: there is none; did you mean megatron?"));
-  CHECK(step_scaler_names().size() == 15);
+  CHECK(step_scaler_names().size() == 18);
   for (const std::string_view name : step_scaler_names()) {
     CAPTURE(name);
     CHECK(error.find(name) != std::string::npos);

@@ -155,8 +155,7 @@ TEST_CASE("a scale beyond binary16 skips every step and leaves the weights") {
 
 TEST_CASE("a dynamic scale backs off until steps are taken, and grows after its interval") {
   TrainingRecipe recipe = recipe_of("native", "binary16", "torch");
-  recipe.init_scale = 0x1p22;
-  recipe.growth_interval = 3;
+  recipe.scaler_parameters = {{"init_scale", 0x1p22}, {"growth_interval", 3}};
   recipe.steps = 20;
   const TrainingLog log = train(made_mlp<float>(), recipe);
   CHECK(log.steps[0].skipped);
@@ -174,7 +173,7 @@ TEST_CASE("a dynamic scale backs off until steps are taken, and grows after its 
 
 TEST_CASE("deepspeed gives up at its floor, and the log says why") {
   TrainingRecipe recipe = recipe_of("native", "binary16", "deepspeed");
-  recipe.init_scale = 4;
+  recipe.scaler_parameters["init_scale"] = 4;
   Workload<float> bad = made_mlp<float>();
   const auto make = bad.make;
   bad.make = [make](std::uint64_t seed) {
@@ -313,7 +312,7 @@ TEST_CASE("a clip norm holds for unscaled gradients, whatever the scale is") {
 
 TEST_CASE("hooks see every step, and after_step only those taken") {
   TrainingRecipe recipe = recipe_of("native", "binary16", "torch");
-  recipe.init_scale = 0x1p20;
+  recipe.scaler_parameters["init_scale"] = 0x1p20;
   std::vector<std::int64_t> backward, stepped, progress;
   Hooks<float> hooks;
   hooks.after_backward = [&](const StepView<float>& v) { backward.push_back(v.step); };

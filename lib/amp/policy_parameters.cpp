@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parameters as a table: each sets its member.
+#include "lib/amp/policy_parameters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
+
+namespace binade {
+
+std::span<const PolicyParameter> policy_parameters() {
+  using enum ParameterKind;
+  using Policy = LossScalePolicy;
+  constexpr double tiny = 0x1p-126, huge = 0x1p127, many = 1 << 30;
+  static constexpr std::array<PolicyParameter, 11> parameters{{
+      {{"init_scale", "where it begins", number, tiny, huge},
+       [](Policy& p, double x) { p.init_scale = x; }},
+      {{"growth_factor", "by which it grows", number, 1.0000001, huge},
+       [](Policy& p, double x) { p.growth_factor = x; }},
+      {{"backoff_factor", "an inf multiplies it by this, or divides it where this is above 1",
+        number, tiny, huge},
+       [](Policy& p, double x) {
+         p.backoff_factor = x;
+         p.backoff_divides = x > 1;
+       }},
+      {{"growth_interval", "steps until it grows", whole, 1, many},
+       [](Policy& p, double x) { p.growth_interval = static_cast<std::int64_t>(x); }},
+      {{"hysteresis", "the inf of this number backs off, those before do not", whole, 1, many},
+       [](Policy& p, double x) { p.hysteresis = static_cast<std::int64_t>(x); }},
+      {{"consecutive_hysteresis", "a good step gives tolerated infs back, not a growth alone",
+        truth, 0, 1},
+       [](Policy& p, double x) {
+         p.refill = x != 0 ? HysteresisRefill::good_step : HysteresisRefill::growth;
+       }},
+      {{"min_scale", "it backs off to this and no further", number, tiny, huge},
+       [](Policy& p, double x) { p.floor = x; }},
+      {{"max_scale", "it grows to this and no further", number, tiny, huge},
+       [](Policy& p, double x) { p.cap = x; }},
+      {{"threshold", "fairseq's: a backoff ends here, before min_scale is asked", number, tiny,
+        huge},
+       [](Policy& p, double x) { p.threshold = x; }},
+      {{"raise_at_min_scale", "an inf at min_scale ends the training", truth, 0, 1},
+       [](Policy& p, double x) {
+         if (x == 0) p.on_floor = OnFloor::stay;
+         if (x != 0 && p.on_floor == OnFloor::stay) p.on_floor = OnFloor::raise_if_there;
+       }},
+      {{"tolerance", "fairseq's: only a share of infs of this and more backs off", number, 0, 1},
+       [](Policy& p, double x) { p.tolerance = x; }},
+  }};
+  return parameters;
+}
+
+std::vector<std::string_view> parameters_of(const LossScalePolicy& policy) {
+  if (policy.name == "none") return {};
+  if (policy.growth_rule == GrowthRule::never) return {"init_scale"};
+  return names_of(policy_parameters());
+}
+
+LossScalePolicy with_parameters(LossScalePolicy policy, const ScalerParameters& parameters) {
+  for (const PolicyParameter& parameter : policy_parameters()) {
+    const auto given = parameters.find(parameter.name);
+    if (given == parameters.end()) continue;
+    const double value = given->second;
+    if (!(value >= parameter.least && value <= parameter.most)) {
+      throw Error(fmt::format("loss scale: {} {:g}: give a number from {:g} to {:g}",
+                              parameter.name, value, parameter.least, parameter.most));
+    }
+    if (parameter.name == "backoff_factor" && value == 1) {
+      throw Error(
+          "loss scale: backoff_factor 1 never backs off: give a factor below 1, or a divisor "
+          "above");
+    }
+    parameter.set(policy, value);
+  }
+  if (policy.floor && policy.cap && *policy.floor > *policy.cap) {
+    throw Error(fmt::format("loss scale: min_scale {:g} lies above max_scale {:g}: exchange them",
+                            *policy.floor, *policy.cap));
+  }
+  if (policy.on_floor != OnFloor::stay && !policy.floor) {
+    throw Error("loss scale: raise_at_min_scale needs a min_scale: give both");
+  }
+  return policy;
+}
+
+}  // namespace binade

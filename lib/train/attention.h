@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whose attention: where scaled_dot_product_attention of half-precision tensors rounds, by the kernel that
+// PyTorch takes. In binary32 and wider all of them compute the same up to the order of sums.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace binade {
+
+enum class Attention : std::uint8_t {
+  /// FlashAttention-2 (Dao-AILab/flash-attention, flash_fwd_kernel.h, flash_bwd_kernel.h), all keys in one block:
+  /// scores, their exponentials and sums in float; exponentials rounded before they meet v, the output divided
+  /// by their unrounded sum and rounded once. Backward: probabilities recomputed in float from scores and
+  /// log-sum-exp, rounded before dV; their gradient, less rowsum(dO · O), rounded before dQ and dK.
+  flash,
+  /// _scaled_dot_product_attention_math of PyTorch 2.5 and later: q, k, v widened to float, everything in
+  /// float, q and k times the root of the scale, the output and the three gradients rounded once.
+  math,
+  /// _scaled_dot_product_attention of PyTorch 1.13: q / √d, scores, mask, softmax and output each rounded.
+  low_precision,
+};
+
+struct AttentionRow {
+  std::string_view name, what;
+};
+inline constexpr std::array<AttentionRow, 3> attentions{
+    {{"flash", "FlashAttention-2, PyTorch 2's on GPUs: scores and softmax in float"},
+     {"math", "PyTorch 2.5's math path: q, k, v widened to float"},
+     {"low_precision", "PyTorch 1.13's: scores, mask and softmax each rounded"}}};
+
+}  // namespace binade

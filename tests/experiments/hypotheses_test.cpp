@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads what every experiment expects: its figures are all held to bounds that hold them, and no figure stands
+// in its words that is not one of these.
+#include <doctest/doctest.h>
+
+#include <regex>
+#include <string>
+
+#include "lib/study/experiment.h"
+
+namespace binade::hypotheses_test {
+namespace {
+
+/// What has digits and is no figure: names of formats, levels and functions, years of papers.
+const std::regex names(
+    "binary16|binary32|binary64|bfloat16|FP8|FP16|FP32|FP64|BF16|TF32|f16|f32|f64|bf16|e4m3|"
+    "1-6-9|\\bO[0-3]\\b|x\\^3|et al\\. 20[0-9]{2}");
+const std::regex key("\\{[a-z0-9_]+\\}");
+const std::regex digit_word("\\S*[0-9]\\S*");
+
+std::string without(const std::string& text, const std::regex& part) {
+  return std::regex_replace(text, part, "");
+}
+
+void read(const Hypothesis& hypothesis) {
+  CHECK_NOTHROW(text_of(hypothesis));  // every key is a figure's, every figure stated
+  const std::string rest = without(without(std::string(hypothesis.text), key), names);
+  std::smatch untested;
+  CHECK_MESSAGE(!std::regex_search(rest, untested, digit_word), "untested: ", untested.str());
+  for (const ExpectedFigure& figure : hypothesis.figures) {
+    CAPTURE(std::string(figure.key));
+    const auto number = number_of(figure.stated);
+    REQUIRE(number);
+    const double slack = 1e-12 * std::abs(*number);  // of a decimal fraction
+    CHECK(*number >= figure.low - slack);
+    CHECK(*number <= figure.high + slack);
+    CHECK(!figure.what.empty());
+  }
+}
+
+TEST_CASE("every figure of every hypothesis is one that the run is held to") {
+  REQUIRE(!experiments().empty());
+  for (const Experiment& e : experiments()) {
+    CAPTURE(std::string(e.name));
+    CHECK(!e.hypothesis.text.empty());
+    CHECK(!e.hypothesis.figures.empty());
+    read(e.hypothesis);
+    if (!e.quick_hypothesis.text.empty()) read(e.quick_hypothesis);
+  }
+}
+
+TEST_CASE("a bound that a run cannot miss is none") {
+  for (const Experiment& e : experiments()) {
+    for (const Hypothesis* hypothesis : {&e.hypothesis, &e.quick_hypothesis}) {
+      for (const ExpectedFigure& figure : hypothesis->figures) {
+        CAPTURE(std::string(figure.key));
+        CHECK(figure.low <= figure.high);
+        const bool share = figure.stated.ends_with('%');
+        CHECK(!(share && figure.low <= 0 && figure.high >= 1));
+        CHECK((std::isfinite(figure.low) || std::isfinite(figure.high)));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace binade::hypotheses_test

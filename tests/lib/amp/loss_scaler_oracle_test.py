@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every row of the loss scale policies against tests/oracle/loss_scalers.py, which was written from the frameworks'
+# sources alone and held to ten of them by running both: on random traces of overflows, with random parameters, the
+# scale before every step has the same bits, and whoever gives up does so at the same step.
+#   loss_scaler_oracle_test.py AMP_TRACE
+
+import inspect
+import os
+import random
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../oracle"))
+import loss_scalers as oracle
+
+OURS = {"paddle_dynamic": "paddle", "deepspeed_config": "deepspeed", "fairseq_trainer": "fairseq"}
+KEYS = {"floor": "min_scale", "cap": "max_scale", "decr_every": "hysteresis", "raise_at_floor": "raise_at_min_scale"}
+DRAWS = {"init_scale": [1.0, 3.0, 0.7, 1024.0, 65536.0, 2.0**25], "growth_factor": [2.0, 1.5, 3.0],
+         "backoff_factor": [0.5, 0.25, 0.8], "growth_interval": [1, 2, 3, 7, 20], "hysteresis": [1, 2, 3],
+         "decr_every": [1, 2, 3], "floor": [0.125, 1.0, 4.0], "cap": [64.0, 2.0**20], "tolerance": [0.0, 0.1, 0.5],
+         "threshold": [0.5, 8.0], "consecutive_hysteresis": [False, True], "raise_at_floor": [False, True]}
+# One factor for both ways.
+DIVIDES = ("fairseq_class", "deepspeed_class", "keras2", "jmp", "openseq2seq_backoff")
+
+
+def hex_of(x):
+    return "nan" if x != x else f"{struct.unpack('<Q', struct.pack('<d', x))[0]:x}"
+
+
+def drawn(draw, make):
+    taken = inspect.signature(make.__init__).parameters
+    return {key: draw.choice(values) for key, values in DRAWS.items() if key in taken and draw.random() < 0.6}
+
+
+def ours(name, parameters):
+    out = {KEYS.get(key, key): float(value) for key, value in parameters.items()}
+    if name in DIVIDES and "growth_factor" in out:
+        out["backoff_factor"] = out["growth_factor"]
+    if name == "openseq2seq_backoff" and "max_scale" in out:  # where it begins
+        out["init_scale"] = out["max_scale"]
+    return out
+
+
+def theirs(make, parameters, bits):
+    """The scales, as ours writes them; after giving up a framework is not asked again."""
+    policy = make(**parameters)
+    out = [hex_of(policy.scale)]
+    for bit in bits:
+        try:
+            policy.update(bit)
+        except oracle.GaveUp:
+            return out + ["up", hex_of(policy.scale)]
+        out.append(hex_of(policy.scale))
+    return out
+
+
+def main():
+    draw = random.Random(17)
+    cases, lines = [], []
+    for name, make in oracle.POLICIES.items():
+        for trace in oracle.random_traces(hash_of(name), 60, 120):
+            parameters = drawn(draw, make) if draw.random() < 0.9 else {}
+            if name == "megatron":  # which refuses to begin below its floor
+                parameters["init_scale"] = max(parameters.get("init_scale", 4.0), 4.0)
+            words = " ".join(f"{key}={value!r}" for key, value in ours(name, parameters).items())
+            cases.append((name, parameters, theirs(make, parameters, trace)))
+            lines.append(f"{OURS.get(name, name)} {words} {''.join('1' if bit else '0' for bit in trace)}")
+    done = subprocess.run([sys.argv[1], "policies"], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True)
+    answers = done.stdout.splitlines()
+    assert len(answers) == len(cases) == 60 * len(oracle.POLICIES), len(answers)
+    steps = 0
+    for (name, parameters, wanted), answer, line in zip(cases, answers, lines):
+        got = answer.split()[:len(wanted)]
+        assert got == wanted, f"{name} {parameters}\n{line}\nours   {' '.join(got)}\ntheirs {' '.join(wanted)}"
+        steps += len(wanted) - 1
+    changed = sum(len(set(wanted)) > 2 for _, _, wanted in cases)
+    assert changed > len(cases) / 2, changed  # a trace that moves nothing shows nothing
+    print(f"{len(cases)} traces of {len(oracle.POLICIES)} policies, {steps} steps")
+
+
+def hash_of(name):
+    return sum(map(ord, name))
+
+
+main()
