@@ -11,6 +11,7 @@
 #include <string>
 
 #include "lib/tensor/error.h"
+#include "lib/tensor/format_spec.h"
 
 namespace binade {
 namespace {
@@ -21,9 +22,11 @@ struct DeviceState {
 };
 
 struct ThreadState {
-  std::array<DeviceState, 3> devices{{{default_autocast_dtype(DeviceType::cuda), false},
-                                      {default_autocast_dtype(DeviceType::cpu), false},
-                                      {default_autocast_dtype(DeviceType::xpu), false}}};
+  std::array<DeviceState, device_types.size()> devices{
+      {{default_autocast_dtype(DeviceType::cuda), false},
+       {default_autocast_dtype(DeviceType::cpu), false},
+       {default_autocast_dtype(DeviceType::xpu), false},
+       {default_autocast_dtype(DeviceType::mps), false}}};
   DeviceType device = DeviceType::cuda;
   bool cache_enabled = true;
   int nesting = 0;
@@ -44,11 +47,9 @@ std::uint64_t next_epoch() {
   return ++last;
 }
 
-bool is_eligible(const Format& input) { return input != binary64; }
-
 bool any_eligible(std::span<const Format> inputs) {
   for (const Format& input : inputs) {
-    if (is_eligible(input)) return true;
+    if (is_autocast_eligible(input)) return true;
   }
   return false;
 }
@@ -70,7 +71,7 @@ Format widest(std::string_view op, std::span<const Format> inputs, const Format&
       throw Error(
           fmt::format("{}: Unexpected floating ScalarType in at::autocast::prioritize: {} under "
                       "autocast to {}; cast the input to one of the scope's formats",
-                      op, name_of(next), name_of(low)));
+                      op, spec_of(next), spec_of(low)));
     }
   }
   return current;
@@ -115,6 +116,8 @@ DeviceType autocast_device() { return thread_state().device; }
 std::uint64_t autocast_epoch() { return thread_state().epoch; }
 bool autocast_cache_enabled() { return thread_state().cache_enabled; }
 
+bool is_autocast_eligible(const Format& input) { return input != binary64; }
+
 std::optional<Format> autocast_dtype(DeviceType device, std::string_view op,
                                      std::span<const Format> inputs) {
   const DeviceState& state = state_of(device);
@@ -124,7 +127,7 @@ std::optional<Format> autocast_dtype(DeviceType device, std::string_view op,
     case CastPolicy::banned: throw Error(std::string(banned_reason(op)));
     case CastPolicy::fp32_set_opt_dtype:
     case CastPolicy::fp32_append_dtype:
-      if (inputs.empty() || !is_eligible(inputs.front())) return std::nullopt;
+      if (inputs.empty() || !is_autocast_eligible(inputs.front())) return std::nullopt;
       return binary32;
     case CastPolicy::lower_precision_fp:
       if (!any_eligible(inputs)) return std::nullopt;
@@ -151,13 +154,13 @@ Format promote_types(const Format& a, const Format& b) {
     throw Error(
         fmt::format("Promotion for Float8 Types is not supported, attempted to promote {} and {}; "
                     "cast one of them",
-                    name_of(a), name_of(b)));
+                    spec_of(a), spec_of(b)));
   }
   for (const Format& wide : {a, b, binary32, binary64}) {
     if (fits_in(a, wide) && fits_in(b, wide)) return wide;
   }
   throw Error(fmt::format("no format holds the numbers of both {} and {}; cast one of them",
-                          name_of(a), name_of(b)));
+                          spec_of(a), spec_of(b)));
 }
 
 }  // namespace binade

@@ -14,8 +14,8 @@
 
 namespace binade {
 
-/// The low precision format of a device before any scope chose one: binary16 for CUDA, bfloat16 for CPU; for
-/// XPU binary16 (bfloat16 in older PyTorch).
+/// The low precision format of a device before any scope chose one: binary16 for CUDA and MPS, bfloat16 for CPU;
+/// for XPU binary16 (bfloat16 in older PyTorch).
 Format default_autocast_dtype(DeviceType device);
 
 /// torch.autocast(device_type, dtype, enabled, cache_enabled), from construction to destruction. Scopes
@@ -47,7 +47,10 @@ Format autocast_low_dtype(DeviceType device);  ///< also where disabled, as torc
 /// The device of the innermost scope; CUDA outside of any.
 DeviceType autocast_device();
 
-/// The format to which the op's eligible inputs (those that are not binary64) are cast, or in which an op
+/// Whether autocast may cast an input: all but binary64.
+bool is_autocast_eligible(const Format& input);
+
+/// The format to which the op's eligible inputs are cast, or in which an op
 /// with a dtype argument is told to compute; none where all inputs stay as they are: disabled, unlisted,
 /// no eligible input (of ops with a dtype argument: the first input is not eligible).
 /// `op` is an ATen name without overload ("addmm"). A call with an explicit dtype, an in-place call and one

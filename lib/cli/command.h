@@ -39,5 +39,6 @@ extern const Command sweep_command;
 extern const Command device_command;
 extern const Command record_command;
 extern const Command advise_command;
+extern const Command autocast_command;
 
 }  // namespace binade

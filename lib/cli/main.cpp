@@ -61,8 +61,8 @@ int main(int argc, char** argv) {
       &binade::quantize_command,      &binade::check_command,    &binade::cases_command,
       &binade::architectures_command, &binade::gemm_command,     &binade::validate_command,
       &binade::explain_command,       &binade::identify_command, &binade::experiment_command,
-      &binade::train_command,         &binade::sweep_command,    &binade::advise_command,
-      &binade::device_command,        &binade::record_command};
+      &binade::train_command,         &binade::sweep_command,    &binade::autocast_command,
+      &binade::advise_command,        &binade::device_command,   &binade::record_command};
   fill_standard_streams();
   int status = 0;
   try {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Speaks for lib/amp to a script: a scaler driven by lines of standard input, one line of answer each, or, with
-// an argument, the op lists ("lists"), autocast's decisions ("decide": device, low, op, inputs) or the loss scale
-// policies on traces ("policies").
+// an argument, the op lists ("lists"), what other versions of PyTorch have ("changes"), autocast's decisions
+// ("decide": device, low, op, inputs) or the loss scale policies on traces ("policies").
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -139,10 +139,16 @@ void run_scaler() {
 }
 
 void print_lists() {
-  for (const DeviceType device : {DeviceType::cuda, DeviceType::cpu}) {
+  for (const DeviceType device : device_types) {
     for (const ListedOp& op : op_list(device)) {
       std::cout << name_of(device) << " " << op.name << " " << name_of(op.policy) << "\n";
     }
+  }
+}
+
+void print_changes() {
+  for (const OpListChange& change : op_list_changes()) {
+    std::cout << name_of(change.device) << " " << change.op << " " << change.what << "\n";
   }
 }
 
@@ -198,6 +204,8 @@ void run_policies() {
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "lists") == 0) {
     print_lists();
+  } else if (argc == 2 && std::strcmp(argv[1], "changes") == 0) {
+    print_changes();
   } else if (argc == 2 && std::strcmp(argv[1], "decide") == 0) {
     decide();
   } else if (argc == 2 && std::strcmp(argv[1], "policies") == 0) {

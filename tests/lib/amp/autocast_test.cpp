@@ -27,10 +27,10 @@ TEST_CASE("outside of any scope nothing is cast and the epoch is 0") {
   CHECK(autocast_cache_enabled());
 }
 
-TEST_CASE("the default formats are binary16 on CUDA and XPU and bfloat16 on the CPU") {
+TEST_CASE("the default formats are binary16 on CUDA, XPU and MPS and bfloat16 on the CPU") {
   for (const auto& [device, format] :
        {std::pair{DeviceType::cuda, binary16}, std::pair{DeviceType::cpu, bfloat16},
-        std::pair{DeviceType::xpu, binary16}}) {
+        std::pair{DeviceType::xpu, binary16}, std::pair{DeviceType::mps, binary16}}) {
     const Autocast scope(device);
     CHECK(cast_of("linear", {binary32}) == format);
   }
@@ -57,12 +57,25 @@ TEST_CASE("binary64 is not eligible") {
   CHECK_FALSE(cast_of("dot", {binary64, binary64}));
 }
 
+TEST_CASE("all formats but binary64 are eligible") {
+  CHECK_FALSE(is_autocast_eligible(binary64));
+  for (const Format& format : {binary32, bfloat16, e4m3}) CHECK(is_autocast_eligible(format));
+}
+
 TEST_CASE("ops with a dtype argument ask their first input only") {
   const Autocast scope(DeviceType::cuda);
   CHECK(cast_of("softmax", {binary16}) == binary32);
   CHECK(cast_of("norm", {binary16}) == binary32);
   CHECK_FALSE(cast_of("softmax", {binary64, binary16}));
   CHECK_FALSE(cast_of("sum", {}));
+}
+
+TEST_CASE("on MPS softmax asks any input, and binary_cross_entropy is not refused") {
+  const Autocast scope(DeviceType::mps);
+  CHECK(cast_of("softmax", {binary64, binary16}) == binary32);
+  CHECK_FALSE(cast_of("binary_cross_entropy", {binary16, binary16}));
+  CHECK(cast_of("dot", {binary16, binary32}) == binary32);
+  CHECK_FALSE(autocast_enabled(DeviceType::cuda));
 }
 
 TEST_CASE("promote takes the widest, and binary64 does not count") {
@@ -82,6 +95,15 @@ TEST_CASE(
       doctest::Contains("Unexpected floating ScalarType in at::autocast::prioritize"), Error);
   CHECK_THROWS_AS(cast_of("dot", {bfloat16, binary32}), Error);
   CHECK(cast_of("dot", {binary32, bfloat16}) == binary32);
+}
+
+TEST_CASE("a refusal calls a format of the user's own by its specification") {
+  const Autocast scope(DeviceType::cuda, {.dtype = *find_format("binary16")});
+  Format own = bfloat16;
+  own.exponent_bits = 5;
+  own.bias = 15;
+  CHECK_THROWS_WITH_AS(cast_of("dot", {own}), doctest::Contains("e5m7 under autocast"), Error);
+  CHECK_THROWS_WITH_AS(promote_types(e4m3, own), doctest::Contains("e4m3 and e5m7"), Error);
 }
 
 TEST_CASE("promote under autocast to binary64 is refused") {

@@ -26,10 +26,15 @@ bool has_duplicates(std::span<const ListedOp> list) {
 }
 
 TEST_CASE("no op is on a list twice") {
-  for (const DeviceType device : {DeviceType::cuda, DeviceType::cpu, DeviceType::xpu}) {
-    CHECK_FALSE(has_duplicates(op_list(device)));
-  }
+  for (const DeviceType device : device_types) CHECK_FALSE(has_duplicates(op_list(device)));
   CHECK_FALSE(has_duplicates(apex_op_list()));
+}
+
+TEST_CASE("a list is grouped by policy in the order of the enumeration") {
+  for (const DeviceType device : device_types) {
+    CHECK(std::ranges::is_sorted(op_list(device), {}, &ListedOp::policy));
+  }
+  CHECK(std::ranges::is_sorted(apex_op_list(), {}, &ListedOp::policy));
 }
 
 TEST_CASE("CUDA's list has as many names of each policy as its source") {
@@ -49,8 +54,53 @@ TEST_CASE("XPU's list is CUDA's without cuDNN's two names") {
   CHECK(cast_policy(DeviceType::xpu, "cudnn_convolution") == CastPolicy::unlisted);
 }
 
+TEST_CASE("MPS's list has as many names of each policy as its source, and no dtype arguments") {
+  const auto list = op_list(DeviceType::mps);
+  CHECK(count_of(list, CastPolicy::lower_precision_fp) == 25);
+  CHECK(count_of(list, CastPolicy::fp32) == 53);
+  CHECK(count_of(list, CastPolicy::promote) == 10);
+  CHECK(list.size() == 88);
+}
+
+TEST_CASE("MPS casts softmax and sum as plain fp32, bans nothing and does not list norm") {
+  CHECK(cast_policy(DeviceType::mps, "softmax") == CastPolicy::fp32);
+  CHECK(cast_policy(DeviceType::mps, "sum") == CastPolicy::fp32);
+  CHECK(cast_policy(DeviceType::mps, "binary_cross_entropy") == CastPolicy::unlisted);
+  CHECK(cast_policy(DeviceType::mps, "norm") == CastPolicy::unlisted);
+  CHECK(cast_policy(DeviceType::mps, "vdot") == CastPolicy::unlisted);
+}
+
+TEST_CASE("on MPS alone batch_norm and conv_transpose3d run in binary32, conv3d low") {
+  CHECK(cast_policy(DeviceType::mps, "batch_norm") == CastPolicy::fp32);
+  CHECK(cast_policy(DeviceType::mps, "conv_transpose3d") == CastPolicy::fp32);
+  CHECK(cast_policy(DeviceType::cuda, "conv_transpose3d") == CastPolicy::lower_precision_fp);
+  CHECK(cast_policy(DeviceType::mps, "conv3d") == CastPolicy::lower_precision_fp);
+  CHECK(cast_policy(DeviceType::mps, "_mps_convolution") == CastPolicy::lower_precision_fp);
+}
+
+TEST_CASE("a row tells the file that has it") {
+  CHECK(listed_op(DeviceType::cuda, "linear")->source == "autocast_mode.h");
+  CHECK(listed_op(DeviceType::cuda, "cudnn_convolution")->source == "autocast_mode.cpp");
+  CHECK(listed_op(DeviceType::cuda, "binary_cross_entropy")->source == "autocast_mode.cpp");
+  CHECK(listed_op(DeviceType::cpu, "linear")->source == "autocast_mode.cpp");
+  CHECK(listed_op(DeviceType::mps, "linear")->source == "autocast_mode.cpp");
+  CHECK(apex_listed_op("linear")->source == "functional_overrides.py");
+  CHECK(apex_listed_op("mm")->source == "torch_overrides.py");
+  CHECK(apex_listed_op("__matmul__")->source == "tensor_overrides.py");
+  CHECK_FALSE(listed_op(DeviceType::cuda, "relu"));
+  CHECK_FALSE(apex_listed_op("relu"));
+}
+
+TEST_CASE("a later version's names are not on the list, an earlier one's lacking names are") {
+  for (const OpListChange& change : op_list_changes()) {
+    CAPTURE(change.op);
+    CHECK(listed_op(change.device, change.op).has_value() == change.what.starts_with("unlisted"));
+  }
+  CHECK(op_list_changes().size() == 10);
+}
+
 TEST_CASE("linear runs low and mse_loss in binary32 on every device") {
-  for (const DeviceType device : {DeviceType::cuda, DeviceType::cpu, DeviceType::xpu}) {
+  for (const DeviceType device : device_types) {
     CHECK(cast_policy(device, "linear") == CastPolicy::lower_precision_fp);
     CHECK(cast_policy(device, "mse_loss") == CastPolicy::fp32);
   }
