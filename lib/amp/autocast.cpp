@@ -6,10 +6,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <string>
+#include <vector>
 
+#include "lib/amp/apex.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/format_spec.h"
 
@@ -29,6 +32,7 @@ struct ThreadState {
        {default_autocast_dtype(DeviceType::mps), false}}};
   DeviceType device = DeviceType::cuda;
   bool cache_enabled = true;
+  CastLists lists = CastLists::pytorch;
   int nesting = 0;
   std::uint64_t epoch = 0;
 };
@@ -93,9 +97,11 @@ Autocast::Autocast(DeviceType device, const Options& options) : device_(device) 
   surrounding_dtype_ = state.dtype;
   surrounding_enabled_ = state.enabled;
   surrounding_cache_enabled_ = thread.cache_enabled;
+  surrounding_lists_ = thread.lists;
   state.dtype = options.dtype.value_or(state.dtype);
   state.enabled = options.enabled;
   thread.device = device;
+  thread.lists = options.lists;
   thread.cache_enabled = options.cache_enabled.value_or(thread.cache_enabled);
   if (thread.nesting++ == 0) thread.epoch = next_epoch();
 }
@@ -108,6 +114,7 @@ Autocast::~Autocast() {
   state.enabled = surrounding_enabled_;
   thread.device = surrounding_device_;
   thread.cache_enabled = surrounding_cache_enabled_;
+  thread.lists = surrounding_lists_;
 }
 
 bool autocast_enabled(DeviceType device) { return state_of(device).enabled; }
@@ -145,7 +152,20 @@ std::optional<Format> autocast_dtype(DeviceType device, std::string_view op,
 }
 
 std::optional<Format> autocast_dtype(std::string_view op, std::span<const Format> inputs) {
-  return autocast_dtype(autocast_device(), op, inputs);
+  const DeviceState& state = state_of(autocast_device());
+  if (thread_state().lists == CastLists::pytorch || !state.enabled) {
+    return autocast_dtype(autocast_device(), op, inputs);
+  }
+  std::vector<Format> known(inputs.begin(), inputs.end());
+  std::ranges::replace(known, state.dtype, binary16);
+  const std::optional<Format> to = apex_dtype(op, known);
+  return to == binary16 ? state.dtype : to;
+}
+
+CastPolicy autocast_policy(std::string_view op) {
+  if (!autocast_enabled(autocast_device())) return CastPolicy::unlisted;
+  return thread_state().lists == CastLists::apex ? apex_cast_policy(op)
+                                                 : cast_policy(autocast_device(), op);
 }
 
 Format promote_types(const Format& a, const Format& b) {

@@ -28,6 +28,8 @@ class Autocast {
         {};  ///< none: the surrounding scope's of this device, else the default
     bool enabled = true;
     std::optional<bool> cache_enabled = {};  ///< none: the surrounding scope's, else true
+    /// apex: its O1, from amp.initialize on, with any format in the place of binary16.
+    CastLists lists = CastLists::pytorch;
   };
 
   explicit Autocast(DeviceType device) : Autocast(device, Options()) {}
@@ -40,6 +42,7 @@ class Autocast {
   DeviceType device_, surrounding_device_;
   Format surrounding_dtype_;
   bool surrounding_enabled_, surrounding_cache_enabled_;
+  CastLists surrounding_lists_;
 };
 
 bool autocast_enabled(DeviceType device);
@@ -59,8 +62,10 @@ bool is_autocast_eligible(const Format& input);
 /// binary32.
 std::optional<Format> autocast_dtype(DeviceType device, std::string_view op,
                                      std::span<const Format> inputs);
-/// The same on the device of the innermost scope.
+/// The same on the device, and by the lists, of the innermost scope.
 std::optional<Format> autocast_dtype(std::string_view op, std::span<const Format> inputs);
+/// What these lists say of the op; unlisted where the scope is disabled.
+CastPolicy autocast_policy(std::string_view op);
 
 /// torch.promote_types on floating formats: the wider one; binary16 and bfloat16 give binary32. Throws Error
 /// for two different formats of which one has 8 bits or fewer, as PyTorch does for its float8 types.

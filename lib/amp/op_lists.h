@@ -57,6 +57,9 @@ struct OpListChange {
 };
 std::span<const OpListChange> op_list_changes();
 
+/// Whose lists decide: those of a device (torch.autocast), or Apex's (its O1).
+enum class CastLists : std::uint8_t { pytorch, apex };
+
 std::string_view name_of(CastPolicy policy);  ///< "lower_precision_fp"
 std::string_view name_of(DeviceType device);  ///< "cuda"
 

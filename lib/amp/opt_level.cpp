@@ -25,6 +25,7 @@ std::span<const OptLevel> opt_levels() {
        .keep_batchnorm_fp32 = std::nullopt,
        .master_weights = std::nullopt,
        .loss_scale = std::nullopt,
+       .lists = CastLists::apex,
        .scaler = "apex",
        .max_loss_scale = apex_cap},
       {.name = "O2",

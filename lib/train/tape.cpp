@@ -161,12 +161,9 @@ OpInputs op_inputs(Tape<T>& tape, std::string_view op, std::vector<Var> inputs) 
     x = to;
   }
   if (recording_ops()) {
-    const CastPolicy policy = autocast_enabled(autocast_device())
-                                  ? cast_policy(autocast_device(), op)
-                                  : CastPolicy::unlisted;
     tape.announce({.op = std::string(op),
                    .where = LayerScope::current(),
-                   .policy = policy,
+                   .policy = autocast_policy(op),
                    .inputs = std::move(dtypes),
                    .run = run,
                    .output = run,

@@ -54,7 +54,8 @@ template <class T>
 Losses<T> forward(Tape<T>& tape, const Setup<T>& setup, const Model<T>& model, Batch<T> batch,
                   bool training) {
   std::optional<Autocast> scope;
-  if (setup.autocasts) scope.emplace(DeviceType::cuda, Autocast::Options{.dtype = setup.low});
+  if (setup.autocasts) scope.emplace(DeviceType::cuda, 
+                  Autocast::Options{.dtype = setup.low, .lists = setup.level.lists});
   if (setup.casts_model && batch.inputs.size() != 0) {
     round_to(setup.low, std::span(batch.inputs.values));
     batch.inputs.dtype = setup.low;

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <string>
 #include <thread>
 #include <vector>
@@ -217,6 +218,27 @@ TEST_CASE("formats of 8 bits are not promoted, except to themselves") {
   CHECK_THROWS_WITH_AS(promote_types(e4m3, binary32),
                        doctest::Contains("Promotion for Float8 Types is not supported"), Error);
   CHECK_THROWS_AS(promote_types(binary16, e5m2), Error);
+}
+
+TEST_CASE("Apex's lists decide within a scope that asks for them, in any low format") {
+  for (const Format& low : {binary16, bfloat16}) {
+    const Autocast scope(DeviceType::cuda, {.dtype = low, .lists = CastLists::apex});
+    CHECK(autocast_dtype("linear", std::array{binary32, binary32}) == low);
+    CHECK(autocast_dtype("add", std::array{low, binary32}) == binary32);
+    CHECK(autocast_dtype("add", std::array{low, low}) == std::nullopt);
+    CHECK(autocast_dtype("softmax", std::array{low}) == binary32);
+    CHECK(autocast_policy("add") == CastPolicy::promote);
+    CHECK(autocast_policy("scaled_dot_product_attention") == CastPolicy::unlisted);
+    {
+      const Autocast within(DeviceType::cuda);
+      CHECK(autocast_policy("add") == CastPolicy::unlisted);
+      const Autocast off(DeviceType::cuda, {.enabled = false, .lists = CastLists::apex});
+      CHECK(autocast_policy("linear") == CastPolicy::unlisted);
+      CHECK(autocast_dtype("linear", std::array{binary32, binary32}) == std::nullopt);
+    }
+    CHECK(autocast_policy("add") == CastPolicy::promote);
+  }
+  CHECK(autocast_policy("linear") == CastPolicy::unlisted);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 
+#include "lib/amp/dtype_flow.h"
 #include "lib/tensor/error.h"
 #include "tests/lib/train/made_workload.h"
 
@@ -232,7 +233,7 @@ TEST_CASE("each level of binary16 rounds in other places") {
     for (const auto& other : seen) CHECK(got.weights != other);
     seen.push_back(got.weights);
   }
-  // O1's lists are native's.
+  // Apex's lists say the same of these ops.
   CHECK(trained(recipe_of("O1", "binary16", "static:128")).weights == seen[0]);
   // Weights of O2 and O3 lie on the grid.
   for (std::size_t i = 1; i < 3; ++i) {
@@ -392,6 +393,23 @@ TEST_CASE("a loss_shift needs gradients in binary32: masters or weights") {
       }
     }
   }
+}
+
+TEST_CASE("O1 runs by Apex's lists, native by PyTorch's") {
+  const auto policy_of = [](const char* level, std::string_view op) {
+    TrainingRecipe recipe = recipe_of(level, "binary16");
+    recipe.steps = 1;
+    const DtypeFlow flow;
+    train(made_mlp<float>(), recipe);
+    for (const FlowRow& row : flow.rows()) {
+      if (row.call.op == op) return row.call.policy;
+    }
+    return CastPolicy::unlisted;
+  };
+  CHECK(policy_of("O1", "log_softmax") == CastPolicy::fp32);  // F.log_softmax is patched
+  CHECK(policy_of("native", "log_softmax") == CastPolicy::fp32_set_opt_dtype);
+  CHECK(policy_of("O1", "linear") == CastPolicy::lower_precision_fp);
+  CHECK(policy_of("O2", "linear") == CastPolicy::unlisted);
 }
 
 }  // namespace
