@@ -8,10 +8,11 @@
 namespace binade {
 
 std::span<const Experiment> experiments() {
-  static const std::array all{boundary_atlas,    underflow_band, training_ranges, band_ablation,
-                              scale_sweep,       scaler_race,    master_weights,  clip_order,
-                              opt_levels,        swamping,       double_rounding, reduction_hazards,
-                              gradcheck_formats, claims};
+  static const std::array all{
+      boundary_atlas,      underflow_band,    training_ranges,   band_ablation,
+      scale_sweep,         scaler_race,       adaptive_scales,   master_weights,
+      clip_order,          opt_levels,        swamping,          double_rounding,
+      autoswitch_products, reduction_hazards, gradcheck_formats, claims};
   return all;
 }
 

@@ -7,6 +7,8 @@
 
 namespace binade {
 
+extern const Experiment adaptive_scales;
+extern const Experiment autoswitch_products;
 extern const Experiment band_ablation;
 extern const Experiment boundary_atlas;
 extern const Experiment claims;

@@ -28,20 +28,34 @@ OperandLoss operand_loss(std::span<const float> before, std::span<const float> a
   return {100 * static_cast<double>(lost) / values, squares / values};
 }
 
-bool Autoswitch::decide(std::int64_t step, const std::string& layer, const std::string& gemm,
+namespace {
+
+/// The larger of either figure; NaN, of an operand whose quantization gave NaN or infinities of both signs, is the
+/// worst error.
+OperandLoss worse_of(const OperandLoss& a, const OperandLoss& b) {
+  const bool b_errs_more = !std::isnan(a.mse) && !(b.mse <= a.mse);
+  return {std::max(a.underflow_percent, b.underflow_percent), b_errs_more ? b.mse : a.mse};
+}
+
+}  // namespace
+
+bool Autoswitch::decide(std::string_view layer, std::string_view gemm,
                         std::span<const OperandLoss> operands) {
-  SwitchDecision decision{layer, gemm, step, {}, false};
-  for (const OperandLoss& loss : operands) {
-    decision.worst.underflow_percent =
-        std::max(decision.worst.underflow_percent, loss.underflow_percent);
-    // NaN, of an operand whose quantization gave NaN or infinities of both signs, is the worst.
-    if (!(loss.mse <= decision.worst.mse)) decision.worst.mse = loss.mse;
-    if (std::isnan(decision.worst.mse)) break;
+  OperandLoss worst;
+  for (const OperandLoss& loss : operands) worst = worse_of(worst, loss);
+  const bool switches =
+      worst.underflow_percent > options_.underflow_percent || !(worst.mse <= options_.mse);
+  auto found = std::ranges::find_if(tallies_, [&](const SwitchTally& tally) {
+    return tally.layer == layer && tally.gemm == gemm;
+  });
+  if (found == tallies_.end()) {
+    tallies_.push_back({.layer = std::string(layer), .gemm = std::string(gemm), .worst = {}});
+    found = tallies_.end() - 1;
   }
-  decision.high_precision = decision.worst.underflow_percent > options_.underflow_percent ||
-                            !(decision.worst.mse <= options_.mse);
-  decisions_.push_back(decision);
-  return decision.high_precision;
+  found->products += 1;
+  found->switched += switches ? 1 : 0;
+  found->worst = worse_of(found->worst, worst);
+  return switches;
 }
 
 }  // namespace binade

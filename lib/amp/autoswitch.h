@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Transformer Engine's AutoswitchGemm rule: a product whose low precision operands underflow too much or err too much
-// runs in high precision in the same iteration. An error that is NaN switches too (Transformer Engine compares by >).
+// Transformer Engine's AutoswitchGemm rule (its pull request 2883): a product whose low precision operands underflow
+// too much or err too much runs in high precision in the same iteration. An error that is NaN switches too
+// (Transformer Engine compares by >).
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace binade {
@@ -23,25 +25,26 @@ struct OperandLoss {
 };
 OperandLoss operand_loss(std::span<const float> before, std::span<const float> after);
 
-struct SwitchDecision {
+/// What was decided for one product of a layer, over all steps.
+struct SwitchTally {
   std::string layer, gemm;  ///< "fprop", "dgrad", "wgrad"
-  std::int64_t step = 0;
-  OperandLoss worst;  ///< largest of either figure over the operands
-  bool high_precision = false;
+  std::uint64_t products = 0, switched = 0;
+  OperandLoss worst;  ///< largest of either figure over operands and steps; NaN is the largest error
 };
 
-/// Decides per layer and product, and keeps what it decided.
+/// Decides per layer and product, and counts what it decided.
 class Autoswitch {
  public:
   explicit Autoswitch(const AutoswitchOptions& options = {}) : options_(options) {}
   /// true: this product is to run in high precision.
-  bool decide(std::int64_t step, const std::string& layer, const std::string& gemm,
+  bool decide(std::string_view layer, std::string_view gemm,
               std::span<const OperandLoss> operands);
-  const std::vector<SwitchDecision>& decisions() const { return decisions_; }
+  /// In the order in which the products came first.
+  const std::vector<SwitchTally>& tallies() const { return tallies_; }
 
  private:
   AutoswitchOptions options_;
-  std::vector<SwitchDecision> decisions_;
+  std::vector<SwitchTally> tallies_;
 };
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The approximate range method of the ada-loss code: products of gradient and weight are taken for independent
-// and their sums for normally distributed, half of the terms being zero behind a ReLU.
+// The approximate range method: as large as the share of underflows asks, no larger than the largest possible sum
+// allows, then the caps and the power of two below.
 #include "lib/amp/layer_scaler.h"
 
 #include <algorithm>
@@ -18,53 +18,75 @@ double mean_square(const TensorStatistics& s) {
   return s.values == 0 ? 0 : s.sum_of_squares / static_cast<double>(s.values);
 }
 
-/// What the layer would like, before caps: as large as the share of underflows asks, no larger than the largest
-/// possible sum allows.
+/// x of P(|N(0, 1)| < x) = share: √2·erf⁻¹(share), by Newton's steps, which rise to it from the left.
+double two_sided_quantile(double share) {
+  const double slope_at_0 = 2 / std::sqrt(std::acos(-1.0));
+  double x = share / slope_at_0;
+  for (int i = 0; i < 60; ++i) x -= (std::erf(x) - share) / (slope_at_0 * std::exp(-x * x));
+  return std::sqrt(2.0) * x;
+}
+
+/// What the layer would like, before caps.
 double wanted_scale(const TensorStatistics& gradient, const TensorStatistics& weights, double terms,
-                    const AdaptiveOptions& options) {
+                    double quantile, const AdaptiveOptions& options) {
   const double sigma =
       std::sqrt(mean_square(gradient) * mean_square(weights)) * std::sqrt(0.5 * terms);
+  if (!(sigma > 0)) return 1;
   const double product = static_cast<double>(gradient.amax) * static_cast<double>(weights.amax);
-  if (!(sigma > 0) || !(product > 0)) return 1;
-  const double against_underflow =
-      std::max(options.smallest / (options.underflow_share * sigma), 1.0);
-  const double against_overflow = options.largest / terms / product;
-  return std::min(against_underflow, against_overflow);
+  const double against_underflow = std::max(options.smallest / (quantile * sigma), 1.0);
+  return std::min(against_underflow, options.largest / terms / product);
 }
 
 }  // namespace
 
-AdaptiveLayerScaler::AdaptiveLayerScaler(std::size_t layers, const AdaptiveOptions& options)
-    : options_(options), scales_(layers, 1.0F) {
+AdaptiveLayerScaler::AdaptiveLayerScaler(const AdaptiveOptions& options)
+    : options_(options), normal_quantile_(two_sided_quantile(options.underflow_share)) {
   if (options.interval < 1) throw Error("adaptive loss scale: the interval must be 1 or more");
 }
 
-void AdaptiveLayerScaler::begin_step() {
-  ++step_;
-  product_ = 1;
-}
-
-float AdaptiveLayerScaler::next(std::size_t layer, std::span<const float> gradient,
-                                std::span<const float> weights, std::size_t terms) {
-  float& scale = scales_.at(layer);
-  if (step_ % options_.interval == 0) {
+float AdaptiveLayerScaler::next(std::string_view layer, std::span<const float> gradient,
+                                std::span<const float> weights, std::size_t terms, float product) {
+  auto found = std::ranges::find(layers_, layer, [](const Layer& l) -> std::string_view {
+    return l.last.layer;
+  });
+  if (found == layers_.end()) {
+    layers_.emplace_back().last.layer = layer;
+    found = layers_.end() - 1;
+  }
+  const double so_far = static_cast<double>(product) * options_.init_scale;
+  if (found->passes++ % options_.interval == 0) {
     const TensorStatistics of_gradient = statistics_of(gradient);
     const TensorStatistics of_weights = statistics_of(weights);
-    if (of_gradient.not_finite + of_weights.not_finite > 0) {
-      throw Error(
-          "adaptive loss scale: a gradient or weight is not finite; lower the caps or the initial "
-          "loss scale");
-    }
-    double wanted = wanted_scale(of_gradient, of_weights, static_cast<double>(terms), options_);
-    wanted = std::min(
-        {wanted, options_.product_cap / static_cast<double>(product_), options_.layer_cap});
-    scale = static_cast<float>(std::exp2(std::floor(std::log2(wanted))));
+    const bool is_finite = of_gradient.not_finite + of_weights.not_finite == 0;
+    found->wanted = is_finite ? wanted_scale(of_gradient, of_weights, static_cast<double>(terms),
+                                             normal_quantile_, options_)
+                              : 1;
   }
-  product_ *= scale;
-  return scale;
+  const double capped =
+      std::min({found->wanted, options_.product_cap / so_far, options_.layer_cap});
+  found->last.scale = static_cast<float>(std::exp2(std::floor(std::log2(capped))));
+  found->last.product = static_cast<float>(so_far) * found->last.scale;
+  return found->last.scale;
 }
 
-LayerwiseScaler::LayerwiseScaler(std::size_t layers, const LossScalePolicy& policy)
-    : layers_(layers, LossScaler(policy)) {}
+std::vector<LayerScale> AdaptiveLayerScaler::scales() const {
+  std::vector<LayerScale> out;
+  for (const Layer& layer : layers_) out.push_back(layer.last);
+  return out;
+}
+
+float common_scale(float scale_a, float amax_a, float scale_b, float amax_b, double largest) {
+  // The magnitude that both have at scale 1.
+  const double amax = std::max(static_cast<double>(amax_a) / static_cast<double>(scale_a),
+                               static_cast<double>(amax_b) / static_cast<double>(scale_b));
+  const auto fits = [amax, largest](float scale) {
+    return amax * static_cast<double>(scale) < largest;
+  };
+  const auto [smaller, larger] = std::minmax(scale_a, scale_b);
+  if (fits(larger)) return larger;
+  float scale = smaller;
+  while (!fits(scale) && scale > 0.125F) scale /= 2;
+  return scale;
+}
 
 }  // namespace binade

@@ -1,59 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loss scales per layer: adaptive ones from the backward pass's statistics (Zhao et al. 2019, arXiv 1910.12385; the
-// ada-loss code), and one dynamic scaler per layer (fairscale's LayerwiseGradientScaler).
+// A loss scale for each layer, found anew in each backward pass from what it meets (Zhao, Vogel and Ahmed 2019, arXiv
+// 1910.12385; the ada-loss code, ada_loss/core.py with its method approx_range): products of gradient and weight
+// are taken for independent, their sums for normally distributed, half of the terms being zero behind a ReLU.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
-
-#include "lib/amp/loss_scaler.h"
 
 namespace binade {
 
 struct AdaptiveOptions {
+  double init_scale = 1;          ///< of the loss itself
   double smallest = 6e-8;         ///< u_min: what must not underflow; about binary16's 2^-24
-  double largest = 6e4;           ///< u_max: what must not be exceeded
-  double underflow_share = 1e-3;  ///< T_uf: share of values that may underflow
-  double layer_cap = 16;          ///< largest scale of one layer
-  double product_cap = 1024;      ///< largest product of scales on the way back
-  std::int64_t interval = 1;      ///< steps between two choices of a layer's scale
+  double largest = 65504;         ///< u_max: what must not be exceeded
+  double underflow_share = 1e-3;  ///< n_uf_threshold: share of values that may underflow
+  double layer_cap = 16;          ///< scale_upper_bound: largest scale of one layer
+  double product_cap = 1024;      ///< accum_upper_bound: largest product of scales on the way back
+  std::int64_t interval = 1;      ///< backward passes of a layer between two looks at its statistics
 };
 
-/// Walks the layers from the loss to the input once per backward pass. The gradient that enters layer i is
-/// multiplied by its scale; the product so far is what the layer's weight gradient has to be divided by.
+/// What a layer got last.
+struct LayerScale {
+  std::string layer;
+  float scale = 1;
+  float product = 1;  ///< of all scales from the loss up to it, its own and the loss's included
+};
+
+/// Asked once per layer and backward pass for the factor of the gradient that meets the layer's weights on the way to
+/// its input. The gradients of the weights themselves come from the gradient before that factor.
 class AdaptiveLayerScaler {
  public:
-  explicit AdaptiveLayerScaler(std::size_t layers, const AdaptiveOptions& options = {});
+  explicit AdaptiveLayerScaler(const AdaptiveOptions& options = {});
 
-  void begin_step();  ///< a backward pass begins at the loss
-  /// Layer i from the input (0), reached from the loss side: its incoming gradient (already carrying the product
-  /// so far) and the weights it meets; `terms` of each sum of the product of the two. Returns the scale to
-  /// multiply the gradient by, a power of two. Throws Error for a gradient that is not finite.
-  float next(std::size_t layer, std::span<const float> gradient, std::span<const float> weights,
-             std::size_t terms);
-  /// The product of all scales up to and with the layer reached last: divide its weight gradient by it.
-  float product() const { return product_; }
-  float layer_scale(std::size_t layer) const { return scales_.at(layer); }
+  /// A power of two. `gradient` already carries `product` times the loss's scale; `terms` is the length of the sums
+  /// of gradient and weights. 1 for a gradient or weights that are not finite: the step is skipped by others.
+  float next(std::string_view layer, std::span<const float> gradient,
+             std::span<const float> weights, std::size_t terms, float product);
+  /// By layer, in the order in which the backward pass met them first.
+  std::vector<LayerScale> scales() const;
+  const AdaptiveOptions& options() const { return options_; }
 
  private:
+  struct Layer {
+    LayerScale last;
+    std::int64_t passes = 0;
+    double wanted = 1;  ///< before caps
+  };
   AdaptiveOptions options_;
-  std::vector<float> scales_;
-  std::int64_t step_ = -1;
-  float product_ = 1;
+  double normal_quantile_;  ///< of the share of values that may underflow
+  std::vector<Layer> layers_;
 };
 
-/// One state machine per layer; a layer's inf backs off its own scale and skips its own update.
-class LayerwiseScaler {
- public:
-  LayerwiseScaler(std::size_t layers, const LossScalePolicy& policy);
-  float scale(std::size_t layer) const { return layers_.at(layer).scale(); }
-  /// true where the layer's parameters were to step
-  bool update(std::size_t layer, bool found_inf) { return layers_.at(layer).update(found_inf); }
-
- private:
-  std::vector<LossScaler> layers_;
-};
+/// Two gradients of one value that carry different scales are added at the larger of them that keeps both below
+/// `largest`, else at the smaller one, halved until it does or is 2^-3 (the ada-loss code's rescaling). `amax` are the
+/// magnitudes that the gradients have at their scales.
+float common_scale(float scale_a, float amax_a, float scale_b, float amax_b, double largest);
 
 }  // namespace binade

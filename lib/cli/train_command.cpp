@@ -79,6 +79,52 @@ std::string shown(double x, int digits) {
   return std::isnan(x) ? "NaN" : fmt::format("{:.{}g}", x, digits);
 }
 
+/// Names in lines of at most 100 columns, `indent` before each but the first.
+std::string wrapped(std::span<const std::string_view> names, std::size_t indent) {
+  std::string text;
+  std::size_t column = indent;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string_view comma = i + 1 < names.size() ? "," : "";
+    if (column + names[i].size() + 2 > 100) {
+      text += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (i > 0) {
+      text += " ";
+    }
+    text += fmt::format("{}{}", names[i], comma);
+    column += names[i].size() + 2;
+  }
+  return text;
+}
+
+/// "layer scales    fc3 2^4, fc2 2^6 …": the product of scales that met each layer, from the loss on.
+std::string layer_scales_text(const std::vector<LayerScale>& scales) {
+  if (scales.empty()) return "";
+  std::vector<std::string> words;
+  for (const LayerScale& l : scales) {
+    words.push_back(fmt::format("{} 2^{:g}", l.layer, std::log2(l.product)));
+  }
+  const std::vector<std::string_view> views(words.begin(), words.end());
+  return "layer scales    " + wrapped(views, 16) + " at last, from the loss on\n";
+}
+
+std::string switches_text(const TrainingLog& log) {
+  if (log.switches.empty()) return "";
+  std::uint64_t products = 0;
+  std::array<std::uint64_t, 3> by_pass{};
+  for (const SwitchTally& tally : log.switches) {
+    products += tally.products;
+    by_pass[static_cast<std::size_t>(std::ranges::find(pass_names, tally.gemm) - pass_names.begin())] +=
+        tally.switched;
+  }
+  std::string passes;
+  for (std::size_t i = 0; i < pass_names.size(); ++i) {
+    passes += fmt::format("{}{} {}", i == 0 ? "" : ", ", pass_names[i], by_pass[i]);
+  }
+  return fmt::format("switched        {} of {} FP8 products to BF16 ({})\n", switched_of(log), products,
+                     passes);
+}
+
 std::string rows_text(const TrainingLog& log) {
   std::uint64_t mac = 0;
   for (const std::uint64_t n : log.tally.multiply_adds) mac += n;
@@ -102,6 +148,7 @@ std::string rows_text(const TrainingLog& log) {
     }
   }
   text += fmt::format("products        {:.3g} multiply-adds\n", static_cast<double>(mac));
+  text += layer_scales_text(log.layer_scales) + switches_text(log);
   if (log.gave_up) text += fmt::format("gave up         {}\n", *log.gave_up);
   if (log.not_finite) text += "diverged        a weight or the loss is NaN or infinite\n";
   return text;
@@ -152,24 +199,6 @@ void run_train(const TrainArguments& a) {
   write_file(a.json, out.dump(1) + "\n");
 }
 
-/// Names in lines of at most 100 columns, `indent` before each but the first.
-std::string wrapped(std::span<const std::string_view> names, std::size_t indent) {
-  std::string text;
-  std::size_t column = indent;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::string_view comma = i + 1 < names.size() ? "," : "";
-    if (column + names[i].size() + 2 > 100) {
-      text += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (i > 0) {
-      text += " ";
-    }
-    text += fmt::format("{}{}", names[i], comma);
-    column += names[i].size() + 2;
-  }
-  return text;
-}
-
 std::string settings_text() {
   const TrainingRecipe usual;
   std::string text =
@@ -202,6 +231,11 @@ std::string settings_text() {
   for (const AttentionRow& row : attentions) {
     text += fmt::format("    {:<18}{}\n", row.name, row.what);
   }
+  line("autoswitch", "true: FP8 products whose operands lose too much run in BF16 [false]");
+  line("  autoswitch_underflow", fmt::format("percent of an operand's values that become 0 [{}]",
+                                            AutoswitchOptions().underflow_percent));
+  line("  autoswitch_mse",
+       fmt::format("mean square of an operand's rounding errors [{}]", AutoswitchOptions().mse));
   line("scaler", fmt::format("of the loss, [the level's for binary16, else none], one of\n{:22}{}",
                              "", wrapped(step_scaler_names(), 22)));
   for (const ScalerParameter& p : scaler_parameters()) {

@@ -92,7 +92,8 @@ void visit_after_backward(const StepView<float>& view, const TensorVisitor& visi
     visit(name, TensorRole::act, view.tape.shape(var), view.tape.values(var));
     if (!view.tape.gradient(var).empty()) {
       visit(name, TensorRole::d_act, view.tape.shape(var),
-            unscaled(view.tape.gradient(var), view.scale));
+            unscaled(view.tape.gradient(var),
+                     view.scale * static_cast<double>(view.tape.gradient_scale(var))));
     }
   }
   for (const auto& parameter : view.model.parameters) {

@@ -39,7 +39,7 @@ SweepJob train_job(const std::string& data_folder) {
 }
 
 std::span<const TrainResultKey> train_result_keys() {
-  static constexpr std::array<TrainResultKey, 13> keys{{{"steps_done", true, false},
+  static constexpr std::array<TrainResultKey, 14> keys{{{"steps_done", true, false},
                                                         {"test_accuracy", true, true},
                                                         {"test_loss", true, true},
                                                         {"test_rows", true, false},
@@ -51,6 +51,7 @@ std::span<const TrainResultKey> train_result_keys() {
                                                         {"updates_lost", true, false},
                                                         {"updates_not_shown", true, false},
                                                         {"parameters", true, false},
+                                                        {"switched", false, false},
                                                         {"gave_up", false, false}}};
   return keys;
 }

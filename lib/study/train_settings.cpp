@@ -88,7 +88,11 @@ struct Key {
   {                                                                                           \
     name, Takes::kind, [](TrainSettings& s, std::string_view k, const Json& v) { statement; } \
   }
-constexpr std::array<Key, 23> keys{{
+AutoswitchOptions& autoswitch(TrainSettings& s) {
+  return s.recipe.autoswitch ? *s.recipe.autoswitch : s.recipe.autoswitch.emplace();
+}
+
+constexpr std::array<Key, 26> keys{{
     BINADE_KEY("workload", words, s.workload = workload_row(text(k, v)).name),
     BINADE_KEY("level", words, s.recipe.level = opt_level(text(k, v)).name),
     BINADE_KEY("format", words, s.recipe.products.format = training_format(text(k, v)).name),
@@ -102,6 +106,10 @@ constexpr std::array<Key, 23> keys{{
     BINADE_KEY(
         "attention", words,
         s.recipe.products.attention = static_cast<Attention>(one_of(k, v, attention_names()))),
+    BINADE_KEY("autoswitch", truth, if (truth(k, v)) autoswitch(s)),
+    BINADE_KEY("autoswitch_underflow", number,
+               autoswitch(s).underflow_percent = number(k, v, 0, 100)),
+    BINADE_KEY("autoswitch_mse", number, autoswitch(s).mse = number(k, v, 0, 1e300)),
     BINADE_KEY("scaler", words, s.recipe.scaler = text(k, v)),
     BINADE_KEY("skip_overflow", truth, s.recipe.skip_overflow = truth(k, v)),
     BINADE_KEY("loss_shift", whole, s.recipe.loss_shift = static_cast<int>(whole(k, v, -60, 60))),
@@ -191,7 +199,14 @@ void check_effects(const Json& settings, const TrainSettings& s) {
         takes.parameters.empty() ? "which takes no parameter"
                                  : fmt::format("which takes {}", listed(takes.parameters))));
   }
-  const std::array<Idle, 8> rows{{
+  const bool fp8 = recipe.products.format == "e4m3";
+  const std::string format = fmt::format("format {}", recipe.products.format);
+  const bool switches = settings.value("autoswitch", Json(false)) == true;
+  const std::string_view with_fp8 = "choose format e4m3", with_switch = "add autoswitch=true";
+  const std::array<Idle, 11> rows{{
+      {"autoswitch", !fp8 && switches, format, with_fp8},
+      {"autoswitch_underflow", !switches, "autoswitch false", with_switch},
+      {"autoswitch_mse", !switches, "autoswitch false", with_switch},
       {"skip_overflow", !takes.skip_overflow, scaler, "choose a fixed one, such as static:1024"},
       {"attention", !workload_row(s.workload).attends, workload, "train char_transformer"},
       {"momentum", !sgd, optimizer, "choose optimizer sgd"},
@@ -248,6 +263,12 @@ Json setting_value(std::string_view key, std::string_view words) {
   return number;
 }
 
+std::uint64_t switched_of(const TrainingLog& log) {
+  std::uint64_t sum = 0;
+  for (const SwitchTally& tally : log.switches) sum += tally.switched;
+  return sum;
+}
+
 nlohmann::ordered_json result_of(const TrainingLog& log) {
   const StepCounts updates = log.updates();
   nlohmann::ordered_json out{{"steps_done", log.steps.size()},
@@ -263,6 +284,18 @@ nlohmann::ordered_json result_of(const TrainingLog& log) {
                              {"updates_not_shown", updates.not_shown},
                              {"parameters", log.parameters}};
   if (log.gave_up) out["gave_up"] = *log.gave_up;
+  for (const LayerScale& l : log.layer_scales) {
+    out["layer_scales"].push_back({{"layer", l.layer}, {"scale", l.scale}, {"product", l.product}});
+  }
+  if (!log.switches.empty()) out["switched"] = switched_of(log);
+  for (const SwitchTally& s : log.switches) {
+    out["autoswitch"].push_back({{"layer", s.layer},
+                                 {"product", s.gemm},
+                                 {"products", s.products},
+                                 {"switched", s.switched},
+                                 {"worst_underflow_percent", s.worst.underflow_percent},
+                                 {"worst_mse", s.worst.mse}});
+  }
   for (std::size_t i = 0; i < pass_names.size(); ++i) {
     out["multiply_adds"][pass_names[i]] = log.tally.multiply_adds[i];
   }

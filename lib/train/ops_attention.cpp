@@ -16,7 +16,7 @@
 namespace binade {
 namespace {
 
-constexpr std::string_view name = "scaled_dot_product_attention";
+constexpr std::string_view attention_name = "scaled_dot_product_attention";
 
 /// 0 where a key is not later than the query, -∞ elsewhere.
 template <std::floating_point T>
@@ -44,9 +44,9 @@ Sizes sizes_of(const Tape<T>& tape, const OpInputs& op) {
   };
   if (dimensions < 2 || !same_start(k) || q.back() == 0 || q.back() != k.back() ||
       k[dimensions - 2] == 0) {
-    throw shapes_do_not_fit(name, q, k);
+    throw shapes_do_not_fit(attention_name, q, k);
   }
-  if (!same_start(v) || v[dimensions - 2] != k[dimensions - 2]) throw shapes_do_not_fit(name, k, v);
+  if (!same_start(v) || v[dimensions - 2] != k[dimensions - 2]) throw shapes_do_not_fit(attention_name, k, v);
   const std::size_t m = q[dimensions - 2], d = q.back();
   return {m == 0 ? 0 : elements(q) / (m * d), m, k[dimensions - 2], d, v.back()};
 }
@@ -126,7 +126,7 @@ Var flash_attention(Tape<T>& tape, const OpInputs& op, const Sizes& of, bool cau
   Shape shape = tape.shape(q);
   shape.back() = of.w;
   return record_result(
-      tape, name, op, std::move(shape), std::move(out),
+      tape, attention_name, op, std::move(shape), std::move(out),
       [=](Tape<T>& t, Var result, const std::vector<T>& g) {
         std::vector<T> dq, dk, dv;
         for (std::size_t b = 0; b < of.batches; ++b) {
@@ -212,7 +212,7 @@ template <std::floating_point T>
 Var scaled_dot_product_attention(Tape<T>& tape, Var q, Var k, Var v, bool causal,
                                  std::optional<Attention> kind) {
   const Attention attention = kind.value_or(tape.products().attention);
-  const OpInputs op = op_inputs(tape, name, {q, k, v});
+  const OpInputs op = op_inputs(tape, attention_name, {q, k, v});
   const Sizes of = sizes_of(tape, op);
   if (attention == Attention::flash) {
     return flash_attention(tape, op, of, causal);
@@ -222,7 +222,7 @@ Var scaled_dot_product_attention(Tape<T>& tape, Var q, Var k, Var v, bool causal
     parts.emplace(autocast_device(), Autocast::Options{.enabled = false});
   }
   tape.report_announced(of.batches * of.m * of.w);
-  const LayerScope parts_of(name);
+  const LayerScope parts_of(attention_name);
   return attention == Attention::math ? math_attention(tape, op, of, causal)
                                       : low_precision_attention(tape, op, of, causal);
 }

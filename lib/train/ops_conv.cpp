@@ -99,34 +99,36 @@ Var conv2d(Tape<T>& tape, Var x_in, Var weight_in, std::optional<Var> bias_in,
   std::span<const T> bias;
   if (bias_in) bias = tape.values(op[2]);
   using View = MatrixView<T>;
+  const std::string layer = LayerScope::current();
   const std::vector<T> seen = patches_of_x(f, tape.values(x));
   const std::vector<T> kernels = permuted(tape.values(weight), {f.o, f.c, k, k}, {0, 2, 3, 1});
   const std::vector<T> y =
-      product(tape.products(), {Pass::fprop, op.dtype},
+      product(tape.products(), {Pass::fprop, op.dtype, true, layer},
               View::dense(seen.data(), f.pixels_out(), f.depth(f.c)),
               View::dense(kernels.data(), f.o, f.depth(f.c)).transposed(), bias);
   return tape.record(
       "conv2d", op.dtype, {f.n, f.o, f.oh, f.ow}, permuted(y, {f.n, f.oh, f.ow, f.o}, {0, 3, 1, 2}),
-      op.inputs, [op, x, weight, f, k](Tape<T>& t, const std::vector<T>& g) {
+      op.inputs, [op, x, weight, f, k, layer](Tape<T>& t, const std::vector<T>& g) {
         const std::vector<T> dy = permuted(g, {f.n, f.o, f.oh, f.ow}, {0, 2, 3, 1});
-        if (t.needs_gradient(x)) {
-          const std::vector<T> from = patches_of_dy(f, dy);
-          const std::vector<T> taps = permuted(t.values(weight), {f.o, f.c, k, k}, {2, 3, 0, 1});
-          const std::vector<T> dx =
-              product<T>(t.products(), {Pass::dgrad, op.dtype},
-                         View::dense(from.data(), f.pixels_in(), f.depth(f.o)),
-                         View::dense(taps.data(), f.depth(f.o), f.c));
-          t.add_gradient(x, permuted(dx, {f.n, f.h, f.w, f.c}, {0, 3, 1, 2}));
-        }
         if (t.needs_gradient(weight)) {
           const std::vector<T> again = patches_of_x(f, t.values(x));
           const std::vector<T> dw =
-              product<T>(t.products(), {Pass::wgrad, op.dtype},
+              product<T>(t.products(), {Pass::wgrad, op.dtype, true, layer},
                          View::dense(dy.data(), f.pixels_out(), f.o).transposed(),
                          View::dense(again.data(), f.pixels_out(), f.depth(f.c)));
           t.add_gradient(weight, permuted(dw, {f.o, k, k, f.c}, {0, 3, 1, 2}));
         }
         if (op.inputs.size() == 3) t.add_gradient(op[2], column_sums(dy, f.pixels_out(), f.o));
+        if (t.needs_gradient(x)) {
+          const std::vector<T> from =
+              patches_of_dy(f, t.scaled_for_input(layer, op.dtype, dy, weight, f.depth(f.o)));
+          const std::vector<T> taps = permuted(t.values(weight), {f.o, f.c, k, k}, {2, 3, 0, 1});
+          const std::vector<T> dx =
+              product<T>(t.products(), {Pass::dgrad, op.dtype, true, layer},
+                         View::dense(from.data(), f.pixels_in(), f.depth(f.o)),
+                         View::dense(taps.data(), f.depth(f.o), f.c));
+          t.add_gradient(x, permuted(dx, {f.n, f.h, f.w, f.c}, {0, 3, 1, 2}));
+        }
       });
 }
 

@@ -2,6 +2,7 @@
 //
 // The ops that are matrix products: each of their three passes asks product.h.
 #include <algorithm>
+#include <string>
 
 #include "lib/train/kernels.h"
 #include "lib/train/ops.h"
@@ -25,22 +26,24 @@ Var linear(Tape<T>& tape, Var x_in, Var weight_in, std::optional<Var> bias_in) {
   std::span<const T> bias;
   if (bias_in) bias = tape.values(op[2]);
   using View = MatrixView<T>;
-  std::vector<T> y = product(tape.products(), {Pass::fprop, op.dtype},
+  const std::string layer = LayerScope::current();
+  std::vector<T> y = product(tape.products(), {Pass::fprop, op.dtype, true, layer},
                              View::dense(tape.values(x).data(), rows, in),
                              View::dense(tape.values(weight).data(), out, in).transposed(), bias);
   return tape.record(
       "linear", op.dtype, std::move(shape), std::move(y), op.inputs,
-      [op, x, weight, rows, in, out](Tape<T>& t, const std::vector<T>& g) {
-        const View dy = View::dense(g.data(), rows, out);
-        if (t.needs_gradient(x)) {
-          t.add_gradient(x, product(t.products(), {Pass::dgrad, op.dtype}, dy,
-                                    View::dense(t.values(weight).data(), out, in), {}));
-        }
+      [op, x, weight, rows, in, out, layer](Tape<T>& t, const std::vector<T>& g) {
         if (t.needs_gradient(weight)) {
-          t.add_gradient(weight, product(t.products(), {Pass::wgrad, op.dtype}, dy.transposed(),
+          t.add_gradient(weight, product(t.products(), {Pass::wgrad, op.dtype, true, layer},
+                                         View::dense(g.data(), rows, out).transposed(),
                                          View::dense(t.values(x).data(), rows, in), {}));
         }
         if (op.inputs.size() == 3) t.add_gradient(op[2], column_sums(g, rows, out));
+        if (!t.needs_gradient(x)) return;
+        const std::vector<T> on = t.scaled_for_input(layer, op.dtype, g, weight, out);
+        t.add_gradient(x, product(t.products(), {Pass::dgrad, op.dtype, true, layer},
+                                  View::dense(on.data(), rows, out),
+                                  View::dense(t.values(weight).data(), out, in), {}));
       });
 }
 

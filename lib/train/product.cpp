@@ -108,20 +108,37 @@ std::vector<std::uint64_t> encodings_of(const std::vector<T>& values, const Form
   return out;
 }
 
-/// An operand as the instruction takes it: scaled, rounded, encoded. What leaves the range of 8 bits,
+/// An operand as the instruction takes it: scaled and rounded. What leaves the range of 8 bits,
 /// infinities too, is the largest finite number (PTX's cvt to FP8 is always .satfinite): only the tally
 /// tells. In 16 bits or more it is infinite, and infinities stay.
 template <class T>
-std::vector<std::uint64_t> operand(std::vector<T> values, const Format& format, int scale_log2,
-                                   EventCounts& counts) {
-  if (scale_log2 != 0) {
-    const T scale = static_cast<T>(std::ldexp(1.0, scale_log2));
-    for (T& x : values) x *= scale;
+struct Operand {
+  std::vector<T> values;  ///< times 2^scale_log2, on the format's grid
+  int scale_log2 = 0;
+  EventCounts counts{};
+};
+
+template <class T>
+Operand<T> operand(std::vector<T> values, const Format& format, OperandScale scale) {
+  Operand<T> out{.values = std::move(values)};
+  if (scale == OperandScale::amax) out.scale_log2 = amax_scale_log2(out.values, format);
+  if (out.scale_log2 != 0) {
+    const T factor = static_cast<T>(std::ldexp(1.0, out.scale_log2));
+    for (T& x : out.values) x *= factor;
   }
   const Saturation saturation = format.bits() <= 8 ? Saturation::finite : Saturation::none;
-  counts += quantize_all(Quantizer{.format = format, .attributes = {.saturation = saturation}},
-                         std::span(values));
-  return encodings_of(values, format);
+  out.counts = quantize_all(Quantizer{.format = format, .attributes = {.saturation = saturation}},
+                            std::span(out.values));
+  return out;
+}
+
+/// What rounding did to an operand, as Transformer Engine's autoswitch asks it.
+template <class T>
+OperandLoss loss_of(const std::vector<T>& before, const Operand<T>& operand) {
+  std::vector<float> from(before.begin(), before.end()), to(operand.values.begin(), operand.values.end());
+  const float inverse = static_cast<float>(std::ldexp(1.0, -operand.scale_log2));
+  for (float& x : to) x *= inverse;
+  return operand_loss(from, to);
 }
 
 /// Sums in binary32.
@@ -136,11 +153,12 @@ std::vector<T> floats_of(const std::vector<std::uint64_t>& codes) {
   return out;
 }
 
-const ProductPlan* plan_of(const ProductSettings& settings, const ProductCall& call) {
+/// Of the rules that fit, the first, or the one after `skipped` others.
+const ProductPlan* plan_of(const ProductSettings& settings, const ProductCall& call,
+                           std::size_t skipped = 0) {
   for (const ProductRule& rule : settings.rules) {
-    if (rule.dtype == call.dtype && (call.weights || !rule.weights_only)) {
-      return &rule.plans[static_cast<std::size_t>(call.pass)];
-    }
+    const bool fits = rule.dtype == call.dtype && (call.weights || !rule.weights_only);
+    if (fits && skipped-- == 0) return &rule.plans[static_cast<std::size_t>(call.pass)];
   }
   return nullptr;
 }
@@ -169,21 +187,41 @@ void finish(std::vector<T>& sums, double scale, const std::vector<float>& bias,
 }
 
 template <class T>
-std::vector<T> emulated(const ProductPlan& plan, const Format& dtype, Packed<T> x,
-                        std::span<const T> bias, EventCounts& a_counts, EventCounts& b_counts) {
+struct RoundedOperands {
+  Operand<T> a, b;
+};
+
+/// As a plan's model takes them; the packed ones are left as they are where `keeps` says so.
+template <class T>
+RoundedOperands<T> operands_of(const ProductPlan& plan, Packed<T>& x, bool keeps) {
+  const auto one = [&plan, keeps](std::vector<T>& values, const Format& format) {
+    return operand(keeps ? values : std::move(values), format, plan.scale);
+  };
+  return {one(x.a, plan.model->types.a), one(x.b, plan.model->types.b)};
+}
+
+template <class T>
+std::vector<T> emulated(const ProductPlan& plan, const Format& dtype, const Packed<T>& x,
+                        const RoundedOperands<T>& rounded, std::span<const T> bias) {
   GemmModel model = *plan.model;
-  int a_scale = 0, b_scale = 0;
-  if (plan.scale == OperandScale::amax) {
-    a_scale = amax_scale_log2(x.a, model.types.a);
-    b_scale = amax_scale_log2(x.b, model.types.b);
-  }
   model.epilogue = {.out = binary32};
   GemmOperands operands{.m = x.m, .n = x.n, .k = x.k, .a = {}, .b = {}, .c = {}, .bias = {}};
-  operands.a = operand(std::move(x.a), model.types.a, a_scale, a_counts);
-  operands.b = operand(std::move(x.b), model.types.b, b_scale, b_counts);
+  operands.a = encodings_of(rounded.a.values, model.types.a);
+  operands.b = encodings_of(rounded.b.values, model.types.b);
   std::vector<T> out = floats_of<T>(gemm(model, operands));
-  finish(out, std::ldexp(1.0, -a_scale - b_scale), {bias.begin(), bias.end()}, dtype);
+  finish(out, std::ldexp(1.0, -rounded.a.scale_log2 - rounded.b.scale_log2),
+         {bias.begin(), bias.end()}, dtype);
   return out;
+}
+
+/// Whether the product is to leave its plan for a wider one.
+template <class T>
+bool switches(const ProductSettings& settings, const ProductCall& call, const Packed<T>& x,
+              const RoundedOperands<T>& rounded) {
+  if (x.a.empty() || x.b.empty()) return false;
+  const std::array losses{loss_of(x.a, rounded.a), loss_of(x.b, rounded.b)};
+  return settings.autoswitch->decide(call.layer, pass_names[static_cast<std::size_t>(call.pass)],
+                                     losses);
 }
 
 }  // namespace
@@ -202,8 +240,19 @@ std::vector<T> product(const ProductSettings& settings, const ProductCall& call,
   const Format result = call.keeps_sums ? Carrier<T>::format : call.dtype;
   std::vector<T> out;
   if (plan != nullptr && plan->model) {
-    out = emulated(*plan, result, std::move(packed), bias, a_counts, b_counts);
-  } else {
+    const bool may_switch = settings.autoswitch != nullptr && plan->scale != OperandScale::none;
+    RoundedOperands<T> rounded = operands_of(*plan, packed, may_switch);
+    if (may_switch && switches(settings, call, packed, rounded)) {
+      plan = plan_of(settings, call, 1);
+      if (plan != nullptr && plan->model) rounded = operands_of(*plan, packed, false);
+    }
+    if (plan != nullptr && plan->model) {
+      out = emulated(*plan, result, packed, rounded, bias);
+      a_counts = rounded.a.counts;
+      b_counts = rounded.b.counts;
+    }
+  }
+  if (plan == nullptr || !plan->model) {
     out = reference(packed.a, packed.b, packed.m, packed.n, packed.k, bias);
     round_to(result, std::span(out));
   }

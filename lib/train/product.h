@@ -14,6 +14,7 @@
 
 #include "emulate/event_count.h"
 #include "emulate/gemm_model.h"
+#include "lib/amp/autoswitch.h"
 #include "lib/train/attention.h"
 #include "lib/train/tensor.h"
 
@@ -58,6 +59,8 @@ struct ProductSettings {
   std::vector<ProductRule> rules;  ///< the first that fits; where none does, the reference
   Attention attention = Attention::flash;
   ProductTally* tally = nullptr;  ///< counted where given
+  /// Asked of every product whose operands are scaled (FP8): where it switches, the next rule that fits serves.
+  Autoswitch* autoswitch = nullptr;
 };
 
 /// Which product is asked for: the pass, the op's dtype, whether one factor is a weight or its gradient.
@@ -65,6 +68,7 @@ struct ProductCall {
   Pass pass = Pass::fprop;
   Format dtype{};
   bool weights = true;
+  std::string_view layer = {};  ///< for whom autoswitch decides
   bool keeps_sums = false;  ///< the result is the sum as it is, not rounded to the op's dtype
 };
 

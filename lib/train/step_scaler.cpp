@@ -97,6 +97,23 @@ constexpr std::array<OptionOf<HistogramOptions>, 5> histogram_options{{
      [](HistogramOptions& o, double x) { o.period = static_cast<std::int64_t>(x); }},
 }};
 
+constexpr std::array<OptionOf<AdaptiveOptions>, 7> adaptive_options{{
+    {{"init_scale", "", ParameterKind::number, tiny, huge},
+     [](AdaptiveOptions& o, double x) { o.init_scale = x; }},
+    {{"smallest", "adaptive's u_min: what must not underflow", ParameterKind::number, tiny, 1},
+     [](AdaptiveOptions& o, double x) { o.smallest = x; }},
+    {{"largest", "adaptive's u_max: what must not be exceeded", ParameterKind::number, 1, huge},
+     [](AdaptiveOptions& o, double x) { o.largest = x; }},
+    {{"underflow_share", "adaptive's: of values that may underflow", ParameterKind::number, 1e-9, 0.5},
+     [](AdaptiveOptions& o, double x) { o.underflow_share = x; }},
+    {{"layer_cap", "adaptive's: largest scale of one layer", ParameterKind::number, 1, huge},
+     [](AdaptiveOptions& o, double x) { o.layer_cap = x; }},
+    {{"product_cap", "adaptive's: largest product of scales", ParameterKind::number, 1, huge},
+     [](AdaptiveOptions& o, double x) { o.product_cap = x; }},
+    {{"period", "", ParameterKind::whole, 1, 1 << 30},
+     [](AdaptiveOptions& o, double x) { o.interval = static_cast<std::int64_t>(x); }},
+}};
+
 template <class Options, std::size_t size>
 Options options_of(const std::array<OptionOf<Options>, size>& table, Options options,
                    const ScalerParameters& parameters) {
@@ -117,6 +134,7 @@ std::vector<ScalerParameter> all_parameters() {
   add(policy_parameters());
   add(log_max_options);
   add(histogram_options);
+  add(adaptive_options);
   return out;
 }
 
@@ -130,13 +148,14 @@ std::span<const ScalerParameter> scaler_parameters() {
 std::vector<std::string_view> step_scaler_names() {
   std::vector<std::string_view> names = names_of(loss_scale_policies());
   std::ranges::replace(names, std::string_view("static"), std::string_view("static:SCALE"));
-  names.insert(names.end(), {"log_max", "histogram"});
+  names.insert(names.end(), {"log_max", "histogram", "adaptive"});
   return names;
 }
 
 ScalerTakes scaler_takes(const TrainingRecipe& recipe) {
   if (recipe.scaler == "log_max") return {names_of(log_max_options)};
   if (recipe.scaler == "histogram") return {names_of(histogram_options)};
+  if (recipe.scaler == "adaptive") return {names_of(adaptive_options)};
   const std::vector<std::string_view> names = step_scaler_names();
   const bool fixed = recipe.scaler == "static" || recipe.scaler.starts_with("static:");
   if (!fixed && !recipe.scaler.empty() && std::ranges::find(names, recipe.scaler) == names.end()) {
@@ -159,6 +178,9 @@ StepScaler<float>::StepScaler(const TrainingRecipe& recipe, const OptLevel& leve
   } else if (recipe.scaler == "histogram") {
     scaler_ = Histogram{HistogramScaler(options_of(
         histogram_options, HistogramOptions{.init_scale = 65536}, recipe.scaler_parameters))};
+  } else if (recipe.scaler == "adaptive") {
+    scaler_ = Adaptive{.scaler = AdaptiveLayerScaler(
+                           options_of(adaptive_options, AdaptiveOptions{}, recipe.scaler_parameters))};
   } else {
     const LossScalePolicy policy = policy_of(recipe, level);
     scaler_.emplace<GradScaler>(
@@ -177,7 +199,16 @@ double StepScaler<T>::scale() const {
   if (const auto* histogram = std::get_if<Histogram>(&scaler_)) {
     return static_cast<double>(histogram->scaler.scale());
   }
+  if (const auto* adaptive = std::get_if<Adaptive>(&scaler_)) {
+    return adaptive->scaler.options().init_scale;
+  }
   return 1;
+}
+
+template <std::floating_point T>
+AdaptiveLayerScaler* StepScaler<T>::layer_scaler() {
+  auto* adaptive = std::get_if<Adaptive>(&scaler_);
+  return adaptive == nullptr ? nullptr : &adaptive->scaler;
 }
 
 template <>
@@ -197,6 +228,8 @@ void StepScaler<float>::unscale(const Gradients& gradients) {
     log_max->amax = seen.amax * inverse;
   } else if (auto* histogram = std::get_if<Histogram>(&scaler_)) {
     for (const auto& g : gradients) histogram->scaler.count(g.values);
+  } else if (auto* adaptive = std::get_if<Adaptive>(&scaler_)) {
+    adaptive->found_inf = look_at(gradients).found_inf;
   }
   multiply(gradients, inverse);
 }
@@ -214,6 +247,9 @@ bool StepScaler<float>::step(const Gradients& gradients,
     return grad->step(view_of(gradients, optimizer_step));
   }
   if (const auto* log_max = std::get_if<LogMax>(&scaler_); log_max && log_max->found_inf) {
+    return false;
+  }
+  if (const auto* adaptive = std::get_if<Adaptive>(&scaler_); adaptive && adaptive->found_inf) {
     return false;
   }
   optimizer_step();

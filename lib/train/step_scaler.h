@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The loss scale of a training as the loop sees it: a GradScaler over any row of the policies, or one of
-// the two policies that look at the gradients. For double there is none: scale 1, every step taken.
+// the three that look at the gradients. For double there is none: scale 1, every step taken.
 #pragma once
 
 #include <functional>
@@ -13,6 +13,7 @@
 
 #include "lib/amp/grad_scaler.h"
 #include "lib/amp/histogram_scaler.h"
+#include "lib/amp/layer_scaler.h"
 #include "lib/amp/log_max_scaler.h"
 #include "lib/amp/opt_level.h"
 #include "lib/train/optimizer.h"
@@ -47,7 +48,10 @@ class StepScaler {
   /// Error for a policy that there is not.
   StepScaler(const TrainingRecipe& recipe, const OptLevel& level);
 
+  /// What the loss is multiplied by.
   double scale() const;
+  /// The scaler of layers for the tape's backward; null for others.
+  AdaptiveLayerScaler* layer_scaler();
   void unscale(const Gradients& gradients);
   /// Whether `optimizer_step` was called.
   bool step(const Gradients& gradients, const std::function<void()>& optimizer_step);
@@ -63,7 +67,11 @@ class StepScaler {
   struct Histogram {
     HistogramScaler scaler;
   };
-  std::variant<None, GradScaler, LogMax, Histogram> scaler_;
+  struct Adaptive {
+    AdaptiveLayerScaler scaler;
+    bool found_inf = false;
+  };
+  std::variant<None, GradScaler, LogMax, Histogram, Adaptive> scaler_;
 };
 
 }  // namespace binade

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <type_traits>
 
 #include "lib/amp/autocast.h"
 #include "lib/amp/dtype_flow.h"
@@ -99,12 +101,58 @@ void Tape<T>::add_gradient(Var x, std::vector<T> gradient) {
   if (filter_ != nullptr && *filter_) (*filter_)(gradient);
   if (node.gradient.empty()) {
     node.gradient = std::move(gradient);
+    node.gradient_scale = scale_;
     return;
   }
+  if (node.gradient_scale != scale_) bring_together(node, gradient);
   for_pieces(gradient.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) node.gradient[i] += gradient[i];
   });
   round_to(node.value.dtype, std::span(node.gradient));
+}
+
+namespace {
+
+template <class T>
+float finite_amax(const std::vector<T>& values) {
+  float amax = 0;
+  for (const T x : values) {
+    if (std::isfinite(x)) amax = std::max(amax, static_cast<float>(std::abs(x)));
+  }
+  return amax;
+}
+
+template <class T>
+void multiply(std::vector<T>& values, T factor, const Format& dtype) {
+  if (factor == 1) return;
+  for (T& x : values) x *= factor;
+  round_to(dtype, std::span(values));
+}
+
+}  // namespace
+
+template <std::floating_point T>
+void Tape<T>::bring_together(Node& node, std::vector<T>& more) {
+  const auto scale = static_cast<T>(common_scale(
+      static_cast<float>(node.gradient_scale), finite_amax(node.gradient),
+      static_cast<float>(scale_), finite_amax(more), layer_scaler_->options().largest));
+  multiply(node.gradient, scale / node.gradient_scale, node.value.dtype);
+  multiply(more, scale / scale_, node.value.dtype);
+  node.gradient_scale = scale;
+}
+
+template <std::floating_point T>
+std::vector<T> Tape<T>::scaled_for_input(const std::string& layer, const Format& dtype,
+                                         const std::vector<T>& gradient, Var weights,
+                                         std::size_t terms) {
+  std::vector<T> out = gradient;
+  if constexpr (std::is_same_v<T, float>) {
+    if (layer_scaler_ == nullptr) return out;
+    const float scale = layer_scaler_->next(layer, gradient, values(weights), terms, scale_);
+    multiply(out, scale, dtype);
+    scale_ *= scale;
+  }
+  return out;
 }
 
 template <std::floating_point T>
@@ -129,9 +177,12 @@ void Tape<T>::backward(Var loss, T seed) {
         call.casts = call.cached_casts = 0;
         record_op(call);
       }
+      scale_ = nodes_[at].gradient_scale;
       run(*this, nodes_[at].gradient);
     }
     if (Parameter<T>* parameter = nodes_[at].parameter; parameter != nullptr) {
+      multiply(nodes_[at].gradient, 1 / nodes_[at].gradient_scale, nodes_[at].value.dtype);
+      nodes_[at].gradient_scale = 1;
       std::vector<T>& sum = parameter->gradient;
       if (sum.empty()) {
         sum = nodes_[at].gradient;
@@ -141,6 +192,7 @@ void Tape<T>::backward(Var loss, T seed) {
       round_to(parameter->value.dtype, std::span(sum));
     }
   }
+  scale_ = 1;
 }
 
 template <std::floating_point T>

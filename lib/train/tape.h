@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lib/amp/dtype_flow.h"
+#include "lib/amp/layer_scaler.h"
 #include "lib/train/product.h"
 #include "lib/train/tensor.h"
 
@@ -92,10 +93,22 @@ class Tape {
 
   const ProductSettings& products() const { return *products_; }
 
+  /// Layers scale the gradients that pass them, as it says; weights get theirs without these scales. It must
+  /// outlive the tape's backward.
+  void set_layer_scaler(AdaptiveLayerScaler* scaler) { layer_scaler_ = scaler; }
+  /// By what layers have multiplied this value's gradient.
+  T gradient_scale(Var x) const { return nodes_[x.index].gradient_scale; }
+  /// In the backward function of a layer with weights: the gradient as it goes on to the layer's input, where a layer
+  /// scaler is set times its scale, rounded to `dtype`. What is added to inputs from here on carries the scale.
+  /// `terms` is the length of the sums of gradient and weights.
+  std::vector<T> scaled_for_input(const std::string& layer, const Format& dtype,
+                                  const std::vector<T>& gradient, Var weights, std::size_t terms);
+
  private:
   struct Node {
     Tensor<T> value;
     std::vector<T> gradient{};
+    T gradient_scale = 1;
     Backward backward{};
     Parameter<T>* parameter = nullptr;
     bool needs_gradient = false;
@@ -103,6 +116,8 @@ class Tape {
   };
 
   Var push(Node node);
+  /// Scales the node's gradient and the one that is to be added to it until both carry one scale.
+  void bring_together(Node& node, std::vector<T>& more);
 
   const ProductSettings* products_;
   std::vector<Node> nodes_;
@@ -118,6 +133,8 @@ class Tape {
   std::uint64_t cast_epoch_ = 0;
   std::optional<OpRecord> announced_;
   const std::function<void(std::vector<T>&)>* filter_ = nullptr;
+  AdaptiveLayerScaler* layer_scaler_ = nullptr;
+  T scale_ = 1;  ///< of the gradients that the running backward function adds
 };
 
 /// An op's inputs as it takes them, and the dtype it runs in.

@@ -159,11 +159,14 @@ TrainingLog train(const Workload<T>& workload, const TrainingRecipe& recipe,
   }
   Optimizer<T> optimizer(model.pointers(), setup.optimizer);
   StepScaler<T> scaler(recipe, setup.level);
+  Autoswitch autoswitch(recipe.autoswitch.value_or(AutoswitchOptions{}));
+  if (recipe.autoswitch && !std::is_same_v<T, double>) setup.products.autoswitch = &autoswitch;
   log.parameters = model.parameter_count();
   for (std::int64_t step = 0; step < recipe.steps; ++step) {
     optimizer.zero_grad();
     Tape<T> tape(setup.products);
     tape.set_gradient_filter(&hooks.gradient_filter);
+    tape.set_layer_scaler(scaler.layer_scaler());
     const Losses<T> out =
         forward(tape, setup, model, workload.train_batch(recipe.seed, step), true);
     StepLog& entry = log.steps.emplace_back();
@@ -193,7 +196,10 @@ TrainingLog train(const Workload<T>& workload, const TrainingRecipe& recipe,
     if (hooks.progress) hooks.progress(log.gave_up ? recipe.steps : step + 1, recipe.steps);
     if (log.gave_up) break;
   }
+  setup.products.autoswitch = nullptr;
   evaluate(setup, workload, model, log);
+  if (const AdaptiveLayerScaler* layers = scaler.layer_scaler()) log.layer_scales = layers->scales();
+  log.switches = autoswitch.tallies();
   log.not_finite =
       !all_finite(model) || (!log.steps.empty() && !std::isfinite(log.steps.back().loss));
   return log;

@@ -325,5 +325,41 @@ TEST_CASE("ops of another dtype than the rule's take the reference") {
                        View::dense(one.data(), 1, 1)) == x);
 }
 
+TEST_CASE("a product that autoswitch sends away is bfloat16's, counted by layer and pass") {
+  ProductSettings settings = tensor_core_products({.format = "e4m3"});
+  const ProductSettings wide = tensor_core_products({.format = "bfloat16"});
+  constexpr std::size_t m = 8, n = 8, k = 32;
+  const Floats b = operands_of(k * n, bfloat16, 2, 3, false);
+  Floats even(m * k), uneven(m * k);
+  for (std::size_t i = 0; i < m * k; ++i) {
+    even[i] = i % 2 == 0 ? 0x1p-10F : -0x1p-9F;             // exact in e4m3 at any scale
+    uneven[i] = i % 10 == 0 ? 0x1p-20F : even[i] * 1000.0F;  // a tenth underflows beside 2
+  }
+  round_to(bfloat16, std::span(uneven));
+  const Floats small(k * n, 0x1p-8F);
+  const auto one = [&](const ProductSettings& s, const Floats& a, Pass pass) {
+    return product<float>(s, {.pass = pass, .dtype = bfloat16, .layer = "fc"},
+                          View::dense(a.data(), m, k), View::dense(small.data(), k, n));
+  };
+  Autoswitch autoswitch;
+  const Floats in_fp8 = one(settings, uneven, Pass::fprop);
+  settings.autoswitch = &autoswitch;
+  CHECK(one(settings, uneven, Pass::fprop) == one(wide, uneven, Pass::fprop));
+  CHECK(one(settings, uneven, Pass::fprop) != in_fp8);
+  settings.autoswitch = nullptr;
+  const Floats kept = one(settings, even, Pass::dgrad);
+  settings.autoswitch = &autoswitch;
+  CHECK(one(settings, even, Pass::dgrad) == kept);
+  REQUIRE(autoswitch.tallies().size() == 2);
+  CHECK(autoswitch.tallies()[0].layer == "fc");
+  CHECK(autoswitch.tallies()[0].gemm == "fprop");
+  CHECK(autoswitch.tallies()[0].products == 2);
+  CHECK(autoswitch.tallies()[0].switched == 2);
+  CHECK(autoswitch.tallies()[0].worst.underflow_percent > 9);
+  CHECK(autoswitch.tallies()[1].switched == 0);
+  CHECK(autoswitch.tallies()[1].worst.underflow_percent == 0);
+  CHECK(autoswitch.tallies()[1].worst.mse == 0);
+}
+
 }  // namespace
 }  // namespace binade::product_test

@@ -237,7 +237,7 @@ TEST_CASE("every name of a scaler is one, and another is refused with all of the
   recipe.scaler = "megatrn";
   const std::string error = test::error_of([&] { scaler_takes(recipe); });
   CHECK(error.starts_with("scaler megatrn: there is none; did you mean megatron?"));
-  CHECK(step_scaler_names().size() == 18);
+  CHECK(step_scaler_names().size() == 19);
   for (const std::string_view name : step_scaler_names()) {
     CAPTURE(name);
     CHECK(error.find(name) != std::string::npos);

@@ -6,8 +6,11 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <limits>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "lib/amp/autocast.h"
 #include "lib/tensor/error.h"
@@ -256,6 +259,65 @@ TEST_CASE("names of layers nest") {
     CHECK(LayerScope::current() == "model.blocks.0");
   }
   CHECK(LayerScope::current().empty());
+}
+
+/// A residual block: x → a → a + fc2(a) → fc3 → sum of squares, in binary32.
+struct Residual {
+  std::array<Parameter<float>, 3> weights;
+  Residual() {
+    for (std::size_t i = 0; i < 3; ++i) {
+      weights[i].name = "fc" + std::to_string(i + 1);
+      weights[i].value = test::drawn<float>({4, 4}, i + 1, -1, 1);
+    }
+  }
+  /// Gradients of the weights, with a scaler of layers where there is one.
+  std::vector<std::vector<float>> step(AdaptiveLayerScaler* scaler, double factor) {
+    Tape<float> tape;
+    tape.set_layer_scaler(scaler);
+    const auto fc = [&](std::size_t i, Var x) {
+      const LayerScope scope(weights[i].name);
+      return linear(tape, x, tape.parameter(weights[i]));
+    };
+    const Var x = tape.input(test::drawn<float>({3, 4}, 9, -1, 1));
+    const Var a = fc(0, x);
+    const Var b = fc(2, add(tape, a, fc(1, a)));
+    const Var loss = scale(tape, sum(tape, mul(tape, b, b)), static_cast<float>(factor));
+    std::vector<std::vector<float>> out;
+    for (Parameter<float>& w : weights) w.gradient.clear();
+    tape.backward(loss);
+    for (const Parameter<float>& w : weights) out.push_back(w.gradient);
+    input_scale = tape.gradient_scale(x);
+    out.push_back(tape.gradient(x));
+    for (float& g : out.back()) g /= input_scale;
+    return out;
+  }
+  float input_scale = 1;
+};
+
+TEST_CASE("layers scale gradients on their way, weights and merged branches are as without") {
+  Residual net;
+  const double tiny = 0x1p-40;  // gradients want scales, and binary32 has room for all of them
+  const auto plain = net.step(nullptr, tiny);
+  CHECK(net.input_scale == 1);
+  AdaptiveLayerScaler scaler({.largest = 1e30, .product_cap = 1 << 20});
+  CHECK(net.step(&scaler, tiny) == plain);  // powers of two: every bit
+  CHECK(net.input_scale == 16 * 16 * 16);   // the branch through fc2 is the larger
+  const std::vector<LayerScale> scales = scaler.scales();
+  REQUIRE(scales.size() == 3);
+  CHECK(scales[0].layer == "fc3");
+  CHECK(scales[0].product == 16);
+  CHECK(scales[1].product == 256);
+  CHECK(scales[2].product == 4096);
+  // Where the larger scale would overflow the branches meet at the smaller one.
+  AdaptiveLayerScaler narrow({.largest = 0x1p-33, .layer_cap = 16});
+  CHECK(net.step(&narrow, tiny) == plain);
+}
+
+TEST_CASE("a layer scaler whose caps are 1 changes nothing") {
+  Residual net;
+  AdaptiveLayerScaler scaler({.layer_cap = 1, .product_cap = 1});
+  CHECK(net.step(&scaler, 1) == net.step(nullptr, 1));
+  CHECK(net.input_scale == 1);
 }
 
 }  // namespace

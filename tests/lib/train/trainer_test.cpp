@@ -412,5 +412,47 @@ TEST_CASE("O1 runs by Apex's lists, native by PyTorch's") {
   CHECK(policy_of("O2", "linear") == CastPolicy::unlisted);
 }
 
+TEST_CASE("scaler adaptive with caps of 1 is a training without a scale, and skips an overflow") {
+  TrainingRecipe recipe = recipe_of("native", "binary16", "adaptive");
+  recipe.scaler_parameters = {{"layer_cap", 1}, {"product_cap", 1}};
+  check_same(trained(recipe), trained(recipe_of("native", "binary16", "none")));
+  recipe.scaler_parameters = {{"init_scale", 0x1p40}, {"product_cap", 0x1p60}};
+  const Trained overflown = trained(recipe);
+  CHECK(overflown.log.skipped == recipe.steps);
+  CHECK_FALSE(overflown.log.not_finite);
+}
+
+TEST_CASE("scaler adaptive brings back gradients that binary16 loses on their way") {
+  TrainingRecipe recipe = recipe_of("native", "binary16", "none");
+  recipe.loss_shift = 16;
+  recipe.steps = 40;
+  const TrainingLog lost = trained(recipe).log;
+  recipe.scaler = "adaptive";
+  const TrainingLog found = trained(recipe).log;
+  CHECK(found.final_loss() < lost.final_loss());
+  REQUIRE(found.layer_scales.size() == 1);  // the first layer's input wants no gradient
+  CHECK(found.layer_scales[0].product > 1);
+}
+
+TEST_CASE("autoswitch sends FP8 products to BF16: all of them by a threshold of 0, none by a large one") {
+  TrainingRecipe recipe = recipe_of("native", "e4m3");
+  const Trained fp8 = trained(recipe), bf16 = trained(recipe_of("native", "bfloat16"));
+  recipe.autoswitch = AutoswitchOptions{.underflow_percent = 100, .mse = 1e30};
+  const Trained never = trained(recipe);
+  check_same(never, fp8);
+  recipe.autoswitch = AutoswitchOptions{.underflow_percent = 100, .mse = -1};
+  const Trained always = trained(recipe);
+  CHECK(always.weights == bf16.weights);
+  CHECK(fp8.weights != bf16.weights);
+  std::uint64_t products = 0, switched = 0;
+  for (const SwitchTally& tally : always.log.switches) {
+    products += tally.products;
+    switched += tally.switched;
+  }
+  CHECK(products == static_cast<std::uint64_t>(recipe.steps) * 5);  // two layers; no dgrad of the first
+  CHECK(switched == products);
+  CHECK(always.log.switches[0].layer == "fc1");
+}
+
 }  // namespace
 }  // namespace binade::trainer_test

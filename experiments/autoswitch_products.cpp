@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Question: which products of an FP8 training does Transformer Engine's autoswitch rule send back to BF16, and is it
+// those that the training suffers from? The rule looks at each operand's rounding: more than 5 % of its values
+// become 0, or the mean square of its errors passes 1e-4, which is an absolute figure.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/experiments.h"
+#include "lib/report/report.h"
+#include "lib/study/trainings.h"
+#include "lib/study/workloads.h"
+
+namespace binade {
+namespace {
+
+struct SwitchWay {
+  std::string_view name, format;
+  std::optional<AutoswitchOptions> rule;
+  std::uint64_t seed = 0;
+};
+const std::array<SwitchWay, 6>& switch_ways() {
+  static const std::array<SwitchWay, 6> ways{
+      {{"BF16", "bfloat16", {}},
+       {"FP8", "e4m3", {}},
+       {"FP8, autoswitch", "e4m3", AutoswitchOptions{}},
+       {"FP8, autoswitch by underflow alone", "e4m3", AutoswitchOptions{.mse = HUGE_VAL}},
+       {"FP8, autoswitch by error alone", "e4m3", AutoswitchOptions{.underflow_percent = 100}},
+       {"BF16, another seed", "bfloat16", {}, 1}}};
+  return ways;
+}
+
+struct SwitchCase {
+  std::string_view workload;
+  std::int64_t steps, quick_steps;
+};
+constexpr std::array<SwitchCase, 3> switch_cases{
+    {{"digits_mlp", 220, 44}, {"digits_tanh8", 220, 0}, {"char_transformer", 60, 0}}};
+
+/// Products and those that were switched, by pass.
+struct Switched {
+  std::array<double, 3> products{}, switched{};
+
+  double share(Pass pass) const {
+    const auto i = static_cast<std::size_t>(pass);
+    return products[i] > 0 ? switched[i] / products[i] : 0;
+  }
+};
+
+Switched switched_in(const TrainingLog& log) {
+  Switched out;
+  for (const SwitchTally& tally : log.switches) {
+    const auto i =
+        static_cast<std::size_t>(std::ranges::find(pass_names, tally.gemm) - pass_names.begin());
+    out.products[i] += static_cast<double>(tally.products);
+    out.switched[i] += static_cast<double>(tally.switched);
+  }
+  return out;
+}
+
+void add_layers(Table& table, const SwitchCase& c, const TrainingLog& log,
+                nlohmann::ordered_json& data) {
+  for (const SwitchTally& tally : log.switches) {
+    const double share = static_cast<double>(tally.switched) / static_cast<double>(tally.products);
+    table.rows.push_back({std::string(c.workload), tally.layer, tally.gemm, percent(share),
+                          fmt::format("{:.3g} %", tally.worst.underflow_percent),
+                          fmt::format("{:.2g}", tally.worst.mse)});
+    data.push_back({{"workload", c.workload},
+                    {"layer", tally.layer},
+                    {"product", tally.gemm},
+                    {"switched", share},
+                    {"worst_underflow_percent", tally.worst.underflow_percent},
+                    {"worst_mse", tally.worst.mse}});
+  }
+}
+
+Outcome run_autoswitch_products(const ExperimentInput& input) {
+  Outcome out;
+  std::vector<SwitchCase> chosen;
+  for (SwitchCase c : switch_cases) {
+    if (input.quick) c.steps = c.quick_steps;
+    if (c.steps == 0) continue;
+    const std::string why = missing_data(c.workload);
+    if (why.empty()) chosen.push_back(c);
+    if (!why.empty()) input.print(fmt::format("{} left out: {}\n", c.workload, why));
+  }
+  const auto& ways = switch_ways();
+  Trainings trainings(input, chosen.size() * ways.size());
+  Table table{"FP8 trainings, operands with a scale a tensor",
+              {"network", "products", "test loss", "of BF16", "switched: fprop", "dgrad", "wgrad"},
+              {}};
+  Table layers{"Under autoswitch, by layer and product",
+               {"network", "layer", "product", "switched", "worst underflow", "worst mean square"},
+               {}};
+  Plot plot{.title = "Products that autoswitch sends to BF16",
+            .x_label = "pass: fprop 0, dgrad 1, wgrad 2",
+            .y_label = "% of products",
+            .note =
+                "Activations and weights are of order 1, so that their errors pass an absolute "
+                "threshold; gradients are small, so that theirs do not."};
+  double farthest = 0, chance = 0, least_fprop = 1, most_dgrad = 0, most_underflow_switch = 0;
+  for (const SwitchCase& c : chosen) {
+    double base = 0;
+    for (const SwitchWay& way : ways) {
+      TrainingRecipe recipe =
+          in_format(usual_recipe(c.workload, c.steps, way.seed), "native", std::string(way.format));
+      recipe.autoswitch = way.rule;
+      const TrainingLog log =
+          trainings.run(fmt::format("{} {}", c.workload, way.name), c.workload, recipe);
+      const Switched s = switched_in(log);
+      if (&way == &ways[0]) base = log.test_loss;
+      const double distance = log.test_loss / base - 1;
+      double& most = way.seed == 0 ? farthest : chance;
+      most = std::max(most, std::abs(distance));
+      const auto share = [&](Pass pass) { return way.rule ? percent(s.share(pass)) : "-"; };
+      table.rows.push_back({std::string(c.workload), std::string(way.name),
+                            fmt::format("{:.4f}", log.test_loss),
+                            fmt::format("{:+.2f} %", 100 * distance), share(Pass::fprop),
+                            share(Pass::dgrad), share(Pass::wgrad)});
+      out.data["runs"].push_back({{"workload", c.workload},
+                                  {"products", way.name},
+                                  {"test_loss", log.test_loss},
+                                  {"of_bf16", distance},
+                                  {"fprop", s.share(Pass::fprop)},
+                                  {"dgrad", s.share(Pass::dgrad)},
+                                  {"wgrad", s.share(Pass::wgrad)}});
+      if (&way == &ways[2]) {
+        add_layers(layers, c, log, out.data["layers"]);
+        least_fprop = std::min(least_fprop, s.share(Pass::fprop));
+        most_dgrad = std::max(most_dgrad, s.share(Pass::dgrad));
+        plot.series.push_back({.name = std::string(c.workload),
+                               .x = {0, 1, 2},
+                               .y = {100 * s.share(Pass::fprop), 100 * s.share(Pass::dgrad),
+                                     100 * s.share(Pass::wgrad)},
+                               .mark = Mark::bars});
+      }
+      if (&way == &ways[3]) {
+        for (const Pass pass : {Pass::fprop, Pass::dgrad, Pass::wgrad}) {
+          most_underflow_switch = std::max(most_underflow_switch, s.share(pass));
+        }
+      }
+    }
+  }
+  out.tables = {table, layers};
+  out.plots = {plot};
+  out.measured = {{"underflow", AutoswitchOptions().underflow_percent / 100},
+                  {"mse", AutoswitchOptions().mse},
+                  {"fprop", least_fprop},
+                  {"dgrad", most_dgrad},
+                  {"by_underflow", most_underflow_switch},
+                  {"farthest", farthest},
+                  {"chance", chance}};
+  out.as_expected = true;
+  out.verdict = fmt::format(
+      "autoswitch sends at least {} of the forward products to BF16 and at most {} of dgrad; by "
+      "underflow "
+      "alone at most {} of any pass; FP8 trainings end within {:.2g} % of BF16's loss, another "
+      "seed within {:.2g} %.",
+      percent(least_fprop), percent(most_dgrad), percent(most_underflow_switch), 100 * farthest,
+      100 * chance);
+  return out;
+}
+
+constexpr std::array<ExpectedFigure, 7> autoswitch_products_figures{{
+    {"underflow", "threshold of underflow", "5 %", 0.05, 0.05},
+    {"mse", "threshold of the mean square error", "1e-4", 1e-4, 1e-4},
+    {"fprop", "forward products switched, the least of the networks", "34 %", 0.25, 0.45},
+    {"dgrad", "dgrad switched, the most", "27 %", 0.15, 0.4},
+    {"by_underflow", "switched by underflow alone, the most of any pass", "28 %", 0.15, 0.4},
+    {"farthest", "largest distance of an FP8 test loss from BF16's", "32 %", 0.1, 0.5},
+    {"chance", "distance of BF16's from another seed", "QQ %", 0, 1.5},
+}};
+constexpr std::array<ExpectedFigure, 7> autoswitch_products_quick{{
+    {"underflow", "threshold of underflow", "5 %", 0.05, 0.05},
+    {"mse", "threshold of the mean square error", "1e-4", 1e-4, 1e-4},
+    {"fprop", "forward products switched, the least of the networks", "30 %", 0.2, 0.4},
+    {"dgrad", "dgrad switched, the most", "0 %", 0, 0.05},
+    {"by_underflow", "switched by underflow alone, the most of any pass", "0 %", 0, 0.05},
+    {"farthest", "largest distance of an FP8 test loss from BF16's", "2 %", 0, 0.05},
+    {"chance", "distance of BF16's from another seed", "20 %", 0.1, 0.3},
+}};
+
+constexpr std::string_view autoswitch_products_said =
+    "Transformer Engine's rule switches a product where more than {underflow} of an operand's "
+    "values "
+    "become zero or the mean square of its errors passes {mse}. The second is absolute: of forward "
+    "products, whose activations are of order one, it sends at least {fprop} of a network's away; "
+    "of "
+    "dgrad, whose gradients and weights are small, at most {dgrad}, and these for underflow, which "
+    "alone switches {by_underflow} of a pass at most. FP8's test losses lie within {farthest} of "
+    "BF16's "
+    "with it and without, those of another seed within {chance}.";
+
+}  // namespace
+
+const Experiment autoswitch_products{
+    "autoswitch_products",
+    "Which products of an FP8 training does Transformer Engine's autoswitch send back to BF16?",
+    {autoswitch_products_said, autoswitch_products_figures},
+    &run_autoswitch_products,
+    true,
+    {autoswitch_products_said, autoswitch_products_quick}};
+
+}  // namespace binade
