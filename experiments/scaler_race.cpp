@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: twelve frameworks answer an overflow with nearly the same few numbers; what do the differences
+// Question: ten frameworks answer an overflow with nearly the same few numbers; what do the differences
 // amount to? Every policy runs on the same traces of gradients' largest magnitudes: a cliff, an infinity now
 // and then, one early infinity, nothing but infinities, a maximum that falls slowly, and rare spikes.
 //

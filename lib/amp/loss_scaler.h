@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dynamic loss scales of eleven frameworks as one state machine and a table: when the scale grows, how far an
+// Dynamic loss scales of ten frameworks as one state machine and a table: when the scale grows, how far an
 // inf brings it down, what hysteresis, floor and cap do. Where a framework's class and what it is run with have
 // different defaults, each has a row. Policies that need statistics of the gradients are code of their own
 // (log_max_scaler.h, histogram_scaler.h, layer_scaler.h).

@@ -14,16 +14,16 @@
 namespace binade {
 
 struct OptLevel {
-  std::string_view name;
+  std::string_view name, what;
   std::optional<Format>
       cast_model_type;           ///< of weights, buffers and inputs; none: left as they are
   bool patch_functions = false;  ///< ops are cast by lists
   std::optional<bool>
-      keep_batchnorm_fp32;             ///< none where the question does not arise (Apex's None)
-  std::optional<bool> master_weights;  ///< none as above: the weights are binary32 themselves
-  std::optional<float> loss_scale;     ///< none: dynamic
+      keep_batchnorm_fp32;               ///< none where the question does not arise (Apex's None)
+  std::optional<bool> master_weights;    ///< none as above: the weights are binary32 themselves
+  std::optional<float> loss_scale;       ///< none: dynamic
   CastLists lists = CastLists::pytorch;  ///< whose, where they are
-  std::string_view scaler;             ///< the row of loss_scale_policies() that goes with it
+  std::string_view scaler;               ///< the row of loss_scale_policies() that goes with it
   std::optional<float> min_loss_scale = {};  ///< of dynamic scales; none: no floor
   std::optional<float> max_loss_scale = {};  ///< of dynamic scales; none: no cap
 };

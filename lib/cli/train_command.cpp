@@ -114,15 +114,15 @@ std::string switches_text(const TrainingLog& log) {
   std::array<std::uint64_t, 3> by_pass{};
   for (const SwitchTally& tally : log.switches) {
     products += tally.products;
-    by_pass[static_cast<std::size_t>(std::ranges::find(pass_names, tally.gemm) - pass_names.begin())] +=
-        tally.switched;
+    by_pass[static_cast<std::size_t>(std::ranges::find(pass_names, tally.gemm) -
+                                     pass_names.begin())] += tally.switched;
   }
   std::string passes;
   for (std::size_t i = 0; i < pass_names.size(); ++i) {
     passes += fmt::format("{}{} {}", i == 0 ? "" : ", ", pass_names[i], by_pass[i]);
   }
-  return fmt::format("switched        {} of {} FP8 products to BF16 ({})\n", switched_of(log), products,
-                     passes);
+  return fmt::format("switched        {} of {} FP8 products to BF16 ({})\n", switched_of(log),
+                     products, passes);
 }
 
 std::string rows_text(const TrainingLog& log) {
@@ -204,21 +204,23 @@ std::string settings_text() {
   std::string text =
       "Settings, key=value; all but workload have a default, which is in brackets:\n";
   const auto line = [&text](std::string_view key, std::string_view what) {
-    text += fmt::format("  {:<19} {}\n", key, what);
+    text += fmt::format("  {:<24} {}\n", key, what);
   };
   line("workload", "a network and its data, with [optimizer, lr, batch] of its own:");
   for (const WorkloadRow& row : workload_rows) {
     text +=
-        fmt::format("    {:<18}{} [{}, {:g}, {}]\n", row.name, row.what,
+        fmt::format("    {:<23}{} [{}, {:g}, {}]\n", row.name, row.what,
                     optimizer_names[static_cast<std::size_t>(row.optimizer)], row.lr, row.batch);
   }
   line("format", fmt::format("what products are computed in [{}]:", usual.products.format));
   for (const TrainingFormat& format : training_formats) {
-    text += fmt::format("    {:<18}{}\n", format.name, format.what);
+    text += fmt::format("    {:<23}{}\n", format.name, format.what);
   }
-  const auto levels = names_of(opt_levels());
   line("level",
-       fmt::format("{}: what is cast, master weights, scaler [{}]", listed(levels), usual.level));
+       fmt::format("what is cast, who has masters, with it the scaler [{}]:", usual.level));
+  for (const OptLevel& level : opt_levels()) {
+    text += fmt::format("    {:<23}{}\n", level.name, level.what);
+  }
   line("arch", fmt::format("whose instructions, as sm_80 [sm_{}]", usual.products.sm));
   line("accumulator",
        fmt::format("f32, f16, reference (sums in float) [{}]", usual.products.accumulator));
@@ -229,18 +231,17 @@ std::string settings_text() {
        fmt::format("where FP16 and BF16 attention rounds [{}]:",
                    attentions[static_cast<std::size_t>(usual.products.attention)].name));
   for (const AttentionRow& row : attentions) {
-    text += fmt::format("    {:<18}{}\n", row.name, row.what);
+    text += fmt::format("    {:<23}{}\n", row.name, row.what);
   }
   line("autoswitch", "true: FP8 products whose operands lose too much run in BF16 [false]");
   line("  autoswitch_underflow", fmt::format("percent of an operand's values that become 0 [{}]",
-                                            AutoswitchOptions().underflow_percent));
+                                             AutoswitchOptions().underflow_percent));
   line("  autoswitch_mse",
        fmt::format("mean square of an operand's rounding errors [{}]", AutoswitchOptions().mse));
-  line("scaler", fmt::format("of the loss, [the level's for binary16, else none], one of\n{:22}{}",
-                             "", wrapped(step_scaler_names(), 22)));
-  for (const ScalerParameter& p : scaler_parameters()) {
-    line("  " + std::string(p.name), fmt::format("{} [the scaler's]", p.what));
-  }
+  line("scaler", fmt::format("of the loss, [the level's for binary16, else none], one of\n{:27}{}",
+                             "", wrapped(step_scaler_names(), 27)));
+  line("scaler's parameters", "those that it takes [its framework's]:");
+  for (const ScalerParameter& p : scaler_parameters()) line("  " + std::string(p.name), p.what);
   line("skip_overflow", "true: a fixed scale skips a step that overflowed, too [false]");
   line("loss_shift", "the backward pass sees the loss times 2^-loss_shift [0]");
   line("optimizer", fmt::format("{} [the workload's]", listed(optimizer_names)));
