@@ -29,7 +29,8 @@ OperandLoss operand_loss(std::span<const float> before, std::span<const float> a
 struct SwitchTally {
   std::string layer, gemm;  ///< "fprop", "dgrad", "wgrad"
   std::uint64_t products = 0, switched = 0;
-  OperandLoss worst;  ///< largest of either figure over operands and steps; NaN is the largest error
+  OperandLoss
+      worst;  ///< largest of either figure over operands and steps; NaN is the largest error
 };
 
 /// Decides per layer and product, and counts what it decided.
@@ -37,8 +38,7 @@ class Autoswitch {
  public:
   explicit Autoswitch(const AutoswitchOptions& options = {}) : options_(options) {}
   /// true: this product is to run in high precision.
-  bool decide(std::string_view layer, std::string_view gemm,
-              std::span<const OperandLoss> operands);
+  bool decide(std::string_view layer, std::string_view gemm, std::span<const OperandLoss> operands);
   /// In the order in which the products came first.
   const std::vector<SwitchTally>& tallies() const { return tallies_; }
 

@@ -20,7 +20,7 @@ struct AdaptiveOptions {
   double underflow_share = 1e-3;  ///< n_uf_threshold: share of values that may underflow
   double layer_cap = 16;          ///< scale_upper_bound: largest scale of one layer
   double product_cap = 1024;      ///< accum_upper_bound: largest product of scales on the way back
-  std::int64_t interval = 1;      ///< backward passes of a layer between two looks at its statistics
+  std::int64_t interval = 1;  ///< backward passes of a layer between two looks at its statistics
 };
 
 /// What a layer got last.

@@ -46,7 +46,8 @@ Sizes sizes_of(const Tape<T>& tape, const OpInputs& op) {
       k[dimensions - 2] == 0) {
     throw shapes_do_not_fit(attention_name, q, k);
   }
-  if (!same_start(v) || v[dimensions - 2] != k[dimensions - 2]) throw shapes_do_not_fit(attention_name, k, v);
+  if (!same_start(v) || v[dimensions - 2] != k[dimensions - 2])
+    throw shapes_do_not_fit(attention_name, k, v);
   const std::size_t m = q[dimensions - 2], d = q.back();
   return {m == 0 ? 0 : elements(q) / (m * d), m, k[dimensions - 2], d, v.back()};
 }

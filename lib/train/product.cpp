@@ -135,7 +135,8 @@ Operand<T> operand(std::vector<T> values, const Format& format, OperandScale sca
 /// What rounding did to an operand, as Transformer Engine's autoswitch asks it.
 template <class T>
 OperandLoss loss_of(const std::vector<T>& before, const Operand<T>& operand) {
-  std::vector<float> from(before.begin(), before.end()), to(operand.values.begin(), operand.values.end());
+  std::vector<float> from(before.begin(), before.end()),
+      to(operand.values.begin(), operand.values.end());
   const float inverse = static_cast<float>(std::ldexp(1.0, -operand.scale_log2));
   for (float& x : to) x *= inverse;
   return operand_loss(from, to);

@@ -69,7 +69,7 @@ struct ProductCall {
   Format dtype{};
   bool weights = true;
   std::string_view layer = {};  ///< for whom autoswitch decides
-  bool keeps_sums = false;  ///< the result is the sum as it is, not rounded to the op's dtype
+  bool keeps_sums = false;      ///< the result is the sum as it is, not rounded to the op's dtype
 };
 
 /// Everything by the reference.

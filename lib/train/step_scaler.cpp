@@ -104,7 +104,8 @@ constexpr std::array<OptionOf<AdaptiveOptions>, 7> adaptive_options{{
      [](AdaptiveOptions& o, double x) { o.smallest = x; }},
     {{"largest", "adaptive's u_max: what must not be exceeded", ParameterKind::number, 1, huge},
      [](AdaptiveOptions& o, double x) { o.largest = x; }},
-    {{"underflow_share", "adaptive's: of values that may underflow", ParameterKind::number, 1e-9, 0.5},
+    {{"underflow_share", "adaptive's: of values that may underflow", ParameterKind::number, 1e-9,
+      0.5},
      [](AdaptiveOptions& o, double x) { o.underflow_share = x; }},
     {{"layer_cap", "adaptive's: largest scale of one layer", ParameterKind::number, 1, huge},
      [](AdaptiveOptions& o, double x) { o.layer_cap = x; }},
@@ -179,8 +180,8 @@ StepScaler<float>::StepScaler(const TrainingRecipe& recipe, const OptLevel& leve
     scaler_ = Histogram{HistogramScaler(options_of(
         histogram_options, HistogramOptions{.init_scale = 65536}, recipe.scaler_parameters))};
   } else if (recipe.scaler == "adaptive") {
-    scaler_ = Adaptive{.scaler = AdaptiveLayerScaler(
-                           options_of(adaptive_options, AdaptiveOptions{}, recipe.scaler_parameters))};
+    scaler_ = Adaptive{.scaler = AdaptiveLayerScaler(options_of(adaptive_options, AdaptiveOptions{},
+                                                                recipe.scaler_parameters))};
   } else {
     const LossScalePolicy policy = policy_of(recipe, level);
     scaler_.emplace<GradScaler>(

@@ -54,7 +54,8 @@ template <class T>
 Losses<T> forward(Tape<T>& tape, const Setup<T>& setup, const Model<T>& model, Batch<T> batch,
                   bool training) {
   std::optional<Autocast> scope;
-  if (setup.autocasts) scope.emplace(DeviceType::cuda, 
+  if (setup.autocasts)
+    scope.emplace(DeviceType::cuda,
                   Autocast::Options{.dtype = setup.low, .lists = setup.level.lists});
   if (setup.casts_model && batch.inputs.size() != 0) {
     round_to(setup.low, std::span(batch.inputs.values));
@@ -198,7 +199,8 @@ TrainingLog train(const Workload<T>& workload, const TrainingRecipe& recipe,
   }
   setup.products.autoswitch = nullptr;
   evaluate(setup, workload, model, log);
-  if (const AdaptiveLayerScaler* layers = scaler.layer_scaler()) log.layer_scales = layers->scales();
+  if (const AdaptiveLayerScaler* layers = scaler.layer_scaler())
+    log.layer_scales = layers->scales();
   log.switches = autoswitch.tallies();
   log.not_finite =
       !all_finite(model) || (!log.steps.empty() && !std::isfinite(log.steps.back().loss));

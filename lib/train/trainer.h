@@ -27,7 +27,7 @@ struct TrainingRecipe {
   /// format's gradients want one (TrainingFormat::scaled), else none.
   std::string scaler{};
   ScalerParameters
-      scaler_parameters{};     ///< of scaler_parameters(); what is not there is the scaler's
+      scaler_parameters{};  ///< of scaler_parameters(); what is not there is the scaler's
   std::optional<AutoswitchOptions> autoswitch{};  ///< FP8 products that lose too much run in BF16
   bool skip_overflow = false;  ///< of static scales: a step that overflowed is skipped
   /// The backward pass sees the loss times 2^-loss_shift, undone in binary32 before the step: gradients
@@ -65,8 +65,8 @@ struct TrainingLog {
   bool not_finite = false;             ///< a loss or a weight was NaN or infinite at the end
   std::optional<std::string> gave_up;  ///< the scaler's reason, where it raised
   ProductTally tally{};
-  std::vector<LayerScale> layer_scales;     ///< at the end, of scaler adaptive
-  std::vector<SwitchTally> switches;        ///< of autoswitch
+  std::vector<LayerScale> layer_scales;  ///< at the end, of scaler adaptive
+  std::vector<SwitchTally> switches;     ///< of autoswitch
   std::size_t parameters = 0;
 
   /// Mean loss of the last tenth of the steps.
@@ -79,7 +79,8 @@ struct TrainingLog {
 template <std::floating_point T>
 struct StepView {
   std::int64_t step;
-  double scale;  ///< gradients of the tape and of parameters carry it; the tape's also their gradient_scale
+  double
+      scale;  ///< gradients of the tape and of parameters carry it; the tape's also their gradient_scale
   const Tape<T>& tape;
   const Model<T>& model;
   const Optimizer<T>& optimizer;

@@ -163,14 +163,15 @@ TEST_CASE("the share that may underflow decides where the caps do not") {
     AdaptiveLayerScaler scaler({.underflow_share = share, .layer_cap = 1e30, .product_cap = 1e30});
     return scaler.next("fc", alternating(1e-6F), alternating(1e-2F), 64, 1);
   };
-  CHECK(scale(1e-3) == 512);      // 835.015
-  CHECK(scale(1e-4) == 8192);     // ten times as much
+  CHECK(scale(1e-3) == 512);   // 835.015
+  CHECK(scale(1e-4) == 8192);  // ten times as much
   CHECK(scale(0.4) == 1);
 }
 
 TEST_CASE("a layer looks at its statistics once an interval, and keeps to the caps always") {
   AdaptiveLayerScaler scaler({.interval = 2});
-  const std::vector<float> small = alternating(1e-6F), large = alternating(1), w = alternating(1e-2F);
+  const std::vector<float> small = alternating(1e-6F), large = alternating(1),
+                           w = alternating(1e-2F);
   CHECK(scaler.next("a", small, w, 64, 1) == 16);
   CHECK(scaler.next("a", large, w, 64, 512) == 2);  // what was wanted, under this product's cap
   CHECK(scaler.next("a", large, w, 64, 1) == 1);
@@ -192,8 +193,8 @@ TEST_CASE("the loss's own scale counts as a product, zeros and infinities ask fo
 
 TEST_CASE("gradients of two scales meet at the larger one that overflows nothing") {
   CHECK(common_scale(4, 1, 16, 1, 65504) == 16);
-  CHECK(common_scale(4, 20000, 16, 1, 65504) == 4);    // 20000 · 4 at 16
-  CHECK(common_scale(16, 20000, 4, 16380, 65504) == 4);  // 16380 · 4
+  CHECK(common_scale(4, 20000, 16, 1, 65504) == 4);        // 20000 · 4 at 16
+  CHECK(common_scale(16, 20000, 4, 16380, 65504) == 4);    // 16380 · 4
   CHECK(common_scale(4, 60000, 16, 1000000, 65504) == 1);  // 62500 fits at 1, and at 2 does not
   CHECK(common_scale(2, 1e9F, 1, 1e9F, 65504) == 0.125F);
 }

@@ -332,7 +332,7 @@ TEST_CASE("a product that autoswitch sends away is bfloat16's, counted by layer 
   const Floats b = operands_of(k * n, bfloat16, 2, 3, false);
   Floats even(m * k), uneven(m * k);
   for (std::size_t i = 0; i < m * k; ++i) {
-    even[i] = i % 2 == 0 ? 0x1p-10F : -0x1p-9F;             // exact in e4m3 at any scale
+    even[i] = i % 2 == 0 ? 0x1p-10F : -0x1p-9F;              // exact in e4m3 at any scale
     uneven[i] = i % 10 == 0 ? 0x1p-20F : even[i] * 1000.0F;  // a tenth underflows beside 2
   }
   round_to(bfloat16, std::span(uneven));

@@ -434,7 +434,8 @@ TEST_CASE("scaler adaptive brings back gradients that binary16 loses on their wa
   CHECK(found.layer_scales[0].product > 1);
 }
 
-TEST_CASE("autoswitch sends FP8 products to BF16: all of them by a threshold of 0, none by a large one") {
+TEST_CASE(
+    "autoswitch sends FP8 products to BF16: all of them by a threshold of 0, none by a large one") {
   TrainingRecipe recipe = recipe_of("native", "e4m3");
   const Trained fp8 = trained(recipe), bf16 = trained(recipe_of("native", "bfloat16"));
   recipe.autoswitch = AutoswitchOptions{.underflow_percent = 100, .mse = 1e30};
@@ -449,7 +450,8 @@ TEST_CASE("autoswitch sends FP8 products to BF16: all of them by a threshold of 
     products += tally.products;
     switched += tally.switched;
   }
-  CHECK(products == static_cast<std::uint64_t>(recipe.steps) * 5);  // two layers; no dgrad of the first
+  CHECK(products ==
+        static_cast<std::uint64_t>(recipe.steps) * 5);  // two layers; no dgrad of the first
   CHECK(switched == products);
   CHECK(always.log.switches[0].layer == "fc1");
 }
