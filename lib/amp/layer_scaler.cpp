@@ -84,7 +84,7 @@ float common_scale(float scale_a, float amax_a, float scale_b, float amax_b, dou
   const auto [smaller, larger] = std::minmax(scale_a, scale_b);
   if (fits(larger)) return larger;
   float scale = smaller;
-  while (!fits(scale) && scale > 0.125F) scale /= 2;
+  while (!fits(scale) && scale >= 0.125F) scale /= 2;
   return scale;
 }
 

@@ -56,8 +56,8 @@ class AdaptiveLayerScaler {
 };
 
 /// Two gradients of one value that carry different scales are added at the larger of them that keeps both below
-/// `largest`, else at the smaller one, halved until it does or is 2^-3 (the ada-loss code's rescaling). `amax` are the
-/// magnitudes that the gradients have at their scales.
+/// `largest`, else at the smaller one, halved until it does or lies below 2^-3 (the ada-loss code's rescaling, which
+/// raises an error then; here the step is skipped). `amax` are the magnitudes that the gradients have at their scales.
 float common_scale(float scale_a, float amax_a, float scale_b, float amax_b, double largest);
 
 }  // namespace binade

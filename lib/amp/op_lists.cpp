@@ -59,6 +59,7 @@ constexpr Group shared_groups[]{
 
 constexpr Group cuda_only[]{
     {CastPolicy::lower_precision_fp, mode_cpp, "cudnn_convolution cudnn_convolution_transpose"},
+    {CastPolicy::lower_precision_fp, "cudnn/AutocastRNN.cpp", "_cudnn_rnn"},
 };
 
 constexpr Group cpu_groups[]{

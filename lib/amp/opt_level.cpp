@@ -11,11 +11,11 @@
 namespace binade {
 
 std::span<const OptLevel> opt_levels() {
-  constexpr float apex_cap = 16777216;  // max_loss_scale = 2^24
-  static const std::array<OptLevel, 5> levels{{
+  static const std::array<OptLevel, 6> levels{{
       {.name = "O0",
        .what = "everything in binary32",
        .cast_model_type = binary32,
+       .casts_outputs = true,
        .keep_batchnorm_fp32 = std::nullopt,
        .master_weights = false,
        .loss_scale = 1.0F,
@@ -28,19 +28,19 @@ std::span<const OptLevel> opt_levels() {
        .master_weights = std::nullopt,
        .loss_scale = std::nullopt,
        .lists = CastLists::apex,
-       .scaler = "apex",
-       .max_loss_scale = apex_cap},
+       .scaler = "apex"},
       {.name = "O2",
-       .what = "model in the format, norms and master weights in binary32",
+       .what = "model in the format, its output, batch norms and master weights in binary32",
        .cast_model_type = binary16,
+       .casts_outputs = true,
        .keep_batchnorm_fp32 = true,
        .master_weights = true,
        .loss_scale = std::nullopt,
-       .scaler = "apex",
-       .max_loss_scale = apex_cap},
+       .scaler = "apex"},
       {.name = "O3",
-       .what = "everything in the format, no master weights",
+       .what = "model in the format, its output in binary32, no master weights",
        .cast_model_type = binary16,
+       .casts_outputs = true,
        .keep_batchnorm_fp32 = false,
        .master_weights = false,
        .loss_scale = 1.0F,
@@ -53,6 +53,13 @@ std::span<const OptLevel> opt_levels() {
        .master_weights = std::nullopt,
        .loss_scale = std::nullopt,
        .scaler = "torch"},
+      {.name = "half",
+       .what = "everything in the format, the loss too (model.half())",
+       .cast_model_type = binary16,
+       .keep_batchnorm_fp32 = false,
+       .master_weights = false,
+       .loss_scale = 1.0F,
+       .scaler = "static"},
   }};
   return levels;
 }
@@ -62,7 +69,7 @@ const OptLevel& opt_level(std::string_view name) {
     if (level.name == name) return level;
   }
   throw Error("opt level " + printable(name) +
-              ": there is none; choose of O0, O1, O2, O3 (the letter O, not a zero), native");
+              ": there is none; choose of O0, O1, O2, O3 (the letter O, not a zero), native, half");
 }
 
 }  // namespace binade

@@ -16,7 +16,8 @@ namespace binade {
 struct OptLevel {
   std::string_view name, what;
   std::optional<Format>
-      cast_model_type;           ///< of weights, buffers and inputs; none: left as they are
+      cast_model_type;           ///< of weights and inputs; none: left as they are
+  bool casts_outputs = false;    ///< of a model that was cast: its outputs become binary32
   bool patch_functions = false;  ///< ops are cast by lists
   std::optional<bool>
       keep_batchnorm_fp32;               ///< none where the question does not arise (Apex's None)
@@ -24,11 +25,9 @@ struct OptLevel {
   std::optional<float> loss_scale;       ///< none: dynamic
   CastLists lists = CastLists::pytorch;  ///< whose, where they are
   std::string_view scaler;               ///< the row of loss_scale_policies() that goes with it
-  std::optional<float> min_loss_scale = {};  ///< of dynamic scales; none: no floor
-  std::optional<float> max_loss_scale = {};  ///< of dynamic scales; none: no cap
 };
 
-/// O0, O1, O2, O3, native.
+/// O0, O1, O2, O3, native, half.
 std::span<const OptLevel> opt_levels();
 /// Throws Error for a name that is none of them.
 const OptLevel& opt_level(std::string_view name);

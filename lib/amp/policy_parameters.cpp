@@ -35,7 +35,10 @@ std::span<const PolicyParameter> policy_parameters() {
       {{"consecutive_hysteresis", "a good step gives tolerated infs back, not a growth alone",
         truth, 0, 1},
        [](Policy& p, double x) {
-         p.refill = x != 0 ? HysteresisRefill::good_step : HysteresisRefill::growth;
+         const bool refills = p.refill != HysteresisRefill::growth;
+         if (refills != (x != 0)) {
+           p.refill = x != 0 ? HysteresisRefill::good_step : HysteresisRefill::growth;
+         }
        }},
       {{"min_scale", "it backs off to this and no further", number, tiny, huge},
        [](Policy& p, double x) { p.floor = x; }},
@@ -61,6 +64,25 @@ std::vector<std::string_view> parameters_of(const LossScalePolicy& policy) {
   return names_of(policy_parameters());
 }
 
+namespace {
+
+/// A scale between the ends that were asked for, where it was not asked for itself; Error where it was.
+void check_order(LossScalePolicy& policy, const ScalerParameters& parameters) {
+  const bool says_init = parameters.contains("init_scale");
+  const bool is_low = parameters.contains("min_scale") && policy.init_scale < *policy.floor;
+  const bool is_high =
+      parameters.contains("max_scale") && policy.init_scale > *policy.cap && !policy.caps_init;
+  if (says_init && (is_low || is_high)) {
+    throw Error(fmt::format("loss scale: init_scale {:g} lies {} {:g}: begin between the two",
+                            policy.init_scale, is_low ? "below min_scale" : "above max_scale",
+                            is_low ? *policy.floor : *policy.cap));
+  }
+  if (is_low) policy.init_scale = *policy.floor;
+  if (is_high) policy.init_scale = *policy.cap;
+}
+
+}  // namespace
+
 LossScalePolicy with_parameters(LossScalePolicy policy, const ScalerParameters& parameters) {
   for (const PolicyParameter& parameter : policy_parameters()) {
     const auto given = parameters.find(parameter.name);
@@ -81,6 +103,7 @@ LossScalePolicy with_parameters(LossScalePolicy policy, const ScalerParameters& 
     throw Error(fmt::format("loss scale: min_scale {:g} lies above max_scale {:g}: exchange them",
                             *policy.floor, *policy.cap));
   }
+  check_order(policy, parameters);
   if (policy.on_floor != OnFloor::stay && !policy.floor) {
     throw Error("loss scale: raise_at_min_scale needs a min_scale: give both");
   }

@@ -38,7 +38,8 @@ std::span<const PolicyParameter> policy_parameters();
 std::vector<std::string_view> parameters_of(const LossScalePolicy& policy);
 
 /// The policy with its parameters; names that are none of a policy's are passed over. Error for values outside
-/// of a parameter's range, and for a floor above the cap.
+/// of a parameter's range, for a floor above the cap, and an init_scale beyond either; without an init_scale it begins
+/// at the end that was given.
 LossScalePolicy with_parameters(LossScalePolicy policy, const ScalerParameters& parameters);
 
 }  // namespace binade

@@ -102,10 +102,10 @@ std::string layer_scales_text(const std::vector<LayerScale>& scales) {
   if (scales.empty()) return "";
   std::vector<std::string> words;
   for (const LayerScale& l : scales) {
-    words.push_back(fmt::format("{} 2^{:g}", l.layer, std::log2(l.product)));
+    words.push_back(fmt::format("{} 2^{:.3g}", l.layer, std::log2(l.product)));
   }
   const std::vector<std::string_view> views(words.begin(), words.end());
-  return "layer scales    " + wrapped(views, 16) + " at last, from the loss on\n";
+  return "layer scales    " + wrapped(views, 16) + ", products from the loss on, in the last step\n";
 }
 
 std::string switches_text(const TrainingLog& log) {
@@ -134,7 +134,7 @@ std::string rows_text(const TrainingLog& log) {
       log.parameters, log.steps.size(), log.skipped, shown(log.steps.front().loss, 4),
       shown(log.final_loss(), 4), percent(log.test_accuracy), log.test_rows,
       shown(log.test_loss, 4));
-  text += fmt::format("loss scale      {} at first, {} at last\n",
+  text += fmt::format("loss scale      {} in the first step, {} in the last\n",
                       shown(log.steps.front().scale, 6), shown(log.steps.back().scale, 6));
   const StepCounts updates = log.updates();
   const auto row = [&](std::string_view name, std::uint64_t n, std::string_view what) {
@@ -142,9 +142,9 @@ std::string rows_text(const TrainingLog& log) {
                         percent(static_cast<double>(n) / static_cast<double>(updates.asked)), what);
   };
   if (updates.asked != 0) {
-    row("updates lost", updates.lost, "what the optimizer steps stayed as it was");
+    row("updates lost", updates.lost, "the weight that the optimizer updates did not change");
     if (updates.not_shown != 0) {
-      row("not shown", updates.not_shown, "masters took them, the model's copy stayed as it was");
+      row("not shown", updates.not_shown, "a master or Kahan's sum holds them, the model's weight did not change");
     }
   }
   text += fmt::format("products        {:.3g} multiply-adds\n", static_cast<double>(mac));
@@ -242,7 +242,7 @@ std::string settings_text() {
                              "", wrapped(step_scaler_names(), 27)));
   line("scaler's parameters", "those that it takes [its framework's]:");
   for (const ScalerParameter& p : scaler_parameters()) line("  " + std::string(p.name), p.what);
-  line("skip_overflow", "true: a fixed scale skips a step that overflowed, too [false]");
+  line("skip_overflow", "true: a fixed scale skips a step that overflowed, too (histogram never does) [false]");
   line("loss_shift", "the backward pass sees the loss times 2^-loss_shift [0]");
   line("optimizer", fmt::format("{} [the workload's]", listed(optimizer_names)));
   line("lr", "[the workload's]");

@@ -178,7 +178,10 @@ struct Idle {
 void check_effects(const Json& settings, const TrainSettings& s) {
   const TrainingRecipe& recipe = s.recipe;
   const ScalerTakes takes = scaler_takes(recipe);
-  const std::string scaler = recipe.scaler.empty()
+  const bool has_none = recipe.scaler.empty() && !training_format(recipe.products.format).scaled;
+  const std::string scaler = has_none ? fmt::format("format {}, which has no scaler unless one is named",
+                                                    recipe.products.format)
+                             : recipe.scaler.empty()
                                  ? fmt::format("the scaler of level {} and format {}", recipe.level,
                                                recipe.products.format)
                                  : "scaler " + recipe.scaler;
@@ -190,25 +193,35 @@ void check_effects(const Json& settings, const TrainSettings& s) {
   const std::string products = in_float ? "format binary32" : "accumulator reference";
   constexpr std::string_view emulated = "let products be emulated, as format binary16 does";
   const std::string workload = fmt::format("workload {}", s.workload);
+  const OptLevel& level = opt_level(recipe.level);
+  const bool low_model = level.cast_model_type && *level.cast_model_type != binary32 &&
+                         training_format(recipe.products.format).dtype != binary32;
+  const bool has_masters = recipe.master_weights.value_or(level.master_weights.value_or(false));
+  const std::string low_needed =
+      fmt::format("level {} and format {}, whose weights are binary32", recipe.level,
+                  recipe.products.format);
   for (const auto& [name, value] : recipe.scaler_parameters) {
     if (std::ranges::find(takes.parameters, name) != takes.parameters.end()) continue;
-    throw Error(fmt::format(
-        "training: {} has no effect with {}, {}: leave it out, or choose another "
-        "scaler",
-        name, printable(scaler),
-        takes.parameters.empty() ? "which takes no parameter"
-                                 : fmt::format("which takes {}", listed(takes.parameters))));
+    const std::string takes_what =
+        takes.parameters.empty() ? "" : fmt::format(", which takes {}", listed(takes.parameters));
+    throw Error(fmt::format("training: {} has no effect with {}{}: leave it out, or choose another "
+                            "scaler",
+                            name, printable(scaler), takes_what));
   }
   const bool fp8 = recipe.products.format == "e4m3";
   const std::string format = fmt::format("format {}", recipe.products.format);
   const bool switches = settings.value("autoswitch", Json(false)) == true;
   const std::string_view with_fp8 = "choose format e4m3", with_switch = "add autoswitch=true";
-  const std::array<Idle, 11> rows{{
+  const std::array<Idle, 14> rows{{
       {"autoswitch", !fp8 && switches, format, with_fp8},
       {"autoswitch_underflow", !switches, "autoswitch false", with_switch},
       {"autoswitch_mse", !switches, "autoswitch false", with_switch},
       {"skip_overflow", !takes.skip_overflow, scaler, "choose a fixed one, such as static:1024"},
       {"attention", !workload_row(s.workload).attends, workload, "train char_transformer"},
+      {"attention", in_float, format, "choose format binary16"},
+      {"master_weights", !low_model, low_needed, "choose level O2 or O3"},
+      {"update", !low_model || has_masters,
+       low_model ? "master weights" : low_needed, "choose level O3"},
       {"momentum", !sgd, optimizer, "choose optimizer sgd"},
       // That sums are those of a float product is true of binary32.
       {"accumulator", in_float && recipe.products.accumulator != "reference", products, emulated},

@@ -13,7 +13,7 @@
 
 namespace binade {
 
-/// Keys, all optional but `workload`: workload (workload_rows); level (O0 … O3, native); format
+/// Keys, all optional but `workload`: workload (workload_rows); level (O0 … O3, native, half); format
 /// (training_formats); arch ("sm_90"); accumulator (f32, f16, reference); promote_every; attention (attentions); autoswitch;
 /// autoswitch_underflow; autoswitch_mse; fprop, dgrad,
 /// wgrad (instructions by name); scaler (step_scaler_names) and its parameters (scaler_parameters);

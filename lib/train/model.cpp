@@ -27,9 +27,9 @@ std::size_t Model<T>::parameter_count() const {
 }
 
 template <std::floating_point T>
-void cast_model(Model<T>& model, const Format& dtype, bool keep_norm) {
+void cast_model(Model<T>& model, const Format& dtype, bool keep_batch_norm) {
   for (const auto& parameter : model.parameters) {
-    if (keep_norm && parameter->of_norm) continue;
+    if (keep_batch_norm && parameter->of_batch_norm) continue;
     parameter->value.dtype = dtype;
     round_to(dtype, std::span(parameter->value.values));
   }
@@ -53,12 +53,12 @@ Parameter<T>& add_uniform(Model<T>& model, const std::string& name, Shape shape,
 
 template <std::floating_point T>
 Parameter<T>& add_constant(Model<T>& model, const std::string& name, Shape shape, T value,
-                           bool of_norm) {
+                           bool of_batch_norm) {
   auto parameter = std::make_unique<Parameter<T>>();
   parameter->name = name;
   parameter->value = Tensor<T>(std::move(shape));
   parameter->value.values.assign(parameter->value.size(), value);
-  parameter->of_norm = of_norm;
+  parameter->of_batch_norm = of_batch_norm;
   model.parameters.push_back(std::move(parameter));
   return *model.parameters.back();
 }

@@ -33,9 +33,9 @@ struct Model {
   std::size_t parameter_count() const;
 };
 
-/// Weights rounded to a dtype; those of normalisations stay where `keep_norm` says so.
+/// Weights rounded to a dtype; those of batch norms stay where `keep_batch_norm` says so.
 template <std::floating_point T>
-void cast_model(Model<T>& model, const Format& dtype, bool keep_norm);
+void cast_model(Model<T>& model, const Format& dtype, bool keep_batch_norm);
 
 enum class Activation : std::uint8_t { relu, tanh };
 
@@ -70,6 +70,6 @@ Parameter<T>& add_uniform(Model<T>& model, const std::string& name, Shape shape,
                           std::uint64_t seed);
 template <std::floating_point T>
 Parameter<T>& add_constant(Model<T>& model, const std::string& name, Shape shape, T value,
-                           bool of_norm);
+                           bool of_batch_norm);
 
 }  // namespace binade

@@ -39,8 +39,8 @@ struct NormLayer {
 
 template <std::floating_point T>
 NormLayer<T> add_norm(Model<T>& model, const std::string& name, std::size_t width) {
-  Parameter<T>& weight = add_constant(model, name + ".weight", {width}, T{1}, true);
-  Parameter<T>& bias = add_constant(model, name + ".bias", {width}, T{0}, true);
+  Parameter<T>& weight = add_constant(model, name + ".weight", {width}, T{1}, false);
+  Parameter<T>& bias = add_constant(model, name + ".bias", {width}, T{0}, false);
   return {name, &weight, &bias};
 }
 

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <optional>
 
 #include "emulate/philox.h"
 #include "emulate/quantize_quickly.h"
 #include "emulate/stochastic_quickly.h"
+#include "lib/amp/autocast.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -159,7 +161,9 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
     for (std::size_t i = begin; i < end; ++i) {
       const T before = weights.values[i];
       T w = before;
+      const T compensation_before = kahan ? slot.compensation[i] : T{0};
       if (o.kind == OptimizerKind::adamw && o.weight_decay != 0) w = round(w * factors.decay);
+      const T decayed = w;
       const T change =
           o.kind == OptimizerKind::sgd
               ? sgd_change(o, factors, round, w, gradient[i],
@@ -176,19 +180,25 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
         w = round(w + change);
       }
       weights.values[i] = w;
-      slot.change[i] = -change;
-      const bool asked = change != 0, lost = asked && w == before;
-      bool not_shown = false;
+      // What is asked of the weight, AdamW's decay included.
+      const T update = o.weight_decay != 0 && o.kind == OptimizerKind::adamw
+                           ? (before - decayed) - change
+                           : -change;
+      slot.change[i] = update;
+      const bool asked = update != 0, stayed = asked && w == before;
+      const bool compensated = kahan && slot.compensation[i] != compensation_before;
+      const bool lost = stayed && !compensated;
+      bool not_shown = stayed && compensated;
       if (has_master) {
         const T copy = round_model(w);
-        not_shown = asked && !lost && copy == parameter.value.values[i];
+        not_shown = asked && !stayed && copy == parameter.value.values[i];
         parameter.value.values[i] = copy;
       }
       counts.weights += 1;
       counts.asked += asked ? 1 : 0;
       counts.lost += lost ? 1 : 0;
       counts.not_shown += not_shown ? 1 : 0;
-      counts.below_2_11 += asked && std::abs(before) > 2048 * std::abs(change) ? 1 : 0;
+      counts.below_2_11 += asked && std::abs(before) > 2048 * std::abs(update) ? 1 : 0;
     }
     const std::lock_guard lock(adding);
     counts_ += counts;
@@ -204,17 +214,22 @@ void Optimizer<T>::step() {
 
 template <std::floating_point T>
 T clip_grad_norm(const std::vector<typename Optimizer<T>::Gradient>& gradients, double max_norm) {
-  std::vector<T> squares;
+  const auto norm_of = [](const std::vector<T>& values, const Format& dtype) {
+    std::vector<T> squares(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) squares[i] = values[i] * values[i];
+    return Nearest<T>(dtype)(std::sqrt(pairwise_sum(squares.data(), squares.size())));
+  };
+  std::vector<T> norms;
+  std::optional<Format> common;
   for (const auto& gradient : gradients) {
-    std::vector<T> of_one(gradient.values.size());
-    for (std::size_t i = 0; i < of_one.size(); ++i) {
-      of_one[i] = gradient.values[i] * gradient.values[i];
-    }
-    const T norm = std::sqrt(pairwise_sum(of_one.data(), of_one.size()));
-    squares.push_back(norm * norm);
+    norms.push_back(norm_of({gradient.values.begin(), gradient.values.end()}, gradient.dtype));
+    common = common ? promote_types(*common, gradient.dtype) : gradient.dtype;
   }
-  const T norm = std::sqrt(pairwise_sum(squares.data(), squares.size()));
-  const T factor = std::min(static_cast<T>(max_norm) / (norm + static_cast<T>(1e-6)), T{1});
+  const Format dtype = common.value_or(Carrier<T>::format);
+  const Nearest<T> round(dtype);
+  const T norm = norm_of(norms, dtype);
+  const T factor =
+      std::min(round(static_cast<T>(max_norm) / round(norm + static_cast<T>(1e-6))), T{1});
   for (const auto& gradient : gradients) {
     for (T& x : gradient.values) x *= factor;
     round_to(gradient.dtype, gradient.values);

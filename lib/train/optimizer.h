@@ -39,9 +39,11 @@ struct OptimizerOptions {
 struct StepCounts {
   std::uint64_t weights = 0;
   std::uint64_t asked = 0;  ///< the change is not zero
-  std::uint64_t lost =
-      0;  ///< asked, and the weight that is stepped (the master, where there is one) stayed the same
-  /// Asked and taken by the master, and the model's copy of it stayed the same: the sum of several will show.
+  /// Asked, and nothing holds it: what is stepped (the master, where there is one) stayed the same, and Kahan's
+  /// compensation too.
+  std::uint64_t lost = 0;
+  /// Asked and taken by the master or the compensation, and the weight of the model stayed the same: the sum of
+  /// several will show.
   std::uint64_t not_shown = 0;
   /// asked, and |weight| > 2^11 · |change|: what nearest loses in binary16, whatever the weight is kept in
   std::uint64_t below_2_11 = 0;
@@ -77,7 +79,7 @@ class Optimizer {
   const OptimizerOptions& options() const { return options_; }
   /// Of the last step.
   const StepCounts& counts() const { return counts_; }
-  /// The change of the last step before rounding, weight - change being the new weight; by parameter,
+  /// The change of the last step before rounding, weight - change being the new weight, decay included; by parameter,
   /// empty where backward did not reach it.
   const std::vector<T>& update(std::size_t parameter) const { return slots_[parameter].change; }
   const std::vector<Parameter<T>*>& parameters() const { return parameters_; }
@@ -101,7 +103,8 @@ class Optimizer {
 };
 
 /// torch.nn.utils.clip_grad_norm_ over all gradients (L2): factor max_norm / (norm + 1e-6), at most 1, by
-/// which they are multiplied. Returns the norm before, in T.
+/// which they are multiplied; as PyTorch's, norms, their norm and the factor are rounded to the gradients' dtype.
+/// Returns the norm before.
 template <std::floating_point T>
 T clip_grad_norm(const std::vector<typename Optimizer<T>::Gradient>& gradients, double max_norm);
 

@@ -158,7 +158,8 @@ std::vector<T> floats_of(const std::vector<std::uint64_t>& codes) {
 const ProductPlan* plan_of(const ProductSettings& settings, const ProductCall& call,
                            std::size_t skipped = 0) {
   for (const ProductRule& rule : settings.rules) {
-    const bool fits = rule.dtype == call.dtype && (call.weights || !rule.weights_only);
+    const bool fits = rule.dtype == call.dtype && (call.weights || !rule.weights_only) &&
+                      (call.keeps_sums || !rule.for_sums);
     if (fits && skipped-- == 0) return &rule.plans[static_cast<std::size_t>(call.pass)];
   }
   return nullptr;

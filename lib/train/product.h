@@ -45,6 +45,7 @@ struct ProductPlan {
 struct ProductRule {
   Format dtype{};
   bool weights_only = false;           ///< not for products of two activations, as in attention
+  bool for_sums = false;               ///< for calls that keep sums alone
   std::array<ProductPlan, 3> plans{};  ///< by Pass
 };
 

@@ -53,7 +53,6 @@ LossScalePolicy policy_of(const TrainingRecipe& recipe, const OptLevel& level) {
   policy = with_parameters(policy, recipe.scaler_parameters);
   if (policy.name == "static") {
     policy.skips = recipe.skip_overflow;
-    policy.floor = policy.init_scale;  // an overflow does not move it
   }
   return policy;
 }
@@ -154,7 +153,14 @@ std::vector<std::string_view> step_scaler_names() {
 }
 
 ScalerTakes scaler_takes(const TrainingRecipe& recipe) {
-  if (recipe.scaler == "log_max") return {names_of(log_max_options)};
+  if (recipe.scaler == "log_max") {
+    const LogMaxOptions o = options_of(log_max_options, LogMaxOptions{}, recipe.scaler_parameters);
+    if (o.scale_min > o.scale_max) {
+      throw Error(fmt::format("loss scale: min_scale {:g} lies above max_scale {:g}: exchange them",
+                              o.scale_min, o.scale_max));
+    }
+    return {names_of(log_max_options)};
+  }
   if (recipe.scaler == "histogram") return {names_of(histogram_options)};
   if (recipe.scaler == "adaptive") return {names_of(adaptive_options)};
   const std::vector<std::string_view> names = step_scaler_names();
@@ -178,7 +184,7 @@ StepScaler<float>::StepScaler(const TrainingRecipe& recipe, const OptLevel& leve
                          options_of(log_max_options, LogMaxOptions{}, recipe.scaler_parameters))};
   } else if (recipe.scaler == "histogram") {
     scaler_ = Histogram{HistogramScaler(options_of(
-        histogram_options, HistogramOptions{.init_scale = 65536}, recipe.scaler_parameters))};
+        histogram_options, HistogramOptions{}, recipe.scaler_parameters))};
   } else if (recipe.scaler == "adaptive") {
     scaler_ = Adaptive{.scaler = AdaptiveLayerScaler(options_of(adaptive_options, AdaptiveOptions{},
                                                                 recipe.scaler_parameters))};

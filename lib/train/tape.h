@@ -34,7 +34,7 @@ struct Parameter {
   std::string name;  ///< PyTorch's: "fc1.weight"
   Tensor<T> value;
   std::vector<T> gradient{};
-  bool of_norm = false;  ///< of a normalisation: stays binary32 under keep_batchnorm_fp32
+  bool of_batch_norm = false;  ///< stays binary32 under keep_batchnorm_fp32
 };
 
 template <std::floating_point T>

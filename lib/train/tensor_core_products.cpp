@@ -57,6 +57,10 @@ std::string usual_name(const ProductChoice& choice, Pass pass) {
 const TrainingFormat& training_format(std::string_view name) {
   const auto* row = std::ranges::find(training_formats, name, &TrainingFormat::name);
   if (row != training_formats.end()) return *row;
+  const std::optional<Format> asked = find_format(name);  // "fp16"
+  const auto same = [&asked](const TrainingFormat& f) { return find_format(f.name) == asked; };
+  row = std::ranges::find_if(training_formats, same);
+  if (asked && row != training_formats.end()) return *row;
   std::string known;
   for (const TrainingFormat& f : training_formats) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", f.name);
@@ -92,6 +96,15 @@ ProductSettings tensor_core_products(const ProductChoice& choice) {
       throw Error(fmt::format("{}: training computes in binary32, which does not hold its operands",
                               printable(name)));
     }
+  }
+  const bool narrow_sums = std::ranges::any_of(rule.plans, [](const ProductPlan& plan) {
+    return plan.model->types.d != binary32;
+  });
+  if (narrow_sums && !is_fp8) {  // the kernels of attention add in binary32 always
+    ProductChoice wide{.format = choice.format, .sm = choice.sm};
+    ProductRule sums = tensor_core_products(wide).rules.front();
+    sums.for_sums = true;
+    settings.rules.push_back(sums);
   }
   settings.rules.push_back(rule);
   if (is_fp8) {  // attention stays in BF16

@@ -62,10 +62,7 @@ Losses<T> forward(Tape<T>& tape, const Setup<T>& setup, const Model<T>& model, B
     batch.inputs.dtype = setup.low;
   }
   Var logits = model.forward(tape, batch, training);
-  // Apex's O2 gives back binary32 (cast_model_outputs); O3 goes on in what it has.
-  if (setup.casts_model && setup.level.master_weights.value_or(false)) {
-    logits = tape.cast(logits, binary32);
-  }
+  if (setup.casts_model && setup.level.casts_outputs) logits = tape.cast(logits, binary32);
   const LayerScope name("loss");
   return {logits, cross_entropy(tape, logits, batch.targets)};
 }

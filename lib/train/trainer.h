@@ -21,7 +21,7 @@
 namespace binade {
 
 struct TrainingRecipe {
-  std::string level = "native";  ///< of opt_levels: O0, O1, O2, O3, native
+  std::string level = "native";  ///< of opt_levels: O0, O1, O2, O3, native, half
   ProductChoice products{};
   /// Of loss_scale_policies, "static:1024", "log_max", "histogram", "adaptive"; empty: the level's where the
   /// format's gradients want one (TrainingFormat::scaled), else none.

@@ -62,8 +62,12 @@ def main():
     for name, make in oracle.POLICIES.items():
         for trace in oracle.random_traces(hash_of(name), 60, 120):
             parameters = drawn(draw, make) if draw.random() < 0.9 else {}
-            if name == "megatron":  # which refuses to begin below its floor
-                parameters["init_scale"] = max(parameters.get("init_scale", 4.0), 4.0)
+            if name != "openseq2seq_backoff":  # which begins at its cap
+                floor, cap = parameters.get("floor", 1.0), parameters.get("cap", 2.0**24)
+                if ("floor" in parameters or name == "megatron") and parameters.get("init_scale", 4.0) < floor:
+                    parameters["init_scale"] = floor  # Megatron refuses to begin below it, and so do we
+                if "cap" in parameters and name != "apex":
+                    parameters["init_scale"] = min(parameters.get("init_scale", cap), cap)
             words = " ".join(f"{key}={value!r}" for key, value in ours(name, parameters).items())
             cases.append((name, parameters, theirs(make, parameters, trace)))
             lines.append(f"{OURS.get(name, name)} {words} {''.join('1' if bit else '0' for bit in trace)}")

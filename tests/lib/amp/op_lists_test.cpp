@@ -39,7 +39,7 @@ TEST_CASE("a list is grouped by policy in the order of the enumeration") {
 
 TEST_CASE("CUDA's list has as many names of each policy as its source") {
   const auto list = op_list(DeviceType::cuda);
-  CHECK(count_of(list, CastPolicy::lower_precision_fp) == 34);
+  CHECK(count_of(list, CastPolicy::lower_precision_fp) == 35);
   CHECK(count_of(list, CastPolicy::fp32) == 55);
   CHECK(count_of(list, CastPolicy::fp32_set_opt_dtype) == 8);
   CHECK(count_of(list, CastPolicy::fp32_append_dtype) == 1);
@@ -49,7 +49,7 @@ TEST_CASE("CUDA's list has as many names of each policy as its source") {
 }
 
 TEST_CASE("XPU's list is CUDA's without cuDNN's two names") {
-  CHECK(op_list(DeviceType::xpu).size() + 2 == op_list(DeviceType::cuda).size());
+  CHECK(op_list(DeviceType::xpu).size() + 3 == op_list(DeviceType::cuda).size());
   CHECK(cast_policy(DeviceType::cuda, "cudnn_convolution") == CastPolicy::lower_precision_fp);
   CHECK(cast_policy(DeviceType::xpu, "cudnn_convolution") == CastPolicy::unlisted);
 }

@@ -196,7 +196,7 @@ TEST_CASE("gradients of two scales meet at the larger one that overflows nothing
   CHECK(common_scale(4, 20000, 16, 1, 65504) == 4);        // 20000 · 4 at 16
   CHECK(common_scale(16, 20000, 4, 16380, 65504) == 4);    // 16380 · 4
   CHECK(common_scale(4, 60000, 16, 1000000, 65504) == 1);  // 62500 fits at 1, and at 2 does not
-  CHECK(common_scale(2, 1e9F, 1, 1e9F, 65504) == 0.125F);
+  CHECK(common_scale(2, 1e9F, 1, 1e9F, 65504) == 0.0625F);
 }
 
 TEST_CASE("autoswitch switches above five percent of underflow or a mean squared error of 1e-4") {

@@ -87,9 +87,12 @@ TEST_CASE("each key sets its own value") {
   CHECK(with("lr", 0.5).recipe.optimizer.lr == 0.5);
   CHECK(with("momentum", 0).recipe.optimizer.momentum == 0);
   CHECK(with("weight_decay", 1e-4).recipe.optimizer.weight_decay == 1e-4);
-  CHECK(with("master_weights", false).recipe.master_weights == false);
-  CHECK(with("update", "stochastic").recipe.optimizer.update == UpdateRule::stochastic);
-  CHECK(with("update", "kahan").recipe.optimizer.update == UpdateRule::kahan);
+  const auto of_o3 = [](const char* key, const Json& value) {
+    return train_settings({{"workload", "digits_mlp"}, {"level", "O3"}, {key, value}}).recipe;
+  };
+  CHECK(of_o3("master_weights", true).master_weights == true);
+  CHECK(of_o3("update", "stochastic").optimizer.update == UpdateRule::stochastic);
+  CHECK(of_o3("update", "kahan").optimizer.update == UpdateRule::kahan);
   CHECK(with("clip_norm", 2).recipe.clip_norm == 2);
   CHECK(with("steps", 7).recipe.steps == 7);
   CHECK(with("batch", 16).batch == 16);
@@ -208,11 +211,23 @@ TEST_CASE("a setting that another one leaves without effect is refused, both nam
       {{{"scaler", "jmp"}, {"growth_interval", 8}}, "growth_interval", ""},
       {{{"format", "bfloat16"}, {"init_scale", 8}},
        "init_scale",
-       "the scaler of level native and format bfloat16"},
+       "format bfloat16, which has no scaler unless one is named"},
       {{{"format", "bfloat16"}, {"scaler", "torch"}, {"init_scale", 8}}, "init_scale", ""},
       {{{"scaler", "torch"}, {"edge", 0.5}}, "edge", "scaler torch"},
       {{{"attention", "math"}}, "attention", "workload digits_mlp"},
       {{{"workload", "char_transformer"}, {"attention", "math"}}, "attention", ""},
+      {{{"workload", "char_transformer"}, {"format", "binary32"}, {"attention", "math"}},
+       "attention",
+       "format binary32"},
+      {{{"master_weights", true}}, "master_weights", "level native and format binary16, whose weights"},
+      {{{"level", "O2"}, {"master_weights", false}}, "master_weights", ""},
+      {{{"level", "O2"}, {"update", "kahan"}}, "update", "master weights"},
+      {{{"update", "stochastic"}}, "update", "level native and format binary16, whose weights"},
+      {{{"level", "O3"}, {"update", "kahan"}}, "update", ""},
+      {{{"level", "O2"}, {"master_weights", false}, {"update", "kahan"}}, "update", ""},
+      {{{"autoswitch", true}}, "autoswitch", "format binary16"},
+      {{{"format", "e4m3"}, {"autoswitch_mse", 1}}, "autoswitch_mse", "autoswitch false"},
+      {{{"format", "e4m3"}, {"autoswitch", true}, {"autoswitch_mse", 1}}, "autoswitch_mse", ""},
       {{{"skip_overflow", true}},
        "skip_overflow",
        "the scaler of level native and format binary16"},

@@ -54,9 +54,9 @@ TEST_CASE("a model that is cast lies on the grid, with its norms where they are 
     cast_model(model, bfloat16, keep);
     std::size_t norms = 0;
     for (const auto& p : model.parameters) {
-      norms += p->of_norm ? 1 : 0;
-      CHECK(p->of_norm == p->name.starts_with("bn"));
-      CHECK(p->value.dtype == (keep && p->of_norm ? binary32 : bfloat16));
+      norms += p->of_batch_norm ? 1 : 0;
+      CHECK(p->of_batch_norm == p->name.starts_with("bn"));
+      CHECK(p->value.dtype == (keep && p->of_batch_norm ? binary32 : bfloat16));
     }
     CHECK(norms == 4);
     CHECK(model.parameters[0]->value.values != before);

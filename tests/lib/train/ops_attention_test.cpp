@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include "lib/amp/autocast.h"
@@ -358,6 +359,35 @@ TEST_CASE("flash's gradients round where FlashAttention-2's do") {
     CAPTURE(i);
     CHECK(different <= 2);  // of 128: sums in binary32
   }
+}
+
+TEST_CASE("flash adds in binary32 whatever accumulator other products have") {
+  const auto output = [](const char* accumulator, Attention kind) {
+    const ProductSettings products = tensor_core_products({.accumulator = accumulator});
+    Tape<float> tape(products);
+    std::vector<Var> in;
+    for (const std::uint64_t seed : {11U, 12U, 13U}) {
+      Tensor<float> x = drawn<float>({16, 64}, seed, -1, 1);
+      x.dtype = binary16;
+      round_to(binary16, std::span(x.values));
+      in.push_back(tape.input(std::move(x)));
+    }
+    return tape.values(scaled_dot_product_attention(tape, in[0], in[1], in[2], false, kind));
+  };
+  CHECK(output("f16", Attention::flash) == output("f32", Attention::flash));
+  CHECK(output("f16", Attention::low_precision) != output("f32", Attention::low_precision));
+}
+
+TEST_CASE("a row that sees nothing gives 0 and no gradient") {
+  Tape<float> tape;
+  const float inf = std::numeric_limits<float>::infinity();
+  const Var q = tape.input({{2, 1}, binary32, {1, 1}});
+  const Var k = tape.input({{2, 1}, binary32, {-inf, -inf}});
+  const Var v = tape.input({{2, 1}, binary32, {3, 4}});
+  const Var y = scaled_dot_product_attention(tape, q, k, v, false, Attention::flash);
+  CHECK(tape.values(y) == std::vector<float>{0, 0});
+  tape.backward(sum(tape, y));
+  CHECK(tape.gradient(v) == std::vector<float>{0, 0});
 }
 
 TEST_CASE("scores beyond binary16 overflow where they are rounded to it, and nowhere else") {

@@ -101,6 +101,18 @@ TEST_CASE("a master keeps what its rounded weight does not show") {
   CHECK(alone.value.values[0] == 1);
   CHECK(without.counts().lost == 1);
   CHECK(without.counts().not_shown == 0);
+  // Kahan's compensation holds what the weight does not show.
+  Parameter<float> compensated = parameter_of(binary16, {1}, {-0x1p-13F});
+  Optimizer<float> kahan({&compensated},
+                         {.lr = 1, .master_weights = false, .update = UpdateRule::kahan});
+  StepCounts held;
+  for (int i = 0; i < 8; ++i) {
+    step(kahan);
+    held += kahan.counts();
+  }
+  CHECK(held.lost == 0);
+  CHECK(held.not_shown == 7);
+  CHECK(compensated.value.values[0] == next);
 }
 
 TEST_CASE("gradients of masters are copies: unscaling them leaves the parameter's") {
@@ -205,7 +217,8 @@ TEST_CASE("adamw decays weights apart from the gradient, adam within it") {
   Optimizer<float> adamw({&a}, {.kind = OptimizerKind::adamw, .lr = 0.25, .weight_decay = 0.5});
   step(adamw);
   CHECK(a.value.values[0] == 1.75F);
-  CHECK(adamw.counts().asked == 0);
+  CHECK(adamw.counts().asked == 1);  // the decay
+  CHECK(adamw.update(0) == std::vector<float>{0.25F});
   Parameter<float> b = parameter_of(binary32, {2}, {0});
   Optimizer<float> adam({&b}, {.kind = OptimizerKind::adam, .lr = 0.25, .weight_decay = 0.5});
   step(adam);
@@ -283,6 +296,15 @@ TEST_CASE("weights of a format that binary32 does not hold are refused") {
   Parameter<float> p = parameter_of(binary64, {1}, {1});
   Optimizer<float> sgd({&p}, {.lr = 1, .master_weights = false});
   CHECK_THROWS_AS(step(sgd), Error);
+}
+
+TEST_CASE("gradients of bfloat16 are clipped in bfloat16, as PyTorch clips them") {
+  // torch.nn.utils.clip_grad_norm_ of 1.13: norm 5.09375, gradients 0.4140625, 0.55078125, 0, 0.1376953125.
+  Parameter<float> p = parameter_of(bfloat16, {0, 0, 0, 0}, {3, 4, 0, 1});
+  Optimizer<float> sgd({&p}, {.lr = 1, .master_weights = false});
+  const auto gradients = sgd.gradients();
+  CHECK(clip_grad_norm<float>(gradients, 0.7) == 5.09375F);
+  CHECK(p.gradient == Floats{0.4140625F, 0.55078125F, 0, 0.1376953125F});
 }
 
 }  // namespace
