@@ -108,7 +108,7 @@ Measured loss_in_fp16(const ClaimInput& input) {
   const std::size_t wide = losses(CastPolicy::fp32), low = losses(CastPolicy::lower_precision_fp);
   const Seeded native = mse_of_half(true), half = mse_of_half(false);
   const TrainingLog in_half =
-      input.trainings.run("loss in FP16", mlp, half_recipe(steps, "O3", "torch"));
+      input.trainings.run("loss in FP16", mlp, half_recipe(steps, "half", "torch"));
   const TrainingLog in_single =
       input.trainings.run("loss in FP32", mlp, half_recipe(steps, "native", "torch"));
   const bool skips = in_half.steps[0].skipped, skips_native = in_single.steps[0].skipped;

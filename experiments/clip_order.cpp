@@ -317,8 +317,8 @@ Outcome run_clip_order(const ExperimentInput& input) {
 }
 
 constexpr std::array<ExpectedFigure, 6> clip_order_figures{{
-    {"threshold", "c", "0.25", 0.25, 0.25},
-    {"scale", "S", "65 536", 65536, 65536},
+    {"threshold", "c", "0.25", 0.25, 0.25, true},
+    {"scale", "S", "65 536", 65536, 65536, true},
     {"clipped", "norm of the first step's gradient, clipped first", "3.8e-6", 3.75e-6, 3.85e-6},
     {"still", "loss at the end, of the loss at first", "99 %", 0.99, 1},
     {"mistakes", "mistakes", "11", 11, 11},

@@ -227,10 +227,10 @@ Outcome run_underflow_band(const ExperimentInput& input) {
 }
 
 constexpr std::array<ExpectedFigure, 5> underflow_band_figures{{
-    {"plain", "scale at which binades die", "1", 1, 1},
+    {"plain", "scale at which binades die", "1", 1, 1, true},
     {"dead", "binades of the band that die whole, in every phase", "two", 2, 2},
     {"survivor", "what the middle of the top binade becomes", "2^-24", 0x1p-24, 0x1p-24},
-    {"saving", "scale that keeps the band", "8", 8, 8},
+    {"saving", "scale that keeps the band", "8", 8, 8, true},
     {"lost", "values of the band that die at it", "no", 0, 0},
 }};
 

@@ -173,10 +173,10 @@ double kept(double scale, ScaleArithmetic arithmetic) {
 }
 
 [[noreturn]] void give_up(const LossScalePolicy& policy) {
-  throw Error(
-      fmt::format("loss scale: {} gives up at its minimum {:g}; look for NaN in the loss or lower the "
-                  "learning rate",
-                  policy.name, *policy.floor));
+  throw Error(fmt::format(
+      "loss scale: {} gives up at its minimum {:g}; look for NaN in the loss or lower the "
+      "learning rate",
+      policy.name, *policy.floor));
 }
 
 }  // namespace

@@ -15,10 +15,9 @@ namespace binade {
 
 struct OptLevel {
   std::string_view name, what;
-  std::optional<Format>
-      cast_model_type;           ///< of weights and inputs; none: left as they are
-  bool casts_outputs = false;    ///< of a model that was cast: its outputs become binary32
-  bool patch_functions = false;  ///< ops are cast by lists
+  std::optional<Format> cast_model_type;  ///< of weights and inputs; none: left as they are
+  bool casts_outputs = false;             ///< of a model that was cast: its outputs become binary32
+  bool patch_functions = false;           ///< ops are cast by lists
   std::optional<bool>
       keep_batchnorm_fp32;               ///< none where the question does not arise (Apex's None)
   std::optional<bool> master_weights;    ///< none as above: the weights are binary32 themselves

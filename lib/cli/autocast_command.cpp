@@ -89,10 +89,12 @@ std::string answers_text(const AutocastQuestion& q, const std::vector<AutocastAn
   }
   if (q.apex) return out;
   if (q.low.format != binary16 && q.low.format != bfloat16) {
-    out += wrapped(fmt::format("  PyTorch's autocast takes float16 and bfloat16 alone: asked for {} it warns and "
-                               "stays off. This is what its lists would do.",
-                               q.low.name),
-                   4);
+    out += wrapped(
+        fmt::format(
+            "  PyTorch's autocast takes float16 and bfloat16 alone: asked for {} it warns and "
+            "stays off. This is what its lists would do.",
+            q.low.name),
+        4);
   }
   return out + wrapped("  Calls in place, with out= or with a dtype of their own are not cast.", 4);
 }

@@ -105,7 +105,8 @@ std::string layer_scales_text(const std::vector<LayerScale>& scales) {
     words.push_back(fmt::format("{} 2^{:.3g}", l.layer, std::log2(l.product)));
   }
   const std::vector<std::string_view> views(words.begin(), words.end());
-  return "layer scales    " + wrapped(views, 16) + ", products from the loss on, in the last step\n";
+  return "layer scales    " + wrapped(views, 16) +
+         ", products from the loss on, in the last step\n";
 }
 
 std::string switches_text(const TrainingLog& log) {
@@ -144,7 +145,8 @@ std::string rows_text(const TrainingLog& log) {
   if (updates.asked != 0) {
     row("updates lost", updates.lost, "the weight that the optimizer updates did not change");
     if (updates.not_shown != 0) {
-      row("not shown", updates.not_shown, "a master or Kahan's sum holds them, the model's weight did not change");
+      row("not shown", updates.not_shown,
+          "a master or Kahan's sum holds them, the model's weight did not change");
     }
   }
   text += fmt::format("products        {:.3g} multiply-adds\n", static_cast<double>(mac));
@@ -242,7 +244,8 @@ std::string settings_text() {
                              "", wrapped(step_scaler_names(), 27)));
   line("scaler's parameters", "those that it takes [its framework's]:");
   for (const ScalerParameter& p : scaler_parameters()) line("  " + std::string(p.name), p.what);
-  line("skip_overflow", "true: a fixed scale skips a step that overflowed, too (histogram never does) [false]");
+  line("skip_overflow",
+       "true: a fixed scale skips a step that overflowed, too (histogram never does) [false]");
   line("loss_shift", "the backward pass sees the loss times 2^-loss_shift [0]");
   line("optimizer", fmt::format("{} [the workload's]", listed(optimizer_names)));
   line("lr", "[the workload's]");

@@ -129,6 +129,7 @@ std::string measured_text(const TestedFigure& figure) {
 std::string bounds_text(const ExpectedFigure& figure) {
   const Writing writing = writing_of(figure.stated);
   const bool above = std::isfinite(figure.low), below = std::isfinite(figure.high);
+  if (figure.given) return "set";
   if (figure.low == figure.high) return "exactly";
   if (above && !below) return "at least " + written(figure.low, writing);
   if (below && !above) return "at most " + written(figure.high, writing);

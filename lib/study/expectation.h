@@ -20,9 +20,11 @@ struct ExpectedFigure {
   std::string_view what;    ///< what is measured, in a few words
   std::string_view stated;  ///< as it is read: "41 %", "2^-24", "1/256", "16 384", "two"
   double low, high;         ///< both included; of a percentage as shares: 41 % is 0.41
+  bool given = false;       ///< what the run is set to, not what it finds
 };
 
-inline constexpr double any_larger = std::numeric_limits<double>::infinity();
+inline constexpr double any_larger = std::numeric_limits<double>::infinity(),
+                        any_smaller = -any_larger;
 
 struct Hypothesis {
   std::string_view text;  ///< with {key} for each figure

@@ -74,6 +74,7 @@ nlohmann::ordered_json json_of(const TestedFigure& figure) {
           {"stated", e.stated},
           {"low", finite(e.low)},
           {"high", finite(e.high)},
+          {"given", e.given},
           {"measured", finite(figure.measured)},
           {"holds", figure.measured ? nlohmann::ordered_json(!figure.contradicts())
                                     : nlohmann::ordered_json()}};
@@ -101,7 +102,7 @@ Table table_of(const std::vector<TestedFigure>& figures) {
 }
 
 /// The verdict, and after it the figures that were not found.
-std::string with_misses(std::string verdict, const std::vector<TestedFigure>& figures) {
+std::string with_misses(const std::string& verdict, const std::vector<TestedFigure>& figures) {
   std::string misses;
   for (const TestedFigure& f : figures) {
     if (!f.contradicts()) continue;
@@ -161,7 +162,7 @@ ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput
     if (outcome.skipped.empty()) {
       run.figures = tested_figures(hypothesis, outcome.measured);
       if (!run.figures.empty()) outcome.tables.push_back(table_of(run.figures));
-      outcome.verdict = with_misses(std::move(outcome.verdict), run.figures);
+      outcome.verdict = with_misses(outcome.verdict, run.figures);
     }
     check(outcome);
     run.outcome = std::move(outcome);

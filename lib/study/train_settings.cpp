@@ -179,12 +179,12 @@ void check_effects(const Json& settings, const TrainSettings& s) {
   const TrainingRecipe& recipe = s.recipe;
   const ScalerTakes takes = scaler_takes(recipe);
   const bool has_none = recipe.scaler.empty() && !training_format(recipe.products.format).scaled;
-  const std::string scaler = has_none ? fmt::format("format {}, which has no scaler unless one is named",
-                                                    recipe.products.format)
-                             : recipe.scaler.empty()
-                                 ? fmt::format("the scaler of level {} and format {}", recipe.level,
-                                               recipe.products.format)
-                                 : "scaler " + recipe.scaler;
+  const std::string scaler =
+      has_none                ? fmt::format("format {}, which has no scaler unless one is named",
+                                            recipe.products.format)
+      : recipe.scaler.empty() ? fmt::format("the scaler of level {} and format {}", recipe.level,
+                                            recipe.products.format)
+                              : "scaler " + recipe.scaler;
   const bool sgd = recipe.optimizer.kind == OptimizerKind::sgd;
   const std::string optimizer =
       fmt::format("optimizer {}", optimizer_names[static_cast<std::size_t>(recipe.optimizer.kind)]);
@@ -197,16 +197,16 @@ void check_effects(const Json& settings, const TrainSettings& s) {
   const bool low_model = level.cast_model_type && *level.cast_model_type != binary32 &&
                          training_format(recipe.products.format).dtype != binary32;
   const bool has_masters = recipe.master_weights.value_or(level.master_weights.value_or(false));
-  const std::string low_needed =
-      fmt::format("level {} and format {}, whose weights are binary32", recipe.level,
-                  recipe.products.format);
+  const std::string low_needed = fmt::format("level {} and format {}, whose weights are binary32",
+                                             recipe.level, recipe.products.format);
   for (const auto& [name, value] : recipe.scaler_parameters) {
     if (std::ranges::find(takes.parameters, name) != takes.parameters.end()) continue;
     const std::string takes_what =
         takes.parameters.empty() ? "" : fmt::format(", which takes {}", listed(takes.parameters));
-    throw Error(fmt::format("training: {} has no effect with {}{}: leave it out, or choose another "
-                            "scaler",
-                            name, printable(scaler), takes_what));
+    throw Error(
+        fmt::format("training: {} has no effect with {}{}: leave it out, or choose another "
+                    "scaler",
+                    name, printable(scaler), takes_what));
   }
   const bool fp8 = recipe.products.format == "e4m3";
   const std::string format = fmt::format("format {}", recipe.products.format);
@@ -220,8 +220,8 @@ void check_effects(const Json& settings, const TrainSettings& s) {
       {"attention", !workload_row(s.workload).attends, workload, "train char_transformer"},
       {"attention", in_float, format, "choose format binary16"},
       {"master_weights", !low_model, low_needed, "choose level O2 or O3"},
-      {"update", !low_model || has_masters,
-       low_model ? "master weights" : low_needed, "choose level O3"},
+      {"update", !low_model || has_masters, low_model ? "master weights" : low_needed,
+       "choose level O3"},
       {"momentum", !sgd, optimizer, "choose optimizer sgd"},
       // That sums are those of a float product is true of binary32.
       {"accumulator", in_float && recipe.products.accumulator != "reference", products, emulated},

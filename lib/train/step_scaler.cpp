@@ -183,8 +183,8 @@ StepScaler<float>::StepScaler(const TrainingRecipe& recipe, const OptLevel& leve
     scaler_ = LogMax{.scaler = LogMaxScaler(
                          options_of(log_max_options, LogMaxOptions{}, recipe.scaler_parameters))};
   } else if (recipe.scaler == "histogram") {
-    scaler_ = Histogram{HistogramScaler(options_of(
-        histogram_options, HistogramOptions{}, recipe.scaler_parameters))};
+    scaler_ = Histogram{HistogramScaler(
+        options_of(histogram_options, HistogramOptions{}, recipe.scaler_parameters))};
   } else if (recipe.scaler == "adaptive") {
     scaler_ = Adaptive{.scaler = AdaptiveLayerScaler(options_of(adaptive_options, AdaptiveOptions{},
                                                                 recipe.scaler_parameters))};

@@ -97,9 +97,8 @@ ProductSettings tensor_core_products(const ProductChoice& choice) {
                               printable(name)));
     }
   }
-  const bool narrow_sums = std::ranges::any_of(rule.plans, [](const ProductPlan& plan) {
-    return plan.model->types.d != binary32;
-  });
+  const bool narrow_sums = std::ranges::any_of(
+      rule.plans, [](const ProductPlan& plan) { return plan.model->types.d != binary32; });
   if (narrow_sums && !is_fp8) {  // the kernels of attention add in binary32 always
     ProductChoice wide{.format = choice.format, .sm = choice.sm};
     ProductRule sums = tensor_core_products(wide).rules.front();

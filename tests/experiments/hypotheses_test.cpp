@@ -56,6 +56,7 @@ TEST_CASE("a bound that a run cannot miss is none") {
       for (const ExpectedFigure& figure : hypothesis->figures) {
         CAPTURE(std::string(figure.key));
         CHECK(figure.low <= figure.high);
+        if (figure.given) CHECK(figure.low == figure.high);
         const bool share = figure.stated.ends_with('%');
         CHECK(!(share && figure.low <= 0 && figure.high >= 1));
         CHECK((std::isfinite(figure.low) || std::isfinite(figure.high)));

@@ -57,6 +57,8 @@ TEST_CASE("a run is held to each figure") {
   CHECK(bounds_text(figures[0]) == "30 % to 50 %");
   CHECK(bounds_text(figures[1]) == "exactly");
   CHECK(bounds_text(figures[2]) == "at least 3");
+  CHECK(bounds_text({"k", "what", "5 %", any_smaller, 0.05}) == "at most 5 %");
+  CHECK(bounds_text({"k", "what", "5", 5, 5, true}) == "set");
   CHECK(TestedFigure{figures[0], std::nan("")}.contradicts());
   CHECK(TestedFigure{figures[1], 65537}.contradicts());
 }

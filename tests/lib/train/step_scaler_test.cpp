@@ -264,7 +264,7 @@ TEST_CASE("a policy at its floor gives up by an exception of its own") {
 
 TEST_CASE("log_max and histogram see the gradients that they are to see") {
   StepScaler<float> log_max = scaler_of("native", "log_max");
-  StepScaler<float> histogram = scaler_of("native", "histogram");
+  StepScaler<float> histogram = scaler_of("native", "histogram", 65536.0);
   LogMaxScaler by_hand{LogMaxOptions{}};
   for (int i = 0; i < 50; ++i) {
     std::vector<float> g{1e-3F, -3e-3F, 0};

@@ -453,7 +453,8 @@ TEST_CASE(
   CHECK(always.log.switches[0].layer == "fc1");
 }
 
-TEST_CASE("Apex casts a cast model's output to binary32; only level half has a loss in the format") {
+TEST_CASE(
+    "Apex casts a cast model's output to binary32; only level half has a loss in the format") {
   for (const std::string level : {"O2", "O3", "half"}) {
     CAPTURE(level);
     TrainingRecipe recipe = recipe_of(level, "binary16");
