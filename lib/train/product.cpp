@@ -157,10 +157,14 @@ std::vector<T> floats_of(const std::vector<std::uint64_t>& codes) {
 /// Of the rules that fit, the first, or the one after `skipped` others.
 const ProductPlan* plan_of(const ProductSettings& settings, const ProductCall& call,
                            std::size_t skipped = 0) {
+  const auto at = static_cast<std::size_t>(call.pass);
+  const auto fits = [&call](const ProductRule& rule) {
+    return rule.dtype == call.dtype && (call.weights || !rule.weights_only);
+  };
+  const auto sums = std::ranges::find_if(settings.sum_rules, fits);
+  if (call.keeps_sums && sums != settings.sum_rules.end()) return &sums->plans[at];
   for (const ProductRule& rule : settings.rules) {
-    const bool fits = rule.dtype == call.dtype && (call.weights || !rule.weights_only) &&
-                      (call.keeps_sums || !rule.for_sums);
-    if (fits && skipped-- == 0) return &rule.plans[static_cast<std::size_t>(call.pass)];
+    if (fits(rule) && skipped-- == 0) return &rule.plans[at];
   }
   return nullptr;
 }

@@ -45,7 +45,6 @@ struct ProductPlan {
 struct ProductRule {
   Format dtype{};
   bool weights_only = false;           ///< not for products of two activations, as in attention
-  bool for_sums = false;               ///< for calls that keep sums alone
   std::array<ProductPlan, 3> plans{};  ///< by Pass
 };
 
@@ -57,7 +56,8 @@ struct ProductTally {
 };
 
 struct ProductSettings {
-  std::vector<ProductRule> rules;  ///< the first that fits; where none does, the reference
+  std::vector<ProductRule> rules;        ///< the first that fits; where none does, the reference
+  std::vector<ProductRule> sum_rules{};  ///< asked first of calls that keep sums
   Attention attention = Attention::flash;
   ProductTally* tally = nullptr;  ///< counted where given
   /// Asked of every product whose operands are scaled (FP8): where it switches, the next rule that fits serves.

@@ -101,9 +101,7 @@ ProductSettings tensor_core_products(const ProductChoice& choice) {
       rule.plans, [](const ProductPlan& plan) { return plan.model->types.d != binary32; });
   if (narrow_sums && !is_fp8) {  // the kernels of attention add in binary32 always
     ProductChoice wide{.format = choice.format, .sm = choice.sm};
-    ProductRule sums = tensor_core_products(wide).rules.front();
-    sums.for_sums = true;
-    settings.rules.push_back(sums);
+    settings.sum_rules = tensor_core_products(wide).rules;
   }
   settings.rules.push_back(rule);
   if (is_fp8) {  // attention stays in BF16

@@ -121,8 +121,7 @@ void compare_with_gemm(const ProductChoice& choice, int spread, bool specials) {
       const Floats got =
           product<float>(settings, {pass, dtype}, View::dense(a.data(), m, k),
                          View::dense(b.data(), n, k).transposed(), std::span<const float>(bias));
-      const ProductRule& rule = *std::ranges::find(settings.rules, false, &ProductRule::for_sums);
-      const ProductPlan& plan = rule.plans[static_cast<std::size_t>(pass)];
+      const ProductPlan& plan = settings.rules[0].plans[static_cast<std::size_t>(pass)];
       const Floats wanted = by_gemm(plan, dtype, a, b, m, n, k, bias);
       CHECK(same_bits(got, wanted) == m * n);
       for (const float x : got) (std::isfinite(x) ? finite : not_finite) += 1;
