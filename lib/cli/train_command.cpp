@@ -189,6 +189,7 @@ void run_train(const TrainArguments& a) {
   nlohmann::ordered_json out{{"schema", "binade.training/1"},
                              {"binade", version},
                              {"settings", settings},
+                             {"effective", effective_settings(s)},
                              {"result", result_of(log)}};
   for (const StepLog& step : log.steps) {
     out["steps"].push_back({{"loss", step.loss},

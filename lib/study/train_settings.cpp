@@ -276,6 +276,32 @@ Json setting_value(std::string_view key, std::string_view words) {
   return number;
 }
 
+nlohmann::ordered_json effective_settings(const TrainSettings& s) {
+  const TrainingRecipe& r = s.recipe;
+  const WorkloadRow& row = workload_row(s.workload);
+  nlohmann::ordered_json out{{"workload", s.workload},
+                             {"level", r.level},
+                             {"format", training_format(r.products.format).name},
+                             {"scaler", scaler_of(r)}};
+  for (const auto& [name, value] : r.scaler_parameters) out[name] = value;
+  if (r.products.format != "binary32") {
+    out["arch"] = fmt::format("sm_{}", r.products.sm);
+    out["accumulator"] = r.products.accumulator;
+  }
+  if (row.attends)
+    out["attention"] = attentions[static_cast<std::size_t>(r.products.attention)].name;
+  out["optimizer"] = optimizer_names[static_cast<std::size_t>(r.optimizer.kind)];
+  out["lr"] = r.optimizer.lr;
+  if (r.optimizer.kind == OptimizerKind::sgd) out["momentum"] = r.optimizer.momentum;
+  out["weight_decay"] = r.optimizer.weight_decay;
+  out["loss_shift"] = r.loss_shift;
+  out["clip_norm"] = r.clip_norm;
+  out["steps"] = r.steps;
+  out["batch"] = s.batch == 0 ? row.batch : s.batch;
+  out["seed"] = r.seed;
+  return out;
+}
+
 std::uint64_t switched_of(const TrainingLog& log) {
   std::uint64_t sum = 0;
   for (const SwitchTally& tally : log.switches) sum += tally.switched;

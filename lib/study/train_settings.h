@@ -29,6 +29,9 @@ struct TrainSettings {
 /// each other, and those that another one leaves without effect.
 TrainSettings train_settings(const nlohmann::json& settings);
 
+/// What a training with these settings runs with, defaults included, by key.
+nlohmann::ordered_json effective_settings(const TrainSettings& settings);
+
 /// The value that words on a command line are for this key: a number in any plain spelling (007, .1, 1e1)
 /// where the key takes one, true or false, else the words as they are. Error for an unknown key.
 nlohmann::json setting_value(std::string_view key, std::string_view words);

@@ -39,14 +39,8 @@ StepStatistics look_at(const std::vector<Optimizer<float>::Gradient>& gradients)
   return statistics_of(spans);
 }
 
-/// The scaler that a recipe comes to.
-std::string_view scaler_name(const TrainingRecipe& recipe, const OptLevel& level) {
-  if (!recipe.scaler.empty()) return recipe.scaler;
-  return training_format(recipe.products.format).scaled ? level.scaler : "none";
-}
-
 LossScalePolicy policy_of(const TrainingRecipe& recipe, const OptLevel& level) {
-  LossScalePolicy policy = loss_scale_policy(scaler_name(recipe, level));
+  LossScalePolicy policy = loss_scale_policy(scaler_of(recipe));
   if (recipe.scaler.empty() && level.loss_scale && policy.name == "static") {
     policy = static_policy(*level.loss_scale);
   }
@@ -139,6 +133,11 @@ std::vector<ScalerParameter> all_parameters() {
 }
 
 }  // namespace
+
+std::string_view scaler_of(const TrainingRecipe& recipe) {
+  if (!recipe.scaler.empty()) return recipe.scaler;
+  return training_format(recipe.products.format).scaled ? opt_level(recipe.level).scaler : "none";
+}
 
 std::span<const ScalerParameter> scaler_parameters() {
   static const std::vector<ScalerParameter> all = all_parameters();

@@ -29,6 +29,9 @@ struct ScalerGaveUp : std::runtime_error {
 /// What a recipe's `scaler` may be: torch, apex, …, none, static:SCALE, log_max, histogram, adaptive.
 std::vector<std::string_view> step_scaler_names();
 
+/// The scaler that a recipe comes to: its own, its level's, or none.
+std::string_view scaler_of(const TrainingRecipe& recipe);
+
 /// What scalers can be set by, all of them together; a name means one thing in all that have it.
 std::span<const ScalerParameter> scaler_parameters();
 

@@ -299,5 +299,25 @@ TEST_CASE("a result sums what the steps lost") {
   CHECK(result_of(log)["gave_up"] == "why");
 }
 
+TEST_CASE("effective settings have every default, and what does not count is not there") {
+  const auto of = [](const Json& settings) { return effective_settings(train_settings(settings)); };
+  const auto bf16 = of({{"workload", "char_transformer"}, {"format", "bf16"}, {"steps", 3}});
+  CHECK(bf16["format"] == "bfloat16");
+  CHECK(bf16["scaler"] == "none");
+  CHECK(bf16["attention"] == "flash");
+  CHECK(bf16["optimizer"] == "adamw");
+  CHECK(bf16["lr"] == 0.003);
+  CHECK(bf16["batch"] == 16);
+  CHECK(bf16["steps"] == 3);
+  CHECK_FALSE(bf16.contains("momentum"));
+  const auto fp16 =
+      of({{"workload", "digits_mlp"}, {"level", "O2"}, {"hysteresis", 2}, {"batch", 8}});
+  CHECK(fp16["scaler"] == "apex");
+  CHECK(fp16["hysteresis"] == 2);
+  CHECK(fp16["momentum"] == 0.9);
+  CHECK(fp16["batch"] == 8);
+  CHECK_FALSE(fp16.contains("attention"));
+}
+
 }  // namespace
 }  // namespace binade::train_settings_test
