@@ -209,6 +209,11 @@ std::string_view name_of(Specials specials) {
   return specials_names[static_cast<std::size_t>(specials)].name;
 }
 
+std::string_view table_name_of(std::string_view text) {
+  const auto* const other = std::ranges::find(other_names, text, &OtherName::first);
+  return other == other_names.end() ? text : other->second;
+}
+
 NamedOrCustom parse_format(std::string_view text) {
   const std::size_t colon = text.find(':');
   Format f = base_of(text.substr(0, colon), text);

@@ -23,6 +23,9 @@ struct NamedOrCustom {
 /// Error with what is wrong, the known names and the nearest where the text names no valid format.
 NamedOrCustom parse_format(std::string_view text);
 
+/// The table's name of what other programs call "fp16", "float8_e4m3fn" and the like; other words as they are.
+std::string_view table_name_of(std::string_view text);
+
 /// The table's name, or the shortest specification that `parse_format` reads back.
 std::string spec_of(const Format& format);
 

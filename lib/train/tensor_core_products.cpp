@@ -9,6 +9,7 @@
 
 #include "lib/gemm/named_gemm.h"
 #include "lib/tensor/error.h"
+#include "lib/tensor/format_spec.h"
 
 namespace binade {
 namespace {
@@ -55,12 +56,9 @@ std::string usual_name(const ProductChoice& choice, Pass pass) {
 }  // namespace
 
 const TrainingFormat& training_format(std::string_view name) {
-  const auto* row = std::ranges::find(training_formats, name, &TrainingFormat::name);
+  const std::string_view in_table = table_name_of(name);  // of "fp16" and the like
+  const auto* row = std::ranges::find(training_formats, in_table, &TrainingFormat::name);
   if (row != training_formats.end()) return *row;
-  const std::optional<Format> asked = find_format(name);  // "fp16"
-  const auto same = [&asked](const TrainingFormat& f) { return find_format(f.name) == asked; };
-  row = std::ranges::find_if(training_formats, same);
-  if (asked && row != training_formats.end()) return *row;
   std::string known;
   for (const TrainingFormat& f : training_formats) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", f.name);

@@ -122,7 +122,7 @@ TEST_CASE("an unknown key is named with the known ones") {
 TEST_CASE("values of a wrong kind or beyond their range are refused") {
   const std::vector<std::pair<const char*, std::vector<Json>>> bad{
       {"level", {"O4", "o2", 2, nullptr}},
-      {"format", {"fp16", 16}},
+      {"format", {"fp64", "fp61", 16}},
       {"arch", {"hopper", 90}},
       {"accumulator", {"f64", 32}},
       {"promote_every", {-1, 1.5, "4"}},
