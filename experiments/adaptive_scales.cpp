@@ -30,7 +30,7 @@ const std::array<ScaleWay, 5>& scale_ways() {
       {{"no scale", "none"},
        {"ada-loss", "adaptive"},
        {"2^8 for all", "static:256"},
-       {"2^8 and ada-loss", "adaptive", {{"init_scale", 256}}},
+       {"2^8 and ada-loss", "adaptive", {{"init_scale", 256}, {"product_cap", 0x1p18}}},
        {"one scale (PyTorch)", "torch"}}};
   return ways;
 }
@@ -169,7 +169,8 @@ Outcome run_adaptive_scales(const ExperimentInput& input) {
       {"torch", at_14[4]},
       {"harmless", *std::ranges::max_element(plain) - *std::ranges::min_element(plain)}};
   if (!input.quick) {
-    out.measured.insert({{"far", std::exp2(-22)},
+    out.measured.insert({{"cap", scale_ways()[3].parameters.at("product_cap")},
+                         {"far", std::exp2(-22)},
                          {"fixed_far", at_22[2]},
                          {"both_far", at_22[3]},
                          {"torch_far", at_22[4]}});
@@ -185,7 +186,7 @@ Outcome run_adaptive_scales(const ExperimentInput& input) {
   return out;
 }
 
-constexpr std::array<ExpectedFigure, 13> adaptive_scales_figures{{
+constexpr std::array<ExpectedFigure, 14> adaptive_scales_figures{{
     {"harmless", "best accuracy less the worst, loss as it is", "3 %", any_smaller, 0.03},
     {"shift", "the loss, times", "2^-14", 0x1p-14, 0x1p-14, true},
     {"zeros_none", "activation gradients zero there, no scale", "89 %", 0.8, 0.95},
@@ -196,6 +197,7 @@ constexpr std::array<ExpectedFigure, 13> adaptive_scales_figures{{
     {"fixed", "accuracy under it there", "97 %", 0.93, 1},
     {"torch", "accuracy under PyTorch's one scale there", "97 %", 0.93, 1},
     {"far", "the loss, times", "2^-22", 0x1p-22, 0x1p-22, true},
+    {"cap", "largest product of 2^8 and layer scales", "2^18", 0x1p18, 0x1p18, true},
     {"fixed_far", "accuracy under the scale for all there", "8 %", 0.05, 0.2},
     {"both_far", "accuracy under it and ada-loss there", "61 %", 0.4, 0.8},
     {"torch_far", "accuracy under PyTorch's one scale there", "97 %", 0.93, 1},
@@ -221,9 +223,9 @@ constexpr std::string_view adaptive_scales_said =
     "gradient loses "
     "no layer scale brings back. {init} for all, fixed, ends at {fixed}, PyTorch's one scale at "
     "{torch}. At "
-    "{far}, where {init} is too little ({fixed_far}), ada-loss beside it ends at {both_far}, "
-    "PyTorch's scale "
-    "at {torch_far}.";
+    "{far}, where {init} is too little ({fixed_far}), ada-loss beside it, with products up to "
+    "{cap}, ends at "
+    "{both_far}, PyTorch's scale at {torch_far}.";
 constexpr std::string_view adaptive_scales_quickly_said =
     "Little. Where nothing dies layer scales change accuracy by at most {harmless}. Eight tanh "
     "layers whose "
