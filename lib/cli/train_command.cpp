@@ -246,7 +246,7 @@ std::string settings_text() {
   line("scaler's parameters", "those that it takes [its framework's]:");
   for (const ScalerParameter& p : scaler_parameters()) line("  " + std::string(p.name), p.what);
   line("skip_overflow",
-       "true: a fixed scale skips a step that overflowed, too (histogram never does) [false]");
+       "true: a fixed scale skips overflowed steps, too; histogram never does [false]");
   line("loss_shift", "the backward pass sees the loss times 2^-loss_shift [0]");
   line("optimizer", fmt::format("{} [the workload's]", listed(optimizer_names)));
   line("lr", "[the workload's]");

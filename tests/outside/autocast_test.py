@@ -12,9 +12,9 @@ import sys
 import torch
 import torch.nn.functional as F
 
-# Of ours, not yet in 1.13.
+# Of ours, not yet in 1.13, or not in a build without cuDNN.
 YOUNGER = {
-    "cuda": """_scaled_dot_product_flash_attention scaled_dot_product_attention linalg_vecdot linalg_vector_norm
+    "cuda": """_cudnn_rnn _scaled_dot_product_flash_attention scaled_dot_product_attention linalg_vecdot linalg_vector_norm
         linalg_matrix_norm vdot upsample_nearest1d _upsample_nearest_exact1d upsample_nearest2d
         _upsample_nearest_exact2d upsample_nearest3d _upsample_nearest_exact3d upsample_linear1d upsample_bilinear2d
         _upsample_bilinear2d_aa upsample_trilinear3d upsample_bicubic2d _upsample_bicubic2d_aa""".split(),

@@ -56,7 +56,7 @@ class Train(CliCase):
         text = self.good("train", "workload=digits_mlp", "steps=3", "level=O0", "format=binary32")
         self.assertIn("parameters      26122\n", text)
         self.assertIn("steps           3, 0 skipped\n", text)
-        self.assertIn("loss scale      1 at first, 1 at last\n", text)
+        self.assertIn("loss scale      1 in the first step, 1 in the last\n", text)
 
     def test_the_flow_tells_which_op_ran_in_which_dtype(self):
         self.good("train", "workload=digits_mlp", "steps=1", "--flow", "--json", "out.json")
@@ -126,7 +126,7 @@ class Train(CliCase):
 
     def test_help_names_every_scaler_workload_and_default(self):
         text = self.good("train", "--help")
-        for words in ("torch, apex, keras2, keras3, jmp, deepspeed, megatron, fairseq", "openseq2seq_backoff, paddle",
+        for words in ("torch, apex, keras2, keras3, jmp, deepspeed, deepspeed_class, megatron, fairseq, fairseq_class", "openseq2seq_backoff, paddle",
                       "mxnet", "static:SCALE", "none", "log_max", "histogram", "[binary16]", "[native]", "[sm_90]",
                       "[440]", "[0.9]", "[adamw, 0.003, 16]", "instructions between two promotions",
                       "exit status 0"):
