@@ -215,7 +215,7 @@ constexpr std::array<ExpectedFigure, 9> adaptive_scales_quick{{
 }};
 
 constexpr std::string_view adaptive_scales_said =
-    "Little. Where nothing dies layer scales change accuracy by at most {harmless}. Eight tanh "
+    "Little. With the loss as it is all ways end within {harmless} of each other. Eight tanh "
     "layers whose "
     "loss is {shift} times as large lose {zeros_none} of their activation gradients without a "
     "scale and "
@@ -227,7 +227,7 @@ constexpr std::string_view adaptive_scales_said =
     "{cap}, ends at "
     "{both_far}, PyTorch's scale at {torch_far}.";
 constexpr std::string_view adaptive_scales_quickly_said =
-    "Little. Where nothing dies layer scales change accuracy by at most {harmless}. Eight tanh "
+    "Little. With the loss as it is all ways end within {harmless} of each other. Eight tanh "
     "layers whose "
     "loss is {shift} times as large lose {zeros_none} of their activation gradients without a "
     "scale and "
@@ -235,7 +235,7 @@ constexpr std::string_view adaptive_scales_quickly_said =
     "gradient "
     "loses no layer scale brings back. {init} for all, fixed, ends at {fixed}, PyTorch's one scale "
     "at "
-    "{torch}, where binary16 without a shift ends, too.";
+    "{torch}.";
 
 }  // namespace
 

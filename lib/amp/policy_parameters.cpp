@@ -66,19 +66,16 @@ std::vector<std::string_view> parameters_of(const LossScalePolicy& policy) {
 
 namespace {
 
-/// A scale between the ends that were asked for, where it was not asked for itself; Error where it was.
-void check_order(LossScalePolicy& policy, const ScalerParameters& parameters) {
-  const bool says_init = parameters.contains("init_scale");
+/// Error where a scale would begin beyond an end that was asked for, or above the row's own cap. (A row's own floor may
+/// lie above: an inf brings the scale up to it then, as in the originals.)
+void check_order(const LossScalePolicy& policy, const ScalerParameters& parameters) {
   const bool is_low = parameters.contains("min_scale") && policy.init_scale < *policy.floor;
-  const bool is_high =
-      parameters.contains("max_scale") && policy.init_scale > *policy.cap && !policy.caps_init;
-  if (says_init && (is_low || is_high)) {
-    throw Error(fmt::format("loss scale: init_scale {:g} lies {} {:g}: begin between the two",
-                            policy.init_scale, is_low ? "below min_scale" : "above max_scale",
-                            is_low ? *policy.floor : *policy.cap));
-  }
-  if (is_low) policy.init_scale = *policy.floor;
-  if (is_high) policy.init_scale = *policy.cap;
+  const bool is_high = policy.cap && policy.init_scale > *policy.cap && !policy.caps_init;
+  if (!is_low && !is_high) return;
+  throw Error(fmt::format("loss scale: {} begins at {:g}, {} {:g}: give another init_scale, too",
+                          policy.name, policy.init_scale,
+                          is_low ? "below min_scale" : "above max_scale",
+                          is_low ? *policy.floor : *policy.cap));
 }
 
 }  // namespace

@@ -38,8 +38,7 @@ std::span<const PolicyParameter> policy_parameters();
 std::vector<std::string_view> parameters_of(const LossScalePolicy& policy);
 
 /// The policy with its parameters; names that are none of a policy's are passed over. Error for values outside
-/// of a parameter's range, for a floor above the cap, and an init_scale beyond either; without an init_scale it begins
-/// at the end that was given.
+/// of a parameter's range, for a floor above the cap, and for a scale that would begin beyond either.
 LossScalePolicy with_parameters(LossScalePolicy policy, const ScalerParameters& parameters);
 
 }  // namespace binade

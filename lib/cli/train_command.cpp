@@ -143,7 +143,7 @@ std::string rows_text(const TrainingLog& log) {
                         percent(static_cast<double>(n) / static_cast<double>(updates.asked)), what);
   };
   if (updates.asked != 0) {
-    row("updates lost", updates.lost, "the weight that the optimizer updates did not change");
+    row("updates lost", updates.lost, "nothing that is kept of the weight changed");
     if (updates.not_shown != 0) {
       row("not shown", updates.not_shown,
           "a master or Kahan's sum holds them, the model's weight did not change");

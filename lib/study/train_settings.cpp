@@ -212,16 +212,15 @@ void check_effects(const Json& settings, const TrainSettings& s) {
   const std::string format = fmt::format("format {}", recipe.products.format);
   const bool switches = settings.value("autoswitch", Json(false)) == true;
   const std::string_view with_fp8 = "choose format e4m3", with_switch = "add autoswitch=true";
-  const std::array<Idle, 14> rows{{
+  const std::array<Idle, 13> rows{{
       {"autoswitch", !fp8 && switches, format, with_fp8},
       {"autoswitch_underflow", !switches, "autoswitch false", with_switch},
       {"autoswitch_mse", !switches, "autoswitch false", with_switch},
       {"skip_overflow", !takes.skip_overflow, scaler, "choose a fixed one, such as static:1024"},
       {"attention", !workload_row(s.workload).attends, workload, "train char_transformer"},
-      {"attention", in_float, format, "choose format binary16"},
       {"master_weights", !low_model, low_needed, "choose level O2 or O3"},
-      {"update", !low_model || has_masters, low_model ? "master weights" : low_needed,
-       "choose level O3"},
+      {"update", low_model && has_masters && !workload_row(s.workload).batch_norms,
+       "master weights", "choose level O3"},
       {"momentum", !sgd, optimizer, "choose optimizer sgd"},
       // That sums are those of a float product is true of binary32.
       {"accumulator", in_float && recipe.products.accumulator != "reference", products, emulated},
@@ -287,13 +286,25 @@ nlohmann::ordered_json effective_settings(const TrainSettings& s) {
   if (r.products.format != "binary32") {
     out["arch"] = fmt::format("sm_{}", r.products.sm);
     out["accumulator"] = r.products.accumulator;
+    out["promote_every"] = r.products.promote_every;
+    for (std::size_t i = 0; i < pass_names.size(); ++i) {
+      if (!r.products.instruction[i].empty()) out[pass_names[i]] = r.products.instruction[i];
+    }
   }
   if (row.attends)
     out["attention"] = attentions[static_cast<std::size_t>(r.products.attention)].name;
+  if (r.autoswitch) {
+    out["autoswitch_underflow"] = r.autoswitch->underflow_percent;
+    out["autoswitch_mse"] = r.autoswitch->mse;
+  }
   out["optimizer"] = optimizer_names[static_cast<std::size_t>(r.optimizer.kind)];
   out["lr"] = r.optimizer.lr;
   if (r.optimizer.kind == OptimizerKind::sgd) out["momentum"] = r.optimizer.momentum;
   out["weight_decay"] = r.optimizer.weight_decay;
+  out["update"] = update_rule_names[static_cast<std::size_t>(r.optimizer.update)];
+  const OptLevel& level = opt_level(r.level);
+  out["master_weights"] = r.master_weights.value_or(level.master_weights.value_or(false));
+  out["skip_overflow"] = r.skip_overflow;
   out["loss_shift"] = r.loss_shift;
   out["clip_norm"] = r.clip_norm;
   out["steps"] = r.steps;

@@ -29,7 +29,8 @@ struct TrainSettings {
 /// each other, and those that another one leaves without effect.
 TrainSettings train_settings(const nlohmann::json& settings);
 
-/// What a training with these settings runs with, defaults included, by key.
+/// What a training with these settings runs with, defaults included, by key; of a scaler's parameters those that
+/// were given.
 nlohmann::ordered_json effective_settings(const TrainSettings& settings);
 
 /// The value that words on a command line are for this key: a number in any plain spelling (007, .1, 1e1)

@@ -163,7 +163,6 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
       T w = before;
       const T compensation_before = kahan ? slot.compensation[i] : T{0};
       if (o.kind == OptimizerKind::adamw && o.weight_decay != 0) w = round(w * factors.decay);
-      const T decayed = w;
       const T change =
           o.kind == OptimizerKind::sgd
               ? sgd_change(o, factors, round, w, gradient[i],
@@ -181,9 +180,8 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
       }
       weights.values[i] = w;
       // What is asked of the weight, AdamW's decay included.
-      const T update = o.weight_decay != 0 && o.kind == OptimizerKind::adamw
-                           ? (before - decayed) - change
-                           : -change;
+      const bool decays = o.weight_decay != 0 && o.kind == OptimizerKind::adamw;
+      const T update = decays ? (before - before * factors.decay) - change : -change;
       slot.change[i] = update;
       const bool asked = update != 0, stayed = asked && w == before;
       const bool compensated = kahan && slot.compensation[i] != compensation_before;
@@ -222,16 +220,19 @@ T clip_grad_norm(const std::vector<typename Optimizer<T>::Gradient>& gradients, 
   std::vector<T> norms;
   std::optional<Format> common;
   for (const auto& gradient : gradients) {
+    if (gradient.values.empty()) continue;
     norms.push_back(norm_of({gradient.values.begin(), gradient.values.end()}, gradient.dtype));
     common = common ? promote_types(*common, gradient.dtype) : gradient.dtype;
   }
   const Format dtype = common.value_or(Carrier<T>::format);
   const Nearest<T> round(dtype);
   const T norm = norm_of(norms, dtype);
-  const T factor =
-      std::min(round(static_cast<T>(max_norm) / round(norm + static_cast<T>(1e-6))), T{1});
+  // A number over a tensor is the tensor's reciprocal times the number.
+  const T reciprocal = round(1 / round(norm + static_cast<T>(1e-6)));
+  const T factor = std::min(round(reciprocal * static_cast<T>(max_norm)), T{1});
   for (const auto& gradient : gradients) {
-    for (T& x : gradient.values) x *= factor;
+    const T own = Nearest<T>(gradient.dtype)(factor);
+    for (T& x : gradient.values) x *= own;
     round_to(gradient.dtype, gradient.values);
   }
   return norm;

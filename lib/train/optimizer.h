@@ -103,7 +103,7 @@ class Optimizer {
 };
 
 /// torch.nn.utils.clip_grad_norm_ over all gradients (L2): factor max_norm / (norm + 1e-6), at most 1, by
-/// which they are multiplied; as PyTorch's, norms, their norm and the factor are rounded to the gradients' dtype.
+/// which they are multiplied; as PyTorch's, norms, their norm, its reciprocal and the factor are rounded to the gradients' dtype.
 /// Returns the norm before.
 template <std::floating_point T>
 T clip_grad_norm(const std::vector<typename Optimizer<T>::Gradient>& gradients, double max_norm);

@@ -99,7 +99,12 @@ ProductSettings tensor_core_products(const ProductChoice& choice) {
       rule.plans, [](const ProductPlan& plan) { return plan.model->types.d != binary32; });
   if (narrow_sums && !is_fp8) {  // the kernels of attention add in binary32 always
     ProductChoice wide{.format = choice.format, .sm = choice.sm};
-    settings.sum_rules = tensor_core_products(wide).rules;
+    const ProductRule usual_sums = tensor_core_products(wide).rules.front();
+    ProductRule sums = rule;
+    for (std::size_t at = 0; at < sums.plans.size(); ++at) {
+      if (sums.plans[at].model->types.d != binary32) sums.plans[at] = usual_sums.plans[at];
+    }
+    settings.sum_rules.push_back(sums);
   }
   settings.rules.push_back(rule);
   if (is_fp8) {  // attention stays in BF16

@@ -25,6 +25,9 @@ DRAWS = {"init_scale": [1.0, 3.0, 0.7, 1024.0, 65536.0, 2.0**25], "growth_factor
 DIVIDES = ("fairseq_class", "deepspeed_class", "keras2", "jmp", "openseq2seq_backoff")
 
 
+DRAWN = {name: set(inspect.signature(make.__init__).parameters) for name, make in oracle.POLICIES.items()}
+
+
 def hex_of(x):
     return "nan" if x != x else f"{struct.unpack('<Q', struct.pack('<d', x))[0]:x}"
 
@@ -62,12 +65,14 @@ def main():
     for name, make in oracle.POLICIES.items():
         for trace in oracle.random_traces(hash_of(name), 60, 120):
             parameters = drawn(draw, make) if draw.random() < 0.9 else {}
-            if name != "openseq2seq_backoff":  # which begins at its cap
-                floor, cap = parameters.get("floor", 1.0), parameters.get("cap", 2.0**24)
-                if ("floor" in parameters or name == "megatron") and parameters.get("init_scale", 4.0) < floor:
-                    parameters["init_scale"] = floor  # Megatron refuses to begin below it, and so do we
-                if "cap" in parameters and name != "apex":
-                    parameters["init_scale"] = min(parameters.get("init_scale", cap), cap)
+            # Megatron refuses to begin beyond its floor. So do we beyond an end that was asked for, where the originals
+            # go on in ways of their own; what they begin with and end at by default stays as it is.
+            cap = parameters.get("cap", 2.0**24 if name == "mxnet" else oracle.INF)
+            floor = parameters.get("floor", 1.0 if name == "megatron" else 0.0)
+            if "init_scale" in DRAWN[name] and name != "apex" and (floor > 0 or cap < oracle.INF):
+                parameters["init_scale"] = min(max(parameters.get("init_scale", 4.0), floor), cap)
+            elif name == "apex" and floor > 0:
+                parameters["init_scale"] = max(parameters.get("init_scale", 4.0), floor)
             words = " ".join(f"{key}={value!r}" for key, value in ours(name, parameters).items())
             cases.append((name, parameters, theirs(make, parameters, trace)))
             lines.append(f"{OURS.get(name, name)} {words} {''.join('1' if bit else '0' for bit in trace)}")

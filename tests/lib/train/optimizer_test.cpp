@@ -277,7 +277,7 @@ TEST_CASE("clipping multiplies all gradients by max_norm / (norm + 1e-6), and ne
   CHECK(clip_grad_norm<float>(gradients, 100) == 5);
   CHECK(p.gradient == Floats{3, 0});
   CHECK(clip_grad_norm<float>(gradients, 2.5) == 5);
-  const float factor = 2.5F / (5 + 1e-6F);
+  const float reciprocal = 1 / (5 + 1e-6F), factor = reciprocal * 2.5F;
   CHECK(p.gradient == Floats{3 * factor, 0});
   CHECK(q.gradient == Floats{-4 * factor});
 }
@@ -305,6 +305,32 @@ TEST_CASE("gradients of bfloat16 are clipped in bfloat16, as PyTorch clips them"
   const auto gradients = sgd.gradients();
   CHECK(clip_grad_norm<float>(gradients, 0.7) == 5.09375F);
   CHECK(p.gradient == Floats{0.4140625F, 0.55078125F, 0, 0.1376953125F});
+}
+
+TEST_CASE(
+    "the factor of clipping is PyTorch's reciprocal times max_norm, in each gradient's dtype") {
+  // By torch 1.13: bfloat16 [2, 7] to 0.75; bfloat16 3 beside binary32 7 to 1. (Its CPU kernels round max_norm to
+  // bfloat16, those of CUDA do not: 0.75 is the same in both.)
+  Parameter<float> p = parameter_of(bfloat16, {0, 0}, {2, 7});
+  Optimizer<float> sgd({&p}, {.lr = 1, .master_weights = false});
+  clip_grad_norm<float>(sgd.gradients(), 0.75);
+  CHECK(p.gradient == Floats{0.20703125F, 0.7265625F});
+  Parameter<float> low = parameter_of(bfloat16, {0}, {3}), wide = parameter_of(binary32, {0}, {7});
+  Optimizer<float> both({&low, &wide}, {.lr = 1, .master_weights = false});
+  clip_grad_norm<float>(both.gradients(), 1);
+  CHECK(low.gradient == Floats{0.392578125F});
+}
+
+TEST_CASE("a decay that a weight of bfloat16 does not take is asked and lost") {
+  Parameter<float> p = parameter_of(bfloat16, {1}, {0});
+  Optimizer<float> adamw(
+      {&p},
+      {.kind = OptimizerKind::adamw, .lr = 1e-3, .weight_decay = 0.1, .master_weights = false});
+  step(adamw);
+  CHECK(p.value.values[0] == 1);
+  CHECK(adamw.counts().asked == 1);
+  CHECK(adamw.counts().lost == 1);
+  CHECK(adamw.update(0)[0] == doctest::Approx(1e-4).epsilon(1e-3));
 }
 
 }  // namespace

@@ -231,7 +231,7 @@ TEST_CASE("parameters that contradict each other are refused") {
   CHECK(test::has(error("torch", {{"raise_at_min_scale", 1}}), "needs a min_scale"));
   CHECK(test::has(error("torch", {{"backoff_factor", 1}}), "never backs off"));
   CHECK(test::has(error("torch", {{"growth_factor", 1}}), "growth_factor 1"));
-  CHECK(error("torch", {{"min_scale", 4}, {"max_scale", 8}}).empty());
+  CHECK(error("torch", {{"init_scale", 4}, {"min_scale", 4}, {"max_scale", 8}}).empty());
 }
 
 TEST_CASE("every name of a scaler is one, and another is refused with all of them") {
