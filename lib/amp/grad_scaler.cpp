@@ -53,7 +53,7 @@ std::int64_t integer(const nlohmann::json& state, const char* key) {
 }  // namespace
 
 GradScaler::GradScaler(const LossScalePolicy& policy, const Options& options)
-    : options_(options), scaler_(policy), unused_scale_(policy.init_scale) {
+    : options_(options), scaler_(policy), unused_scale_(first_scale(policy)) {
   if (!options.enabled || policy.growth_rule == GrowthRule::never) return;
   if (!(policy.growth_factor > 1)) throw Error("The growth factor must be > 1.0.");
   if (!policy.backoff_divides && !(policy.backoff_factor < 1)) {
@@ -175,8 +175,7 @@ void GradScaler::update(std::optional<float> new_scale) {
 
 double GradScaler::get_scale() const {
   if (!options_.enabled) return 1;
-  const bool is_torch = scaler_.policy().name == "torch";
-  return is_torch && !scale_used_ ? unused_scale_ : static_cast<double>(scaler_.scale());
+  return scale_used_ ? static_cast<double>(scaler_.scale()) : unused_scale_;
 }
 
 std::int64_t GradScaler::get_growth_tracker() const {

@@ -212,10 +212,14 @@ LossScalePolicy loss_scale_policy(std::string_view name) {
                           printable(name), known));
 }
 
+double first_scale(const LossScalePolicy& policy) {
+  const bool capped = policy.caps_init && policy.cap;
+  return capped ? std::min(policy.init_scale, *policy.cap) : policy.init_scale;
+}
+
 LossScaler::LossScaler(const LossScalePolicy& policy) {
   set_policy(policy);
-  const bool capped = policy.caps_init && policy.cap;
-  set_scale(capped ? std::min(policy.init_scale, *policy.cap) : policy.init_scale);
+  set_scale(first_scale(policy));
   state_.hysteresis_left = policy.hysteresis;
 }
 

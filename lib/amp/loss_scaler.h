@@ -92,6 +92,9 @@ struct LossScalerState {
   friend bool operator==(const LossScalerState&, const LossScalerState&) = default;
 };
 
+/// Where the policy begins, as it was given: init_scale, or the cap where that caps it.
+double first_scale(const LossScalePolicy& policy);
+
 class LossScaler {
  public:
   explicit LossScaler(const LossScalePolicy& policy);

@@ -25,6 +25,11 @@ std::span<const PolicyParameter> policy_parameters() {
       {{"backoff_factor", "an inf multiplies it by this, or divides it where this is above 1",
         number, tiny, huge},
        [](Policy& p, double x) {
+         if (x == 1) {
+           throw Error(
+               "loss scale: backoff_factor 1 never backs off: give a factor below 1, or a divisor "
+               "above");
+         }
          p.backoff_factor = x;
          p.backoff_divides = x > 1;
        }},
@@ -88,11 +93,6 @@ LossScalePolicy with_parameters(LossScalePolicy policy, const ScalerParameters& 
     if (!(value >= parameter.least && value <= parameter.most)) {
       throw Error(fmt::format("loss scale: {} {:g}: give a number from {:g} to {:g}",
                               parameter.name, value, parameter.least, parameter.most));
-    }
-    if (parameter.name == "backoff_factor" && value == 1) {
-      throw Error(
-          "loss scale: backoff_factor 1 never backs off: give a factor below 1, or a divisor "
-          "above");
     }
     parameter.set(policy, value);
   }

@@ -356,38 +356,6 @@ class DeepSpeedConfig(DeepSpeedClass):
                          consecutive_hysteresis, raise_at_floor, rule)
 
 
-class DeepSpeedFP16Optimizer(Policy):
-    """Extra row: DeepSpeed's non-ZeRO FP16_Optimizer keeps its own copy of the rule: same
-    W+1 growth, never raises.  use_hysteresis False is every release seen (0.14.0 to 0.19.8:
-    the configured hysteresis is ignored); True is the newest stored main file (credit refilled
-    by each growth, and by each clean step when consecutive)."""
-    NAME = "deepspeed_fp16_optimizer"
-
-    def __init__(self, init_scale=2.0 ** 16, growth_interval=1000, floor=1.0, hysteresis=2,
-                 consecutive_hysteresis=False, use_hysteresis=False):
-        self._scale, self._interval, self._floor = init_scale, growth_interval, floor
-        self._shift = self._credit = hysteresis if use_hysteresis else 1
-        self._consecutive = consecutive_hysteresis
-        self._iter, self._last_inf = 0, -1
-
-    def update(self, found_inf):
-        if found_inf:
-            if self._credit > 1:
-                self._credit -= 1
-            else:
-                self._scale = max(self._scale / 2.0, self._floor)
-            self._last_inf = self._iter
-        else:
-            if self._consecutive:
-                self._credit = self._shift
-            clean = self._iter - self._last_inf - 1
-            if clean > 0 and clean % self._interval == 0:
-                self._credit = self._shift
-                self._scale = self._scale * 2.0
-        self._iter += 1
-        return not found_inf
-
-
 # -------------------------------------------------------------------- Megatron
 class Megatron(Policy):
     """megatron.core DynamicGradScaler: all binary32.  The hysteresis credit is spent by any
@@ -537,7 +505,6 @@ class OpenSeq2SeqBackoff(Policy):
 ROWS = [Torch, Apex, MXNet, PaddleStatic, PaddleDynamic, FairseqClass, FairseqTrainer,
         DeepSpeedClass, DeepSpeedConfig, Megatron, Keras2, Keras3, Jmp, OpenSeq2SeqBackoff]
 POLICIES = {c.NAME: c for c in ROWS}
-EXTRA = {DeepSpeedFP16Optimizer.NAME: DeepSpeedFP16Optimizer}
 
 
 # ---------------------------------------------------------------------- traces
@@ -728,7 +695,7 @@ def self_test():
     assert g("deepspeed_class", 0) == [1000, 2000, 3000] and g("deepspeed_class", 1) == 1011
     assert g("deepspeed_config", 0) == [1001, 2001, 3001] and g("deepspeed_config", 1) == 1012
     assert g("megatron", 0) == [1000, 2000, 3000] and g("megatron", 1) == 1011
-    # the numbers the project's fact sheet lists, recomputed
+    # the golden table
     for n in ("torch", "apex"):
         assert g(n, 4) == (13, 4) and g(n, 5) == 3.0 and g(n, 2) == -44
     assert g("keras3", 4) == (12, 3) and g("keras3", 5) == 2.0 and g("keras3", 2) == -45

@@ -60,6 +60,7 @@ def theirs(make, parameters, bits):
 
 
 def main():
+    oracle.self_test()
     draw = random.Random(17)
     cases, lines = [], []
     for name, make in oracle.POLICIES.items():
