@@ -195,14 +195,8 @@ constexpr std::array<ExpectedFigure, 10> band_ablation_figures{{
     {"cured", "accuracy lost with a dynamic scale there", "0.6 %", any_smaller, 0.006},
 }};
 
-constexpr std::array<ExpectedFigure, 7> band_ablation_quick{{
-    {"cut", "gradients below this are zero", "2^-24", 0x1p-24, 0x1p-24, true},
-    {"missed", "accuracy lost without them", "0.6 %", any_smaller, 0.006},
-    {"begin_at", "the loss, times", "2^-14", 0x1p-14, 0x1p-14, true},
+constexpr std::array<ExpectedFigure, 1> band_ablation_quick{{
     {"begin", "accuracy that FP16 loses at it", "2 %", any_smaller, 0.02},
-    {"chance_at", "the loss, times", "2^-24", 0x1p-24, 0x1p-24, true},
-    {"chance", "accuracy of FP16 at it", "11 %", 0.05, 0.2},
-    {"cured", "accuracy lost with a dynamic scale there", "0.6 %", any_smaller, 0.006},
 }};
 
 }  // namespace

@@ -286,20 +286,17 @@ constexpr std::array<ExpectedFigure, 5> double_rounding_figures{{
     {"odd", "wrong to odd in the middle", "no", 0, 0},
 }};
 
-constexpr std::array<ExpectedFigure, 5> double_rounding_quick{{
+constexpr std::array<ExpectedFigure, 2> double_rounding_quick{{
     {"f64_f16", "f64 -> f32 -> f16, random", "1/16384", 0.65 * 0x1p-14, 1.35 * 0x1p-14},
     {"f64_bf16", "f64 -> f32 -> bf16, random", "1/131072", 0, 2 * 0x1p-17},
-    {"f16_e4m3", "f32 -> f16 -> e4m3, a whole binade", "1/256", 0x1p-8, 0x1p-8},
-    {"bf16_e4m3", "f32 -> bf16 -> e4m3, a whole binade", "1/32", 0x1p-5, 0x1p-5},
-    {"odd", "wrong to odd in the middle", "no", 0, 0},
 }};
 
 }  // namespace
 
 constexpr std::string_view double_rounding_said =
     "One in two to the p_mid - p_dst + one of generic numbers: {f64_f16} for f64 -> f32 -> f16, "
-    "{f16_e4m3} for f32 -> f16 -> e4m3, {bf16_e4m3} for f32 -> bf16 -> e4m3, {f64_bf16} for f64 -> "
-    "f32 -> bf16; with rounding to odd in the middle {odd} number is rounded wrongly.";
+    "{f16_e4m3} for f32 -> f16 -> e4m3, {bf16_e4m3} for f32 -> bf16 -> e4m3, {f64_bf16} for f64 "
+    "-> f32 -> bf16; with rounding to odd in the middle {odd} number is rounded wrongly.";
 
 const Experiment double_rounding{
     "double_rounding",
@@ -307,6 +304,6 @@ const Experiment double_rounding{
     {double_rounding_said, double_rounding_figures},
     &run_double_rounding,
     false,
-    {double_rounding_said, double_rounding_quick}};
+    {{}, double_rounding_quick}};
 
 }  // namespace binade

@@ -58,6 +58,25 @@ Error unfit(std::string_view key, std::string_view how) {
 
 }  // namespace
 
+std::vector<ExpectedFigure> figures_of(const Hypothesis& hypothesis, const Hypothesis& other) {
+  const std::string_view text = hypothesis.text.empty() ? other.text : hypothesis.text;
+  std::vector<ExpectedFigure> out;
+  for (const ExpectedFigure& figure : other.figures) {
+    if (text.find(fmt::format("{{{}}}", figure.key)) != std::string_view::npos) {
+      out.push_back(figure);
+    }
+  }
+  for (const ExpectedFigure& figure : hypothesis.figures) {
+    const auto same = std::ranges::find(out, figure.key, &ExpectedFigure::key);
+    if (same != out.end()) {
+      *same = figure;
+    } else {
+      out.push_back(figure);
+    }
+  }
+  return out;
+}
+
 std::string text_of(const Hypothesis& hypothesis) {
   std::string out;
   std::vector<std::string_view> used;

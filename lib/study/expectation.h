@@ -31,6 +31,10 @@ struct Hypothesis {
   std::span<const ExpectedFigure> figures = {};
 };
 
+/// The figures of a hypothesis that differs from another: of the other's those that its text names, each with its
+/// own in the other's place, and behind them what only it has. Its text is the other's where it has none.
+std::vector<ExpectedFigure> figures_of(const Hypothesis& hypothesis, const Hypothesis& other);
+
 /// The hypothesis as it is read. Error for a {key} without a figure, and for a figure without its {key}.
 std::string text_of(const Hypothesis& hypothesis);
 

@@ -71,10 +71,14 @@ struct Experiment {
   Hypothesis hypothesis;  ///< what literature, reasoning or an earlier run says
   Outcome (*run)(const ExperimentInput& input);
   bool dumps = false;                ///< it trains, and leaves tensors where it is asked to
-  Hypothesis quick_hypothesis = {};  ///< of a quick run; empty: the same
+  Hypothesis quick_hypothesis = {};  ///< where that of a quick run differs: text, figures
 
-  const Hypothesis& hypothesis_of(bool quick) const {
-    return quick && !quick_hypothesis.text.empty() ? quick_hypothesis : hypothesis;
+  std::string_view text_of(bool quick) const {
+    return quick && !quick_hypothesis.text.empty() ? quick_hypothesis.text : hypothesis.text;
+  }
+  /// Those that text_of(quick) names.
+  std::vector<ExpectedFigure> figures_of(bool quick) const {
+    return binade::figures_of(quick ? quick_hypothesis : hypothesis, hypothesis);
   }
 };
 

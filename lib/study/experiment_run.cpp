@@ -148,7 +148,8 @@ std::string_view verdict_of(const ExperimentRun& run) {
 }
 
 ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput& input) {
-  const Hypothesis& hypothesis = experiment.hypothesis_of(input.quick);
+  const std::vector<ExpectedFigure> figures = experiment.figures_of(input.quick);
+  const Hypothesis hypothesis{experiment.text_of(input.quick), figures};
   ExperimentRun run{experiment.name, experiment.question, text_of(hypothesis)};
   ExperimentInput kept = input;
   kept.print = [&](const std::string& text) {

@@ -46,7 +46,23 @@ TEST_CASE("every figure of every hypothesis is one that the run is held to") {
     CHECK(!e.hypothesis.text.empty());
     CHECK(!e.hypothesis.figures.empty());
     read(e.hypothesis);
-    if (!e.quick_hypothesis.text.empty()) read(e.quick_hypothesis);
+    const std::vector<ExpectedFigure> quick = e.figures_of(true);
+    read({e.text_of(true), quick});
+  }
+}
+
+TEST_CASE("what a quick run expects otherwise is otherwise") {
+  for (const Experiment& e : experiments()) {
+    CAPTURE(std::string(e.name));
+    CHECK(e.quick_hypothesis.text != e.hypothesis.text);
+    for (const ExpectedFigure& quick : e.quick_hypothesis.figures) {
+      CAPTURE(std::string(quick.key));
+      for (const ExpectedFigure& figure : e.hypothesis.figures) {
+        CHECK(!(quick.key == figure.key && quick.what == figure.what &&
+                quick.stated == figure.stated && quick.low == figure.low &&
+                quick.high == figure.high && quick.given == figure.given));
+      }
+    }
   }
 }
 

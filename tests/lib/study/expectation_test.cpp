@@ -29,6 +29,24 @@ TEST_CASE("a key without a figure and a figure without a key are errors") {
   CHECK_THROWS_AS(text_of({"{share} {scale} {least", figures}), Error);
 }
 
+TEST_CASE("a hypothesis that differs takes from the other what its text names") {
+  const Hypothesis other{"{share} die at {scale}, {least} behind", figures};
+  const std::array<ExpectedFigure, 2> own{{
+      {"scale", "its scale", "2^9", 512, 512},
+      {"more", "what only it has", "7", 7, 7},
+  }};
+  const auto same = figures_of({}, other);
+  CHECK(text_of({other.text, same}) == "41 % die at 2^16, three behind");
+  const Hypothesis shorter{"{more} at {scale}, {least} behind", own};
+  const auto mixed = figures_of(shorter, other);
+  REQUIRE(mixed.size() == 3);
+  CHECK(mixed[0].low == 512);
+  CHECK(text_of({shorter.text, mixed}) == "7 at 2^9, three behind");
+  const std::array<ExpectedFigure, 1> scale_only{own[0]};
+  const auto replaced = figures_of({{}, scale_only}, other);
+  CHECK(text_of({other.text, replaced}) == "41 % die at 2^9, three behind");
+}
+
 TEST_CASE("figures are read as people write them") {
   CHECK(number_of("41 %") == 0.41);
   CHECK(number_of("2^-24") == 0x1p-24);
