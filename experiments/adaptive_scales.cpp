@@ -178,9 +178,8 @@ Outcome run_adaptive_scales(const ExperimentInput& input) {
   out.as_expected = true;
   out.verdict = fmt::format(
       "with a loss 2^-14 times as large {} of the activation gradients are zero without a scale, "
-      "{} under "
-      "ada-loss's layer scales and {} under one scale; the accuracies are {:.2f}, {:.2f} and "
-      "{:.2f} %.",
+      "{} under ada-loss's layer scales and {} under one scale; the accuracies are {:.2f}, "
+      "{:.2f} and {:.2f} %.",
       percent(zeros_at_14[0]), percent(zeros_at_14[1]), percent(zeros_at_14[4]), 100 * at_14[0],
       100 * at_14[1], 100 * at_14[4]);
   return out;

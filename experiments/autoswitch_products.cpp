@@ -115,8 +115,7 @@ Outcome run_autoswitch_products(const ExperimentInput& input) {
             .y_label = "% of a layer's products",
             .note =
                 "Where the mean square of an operand's rounding errors passes 1e-4 its products "
-                "leave FP8: "
-                "activations pass it as they grow, weights are too small to."};
+                "leave FP8: activations pass it as they grow, weights are too small to."};
   double plain = 0, ruled = 0, chance = 0, least_by_error = 1, dgrad_by_error = 0,
          dgrad_by_underflow = 0;
   for (const SwitchCase& c : chosen) {
@@ -169,11 +168,10 @@ Outcome run_autoswitch_products(const ExperimentInput& input) {
                   {"chance", chance}};
   out.as_expected = true;
   out.verdict = fmt::format(
-      "by its threshold of errors autoswitch sends at least {} of the forward products and of the "
-      "weight "
-      "gradients to BF16 and at most {} of dgrad, by underflow at most {} of dgrad; FP8 ends up to "
-      "{:.2g} % "
-      "from BF16's test loss without it, up to {:.2g} % with it, another seed up to {:.2g} %.",
+      "by its threshold of errors autoswitch sends at least {} of the forward products and of "
+      "the weight gradients to BF16 and at most {} of dgrad, by underflow at most {} of dgrad; "
+      "FP8 ends up to {:.2g} % from BF16's test loss without it, up to {:.2g} % with it, another "
+      "seed up to {:.2g} %.",
       percent(least_by_error), percent(dgrad_by_error), percent(dgrad_by_underflow), 100 * plain,
       100 * ruled, 100 * chance);
   return out;

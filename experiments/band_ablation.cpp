@@ -205,12 +205,11 @@ const Experiment band_ablation{
     "band_ablation",
     "Which binades of the gradients does learning need, and how many can binary16 lose before it "
     "fails?",
-    {"On the digits MLP even all gradients below {cut} are missed by at most {missed} of accuracy; "
-     "FP16 without a loss scale loses at most {begin} of it where the loss is {begin_at} times as "
-     "large, ends near {fails} at {fails_at} and at chance, {chance}, at {chance_at}; a dynamic "
-     "loss "
-     "scale cures it to within {cured}. That what lies below {ssd} is irrelevant was said of "
-     "Multibox SSD (Micikevicius et al. 2018).",
+    {"On the digits MLP even all gradients below {cut} are missed by at most {missed} of "
+     "accuracy; FP16 without a loss scale loses at most {begin} of it where the loss is "
+     "{begin_at} times as large, ends near {fails} at {fails_at} and at chance, {chance}, at "
+     "{chance_at}; a dynamic loss scale cures it to within {cured}. That what lies below {ssd} "
+     "is irrelevant was said of Multibox SSD (Micikevicius et al. 2018).",
      band_ablation_figures},
     &run_band_ablation,
     true,

@@ -108,9 +108,8 @@ const Experiment claims{
     "claims",
     "Which things that are often said of mixed precision are not so?",
     {"Of {all} claims {here} can be measured without a GPU: {wrong} are wrong, {loose} loose, "
-     "{partly} "
-     "right in part, {one_level} holds for O2 only, {over_general} is over-general, {often_false} "
-     "often false. Each fails as it is said, and what is said instead holds.",
+     "{partly} right in part, {one_level} holds for O2 only, {over_general} is over-general, "
+     "{often_false} often false. Each fails as it is said, and what is said instead holds.",
      claims_figures},
     &run_claims,
     true};

@@ -238,9 +238,8 @@ Measured eps_vanishes(const ClaimInput& input) {
 constexpr std::array number_claims{
     Claim{"underflow_at_6e_5", "FP16 underflows to zero below 6e-5", "wrong",
           "2^-14 = 6.1e-5 is the smallest normal number; below lie 1023 subnormal ones down to "
-          "2^-24 = "
-          "5.96e-8. Zero is what is at most 2^-25 = 2.98e-8; with flush-to-zero alone the saying "
-          "is true.",
+          "2^-24 = 5.96e-8. Zero is what is at most 2^-25 = 2.98e-8; with flush-to-zero alone "
+          "the saying is true.",
           &underflow_at_6e_5},
     Claim{"band_is_zeroed", "[2^-27, 2^-24) lies outside FP16 and becomes zero", "loose",
           "Two binades of it die; all of (2^-25, 2^-24) becomes 2^-24, an error of up to the value "

@@ -263,16 +263,14 @@ constexpr std::array trained{
           &loss_in_fp16, 2},
     Claim{"scaler_limits_gradients", "GradScaler keeps gradients from becoming too large", "wrong",
           "It sees what is not finite, and skips. A NaN of another cause, or an overflow in the "
-          "forward "
-          "pass, takes the scale to 0: it has no floor.",
+          "forward pass, takes the scale to 0: it has no floor.",
           &scaler_limits_gradients},
     Claim{"scale_grows", "The scale increases if there is no overflow", "loose",
           "It doubles after 2000 good steps in a row; one inf counts from the beginning.",
           &scale_grows},
     Claim{"diverges_without_scaling", "Without scaling, the loss would diverge", "often false",
           "Many networks need no scale. Of the late activation gradients of the digits' MLP half "
-          "die in FP16, "
-          "and its accuracy stays.",
+          "die in FP16, and its accuracy stays.",
           &diverges_without_scaling, 2}};
 
 }  // namespace

@@ -331,12 +331,11 @@ const Experiment clip_order{
     "clip_order",
     "What does it cost to clip before unscaling, to forget update(), to unscale twice, and who "
     "tells?",
-    {"Clipping scaled gradients clips at c / S: with c = {threshold} and S = {scale} at {clipped}, "
-     "training stands still (at least {still} of the loss stay) and no error tells. In the right "
-     "order a power-of-two scale changes no bit. For {raised} of {mistakes} mistakes, such as "
-     "forgetting update(), unscaling twice and stepping twice, GradScaler raises an error; the "
-     "order "
-     "checker names all.",
+    {"Clipping scaled gradients clips at c / S: with c = {threshold} and S = {scale} at "
+     "{clipped}, training stands still (at least {still} of the loss stay) and no error tells. "
+     "In the right order a power-of-two scale changes no bit. For {raised} of {mistakes} "
+     "mistakes, such as forgetting update(), unscaling twice and stepping twice, GradScaler "
+     "raises an error; the order checker names all.",
      clip_order_figures},
     &run_clip_order,
     true};

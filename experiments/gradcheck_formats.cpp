@@ -274,11 +274,9 @@ const Experiment gradcheck_formats{
     "In which formats and with which step do central differences confirm right gradients? (In FP32 "
     "it is not x + 1e-6 = x that fails.)",
     {"FP64 confirms all with PyTorch's defaults (eps {eps}, atol {atol}, rtol {rtol}). FP32 "
-     "confirms "
-     "about {single} of x^3 there although at most {zeros} of the numerators are zero: f's "
-     "rounding, "
-     "divided by eps, hides the slope; with eps {wide_eps} it confirms at least {wide}. In FP16 "
-     "{unmoved} of the x that were drawn do not move by eps.",
+     "confirms about {single} of x^3 there although at most {zeros} of the numerators are zero: "
+     "f's rounding, divided by eps, hides the slope; with eps {wide_eps} it confirms at least "
+     "{wide}. In FP16 {unmoved} of the x that were drawn do not move by eps.",
      gradcheck_formats_figures},
     &run_gradcheck_formats};
 

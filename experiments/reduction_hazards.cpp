@@ -391,10 +391,9 @@ const Experiment reduction_hazards{
     "and what do pairwise sums or binary32 inside save?",
     {"exp overflows from {exp} on, the first binary16 number above the logarithm of the overflow "
      "threshold; squares of errors up to {square} are zero, an ε of {epsilon} is {becomes}; the "
-     "mean "
-     "of N ones is wrong from about N = {wrong} on in turn, and from N = {gone} on gone even in "
-     "pairs; "
-     "binary32 inside with a binary16 result is right wherever the result is a normal number.",
+     "mean of N ones is wrong from about N = {wrong} on in turn, and from N = {gone} on gone "
+     "even in pairs; binary32 inside with a binary16 result is right wherever the result is a "
+     "normal number.",
      reduction_hazards_figures},
     &run_reduction_hazards};
 

@@ -244,16 +244,14 @@ const Experiment training_ranges{
     "training_ranges",
     "How small do gradients become while a network learns, and what of them would binary16 keep?",
     {"Digits MLP: of the activation gradients binary16 rounds {early} to zero in the first tenth "
-     "of "
-     "{steps} steps, {late} in the last tenth, and {late_long} in the last tenth of {steps_long}; "
-     "weight gradients lose less: {weights} (Micikevicius et al. 2018 saw some of a speech model's "
-     "die, too).",
+     "of {steps} steps, {late} in the last tenth, and {late_long} in the last tenth of "
+     "{steps_long}; weight gradients lose less: {weights} (Micikevicius et al. 2018 saw some of "
+     "a speech model's die, too).",
      training_ranges_figures},
     &run_training_ranges,
     true,
     {"Digits MLP: of the activation gradients binary16 rounds {early} to zero in the first tenth "
-     "of "
-     "{steps} steps and {late} in the last tenth; weight gradients lose less: {weights}.",
+     "of {steps} steps and {late} in the last tenth; weight gradients lose less: {weights}.",
      training_ranges_quick}};
 
 }  // namespace binade

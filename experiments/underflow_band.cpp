@@ -219,8 +219,7 @@ Outcome run_underflow_band(const ExperimentInput& input) {
   out.as_expected = agree && binades_as_said && scale_8_saves;
   out.verdict = fmt::format(
       "at S = 1 binades 2^-27 and 2^-26 die and binade 2^-25 {}; S = 8 {} of the band; rounding "
-      "each "
-      "value and the range summary {}.",
+      "each value and the range summary {}.",
       binades_as_said ? "survives as 2^-24" : "does not behave as said",
       scale_8_saves ? "loses nothing" : "still loses some", agree ? "agree exactly" : "DISAGREE");
   return out;
