@@ -163,11 +163,13 @@ void add_emulated_rates(std::vector<KernelRate>& out) {
   constexpr int size = 4096, k = 1024;
   for (const Emulated& x : emulated) {
     const DotTypes types{x.format, x.format, binary32, binary32};
-    const std::optional<ModelRow> row = find_model(Family::mma, x.sm, 0, types);
-    if (!row) continue;
+    const Architecture* on = find_architecture(x.sm);
+    const std::optional<DotModel> model =
+        on == nullptr ? std::nullopt : find_model(Family::mma, *on, 0, types);
+    if (!model) continue;
     const auto a = codes_of(x.format, std::size_t{size} * k);
     const std::vector<std::uint64_t> c(std::size_t{size} * size);
-    EmulatedMatmul product({row->model, types, size, size, k}, a, a, c);
+    EmulatedMatmul product({*model, types, size, size, k}, a, a, c);
     const double rate = double{size} * size * k / seconds([&] { product.launch(); }) * 1e-12;
     out.push_back({"emulated matmul", x.what, "TMAC/s", rate, integer_limit(),
                    "estimate: 64 integer instructions a clock, 5 a product"});

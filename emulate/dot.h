@@ -89,7 +89,8 @@ constexpr std::uint64_t scalar_chain_dot(const DotModel& model, const DotTypes& 
   const bool fused = model.recipe == Recipe::fma_chain;
   const Format& d = types.d;
   Format addend = types.c;
-  for (int i = 0; i < k; ++i) {
+  for (int step = 0; step < k; ++step) {
+    const int i = model.descending ? k - 1 - step : step;
     if (fused) {
       c = compute_step(trace, Role::chain, Action::multiply_add, i, {a[i], b[i], c},
                        {types.a, types.b, addend}, d, attributes);

@@ -6,7 +6,9 @@
 // open is marked there and here.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "emulate/integer_dot.h"
 #include "emulate/operation.h"
@@ -32,6 +34,29 @@ enum class Recipe : std::uint8_t {
   exact_integer,
 };
 
+/// The exponent with which a product of zero counts towards a block's largest one.
+enum class ZeroRaises : std::uint8_t {
+  never,   ///< it does not count
+  single,  ///< a zero's own is -126, binary32's
+  emin,    ///< a zero's own is its format's
+};
+inline constexpr std::array<std::string_view, 3> zero_raises_names{"never", "single", "emin"};
+
+/// What a fused sum does at its edges, where publications differ. As they stand: an H100's, by
+/// tests/recordings/sm_90; the others are rivals (lib/evidence).
+struct EdgeRules {
+  ZeroRaises zero_raises = ZeroRaises::never;
+  bool zero_c_raises = false;    ///< c = 0 counts with the exponent of c's emin
+  bool cut_keeps_sign = false;   ///< a negative sum that is cut or rounded to zero is -0
+  bool zeros_keep_sign = false;  ///< products and c that are all -0 add to -0
+  bool saturates = false;        ///< a sum beyond the range is the largest finite number
+  bool flushes = false;          ///< a subnormal sum is a zero
+  bool no_infinity = false;      ///< an infinite term makes the largest finite number
+  NanResult nan = NanResult::nvidia;
+
+  friend constexpr bool operator==(const EdgeRules&, const EdgeRules&) = default;
+};
+
 /// What operands of wgmma beside the matrices ask for.
 struct WgmmaScales {
   bool without_c = false;  ///< scale-d 0: c is not there
@@ -50,10 +75,12 @@ struct DotModel {
   /// What a block's sum is rounded to; a subset of d's numbers. FP8 with F = 13 has a 14-bit one.
   Format grid = binary32;
   Rounding rounding = Rounding::toward_zero;
+  bool descending = false;   ///< highest k first
   bool c_last = false;       ///< sums begin at +0, and c is added at the end, to nearest
   bool through_f32 = false;  ///< sums are binary32 and become d at the end, to nearest
   int sparse_group = 0;      ///< of so many consecutive a half take part (sparse.h); 0: all do
   IntegerModel integer{};    ///< of exact_integer
+  EdgeRules edges{};         ///< of fused blocks
   WgmmaScales scales{};
 
   friend constexpr bool operator==(const DotModel&, const DotModel&) = default;
@@ -99,10 +126,11 @@ struct SpecialTerms {
     negative = negative || (x.kind == Kind::infinite && x.negative);
   }
   constexpr bool any() const { return nan || positive || negative; }
-  /// NaN is always positive with all fraction bits set, whatever the operands' NaNs were.
-  constexpr std::uint64_t bits(const Format& d) const {
+  /// A NaN's bits do not depend on the operands' NaNs.
+  constexpr std::uint64_t bits(const Format& d, const EdgeRules& edges) const {
     const bool both = nan || (positive && negative);
-    return both ? nan_bits(d, NanResult::nvidia) : infinity_bits(d, negative);
+    if (both) return nan_bits(d, edges.nan);
+    return edges.no_infinity ? max_bits(d, negative) : infinity_bits(d, negative);
   }
 };
 
@@ -118,9 +146,27 @@ BINADE_OUT_OF_LINE constexpr std::uint64_t rounded_sum(std::int64_t sum, int exp
                     .exponent = exponent,
                     .significand = negative ? std::uint64_t{0} - unsigned_sum : unsigned_sum};
   const Projected out = project(exact, model.grid, {.rounding = model.rounding});
-  if ((out.flags & Flag::overflow) != 0) return infinity_bits(d, negative);
-  if (out.bits == zero_bits(model.grid, true)) return zero_bits(d, false);
+  const EdgeRules& edges = model.edges;
+  const Kind kind = decode(out.bits, model.grid).kind;
+  const bool small = fields_of(out.bits, model.grid).exponent == 0;
+  if ((out.flags & Flag::overflow) != 0) {
+    return edges.saturates ? max_bits(d, negative) : infinity_bits(d, negative);
+  }
+  if (kind == Kind::zero || (small && edges.flushes)) {
+    return zero_bits(d, negative && edges.cut_keeps_sign);
+  }
   return model.grid == d ? out.bits : convert(out.bits, model.grid, d).bits;
+}
+
+/// Whether all n products and c are -0.
+template <class Product>
+constexpr bool all_minus_zero(const Addend& c, int n, const Product& product) {
+  bool out = c.kind == Kind::zero && c.negative;
+  for (int i = 0; i < n; ++i) {
+    const Addend x = product(i);
+    out = out && x.kind == Kind::zero && x.negative;
+  }
+  return out;
 }
 
 /// One fused block of `n` products and c; the codes of the operands stand at a[index(i)].
@@ -137,15 +183,24 @@ constexpr std::uint64_t fused_block(const DotModel& model, const DotTypes& types
   const Addend addend = addend_of(c, types.c);
   SpecialTerms special;
   special.add(addend);
+  const EdgeRules& edges = model.edges;
   int top = model.exponent_floor;
-  const auto raise = [&top](const Addend& x) {
-    if (x.kind == Kind::finite && x.exponent > top) top = x.exponent;
+  const auto raise = [&top](bool counts, int exponent) {
+    if (counts && exponent > top) top = exponent;
   };
-  raise(addend);
+  const auto counted = [&edges](std::uint64_t code, const Format& f) {
+    const Addend x = addend_of(code, f);
+    if (x.kind != Kind::zero) return x.exponent;
+    return edges.zero_raises == ZeroRaises::single ? binary32.emin() : f.emin();
+  };
+  raise(addend.kind == Kind::finite, addend.exponent);
+  raise(addend.kind == Kind::zero && edges.zero_c_raises, types.c.emin());
   for (int i = 0; i < n; ++i) {
     const Addend x = product(i);
     special.add(x);
-    raise(x);
+    raise(x.kind == Kind::finite, x.exponent);
+    const bool zero_counts = x.kind == Kind::zero && edges.zero_raises != ZeroRaises::never;
+    raise(zero_counts, counted(a[index(i)], types.a) + counted(b[index(i)], types.b));
   }
   const auto cut = [&](const Addend& x, int place) {
     const std::int64_t units = special.any() ? 0 : aligned(x, top, model.fraction_bits);
@@ -154,8 +209,10 @@ constexpr std::uint64_t fused_block(const DotModel& model, const DotTypes& types
   };
   std::int64_t sum = cut(addend, addend_place);
   for (int i = 0; i < n; ++i) sum += cut(product(i), index(i));
-  const std::uint64_t out = special.any()
-                                ? special.bits(types.d)
+  const bool minus_zero = edges.zeros_keep_sign && all_minus_zero(addend, n, product);
+  const std::uint64_t out = special.any() ? special.bits(types.d, edges)
+                            : minus_zero
+                                ? zero_bits(types.d, true)
                                 : rounded_sum(sum, top - model.fraction_bits, model, types.d);
   trace.block({top, model.exponent_floor, model.fraction_bits, sum, special.any(), types.d, out});
   return out;
@@ -171,7 +228,8 @@ constexpr std::uint64_t wide_c(const DotTypes& types, std::uint64_t c) {
   return widens ? convert(c, types.c, types.d).bits : c;
 }
 
-/// `k` products in blocks; the last may be short, as if padded with +0.
+/// `k` products in blocks; the last may be short, as if padded with +0. `index` says where the i-th of them
+/// stands; where k descends, they come from its end.
 template <class Code, class Index, class Trace = NoTrace>
 constexpr std::uint64_t fused_chain(const DotModel& model, const DotTypes& narrow, const Code* a,
                                     const Code* b, int k, const Index& index, std::uint64_t c,
@@ -180,8 +238,8 @@ constexpr std::uint64_t fused_chain(const DotModel& model, const DotTypes& narro
   DotTypes types = with_wide_c(narrow);
   for (int first = 0; first < k; first += model.block) {
     const int n = k - first < model.block ? k - first : model.block;
-    c = fused_block(
-        model, types, a, b, n, [&](int i) { return index(first + i); }, c, trace);
+    const auto at = [&](int i) { return index(model.descending ? k - 1 - first - i : first + i); };
+    c = fused_block(model, types, a, b, n, at, c, trace);
     types.c = types.d;
   }
   return c;

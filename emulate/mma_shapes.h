@@ -9,21 +9,15 @@
 #include <cstdint>
 #include <string_view>
 
+#include "emulate/architectures.h"
 #include "emulate/integer_dot.h"
 
 namespace binade {
-
-enum class Family : std::uint8_t { mma, wmma, wgmma, tcgen05, mma_sp, wgmma_sp };
-inline constexpr std::array<std::string_view, 6> family_names{"mma",     "wmma",   "wgmma",
-                                                              "tcgen05", "mma.sp", "wgmma.sp"};
 
 /// Whether PTX writes c's type; else c is what d held before.
 constexpr bool names_c(Family f) {
   return f == Family::mma || f == Family::wmma || f == Family::mma_sp;
 }
-
-/// sm_70, …
-inline constexpr std::array<int, 9> architectures{70, 75, 80, 86, 89, 90, 100, 103, 120};
 
 /// PTX's name of a type and the format it is.
 struct TypeName {
@@ -104,7 +98,7 @@ enum class AddendRule : std::uint8_t {
 /// Legal shapes of a family for a set of operand types.
 struct ShapeRow {
   Family family;
-  int first_sm, last_sm;
+  int first_sm;  ///< and later architectures that have the family
   int m, n_first, n_last, n_step, k;
   OperandSet operands;
   bool d_f16, d_f32;
@@ -112,67 +106,59 @@ struct ShapeRow {
 };
 
 inline constexpr std::array<ShapeRow, 48> shape_rows{{
-    {Family::mma, 70, 120, 8, 8, 8, 8, 4, OperandSet::only_f16, true, true, AddendRule::narrower},
-    {Family::mma, 75, 120, 16, 8, 8, 8, 8, OperandSet::only_f16, true, true, AddendRule::same},
-    {Family::mma, 80, 120, 16, 8, 8, 8, 16, OperandSet::only_f16, true, true, AddendRule::same},
-    {Family::mma, 80, 120, 16, 8, 8, 8, 8, OperandSet::only_bf16, false, true, AddendRule::same},
-    {Family::mma, 80, 120, 16, 8, 8, 8, 16, OperandSet::only_bf16, false, true, AddendRule::same},
-    {Family::mma, 80, 120, 16, 8, 8, 8, 4, OperandSet::only_tf32, false, true, AddendRule::same},
-    {Family::mma, 80, 120, 16, 8, 8, 8, 8, OperandSet::only_tf32, false, true, AddendRule::same},
-    {Family::mma, 89, 120, 16, 8, 8, 8, 16, OperandSet::fp8, true, true, AddendRule::same},
-    {Family::mma, 89, 120, 16, 8, 8, 8, 32, OperandSet::fp8, true, true, AddendRule::same},
-    {Family::mma, 120, 120, 16, 8, 8, 8, 32, OperandSet::f8f6f4, true, true, AddendRule::same},
-    {Family::mma, 80, 120, 8, 8, 8, 8, 4, OperandSet::only_f64, false, false, AddendRule::same},
-    {Family::mma, 90, 120, 16, 8, 8, 8, 4, OperandSet::only_f64, false, false, AddendRule::same},
-    {Family::mma, 90, 120, 16, 8, 8, 8, 8, OperandSet::only_f64, false, false, AddendRule::same},
-    {Family::mma, 90, 120, 16, 8, 8, 8, 16, OperandSet::only_f64, false, false, AddendRule::same},
-    {Family::wmma, 70, 120, 16, 16, 16, 8, 16, OperandSet::only_f16, true, true,
-     AddendRule::either},
-    {Family::wmma, 70, 120, 32, 8, 8, 8, 16, OperandSet::only_f16, true, true, AddendRule::either},
-    {Family::wmma, 70, 120, 8, 32, 32, 8, 16, OperandSet::only_f16, true, true, AddendRule::either},
-    {Family::wmma, 80, 120, 16, 16, 16, 8, 16, OperandSet::only_bf16, false, true,
-     AddendRule::same},
-    {Family::wmma, 80, 120, 32, 8, 8, 8, 16, OperandSet::only_bf16, false, true, AddendRule::same},
-    {Family::wmma, 80, 120, 8, 32, 32, 8, 16, OperandSet::only_bf16, false, true, AddendRule::same},
-    {Family::wmma, 80, 120, 16, 16, 16, 8, 8, OperandSet::only_tf32, false, true, AddendRule::same},
-    {Family::wmma, 80, 120, 8, 8, 8, 8, 4, OperandSet::only_f64, false, false, AddendRule::same},
-    {Family::wgmma, 90, 90, 64, 8, 256, 8, 16, OperandSet::only_f16, true, true, AddendRule::none},
-    {Family::wgmma, 90, 90, 64, 8, 256, 8, 16, OperandSet::only_bf16, false, true,
-     AddendRule::none},
-    {Family::wgmma, 90, 90, 64, 8, 256, 8, 8, OperandSet::only_tf32, false, true, AddendRule::none},
-    {Family::wgmma, 90, 90, 64, 8, 256, 8, 32, OperandSet::fp8, true, true, AddendRule::none},
-    {Family::tcgen05, 100, 103, 0, 8, 256, 8, 16, OperandSet::only_f16, true, true,
-     AddendRule::none},
-    {Family::tcgen05, 100, 103, 0, 8, 256, 8, 16, OperandSet::only_bf16, false, true,
-     AddendRule::none},
-    {Family::tcgen05, 100, 103, 0, 8, 256, 8, 8, OperandSet::only_tf32, false, true,
-     AddendRule::none},
-    {Family::tcgen05, 100, 103, 0, 8, 256, 8, 32, OperandSet::f8f6f4, true, true, AddendRule::none},
-    {Family::mma_sp, 80, 120, 16, 8, 8, 8, 16, OperandSet::only_f16, true, true, AddendRule::same},
-    {Family::mma_sp, 80, 120, 16, 8, 8, 8, 32, OperandSet::only_f16, true, true, AddendRule::same},
-    {Family::mma_sp, 80, 120, 16, 8, 8, 8, 16, OperandSet::only_bf16, false, true,
-     AddendRule::same},
-    {Family::mma_sp, 80, 120, 16, 8, 8, 8, 32, OperandSet::only_bf16, false, true,
-     AddendRule::same},
-    {Family::mma_sp, 80, 120, 16, 8, 8, 8, 8, OperandSet::only_tf32, false, true, AddendRule::same},
-    {Family::mma_sp, 80, 120, 16, 8, 8, 8, 16, OperandSet::only_tf32, false, true,
-     AddendRule::same},
-    {Family::mma_sp, 89, 120, 16, 8, 8, 8, 64, OperandSet::fp8, false, true, AddendRule::same},
-    {Family::mma_sp, 120, 120, 16, 8, 8, 8, 64, OperandSet::fp8, true, true, AddendRule::same},
-    {Family::wgmma_sp, 90, 90, 64, 8, 256, 8, 32, OperandSet::only_f16, true, true,
-     AddendRule::none},
-    {Family::wgmma_sp, 90, 90, 64, 8, 256, 8, 32, OperandSet::only_bf16, false, true,
-     AddendRule::none},
-    {Family::wgmma_sp, 90, 90, 64, 8, 256, 8, 16, OperandSet::only_tf32, false, true,
-     AddendRule::none},
-    {Family::wgmma_sp, 90, 90, 64, 8, 256, 8, 64, OperandSet::fp8, true, true, AddendRule::none},
-    {Family::mma, 80, 120, 16, 8, 8, 8, 16, OperandSet::int8, false, false, AddendRule::same},
-    {Family::mma, 80, 120, 16, 8, 8, 8, 32, OperandSet::int8, false, false, AddendRule::same},
-    {Family::mma, 80, 120, 16, 8, 8, 8, 64, OperandSet::int4, false, false, AddendRule::same},
-    {Family::mma, 80, 120, 16, 8, 8, 8, 256, OperandSet::only_b1, false, false, AddendRule::same},
-    {Family::wgmma, 90, 90, 64, 32, 256, 16, 32, OperandSet::int8, false, false, AddendRule::none},
-    {Family::wgmma, 90, 90, 64, 8, 24, 8, 32, OperandSet::int8, false, false, AddendRule::none},
+    {Family::mma, 70, 8, 8, 8, 8, 4, OperandSet::only_f16, true, true, AddendRule::narrower},
+    {Family::mma, 75, 16, 8, 8, 8, 8, OperandSet::only_f16, true, true, AddendRule::same},
+    {Family::mma, 80, 16, 8, 8, 8, 16, OperandSet::only_f16, true, true, AddendRule::same},
+    {Family::mma, 80, 16, 8, 8, 8, 8, OperandSet::only_bf16, false, true, AddendRule::same},
+    {Family::mma, 80, 16, 8, 8, 8, 16, OperandSet::only_bf16, false, true, AddendRule::same},
+    {Family::mma, 80, 16, 8, 8, 8, 4, OperandSet::only_tf32, false, true, AddendRule::same},
+    {Family::mma, 80, 16, 8, 8, 8, 8, OperandSet::only_tf32, false, true, AddendRule::same},
+    {Family::mma, 89, 16, 8, 8, 8, 16, OperandSet::fp8, true, true, AddendRule::same},
+    {Family::mma, 89, 16, 8, 8, 8, 32, OperandSet::fp8, true, true, AddendRule::same},
+    {Family::mma, 120, 16, 8, 8, 8, 32, OperandSet::f8f6f4, true, true, AddendRule::same},
+    {Family::mma, 80, 8, 8, 8, 8, 4, OperandSet::only_f64, false, false, AddendRule::same},
+    {Family::mma, 90, 16, 8, 8, 8, 4, OperandSet::only_f64, false, false, AddendRule::same},
+    {Family::mma, 90, 16, 8, 8, 8, 8, OperandSet::only_f64, false, false, AddendRule::same},
+    {Family::mma, 90, 16, 8, 8, 8, 16, OperandSet::only_f64, false, false, AddendRule::same},
+    {Family::wmma, 70, 16, 16, 16, 8, 16, OperandSet::only_f16, true, true, AddendRule::either},
+    {Family::wmma, 70, 32, 8, 8, 8, 16, OperandSet::only_f16, true, true, AddendRule::either},
+    {Family::wmma, 70, 8, 32, 32, 8, 16, OperandSet::only_f16, true, true, AddendRule::either},
+    {Family::wmma, 80, 16, 16, 16, 8, 16, OperandSet::only_bf16, false, true, AddendRule::same},
+    {Family::wmma, 80, 32, 8, 8, 8, 16, OperandSet::only_bf16, false, true, AddendRule::same},
+    {Family::wmma, 80, 8, 32, 32, 8, 16, OperandSet::only_bf16, false, true, AddendRule::same},
+    {Family::wmma, 80, 16, 16, 16, 8, 8, OperandSet::only_tf32, false, true, AddendRule::same},
+    {Family::wmma, 80, 8, 8, 8, 8, 4, OperandSet::only_f64, false, false, AddendRule::same},
+    {Family::wgmma, 90, 64, 8, 256, 8, 16, OperandSet::only_f16, true, true, AddendRule::none},
+    {Family::wgmma, 90, 64, 8, 256, 8, 16, OperandSet::only_bf16, false, true, AddendRule::none},
+    {Family::wgmma, 90, 64, 8, 256, 8, 8, OperandSet::only_tf32, false, true, AddendRule::none},
+    {Family::wgmma, 90, 64, 8, 256, 8, 32, OperandSet::fp8, true, true, AddendRule::none},
+    {Family::tcgen05, 100, 0, 8, 256, 8, 16, OperandSet::only_f16, true, true, AddendRule::none},
+    {Family::tcgen05, 100, 0, 8, 256, 8, 16, OperandSet::only_bf16, false, true, AddendRule::none},
+    {Family::tcgen05, 100, 0, 8, 256, 8, 8, OperandSet::only_tf32, false, true, AddendRule::none},
+    {Family::tcgen05, 100, 0, 8, 256, 8, 32, OperandSet::f8f6f4, true, true, AddendRule::none},
+    {Family::mma_sp, 80, 16, 8, 8, 8, 16, OperandSet::only_f16, true, true, AddendRule::same},
+    {Family::mma_sp, 80, 16, 8, 8, 8, 32, OperandSet::only_f16, true, true, AddendRule::same},
+    {Family::mma_sp, 80, 16, 8, 8, 8, 16, OperandSet::only_bf16, false, true, AddendRule::same},
+    {Family::mma_sp, 80, 16, 8, 8, 8, 32, OperandSet::only_bf16, false, true, AddendRule::same},
+    {Family::mma_sp, 80, 16, 8, 8, 8, 8, OperandSet::only_tf32, false, true, AddendRule::same},
+    {Family::mma_sp, 80, 16, 8, 8, 8, 16, OperandSet::only_tf32, false, true, AddendRule::same},
+    {Family::mma_sp, 89, 16, 8, 8, 8, 64, OperandSet::fp8, false, true, AddendRule::same},
+    {Family::mma_sp, 120, 16, 8, 8, 8, 64, OperandSet::fp8, true, true, AddendRule::same},
+    {Family::wgmma_sp, 90, 64, 8, 256, 8, 32, OperandSet::only_f16, true, true, AddendRule::none},
+    {Family::wgmma_sp, 90, 64, 8, 256, 8, 32, OperandSet::only_bf16, false, true, AddendRule::none},
+    {Family::wgmma_sp, 90, 64, 8, 256, 8, 16, OperandSet::only_tf32, false, true, AddendRule::none},
+    {Family::wgmma_sp, 90, 64, 8, 256, 8, 64, OperandSet::fp8, true, true, AddendRule::none},
+    {Family::mma, 80, 16, 8, 8, 8, 16, OperandSet::int8, false, false, AddendRule::same},
+    {Family::mma, 80, 16, 8, 8, 8, 32, OperandSet::int8, false, false, AddendRule::same},
+    {Family::mma, 80, 16, 8, 8, 8, 64, OperandSet::int4, false, false, AddendRule::same},
+    {Family::mma, 80, 16, 8, 8, 8, 256, OperandSet::only_b1, false, false, AddendRule::same},
+    {Family::wgmma, 90, 64, 32, 256, 16, 32, OperandSet::int8, false, false, AddendRule::none},
+    {Family::wgmma, 90, 64, 8, 24, 8, 32, OperandSet::int8, false, false, AddendRule::none},
 }};
+
+constexpr bool has(const Architecture& on, const ShapeRow& row) {
+  return on.like >= row.first_sm && on.families.contains(dense_family(row.family));
+}
 
 /// tcgen05 (m = 0 in the table): m64 with n in steps of 8, m128 and m256 in steps of 16.
 constexpr bool is_shape(const ShapeRow& row, int m, int n, int k) {

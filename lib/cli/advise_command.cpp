@@ -323,7 +323,7 @@ void define_advise(App app, int&) {
   app.add_option("--memory", words->memory, "what there is, 80GB or \"80 GiB\": what fits?");
   app.add_option("--format", words->format, "format of the products' operands")
       .capture_default_str();
-  app.add_option("--arch", words->architecture, "sm_70 … sm_120").capture_default_str();
+  app.add_option("--arch", words->architecture, architecture_range()).capture_default_str();
   app.add_flag("--json", words->json, "as JSON");
   app.callback([words] { show_advise(*words); });
 }

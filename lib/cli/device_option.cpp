@@ -15,12 +15,16 @@ namespace binade {
 
 void add_device_option(App app, DeviceOption& option) {
   app.add_option("--emulated", option.emulated,
-                 "sm_70 … sm_120: try the command without a GPU, on the emulator itself");
+                 architecture_range() + ": try the command without a GPU, on the emulator itself");
 }
 
-OpenedDevice open_chosen_device(const DeviceOption& option) {
+OpenedDevice open_chosen_device(const DeviceOption& option, const RuleChoice& rules) {
   if (option.emulated.empty()) return open_device();
-  return {std::make_unique<EmulatedDevice>(parse_architecture(option.emulated)), {}};
+  const int sm = parse_architecture(option.emulated);
+  with_rules({}, rules);  // what cannot be chosen is told before any work
+  return {std::make_unique<EmulatedDevice>(
+              sm, [rules](DotModel& model) { model = with_rules(model, rules); }),
+          {}};
 }
 
 int no_hardware(const char* schema, const std::string& why, bool json) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "lib/cli/options.h"
+#include "lib/evidence/rivals.h"
 #include "lib/record/device.h"
 
 namespace binade {
@@ -16,8 +17,8 @@ struct DeviceOption {
 
 void add_device_option(App app, DeviceOption& option);
 
-/// Error where the architecture is unknown.
-OpenedDevice open_chosen_device(const DeviceOption& option);
+/// Error where the architecture is unknown. An emulator in a GPU's place follows `rules`.
+OpenedDevice open_chosen_device(const DeviceOption& option, const RuleChoice& rules = {});
 
 /// Prints why there is none, or as JSON an object of this schema that says so; exit_no_hardware.
 int no_hardware(const char* schema, const std::string& why, bool json);

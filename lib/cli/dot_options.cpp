@@ -9,7 +9,7 @@ namespace binade {
 
 DotOptionNames add_dot_options(App app, DotOptions& o) {
   return {
-      .architecture = app.add_option("--arch", o.architecture, "sm_70 … sm_120"),
+      .architecture = app.add_option("--arch", o.architecture, architecture_range()),
       .instruction = app.add_option("--instruction", o.instruction,
                                     "as mma.m16n8k16.f32.f16.f16.f32; see binade architectures"),
       .a = app.add_option("--a", o.files.a, ".npy of shape (rows, K): bits, or the dtype itself"),

@@ -45,11 +45,6 @@ std::string hexadecimal(std::uint64_t bits, const Format& f) {
   return fmt::format("{:0{}X}", bits, f.storage_bits() / 4);
 }
 
-std::string evidence_text(const Instruction& x) {
-  const auto kind = evidence_names[static_cast<std::size_t>(x.evidence)];
-  return fmt::format("{} ({}){}{}", kind, x.source, x.open.empty() ? "" : "; open: ", x.open);
-}
-
 std::string difference_text(const DotDifference& x, const Dots& dots, const Instruction& how) {
   const auto row = static_cast<std::size_t>(x.row);
   const DotTypes& types = how.types;

@@ -13,9 +13,6 @@ namespace binade {
 
 std::string hexadecimal(std::uint64_t bits, const Format& f);
 
-/// "hardware (H100, H200); open: the exponent floor"
-std::string evidence_text(const Instruction& x);
-
 /// One row that differs, in lines: the distance, every product, c, both results.
 std::string difference_text(const DotDifference& x, const Dots& dots, const Instruction& how);
 

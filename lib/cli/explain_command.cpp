@@ -17,6 +17,7 @@
 #include "lib/cli/gemm_options.h"
 #include "lib/cli/literal.h"
 #include "lib/cli/progress.h"
+#include "lib/cli/rule_options.h"
 #include "lib/explain/json.h"
 #include "lib/explain/svg.h"
 #include "lib/explain/text.h"
@@ -63,6 +64,7 @@ struct OneDot {
   DotOptions dots;
   std::string recording, terms, addend;
   std::optional<std::uint64_t> row;
+  RuleChoice rules;
   Output output;
 };
 
@@ -146,8 +148,11 @@ void explain_one(const OneDot& options) {
                              InputPath{"--c", options.dots.c}, InputPath{"--d", files.d},
                              InputPath{"--recording", options.recording}},
                   std::array{OutputPath{"--svg", options.output.svg}});
-  const ExplainedOperands x = operands_of(options);
+  ExplainedOperands x = operands_of(options);
+  const Brief known = brief_of(x.instruction);
+  x.instruction.model = with_rules(x.instruction.model, options.rules);
   Explanation out = explain_dot(x.instruction, x.a, x.b, x.c);
+  out.known = known;  // of the instruction, whatever rules were chosen
   if (x.d) out.hardware = Typed{*x.d, x.instruction.types.d};
   write(out, options.output);
 }
@@ -163,6 +168,7 @@ void define_explain_dots(App app) {
   dots.add_option("--terms", options->terms, "products instead of arrays, see below");
   dots.add_option("--addend", options->addend, "c beside --terms; without it +0").needs("--terms");
   add_output(dots, options->output);
+  add_rule_options(dots, options->rules);
   dots.footer("\n" + std::string(terms_help) +
               "\n\nExamples:\n"
               "  binade explain dots --arch sm_90 --instruction mma.m16n8k16.f16.f16.f16.f16 \\\n"

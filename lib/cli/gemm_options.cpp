@@ -77,7 +77,7 @@ void add_gemm_options(App app, GemmOptions& o) {
          "as mma.m16n8k16.f32.f16.f16.f32 (see binade architectures), or a chain of rounded "
          "operations: fma.rn.f32.f16.f16.f32, mul_add.rn.f32.f32.f32.f32")
       .required();
-  app.add_option("--arch", o.architecture, "sm_70 … sm_120; a chain has none");
+  app.add_option("--arch", o.architecture, architecture_range() + "; a chain has none");
   app.add_flag("--transpose-a", o.files.transposed_a, "A is (K, M)");
   app.add_flag("--transpose-b", o.files.transposed_b, "B is (N, K)");
   app.add_flag(

@@ -112,9 +112,9 @@ void define_identify(App app, int& status) {
       .capture_default_str();
   app.add_option("--beta", options->epilogue.beta, "").capture_default_str();
   const Option architectures =
-      app.add_option(
-             "--arch", options->architectures,
-             "a GPU's: of Tensor Cores those of sm_70 … sm_120 alone, before chains; sm_90,sm_100")
+      app.add_option("--arch", options->architectures,
+                     "a GPU's: of Tensor Cores those of " + architecture_range() +
+                         " alone, before chains; sm_90,sm_100")
           .delimiter(',');
   const Option chains = app.add_flag("--chains", options->chains,
                                      "chains of rounded operations alone, no Tensor Cores");

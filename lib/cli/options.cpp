@@ -17,6 +17,10 @@ Option Option::capture_default_str() const { return Option(option_->capture_defa
 Option Option::group(const std::string& name) const { return Option(option_->group(name)); }
 Option Option::type_name(const std::string& name) const { return Option(option_->type_name(name)); }
 Option Option::delimiter(char between) const { return Option(option_->delimiter(between)); }
+Option Option::expected(int least, int most) const {
+  option_->expected(least, most);
+  return *this;
+}
 Option Option::expected(int values) const { return Option(option_->expected(values)); }
 Option Option::take_all() const { return Option(option_->take_all()); }
 Option Option::allow_extra_args(bool allow) const {

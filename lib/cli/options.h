@@ -30,6 +30,7 @@ class Option {
   Option type_name(const std::string& name) const;
   Option delimiter(char between) const;
   Option expected(int values) const;
+  Option expected(int least, int most) const;
   Option take_all() const;
   Option allow_extra_args(bool allow) const;
   Option needs(Option other) const;

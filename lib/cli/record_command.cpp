@@ -15,6 +15,8 @@
 #include "lib/cli/command.h"
 #include "lib/cli/device_option.h"
 #include "lib/cli/progress.h"
+#include "lib/cli/rule_options.h"
+#include "lib/evidence/open_rows.h"
 #include "lib/io/output_paths.h"
 #include "lib/record/record_dots.h"
 #include "lib/record/scalar_recording.h"
@@ -29,7 +31,9 @@ namespace fs = std::filesystem;
 
 struct RecordArguments {
   std::string folder, words;
-  bool dots = false, scalar = false;  ///< neither: both
+  std::string dots;     ///< all, open
+  bool scalar = false;  ///< and no dots: scalar instructions alone
+  RuleChoice rules;     ///< of the emulator in the GPU's place
   bool resume = false;
   std::uint64_t seed = 1, cases = 0, samples = default_samples;
   DeviceOption device;
@@ -63,13 +67,18 @@ std::string folder_for(const std::string& parent, const char* name) {
 
 void run_dots(Device& device, const RecordArguments& a, const std::string& date, Totals& totals) {
   const RecordWhat what{folder_for(a.folder, "dots"), a.words, date, a.seed, a.resume};
-  record_dots(device, what, [&totals](const RecordedFile& file) {
+  RowSource source;
+  if (a.dots == "open") {
+    source = [&a](const Instruction& x) { return RowsToRecord{{}, open_rows(x, a.seed)}; };
+  }
+  const auto sink = [&totals](const RecordedFile& file) {
     if (!file.skipped.empty()) return totals.skip(file.instruction, file.skipped);
     totals.kept += file.kept ? 1 : 0;
     if (file.kept) return;
     fmt::print("{:<48}{:>8} rows\n", file.instruction, file.rows);
     totals.wrote(file.path, file.rows);
-  });
+  };
+  record_dots(device, what, sink, source);
 }
 
 std::string tally_text(const ScalarCheck& check) {
@@ -106,7 +115,7 @@ void run_scalar(Device& device, const RecordArguments& a, const std::string& dat
 }
 
 int run_record(const RecordArguments& a) {
-  const OpenedDevice opened = open_chosen_device(a.device);
+  const OpenedDevice opened = open_chosen_device(a.device, a.rules);
   if (!opened.device) {
     fmt::print("{}\n", opened.why_none);
     return exit_no_hardware;
@@ -114,10 +123,17 @@ int run_record(const RecordArguments& a) {
   prepare_outputs({}, std::array{OutputPath{"-o", a.folder, OutputKind::folder}});
   const std::string date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
   const std::string& name = opened.device->info().name;
-  const bool both = a.dots == a.scalar;
+  const bool both = !a.dots.empty() == a.scalar;
   Totals totals;
-  if (both || a.dots) run_dots(*opened.device, a, date, totals);
+  if (both || !a.dots.empty()) run_dots(*opened.device, a, date, totals);
   if (both || a.scalar) run_scalar(*opened.device, a, date, totals);
+  if (totals.files + totals.kept + totals.skipped == 0 && a.dots == "open" && !both) {
+    fmt::print(
+        "{}: nothing is open: recorded rows decide every aspect of its instructions; see binade "
+        "architectures --arch sm_{}\n",
+        name, opened.device->info().compute_capability);
+    return 0;
+  }
   if (totals.files + totals.kept + totals.skipped == 0) {
     throw Error("no instruction of " + name + " has '" + printable(a.words) +
                 "' in its name; see binade architectures");
@@ -136,7 +152,11 @@ int run_record(const RecordArguments& a) {
 void define_record(App app, int& status) {
   const auto a = std::make_shared<RecordArguments>();
   app.add_output("-o,--out", a->folder, "the folder for the files, made if need be").required();
-  app.add_flag("--dots", a->dots, "Tensor Core instructions only");
+  app.add_option("--dots", a->dots,
+                 "Tensor Core instructions only; open: at most 64 rows of each, which settle what "
+                 "no recorded row has decided yet")
+      .expected(0, 1)
+      .type_name("[all|open]");
   app.add_flag("--scalar", a->scalar, "conversions, arithmetic and approximations only");
   app.add_option("--only", a->words, "instructions with this in their name");
   app.add_option("--seed", a->seed, "of the operands").capture_default_str();
@@ -151,11 +171,25 @@ void define_record(App app, int& status) {
       .within(std::uint64_t{1}, most_samples)
       .capture_default_str();
   add_device_option(app, a->device);
+  add_rule_options(app, a->rules);
   app.footer(
-      "\nbinade validate --replay FOLDER compares them with the emulator, on any machine.\n"
+      "\nbinade validate --replay FOLDER compares them with the emulator, on any machine; with\n"
+      "--evidence it says which rule the GPU follows. The rules are for --emulated.\n"
       "Exit status: 0 recorded, 1 recorded and different from the emulator, 2 files that cannot\n"
       "be written, 77 no GPU.");
-  app.callback([a, &status] { status = run_record(*a); });
+  app.callback([app, a, &status] {
+    if (app.count("--dots") > 0 && a->dots.empty()) a->dots = "all";
+    if (!a->dots.empty() && a->dots != "all" && a->dots != "open") {
+      throw Error("--dots " + printable(a->dots) +
+                  ": there are all, which it means alone, and open");
+    }
+    if (a->rules.any() && a->device.emulated.empty()) {
+      throw Error(
+          "a GPU follows its own rules; --zero-raises, --floor and --cut-to-zero are for "
+          "--emulated");
+    }
+    status = run_record(*a);
+  });
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 // `binade validate`: bits of real kernels and real GPUs held against the emulator.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,8 +15,13 @@
 #include "lib/cli/device_option.h"
 #include "lib/cli/dot_options.h"
 #include "lib/cli/dot_text.h"
+#include "lib/cli/rule_options.h"
 #include "lib/cli/validate_crossed.h"
 #include "lib/cli/validate_gemm.h"
+#include "lib/evidence/seen.h"
+#include "lib/evidence/tally.h"
+#include "lib/io/atomic_file.h"
+#include "lib/io/output_paths.h"
 #include "lib/record/dot_cases.h"
 #include "lib/record/instruction_name.h"
 #include "lib/tensor/error.h"
@@ -29,15 +36,39 @@ namespace {
 
 struct CheckedDots {
   DotOptions dots;
+  RuleChoice rules;
   std::size_t show = 5;
-  bool json = false;
+  bool evidence = false, json = false;
 };
+
+nlohmann::ordered_json json_of(const std::vector<AspectTally>& tally) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const AspectTally& aspect : tally) {
+    nlohmann::ordered_json row{{"aspect", row_of(aspect.aspect).name},
+                               {"evidence", name_of(aspect.evidence)},
+                               {"touch", aspect.touch},
+                               {"rivals", nlohmann::ordered_json::array()}};
+    for (const RivalTally& x : aspect.rivals) {
+      row["rivals"].push_back(
+          {{"rival", x.rival.name}, {"tell", x.tell}, {"ours", x.ours}, {"theirs", x.theirs}});
+    }
+    out.push_back(row);
+  }
+  return out;
+}
+
+/// The rules that were chosen, in words; empty: the table's.
+std::string rules_text(const RuleChoice& rules) {
+  std::string out;
+  for (const std::string& word : words_of(rules)) out += " " + word;
+  return out.empty() ? out : " with" + out;
+}
 
 /// What a compared set says of itself and of its first differences.
 nlohmann::ordered_json json_of(const DotCheck& check, const Dots& dots, const Instruction& how) {
   nlohmann::ordered_json out{{"architecture", fmt::format("sm_{}", how.sm)},
                              {"instruction", name_of(how)},
-                             {"evidence", evidence_names[static_cast<std::size_t>(how.evidence)]},
+                             {"evidence", name_of(brief_of(how).evidence)},
                              {"rows", check.rows},
                              {"equal", check.equal()},
                              {"different", check.different},
@@ -63,29 +94,38 @@ std::string row_explained(std::vector<std::string> words, std::uint64_t row) {
   return fmt::format("  explain   {}\n", command_line(words));
 }
 
-std::string explained_by(const DotOptions& dots, std::uint64_t row) {
+std::string explained_by(const DotOptions& dots, const std::vector<std::string>& rules,
+                         std::uint64_t row) {
   std::vector<std::string> words{"--arch", dots.architecture, "--instruction", dots.instruction,
                                  "--a",    dots.files.a,      "--b",           dots.files.b,
                                  "--d",    dots.files.d};
   if (!dots.c.empty()) words.insert(words.end() - 2, {"--c", dots.c});
+  words.insert(words.end(), rules.begin(), rules.end());
   return row_explained(std::move(words), row);
 }
 
 int validate_dots(const CheckedDots& options) {
   const Instruction instruction = instruction_of(options.dots);
+  Instruction ruled = instruction;
+  ruled.model = with_rules(ruled.model, options.rules);
   const Dots dots = read_dots(files_of(options.dots), instruction);
-  const DotCheck check = check_dots(dots, instruction, options.show);
+  const DotCheck check = check_dots(dots, ruled, options.show);
   if (options.json) {
     nlohmann::ordered_json out{{"schema", "binade.validate_dots/1"}};
     out.update(json_of(check, dots, instruction));
+    if (options.evidence) out["aspects"] = json_of(tally_rivals(instruction, dots, false));
     fmt::print("{}\n", out.dump(2));
   } else {
     for (const DotDifference& x : check.first) {
       const bool first = &x == check.first.data();
       fmt::print("{}{}\n", difference_text(x, dots, instruction),
-                 first ? explained_by(options.dots, x.row) : "");
+                 first ? explained_by(options.dots, words_of(options.rules), x.row) : "");
     }
-    fmt::print("sm_{} {}: {}\n", instruction.sm, name_of(instruction), evidence_text(instruction));
+    fmt::print("sm_{} {}{}: {}\n", instruction.sm, name_of(instruction), rules_text(options.rules),
+               text_of(brief_of(instruction)));
+    if (options.evidence) fmt::print("{}", tally_text(tally_rivals(instruction, dots, false)));
+    const std::string touched = touched_text(instruction, dots);
+    if (!touched.empty()) fmt::print("{}\n", touched);
     fmt::print("rows {}, equal {}, different {}\n", check.rows, check.equal(), check.different);
   }
   return check.different == 0 ? 0 : exit_different;
@@ -94,6 +134,9 @@ int validate_dots(const CheckedDots& options) {
 /// Sets from recordings or from a device.
 struct SetOptions {
   std::vector<std::string> replay;
+  std::string seen;
+  RuleChoice rules;
+  bool evidence = false;
   bool device = false;
   std::uint64_t rows = 0;
   DeviceRows of_device;
@@ -106,10 +149,13 @@ struct SetOptions {
 /// Prints sets as they come, or gathers them for JSON.
 class SetOutput {
  public:
-  explicit SetOutput(bool json) : json_(json) {}
+  SetOutput(const SetOptions& options) : options_(options), json_(options.json) {}
 
   void take(const CheckedSet& set, const Dots& dots) {
     if (!set.skipped.empty() && why_skipped_.empty()) why_skipped_ = set.skipped;
+    if (!options_.seen.empty() && set.independent) {
+      seen_.push_back(line_of(seen_of(set.instruction, dots, set.gpu)));
+    }
     if (json_) {
       sets_.push_back(json_of_set(set, dots));
     } else {
@@ -138,6 +184,12 @@ class SetOutput {
   }
 
   void finish(const char* schema, const std::string& device, const SetTotals& totals) {
+    if (!options_.seen.empty()) {
+      std::ranges::sort(seen_);
+      std::string text = seen_head();
+      for (const std::string& line : seen_) text += line;
+      write_file(options_.seen, text);
+    }
     if (!json_) {
       fmt::print("sets {}, rows {}, equal {}, different {}", totals.sets, totals.rows,
                  totals.equal(), totals.different);
@@ -165,7 +217,7 @@ class SetOutput {
                        set.instruction.sm, name_of(set.instruction));
   }
 
-  static std::string text_of_set(const CheckedSet& set, const Dots& dots) {
+  std::string text_of_set(const CheckedSet& set, const Dots& dots) const {
     if (!set.skipped.empty()) {
       return fmt::format("{}  skipped: {}\n", headline(set), set.skipped);
     }
@@ -175,16 +227,26 @@ class SetOutput {
     for (const DotDifference& x : set.check.first) {
       const bool first = &x == set.check.first.data();
       out += difference_text(x, dots, set.instruction);
-      if (first && recorded) out += row_explained({"--recording", set.source}, x.row);
+      if (first && recorded) {
+        std::vector<std::string> words{"--recording", set.source};
+        const std::vector<std::string> rules = words_of(options_.rules);
+        words.insert(words.end(), rules.begin(), rules.end());
+        out += row_explained(words, x.row);
+      }
       out += "\n";
     }
-    return out;
+    if (options_.evidence) {
+      return out + tally_text(tally_rivals(set.instruction, dots, false)) + "\n";
+    }
+    const std::string touched = touched_text(set.instruction, dots);
+    return touched.empty() ? out : out + "  " + touched + "\n";
   }
 
-  static nlohmann::ordered_json json_of_set(const CheckedSet& set, const Dots& dots) {
+  nlohmann::ordered_json json_of_set(const CheckedSet& set, const Dots& dots) const {
     nlohmann::ordered_json out{{"source", printable(set.source, longest_path)}};
     if (set.skipped.empty()) {
       out.update(json_of(set.check, dots, set.instruction));
+      if (options_.evidence) out["aspects"] = json_of(tally_rivals(set.instruction, dots, false));
     } else {
       out["architecture"] = fmt::format("sm_{}", set.instruction.sm);
       out["instruction"] = name_of(set.instruction);
@@ -193,15 +255,20 @@ class SetOutput {
     return out;
   }
 
+  const SetOptions& options_;
   bool json_;
+  std::vector<std::string> seen_;
   std::string why_skipped_;
   nlohmann::ordered_json sets_ = nlohmann::ordered_json::array();
 };
 
 int validate_replay(const SetOptions& options) {
-  SetOutput output(options.json);
+  std::vector<InputPath> read;
+  for (const std::string& path : options.replay) read.push_back({"--replay", path});
+  prepare_outputs(read, std::array{OutputPath{"--seen", options.seen}});
+  SetOutput output(options);
   const SetTotals totals = replay(
-      options.replay, options.show,
+      options.replay, options.show, options.rules,
       [&](const CheckedSet& set, const Dots& dots) { output.take(set, dots); },
       [&](const CheckedScalar& set) { output.take(set); });
   output.finish("binade.validate_replay/1", {}, totals);
@@ -217,7 +284,7 @@ int validate_device(const SetOptions& options) {
   }
   const OpenedDevice opened = open_chosen_device(options.device_option);
   if (!opened.device) return no_hardware("binade.validate_device/1", opened.why_none, options.json);
-  SetOutput output(options.json);
+  SetOutput output(options);
   const SetTotals totals =
       check_device(*opened.device, what, options.show,
                    [&](const CheckedSet& set, const Dots& dots) { output.take(set, dots); });
@@ -229,6 +296,9 @@ int validate_device(const SetOptions& options) {
   return totals.different == 0 ? 0 : exit_different;
 }
 
+constexpr const char* evidence_help =
+    "every rival rule: how many rows tell it from ours, and which of the two they follow";
+
 void define_validate_dots(App app, int& status) {
   const auto options = std::make_shared<CheckedDots>();
   const App dots = app.add_subcommand("dots", "recorded dot products: d = c + sum of a·b");
@@ -237,7 +307,9 @@ void define_validate_dots(App app, int& status) {
     needed.required();
   }
   dots.add_option("--show", options->show, "how many differences to show").capture_default_str();
+  dots.add_flag("--evidence", options->evidence, evidence_help);
   dots.add_flag("--json", options->json, "as JSON");
+  add_rule_options(dots, options->rules);
   dots.footer("\nExit status: 0 all equal, 1 differences, 2 files that do not fit.");
   dots.callback([&status, options] { status = validate_dots(*options); });
 }
@@ -267,13 +339,23 @@ void define_validate(App app, int& status) {
       .needs(from_device);
   app.add_option("--show", options->show, "how many differences of a set to show")
       .capture_default_str();
+  app.add_flag("--evidence", options->evidence, evidence_help);
+  app.add_output(
+         "--seen", options->seen,
+         "what the rows of each set saw, a line a set: ranges, and which rivals they exclude")
+      .needs(from_files);
   app.add_flag("--json", options->json, "as JSON");
+  add_rule_options(app, options->rules);
   app.footer("\nExit status: 0 all equal, 1 differences, 2 files that do not fit, 77 no GPU.");
   app.callback([app, &status, options] {
     if (!app.chosen_subcommand().empty()) return;
     if (options->replay.empty() && !options->device) {
       throw Error(
           "nothing to validate; give --replay PATH, --device, or dots or gemm and its files");
+    }
+    if (options->device && options->rules.any()) {
+      throw Error(
+          "a GPU follows its own rules; --zero-raises, --floor and --cut-to-zero are for --replay");
     }
     status = options->device ? validate_device(*options) : validate_replay(*options);
   });

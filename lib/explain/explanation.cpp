@@ -251,9 +251,7 @@ Explanation explain_dot(const Instruction& x, std::span<const std::uint64_t> a,
                         std::span<const std::uint64_t> b, std::uint64_t c) {
   Explanation out{.instruction = name_of(x),
                   .sm = x.sm,
-                  .evidence = x.evidence,
-                  .source = std::string(x.source),
-                  .open = std::string(x.open),
+                  .known = brief_of(x),
                   .model = x.model,
                   .types = x.types};
   gather(out, a, b);
@@ -280,9 +278,7 @@ Explanation explain_element(const NamedGemm& gemm, const GemmElement<std::uint64
   const GemmModel& g = gemm.model;
   Explanation out{.instruction = gemm.instruction,
                   .sm = gemm.sm,
-                  .evidence = gemm.evidence,
-                  .source = gemm.source,
-                  .open = gemm.open,
+                  .known = gemm.known,
                   .model = g.model,
                   .types = g.types};
   const auto k = static_cast<std::size_t>(element.k);

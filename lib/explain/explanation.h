@@ -85,8 +85,7 @@ struct ErrorsByCause {
 struct Explanation {
   std::string instruction = {};
   int sm = 0;  ///< 0: no architecture's
-  Evidence evidence = Evidence::open;
-  std::string source = {}, open = {};
+  Brief known{};
   DotModel model{};
   DotTypes types{};
   std::vector<Typed> a = {}, b = {};       ///< of every k, those that take no part too

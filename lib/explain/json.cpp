@@ -66,7 +66,8 @@ Json json_of(const ExplainedBlock& block) {
     out["exponent_floor"] = block.exponent_floor;
     const bool by_floor = block.floor_decides || !block.highest;
     const auto highest = static_cast<std::size_t>(block.highest.value_or(0));
-    out["set_by"] = by_floor ? "floor" : name_of(block.terms[highest], block);
+    out["set_by"] = by_floor ? (block.top == block.exponent_floor ? "floor" : "zero product")
+                             : name_of(block.terms[highest], block);
     out["rounding"] = name_of(block.rounding);
     out["grid"] = type_text(block.grid);
   }
@@ -119,7 +120,7 @@ Json json_of(const DotModel& model, const DotTypes& types) {
 nlohmann::ordered_json json_of(const Explanation& x) {
   Json out{{"schema", "binade.explain/1"}, {"instruction", x.instruction}};
   out["architecture"] = x.sm == 0 ? Json(nullptr) : Json(fmt::format("sm_{}", x.sm));
-  out["evidence"] = evidence_names[static_cast<std::size_t>(x.evidence)];
+  out["evidence"] = name_of(x.known.evidence);
   out["model"] = json_of(x.model, x.types);
   out["a"] = Json::array();
   out["b"] = Json::array();

@@ -155,7 +155,9 @@ std::string floor_note(const ExplainedBlock& block) {
     return !term.cut_by_floor.is_zero() && !term.cut_by_alignment.is_zero();
   });
   if (!floor) return {};
-  return std::string("  * cut because of the exponent floor alone") +
+  const bool of_floor = block.top == block.exponent_floor;
+  return std::string("  * cut because of ") +
+         (of_floor ? "the exponent floor alone" : "a product of zero alone") +
          (both ? "; † some of it would be cut without the floor too\n" : "\n");
 }
 

@@ -36,9 +36,7 @@ std::string header_text(const Explanation& x) {
   if (!x.left_out.empty()) out += fmt::format(", {} left out by sparsity", x.left_out.size());
   out += "\n";
   if (x.sm != 0) {
-    const auto kind = evidence_names[static_cast<std::size_t>(x.evidence)];
-    out += fmt::format("  evidence  {} ({}){}{}\n", kind, x.source,
-                       x.open.empty() ? "" : "; open: ", x.open);
+    out += wrapped("  evidence  " + text_of(x.known), 12);
   }
   return out + wrapped("  rule      " + model_text(x.model, x.types), 12);
 }
@@ -221,7 +219,9 @@ std::string errors_text(const Explanation& x) {
   };
   if (x.has_epilogue()) line("of the sum", *of_sum);
   line("cut by alignment", x.errors.alignment);
-  line("cut by the exponent floor", x.errors.floor);
+  line(x.model.edges.zero_raises == ZeroRaises::never ? "cut by the exponent floor"
+                                                      : "cut by floor or zero products",
+       x.errors.floor);
   line("rounding the blocks", x.errors.blocks);
   line("rounding other operations", x.errors.operations);
   return out;

@@ -31,6 +31,19 @@ std::string nan_text(const ExplainedTerm& term, const ExplainedBlock& block) {
   return fmt::format("{} is {} * {}", name, value_text(term.a), value_text(term.b));
 }
 
+/// How a fused sum's edges differ from ours.
+std::string edges_text(const DotModel& model) {
+  std::string out;
+  if (model.edges.zero_raises == ZeroRaises::single) {
+    out += "; products of zero count, a zero's exponent being -126";
+  }
+  if (model.edges.zero_raises == ZeroRaises::emin) {
+    out += "; products of zero count, a zero's exponent being its format's smallest";
+  }
+  if (model.edges.cut_keeps_sign) out += "; a negative sum that is cut to zero is -0";
+  return out;
+}
+
 std::string sum_text(const DotModel& model, const DotTypes& types) {
   const Format d = types_of_sums(model, types).d;
   const std::string rounded =
@@ -40,13 +53,13 @@ std::string sum_text(const DotModel& model, const DotTypes& types) {
     case Recipe::fused_block:
       return fmt::format(
           "blocks of {}: products and the sum so far are aligned to their largest exponent (at "
-          "least 2^{}), cut {} bits below it, added exactly, {}",
-          model.block, model.exponent_floor, model.fraction_bits, rounded);
+          "least 2^{}), cut {} bits below it, added exactly, {}{}",
+          model.block, model.exponent_floor, model.fraction_bits, rounded, edges_text(model));
     case Recipe::expanded:
       return fmt::format(
           "operands become f16; then two blocks, of k 0 1 4 5 … and of k 2 3 6 7 …: aligned to the "
-          "largest exponent (at least 2^{}), cut {} bits below it, added exactly, {}",
-          model.exponent_floor, model.fraction_bits, rounded);
+          "largest exponent (at least 2^{}), cut {} bits below it, added exactly, {}{}",
+          model.exponent_floor, model.fraction_bits, rounded, edges_text(model));
     case Recipe::fma_chain: return fmt::format("d = fma(a, b, d), k ascending, each {}", rounded);
     case Recipe::mul_add_chain:
       return fmt::format("d = d + a * b, k ascending, each product and each sum {}", rounded);
@@ -121,10 +134,17 @@ std::string places_text(const ExplainedBlock& block) {
 }
 
 std::string alignment_text(const ExplainedBlock& block) {
-  if (!block.highest) return fmt::format("the floor 2^{}: every term is zero", block.top);
+  if (!block.highest) {
+    const bool floor = block.top == block.exponent_floor;
+    return fmt::format("{}2^{}: every term is zero", floor ? "the floor " : "", block.top);
+  }
   const ExplainedTerm& term = block.terms[static_cast<std::size_t>(*block.highest)];
   const std::string name = name_of(term, block);
   if (!block.floor_decides) return fmt::format("2^{}, of {}", block.top, name);
+  if (block.top > block.exponent_floor) {
+    return fmt::format("2^{}, of a product of zero, above 2^{} of {}", block.top, term.exponent,
+                       name);
+  }
   return fmt::format("the floor 2^{}, above 2^{} of {}", block.top, term.exponent, name);
 }
 

@@ -75,7 +75,7 @@ NamedGemm parse_chain(std::string_view name, const ChainName& row) {
   const DotTypes types{formats[1], formats[2], formats[3], formats[0]};
   if (types.c != types.d) throw fail("has a c of another type than d");
   const DotModel model{row.recipe, 1, 0, 0, types.d, Rounding::ties_to_even};
-  return {std::string(name), 0, Evidence::paper, "IEEE 754-2019", "", plain(model, types, 1)};
+  return {std::string(name), 0, {Evidence::paper, "IEEE 754-2019", ""}, plain(model, types, 1)};
 }
 
 const ChainName* find_chain(std::string_view name) {
@@ -108,9 +108,7 @@ std::string words_of(const Split& split, const Format& partial) {
 bool is_chain_name(std::string_view instruction) { return find_chain(instruction) != nullptr; }
 
 NamedGemm named_gemm(const Instruction& x) {
-  return {name_of(x),          x.sm,
-          x.evidence,          std::string(x.source),
-          std::string(x.open), plain(x.model, x.types, x.k)};
+  return {name_of(x), x.sm, brief_of(x), plain(x.model, x.types, x.k)};
 }
 
 NamedGemm parse_gemm(std::string_view instruction, int sm) {

@@ -15,6 +15,7 @@
 
 #include "emulate/gemm_model.h"
 #include "emulate/tensor_core.h"
+#include "lib/evidence/evidence.h"
 
 namespace binade {
 
@@ -23,8 +24,7 @@ namespace binade {
 struct NamedGemm {
   std::string instruction;
   int sm = 0;
-  Evidence evidence = Evidence::open;
-  std::string source, open;
+  Brief known{};
   GemmModel model{};
 };
 

@@ -118,7 +118,7 @@ struct HostWay {
     const bool chain =
         g.model.recipe == Recipe::fma_chain || g.model.recipe == Recipe::mul_add_chain;
     const DotTypes& t = g.types;
-    return chain && !g.model.c_last && !g.model.through_f32 &&
+    return chain && !g.model.descending && !g.model.c_last && !g.model.through_f32 &&
            g.model.rounding == Rounding::ties_to_even && t.c == t.d &&
            (t.d == format() || is_narrow(t)) && fits_in(t.a, format()) && fits_in(t.b, format());
   }

@@ -26,12 +26,12 @@ bool takes_part(const Instruction& x, const Format& a, const Format& b) {
 /// Architectures share a line only where the evidence for them is the same.
 void add_name(std::vector<CoreName>& names, const NamedGemm& x) {
   const auto same = [&](const CoreName& name) {
-    return name.instruction == x.instruction && name.evidence == x.evidence &&
-           name.source == x.source;
+    return name.instruction == x.instruction && name.evidence == x.known.evidence &&
+           name.source == x.known.source;
   };
   auto found = std::ranges::find_if(names, same);
   if (found == names.end()) {
-    names.push_back({x.instruction, {}, x.evidence, x.source});
+    names.push_back({x.instruction, {}, x.known.evidence, x.known.source});
     found = names.end() - 1;
   }
   found->architectures.push_back(x.sm);
@@ -39,9 +39,9 @@ void add_name(std::vector<CoreName>& names, const NamedGemm& x) {
 
 void add_instructions(std::vector<Core>& cores, const Format& a, const Format& b,
                       std::span<const int> of) {
-  for (const int sm : architectures) {
-    if (!of.empty() && std::ranges::find(of, sm) == of.end()) continue;
-    for (const Instruction& x : instructions_of(sm)) {
+  for (const Architecture& row : architectures) {
+    if (!of.empty() && std::ranges::find(of, row.sm) == of.end()) continue;
+    for (const Instruction& x : instructions_of(row.sm)) {
       if (!takes_part(x, a, b)) continue;
       const NamedGemm named = named_gemm(x);
       const auto same = [&](const Core& core) { return core.plain == named.model; };
@@ -65,7 +65,7 @@ void add_chains(std::vector<Core>& cores, const Format& a, const Format& b) {
       for (const Format& f : {d, a, b, d}) name.append(type_name(f)).append(".");
       name.pop_back();
       const NamedGemm named = parse_gemm(name, 0);
-      const CoreName core_name{name, {}, named.evidence, named.source};
+      const CoreName core_name{name, {}, named.known.evidence, named.known.source};
       const auto fused = std::ranges::find_if(cores, [&](const Core& core) {
         return core.is_chain() && core.plain.types == named.model.types;
       });

@@ -22,7 +22,7 @@ Json json_of(const Core& core) {
     Json row{{"instruction", name.instruction}, {"architectures", Json::array()}};
     for (const int sm : name.architectures)
       row["architectures"].push_back(fmt::format("sm_{}", sm));
-    row["evidence"] = evidence_names[static_cast<std::size_t>(name.evidence)];
+    row["evidence"] = name_of(name.evidence);
     row["source"] = name.source;
     out.push_back(row);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A greedy choice: the row that splits most groups of models that still agree, again and again.
+// A pool of rows, the choice among them, and files.
 #include "lib/identify/propose.h"
 
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 #include <memory>
 #include <numeric>
 
+#include "lib/evidence/telling.h"
 #include "lib/identify/telling_rows.h"
 #include "lib/io/npz_writer.h"
 #include "lib/parallel/parallel.h"
@@ -110,35 +111,12 @@ class Chooser {
     return std::span(results_[i]).subspan(row * columns_told(), columns_told());
   }
 
-  /// The groups, if this row's results were known too; numbered by their first members.
-  std::vector<std::size_t> refined(std::size_t row) const {
-    std::map<std::pair<std::size_t, std::vector<std::uint64_t>>, std::size_t> known;
-    std::vector<std::size_t> out;
-    for (std::size_t i = 0; i < groups_.size(); ++i) {
-      const auto told = results(i, row);
-      std::vector<std::uint64_t> bits(told.begin(), told.end());
-      out.push_back(known.try_emplace({groups_[i], std::move(bits)}, known.size()).first->second);
-    }
-    return out;
-  }
-  static std::size_t count(const std::vector<std::size_t>& groups) {
-    return *std::ranges::max_element(groups) + 1;
-  }
-
   void choose_rows() {
     const std::size_t wanted = x_.runs[0].m;
     std::vector<bool> taken(pool_.m);
-    while (chosen_.size() < wanted && count(groups_) < groups_.size()) {
-      std::vector<std::size_t> sizes(pool_.m);
-      parallel_for(pool_.m, 8, [&](std::size_t begin, std::size_t end, std::size_t) {
-        for (std::size_t row = begin; row < end; ++row) sizes[row] = count(refined(row));
-      });
-      const auto best = static_cast<std::size_t>(std::ranges::max_element(sizes) - sizes.begin());
-      if (sizes[best] == count(groups_)) break;
-      groups_ = refined(best);
-      taken[best] = true;
-      chosen_.push_back(best);
-    }
+    const ResultsOf of_pool = [this](std::size_t i, std::size_t row) { return results(i, row); };
+    chosen_ = choose_telling(pool_.m, wanted, taken, of_pool, groups_);
+    for (const std::size_t row : chosen_) taken[row] = true;
     for (std::size_t row = 0; row < pool_.m && chosen_.size() < wanted; ++row) {
       if (!taken[row]) chosen_.push_back(row);
     }

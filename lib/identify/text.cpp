@@ -24,8 +24,7 @@ std::string architectures_text(const CoreName& name) {
 }
 
 std::string evidence_text(const CoreName& name) {
-  return fmt::format("{} ({})", evidence_names[static_cast<std::size_t>(name.evidence)],
-                     name.source);
+  return fmt::format("{} ({})", name_of(name.evidence), name.source);
 }
 
 /// The first name of a core with everything, the others in a line each.

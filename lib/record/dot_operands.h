@@ -60,9 +60,11 @@ struct TwoPlaces {
 };
 TwoPlaces two_places(Draw& draw, int k);
 
-/// The generators `zeros` and `specials` choose among many small kinds; they have a file of their
-/// own.
+/// The generators `zeros` and `specials` choose among many small kinds; with `zero_products` they have a file of
+/// their own.
 void make_zeros(DotCase& out, Draw& draw, const DotRow& row);
+/// A zero times a large number, and terms so far below it that it would cut them if it counted.
+void make_zero_products(DotCase& out, Draw& draw, const DotRow& row);
 void make_specials(DotCase& out, Draw& draw, const DotRow& row);
 
 }  // namespace binade

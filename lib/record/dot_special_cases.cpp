@@ -236,6 +236,36 @@ void make_zeros(DotCase& out, Draw& draw, const DotRow& row) {
   zero_kinds[row.index % zero_kinds.size()](out, draw, row);
 }
 
+void make_zero_products(DotCase& out, Draw& draw, const DotRow& row) {
+  fill_zeros(out, draw, row.how);
+  const DotTypes& t = row.how.types;
+  const bool in_a = draw.flip();
+  const Format& other = in_a ? t.b : t.a;
+  const int of_other = draw.between(other.emax() - 3, other.emax());
+  const int of_zero = row.index % 2 == 0 ? (in_a ? t.a : t.b).emin() : binary32.emin();
+  const int top = of_zero + of_other;
+  const ExponentRange range = product_exponents(t, true);
+  const auto below = [&](int low, int high) {
+    const int distance = draw.between(4, 40);
+    return std::clamp(top - distance, low, high);
+  };
+  const int products = draw.between(0, 3);
+  for (int i = 0; i < products; ++i) {
+    const int at = draw.between(0, row.how.k - 1);
+    const int e = below(range.low, range.high);
+    set_product(out, at, draw, t, e, true);
+  }
+  if (products == 0 || draw.flip()) {
+    const int e = below(t.c.quantum_exponent(), t.c.emax());
+    out.c = number_at(draw, t.c, e);
+  }
+  const std::size_t at = place(draw, row.how.k);
+  const std::uint64_t zero = some_zero(draw, in_a ? t.a : t.b);
+  const std::uint64_t number = number_at(draw, other, of_other);
+  out.a[at] = in_a ? zero : number;
+  out.b[at] = in_a ? number : zero;
+}
+
 void make_specials(DotCase& out, Draw& draw, const DotRow& row) {
   fill_normal(out, draw, row.how);
   special_kinds[row.index % special_kinds.size()](out, draw, row);

@@ -181,11 +181,18 @@ int parse_architecture(std::string_view text) {
   int sm = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), sm);
   const bool whole = error == std::errc{} && end == digits.data() + digits.size();
-  if (whole && std::ranges::find(architectures, sm) != architectures.end()) return sm;
+  if (whole && find_architecture(sm) != nullptr) return sm;
   std::vector<std::string> names;
-  for (const int known : architectures) names.push_back("sm_" + std::to_string(known));
+  for (const Architecture& known : architectures) {
+    names.push_back("sm_" + std::to_string(known.sm));
+  }
   const std::vector<std::string_view> views(names.begin(), names.end());
   throw Error("no architecture '" + printable(text) + "'; there are " + listed(views));
+}
+
+std::string architecture_range() {
+  return "sm_" + std::to_string(architectures.front().sm) + " … sm_" +
+         std::to_string(architectures.back().sm);
 }
 
 Instruction parse_instruction(std::string_view name, int sm) {
@@ -193,8 +200,8 @@ Instruction parse_instruction(std::string_view name, int sm) {
   if (!parsed) throw unknown(name, sm);
   if (const auto instruction = found(*parsed, sm)) return *instruction;
   std::vector<std::string> elsewhere;
-  for (const int other : architectures) {
-    if (found(*parsed, other)) elsewhere.push_back("sm_" + std::to_string(other));
+  for (const Architecture& other : architectures) {
+    if (found(*parsed, other.sm)) elsewhere.push_back("sm_" + std::to_string(other.sm));
   }
   if (elsewhere.empty()) throw unknown(name, sm);
   const std::vector<std::string_view> views(elsewhere.begin(), elsewhere.end());
@@ -248,6 +255,7 @@ std::string ptx_of(const Instruction& x) {
 
 std::vector<Instruction> instructions_of(int sm) {
   std::vector<Instruction> out;
+  const Architecture* on = find_architecture(sm);
   const auto add = [&](const ShapeRow& row, int m, const DotTypes& types) {
     if (!takes(row, types.a, types.b, types.c, types.d)) return;
     if (row.addend != AddendRule::either && row.addend != AddendRule::narrower &&
@@ -262,7 +270,7 @@ std::vector<Instruction> instructions_of(int sm) {
     if (found && std::ranges::none_of(out, same)) out.push_back(*found);
   };
   for (const ShapeRow& row : shape_rows) {
-    if (sm < row.first_sm || sm > row.last_sm) continue;
+    if (on == nullptr || !has(*on, row)) continue;
     const std::vector<int> ms = row.m != 0 ? std::vector{row.m} : std::vector{64, 128, 256};
     for (const int m : ms) {
       for (const TypeName& d : type_names) {

@@ -23,6 +23,9 @@ namespace binade {
 /// 90 of "sm_90", "sm_90a" or "90". Error with the known ones.
 int parse_architecture(std::string_view text);
 
+/// "sm_70 … sm_120", for help texts.
+std::string architecture_range();
+
 /// Error: what is wrong, the nearest names, or the architectures that have it.
 Instruction parse_instruction(std::string_view name, int sm);
 

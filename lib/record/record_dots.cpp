@@ -29,6 +29,7 @@ constexpr RecordedRows plan_table[]{
     {"bounded_exponents", {4000, 1000, 1000}},
     {"tiny", {10000, 2000, 1000}},  // a whole ladder has at most 131 rungs of 64
     {"zeros", {2000, 1000, 500}},
+    {"zero_products", {1000, 500, 250}},
     {"specials", {4000, 1000, 1000}},
     {"carry", {500, 500, 100}},
     {"k_order", {0, 0, 0}},
@@ -98,7 +99,8 @@ RecordingInfo origin_of(const DeviceInfo& device, const std::string& date) {
   return out;
 }
 
-void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink) {
+void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink,
+                 const RowSource& source) {
   const int sm = parse_architecture(std::to_string(device.info().compute_capability));
   for (const Instruction& x : recorded_instructions(sm)) {
     RecordedFile file{name_of(x), {}, {}, 0, false};
@@ -109,16 +111,20 @@ void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink)
       sink(file);
       continue;
     }
-    const RowPlan plan = recorded_rows(x);
-    Dots dots = make_rows(plan, x, what.seed);
-    if (const CannotRun why = run_rows(device, plan, x, dots)) {
+    const RowPlan of_plan = source ? RowPlan{} : recorded_rows(x);
+    RowsToRecord rows =
+        source ? source(x) : RowsToRecord{of_plan, make_rows(of_plan, x, what.seed)};
+    auto& [plan, dots] = rows;
+    if (dots.c.empty()) continue;
+    const CannotRun why = plan.empty() ? device.run_dots(x, dots) : run_rows(device, plan, x, dots);
+    if (why) {
       file.skipped = *why;
     } else {
       RecordingInfo info = origin_of(device.info(), what.date);
       info.instruction = file.instruction;
       info.ptx = ptx_of(x);
       info.architecture = "sm_" + std::to_string(sm);
-      info.generator = text_of(plan);
+      if (!plan.empty()) info.generator = text_of(plan);
       info.seed = what.seed;
       file.rows = dots.d.size();
       file.path = path;

@@ -18,6 +18,14 @@ namespace binade {
 /// and with minus b.
 std::vector<Instruction> recorded_instructions(int sm);
 
+/// Rows of an instruction with the plan that makes them; without a plan they are kept in the file, and
+/// without rows the instruction is passed over.
+struct RowsToRecord {
+  RowPlan plan;
+  Dots dots;
+};
+using RowSource = std::function<RowsToRecord(const Instruction& instruction)>;
+
 /// The rows that are recorded of an instruction: many where its model is in question, fewer of forms
 /// that share it (wmma, sparse ones) or are settled (f64, integers), so that those of sm_90 take less
 /// than 10 MB.
@@ -41,9 +49,10 @@ struct RecordWhat {
   bool resume = false;  ///< leave instructions alone whose file is there
 };
 
-/// Writes FOLDER/INSTRUCTION.safetensors for each; files that are there are replaced, or kept. Error where the
-/// architecture is unknown.
-void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink);
+/// Writes FOLDER/INSTRUCTION.safetensors for each; files that are there are replaced, or kept. The rows are those of
+/// recorded_rows, or of `source`. Error where the architecture is unknown.
+void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink,
+                 const RowSource& source = {});
 
 /// What a recording says of where it comes from.
 RecordingInfo origin_of(const DeviceInfo& device, const std::string& date);

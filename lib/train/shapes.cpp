@@ -33,11 +33,12 @@ std::array<Extents, 3> products_of(const ConvSizes& x) {
 }
 
 std::optional<InstructionShape> instruction_for(int sm, const Format& format) {
+  const Architecture* on = find_architecture(sm);
+  if (on == nullptr) return std::nullopt;
   for (const Family family : by_age) {
     std::optional<InstructionShape> widest;
     for (const ShapeRow& row : shape_rows) {
-      const bool has = row.family == family && sm >= row.first_sm && sm <= row.last_sm;
-      if (!has || !contains(row.operands, format)) continue;
+      if (row.family != family || !has(*on, row) || !contains(row.operands, format)) continue;
       if (widest && widest->k >= row.k) continue;
       constexpr int smallest_tcgen05_m = 64;  // the table has 0 there: 64, 128 and 256 are legal
       widest = {family, row.m == 0 ? smallest_tcgen05_m : row.m, row.n_first, row.k};

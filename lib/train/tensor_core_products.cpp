@@ -14,26 +14,6 @@
 namespace binade {
 namespace {
 
-/// {a} and {b} are the operands' types; the first row that fits counts.
-struct UsualInstruction {
-  std::string_view format, accumulator;
-  int first_sm, last_sm;
-  std::string_view name;
-};
-constexpr std::array<UsualInstruction, 11> usual{{
-    {"binary16", "f32", 70, 72, "mma.m8n8k4.f32.f16.f16.f32"},
-    {"binary16", "f16", 70, 72, "mma.m8n8k4.f16.f16.f16.f16"},
-    {"binary16", "f32", 75, 79, "mma.m16n8k8.f32.f16.f16.f32"},
-    {"binary16", "f16", 75, 79, "mma.m16n8k8.f16.f16.f16.f16"},
-    {"binary16", "f32", 80, 999, "mma.m16n8k16.f32.f16.f16.f32"},
-    {"binary16", "f16", 80, 999, "mma.m16n8k16.f16.f16.f16.f16"},
-    {"bfloat16", "f32", 80, 999, "mma.m16n8k16.f32.bf16.bf16.f32"},
-    {"tf32", "f32", 80, 999, "mma.m16n8k8.f32.tf32.tf32.f32"},
-    {"e4m3", "f32", 90, 90, "wgmma.m64n8k32.f32.{a}.{b}"},
-    {"e4m3", "f32", 89, 999, "mma.m16n8k32.f32.{a}.{b}.f32"},
-    {"e4m3", "f16", 89, 999, "mma.m16n8k32.f16.{a}.{b}.f16"},
-}};
-
 /// e5m2 is the gradient's: dY is the left operand of dgrad and of wgrad.
 std::string name_for(std::string_view pattern, Pass pass) {
   const std::string_view a = pass == Pass::fprop ? "e4m3" : "e5m2";
@@ -41,10 +21,10 @@ std::string name_for(std::string_view pattern, Pass pass) {
 }
 
 std::string usual_name(const ProductChoice& choice, Pass pass) {
-  for (const UsualInstruction& row : usual) {
-    if (row.format == choice.format && row.accumulator == choice.accumulator &&
-        choice.sm >= row.first_sm && choice.sm <= row.last_sm) {
-      return name_for(row.name, pass);
+  if (const Architecture* on = find_architecture(choice.sm)) {
+    for (const UsualInstruction& row : on->usual) {
+      const bool is_meant = row.format == choice.format && row.accumulator == choice.accumulator;
+      if (is_meant) return name_for(row.name, pass);
     }
   }
   throw Error(

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
 #include "lib/io/input_file.h"
 #include "lib/record/instruction_name.h"
@@ -23,15 +24,19 @@ struct GpuRow {
   std::string_view name;
   int sm;
 };
-constexpr std::array<GpuRow, 9> gpus{{{"V100", 70},
-                                      {"A100", 80},
-                                      {"A2", 86},
-                                      {"Ada", 89},
-                                      {"L40S", 89},
-                                      {"H100", 90},
-                                      {"H200", 90},
-                                      {"B200", 100},
-                                      {"B300", 103}}};
+
+/// The names of the table of architectures, each on its own.
+std::vector<GpuRow> gpu_rows() {
+  std::vector<GpuRow> out;
+  for (const Architecture& row : architectures) {
+    for (std::string_view rest = row.gpus; !rest.empty();) {
+      const std::size_t end = std::min(rest.find(", "), rest.size());
+      out.push_back({rest.substr(0, end), row.sm});
+      rest.remove_prefix(std::min(end + 2, rest.size()));
+    }
+  }
+  return out;
+}
 
 /// The folder's word for a type, and PTX's.
 struct TypeWord {
@@ -60,6 +65,7 @@ class SetReader {
       : path_(std::move(path)), number_(number), set_(set) {}
 
   HardwareSet read(const std::string& folder) const {
+    static const std::vector<GpuRow> gpus = gpu_rows();
     const GpuRow& gpu = row_of(gpus, "gpu", false);
     const TypeWord& input = row_of(inputs, "input", false);
     const TypeWord& output = row_of(outputs, "output", false);
@@ -78,6 +84,7 @@ class SetReader {
     HardwareSet out{.source = folder + ": " + std::string(gpu.name) + " " +
                               std::string(input.name) + " to " + std::string(output.name),
                     .instruction = instruction(name, gpu.sm),
+                    .gpu = std::string(gpu.name),
                     .files = {file("a"), file("b"), file("d_" + std::string(output.name))}};
     const std::string c = text("c_used");
     const std::string c_field = "c_" + std::string(output.name);
@@ -92,6 +99,11 @@ class SetReader {
         fail("rows", rows->dump(), "a number above 0");
       }
       out.rows = rows->get<std::uint64_t>();
+    }
+    const auto independent = set_.find("independent");
+    if (independent != set_.end()) {
+      if (!independent->is_boolean()) fail("independent", independent->dump(), "true or false");
+      out.independent = independent->get<bool>();
     }
     return out;
   }

@@ -13,6 +13,8 @@ namespace binade {
 struct HardwareSet {
   std::string source;  ///< "FOLDER: H200 fp16 to fp32"
   Instruction instruction;
+  std::string gpu;
+  bool independent = true;  ///< false: the list says that it copies another set
   DotFiles files;
   std::uint64_t rows = 0;  ///< 0: not said
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "lib/record/dot_cases.h"
@@ -22,11 +23,19 @@ namespace fs = std::filesystem;
 /// Compares, counts and passes on.
 class Comparing {
  public:
-  Comparing(std::size_t keep, const SetSink& sink, const ScalarSink& scalar_sink = {})
-      : keep_(keep), sink_(sink), scalar_sink_(scalar_sink) {}
+  Comparing(std::size_t keep, RuleChoice rules, const SetSink& sink,
+            const ScalarSink& scalar_sink = {})
+      : keep_(keep), rules_(std::move(rules)), sink_(sink), scalar_sink_(scalar_sink) {}
 
-  void set(const std::string& source, const Instruction& instruction, const Dots& dots) {
-    const CheckedSet out{source, instruction, {}, check_dots(dots, instruction, keep_)};
+  void set(const std::string& source, const Instruction& instruction, const std::string& gpu,
+           const Dots& dots, bool independent = true) {
+    Instruction ruled = instruction;
+    ruled.model = with_rules(ruled.model, rules_);
+    const CheckedSet out{.source = source,
+                         .instruction = instruction,
+                         .gpu = gpu,
+                         .independent = independent,
+                         .check = check_dots(dots, ruled, keep_)};
     totals.sets += 1;
     totals.rows += out.check.rows;
     totals.different += out.check.different;
@@ -46,13 +55,14 @@ class Comparing {
   }
 
   void skip(const std::string& source, const Instruction& instruction, const std::string& why) {
-    sink_({source, instruction, why, {}}, {});
+    sink_({.source = source, .instruction = instruction, .skipped = why}, {});
   }
 
   SetTotals totals;
 
  private:
   std::size_t keep_;
+  RuleChoice rules_;
   const SetSink& sink_;
   ScalarSink scalar_sink_;
 };
@@ -67,7 +77,7 @@ void replay_recording(const std::string& path, Comparing& comparing) {
       throw error_in(path, error.what(), "its metadata name no instruction");
     }
   }();
-  comparing.set(path, instruction, read_recording(path, instruction));
+  comparing.set(path, instruction, info.gpu, read_recording(path, instruction));
 }
 
 void replay_hardware_rows(const std::string& folder, Comparing& comparing) {
@@ -77,7 +87,7 @@ void replay_hardware_rows(const std::string& folder, Comparing& comparing) {
       throw error_in(set.files.d, std::to_string(dots.d.size()) + " rows",
                      "sets.json promises " + std::to_string(set.rows));
     }
-    comparing.set(set.source, set.instruction, dots);
+    comparing.set(set.source, set.instruction, set.gpu, dots, set.independent);
   }
 }
 
@@ -117,10 +127,10 @@ void replay_path(const std::string& path, Comparing& comparing) {
 
 }  // namespace
 
-SetTotals replay(std::span<const std::string> paths, std::size_t keep, const SetSink& sink,
-                 const ScalarSink& scalar_sink) {
+SetTotals replay(std::span<const std::string> paths, std::size_t keep, const RuleChoice& rules,
+                 const SetSink& sink, const ScalarSink& scalar_sink) {
   if (paths.empty()) throw Error("nothing to compare; give recordings or folders of them");
-  Comparing comparing(keep, sink, scalar_sink);
+  Comparing comparing(keep, rules, sink, scalar_sink);
   for (const std::string& path : paths) replay_path(path, comparing);
   return comparing.totals;
 }
@@ -130,7 +140,7 @@ SetTotals check_device(Device& device, const DeviceRows& what, std::size_t keep,
   if (what.generator) parse_dot_generator(*what.generator);
   if (what.rows == 0) throw Error("no rows; there is nothing to compare");
   const int sm = parse_architecture(std::to_string(device.info().compute_capability));
-  Comparing comparing(keep, sink);
+  Comparing comparing(keep, {}, sink);
   for (const Instruction& instruction : instructions_of(sm)) {
     for (const DotGenerator& generator : dot_generators()) {
       const bool meant = !what.generator || *what.generator == generator.name;
@@ -144,7 +154,7 @@ SetTotals check_device(Device& device, const DeviceRows& what, std::size_t keep,
         comparing.skip(source, instruction, *why);
         break;
       }
-      comparing.set(source, instruction, dots);
+      comparing.set(source, instruction, device.info().name, dots);
     }
   }
   return comparing.totals;

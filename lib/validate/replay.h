@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 
+#include "lib/evidence/rivals.h"
 #include "lib/record/device.h"
 #include "lib/validate/dots.h"
 #include "lib/validate/scalar.h"
@@ -22,6 +23,8 @@ namespace binade {
 struct CheckedSet {
   std::string source;  ///< the file, the set of a folder, or the generator
   Instruction instruction;
+  std::string gpu = {};      ///< empty: not said
+  bool independent = true;   ///< false: a copy of another set
   std::string skipped = {};  ///< why nothing was compared; empty: it was
   DotCheck check = {};
 };
@@ -44,9 +47,9 @@ struct SetTotals {
 
 /// Recordings (.safetensors), folders of them, and folders with a sets.json: hardware rows as
 /// published with Khattak and Mikaitis, arXiv 2512.07004, each array a .npy. Sets come in the order
-/// of the paths and of their names. Error if a path holds nothing to compare.
-SetTotals replay(std::span<const std::string> paths, std::size_t keep, const SetSink& sink,
-                 const ScalarSink& scalar_sink = {});
+/// of the paths and of their names. Error if a path holds nothing to compare. Fused sums follow `rules`.
+SetTotals replay(std::span<const std::string> paths, std::size_t keep, const RuleChoice& rules,
+                 const SetSink& sink, const ScalarSink& scalar_sink = {});
 
 struct DeviceRows {
   std::optional<std::uint64_t> rows = {};  ///< at most, of each set; without: full recordings

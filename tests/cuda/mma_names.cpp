@@ -7,7 +7,8 @@
 #include "lib/record/instruction_name.h"
 
 int main() {
-  for (const int sm : binade::architectures) {
+  for (const binade::Architecture& on : binade::architectures) {
+    const int sm = on.sm;
     for (const binade::Instruction& x : binade::instructions_of(sm)) {
       if (!binade::names_c(x.family)) continue;
       std::printf("%d %s %s\n", sm, name_of(x).c_str(), ptx_of(x).c_str());

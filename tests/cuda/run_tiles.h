@@ -108,7 +108,8 @@ inline std::size_t check_tiles(const Instruction& how, const Launch& launch, int
 
 /// The instruction of a kernel's row, on the first architecture that has it.
 inline Instruction instruction_of(Family family, int m, int n, int k, const DotTypes& types) {
-  for (const int sm : architectures) {
+  for (const Architecture& on : architectures) {
+    const int sm = on.sm;
     if (sm < 80) continue;
     if (const auto how = find_instruction(family, sm, m, n, k, types)) return *how;
   }

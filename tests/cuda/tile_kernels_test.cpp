@@ -17,7 +17,8 @@ namespace {
 
 TEST_CASE("every instruction that is recorded has a kernel of its own type and tile") {
   std::set<const TileKernel*> used;
-  for (const int sm : architectures) {
+  for (const Architecture& on : architectures) {
+    const int sm = on.sm;
     if (sm < 80) continue;
     std::size_t count = 0;
     for (const Instruction& x : recorded_instructions(sm)) {

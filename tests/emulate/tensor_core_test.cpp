@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table of Tensor Core instructions: each follows its model as an exact oracle computes it, the
-// path for matrices gives the same bits, and the table says what it should about its evidence.
+// path for matrices gives the same bits.
 #include "emulate/tensor_core.h"
 
 #include <doctest/doctest.h>
@@ -38,7 +38,8 @@ std::string words(const DrawnDot& row) {
 /// Instructions that differ in what they compute: m and n aside. Integers have a test of their own.
 std::vector<Instruction> computations() {
   std::vector<Instruction> out;
-  for (const int sm : architectures) {
+  for (const Architecture& on : architectures) {
+    const int sm = on.sm;
     for (const Instruction& x : instructions_of(sm)) {
       if (is_integer(x.types.a)) continue;
       const bool known = std::ranges::any_of(out, [&](const Instruction& y) {
@@ -184,15 +185,15 @@ TEST_CASE("the path for matrices gives each element's bits, specials and all") {
 
 TEST_CASE("every legal shape has a model on each of its architectures") {
   for (const ShapeRow& row : shape_rows) {
-    for (const int sm : architectures) {
-      if (sm < row.first_sm || sm > row.last_sm) continue;
+    for (const Architecture& on : architectures) {
+      if (!has(on, row)) continue;
+      CAPTURE(on.sm);
       for (const TypeName& a : type_names) {
         for (const TypeName& d : type_names) {
           const DotTypes types{a.format, a.format, d.format, d.format};
           if (!takes(row, types.a, types.b, types.c, types.d)) continue;
-          CAPTURE(sm);
           CAPTURE(std::string(a.name) + " to " + std::string(d.name));
-          CHECK(find_model(row.family, sm, row.k, types).has_value());
+          CHECK(find_model(row.family, on, row.k, types).has_value());
         }
       }
     }
@@ -201,14 +202,45 @@ TEST_CASE("every legal shape has a model on each of its architectures") {
 
 TEST_CASE("every model of the table belongs to an instruction on its first and last architecture") {
   for (const ModelRow& row : model_rows) {
-    for (const int sm : {row.first_sm, row.last_sm}) {
-      const std::vector<Instruction> all = instructions_of(sm);
-      CAPTURE(sm);
-      CAPTURE(row.source);
+    for (const int like : {row.first_sm, row.last_sm}) {
+      std::vector<Instruction> all;
+      for (const Architecture& on : architectures) {
+        if (on.like != like) continue;
+        for (const Instruction& x : instructions_of(on.sm)) all.push_back(x);
+      }
+      CAPTURE(like);
+      CAPTURE(std::string(type_name(row.d)));
       CHECK(std::ranges::any_of(all, [&](const Instruction& x) {
         return row.families.contains(x.family) && contains(row.operands, x.types.a) &&
                x.types.d == row.d && x.model == row.model;
       }));
+    }
+  }
+}
+
+TEST_CASE("a model is one row: no two rows of the same types and model touch") {
+  for (const ModelRow& x : model_rows) {
+    for (const ModelRow& y : model_rows) {
+      const bool same = x.operands == y.operands && x.d == y.d && x.model == y.model &&
+                        x.only_k == y.only_k && x.unlike_c == y.unlike_c;
+      CHECK((&x == &y || !same));
+    }
+  }
+}
+
+TEST_CASE("an architecture that is like another has its instructions and models") {
+  for (const Architecture& on : architectures) {
+    const Architecture* like = find_architecture(on.like);
+    REQUIRE(like != nullptr);
+    CHECK(like->like == like->sm);
+    for (const UsualInstruction& usual : on.usual) CHECK(!usual.name.empty());
+    if (like->sm == on.sm) continue;
+    const std::vector<Instruction> own = instructions_of(on.sm);
+    const std::vector<Instruction> theirs = instructions_of(like->sm);
+    REQUIRE(own.size() == theirs.size());
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      CHECK(own[i].model == theirs[i].model);
+      CHECK(own[i].types == theirs[i].types);
     }
   }
 }
@@ -363,30 +395,6 @@ TEST_CASE("what ptxas writes in other instructions is computed as those do") {
   const Instruction half = named("mma.m16n8k16.f32.e4m3.e4m3.f32", 90);
   CHECK(run(half, {0x58, 0x58, 0x01}, {0x58, 0xD8, 0x01}, 0) == 0x36800000);
   CHECK(run(half, {0x58, 0x01, 0x58}, {0x58, 0x01, 0xD8}, 0) == 0x00000000);
-}
-
-TEST_CASE("evidence is claimed for what was recorded, and doubted where it was not") {
-  CHECK(named("mma.m16n8k16.f32.f16.f16.f32", 80).evidence == Evidence::hardware);
-  CHECK(named("mma.m16n8k32.f16.e4m3.e4m3.f16", 90).evidence == Evidence::hardware);
-  CHECK(named("mma.m16n8k32.f16.e4m3.e5m2.f16", 89).evidence == Evidence::paper);
-  CHECK(named("mma.m16n8k32.f16.e4m3.e5m2.f16", 90).evidence == Evidence::hardware);
-  CHECK(named("mma.m16n8k32.f16.e4m3.e5m2.f16", 100).evidence == Evidence::machine_code);
-  CHECK(named("mma.m16n8k16.f16.e4m3.e4m3.f16", 90).evidence == Evidence::hardware);
-  CHECK(named("mma.m16n8k16.f16.e4m3.e4m3.f16", 100).evidence == Evidence::machine_code);
-  CHECK(named("mma.m16n8k32.f32.e4m3.e4m3.f32", 90).evidence == Evidence::hardware);
-  CHECK(named("mma.m8n8k4.f32.f16.f16.f32", 70).evidence == Evidence::hardware);
-  CHECK(named("mma.m8n8k4.f32.f16.f16.f32", 75).evidence == Evidence::open);
-  CHECK(named("mma.m8n8k4.f32.f16.f16.f32", 90).evidence == Evidence::hardware);
-  CHECK(named("mma.m8n8k4.f32.f16.f16.f32", 100).evidence == Evidence::machine_code);
-  CHECK(named("wmma.m16n16k16.f16.f16.f16.f32", 80).evidence == Evidence::machine_code);
-  CHECK(named("wmma.m16n16k16.f16.f16.f16.f32", 120).evidence == Evidence::open);
-  CHECK(named("wgmma.m64n8k16.f32.f16.f16", 90).evidence == Evidence::hardware);
-  CHECK(named("mma.m8n8k4.f64.f64.f64.f64", 90).evidence == Evidence::hardware);
-  CHECK(named("mma.m8n8k4.f64.f64.f64.f64", 80).evidence == Evidence::paper);
-  CHECK(named("mma.m16n8k8.f32.tf32.tf32.f32", 120).evidence == Evidence::open);
-  for (const ModelRow& row : model_rows) {
-    if (row.evidence != Evidence::hardware) CHECK(!row.open.empty());
-  }
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ BELOW_LIB = ["emulate"]
 TENSOR = BELOW_LIB + ["lib/tensor", "lib/parallel"]
 IO = TENSOR + ["lib/io", "lib/range"]
 AMP = IO + ["lib/amp", "lib/record"]
-GEMM = AMP + ["lib/gemm"]
+EVIDENCE = AMP + ["lib/evidence"]
+GEMM = EVIDENCE + ["lib/gemm"]
 REPORT = GEMM + ["lib/report"]
 EXPLAIN = REPORT + ["lib/explain"]
 VALIDATE = EXPLAIN + ["lib/validate", "lib/identify", "lib/train"]
@@ -27,7 +28,8 @@ MAY_INCLUDE = {
     "lib/range": TENSOR,
     "lib/amp": IO,
     "lib/record": IO,
-    "lib/gemm": AMP,
+    "lib/evidence": AMP,
+    "lib/gemm": EVIDENCE,
     "lib/report": GEMM,
     "lib/explain": REPORT,
     "lib/validate": EXPLAIN,

@@ -28,6 +28,7 @@ EXPLAIN_GEMM = (("explain", "gemm", "in0", "in1", "in2", "--d", "in3:x", "--elem
 IDENTIFY = (("identify", "--a", "in0", "--b", "in1:b", "--c", "in2", "--d", "in3", "--bias", "in4"),
             [f"in{i}" for i in range(5)])
 SWEEP = (("sweep", "in.json"), ["in.json"])
+VALIDATE = (("validate", "--replay", "in0"), ["in0"])
 TRAIN = (("train", "workload=digits_mlp", "steps=1"), [])
 EXPERIMENT = (("experiment", "run", "clip_order", "--quick"), [])
 
@@ -35,14 +36,14 @@ RECORD = (("record", "--emulated", "sm_90", "--only", "none"), [])
 
 OVER_INPUTS = [(QUANTIZE, "OUT")] + [(REPORT, option) for option in ("-o", "--html", "--json")] + [
     (GEMM_CALL, "-o"), (EXPLAIN_DOTS, "--svg"), (EXPLAIN_RECORDING, "--svg"), (EXPLAIN_GEMM, "--svg"),
-    (IDENTIFY, "--propose"), (SWEEP, "-o"), (SWEEP, "--json"), (SWEEP, "--html")]
+    (IDENTIFY, "--propose"), (SWEEP, "-o"), (SWEEP, "--json"), (SWEEP, "--html"), (VALIDATE, "--seen")]
 EACH_OTHER = [(REPORT, "-o", "--json"), (SWEEP, "-o", "--json"), (SWEEP, "-o", "--html"), (SWEEP, "--json", "--html"),
               (TRAIN, "--json", "--dump"), (EXPERIMENT, "--json", "-o"), (EXPERIMENT, "--json", "--dump"),
               (EXPERIMENT, "-o", "--dump")]
 # Options whose results are files of a folder, which reads nothing.
 FOLDERS = [(RECORD, "-o")]
 NOT_WRITABLE = [(QUANTIZE, "OUT"), (REPORT, "-o"), (REPORT, "--json"), (GEMM_CALL, "-o"), (EXPLAIN_RECORDING, "--svg"),
-                (IDENTIFY, "--propose"), (SWEEP, "--json"), (SWEEP, "--html"), (TRAIN, "--json"),
+                (IDENTIFY, "--propose"), (SWEEP, "--json"), (SWEEP, "--html"), (TRAIN, "--json"), (VALIDATE, "--seen"),
                 (EXPERIMENT, "--json"), (EXPERIMENT, "-o")]
 
 

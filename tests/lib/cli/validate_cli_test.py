@@ -280,7 +280,7 @@ class Replay(Validate):
         os.mkdir(empty)
         self.assertIn("empty: neither recordings (.safetensors) nor a sets.json", self.complaint("--replay", empty))
         self.assertIn("none: ", self.complaint("--replay", os.path.join(self.folder.name, "none")))
-        self.assertIn("'gpu' is 'T4'; it must be one of V100", self.complaint("--replay", self.hardware(gpu="T4")))
+        self.assertIn("'gpu' is 'P100'; it must be one of V100", self.complaint("--replay", self.hardware(gpu="P100")))
         self.assertIn("2 rows; sets.json promises 3", self.complaint("--replay", self.hardware(rows=3)))
         hostile = self.write("x.safetensors", recording(rows="1000000000000"))
         self.assertIn("'rows' is '1000000000000'; it must be at most", self.complaint("--replay", hostile))

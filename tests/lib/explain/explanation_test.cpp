@@ -28,7 +28,8 @@ using test::rational;
 /// Instructions that differ in what they compute: m and n aside.
 std::vector<Instruction> computations() {
   std::vector<Instruction> out;
-  for (const int sm : architectures) {
+  for (const Architecture& on : architectures) {
+    const int sm = on.sm;
     for (const Instruction& x : instructions_of(sm)) {
       const bool known = std::ranges::any_of(out, [&](const Instruction& y) {
         return x.model == y.model && x.types == y.types && x.k == y.k;

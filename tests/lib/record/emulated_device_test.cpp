@@ -48,7 +48,8 @@ DeviceRows some_rows(std::uint64_t rows) { return {.rows = rows}; }
 }  // namespace
 
 TEST_CASE("on every architecture all instructions are run, and equal") {
-  for (const int sm : architectures) {
+  for (const Architecture& on : architectures) {
+    const int sm = on.sm;
     CAPTURE(sm);
     EmulatedDevice device(sm);
     CHECK(device.info().compute_capability == sm);

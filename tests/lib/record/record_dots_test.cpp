@@ -39,7 +39,8 @@ std::set<std::string> names_of(const std::vector<Instruction>& all) {
 }  // namespace
 
 TEST_CASE("every instruction, and the forms that have results of their own") {
-  for (const int sm : architectures) {
+  for (const Architecture& on : architectures) {
+    const int sm = on.sm;
     CAPTURE(sm);
     const std::vector<Instruction> all = recorded_instructions(sm);
     const std::set<std::string> names = names_of(all);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/evidence/evidence.h"
 #include "lib/record/instruction_name.h"
 #include "lib/record/recording.h"
 #include "lib/validate/dots.h"
@@ -58,7 +59,7 @@ TEST_CASE("every public row is reproduced bit for bit") {
     const DotCheck check = check_dots(set.dots, set.instruction, 1);
     CHECK(check.rows == 200);
     CHECK(check.different == 0);
-    CHECK(set.instruction.evidence == Evidence::hardware);
+    CHECK(brief_of(set.instruction).evidence == Evidence::hardware);
   }
 }
 

@@ -200,7 +200,7 @@ TEST_CASE("recordings are replayed: equal ones, wrong ones, approximations") {
 
   std::vector<CheckedScalar> sets;
   const SetTotals totals = replay(
-      paths, 3, [](const CheckedSet&, const Dots&) {},
+      paths, 3, {}, [](const CheckedSet&, const Dots&) {},
       [&](const CheckedScalar& set) { sets.push_back(set); });
   REQUIRE(sets.size() == 4);
   CHECK(totals.sets == 3);

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NVIDIA's architectures with Tensor Cores: one row each, read by everything that names one. A row that is
+// `like` an older one is all there is to add where nothing else is known: shapes (mma_shapes.h) and models
+// (dot_models.h) are those of that one, evidence is not.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace binade {
+
+enum class Family : std::uint8_t { mma, wmma, wgmma, tcgen05, mma_sp, wgmma_sp };
+inline constexpr std::array<std::string_view, 6> family_names{"mma",     "wmma",   "wgmma",
+                                                              "tcgen05", "mma.sp", "wgmma.sp"};
+
+/// Sparse instructions follow the model of the dense ones over what is kept.
+constexpr Family dense_family(Family f) {
+  return f == Family::mma_sp ? Family::mma : f == Family::wgmma_sp ? Family::wgmma : f;
+}
+
+/// Some of the dense families.
+struct Families {
+  bool mma = false, wmma = false, wgmma = false, tcgen05 = false;
+
+  constexpr bool contains(Family f) const {
+    return std::array{mma, wmma, wgmma, tcgen05, false, false}[static_cast<std::size_t>(f)];
+  }
+};
+
+/// What an architecture's libraries multiply with.
+struct UsualInstruction {
+  std::string_view format;       ///< of the operands, as the table of formats has it
+  std::string_view accumulator;  ///< f32, f16
+  std::string_view name;         ///< {a} and {b}: the operands' types
+};
+
+struct Architecture {
+  int sm = 0;
+  char suffix = ' ';        ///< of the target that has all its instructions
+  std::string_view gpus{};  ///< names, with commas
+  Families families{};      ///< dense ones; sparse ones go with them
+  int like = 0;             ///< whose shapes and models: its own number, or an older one
+  std::span<const UsualInstruction> usual{};  ///< for what training multiplies
+
+  constexpr bool is_like(int first, int last) const { return like >= first && like <= last; }
+};
+
+namespace detail {
+
+inline constexpr Families until_ada{.mma = true, .wmma = true};
+inline constexpr Families with_wgmma{.mma = true, .wmma = true, .wgmma = true};
+inline constexpr Families with_tcgen05{.mma = true, .wmma = true, .tcgen05 = true};
+
+inline constexpr std::array<UsualInstruction, 2> volta_usual{{
+    {"binary16", "f32", "mma.m8n8k4.f32.f16.f16.f32"},
+    {"binary16", "f16", "mma.m8n8k4.f16.f16.f16.f16"},
+}};
+inline constexpr std::array<UsualInstruction, 2> turing_usual{{
+    {"binary16", "f32", "mma.m16n8k8.f32.f16.f16.f32"},
+    {"binary16", "f16", "mma.m16n8k8.f16.f16.f16.f16"},
+}};
+inline constexpr std::array<UsualInstruction, 6> ada_usual{{
+    {"binary16", "f32", "mma.m16n8k16.f32.f16.f16.f32"},
+    {"binary16", "f16", "mma.m16n8k16.f16.f16.f16.f16"},
+    {"bfloat16", "f32", "mma.m16n8k16.f32.bf16.bf16.f32"},
+    {"tf32", "f32", "mma.m16n8k8.f32.tf32.tf32.f32"},
+    {"e4m3", "f32", "mma.m16n8k32.f32.{a}.{b}.f32"},
+    {"e4m3", "f16", "mma.m16n8k32.f16.{a}.{b}.f16"},
+}};
+inline constexpr std::span<const UsualInstruction> ampere_usual = std::span(ada_usual).first(4);
+inline constexpr std::array<UsualInstruction, 6> hopper_usual{{
+    ada_usual[0],
+    ada_usual[1],
+    ada_usual[2],
+    ada_usual[3],
+    {"e4m3", "f32", "wgmma.m64n8k32.f32.{a}.{b}"},
+    ada_usual[5],
+}};
+
+}  // namespace detail
+
+inline constexpr std::array architectures{
+    Architecture{70, ' ', "V100", detail::until_ada, 70, detail::volta_usual},
+    Architecture{75, ' ', "T4, RTX 20", detail::until_ada, 75, detail::turing_usual},
+    Architecture{80, ' ', "A100, A30", detail::until_ada, 80, detail::ampere_usual},
+    Architecture{86, ' ', "A2, A10, A40, RTX 30", detail::until_ada, 80, detail::ampere_usual},
+    Architecture{89, ' ', "L4, L40S, RTX 40, Ada", detail::until_ada, 89, detail::ada_usual},
+    Architecture{90, 'a', "H100, H200, GH200", detail::with_wgmma, 90, detail::hopper_usual},
+    Architecture{100, 'a', "B200, GB200", detail::with_tcgen05, 100, detail::ada_usual},
+    Architecture{103, 'a', "B300, GB300", detail::with_tcgen05, 100, detail::ada_usual},
+    Architecture{120, 'a', "RTX 50, RTX PRO", detail::until_ada, 120, detail::ada_usual},
+};
+
+/// Null: there is none.
+constexpr const Architecture* find_architecture(int sm) {
+  for (const Architecture& row : architectures) {
+    if (row.sm == sm) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace binade

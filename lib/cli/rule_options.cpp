@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options --zero-raises, --floor and --cut-to-zero, and back to words.
+#include "lib/cli/rule_options.h"
+
+namespace binade {
+
+void add_rule_options(App app, RuleChoice& rules) {
+  const char* const group = "Rules of fused sums, in place of the table's";
+  app.add_option("--zero-raises", rules.zero_raises,
+                 "whether a product of zero counts towards the largest exponent: never; single, a "
+                 "zero's own exponent being -126 (MMA-Sim, arXiv 2511.10909v1); emin, its format's")
+      .type_name("RULE")
+      .group(group);
+  app.add_option("--floor", rules.floor,
+                 "the exponent that the largest is at least: a number (-126: MMA-Sim v1), or none")
+      .type_name("E")
+      .group(group);
+  app.add_option("--cut-to-zero", rules.cut_to_zero,
+                 "the sign of a negative sum that is cut or rounded to zero: positive; negative "
+                 "(MATLAB-tensor-core)")
+      .type_name("SIGN")
+      .group(group);
+}
+
+std::vector<std::string> words_of(const RuleChoice& rules) {
+  std::vector<std::string> out;
+  const auto add = [&out](const char* option, const std::string& value) {
+    if (!value.empty()) out.insert(out.end(), {option, value});
+  };
+  add("--zero-raises", rules.zero_raises);
+  add("--floor", rules.floor);
+  add("--cut-to-zero", rules.cut_to_zero);
+  return out;
+}
+
+}  // namespace binade

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of claims, and what recorded rows add to it.
+#include "lib/evidence/evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/evidence/seen.h"
+#include "lib/record/instruction_name.h"
+
+namespace binade {
+namespace {
+
+/// Some aspects.
+using Aspects = unsigned;
+template <typename... More>
+constexpr Aspects bits_of_aspects(More... more) {
+  return ((1U << static_cast<unsigned>(more)) | ...);
+}
+constexpr Aspects every_aspect = (1U << aspect_count) - 1;
+constexpr Aspects signs = bits_of_aspects(Aspect::signs_of_zero);
+constexpr Aspects nan_bits_of_f64 = bits_of_aspects(Aspect::specials);
+
+/// Where the sources do not say, and nobody recorded: the first row that fits.
+struct Claim {
+  Families families;
+  int first_sm, last_sm;  ///< architectures themselves, not what they are like
+  Aspects aspects;
+  Evidence evidence;
+  std::string_view source;
+  bool (*meant)(const Instruction& x);
+};
+
+constexpr std::string_view both = "MMA-Sim 2.1, MATLAB-tensor-core";
+constexpr std::string_view mma_sim = "MMA-Sim 2.1";
+constexpr std::string_view signs_differ = "MMA-Sim 2.1: +0, as here; MATLAB-tensor-core: -0";
+
+bool is_fused(const Instruction& x) {
+  return x.model.recipe == Recipe::fused_block || x.model.recipe == Recipe::expanded;
+}
+bool is_integer_sum(const Instruction& x) { return x.model.recipe == Recipe::exact_integer; }
+bool is_double(const Instruction& x) { return x.types.d == binary64; }
+bool is_m8n8k4(const Instruction& x) { return x.types.a == binary16 && x.k == 4; }
+bool is_narrowed(const Instruction& x) { return is_fused(x) && x.model.through_f32; }
+bool is_fp8_to_f16(const Instruction& x) {
+  return is_fused(x) && x.types.a.storage_bits() == 8 && x.types.d == binary16;
+}
+bool any(const Instruction&) { return true; }
+
+/// MMA-Sim's numbers are those of its release 2.1.1 (its first, arXiv 2511.10909v1, let zeros count and had
+/// a floor of -126), MATLAB-tensor-core's of commit b12b5a7; it has no Turing, no FP8 into binary16, and says
+/// nothing of NaN's bits.
+const Claim claims[]{
+    {every_family, 103, 103, every_aspect, Evidence::open, "as sm_100", any},
+    {warp, 70, 70, every_aspect, Evidence::open, "as sm_75", is_narrowed},
+    {every_family, 80, 120, every_aspect, Evidence::paper, "PTX ISA 9.0", is_integer_sum},
+    {every_family, 80, 120, nan_bits_of_f64, Evidence::open, "as sm_90", is_double},
+    {every_family, 80, 120, every_aspect, Evidence::paper, mma_sim, is_double},
+    {mma_only, 80, 120, every_aspect, Evidence::machine_code, "FFMA and FADD, ptxas 13.0",
+     is_m8n8k4},
+    {warp, 75, 75, every_aspect, Evidence::paper, mma_sim, any},
+    {every_family, 70, 120, signs, Evidence::open, signs_differ, is_fused},
+    {every_family, 70, 120, every_aspect, Evidence::paper, mma_sim, is_fp8_to_f16},
+    {warp, 70, 120,
+     bits_of_aspects(Aspect::specials, Aspect::overflow, Aspect::exponent_floor,
+                     Aspect::mixed_types),
+     Evidence::paper, mma_sim, is_fused},
+    {warp, 70, 120, every_aspect, Evidence::paper, both, is_fused},
+    {every_family, 90, 120, every_aspect, Evidence::paper, mma_sim, is_fused},
+};
+
+/// What ptxas 13.0 makes an instruction of; none: it is one instruction of the machine, or nobody has read it
+/// (sm_70 is older than that ptxas).
+std::optional<Instruction> made_of(const Instruction& x) {
+  Instruction out = x;
+  if (x.sm == 70 || x.sm == 103) return std::nullopt;
+  if (is_narrowed(x)) {  // HMMA.F32, then F2FP.F16
+    out.types.c = out.types.d = binary32;
+    out.model.through_f32 = false;
+    return out;
+  }
+  if (x.model.recipe == Recipe::expanded) {
+    out.k = 16;
+    out.types.a = out.types.b = binary16;
+    out.model.recipe = Recipe::fused_block;
+    out.model.c_last = false;
+    return out;
+  }
+  const bool two_of_four = x.family == Family::wmma && x.types.a == tf32 && x.model.block < x.k;
+  if (!two_of_four) return std::nullopt;
+  out.family = Family::mma;
+  out.k = 4;
+  return out;
+}
+
+/// Rows of unlike types are covered by those of like ones, which cannot touch mixed types.
+bool covers(const Instruction& set, const Instruction& x) {
+  const auto is_one = [&x](const Format& f) { return f == x.types.a || f == x.types.b; };
+  const bool same_k = x.model.recipe != Recipe::expanded || set.k == x.k;
+  return set.sm == x.sm && share_machine_code(set.family, x.family) && same_k &&
+         set.model == x.model && set.types.c == x.types.c && set.types.d == x.types.d &&
+         is_one(set.types.a) && is_one(set.types.b);
+}
+
+const std::vector<Instruction>& recorded_instructions_of_sets() {
+  static const std::vector<Instruction> out = [] {
+    std::vector<Instruction> made;
+    for (const SeenSet& set : recorded_sets()) {
+      made.push_back(parse_instruction(set.instruction, set.sm));
+    }
+    return made;
+  }();
+  return out;
+}
+
+void add_once(std::vector<std::string>& to, const std::string& text) {
+  if (std::ranges::find(to, text) == to.end()) to.push_back(text);
+}
+
+/// With the publication whose rule it is.
+std::string titled(const Rival& rival) {
+  return rival.whose.empty() ? rival.name : fmt::format("{} ({})", rival.name, rival.whose);
+}
+
+/// What hardware says of one aspect.
+void add_rows(KnownAspect& cell, Aspect aspect, const std::vector<Rival>& rivals,
+              const std::vector<std::size_t>& sets) {
+  std::vector<std::string> gpus;
+  for (const std::size_t at : sets) {
+    const SeenSet& set = recorded_sets()[at];
+    std::uint64_t most = 0;
+    for (const Rival& rival : rivals) {
+      const auto told = set.told.find(rival.name);
+      if (rival.aspect != aspect || told == set.told.end()) continue;
+      most = std::max(most, told->second);
+      add_once(cell.excluded, titled(rival));
+    }
+    cell.rows += most;
+    if (most != 0) add_once(gpus, set.gpu);
+  }
+  for (const Rival& rival : rivals) {
+    const bool told = std::ranges::find(cell.excluded, titled(rival)) != cell.excluded.end();
+    if (rival.aspect == aspect && !told) cell.left.push_back(titled(rival));
+  }
+  if (cell.rows == 0) return;
+  cell.evidence = Evidence::hardware;
+  cell.source = fmt::format("{}", fmt::join(gpus, ", "));
+}
+
+void claim(KnownAspect& cell, Aspect aspect, const Instruction& x) {
+  if (x.family != dense_family(x.family)) {
+    cell.source =
+        "as " + std::string(family_names[static_cast<std::size_t>(dense_family(x.family))]);
+    return;
+  }
+  for (const Claim& row : claims) {
+    const bool fits = row.families.contains(x.family) && x.sm >= row.first_sm &&
+                      x.sm <= row.last_sm &&
+                      (row.aspects >> static_cast<unsigned>(aspect) & 1) != 0;
+    if (!fits || !row.meant(x)) continue;
+    cell.evidence = row.evidence;
+    cell.source = row.source;
+    return;
+  }
+  cell.source = "by analogy";
+}
+
+}  // namespace
+
+bool share_machine_code(Family x, Family y) {
+  return x == y || (warp.contains(x) && warp.contains(y));
+}
+
+std::vector<std::size_t> sets_for(const Instruction& x) {
+  std::vector<std::size_t> out;
+  const std::vector<Instruction>& recorded = recorded_instructions_of_sets();
+  for (std::size_t i = 0; i < recorded.size(); ++i) {
+    if (covers(recorded[i], x)) out.push_back(i);
+  }
+  return out;
+}
+
+Knowledge knowledge_of(const Instruction& x) {
+  Knowledge out;
+  const std::vector<Rival> rivals = rivals_of(x);
+  const std::vector<std::size_t> sets = sets_for(x);
+  const std::optional<Instruction> parts = made_of(x);
+  const Knowledge of_parts = parts ? knowledge_of(*parts) : Knowledge{};
+  for (std::size_t i = 0; i < aspect_count; ++i) {
+    const auto aspect = static_cast<Aspect>(i);
+    KnownAspect& cell = out[i];
+    cell.matters = std::ranges::find(rivals, aspect, &Rival::aspect) != rivals.end();
+    if (!cell.matters) continue;
+    add_rows(cell, aspect, rivals, sets);
+    if (cell.rows != 0) continue;
+    claim(cell, aspect, x);
+    if (!parts || x.family != dense_family(x.family)) continue;
+    const KnownAspect& part = of_parts[i];
+    const bool own = !part.matters || aspect == Aspect::chaining;
+    cell.evidence = own ? Evidence::machine_code : std::max(part.evidence, Evidence::machine_code);
+    if (cell.evidence == Evidence::machine_code) cell.source = "ptxas 13.0";
+    if (cell.evidence > Evidence::machine_code) cell.source = part.source;
+  }
+  return out;
+}
+
+Brief brief_of(const Knowledge& x) {
+  const KnownAspect& values = known_of(x, Aspect::ordinary);
+  Brief out{values.evidence, values.source, {}};
+  for (const Evidence word : {Evidence::machine_code, Evidence::paper, Evidence::open}) {
+    std::vector<std::string_view> names;
+    for (std::size_t i = 1; i < aspect_count; ++i) {
+      if (x[i].matters && x[i].evidence == word) names.push_back(aspects[i].name);
+    }
+    if (names.empty() || (word == values.evidence && word != Evidence::open)) continue;
+    out.open += fmt::format("{}{}: {}", out.open.empty() ? "" : "; ", name_of(word),
+                            fmt::join(names, ", "));
+  }
+  return out;
+}
+
+std::string text_of(const Brief& x) {
+  return fmt::format("{} ({}){}{}", name_of(x.evidence), x.source, x.open.empty() ? "" : "; ",
+                     x.open);
+}
+
+Brief brief_of(const Instruction& x) { return brief_of(knowledge_of(x)); }
+
+std::vector<OpenAspect> open_aspects(const Instruction& x) {
+  std::vector<OpenAspect> out;
+  const Knowledge known = knowledge_of(x);
+  const std::vector<Rival> rivals = rivals_of(x);
+  for (std::size_t i = 0; i < aspect_count; ++i) {
+    if (!known[i].matters || known[i].evidence == Evidence::hardware) continue;
+    OpenAspect open{static_cast<Aspect>(i), known[i].evidence, {}};
+    for (const Rival& rival : rivals) {
+      if (rival.aspect == open.aspect) open.rivals.push_back(rival);
+    }
+    out.push_back(std::move(open));
+  }
+  return out;
+}
+
+}  // namespace binade

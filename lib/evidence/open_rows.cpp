@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A pool of every generator's rows, and the choice among them.
+#include "lib/evidence/open_rows.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "lib/evidence/telling.h"
+#include "lib/parallel/parallel.h"
+#include "lib/record/dot_cases.h"
+
+namespace binade {
+namespace {
+
+/// The first rows of generators: where every rival of every instruction shows (a test holds them to it).
+/// tiny begins with the ladder, 64 rows a rung.
+struct PoolRows {
+  std::string_view generator;
+  std::uint64_t rows;
+};
+constexpr PoolRows pool_rows[]{
+    {"normal", 128},         {"bounded_exponents", 384}, {"tiny", 2560}, {"zeros", 512},
+    {"zero_products", 2048}, {"specials", 512},          {"carry", 256}, {"k_order", 256},
+    {"random_bits", 512},    {"integers", 4096},
+};
+
+/// Rows that tell once are found twice, so that no aspect hangs on a single one.
+constexpr int passes = 2;
+
+void append(Dots& to, const Dots& from) {
+  const auto add = [](std::vector<std::uint64_t>& x, const std::vector<std::uint64_t>& y) {
+    x.insert(x.end(), y.begin(), y.end());
+  };
+  add(to.a, from.a);
+  add(to.b, from.b);
+  add(to.c, from.c);
+  add(to.d, from.d);
+}
+
+Dots pool_of(const Instruction& x, std::uint64_t seed) {
+  Dots out;
+  for (const PoolRows& row : pool_rows) {
+    const DotGenerator& generator = parse_dot_generator(row.generator);
+    if (!generator.suits(x.types)) continue;
+    append(out, make_dots(generator, x, seed, 0, row.rows));
+  }
+  return out;
+}
+
+Dots rows_of_pool(const Dots& pool, const std::vector<std::size_t>& chosen, std::size_t k) {
+  Dots out;
+  for (const std::size_t row : chosen) {
+    const auto first = static_cast<std::ptrdiff_t>(row * k);
+    const auto end = first + static_cast<std::ptrdiff_t>(k);
+    out.a.insert(out.a.end(), pool.a.begin() + first, pool.a.begin() + end);
+    out.b.insert(out.b.end(), pool.b.begin() + first, pool.b.begin() + end);
+    out.c.push_back(pool.c[row]);
+    out.d.push_back(0);
+  }
+  return out;
+}
+
+}  // namespace
+
+Dots open_rows(const Instruction& x, std::uint64_t seed) {
+  std::vector<Rival> rivals;
+  for (const OpenAspect& open : open_aspects(x)) {
+    rivals.insert(rivals.end(), open.rivals.begin(), open.rivals.end());
+  }
+  if (rivals.empty()) return {};
+  const Dots pool = pool_of(x, seed);
+  const auto k = static_cast<std::size_t>(x.k);
+  const std::size_t rows = pool.c.size();
+  std::vector<std::vector<std::uint64_t>> results(rivals.size() + 1,
+                                                  std::vector<std::uint64_t>(rows));
+  parallel_for(rows, 32, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::uint64_t* a = pool.a.data() + i * k;
+      const std::uint64_t* b = pool.b.data() + i * k;
+      const std::uint64_t ours = dot(x.model, x.types, a, b, x.k, pool.c[i]);
+      const SeenRow row{x, a, b, pool.c[i], ours};
+      results[0][i] = ours;
+      for (std::size_t n = 0; n < rivals.size(); ++n) results[n + 1][i] = rivals[n].result(row);
+    }
+  });
+  const ResultsOf result = [&results](std::size_t model, std::size_t row) {
+    return std::span(results[model]).subspan(row, 1);
+  };
+  std::vector<std::size_t> chosen;
+  std::vector<bool> taken(rows);
+  for (int pass = 0; pass < passes; ++pass) {
+    std::vector<std::size_t> groups(results.size());
+    for (const std::size_t row :
+         choose_telling(rows, most_open_rows - chosen.size(), taken, result, groups)) {
+      chosen.push_back(row);
+      taken[row] = true;
+    }
+  }
+  return rows_of_pool(pool, chosen, k);
+}
+
+}  // namespace binade

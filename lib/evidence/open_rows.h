@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rows that settle what is open of an instruction: few, and under each rival rule some of them have
+// another result than under ours. `binade record --dots open` runs them.
+#pragma once
+
+#include <cstdint>
+
+#include "lib/evidence/evidence.h"
+#include "lib/record/dots.h"
+
+namespace binade {
+
+inline constexpr std::size_t most_open_rows = 64;
+
+/// At most most_open_rows, from the seed alone; no rows where hardware has shown everything.
+Dots open_rows(const Instruction& instruction, std::uint64_t seed);
+
+}  // namespace binade

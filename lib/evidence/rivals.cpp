@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tables of rivals, and where each can show.
+#include "lib/evidence/rivals.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
+
+namespace binade {
+namespace {
+
+bool is_fused(const DotModel& model) {
+  return model.recipe == Recipe::fused_block || model.recipe == Recipe::expanded;
+}
+bool is_chain(const DotModel& model) {
+  return model.recipe == Recipe::fma_chain || model.recipe == Recipe::mul_add_chain;
+}
+
+/// Products that take part.
+int kept_k(const Instruction& x) { return x.model.sparse_group == 0 ? x.k : x.k / 2; }
+
+int products_quantum(const DotTypes& t) { return t.a.quantum_exponent() + t.b.quantum_exponent(); }
+
+/// The exponent above all products of an instruction and their sum.
+int above_products(const Instruction& x) {
+  const int carry = bit_width(static_cast<std::uint64_t>(kept_k(x)));
+  return x.types.a.emax() + x.types.b.emax() + 2 + carry;
+}
+
+/// Where c is a term of the sum.
+bool sums_c(const DotModel& m) { return !m.c_last && !m.scales.without_c; }
+
+/// Where the sum is rounded once more, as IEEE 754 says.
+bool goes_on(const DotModel& m) { return m.c_last || m.through_f32; }
+
+/// The types of the sum itself; c is widened, and expanded operands are binary16.
+DotTypes inner_types(const Instruction& x) {
+  DotTypes out = with_wide_c(types_of_sums(x.model, x.types));
+  if (x.model.recipe == Recipe::expanded) out.a = out.b = binary16;
+  return out;
+}
+
+/// The exponent of the lowest bit of a term that alignment to the lowest exponent keeps.
+int lowest_bit(const Instruction& x) {
+  const int f = x.model.fraction_bits;
+  const int of_c = std::max(x.types.c.quantum_exponent(), inner_types(x).c.emin() - f);
+  const int of_products = std::max(products_quantum(x.types), x.model.exponent_floor - f);
+  return sums_c(x.model) ? std::min(of_c, of_products) : of_products;
+}
+
+/// Products that follow each other from one c; an expanded instruction has two runs of them.
+int run_of_products(const Instruction& x) {
+  return x.model.recipe == Recipe::expanded ? kept_k(x) / 2 : kept_k(x);
+}
+bool has_blocks(const Instruction& x) {
+  return x.model.recipe == Recipe::expanded || kept_k(x) > x.model.block;
+}
+
+/// Whether some d is subnormal.
+bool has_subnormals(const Instruction& x) {
+  const int of_c = x.types.c.quantum_exponent();
+  const bool by_c = !x.model.scales.without_c && of_c < x.types.d.emin();
+  return by_c || products_quantum(x.types) < x.types.d.emin();
+}
+
+/// Whether a product of zero, with these exponents of a zero in a or in b, can cut what is left without it.
+bool zero_shows(const Instruction& x, int in_a, int in_b) {
+  const int top = std::max(in_a + x.types.b.emax(), in_b + x.types.a.emax());
+  return top > x.model.exponent_floor && lowest_bit(x) < top - x.model.fraction_bits;
+}
+
+/// Whether a floor cuts bits of products. A c other than zero lies above every floor.
+bool floor_shows(const Instruction& x, int floor) {
+  return products_quantum(x.types) < floor - x.model.fraction_bits;
+}
+
+/// Whether a sum of finite terms can leave the range of `d`; beside a large c half its ulp is enough.
+bool can_overflow(const Instruction& x, const Format& d, bool beside_c) {
+  return above_products(x) > (beside_c ? d.emax() - d.precision : d.emax() + 1);
+}
+
+bool has_infinity(const Format& f) { return f.specials == Specials::ieee; }
+
+/// What is changed of a model, which stays as it is where there is nothing to change; false: no operands can
+/// show it.
+struct ChangedRule {
+  Aspect aspect;
+  std::string_view name, whose;
+  bool (*change)(DotModel& model, const Instruction& x);
+};
+
+constexpr int no_floor = -4096;  // below every product
+
+bool c_in_its_turn(DotModel& m, const Instruction&) {
+  const bool last = m.c_last;
+  m.c_last = false;
+  return last;
+}
+
+const ChangedRule of_fused[]{
+    {Aspect::ordinary, "F - 1", "",
+     [](DotModel& m, const Instruction&) {
+       m.fraction_bits -= 1;
+       return true;
+     }},
+    {Aspect::ordinary, "F + 1", "",
+     [](DotModel& m, const Instruction&) {
+       m.fraction_bits += 1;
+       return true;
+     }},
+    {Aspect::ordinary, "L / 2", "",
+     [](DotModel& m, const Instruction& x) {
+       m.block /= 2;
+       return run_of_products(x) > m.block;
+     }},
+    {Aspect::ordinary, "other rounding", "",
+     [](DotModel& m, const Instruction&) {
+       const bool cut = m.rounding == Rounding::toward_zero;
+       m.rounding = cut ? Rounding::ties_to_even : Rounding::toward_zero;
+       return true;
+     }},
+    {Aspect::ordinary, "c with the products", "", c_in_its_turn},
+    {Aspect::chaining, "one block", "",
+     [](DotModel& m, const Instruction& x) {
+       if (m.recipe == Recipe::fused_block) m.block = kept_k(x);
+       return kept_k(x) > x.model.block;
+     }},
+    {Aspect::chaining, "highest k first", "",
+     [](DotModel& m, const Instruction& x) {
+       m.descending = m.recipe == Recipe::fused_block;
+       return kept_k(x) > x.model.block;
+     }},
+    {Aspect::chaining, "consecutive halves", "",
+     [](DotModel& m, const Instruction& x) {
+       if (m.recipe != Recipe::expanded) return false;
+       m.recipe = Recipe::fused_block;
+       m.block = kept_k(x) / 2;
+       return true;
+     }},
+    {Aspect::zero_operands, "zero_raises single", "MMA-Sim v1",
+     [](DotModel& m, const Instruction& x) {
+       m.edges.zero_raises = ZeroRaises::single;
+       return zero_shows(x, binary32.emin(), binary32.emin());
+     }},
+    {Aspect::zero_operands, "zero_raises emin", "",
+     [](DotModel& m, const Instruction& x) {
+       const DotTypes t = inner_types(x);
+       const bool other = t.a.emin() != binary32.emin() || t.b.emin() != binary32.emin();
+       if (other) m.edges.zero_raises = ZeroRaises::emin;  // else it is the rule above
+       return zero_shows(x, t.a.emin(), t.b.emin());
+     }},
+    {Aspect::specials, "NaN 7FC00000 or 7E00", "",
+     [](DotModel& m, const Instruction&) {
+       m.edges.nan = NanResult::quiet;
+       return !goes_on(m);
+     }},
+    {Aspect::specials, "Inf is the largest number", "",
+     [](DotModel& m, const Instruction& x) {
+       m.edges.no_infinity = true;
+       const bool infinite = has_infinity(x.types.a) || has_infinity(x.types.b) || sums_c(m) ||
+                             can_overflow(x, inner_types(x).d, false);
+       // The largest number of binary32 is an infinity of binary16 again.
+       const bool kept = inner_types(x).d == x.types.d || has_blocks(x);
+       return infinite && kept;
+     }},
+    {Aspect::overflow, "the largest number", "",
+     [](DotModel& m, const Instruction& x) {
+       m.edges.saturates = true;
+       return can_overflow(x, inner_types(x).d, sums_c(m));
+     }},
+    {Aspect::subnormals, "flushed", "",
+     [](DotModel& m, const Instruction& x) {
+       m.edges.flushes = true;
+       return lowest_bit(x) < inner_types(x).d.emin();
+     }},
+    {Aspect::exponent_floor, "floor - 1", "",
+     [](DotModel& m, const Instruction& x) {
+       m.exponent_floor -= 1;
+       return floor_shows(x, x.model.exponent_floor);
+     }},
+    {Aspect::exponent_floor, "floor + 1", "",
+     [](DotModel& m, const Instruction& x) {
+       m.exponent_floor += 1;
+       return floor_shows(x, m.exponent_floor);
+     }},
+    {Aspect::exponent_floor, "no floor", "",
+     [](DotModel& m, const Instruction& x) {
+       m.exponent_floor = no_floor;
+       return floor_shows(x, x.model.exponent_floor);
+     }},
+    {Aspect::exponent_floor, "floor -126", "MMA-Sim v1",
+     [](DotModel& m, const Instruction& x) {
+       if (m.grid.bias == binary32.bias) m.exponent_floor = binary32.emin();
+       return floor_shows(x, m.exponent_floor);
+     }},
+    {Aspect::signs_of_zero, "cut_to_zero negative", "MATLAB-tensor-core",
+     [](DotModel& m, const Instruction& x) {
+       m.edges.cut_keeps_sign = true;
+       return lowest_bit(x) < m.grid.quantum_exponent();
+     }},
+    {Aspect::signs_of_zero, "-0 and -0 are -0", "",
+     [](DotModel& m, const Instruction&) {
+       m.edges.zeros_keep_sign = true;
+       return sums_c(m);
+     }},
+    {Aspect::zero_c, "c = 0 has c's emin", "",
+     [](DotModel& m, const Instruction& x) {
+       m.edges.zero_c_raises = true;
+       return floor_shows(x, inner_types(x).c.emin());
+     }},
+};
+
+const ChangedRule of_chains[]{
+    {Aspect::ordinary, "c first", "", c_in_its_turn},
+    {Aspect::ordinary, "the product rounded too", "",
+     [](DotModel& m, const Instruction& x) {
+       m.recipe = Recipe::mul_add_chain;
+       return x.types.a.precision + x.types.b.precision > m.grid.precision;
+     }},
+    {Aspect::ordinary, "other rounding", "",
+     [](DotModel& m, const Instruction&) {
+       const bool cut = m.rounding == Rounding::toward_zero;
+       m.rounding = cut ? Rounding::ties_to_even : Rounding::toward_zero;
+       return true;
+     }},
+    {Aspect::chaining, "highest k first", "",
+     [](DotModel& m, const Instruction& x) {
+       m.descending = true;
+       return x.k > 1;
+     }},
+};
+
+const ChangedRule of_pairs[]{
+    {Aspect::ordinary, "a chain", "",
+     [](DotModel& m, const Instruction&) {
+       m = {.recipe = Recipe::fma_chain, .rounding = Rounding::ties_to_even, .through_f32 = true};
+       return true;
+     }},
+};
+
+const ChangedRule of_integers[]{
+    {Aspect::overflow, "satfinite and not", "",
+     [](DotModel& m, const Instruction&) {
+       m.integer.satfinite = !m.integer.satfinite;
+       return true;
+     }},
+};
+
+std::span<const ChangedRule> changed_rules(const DotModel& model) {
+  if (is_fused(model)) return of_fused;
+  if (is_chain(model)) return of_chains;
+  if (model.recipe == Recipe::pairwise) return of_pairs;
+  return of_integers;
+}
+
+Kind kind_of_bits(std::uint64_t bits, const Format& f) { return decode(bits, f).kind; }
+
+bool has_special(const SeenRow& row) {
+  const DotTypes& t = row.how.types;
+  const auto special = [](std::uint64_t bits, const Format& f) {
+    const Kind kind = kind_of_bits(bits, f);
+    return kind == Kind::nan || kind == Kind::infinite;
+  };
+  bool out = special(row.c, t.c);
+  for (int i = 0; i < row.how.k; ++i) out = out || special(row.a[i], t.a) || special(row.b[i], t.b);
+  return out;
+}
+
+/// Rounded operations, and what follows a fused sum, are IEEE 754's, to which nobody has a rival: a row that
+/// asks for the rule is enough.
+struct SeenRule {
+  Aspect aspect;
+  std::string_view name;
+  bool (*shows)(const Instruction& x);  ///< whether any operands ask for it
+  bool (*sees)(const SeenRow& row);
+};
+bool always(const Instruction&) { return true; }
+const SeenRule of_operations[]{
+    {Aspect::specials, "NaN or Inf", always, has_special},
+    {Aspect::overflow, "Inf of numbers",
+     [](const Instruction& x) { return can_overflow(x, x.types.d, true); },
+     [](const SeenRow& row) {
+       return kind_of_bits(row.d, row.how.types.d) == Kind::infinite && !has_special(row);
+     }},
+    {Aspect::subnormals, "a subnormal d", has_subnormals,
+     [](const SeenRow& row) {
+       const Format& d = row.how.types.d;
+       return kind_of_bits(row.d, d) == Kind::finite && fields_of(row.d, d).exponent == 0;
+     }},
+    {Aspect::signs_of_zero, "d of zero", always,
+     [](const SeenRow& row) { return kind_of_bits(row.d, row.how.types.d) == Kind::zero; }},
+};
+const SeenRule of_integer_sums[]{
+    {Aspect::ordinary, "d is not c", always, [](const SeenRow& row) { return row.c != row.d; }},
+};
+
+std::span<const SeenRule> seen_rules(const DotModel& model) {
+  if (is_fused(model) && !goes_on(model)) return {};
+  if (model.recipe == Recipe::exact_integer) return of_integer_sums;
+  return of_operations;
+}
+
+/// One operand read as the other's type.
+void add_mixed(std::vector<Rival>& out, const Instruction& x) {
+  const auto add = [&](const Format& a, const Format& b, const char* name) {
+    DotTypes types = x.types;
+    types.a = a;
+    types.b = b;
+    out.push_back({Aspect::mixed_types, name, "", true, x.model, types});
+  };
+  add(x.types.a, x.types.a, "b read as a's type");
+  add(x.types.b, x.types.b, "a read as b's type");
+}
+
+}  // namespace
+
+bool can_touch(const Instruction& x, Aspect aspect) {
+  const std::vector<Rival> rivals = rivals_of(x);
+  return std::ranges::find(rivals, aspect, &Rival::aspect) != rivals.end();
+}
+
+std::uint64_t Rival::result(const SeenRow& row) const {
+  if (sees != nullptr) return sees(row) ? ~row.d : row.d;
+  return dot(model, types, row.a, row.b, row.how.k, row.c);
+}
+
+std::vector<Rival> every_rival(const Instruction& x) {
+  std::vector<Rival> out;
+  for (const ChangedRule& rule : changed_rules(x.model)) {
+    DotModel model = x.model;
+    const bool shows = rule.change(model, x);
+    if (model == x.model) continue;
+    out.push_back({rule.aspect, std::string(rule.name), rule.whose, shows, model, x.types});
+  }
+  for (const SeenRule& rule : seen_rules(x.model)) {
+    out.push_back(
+        {rule.aspect, std::string(rule.name), "", rule.shows(x), x.model, x.types, rule.sees});
+  }
+  if (x.types.a != x.types.b) add_mixed(out, x);
+  return out;
+}
+
+std::vector<Rival> rivals_of(const Instruction& x) {
+  std::vector<Rival> out = every_rival(x);
+  std::erase_if(out, [](const Rival& rival) { return !rival.shows; });
+  return out;
+}
+
+bool has_rules(const DotModel& model) { return is_fused(model); }
+
+DotModel with_rules(DotModel model, const RuleChoice& rules) {
+  if (!rules.zero_raises.empty()) {
+    const auto row = std::ranges::find(zero_raises_names, rules.zero_raises);
+    if (row == zero_raises_names.end()) {
+      throw Error("--zero-raises " + printable(rules.zero_raises) + " is not one of " +
+                  listed(zero_raises_names));
+    }
+    if (has_rules(model)) {
+      model.edges.zero_raises = static_cast<ZeroRaises>(row - zero_raises_names.begin());
+    }
+  }
+  if (!rules.cut_to_zero.empty()) {
+    if (std::ranges::find(cut_to_zero_names, rules.cut_to_zero) == cut_to_zero_names.end()) {
+      throw Error("--cut-to-zero " + printable(rules.cut_to_zero) + " is not one of " +
+                  listed(cut_to_zero_names));
+    }
+    if (has_rules(model)) model.edges.cut_keeps_sign = rules.cut_to_zero == "negative";
+  }
+  if (!rules.floor.empty()) {
+    int floor = 0;
+    const char* const end = rules.floor.data() + rules.floor.size();
+    const auto [read, error] = std::from_chars(rules.floor.data(), end, floor);
+    const bool whole = error == std::errc{} && read == end && floor >= -600 && floor <= 300;
+    if (!whole && rules.floor != "none") {
+      throw Error("--floor " + printable(rules.floor) +
+                  " is neither an exponent from -600 to 300 nor none");
+    }
+    if (has_rules(model)) model.exponent_floor = whole ? floor : no_floor;
+  }
+  return model;
+}
+
+}  // namespace binade

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is said to be known: "hardware" only where rows of that architecture exclude a rival, the table of
+// claims elsewhere, and what public rows cannot have shown.
+#include "lib/evidence/evidence.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "lib/evidence/overview.h"
+#include "lib/evidence/seen.h"
+#include "lib/record/instruction_name.h"
+#include "lib/tensor/number_text.h"
+
+namespace binade::evidence_test {
+namespace {
+
+Evidence word(const char* name, int sm, Aspect aspect = Aspect::ordinary) {
+  return known_of(knowledge_of(parse_instruction(name, sm)), aspect).evidence;
+}
+bool matters(const char* name, int sm, Aspect aspect) {
+  return known_of(knowledge_of(parse_instruction(name, sm)), aspect).matters;
+}
+
+TEST_CASE("hardware is said where rows of that architecture exclude a rival, and only there") {
+  std::size_t hardware = 0, other = 0;
+  for (const Architecture& on : architectures) {
+    for (const Instruction& x : instructions_of(on.sm)) {
+      const Knowledge known = knowledge_of(x);
+      const std::vector<Rival> rivals = rivals_of(x);
+      for (std::size_t i = 0; i < aspect_count; ++i) {
+        if (!known[i].matters) continue;
+        bool excluded = false;
+        for (const std::size_t at : sets_for(x)) {
+          const SeenSet& set = recorded_sets()[at];
+          REQUIRE(set.sm == on.sm);
+          for (const Rival& rival : rivals) {
+            const auto told = set.told.find(rival.name);
+            const bool meant = static_cast<std::size_t>(rival.aspect) == i;
+            excluded = excluded || (meant && told != set.told.end() && told->second > 0);
+          }
+        }
+        CAPTURE(name_of(x));
+        CAPTURE(on.sm);
+        CAPTURE(std::string(aspects[i].name));
+        CHECK((known[i].evidence == Evidence::hardware) == excluded);
+        CHECK(!known[i].source.empty());
+        (excluded ? hardware : other) += 1;
+      }
+    }
+  }
+  CHECK(hardware > 500);
+  CHECK(other > 500);
+}
+
+/// Their operands are finite and near 1, c is never 0 (or was left out), results are normal numbers.
+TEST_CASE("public rows show ordinary values and chaining, and nothing else") {
+  for (const Architecture& on : architectures) {
+    if (on.sm == 90) continue;
+    for (const Instruction& x : instructions_of(on.sm)) {
+      const Knowledge known = knowledge_of(x);
+      for (std::size_t i = 0; i < aspect_count; ++i) {
+        const auto aspect = static_cast<Aspect>(i);
+        if (aspect == Aspect::ordinary || aspect == Aspect::chaining) continue;
+        CAPTURE(name_of(x));
+        CHECK((!known[i].matters || known[i].evidence != Evidence::hardware));
+      }
+    }
+  }
+  for (const SeenSet& set : recorded_sets()) {
+    if (set.sm == 90 && set.instruction.find("wmma.m16n16k16.f32.f16") != 0) continue;
+    if (set.sm == 90) continue;  // recorded with every generator
+    CAPTURE(line_of(set));
+    CHECK(set.operands.least >= 1.5e-5);
+    CHECK(set.operands.most <= 4.4);
+    CHECK(set.operands.infinities + set.operands.nans == 0);
+    CHECK((set.operands.zeros == 0 || set.instruction.find("e4m3") != std::string::npos));
+    CHECK(set.c.zeros + set.c.infinities + set.c.nans + set.c.subnormals == 0);
+    CHECK(set.d.infinities + set.d.nans + set.d.subnormals + set.d.zeros == 0);
+  }
+}
+
+TEST_CASE("each word where it belongs") {
+  CHECK(word("mma.m16n8k16.f32.f16.f16.f32", 80) == Evidence::hardware);
+  CHECK(word("mma.m16n8k32.f16.e4m3.e4m3.f16", 90) == Evidence::hardware);
+  CHECK(word("mma.m16n8k32.f16.e4m3.e5m2.f16", 90, Aspect::mixed_types) == Evidence::hardware);
+  CHECK(word("mma.m16n8k32.f16.e4m3.e5m2.f16", 89) == Evidence::hardware);
+  CHECK(word("mma.m16n8k32.f16.e4m3.e5m2.f16", 89, Aspect::mixed_types) == Evidence::paper);
+  CHECK(word("mma.m16n8k32.f16.e4m3.e5m2.f16", 100, Aspect::mixed_types) == Evidence::machine_code);
+  CHECK(word("mma.m16n8k16.f16.e4m3.e4m3.f16", 90) == Evidence::hardware);
+  CHECK(word("mma.m16n8k16.f16.e4m3.e4m3.f16", 100) == Evidence::machine_code);
+  CHECK(word("mma.m16n8k32.f32.e4m3.e4m3.f32", 100) == Evidence::hardware);
+  CHECK(word("mma.m8n8k4.f32.f16.f16.f32", 70) == Evidence::hardware);
+  CHECK(word("mma.m8n8k4.f32.f16.f16.f32", 75) == Evidence::paper);
+  CHECK(word("mma.m8n8k4.f32.f16.f16.f32", 90) == Evidence::hardware);
+  CHECK(word("mma.m8n8k4.f32.f16.f16.f32", 100) == Evidence::machine_code);
+  CHECK(word("wmma.m16n16k16.f16.f16.f16.f32", 70) == Evidence::open);
+  CHECK(word("wmma.m16n16k16.f16.f16.f16.f32", 80) == Evidence::machine_code);
+  CHECK(word("wmma.m16n16k16.f16.f16.f16.f32", 103) == Evidence::open);
+  CHECK(word("wgmma.m64n8k16.f32.f16.f16", 90) == Evidence::hardware);
+  CHECK(word("mma.m8n8k4.f64.f64.f64.f64", 90) == Evidence::hardware);
+  CHECK(word("mma.m8n8k4.f64.f64.f64.f64", 80) == Evidence::paper);
+  CHECK(word("mma.m8n8k4.f64.f64.f64.f64", 80, Aspect::specials) == Evidence::open);
+  CHECK(word("mma.m16n8k8.f32.tf32.tf32.f32", 120) == Evidence::paper);
+  CHECK(word("mma.m16n8k8.f32.tf32.tf32.f32", 103) == Evidence::open);
+  CHECK(word("mma.sp.m16n8k32.f32.f16.f16.f32", 90) == Evidence::hardware);
+  CHECK(word("mma.sp.m16n8k32.f32.f16.f16.f32", 80) == Evidence::open);
+  CHECK(word("mma.m16n8k8.f16.f16.f16.f16", 75, Aspect::signs_of_zero) == Evidence::paper);
+  for (const int sm : {70, 80, 86, 89, 100, 120}) {
+    CHECK(word("wmma.m16n16k16.f16.f16.f16.f16", sm, Aspect::signs_of_zero) == Evidence::open);
+    CHECK(word("wmma.m16n16k16.f16.f16.f16.f16", sm, Aspect::exponent_floor) == Evidence::paper);
+  }
+  CHECK(word("mma.m16n8k16.f16.f16.f16.f16", 90, Aspect::exponent_floor) == Evidence::hardware);
+  // Nobody's operands were such that a product of zero would have shown there.
+  CHECK(word("mma.m16n8k16.f16.f16.f16.f16", 90, Aspect::zero_operands) == Evidence::paper);
+  CHECK(word("mma.m16n8k16.f32.f16.f16.f32", 80, Aspect::chaining) == Evidence::paper);
+  CHECK(word("mma.m16n8k32.f32.e4m3.e4m3.f32", 89, Aspect::chaining) == Evidence::hardware);
+}
+
+TEST_CASE("aspects that no operands can touch") {
+  CHECK_FALSE(matters("mma.m16n8k8.f32.f16.f16.f32", 80, Aspect::chaining));
+  CHECK(matters("mma.m16n8k16.f32.f16.f16.f32", 80, Aspect::chaining));
+  CHECK_FALSE(matters("mma.m16n8k16.f32.f16.f16.f32", 90, Aspect::exponent_floor));
+  CHECK(matters("mma.m16n8k16.f32.bf16.bf16.f32", 90, Aspect::exponent_floor));
+  CHECK_FALSE(matters("mma.m16n8k32.f16.e5m2.e5m2.f16", 89, Aspect::exponent_floor));
+  CHECK_FALSE(matters("mma.m16n8k16.f32.f16.f16.f32", 90, Aspect::overflow));
+  CHECK(matters("mma.m16n8k16.f16.f16.f16.f16", 90, Aspect::overflow));
+  CHECK_FALSE(matters("mma.m16n8k32.f16.e4m3.e4m3.f16", 90, Aspect::zero_operands));
+  CHECK_FALSE(matters("mma.m16n8k32.s32.s8.s8.s32", 90, Aspect::signs_of_zero));
+}
+
+TEST_CASE("in a line") {
+  CHECK(text_of(brief_of(parse_instruction("mma.m16n8k16.f32.f16.f16.f32", 80))) ==
+        "hardware (A100); paper: chaining, zero operands, specials, subnormal results; open: signs "
+        "of zero");
+  CHECK(text_of(brief_of(parse_instruction("wgmma.m64n256k16.f32.bf16.bf16", 90))) ==
+        "hardware (H100)");
+  CHECK(text_of(brief_of(parse_instruction("mma.m16n8k16.f32.bf16.bf16.f32", 103))) ==
+        "open (as sm_100); open: zero operands, specials, overflow, subnormal results, exponent "
+        "floor, signs of zero, c = 0");
+}
+
+/// A screen: at most 40 lines of at most 120 columns.
+TEST_CASE("an architecture fits a screen, and every instruction is in one group") {
+  for (const Architecture& on : architectures) {
+    const std::string text = overview_text(on.sm);
+    CAPTURE(text);
+    CHECK(std::ranges::count(text, '\n') <= 40);
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = text.find('\n', begin);
+      CHECK(columns(text.substr(begin, end - begin)) <= 120);
+      begin = end + 1;
+    }
+    std::vector<std::string> names;
+    for (const InstructionGroup& group : groups_of(on.sm)) {
+      for (const Instruction& x : group.instructions) names.push_back(name_of(x));
+    }
+    std::vector<std::string> all;
+    for (const Instruction& x : instructions_of(on.sm)) all.push_back(name_of(x));
+    std::ranges::sort(names);
+    std::ranges::sort(all);
+    CHECK(names == all);
+  }
+}
+
+}  // namespace
+}  // namespace binade::evidence_test

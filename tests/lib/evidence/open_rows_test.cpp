@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rows that settle what is open: few, each rival excluded by some of them, and what a GPU of either kind
+// is found to follow.
+#include "lib/evidence/open_rows.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "lib/evidence/tally.h"
+#include "lib/record/emulated_device.h"
+#include "lib/record/instruction_name.h"
+
+namespace binade::open_rows_test {
+namespace {
+
+/// One that is open in much, one of each kind of sum.
+const std::pair<const char*, int> some[]{
+    {"mma.m16n8k16.f16.f16.f16.f16", 80},    {"mma.m16n8k16.f32.bf16.bf16.f32", 80},
+    {"mma.m8n8k4.f32.f16.f16.f32", 70},      {"mma.m16n8k32.f32.e4m3.e5m2.f32", 89},
+    {"mma.m16n8k32.f16.e5m2.e5m2.f16", 100}, {"mma.m16n8k32.s32.s8.u8.s32", 80},
+    {"mma.m8n8k4.f64.f64.f64.f64", 80},      {"tcgen05.m64n256k8.f32.tf32.tf32", 100},
+};
+
+TEST_CASE("few rows, and each rival of what is open is excluded by some") {
+  for (const auto& [name, sm] : some) {
+    const Instruction x = parse_instruction(name, sm);
+    Dots rows = open_rows(x, 1);
+    CAPTURE(std::string(name));
+    REQUIRE(!rows.c.empty());
+    CHECK(rows.c.size() <= most_open_rows);
+    CHECK(rows.a.size() == rows.c.size() * static_cast<std::size_t>(x.k));
+    REQUIRE(!EmulatedDevice(sm).run_dots(x, rows));
+    std::size_t open = 0;
+    for (const AspectTally& aspect : tally_rivals(x, rows, true)) {
+      for (const RivalTally& rival : aspect.rivals) {
+        CAPTURE(rival.rival.name);
+        CHECK(rival.tell > 0);
+        CHECK(rival.ours == rival.tell);
+        CHECK(rival.theirs == 0);
+        ++open;
+      }
+    }
+    CHECK(open > 0);
+    const Dots again = open_rows(x, 1);
+    CHECK(again.a == rows.a);
+    CHECK(again.c == rows.c);
+  }
+}
+
+TEST_CASE("nothing is open where hardware has shown everything") {
+  const Instruction x = parse_instruction("wgmma.m64n256k16.f32.bf16.bf16", 90);
+  CHECK(open_aspects(x).empty());
+  CHECK(open_rows(x, 1).c.empty());
+}
+
+TEST_CASE("a GPU that follows a rival is found out") {
+  const Instruction x = parse_instruction("mma.m16n8k16.f32.bf16.bf16.f32", 80);
+  const std::pair<RuleChoice, const char*> choices[]{
+      {{.zero_raises = "single"}, "zero_raises single"},
+      {{.cut_to_zero = "negative"}, "cut_to_zero negative"},
+      {{.floor = "-126"}, "floor -126"},
+      {{.floor = "none"}, "no floor"},
+  };
+  for (const auto& [rules, name] : choices) {
+    Dots rows = open_rows(x, 1);
+    EmulatedDevice device(80, [&rules](DotModel& model) { model = with_rules(model, rules); });
+    REQUIRE(!device.run_dots(x, rows));
+    CAPTURE(std::string(name));
+    bool found = false;
+    for (const AspectTally& aspect : tally_rivals(x, rows, true)) {
+      for (const RivalTally& rival : aspect.rivals) {
+        if (rival.rival.name != name) continue;
+        found = true;
+        CHECK(rival.tell > 0);
+        CHECK(rival.theirs == rival.tell);
+        CHECK(rival.ours == 0);
+      }
+    }
+    CHECK(found);
+  }
+}
+
+}  // namespace
+}  // namespace binade::open_rows_test
