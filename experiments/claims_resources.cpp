@@ -14,8 +14,9 @@ namespace binade {
 namespace {
 
 BytesPerParameter bytes_of(std::string_view mode, std::string_view optimizer) {
-  return bytes_per_parameter(*std::ranges::find(training_modes, mode, &TrainingMode::name),
-                             *std::ranges::find(optimizers, optimizer, &OptimizerMoments::name));
+  return bytes_per_parameter(
+      *std::ranges::find(training_modes, mode, &TrainingMode::name),
+      *std::ranges::find(optimizer_moments(), optimizer, &OptimizerMoments::name));
 }
 
 /// Elements that a tape of the digits' MLP keeps for one sample: its input and each layer's output.

@@ -130,7 +130,7 @@ Outcome run_opt_levels(const ExperimentInput& input) {
       if (i >= modes.size()) continue;  // FP64 is no mode
       const double distance = std::abs(rows[i].log.test_loss / rows[0].log.test_loss - 1);
       if (rows[i].mode == throughout || rows[i].mode == no_master) {
-        const bool sgd = workload_row(c.workload).optimizer == OptimizerKind::sgd;
+        const bool sgd = workload_row(c.workload).optimizer == "sgd";
         by_adamw += sgd ? 0 : 1;
         (sgd ? nan_by_sgd : nan_by_adamw) += rows[i].log.not_finite ? 1 : 0;
         continue;

@@ -48,8 +48,8 @@ struct Question {
 
 Question question_of(const Words& words) {
   Question q;
-  const auto* const optimizer =
-      std::ranges::find(optimizers, words.optimizer, &OptimizerMoments::name);
+  const auto optimizers = optimizer_moments();
+  const auto optimizer = std::ranges::find(optimizers, words.optimizer, &OptimizerMoments::name);
   if (optimizer == optimizers.end()) {
     const std::vector<std::string_view> names = names_of(optimizers);
     throw Error(fmt::format("--optimizer {}: unknown{}; there are {}", printable(words.optimizer),
@@ -314,7 +314,7 @@ void define_advise(App app, int&) {
   app.add_option("--conv", words->conv,
                  "a layer of BATCHxCHANNELSxHEIGHTxWIDTH:FILTERSxROWSxCOLUMNS[:stride=S][:pad=P]");
   app.add_option("--params", words->params, "parameters: 7e9 (else the weights of the layers)");
-  app.add_option("--optimizer", words->optimizer, "sgd, momentum, adam or adamw")
+  app.add_option("--optimizer", words->optimizer, alternatives(names_of(optimizer_moments())))
       .capture_default_str();
   app.add_flag("--fp32-moments", words->fp32_moments, "moments of 4 bytes in every mode");
   app.add_option("--activations-per-sample", words->activations,

@@ -202,6 +202,12 @@ void run_train(const TrainArguments& a) {
   write_file(a.json, out.dump(1) + "\n");
 }
 
+/// "of sgd " for an option that not all take.
+std::string of_optimizers(std::string_view option) {
+  const std::vector<std::string_view> names = optimizers_with(option);
+  return names.size() == optimizers().size() ? "" : fmt::format("of {} ", listed(names));
+}
+
 std::string settings_text() {
   const TrainingRecipe usual;
   std::string text =
@@ -211,9 +217,8 @@ std::string settings_text() {
   };
   line("workload", "a network and its data, with [optimizer, lr, batch] of its own:");
   for (const WorkloadRow& row : workload_rows) {
-    text +=
-        fmt::format("    {:<23}{} [{}, {:g}, {}]\n", row.name, row.what,
-                    optimizer_names[static_cast<std::size_t>(row.optimizer)], row.lr, row.batch);
+    text += fmt::format("    {:<23}{} [{}, {:g}, {}]\n", row.name, row.what, row.optimizer, row.lr,
+                        row.batch);
   }
   line("format", fmt::format("what products are computed in [{}]:", usual.products.format));
   for (const TrainingFormat& format : training_formats) {
@@ -248,10 +253,10 @@ std::string settings_text() {
   line("skip_overflow",
        "true: a fixed scale skips overflowed steps, too; histogram never does [false]");
   line("loss_shift", "the backward pass sees the loss times 2^-loss_shift [0]");
-  line("optimizer", fmt::format("{} [the workload's]", listed(optimizer_names)));
+  line("optimizer", fmt::format("{} [the workload's]", listed(names_of(optimizers()))));
   line("lr", "[the workload's]");
-  line("momentum", "of sgd [0.9]");
-  line("weight_decay", "[0]");
+  line("momentum", of_optimizers("momentum") + "[0.9]");
+  line("weight_decay", of_optimizers("weight_decay") + "[0]");
   line("master_weights", "true, false [the level's]");
   line("update", fmt::format("{}: how a weight without a master is rounded [nearest]",
                              listed(update_rule_names)));

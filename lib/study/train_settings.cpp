@@ -10,6 +10,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "lib/amp/opt_level.h"
@@ -58,20 +59,13 @@ bool truth(std::string_view key, const Json& value) {
   return value.get<bool>();
 }
 
-template <std::size_t size>
 std::size_t one_of(std::string_view key, const Json& value,
-                   const std::array<std::string_view, size>& names) {
-  const auto* found = std::ranges::find(names, text(key, value));
+                   std::span<const std::string_view> names) {
+  const auto found = std::ranges::find(names, text(key, value));
   if (found == names.end()) {
     throw bad_value(key, value, fmt::format("one of {}", fmt::join(names, ", ")));
   }
   return static_cast<std::size_t>(found - names.begin());
-}
-
-std::array<std::string_view, attentions.size()> attention_names() {
-  std::array<std::string_view, attentions.size()> out;
-  std::ranges::transform(attentions, out.begin(), &AttentionRow::name);
-  return out;
 }
 
 std::array<std::string, 3>& instructions(TrainSettings& s) { return s.recipe.products.instruction; }
@@ -105,7 +99,7 @@ constexpr std::array<Key, 26> keys{{
     BINADE_KEY("wgrad", words, instructions(s)[2] = text(k, v)),
     BINADE_KEY(
         "attention", words,
-        s.recipe.products.attention = static_cast<Attention>(one_of(k, v, attention_names()))),
+        s.recipe.products.attention = static_cast<Attention>(one_of(k, v, names_of(attentions)))),
     BINADE_KEY("autoswitch", truth, if (truth(k, v)) autoswitch(s)),
     BINADE_KEY("autoswitch_underflow", number,
                autoswitch(s).underflow_percent = number(k, v, 0, 100)),
@@ -114,7 +108,7 @@ constexpr std::array<Key, 26> keys{{
     BINADE_KEY("skip_overflow", truth, s.recipe.skip_overflow = truth(k, v)),
     BINADE_KEY("loss_shift", whole, s.recipe.loss_shift = static_cast<int>(whole(k, v, -60, 60))),
     BINADE_KEY("optimizer", words,
-               s.recipe.optimizer.kind = static_cast<OptimizerKind>(one_of(k, v, optimizer_names))),
+               s.recipe.optimizer.name = optimizers()[one_of(k, v, names_of(optimizers()))].name),
     BINADE_KEY("lr", number, s.recipe.optimizer.lr = number(k, v, 0, 1e6)),
     BINADE_KEY("momentum", number, s.recipe.optimizer.momentum = number(k, v, 0, 1)),
     BINADE_KEY("weight_decay", number, s.recipe.optimizer.weight_decay = number(k, v, 0, 1e6)),
@@ -171,7 +165,7 @@ struct Idle {
   std::string_view key;
   bool idle;
   std::string because;  ///< the other one
-  std::string_view remedy;
+  std::string remedy;
 };
 
 /// Error for the first setting given that has no effect.
@@ -185,13 +179,15 @@ void check_effects(const Json& settings, const TrainSettings& s) {
       : recipe.scaler.empty() ? fmt::format("the scaler of level {} and format {}", recipe.level,
                                             recipe.products.format)
                               : "scaler " + recipe.scaler;
-  const bool sgd = recipe.optimizer.kind == OptimizerKind::sgd;
-  const std::string optimizer =
-      fmt::format("optimizer {}", optimizer_names[static_cast<std::size_t>(recipe.optimizer.kind)]);
+  const OptimizerRow& optimizer = optimizer_row(recipe.optimizer.name);
+  const std::string with_optimizer = fmt::format("optimizer {}", optimizer.name);
+  const auto choose = [](std::string_view option) {
+    return fmt::format("choose optimizer {}", alternatives(optimizers_with(option)));
+  };
   const bool in_float = recipe.products.format == "binary32";
   const bool by_eigen = in_float || recipe.products.accumulator == "reference";
   const std::string products = in_float ? "format binary32" : "accumulator reference";
-  constexpr std::string_view emulated = "let products be emulated, as format binary16 does";
+  const std::string emulated = "let products be emulated, as format binary16 does";
   const std::string workload = fmt::format("workload {}", s.workload);
   const OptLevel& level = opt_level(recipe.level);
   const bool low_model = level.cast_model_type && *level.cast_model_type != binary32 &&
@@ -211,8 +207,8 @@ void check_effects(const Json& settings, const TrainSettings& s) {
   const bool fp8 = recipe.products.format == "e4m3";
   const std::string format = fmt::format("format {}", recipe.products.format);
   const bool switches = settings.value("autoswitch", Json(false)) == true;
-  const std::string_view with_fp8 = "choose format e4m3", with_switch = "add autoswitch=true";
-  const std::array<Idle, 13> rows{{
+  const std::string with_fp8 = "choose format e4m3", with_switch = "add autoswitch=true";
+  const std::array<Idle, 14> rows{{
       {"autoswitch", !fp8 && switches, format, with_fp8},
       {"autoswitch_underflow", !switches, "autoswitch false", with_switch},
       {"autoswitch_mse", !switches, "autoswitch false", with_switch},
@@ -221,7 +217,8 @@ void check_effects(const Json& settings, const TrainSettings& s) {
       {"master_weights", !low_model, low_needed, "choose level O2 or O3"},
       {"update", low_model && has_masters && !workload_row(s.workload).batch_norms,
        "master weights", "choose level O3"},
-      {"momentum", !sgd, optimizer, "choose optimizer sgd"},
+      {"momentum", !optimizer.takes("momentum"), with_optimizer, choose("momentum")},
+      {"weight_decay", !optimizer.takes("weight_decay"), with_optimizer, choose("weight_decay")},
       // That sums are those of a float product is true of binary32.
       {"accumulator", in_float && recipe.products.accumulator != "reference", products, emulated},
       {"promote_every", by_eigen, products, emulated},
@@ -244,7 +241,7 @@ TrainSettings train_settings(const Json& settings) {
   out.recipe.optimizer.momentum = 0.9;
   if (settings.contains("workload")) {
     const WorkloadRow& row = workload_row(text("workload", settings["workload"]));
-    out.recipe.optimizer.kind = row.optimizer;
+    out.recipe.optimizer.name = row.optimizer;
     out.recipe.optimizer.lr = row.lr;
   } else {
     throw Error("training: no workload; name one, as {\"workload\": \"digits_mlp\"}");
@@ -297,10 +294,11 @@ nlohmann::ordered_json effective_settings(const TrainSettings& s) {
     out["autoswitch_underflow"] = r.autoswitch->underflow_percent;
     out["autoswitch_mse"] = r.autoswitch->mse;
   }
-  out["optimizer"] = optimizer_names[static_cast<std::size_t>(r.optimizer.kind)];
+  const OptimizerRow& optimizer = optimizer_row(r.optimizer.name);
+  out["optimizer"] = optimizer.name;
   out["lr"] = r.optimizer.lr;
-  if (r.optimizer.kind == OptimizerKind::sgd) out["momentum"] = r.optimizer.momentum;
-  out["weight_decay"] = r.optimizer.weight_decay;
+  if (optimizer.takes("momentum")) out["momentum"] = r.optimizer.momentum;
+  if (optimizer.takes("weight_decay")) out["weight_decay"] = r.optimizer.weight_decay;
   out["update"] = update_rule_names[static_cast<std::size_t>(r.optimizer.update)];
   const OptLevel& level = opt_level(r.level);
   out["master_weights"] = r.master_weights.value_or(level.master_weights.value_or(false));

@@ -17,7 +17,7 @@ namespace binade {
 /// (training_formats); arch ("sm_90"); accumulator (f32, f16, reference); promote_every; attention (attentions); autoswitch;
 /// autoswitch_underflow; autoswitch_mse; fprop, dgrad,
 /// wgrad (instructions by name); scaler (step_scaler_names) and its parameters (scaler_parameters);
-/// skip_overflow; loss_shift; optimizer (sgd, adam, adamw); lr; momentum; weight_decay; master_weights; update (nearest,
+/// skip_overflow; loss_shift; optimizer (optimizers()); lr; momentum; weight_decay; master_weights; update (nearest,
 /// stochastic, kahan); clip_norm; steps; batch; seed.
 struct TrainSettings {
   std::string workload;

@@ -55,7 +55,7 @@ TrainingRecipe usual_recipe(std::string_view workload, std::int64_t steps, std::
   TrainingRecipe recipe;
   recipe.level = "O0";
   recipe.products.format = "binary32";
-  recipe.optimizer.kind = workload_row(workload).optimizer;
+  recipe.optimizer.name = workload_row(workload).optimizer;
   recipe.optimizer.lr = workload_row(workload).lr;
   recipe.optimizer.momentum = 0.9;
   recipe.steps = steps;

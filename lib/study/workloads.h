@@ -14,20 +14,19 @@ namespace binade {
 
 struct WorkloadRow {
   std::string_view name;
-  std::size_t batch;        ///< rows of a step
-  OptimizerKind optimizer;  ///< sgd: with momentum 0.9
-  double lr;                ///< with which it trains well in binary32
+  std::size_t batch;           ///< rows of a step
+  std::string_view optimizer;  ///< of optimizers(); with momentum 0.9, where it takes one
+  double lr;                   ///< with which it trains well in binary32
   std::string_view what;
   bool attends = false;
   bool batch_norms = false;
 };
 inline constexpr std::array<WorkloadRow, 4> workload_rows{{
-    {"digits_mlp", 128, OptimizerKind::sgd, 0.1, "MLP 64-128-128-10, ReLU, on the digits"},
-    {"digits_tanh8", 128, OptimizerKind::sgd, 0.05,
-     "MLP of eight layers of 64, tanh, on the digits"},
-    {"fashion_cnn", 64, OptimizerKind::sgd, 0.05,
+    {"digits_mlp", 128, "sgd", 0.1, "MLP 64-128-128-10, ReLU, on the digits"},
+    {"digits_tanh8", 128, "sgd", 0.05, "MLP of eight layers of 64, tanh, on the digits"},
+    {"fashion_cnn", 64, "sgd", 0.05,
      "two convolutions (8, 16 channels) and batch norms, on Fashion-MNIST", false, true},
-    {"char_transformer", 16, OptimizerKind::adamw, 0.003,
+    {"char_transformer", 16, "adamw", 0.003,
      "two blocks of width 32, 32 characters, on the system's licences", true},
 }};
 

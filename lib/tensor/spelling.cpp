@@ -57,4 +57,9 @@ std::string listed(std::span<const std::string_view> names) {
   return out;
 }
 
+std::string alternatives(std::span<const std::string_view> names) {
+  if (names.size() < 2) return listed(names);
+  return listed(names.first(names.size() - 1)) + " or " + std::string(names.back());
+}
+
 }  // namespace binade

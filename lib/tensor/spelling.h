@@ -29,4 +29,7 @@ std::string lower_case(std::string_view text);
 /// "a, b, c"
 std::string listed(std::span<const std::string_view> names);
 
+/// "a, b or c"
+std::string alternatives(std::span<const std::string_view> names);
+
 }  // namespace binade

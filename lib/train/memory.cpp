@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products in 128 bits, so that no size wraps around.
+// Moments by the table of optimizers; products in 128 bits, so that no size wraps around.
 #include "lib/train/memory.h"
 
+#include <vector>
+
 #include "emulate/codec.h"
+#include "lib/train/optimizers.h"
 
 namespace binade {
 namespace {
@@ -18,6 +21,18 @@ uint128 sample_bytes(const TrainingMode& mode, const TrainingSize& size) {
 }
 
 }  // namespace
+
+std::span<const OptimizerMoments> optimizer_moments() {
+  static const std::vector<OptimizerMoments> rows = [] {
+    std::vector<OptimizerMoments> out;
+    for (const OptimizerRow& row : optimizers()) {
+      out.push_back({row.name, moments_of(row, false)});
+      if (!row.with_momentum.empty()) out.push_back({row.with_momentum, moments_of(row, true)});
+    }
+    return out;
+  }();
+  return rows;
+}
 
 std::optional<MemoryUse> memory_use(const TrainingMode& mode, const BytesPerParameter& bytes,
                                     const TrainingSize& size) {

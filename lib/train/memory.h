@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace binade {
@@ -45,8 +46,8 @@ struct OptimizerMoments {
   std::string_view name;
   int moments;  ///< values kept per parameter
 };
-inline constexpr std::array<OptimizerMoments, 4> optimizers{
-    {{"sgd", 0}, {"momentum", 1}, {"adam", 2}, {"adamw", 2}}};
+/// Of optimizers(), and behind one that has another name with a momentum that name: sgd, momentum, adam, adamw.
+std::span<const OptimizerMoments> optimizer_moments();
 
 struct BytesPerParameter {
   int weights = 0, master = 0, casts = 0, gradients = 0, moments = 0;

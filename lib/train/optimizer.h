@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SGD, Adam and AdamW, op by op as PyTorch 1.13's (torch/optim, the loop over tensors; 2.x writes Adam's
-// first moment as one lerp): each op is computed in binary32 and rounded to the dtype the weights are kept
-// in. Low-precision weights have binary32 master weights or none; what is added to a weight without one is
-// rounded to nearest, stochastically (the exact sum, once), or with Kahan's compensation.
+// What steps the parameters of a model, by any row of the optimizers: each op is computed in binary32 and rounded to
+// the dtype the weights are kept in. Low-precision weights have binary32 master weights or none; what is added to a
+// weight without one is rounded to nearest, stochastically (the exact sum, once), or with Kahan's compensation.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "lib/train/optimizers.h"
 #include "lib/train/tape.h"
 
 namespace binade {
-
-enum class OptimizerKind : std::uint8_t { sgd, adam, adamw };
-inline constexpr std::array<std::string_view, 3> optimizer_names{"sgd", "adam", "adamw"};
 
 /// How the last op of a step, weight + change, is rounded.
 enum class UpdateRule : std::uint8_t { nearest, stochastic, kahan };
@@ -24,15 +22,16 @@ inline constexpr std::array<std::string_view, 3> update_rule_names{"nearest", "s
                                                                    "kahan"};
 
 struct OptimizerOptions {
-  OptimizerKind kind = OptimizerKind::sgd;
+  std::string name = "sgd";  ///< of optimizers()
   double lr = 0.1;
-  double momentum = 0;  ///< sgd
+  // Each for those whose rows name it.
+  double momentum = 0;
   bool nesterov = false;
-  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;  ///< adam, adamw
-  double weight_decay = 0;                        ///< adam: added to the gradient; adamw: decoupled
-  bool master_weights = true;                     ///< of weights narrower than binary32
-  UpdateRule update = UpdateRule::nearest;        ///< of weights without a master
-  std::uint64_t seed = 0;                         ///< of stochastic rounding
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
+  double weight_decay = 0;                  ///< added to the gradient, or decoupled from it
+  bool master_weights = true;               ///< of weights narrower than binary32
+  UpdateRule update = UpdateRule::nearest;  ///< of weights without a master
+  std::uint64_t seed = 0;                   ///< of stochastic rounding
 };
 
 /// What the last step did to the weights.
@@ -61,7 +60,7 @@ struct StepCounts {
 template <std::floating_point T>
 class Optimizer {
  public:
-  /// The parameters must outlive it; masters are copies of the weights as they are.
+  /// The parameters must outlive it; masters are copies of the weights as they are. Error for a name that there is not.
   Optimizer(std::vector<Parameter<T>*> parameters, const OptimizerOptions& options);
 
   void zero_grad();
@@ -86,10 +85,10 @@ class Optimizer {
 
  private:
   struct Slot {
-    Tensor<T> master;              ///< empty: the parameter itself is what is stepped
-    std::vector<T> gradient;       ///< of the master
-    std::vector<T> first, second;  ///< momentum or first moment, second moment
-    std::vector<T> compensation;   ///< Kahan's
+    Tensor<T> master;             ///< empty: the parameter itself is what is stepped
+    std::vector<T> gradient;      ///< of the master
+    std::vector<T> moments;       ///< those of a weight side by side
+    std::vector<T> compensation;  ///< Kahan's
     std::vector<T> change;
     std::int64_t steps = 0;  ///< that changed it: PyTorch's state["step"]
   };
@@ -97,6 +96,7 @@ class Optimizer {
 
   std::vector<Parameter<T>*> parameters_;
   OptimizerOptions options_;
+  const OptimizerRow* row_;
   std::vector<Slot> slots_;
   std::int64_t steps_ = 0;  ///< of all
   StepCounts counts_;

@@ -117,6 +117,7 @@ void undo_shift(const std::vector<typename Optimizer<T>::Gradient>& gradients, i
 void check_recipe(const TrainingRecipe& recipe) {
   const auto setup = set_up<float>(recipe);
   static_cast<void>(scaler_takes(recipe));
+  static_cast<void>(optimizer_row(recipe.optimizer.name));
   if (setup.level.name == "O0" && setup.low != binary32) {
     throw Error(fmt::format("level O0 computes in binary32: format {} needs another level",
                             recipe.products.format));

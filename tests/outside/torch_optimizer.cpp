@@ -34,7 +34,7 @@ std::vector<float> read(const std::string& path) {
 }
 
 struct Case {
-  std::string index, dtype, kind;
+  std::string index, dtype;
   OptimizerOptions options;
   double clip = 0;
   std::size_t late = 0;
@@ -44,12 +44,9 @@ Case parsed(const std::string& line) {
   std::istringstream words(line);
   Case c;
   OptimizerOptions& o = c.options;
-  words >> c.index >> c.dtype >> c.kind >> o.lr >> o.momentum >> o.nesterov >> o.beta1 >> o.beta2 >>
+  words >> c.index >> c.dtype >> o.name >> o.lr >> o.momentum >> o.nesterov >> o.beta1 >> o.beta2 >>
       o.eps >> o.weight_decay >> o.master_weights >> c.clip >> c.late;
   if (!words) throw Error(line + ": not a case");
-  o.kind = c.kind == "sgd"    ? OptimizerKind::sgd
-           : c.kind == "adam" ? OptimizerKind::adam
-                              : OptimizerKind::adamw;
   return c;
 }
 

@@ -44,4 +44,10 @@ TEST_CASE("one letter too many or too few is nearer than two wrong ones") {
 TEST_CASE("a list reads as a list") {
   CHECK(binade::listed(names) == "binary16, bfloat16, e4m3, ties_to_even");
 }
+
+TEST_CASE("alternatives end with or") {
+  CHECK(binade::alternatives(std::span(names).first(0)).empty());
+  CHECK(binade::alternatives(std::span(names).first(1)) == "binary16");
+  CHECK(binade::alternatives(std::span(names).first(3)) == "binary16, bfloat16 or e4m3");
+}
 }  // namespace spelling_test

@@ -15,7 +15,7 @@ const TrainingMode& mode(std::string_view name) {
   return *std::ranges::find(training_modes, name, &TrainingMode::name);
 }
 const OptimizerMoments& optimizer(std::string_view name) {
-  return *std::ranges::find(optimizers, name, &OptimizerMoments::name);
+  return *std::ranges::find(optimizer_moments(), name, &OptimizerMoments::name);
 }
 int bytes(std::string_view m, std::string_view o) {
   return bytes_per_parameter(mode(m), optimizer(o)).total();

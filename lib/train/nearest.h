@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One value to the nearest of a format (ties to even, overflow to infinity): for the optimizers, which round
+// between the ops of a weight.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "emulate/quantize_quickly.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+
+/// Rounds to `format`. Error for a format that T does not hold.
+template <class T>
+struct Nearest;
+template <>
+struct Nearest<float> {
+  QuickQuantizer to;
+  bool exact;
+
+  explicit Nearest(const Format& format)
+      : to(quick_quantizer(Quantizer{.format = format})), exact(format == binary32) {
+    if (!to.known) throw Error("optimizer: weights of a format that binary32 does not hold");
+  }
+  float operator()(float x) const {
+    if (exact) return x;
+    return std::bit_cast<float>(
+        quantized_quickly(static_cast<std::uint32_t>(bits_of(x)), 0, to).bits);
+  }
+};
+template <>
+struct Nearest<double> {
+  Format format;
+
+  explicit Nearest(const Format& of) : format(of) {}
+  double operator()(double x) const {
+    return format == binary64 ? x : value_of<double>(project(exact_of(x), format).bits, format);
+  }
+};
+
+}  // namespace binade
