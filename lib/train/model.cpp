@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all networks share, and the fully connected one.
+// What all networks share: how parameters begin, are counted and are cast.
 #include "lib/train/model.h"
 
 #include <cmath>
-#include <numeric>
 
 #include "emulate/philox.h"
-#include "lib/train/layers.h"
-#include "lib/train/ops.h"
 
 namespace binade {
 
@@ -63,47 +60,8 @@ Parameter<T>& add_constant(Model<T>& model, const std::string& name, Shape shape
   return *model.parameters.back();
 }
 
-template <std::floating_point T>
-LinearLayer<T> add_linear(Model<T>& model, const std::string& name, std::size_t in, std::size_t out,
-                          std::uint64_t seed) {
-  const double bound = 1 / std::sqrt(static_cast<double>(in));
-  Parameter<T>& weight = add_uniform(model, name + ".weight", {out, in}, bound, seed);
-  Parameter<T>& bias = add_uniform(model, name + ".bias", {out}, bound, seed);
-  return {name, &weight, &bias};
-}
-
-template <std::floating_point T>
-Var LinearLayer<T>::operator()(Tape<T>& tape, Var x) const {
-  const LayerScope scope(name);
-  return linear<T>(tape, x, tape.parameter(*weight), tape.parameter(*bias));
-}
-
-template <std::floating_point T>
-Model<T> make_mlp(const MlpShape& shape, std::uint64_t seed) {
-  Model<T> model;
-  std::vector<LinearLayer<T>> layers;
-  for (std::size_t i = 1; i < shape.widths.size(); ++i) {
-    layers.push_back(
-        add_linear(model, "fc" + std::to_string(i), shape.widths[i - 1], shape.widths[i], seed));
-  }
-  model.forward = [layers, activation = shape.activation](Tape<T>& tape, const Batch<T>& batch,
-                                                          bool) {
-    Var x = tape.constant(batch.inputs);
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-      const bool last = i + 1 == layers.size();
-      x = layers[i](tape, x);
-      if (!last) x = activation == Activation::relu ? relu(tape, x) : tanh(tape, x);
-      tape.watch(layers[i].name, x);
-    }
-    return x;
-  };
-  return model;
-}
-
 template struct Model<float>;
 template struct Model<double>;
-template struct LinearLayer<float>;
-template struct LinearLayer<double>;
 template void cast_model(Model<float>&, const Format&, bool);
 template void cast_model(Model<double>&, const Format&, bool);
 template Parameter<float>& add_uniform(Model<float>&, const std::string&, Shape, double,
@@ -112,11 +70,5 @@ template Parameter<double>& add_uniform(Model<double>&, const std::string&, Shap
                                         std::uint64_t);
 template Parameter<float>& add_constant(Model<float>&, const std::string&, Shape, float, bool);
 template Parameter<double>& add_constant(Model<double>&, const std::string&, Shape, double, bool);
-template LinearLayer<float> add_linear(Model<float>&, const std::string&, std::size_t, std::size_t,
-                                       std::uint64_t);
-template LinearLayer<double> add_linear(Model<double>&, const std::string&, std::size_t,
-                                        std::size_t, std::uint64_t);
-template Model<float> make_mlp(const MlpShape&, std::uint64_t);
-template Model<double> make_mlp(const MlpShape&, std::uint64_t);
 
 }  // namespace binade
