@@ -69,6 +69,11 @@ machine_code() {
     END { for (key in count) print key, count[key] }' | sort | gzip -9 >"$results/sass.txt.gz"
 }
 
+# Which rule this GPU follows where no recorded row had decided it.
+settle() {
+  [[ ! -d build-gpu/recordings/open/dots ]] || build-gpu/binade validate --replay build-gpu/recordings/open --show 1 --evidence
+}
+
 pack_recordings() {
   rm -f "$results/recordings.tar.gz"
   tar -czf "$results/recordings.tar.gz" -C build-gpu recordings && ls -l "$results/recordings.tar.gz"
@@ -90,6 +95,8 @@ run() {
     return
   fi
   stage record 120 $binade record --dots --out build-gpu/recordings "${resume[@]}" "${device[@]}"
+  stage open 90 $binade record --dots open --out build-gpu/recordings/open "${resume[@]}" "${device[@]}"
+  stage settle 30 settle
   stage pack 20 pack_recordings
   stage replay 60 $binade validate --replay build-gpu/recordings/dots --show 1
   stage dots 60 $binade validate --device --rows $rows --show 1 "${device[@]}"

@@ -169,6 +169,13 @@ constexpr bool all_minus_zero(const Addend& c, int n, const Product& product) {
   return out;
 }
 
+/// The exponent of an operand, as it counts in a product of zero under `zero_raises`.
+constexpr int counted_exponent(const EdgeRules& edges, std::uint64_t code, const Format& f) {
+  const Addend x = addend_of(code, f);
+  if (x.kind != Kind::zero) return x.exponent;
+  return edges.zero_raises == ZeroRaises::single ? binary32.emin() : f.emin();
+}
+
 /// One fused block of `n` products and c; the codes of the operands stand at a[index(i)].
 template <class Code, class Index, class Trace = NoTrace>
 constexpr std::uint64_t fused_block(const DotModel& model, const DotTypes& types, const Code* a,
@@ -188,11 +195,6 @@ constexpr std::uint64_t fused_block(const DotModel& model, const DotTypes& types
   const auto raise = [&top](bool counts, int exponent) {
     if (counts && exponent > top) top = exponent;
   };
-  const auto counted = [&edges](std::uint64_t code, const Format& f) {
-    const Addend x = addend_of(code, f);
-    if (x.kind != Kind::zero) return x.exponent;
-    return edges.zero_raises == ZeroRaises::single ? binary32.emin() : f.emin();
-  };
   raise(addend.kind == Kind::finite, addend.exponent);
   raise(addend.kind == Kind::zero && edges.zero_c_raises, types.c.emin());
   for (int i = 0; i < n; ++i) {
@@ -200,7 +202,8 @@ constexpr std::uint64_t fused_block(const DotModel& model, const DotTypes& types
     special.add(x);
     raise(x.kind == Kind::finite, x.exponent);
     const bool zero_counts = x.kind == Kind::zero && edges.zero_raises != ZeroRaises::never;
-    raise(zero_counts, counted(a[index(i)], types.a) + counted(b[index(i)], types.b));
+    raise(zero_counts, counted_exponent(edges, a[index(i)], types.a) +
+                           counted_exponent(edges, b[index(i)], types.b));
   }
   const auto cut = [&](const Addend& x, int place) {
     const std::int64_t units = special.any() ? 0 : aligned(x, top, model.fraction_bits);

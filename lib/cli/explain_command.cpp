@@ -150,7 +150,7 @@ void explain_one(const OneDot& options) {
                   std::array{OutputPath{"--svg", options.output.svg}});
   ExplainedOperands x = operands_of(options);
   const Brief known = brief_of(x.instruction);
-  x.instruction.model = with_rules(x.instruction.model, options.rules);
+  x.instruction.model = ruled_model(x.instruction.model, name_of(x.instruction), options.rules);
   Explanation out = explain_dot(x.instruction, x.a, x.b, x.c);
   out.known = known;  // of the instruction, whatever rules were chosen
   if (x.d) out.hardware = Typed{*x.d, x.instruction.types.d};

@@ -30,6 +30,11 @@ void check_names(const GemmArguments& options) {
     throw Error("nothing to write; give -o D.npy, --account REPORT.html, or both");
   }
   if (!options.out.empty()) check_result_name(options.out);
+  if (!options.account.empty() && !options.product.rules.zero_raises.empty()) {
+    throw Error(
+        "--account tells what alignment and floor cut, not what a zero does: leave --zero-raises "
+        "out");
+  }
   const std::string& page = options.account;
   if (!page.empty() && !page.ends_with(".html") && !page.ends_with(".json")) {
     throw error_in(page, "cannot tell what to write", "name it .html or .json");

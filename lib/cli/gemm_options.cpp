@@ -123,6 +123,7 @@ void add_gemm_options(App app, GemmOptions& o) {
   app.add_flag("--saturate", o.saturate,
                "D overflows to the largest finite number, as PTX .satfinite")
       .group(epilogue);
+  add_rule_options(app, o.rules);
 }
 
 NamedGemm model_of(const GemmOptions& o) {
@@ -133,6 +134,8 @@ NamedGemm model_of(const GemmOptions& o) {
   }
   NamedGemm out = parse_gemm(o.instruction, chain ? 0 : parse_architecture(o.architecture));
   GemmModel& g = out.model;
+  g.model = ruled_model(g.model, o.instruction, o.rules);
+  out.rules = text_of(o.rules);
   set_order(g, o.k_order);
   if (is_integer(g.types.d)) {
     check_integer(o);
@@ -174,7 +177,8 @@ GemmOperands operands_of(const GemmOptions& o, GemmModel& model) {
 }
 
 std::string headline(const NamedGemm& named) {
-  return named.sm == 0 ? named.instruction : fmt::format("sm_{} {}", named.sm, named.instruction);
+  const std::string on = named.sm == 0 ? "" : fmt::format("sm_{} ", named.sm);
+  return on + named.instruction + named.rules;
 }
 
 }  // namespace binade

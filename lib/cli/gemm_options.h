@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/cli/options.h"
+#include "lib/cli/rule_options.h"
 #include "lib/gemm/files.h"
 #include "lib/gemm/named_gemm.h"
 #include "lib/io/output_paths.h"
@@ -24,6 +25,7 @@ struct GemmOptions {
   double alpha = 1, beta = 1;
   std::string fused = "alpha", epilogue_format, out_format;
   bool saturate = false;
+  RuleChoice rules;
 };
 
 /// Positionals A B [C] and everything else.
@@ -41,7 +43,7 @@ std::vector<InputPath> inputs_of(const GemmOptions& options);
 /// The matrices; the model learns the formats of C and the bias.
 GemmOperands operands_of(const GemmOptions& options, GemmModel& model);
 
-/// "sm_90 mma.m16n8k16.f32.f16.f16.f32", or a chain's name alone.
+/// "sm_90 mma.m16n8k16.f32.f16.f16.f32", a chain's name alone, and the rules that were chosen.
 std::string headline(const NamedGemm& named);
 
 }  // namespace binade

@@ -3,6 +3,8 @@
 // The options --zero-raises, --floor and --cut-to-zero, and back to words.
 #include "lib/cli/rule_options.h"
 
+#include "lib/tensor/error.h"
+
 namespace binade {
 
 void add_rule_options(App app, RuleChoice& rules) {
@@ -21,6 +23,21 @@ void add_rule_options(App app, RuleChoice& rules) {
                  "(MATLAB-tensor-core)")
       .type_name("SIGN")
       .group(group);
+}
+
+DotModel ruled_model(const DotModel& model, const std::string& instruction,
+                     const RuleChoice& rules) {
+  if (rules.any() && !has_rules(model)) {
+    throw Error(printable(instruction) +
+                " is no fused sum: --zero-raises, --floor and --cut-to-zero say nothing of it");
+  }
+  return with_rules(model, rules);
+}
+
+std::string text_of(const RuleChoice& rules) {
+  std::string out;
+  for (const std::string& word : words_of(rules)) out += " " + word;
+  return out.empty() ? out : " with" + out;
 }
 
 std::vector<std::string> words_of(const RuleChoice& rules) {

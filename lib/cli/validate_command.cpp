@@ -57,13 +57,6 @@ nlohmann::ordered_json json_of(const std::vector<AspectTally>& tally) {
   return out;
 }
 
-/// The rules that were chosen, in words; empty: the table's.
-std::string rules_text(const RuleChoice& rules) {
-  std::string out;
-  for (const std::string& word : words_of(rules)) out += " " + word;
-  return out.empty() ? out : " with" + out;
-}
-
 /// What a compared set says of itself and of its first differences.
 nlohmann::ordered_json json_of(const DotCheck& check, const Dots& dots, const Instruction& how) {
   nlohmann::ordered_json out{{"architecture", fmt::format("sm_{}", how.sm)},
@@ -107,13 +100,14 @@ std::string explained_by(const DotOptions& dots, const std::vector<std::string>&
 int validate_dots(const CheckedDots& options) {
   const Instruction instruction = instruction_of(options.dots);
   Instruction ruled = instruction;
-  ruled.model = with_rules(ruled.model, options.rules);
+  ruled.model = ruled_model(ruled.model, options.dots.instruction, options.rules);
   const Dots dots = read_dots(files_of(options.dots), instruction);
   const DotCheck check = check_dots(dots, ruled, options.show);
   if (options.json) {
     nlohmann::ordered_json out{{"schema", "binade.validate_dots/1"}};
     out.update(json_of(check, dots, instruction));
-    if (options.evidence) out["aspects"] = json_of(tally_rivals(instruction, dots, false));
+    if (options.evidence)
+      out["aspects"] = json_of(tally_rivals(instruction, dots, false, options.rules));
     fmt::print("{}\n", out.dump(2));
   } else {
     for (const DotDifference& x : check.first) {
@@ -121,10 +115,11 @@ int validate_dots(const CheckedDots& options) {
       fmt::print("{}{}\n", difference_text(x, dots, instruction),
                  first ? explained_by(options.dots, words_of(options.rules), x.row) : "");
     }
-    fmt::print("sm_{} {}{}: {}\n", instruction.sm, name_of(instruction), rules_text(options.rules),
+    fmt::print("sm_{} {}{}: {}\n", instruction.sm, name_of(instruction), text_of(options.rules),
                text_of(brief_of(instruction)));
-    if (options.evidence) fmt::print("{}", tally_text(tally_rivals(instruction, dots, false)));
-    const std::string touched = touched_text(instruction, dots);
+    if (options.evidence)
+      fmt::print("{}", tally_text(tally_rivals(instruction, dots, false, options.rules)));
+    const std::string touched = options.rules.any() ? "" : touched_text(instruction, dots);
     if (!touched.empty()) fmt::print("{}\n", touched);
     fmt::print("rows {}, equal {}, different {}\n", check.rows, check.equal(), check.different);
   }
@@ -236,9 +231,9 @@ class SetOutput {
       out += "\n";
     }
     if (options_.evidence) {
-      return out + tally_text(tally_rivals(set.instruction, dots, false)) + "\n";
+      return out + tally_text(tally_rivals(set.instruction, dots, false, options_.rules)) + "\n";
     }
-    const std::string touched = touched_text(set.instruction, dots);
+    const std::string touched = options_.rules.any() ? "" : touched_text(set.instruction, dots);
     return touched.empty() ? out : out + "  " + touched + "\n";
   }
 
@@ -246,7 +241,8 @@ class SetOutput {
     nlohmann::ordered_json out{{"source", printable(set.source, longest_path)}};
     if (set.skipped.empty()) {
       out.update(json_of(set.check, dots, set.instruction));
-      if (options_.evidence) out["aspects"] = json_of(tally_rivals(set.instruction, dots, false));
+      if (options_.evidence)
+        out["aspects"] = json_of(tally_rivals(set.instruction, dots, false, options_.rules));
     } else {
       out["architecture"] = fmt::format("sm_{}", set.instruction.sm);
       out["instruction"] = name_of(set.instruction);

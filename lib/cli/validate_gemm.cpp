@@ -16,8 +16,10 @@
 #include "lib/cli/gemm_options.h"
 #include "lib/cli/progress.h"
 #include "lib/cli/rounding_words.h"
+#include "lib/cli/rule_options.h"
 #include "lib/explain/suspicion.h"
 #include "lib/explain/text.h"
+#include "lib/gemm/touched.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/number_text.h"
 #include "lib/validate/dots.h"
@@ -147,6 +149,7 @@ std::string explain_command(const ValidateGemmOptions& options, const NamedGemm&
   if (o.files.round) out += " --round";
   const std::string order = options_of(named.model);
   if (!order.empty()) out += " " + order;
+  for (const std::string& word : words_of(o.rules)) out += " " + word;
   return out + fmt::format(" --d {} --element {} {}", quoted(options.d), x.row, x.column);
 }
 
@@ -196,8 +199,10 @@ std::string text_of(const GemmCheck& check, const ValidateGemmOptions& options,
     out += first_text(shown.first.front(), named, operands);
     out += "step by step: " + explain_command(options, named, shown.first.front()) + "\n";
   }
-  return out + fmt::format("elements {}, equal {}, different {}\n", check.elements(), check.equal(),
-                           check.different.count);
+  out += fmt::format("elements {}, equal {}, different {}\n", check.elements(), check.equal(),
+                     check.different.count);
+  const std::string touched = touched_text(named, operands);
+  return touched.empty() ? out : out + touched + "\n";
 }
 
 nlohmann::ordered_json json_of(const GemmDifference& x, const Format& f) {

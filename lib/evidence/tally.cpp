@@ -13,18 +13,23 @@
 namespace binade {
 namespace {
 
-std::string_view verdict(const RivalTally& x) {
+/// Of the two; rows that are as neither follow a third rule somewhere.
+std::string verdict(const RivalTally& x) {
   if (x.tell == 0) return "no row tells";
-  if (x.ours == x.tell) return "as binade";
-  if (x.theirs == x.tell) return "as the rival";
-  return x.ours + x.theirs == x.tell ? "some as each" : "as neither";
+  if (x.ours + x.theirs == 0) return "as neither";
+  if (x.ours != 0 && x.theirs != 0) return "some as each";
+  const std::uint64_t neither = x.tell - x.ours - x.theirs;
+  const std::string rest = neither == 0 ? "" : fmt::format(", {} as neither", neither);
+  return (x.ours != 0 ? "as binade" : "as the rival") + rest;
 }
 
 }  // namespace
 
-std::vector<AspectTally> tally_rivals(const Instruction& x, const Dots& dots, bool open_alone,
-                                      std::size_t step) {
-  const Knowledge known = knowledge_of(x);
+std::vector<AspectTally> tally_rivals(const Instruction& of_table, const Dots& dots,
+                                      bool open_alone, const RuleChoice& rules, std::size_t step) {
+  const Knowledge known = knowledge_of(of_table);
+  Instruction x = of_table;
+  x.model = with_rules(x.model, rules);
   std::vector<AspectTally> out;
   for (Rival& rival : rivals_of(x)) {
     const KnownAspect& cell = known_of(known, rival.aspect);
@@ -79,7 +84,7 @@ std::string touched_text(const Instruction& x, const Dots& dots) {
   const std::size_t rows = dots.c.size();
   const std::size_t step = std::max<std::size_t>(1, (rows + most_looked_at - 1) / most_looked_at);
   std::vector<std::string> words;
-  for (const AspectTally& aspect : tally_rivals(x, dots, true, step)) {
+  for (const AspectTally& aspect : tally_rivals(x, dots, true, {}, step)) {
     if (aspect.touch == 0 || aspect.evidence < Evidence::paper) continue;
     words.push_back(fmt::format("{} touch {} ({})", aspect.touch, row_of(aspect.aspect).name,
                                 name_of(aspect.evidence)));

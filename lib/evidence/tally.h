@@ -27,10 +27,11 @@ struct AspectTally {
   std::vector<RivalTally> rivals;
 };
 
-/// Some aspects of an instruction over rows first, first + step, …; on all threads. Aspects that no operands
-/// can touch are left out.
+/// Every aspect of an instruction of the table, or those that no hardware has shown, over rows 0, step, 2·step …; on
+/// all threads. "Ours" are the rules that were chosen. Aspects that no operands can touch are left out.
 std::vector<AspectTally> tally_rivals(const Instruction& instruction, const Dots& dots,
-                                      bool open_alone, std::size_t step = 1);
+                                      bool open_alone, const RuleChoice& rules = {},
+                                      std::size_t step = 1);
 
 /// How many rows are looked at where somebody only wants to know whether they touch what is open.
 inline constexpr std::size_t most_looked_at = std::size_t{1} << 15;

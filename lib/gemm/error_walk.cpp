@@ -58,6 +58,9 @@ ErrorWalk::ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& e
       continue;
     }
     const Addend p = product(x_.a[i], x_.b[i]);
+    if (p.kind == Kind::zero && g_.model.edges.zero_raises != ZeroRaises::never) {
+      zero_exponent_ = std::max(zero_exponent_, zero_exponent(x_.a[i], x_.b[i]));
+    }
     if (p.kind != Kind::finite) continue;
     magnitude_ += Upper(p.significand, p.exponent - p.fraction_bits);
     largest_exponent_ = std::max(largest_exponent_, p.exponent);
@@ -78,6 +81,15 @@ Addend ErrorWalk::product(std::uint64_t a, std::uint64_t b) const {
   Addend out = product_of(addend_of(a, from_a), addend_of(b, from_b));
   out.negative = out.negative != (g_.model.scales.minus_a != g_.model.scales.minus_b);
   return out;
+}
+
+int ErrorWalk::zero_exponent(std::uint64_t a, std::uint64_t b) const {
+  const bool as_f16 = g_.model.recipe == Recipe::expanded;
+  const auto exponent = [&](std::uint64_t code, const Format& own) {
+    const Format& f = as_f16 ? binary16 : own;
+    return counted_exponent(g_.model.edges, as_f16 ? binade::convert(code, own, f).bits : code, f);
+  };
+  return exponent(a, g_.types.a) + exponent(b, g_.types.b);
 }
 
 Exact ErrorWalk::scalar_product(std::uint64_t a, std::uint64_t b) const {
@@ -200,7 +212,7 @@ void ErrorWalk::fused_block(std::span<const Addend> products, const Format& c, c
   const auto unit_of = [&](int largest, const Upper& addend) {
     // A subnormal c has exponent emin.
     if (!addend.is_zero()) largest = std::max({largest, addend.log2(), c.emin()});
-    return std::max(largest, model.exponent_floor) - model.fraction_bits;
+    return std::max({largest, zero_exponent_, model.exponent_floor}) - model.fraction_bits;
   };
   int largest = std::numeric_limits<int>::min();
   for (const Addend& x : products) {

@@ -47,6 +47,7 @@ class ErrorWalk {
   void increase(const Exact& value);
 
   Addend product(std::uint64_t a, std::uint64_t b) const;
+  int zero_exponent(std::uint64_t a, std::uint64_t b) const;
   Exact scalar_product(std::uint64_t a, std::uint64_t b) const;
   void sum_products(const DotTypes& types, Codes a, Codes b);
   void fused_chain(const DotTypes& types, Codes a, Codes b);
@@ -59,6 +60,8 @@ class ErrorWalk {
   const GemmElement<std::uint64_t>& x_;
   Upper magnitude_;                                         ///< of every partial sum, in any order
   int largest_exponent_ = std::numeric_limits<int>::min();  ///< of a product
+  /// With which products of zero count, if they do: taken as if in every block.
+  int zero_exponent_ = std::numeric_limits<int>::min();
   std::array<Level, 48> stack_{};
   int depth_ = 0;
 };

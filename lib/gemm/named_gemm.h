@@ -26,6 +26,8 @@ struct NamedGemm {
   int sm = 0;
   Brief known{};
   GemmModel model{};
+  std::string rules =
+      {};  ///< of the model where they are not the table's, as options: " with --floor -126"
 };
 
 /// The product of an instruction: plain order, accumulator from +0, C in the epilogue, output in the

@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,69 @@ class Emulated(unittest.TestCase):
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertTrue(done.stderr.startswith("binade: "), done.stderr)
         return done.stderr
+
+
+class OpenRows(Emulated):
+    """record --dots open, rehearsed on an emulator that follows either rule."""
+
+    NAME = "mma.m16n8k16.f32.bf16.bf16.f32"
+
+    def record(self, *rules):
+        done = binade("record", "--dots", "open", "--emulated", "sm_80", "--only", self.NAME, "--out", self.folder, *rules)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, rf"{self.NAME} +\d+ rows\n")
+        rows = int(re.search(r"(\d+) rows", done.stdout)[1])
+        self.assertLessEqual(rows, 64)
+        return rows
+
+    def replay(self, *words, status=0):
+        done = binade("validate", "--replay", self.folder, "--show", "0", *words)
+        self.assertEqual((done.returncode, done.stderr), (status, ""))
+        return done.stdout
+
+    def test_as_binade(self):
+        rows = self.record()
+        out = self.replay()
+        self.assertIn("of these rows, ", out)
+        self.assertRegex(out, r"\d+ touch signs of zero \(open\)")
+        self.assertEqual(out.splitlines()[-1], f"sets 1, rows {rows}, equal {rows}, different 0")
+        in_full = self.replay("--evidence")
+        self.assertNotIn("as the rival", in_full)
+        self.assertRegex(in_full, r"cut_to_zero negative +[1-9]\d* +[1-9]\d* +0  as binade\n")
+
+    def test_as_the_rival(self):
+        for rules, name in ((("--cut-to-zero", "negative"), "cut_to_zero negative"),
+                            (("--zero-raises", "single"), "zero_raises single"),
+                            (("--floor", "-126"), "floor -126"), (("--floor", "none"), "no floor")):
+            with self.subTest(rules):
+                rows = self.record(*rules)
+                self.assertRegex(self.replay(status=1).splitlines()[-1], rf"^sets 1, rows {rows}, equal \d+, different [1-9]")
+                self.assertEqual(self.replay(*rules).splitlines()[-1], f"sets 1, rows {rows}, equal {rows}, different 0")
+                self.assertRegex(self.replay("--evidence", status=1), rf"{name} +([1-9]\d*) +0 +\1  as the rival\n")
+                path = next((self.folder / "dots").iterdir())
+                found = json.loads(self.replay("--evidence", "--json", status=1))["compared"][0]["aspects"]
+                rival, = [x for aspect in found for x in aspect["rivals"] if x["rival"] == name]
+                self.assertEqual((rival["ours"], rival["theirs"]), (0, rival["tell"]))
+                done = binade("explain", "dots", "--recording", path, "--row", "0", *rules)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn("hardware", done.stdout)
+
+    def test_where_nothing_is_open(self):
+        done = binade("record", "--dots", "open", "--emulated", "sm_90", "--only", "mma.m16n8k64.s32.s4.s4",
+                      "--out", self.folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("emulated sm_90: nothing is open", done.stdout)
+
+    def test_what_cannot_be_chosen(self):
+        emulated = ("record", "--emulated", "sm_80", "--out", self.folder)
+        self.assertIn("--dots some: there are all", self.complaint(*emulated, "--dots", "some"))
+        self.assertIn("--zero-raises x is not one of never, single, emin", self.complaint(*emulated, "--zero-raises", "x"))
+        self.assertIn("--floor 1e9 is neither", self.complaint(*emulated, "--floor", "1e9"))
+        self.assertIn("a GPU follows its own rules", self.complaint("record", "--out", self.folder, "--floor", "none"))
+        self.assertIn("a GPU follows its own rules", self.complaint("validate", "--device", "--floor", "none"))
+        self.assertIn("is no fused sum", self.complaint(
+            "explain", "dots", "--arch", "sm_80", "--instruction", "mma.m8n8k4.f64.f64.f64.f64", "--terms", "1*1",
+            "--floor", "none"))
 
 
 class Device(Emulated):

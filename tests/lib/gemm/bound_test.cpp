@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "emulate/carrier.h"
+#include "lib/evidence/rivals.h"
+#include "lib/record/dot_cases.h"
+#include "lib/record/instruction_name.h"
 #include "tests/lib/gemm/exact_product.h"
 
 namespace binade::test::bound_test {
@@ -94,6 +97,30 @@ GemmOperands normal_product(const GemmModel& g, std::size_t m, std::size_t k, un
   for (std::size_t i = 0; i < m * k; ++i) out.a.push_back(draw(g.types.a));
   for (std::size_t i = 0; i < k; ++i) out.b.push_back(draw(g.types.b));
   return out;
+}
+
+TEST_CASE("bounds hold under every rule that can be chosen") {
+  const RuleChoice choices[]{
+      {.zero_raises = "single"}, {.zero_raises = "emin"}, {.cut_to_zero = "negative"},
+      {.floor = "-126"},         {.floor = "-10"},        {.floor = "none"}};
+  for (const char* name : {"mma.m16n8k16.f32.bf16.bf16.f32", "mma.m16n8k16.f16.f16.f16.f16",
+                           "mma.m16n8k32.f32.e5m2.e5m2.f32"}) {
+    const Instruction x = parse_instruction(name, 90);
+    for (const RuleChoice& rules : choices) {
+      GemmModel g = named_gemm(x).model;
+      g.model = with_rules(g.model, rules);
+      g.sum.c_first = true;
+      Seen seen;
+      for (const char* generator : {"zero_products", "tiny"}) {
+        const Dots rows = make_dots(parse_dot_generator(generator), x, 1, 0, 400);
+        for (std::size_t i = 0; i < rows.c.size(); ++i) {
+          const std::size_t at = i * static_cast<std::size_t>(x.k);
+          check_element(g, {&rows.a[at], &rows.b[at], x.k, rows.c[i], 0, true, false}, seen);
+        }
+      }
+      CHECK(seen.inexact > 20);
+    }
+  }
 }
 
 TEST_CASE("a kernel that drops the largest product is found out") {

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Some elements, again under every rival.
+#include "lib/gemm/touched.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "lib/record/instruction_name.h"
+
+namespace binade {
+namespace {
+
+constexpr std::size_t most_products = std::size_t{1} << 22;
+
+/// Elements that any of an aspect's rivals changes.
+std::size_t touched(const OpenAspect& open, const GemmModel& model, const GemmOperands& operands,
+                    std::size_t elements) {
+  const std::size_t all = operands.m * operands.n;
+  std::size_t out = 0;
+  for (std::size_t i = 0; i < elements; ++i) {
+    const std::size_t at = i * all / elements;
+    const auto element = operands.element(at / operands.n, at % operands.n);
+    const std::uint64_t ours = gemm_element(model, element);
+    out += std::ranges::any_of(open.rivals, [&](const Rival& rival) {
+      if (rival.sees != nullptr || rival.types != model.types) return false;
+      GemmModel theirs = model;
+      theirs.model = rival.model;
+      return gemm_element(theirs, element) != ours;
+    });
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string touched_text(const NamedGemm& named, const GemmOperands& operands) {
+  if (named.sm == 0 || !named.rules.empty() || operands.m == 0 || operands.n == 0) return {};
+  const std::vector<OpenAspect> open = open_aspects(parse_instruction(named.instruction, named.sm));
+  std::size_t rivals = 0;
+  for (const OpenAspect& aspect : open) rivals += aspect.rivals.size() + 1;
+  if (rivals == 0) return {};
+  const std::size_t all = operands.m * operands.n;
+  const std::size_t affordable = most_products / (rivals * std::max<std::size_t>(operands.k, 1));
+  const std::size_t elements = std::min(all, std::max<std::size_t>(affordable, 16));
+  std::vector<std::string> words;
+  for (const OpenAspect& aspect : open) {
+    if (aspect.evidence < Evidence::paper) continue;
+    const std::size_t n = touched(aspect, named.model, operands, elements);
+    if (n == 0) continue;
+    words.push_back(
+        fmt::format("{} touch {} ({})", n, row_of(aspect.aspect).name, name_of(aspect.evidence)));
+  }
+  if (words.empty()) return {};
+  return fmt::format("of {} elements{}, {}", elements, elements == all ? "" : " looked at",
+                     fmt::join(words, ", "));
+}
+
+}  // namespace binade
