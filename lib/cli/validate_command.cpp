@@ -16,6 +16,7 @@
 #include "lib/cli/dot_options.h"
 #include "lib/cli/dot_text.h"
 #include "lib/cli/rule_options.h"
+#include "lib/cli/touched_json.h"
 #include "lib/cli/validate_crossed.h"
 #include "lib/cli/validate_gemm.h"
 #include "lib/evidence/seen.h"
@@ -40,22 +41,6 @@ struct CheckedDots {
   std::size_t show = 5;
   bool evidence = false, json = false;
 };
-
-nlohmann::ordered_json json_of(const std::vector<AspectTally>& tally) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::array();
-  for (const AspectTally& aspect : tally) {
-    nlohmann::ordered_json row{{"aspect", row_of(aspect.aspect).name},
-                               {"evidence", name_of(aspect.evidence)},
-                               {"touch", aspect.touch},
-                               {"rivals", nlohmann::ordered_json::array()}};
-    for (const RivalTally& x : aspect.rivals) {
-      row["rivals"].push_back(
-          {{"rival", x.rival.name}, {"tell", x.tell}, {"ours", x.ours}, {"theirs", x.theirs}});
-    }
-    out.push_back(row);
-  }
-  return out;
-}
 
 /// What a compared set says of itself and of its first differences.
 nlohmann::ordered_json json_of(const DotCheck& check, const Dots& dots, const Instruction& how) {
@@ -106,8 +91,10 @@ int validate_dots(const CheckedDots& options) {
   if (options.json) {
     nlohmann::ordered_json out{{"schema", "binade.validate_dots/1"}};
     out.update(json_of(check, dots, instruction));
-    if (options.evidence)
+    if (!options.rules.any()) out["touched"] = json_of(touched_by(instruction, dots));
+    if (options.evidence) {
       out["aspects"] = json_of(tally_rivals(instruction, dots, false, options.rules));
+    }
     fmt::print("{}\n", out.dump(2));
   } else {
     for (const DotDifference& x : check.first) {
@@ -117,11 +104,13 @@ int validate_dots(const CheckedDots& options) {
     }
     fmt::print("sm_{} {}{}: {}\n", instruction.sm, name_of(instruction), text_of(options.rules),
                text_of(brief_of(instruction)));
-    if (options.evidence)
+    if (options.evidence) {
       fmt::print("{}", tally_text(tally_rivals(instruction, dots, false, options.rules)));
-    const std::string touched = options.rules.any() ? "" : touched_text(instruction, dots);
-    if (!touched.empty()) fmt::print("{}\n", touched);
+    }
     fmt::print("rows {}, equal {}, different {}\n", check.rows, check.equal(), check.different);
+    const std::string touched =
+        options.rules.any() ? "" : text_of(touched_by(instruction, dots), "rows");
+    if (!touched.empty()) fmt::print("{}\n", touched);
   }
   return check.different == 0 ? 0 : exit_different;
 }
@@ -233,7 +222,8 @@ class SetOutput {
     if (options_.evidence) {
       return out + tally_text(tally_rivals(set.instruction, dots, false, options_.rules)) + "\n";
     }
-    const std::string touched = options_.rules.any() ? "" : touched_text(set.instruction, dots);
+    const std::string touched =
+        options_.rules.any() ? "" : text_of(touched_by(set.instruction, dots), "rows");
     return touched.empty() ? out : out + "  " + touched + "\n";
   }
 
@@ -241,8 +231,10 @@ class SetOutput {
     nlohmann::ordered_json out{{"source", printable(set.source, longest_path)}};
     if (set.skipped.empty()) {
       out.update(json_of(set.check, dots, set.instruction));
-      if (options_.evidence)
+      if (!options_.rules.any()) out["touched"] = json_of(touched_by(set.instruction, dots));
+      if (options_.evidence) {
         out["aspects"] = json_of(tally_rivals(set.instruction, dots, false, options_.rules));
+      }
     } else {
       out["architecture"] = fmt::format("sm_{}", set.instruction.sm);
       out["instruction"] = name_of(set.instruction);

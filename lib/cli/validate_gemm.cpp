@@ -17,6 +17,7 @@
 #include "lib/cli/progress.h"
 #include "lib/cli/rounding_words.h"
 #include "lib/cli/rule_options.h"
+#include "lib/cli/touched_json.h"
 #include "lib/explain/suspicion.h"
 #include "lib/explain/text.h"
 #include "lib/gemm/touched.h"
@@ -201,7 +202,7 @@ std::string text_of(const GemmCheck& check, const ValidateGemmOptions& options,
   }
   out += fmt::format("elements {}, equal {}, different {}\n", check.elements(), check.equal(),
                      check.different.count);
-  const std::string touched = touched_text(named, operands);
+  const std::string touched = text_of(touched_by(named, operands), "elements");
   return touched.empty() ? out : out + touched + "\n";
 }
 
@@ -233,7 +234,8 @@ nlohmann::ordered_json json_of(const GemmDifferences& x, std::size_t show, const
   return out;
 }
 
-nlohmann::ordered_json json_of(const GemmCheck& check, std::size_t show, const NamedGemm& named) {
+nlohmann::ordered_json json_of(const GemmCheck& check, std::size_t show, const NamedGemm& named,
+                               const Touched& touched) {
   const Format& f = named.model.epilogue.out;
   nlohmann::ordered_json out{{"schema", "binade.validate_gemm/1"},
                              {"instruction", headline(named)},
@@ -253,6 +255,7 @@ nlohmann::ordered_json json_of(const GemmCheck& check, std::size_t show, const N
   out["without_distance"] = check.without_distance;
   out["farthest"] = nullptr;
   if (check.farthest) out["farthest"] = json_of(*check.farthest, f);
+  out["touched"] = json_of(touched);
   out["different"] = json_of(check.different, show, f);
   out["wrong"] = json_of(check.wrong, show, f);
   return out;
@@ -272,7 +275,7 @@ int validate(const ValidateGemmOptions& options) {
                        [&](std::size_t rows) { line.update(rows * row, operands.m * row); });
   }
   if (options.json) {
-    fmt::print("{}\n", json_of(check, options.show, named).dump(2));
+    fmt::print("{}\n", json_of(check, options.show, named, touched_by(named, operands)).dump(2));
   } else {
     fmt::print("{}", text_of(check, options, named, operands));
   }

@@ -80,19 +80,28 @@ std::vector<AspectTally> tally_rivals(const Instruction& of_table, const Dots& d
   return out;
 }
 
-std::string touched_text(const Instruction& x, const Dots& dots) {
+Touched touched_by(const Instruction& x, const Dots& dots) {
   const std::size_t rows = dots.c.size();
   const std::size_t step = std::max<std::size_t>(1, (rows + most_looked_at - 1) / most_looked_at);
-  std::vector<std::string> words;
+  Touched out{(rows + step - 1) / step, rows, {}};
   for (const AspectTally& aspect : tally_rivals(x, dots, true, {}, step)) {
     if (aspect.touch == 0 || aspect.evidence < Evidence::paper) continue;
-    words.push_back(fmt::format("{} touch {} ({})", aspect.touch, row_of(aspect.aspect).name,
-                                name_of(aspect.evidence)));
+    out.aspects.push_back({aspect.aspect, aspect.evidence, aspect.touch});
   }
-  if (words.empty()) return {};
-  return fmt::format("of {} rows, {}",
-                     step == 1 ? "these" : fmt::format("{} looked at", rows / step),
-                     fmt::join(words, ", "));
+  return out;
+}
+
+std::string text_of(const Touched& x, std::string_view noun) {
+  if (x.aspects.empty()) return {};
+  std::string out = x.looked_at == x.all ? fmt::format("of these {} {}", x.all, noun)
+                                         : fmt::format("of {} {} looked at", x.looked_at, noun);
+  std::vector<std::string> words;
+  for (const TouchedAspect& row : x.aspects) {
+    words.push_back(fmt::format("{} {}{} ({})", row.count, words.empty() ? "touch " : "",
+                                row_of(row.aspect).name, name_of(row.evidence)));
+  }
+  out += fmt::format(" {}", fmt::join(words, ", "));
+  return out;
 }
 
 std::string tally_text(const std::vector<AspectTally>& tally) {

@@ -36,8 +36,21 @@ std::vector<AspectTally> tally_rivals(const Instruction& instruction, const Dots
 /// How many rows are looked at where somebody only wants to know whether they touch what is open.
 inline constexpr std::size_t most_looked_at = std::size_t{1} << 15;
 
-/// "12 of these rows touch signs of zero (open), 3 overflow (paper)"; empty: none does, or all is known.
-std::string touched_text(const Instruction& instruction, const Dots& dots);
+/// What some rows, or elements of a product, hang on that nobody has seen: aspects known from papers, or open.
+struct TouchedAspect {
+  Aspect aspect{};
+  Evidence evidence = Evidence::open;
+  std::uint64_t count = 0;
+};
+struct Touched {
+  std::uint64_t looked_at = 0, all = 0;
+  std::vector<TouchedAspect> aspects;  ///< that any touches
+};
+/// Of at most most_looked_at rows, taken evenly.
+Touched touched_by(const Instruction& instruction, const Dots& dots);
+
+/// "of these 20 rows 12 touch signs of zero (open), 3 overflow (paper)"; empty: none does, or all is known.
+std::string text_of(const Touched& touched, std::string_view noun);
 
 /// A line for every rival of every aspect.
 std::string tally_text(const std::vector<AspectTally>& tally);

@@ -3,8 +3,6 @@
 // Some elements, again under every rival.
 #include "lib/gemm/touched.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <vector>
 
@@ -36,26 +34,21 @@ std::size_t touched(const OpenAspect& open, const GemmModel& model, const GemmOp
 
 }  // namespace
 
-std::string touched_text(const NamedGemm& named, const GemmOperands& operands) {
-  if (named.sm == 0 || !named.rules.empty() || operands.m == 0 || operands.n == 0) return {};
+Touched touched_by(const NamedGemm& named, const GemmOperands& operands) {
+  Touched out{0, operands.m * operands.n, {}};
+  if (named.sm == 0 || !named.rules.empty() || out.all == 0) return out;
   const std::vector<OpenAspect> open = open_aspects(parse_instruction(named.instruction, named.sm));
   std::size_t rivals = 0;
   for (const OpenAspect& aspect : open) rivals += aspect.rivals.size() + 1;
-  if (rivals == 0) return {};
-  const std::size_t all = operands.m * operands.n;
+  if (rivals == 0) return out;
   const std::size_t affordable = most_products / (rivals * std::max<std::size_t>(operands.k, 1));
-  const std::size_t elements = std::min(all, std::max<std::size_t>(affordable, 16));
-  std::vector<std::string> words;
+  out.looked_at = std::min<std::size_t>(out.all, std::max<std::size_t>(affordable, 16));
   for (const OpenAspect& aspect : open) {
     if (aspect.evidence < Evidence::paper) continue;
-    const std::size_t n = touched(aspect, named.model, operands, elements);
-    if (n == 0) continue;
-    words.push_back(
-        fmt::format("{} touch {} ({})", n, row_of(aspect.aspect).name, name_of(aspect.evidence)));
+    const std::size_t n = touched(aspect, named.model, operands, out.looked_at);
+    if (n != 0) out.aspects.push_back({aspect.aspect, aspect.evidence, n});
   }
-  if (words.empty()) return {};
-  return fmt::format("of {} elements{}, {}", elements, elements == all ? "" : " looked at",
-                     fmt::join(words, ", "));
+  return out;
 }
 
 }  // namespace binade

@@ -158,7 +158,46 @@ class Dots(Validate):
             "schema": "binade.validate_dots/1", "architecture": "sm_90", "instruction": NAME,
             "evidence": "hardware", "rows": 3, "equal": 2, "different": 1,
             "differences": [{"row": 2, "c": "80000000", "recorded": "7FC00000", "emulated": "00000000",
-                             "ulp_distance": None}]})
+                             "ulp_distance": None}],
+            "touched": {"looked_at": 3, "aspects": []}})
+
+    def test_rows_that_hang_on_what_nobody_has_seen(self):
+        """-2^-133 · 2^-20 is cut to zero; -0 beside one -0 · 0 and seven of +0; 0 · 2^127 beside c = 2^-43; 1 · 1."""
+        dots = ("--arch", "sm_80", "--instruction", "mma.m16n8k8.f32.bf16.bf16.f32")
+        for name, dtype, values in (("a", "<u2", [0x8001, 0x8000, 0, 0x3F80]), ("b", "<u2", [0x3580, 0, 0x7F00, 0x3F80]),
+                                    ("c", "<u4", [0, 0x80000000, 0x2A000000, 0]),
+                                    ("d", "<u4", [0, 0, 0x2A000000, 0x3F800000])):
+            self.write(name + ".npy", npy(dtype, (4, 1) if name in "ab" else (4,), values))
+            dots += ("--" + name, os.path.join(self.folder.name, name + ".npy"))
+        out = self.good("dots", *dots)
+        self.assertIn("sm_80 mma.m16n8k8.f32.bf16.bf16.f32: hardware (A100); paper: zero operands, ", out)
+        self.assertEqual(out.splitlines()[-1],
+                         "of these 4 rows 1 touch zero operands (paper), 1 signs of zero (open)")
+        self.assertEqual(json.loads(self.good("dots", *dots, "--json"))["touched"], {
+            "looked_at": 4, "aspects": [{"aspect": "zero operands", "evidence": "paper", "count": 1},
+                                        {"aspect": "signs of zero", "evidence": "open", "count": 1}]})
+        for rule, row, d in (("--cut-to-zero=negative", 0, "80000000"), ("--zero-raises=single", 2, "00000000"),
+                             ("--zero-raises=emin", 2, "00000000")):
+            found = json.loads(self.good("dots", *dots, "--json", rule, status=1))
+            self.assertEqual([(x["row"], x["emulated"]) for x in found["differences"]], [(row, d)])
+            self.assertNotIn("touched", found)
+            self.assertIn(" with " + rule.replace("=", " "), self.good("dots", *dots, rule, status=1))
+        in_full = self.good("dots", *dots, "--evidence")
+        self.assertRegex(in_full, r"signs of zero +open +cut_to_zero negative +1 +1 +0  as binade\n")
+        self.assertEqual(self.good("dots", *dots, "--floor", "-132").splitlines()[-1], "rows 4, equal 4, different 0")
+
+    def test_a_product_that_hangs_on_what_nobody_has_seen(self):
+        a = self.write("a.npy", npy("<u2", (1, 8), [0x8001] + 7 * [0]))
+        b = self.write("b.npy", npy("<u2", (8, 1), [0x3580] + 7 * [0]))
+        d = self.write("d.npy", npy("<u4", (1, 1), [0]))
+        words = ("gemm", a, b, "--d", d, "--arch", "sm_80", "--instruction", "mma.m16n8k8.f32.bf16.bf16.f32")
+        self.assertEqual(self.good(*words).splitlines()[-1], "of these 1 elements 1 touch signs of zero (open)")
+        self.assertEqual(json.loads(self.good(*words, "--json"))["touched"]["aspects"][0]["aspect"], "signs of zero")
+        ruled = self.good(*words, "--cut-to-zero", "negative", status=1)
+        self.assertIn("mma.m16n8k8.f32.bf16.bf16.f32 with --cut-to-zero negative: 1 × 1", ruled)
+        self.assertRegex(ruled, r"step by step: binade explain gemm .* --cut-to-zero negative --d ")
+        self.assertIn("is no fused sum", self.complaint("gemm", a, b, "--d", d, "--instruction",
+                                                        "fma.rn.f32.bf16.bf16.f32", "--floor", "none"))
 
     def test_files_that_do_not_fit(self):
         self.write("wide", npy("<u2", (3, 17), [0] * 51))
@@ -241,7 +280,8 @@ class Replay(Validate):
             "architecture": "sm_70", "instruction": "wmma.m16n16k16.f32.f16.f16.f32", "evidence": "hardware",
             "rows": 2, "equal": 1, "different": 1,
             "differences": [{"row": 1, "c": "3F800000", "recorded": "80000000", "emulated": "00000000",
-                             "ulp_distance": 0}]}])
+                             "ulp_distance": 0}],
+            "touched": {"looked_at": 2, "aspects": []}}])
 
     def test_scalar_recordings(self):
         path = self.write("x.safetensors", scalar_recording())
