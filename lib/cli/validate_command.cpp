@@ -133,7 +133,7 @@ struct SetOptions {
 /// Prints sets as they come, or gathers them for JSON.
 class SetOutput {
  public:
-  SetOutput(const SetOptions& options) : options_(options), json_(options.json) {}
+  explicit SetOutput(const SetOptions& options) : options_(options), json_(options.json) {}
 
   void take(const CheckedSet& set, const Dots& dots) {
     if (!set.skipped.empty() && why_skipped_.empty()) why_skipped_ = set.skipped;

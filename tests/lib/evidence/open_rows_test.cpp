@@ -18,7 +18,11 @@ namespace binade::open_rows_test {
 namespace {
 
 /// One that is open in much, one of each kind of sum.
-const std::pair<const char*, int> some[]{
+struct Named {
+  const char* name;
+  int sm;
+};
+const Named some[]{
     {"mma.m16n8k16.f16.f16.f16.f16", 80},    {"mma.m16n8k16.f32.bf16.bf16.f32", 80},
     {"mma.m8n8k4.f32.f16.f16.f32", 70},      {"mma.m16n8k32.f32.e4m3.e5m2.f32", 89},
     {"mma.m16n8k32.f16.e5m2.e5m2.f16", 100}, {"mma.m16n8k32.s32.s8.u8.s32", 80},
@@ -26,14 +30,14 @@ const std::pair<const char*, int> some[]{
 };
 
 TEST_CASE("few rows, and each rival of what is open is excluded by some") {
-  for (const auto& [name, sm] : some) {
-    const Instruction x = parse_instruction(name, sm);
+  for (const Named& row : some) {
+    const Instruction x = parse_instruction(row.name, row.sm);
     Dots rows = open_rows(x, 1);
-    CAPTURE(std::string(name));
+    CAPTURE(std::string(row.name));
     REQUIRE(!rows.c.empty());
     CHECK(rows.c.size() <= most_open_rows);
     CHECK(rows.a.size() == rows.c.size() * static_cast<std::size_t>(x.k));
-    REQUIRE(!EmulatedDevice(sm).run_dots(x, rows));
+    REQUIRE(!EmulatedDevice(row.sm).run_dots(x, rows));
     std::size_t open = 0;
     for (const AspectTally& aspect : tally_rivals(x, rows, true)) {
       for (const RivalTally& rival : aspect.rivals) {
@@ -59,21 +63,25 @@ TEST_CASE("nothing is open where hardware has shown everything") {
 
 TEST_CASE("a GPU that follows a rival is found out") {
   const Instruction x = parse_instruction("mma.m16n8k16.f32.bf16.bf16.f32", 80);
-  const std::pair<RuleChoice, const char*> choices[]{
+  struct Chosen {
+    RuleChoice rules;
+    const char* name;
+  };
+  const Chosen choices[]{
       {{.zero_raises = "single"}, "zero_raises single"},
       {{.cut_to_zero = "negative"}, "cut_to_zero negative"},
       {{.floor = "-126"}, "floor -126"},
       {{.floor = "none"}, "no floor"},
   };
-  for (const auto& [rules, name] : choices) {
+  for (const Chosen& row : choices) {
     Dots rows = open_rows(x, 1);
-    EmulatedDevice device(80, [&rules](DotModel& model) { model = with_rules(model, rules); });
+    EmulatedDevice device(80, [&row](DotModel& model) { model = with_rules(model, row.rules); });
     REQUIRE(!device.run_dots(x, rows));
-    CAPTURE(std::string(name));
+    CAPTURE(std::string(row.name));
     bool found = false;
     for (const AspectTally& aspect : tally_rivals(x, rows, true)) {
       for (const RivalTally& rival : aspect.rivals) {
-        if (rival.rival.name != name) continue;
+        if (rival.rival.name != row.name) continue;
         found = true;
         CHECK(rival.tell > 0);
         CHECK(rival.theirs == rival.tell);
