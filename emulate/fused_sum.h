@@ -66,6 +66,9 @@ struct WgmmaScales {
   friend constexpr bool operator==(const WgmmaScales&, const WgmmaScales&) = default;
 };
 
+/// A floor below every product of every format.
+inline constexpr int no_floor = -4096;
+
 /// How an element is computed, whatever its types.
 struct DotModel {
   Recipe recipe = Recipe::fused_block;

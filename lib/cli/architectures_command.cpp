@@ -14,6 +14,7 @@
 #include "lib/cli/command.h"
 #include "lib/evidence/overview.h"
 #include "lib/record/instruction_name.h"
+#include "lib/record/record_dots.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/format_spec.h"
 
@@ -22,37 +23,36 @@ namespace {
 
 struct ArchitecturesOptions {
   std::string architecture;
-  bool names = false, evidence = false, json = false;
+  bool all = true, names = false, evidence = false, json = false;
 };
 
 constexpr std::array<std::string_view, 6> recipe_names{
     "fused_block", "expanded", "fma_chain", "mul_add_chain", "pairwise", "exact_integer"};
 
-nlohmann::ordered_json json_of(const DotModel& model) {
-  return {{"recipe", recipe_names[static_cast<std::size_t>(model.recipe)]},
-          {"block", model.block},
-          {"fraction_bits", model.fraction_bits},
-          {"exponent_floor", model.exponent_floor},
-          {"grid", spec_of(model.grid)},
-          {"rounding", name_of(model.rounding)},
-          {"c_last", model.c_last},
-          {"through_f32", model.through_f32},
-          {"sparse_group", model.sparse_group}};
+/// What a recipe has no use for is null.
+nlohmann::ordered_json json_of(const DotModel& m) {
+  const bool fused = m.recipe == Recipe::fused_block || m.recipe == Recipe::expanded;
+  const bool rounds = m.recipe != Recipe::exact_integer && m.recipe != Recipe::pairwise;
+  return {{"recipe", recipe_names[static_cast<std::size_t>(m.recipe)]},
+          {"block", fused ? nlohmann::ordered_json(m.block) : nullptr},
+          {"fraction_bits", fused ? nlohmann::ordered_json(m.fraction_bits) : nullptr},
+          {"exponent_floor", fused ? nlohmann::ordered_json(m.exponent_floor) : nullptr},
+          {"grid", rounds ? nlohmann::ordered_json(spec_of(m.grid)) : nullptr},
+          {"rounding", rounds ? nlohmann::ordered_json(name_of(m.rounding)) : nullptr},
+          {"c_last", m.c_last},
+          {"through_f32", m.through_f32},
+          {"sparse_group", m.sparse_group}};
 }
 
 nlohmann::ordered_json json_of(const Knowledge& known) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   for (std::size_t i = 0; i < aspect_count; ++i) {
-    const KnownAspect& cell = known[i];
-    if (!cell.matters) {
-      out[std::string(aspects[i].name)] = nullptr;
-      continue;
-    }
-    out[std::string(aspects[i].name)] = {{"evidence", name_of(cell.evidence)},
-                                         {"source", cell.source},
-                                         {"rows", cell.rows},
-                                         {"excluded", cell.excluded},
-                                         {"not_excluded", cell.left}};
+    nlohmann::ordered_json& aspect = out[std::string(aspects[i].name)];
+    if (!known[i].matters) continue;  // null
+    aspect = {{"evidence", name_of(known[i].evidence)},
+              {"source", known[i].source},
+              {"rows_that_exclude", nlohmann::ordered_json::object()}};
+    for (const RivalRows& row : known[i].rivals) aspect["rows_that_exclude"][row.rival] = row.rows;
   }
   return out;
 }
@@ -61,18 +61,17 @@ nlohmann::ordered_json json_of(const Architecture& on) {
   nlohmann::ordered_json out{{"architecture", fmt::format("sm_{}", on.sm)},
                              {"gpus", on.gpus},
                              {"instructions", nlohmann::ordered_json::array()}};
-  for (const InstructionGroup& group : groups_of(on.sm)) {
-    for (const Instruction& x : group.instructions) {
-      out["instructions"].push_back(
-          {{"name", name_of(x)}, {"model", json_of(x.model)}, {"evidence", json_of(group.known)}});
-    }
+  for (const Instruction& x : instructions_of(on.sm)) {
+    out["instructions"].push_back({{"name", name_of(x)},
+                                   {"model", json_of(x.model)},
+                                   {"evidence", json_of(knowledge_of(x))}});
   }
   return out;
 }
 
 std::string text_of_names(const Architecture& on) {
   std::string out;
-  for (const Instruction& x : instructions_of(on.sm)) out += name_of(x) + "\n";
+  for (const Instruction& x : recorded_instructions(on.sm)) out += name_of(x) + "\n";
   const bool any_n = on.families.wgmma || on.families.tcgen05;
   return out + (any_n ? "wgmma and tcgen05 also with every smaller legal n\n" : "");
 }
@@ -82,7 +81,7 @@ void show_architectures(const ArchitecturesOptions& options) {
     throw Error("--names and --evidence are two lists; ask for one of them");
   }
   std::vector<Architecture> chosen(architectures.begin(), architectures.end());
-  if (!options.architecture.empty()) {
+  if (!options.all) {
     chosen = {*find_architecture(parse_architecture(options.architecture))};
   }
   if (options.json) {
@@ -99,7 +98,9 @@ void show_architectures(const ArchitecturesOptions& options) {
                : options.evidence ? evidence_in_full(on.sm)
                                   : overview_text(on.sm));
   }
-  if (!options.names && !options.evidence) fmt::print("{}", overview_legend());
+  if (!options.names) {
+    fmt::print("{}", options.evidence ? evidence_legend() : overview_legend());
+  }
 }
 
 void define_architectures(App app, int&) {
@@ -109,7 +110,10 @@ void define_architectures(App app, int&) {
                "in full: whose rows, which publication, what the rows exclude and what they held");
   app.add_flag("--names", options->names, "the names of the instructions, a line each");
   app.add_flag("--json", options->json, "as JSON, the evidence in full");
-  app.callback([options] { show_architectures(*options); });
+  app.callback([app, options] {
+    options->all = app.count("--arch") == 0;
+    show_architectures(*options);
+  });
 }
 
 }  // namespace

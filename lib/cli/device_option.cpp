@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/cli/command.h"
+#include "lib/cli/rule_options.h"
 #include "lib/record/emulated_device.h"
 #include "lib/record/instruction_name.h"
 
@@ -23,7 +24,8 @@ OpenedDevice open_chosen_device(const DeviceOption& option, const RuleChoice& ru
   const int sm = parse_architecture(option.emulated);
   with_rules({}, rules);  // what cannot be chosen is told before any work
   return {std::make_unique<EmulatedDevice>(
-              sm, [rules](DotModel& model) { model = with_rules(model, rules); }),
+              sm, [rules](DotModel& model) { model = with_rules(model, rules); },
+              EmulatedDevice::PlantedScalar{}, text_of(rules)),
           {}};
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <filesystem>
@@ -18,6 +19,7 @@
 #include "lib/cli/rule_options.h"
 #include "lib/evidence/open_rows.h"
 #include "lib/io/output_paths.h"
+#include "lib/record/instruction_name.h"
 #include "lib/record/record_dots.h"
 #include "lib/record/scalar_recording.h"
 #include "lib/tensor/error.h"
@@ -69,13 +71,21 @@ void run_dots(Device& device, const RecordArguments& a, const std::string& date,
   const RecordWhat what{folder_for(a.folder, "dots"), a.words, date, a.seed, a.resume};
   RowSource source;
   if (a.dots == "open") {
-    source = [&a](const Instruction& x) { return RowsToRecord{{}, open_rows(x, a.seed)}; };
+    source = [&a](const Instruction& x) {
+      OpenRows open = open_rows(x, a.seed);
+      const std::string note =
+          open.unsettled.empty()
+              ? ""
+              : fmt::format("no row was found for {}", fmt::join(open.unsettled, ", "));
+      return RowsToRecord{{}, std::move(open.rows), note};
+    };
   }
   const auto sink = [&totals](const RecordedFile& file) {
     if (!file.skipped.empty()) return totals.skip(file.instruction, file.skipped);
     totals.kept += file.kept ? 1 : 0;
     if (file.kept) return;
-    fmt::print("{:<48}{:>8} rows\n", file.instruction, file.rows);
+    fmt::print("{:<48}{:>8} rows{}\n", file.instruction, file.rows,
+               file.note.empty() ? "" : "; " + file.note);
     totals.wrote(file.path, file.rows);
   };
   record_dots(device, what, sink, source);
@@ -127,10 +137,16 @@ int run_record(const RecordArguments& a) {
   Totals totals;
   if (both || !a.dots.empty()) run_dots(*opened.device, a, date, totals);
   if (both || a.scalar) run_scalar(*opened.device, a, date, totals);
-  if (totals.files + totals.kept + totals.skipped == 0 && a.dots == "open" && !both) {
+  const auto named = [&a](const Instruction& x) {
+    return name_of(x).find(a.words) != std::string::npos;
+  };
+  const bool any_named =
+      std::ranges::any_of(recorded_instructions(opened.device->info().compute_capability), named);
+  if (totals.files + totals.kept + totals.skipped == 0 && a.dots == "open" && !both && any_named) {
     fmt::print(
-        "{}: nothing is open: recorded rows decide every aspect of its instructions; see binade "
-        "architectures --arch sm_{}\n",
+        "{}: nothing is open: recorded rows exclude every other rule for what was asked; see "
+        "binade "
+        "architectures --arch sm_{} --evidence\n",
         name, opened.device->info().compute_capability);
     return 0;
   }
@@ -181,12 +197,17 @@ void define_record(App app, int& status) {
     if (app.count("--dots") > 0 && a->dots.empty()) a->dots = "all";
     if (!a->dots.empty() && a->dots != "all" && a->dots != "open") {
       throw Error("--dots " + printable(a->dots) +
-                  ": there are all, which it means alone, and open");
+                  " is neither all, which it means without a word, nor open");
     }
     if (a->rules.any() && a->device.emulated.empty()) {
       throw Error(
           "a GPU follows its own rules; --zero-raises, --floor and --cut-to-zero are for "
           "--emulated");
+    }
+    if (a->rules.any() && a->dots.empty() && a->scalar) {
+      throw Error(
+          "--zero-raises, --floor and --cut-to-zero are rules of Tensor Core instructions, not of "
+          "--scalar");
     }
     status = run_record(*a);
   });

@@ -14,13 +14,14 @@ void add_rule_options(App app, RuleChoice& rules) {
                  "zero's own exponent being -126 (MMA-Sim, arXiv 2511.10909v1); emin, its format's")
       .type_name("RULE")
       .group(group);
-  app.add_option("--floor", rules.floor,
-                 "the exponent that the largest is at least: a number (-126: MMA-Sim v1), or none")
+  app.add_option(
+         "--floor", rules.floor,
+         "the exponent that the largest is at least: -600 to 300 (-126: MMA-Sim v1), or none")
       .type_name("E")
       .group(group);
   app.add_option("--cut-to-zero", rules.cut_to_zero,
-                 "the sign of a negative sum that is cut or rounded to zero: positive; negative "
-                 "(MATLAB-tensor-core)")
+                 "the sign of a zero that a negative sum is rounded to (not of what alignment cut "
+                 "before): positive; negative (MATLAB-tensor-core)")
       .type_name("SIGN")
       .group(group);
 }

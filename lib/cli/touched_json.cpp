@@ -8,12 +8,12 @@
 namespace binade {
 
 nlohmann::ordered_json json_of(const Touched& touched) {
-  nlohmann::ordered_json out{{"looked_at", touched.looked_at},
-                             {"aspects", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const TouchedAspect& row : touched.aspects) {
-    out["aspects"].push_back({{"aspect", row_of(row.aspect).name},
-                              {"evidence", name_of(row.evidence)},
-                              {"count", row.count}});
+    out.push_back({{"aspect", row_of(row.aspect).name},
+                   {"evidence", name_of(row.evidence)},
+                   {"count", row.count},
+                   {"looked_at", row.looked_at}});
   }
   return out;
 }
@@ -30,7 +30,8 @@ nlohmann::ordered_json json_of(const std::vector<AspectTally>& tally) {
                                {"whose", x.rival.whose},
                                {"tell", x.tell},
                                {"ours", x.ours},
-                               {"theirs", x.theirs}});
+                               {"theirs", x.theirs},
+                               {"explains_every_row", x.explains}});
     }
     out.push_back(row);
   }

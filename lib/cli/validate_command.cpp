@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -91,7 +92,11 @@ int validate_dots(const CheckedDots& options) {
   if (options.json) {
     nlohmann::ordered_json out{{"schema", "binade.validate_dots/1"}};
     out.update(json_of(check, dots, instruction));
-    if (!options.rules.any()) out["touched"] = json_of(touched_by(instruction, dots));
+    if (options.rules.any()) {
+      out["rules"] = words_of(options.rules);
+    } else {
+      out["touched"] = json_of(touched_by(instruction, dots));
+    }
     if (options.evidence) {
       out["aspects"] = json_of(tally_rivals(instruction, dots, false, options.rules));
     }
@@ -102,10 +107,13 @@ int validate_dots(const CheckedDots& options) {
       fmt::print("{}{}\n", difference_text(x, dots, instruction),
                  first ? explained_by(options.dots, words_of(options.rules), x.row) : "");
     }
-    fmt::print("sm_{} {}{}: {}\n", instruction.sm, name_of(instruction), text_of(options.rules),
-               text_of(brief_of(instruction)));
+    const Brief known = brief_of(instruction);
+    fmt::print("sm_{} {}{}: {} ({})\n{}{}", instruction.sm, name_of(instruction),
+               text_of(options.rules), name_of(known.evidence), known.source,
+               known.open.empty() ? "" : "  " + known.open, known.open.empty() ? "" : "\n");
     if (options.evidence) {
-      fmt::print("{}", tally_text(tally_rivals(instruction, dots, false, options.rules)));
+      fmt::print("{}", tally_text(tally_rivals(instruction, dots, false, options.rules),
+                                  options.rules.any() ? "chosen" : "binade"));
     }
     fmt::print("rows {}, equal {}, different {}\n", check.rows, check.equal(), check.different);
     const std::string touched =
@@ -169,20 +177,28 @@ class SetOutput {
 
   void finish(const char* schema, const std::string& device, const SetTotals& totals) {
     if (!options_.seen.empty()) {
+      if (totals.different > 0) {
+        throw Error(
+            fmt::format("--seen: {} rows are not what the emulator gives; what they exclude is "
+                        "not known",
+                        totals.different));
+      }
+      if (seen_.empty()) throw Error("--seen: no set of dot products is among what was replayed");
       std::ranges::sort(seen_);
       std::string text = seen_head();
       for (const std::string& line : seen_) text += line;
       write_file(options_.seen, text);
     }
     if (!json_) {
-      fmt::print("sets {}, rows {}, equal {}, different {}", totals.sets, totals.rows,
-                 totals.equal(), totals.different);
+      fmt::print("sets {}, rows {}, equal {}, different {}{}", totals.sets, totals.rows,
+                 totals.equal(), totals.different, text_of(options_.rules));
       if (totals.recorded_only > 0) fmt::print(", recorded only {}", totals.recorded_only);
       fmt::print("\n");
       return;
     }
     nlohmann::ordered_json out{{"schema", schema}};
     if (!device.empty()) out["device"] = device;
+    if (options_.rules.any()) out["rules"] = words_of(options_.rules);
     out["sets"] = totals.sets;
     out["rows"] = totals.rows;
     out["equal"] = totals.equal();
@@ -220,7 +236,10 @@ class SetOutput {
       out += "\n";
     }
     if (options_.evidence) {
-      return out + tally_text(tally_rivals(set.instruction, dots, false, options_.rules)) + "\n";
+      return out +
+             tally_text(tally_rivals(set.instruction, dots, false, options_.rules),
+                        options_.rules.any() ? "chosen" : "binade") +
+             "\n";
     }
     const std::string touched =
         options_.rules.any() ? "" : text_of(touched_by(set.instruction, dots), "rows");
@@ -250,9 +269,31 @@ class SetOutput {
   nlohmann::ordered_json sets_ = nlohmann::ordered_json::array();
 };
 
+/// Whether a file is, or would be, somewhere below a folder.
+bool lies_in(const std::string& file, const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  if (!fs::is_directory(folder, failed)) return false;
+  const fs::path inner = fs::weakly_canonical(file, failed);
+  const fs::path outer = fs::canonical(folder, failed);
+  return std::ranges::mismatch(outer, inner).in1 == outer.end();
+}
+
 int validate_replay(const SetOptions& options) {
+  if (!options.seen.empty() && options.rules.any()) {
+    throw Error(
+        "--seen tells what rows exclude of other rules than the table's: leave --zero-raises, "
+        "--floor and --cut-to-zero out");
+  }
   std::vector<InputPath> read;
-  for (const std::string& path : options.replay) read.push_back({"--replay", path});
+  for (const std::string& path : options.replay) {
+    read.push_back({"--replay", path});
+    if (!options.seen.empty() && lies_in(options.seen, path)) {
+      throw error_in(printable(options.seen, longest_path),
+                     "lies in " + printable(path, longest_path) + ", which is read",
+                     "choose another --seen");
+    }
+  }
   prepare_outputs(read, std::array{OutputPath{"--seen", options.seen}});
   SetOutput output(options);
   const SetTotals totals = replay(
@@ -270,7 +311,7 @@ int validate_device(const SetOptions& options) {
   if (!options.generator.empty()) {
     what.generator = std::string(parse_dot_generator(options.generator).name);
   }
-  const OpenedDevice opened = open_chosen_device(options.device_option);
+  const OpenedDevice opened = open_chosen_device(options.device_option, options.rules);
   if (!opened.device) return no_hardware("binade.validate_device/1", opened.why_none, options.json);
   SetOutput output(options);
   const SetTotals totals =
@@ -341,9 +382,10 @@ void define_validate(App app, int& status) {
       throw Error(
           "nothing to validate; give --replay PATH, --device, or dots or gemm and its files");
     }
-    if (options->device && options->rules.any()) {
+    if (options->device && options->device_option.emulated.empty() && options->rules.any()) {
       throw Error(
-          "a GPU follows its own rules; --zero-raises, --floor and --cut-to-zero are for --replay");
+          "a GPU follows its own rules; --zero-raises, --floor and --cut-to-zero are for --replay "
+          "and --emulated");
     }
     status = options->device ? validate_device(*options) : validate_replay(*options);
   });

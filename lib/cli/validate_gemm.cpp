@@ -202,6 +202,13 @@ std::string text_of(const GemmCheck& check, const ValidateGemmOptions& options,
   }
   out += fmt::format("elements {}, equal {}, different {}\n", check.elements(), check.equal(),
                      check.different.count);
+  std::vector<GivenElement> given;
+  for (const GemmDifference& x : check.different.first) given.push_back({x.row, x.column, x.given});
+  for (const std::string& rival : explaining_rivals(named, operands, given)) {
+    out += fmt::format(
+        "the first {} different are as under {}, a rule that no hardware has excluded\n",
+        given.size(), rival);
+  }
   const std::string touched = text_of(touched_by(named, operands), "elements");
   return touched.empty() ? out : out + touched + "\n";
 }
@@ -255,6 +262,7 @@ nlohmann::ordered_json json_of(const GemmCheck& check, std::size_t show, const N
   out["without_distance"] = check.without_distance;
   out["farthest"] = nullptr;
   if (check.farthest) out["farthest"] = json_of(*check.farthest, f);
+  out["evidence"] = name_of(named.known.evidence);
   out["touched"] = json_of(touched);
   out["different"] = json_of(check.different, show, f);
   out["wrong"] = json_of(check.wrong, show, f);

@@ -95,13 +95,21 @@ std::optional<Instruction> made_of(const Instruction& x) {
   return out;
 }
 
+/// The k of the instruction of the machine that a warp's is made of: Volta's HMMA.884, wmma's HMMA.1688 on sm_75,
+/// its HMMA.1684 for tf32.
+int machine_k(const Instruction& x) {
+  if (x.sm == 70) return 4;
+  if (x.family == Family::wmma && x.types.a == tf32) return 4;
+  if (x.family == Family::wmma && x.sm == 75) return 8;
+  return x.k;
+}
+
 /// Rows of unlike types are covered by those of like ones, which cannot touch mixed types.
 bool covers(const Instruction& set, const Instruction& x) {
   const auto is_one = [&x](const Format& f) { return f == x.types.a || f == x.types.b; };
-  const bool same_k = x.model.recipe != Recipe::expanded || set.k == x.k;
-  return set.sm == x.sm && share_machine_code(set.family, x.family) && same_k &&
-         set.model == x.model && set.types.c == x.types.c && set.types.d == x.types.d &&
-         is_one(set.types.a) && is_one(set.types.b);
+  return set.sm == x.sm && share_machine_code(set.family, x.family) &&
+         machine_k(set) == machine_k(x) && set.model == x.model && set.types.c == x.types.c &&
+         set.types.d == x.types.d && is_one(set.types.a) && is_one(set.types.b);
 }
 
 const std::vector<Instruction>& recorded_instructions_of_sets() {
@@ -125,28 +133,29 @@ std::string titled(const Rival& rival) {
 }
 
 /// What hardware says of one aspect.
-void add_rows(KnownAspect& cell, Aspect aspect, const std::vector<Rival>& rivals,
-              const std::vector<std::size_t>& sets) {
-  std::vector<std::string> gpus;
-  for (const std::size_t at : sets) {
-    const SeenSet& set = recorded_sets()[at];
-    std::uint64_t most = 0;
-    for (const Rival& rival : rivals) {
-      const auto told = set.told.find(rival.name);
-      if (rival.aspect != aspect || told == set.told.end()) continue;
-      most = std::max(most, told->second);
-      add_once(cell.excluded, titled(rival));
-    }
-    cell.rows += most;
-    if (most != 0) add_once(gpus, set.gpu);
-  }
+void add_rows(KnownAspect& known, Aspect aspect, const std::vector<Rival>& rivals,
+              const Instruction& x, const std::vector<std::size_t>& sets) {
+  std::vector<std::string> own, others;  // GPUs that ran it, or the same instruction of the machine
   for (const Rival& rival : rivals) {
-    const bool told = std::ranges::find(cell.excluded, titled(rival)) != cell.excluded.end();
-    if (rival.aspect == aspect && !told) cell.left.push_back(titled(rival));
+    if (rival.aspect != aspect) continue;
+    RivalRows rows{titled(rival), 0};
+    for (const std::size_t at : sets) {
+      const SeenSet& set = recorded_sets()[at];
+      const auto told = set.told.find(rival.name);
+      if (told == set.told.end()) continue;
+      rows.rows += told->second;
+      const Family family = recorded_instructions_of_sets()[at].family;
+      add_once(family == x.family ? own : others, set.gpu);
+    }
+    known.rivals.push_back(std::move(rows));
   }
-  if (cell.rows == 0) return;
-  cell.evidence = Evidence::hardware;
-  cell.source = fmt::format("{}", fmt::join(gpus, ", "));
+  if (own.empty() && others.empty()) return;
+  for (const std::string& gpu : others) {
+    if (std::ranges::find(own, gpu) != own.end()) continue;
+    own.push_back(gpu + (x.family == Family::mma ? " by wmma" : " by mma"));
+  }
+  known.evidence = Evidence::hardware;
+  known.source = fmt::format("{}", fmt::join(own, ", "));
 }
 
 void claim(KnownAspect& cell, Aspect aspect, const Instruction& x) {
@@ -168,6 +177,11 @@ void claim(KnownAspect& cell, Aspect aspect, const Instruction& x) {
 }
 
 }  // namespace
+
+bool KnownAspect::in_part() const {
+  const auto excluded = [](const RivalRows& x) { return x.rows != 0; };
+  return evidence == Evidence::hardware && !std::ranges::all_of(rivals, excluded);
+}
 
 bool share_machine_code(Family x, Family y) {
   return x == y || (warp.contains(x) && warp.contains(y));
@@ -193,8 +207,8 @@ Knowledge knowledge_of(const Instruction& x) {
     KnownAspect& cell = out[i];
     cell.matters = std::ranges::find(rivals, aspect, &Rival::aspect) != rivals.end();
     if (!cell.matters) continue;
-    add_rows(cell, aspect, rivals, sets);
-    if (cell.rows != 0) continue;
+    add_rows(cell, aspect, rivals, x, sets);
+    if (cell.evidence == Evidence::hardware) continue;
     claim(cell, aspect, x);
     if (!parts || x.family != dense_family(x.family)) continue;
     const KnownAspect& part = of_parts[i];
@@ -233,11 +247,15 @@ std::vector<OpenAspect> open_aspects(const Instruction& x) {
   const Knowledge known = knowledge_of(x);
   const std::vector<Rival> rivals = rivals_of(x);
   for (std::size_t i = 0; i < aspect_count; ++i) {
-    if (!known[i].matters || known[i].evidence == Evidence::hardware) continue;
     OpenAspect open{static_cast<Aspect>(i), known[i].evidence, {}};
     for (const Rival& rival : rivals) {
-      if (rival.aspect == open.aspect) open.rivals.push_back(rival);
+      const auto left = [&](const RivalRows& row) {
+        return row.rival == titled(rival) && row.rows == 0;
+      };
+      const bool own = rival.aspect == open.aspect;
+      if (own && std::ranges::any_of(known[i].rivals, left)) open.rivals.push_back(rival);
     }
+    if (open.rivals.empty()) continue;
     out.push_back(std::move(open));
   }
   return out;

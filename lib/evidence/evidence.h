@@ -26,14 +26,23 @@ constexpr std::string_view name_of(Evidence evidence) {
   return evidence_names[static_cast<std::size_t>(evidence)];
 }
 
+/// A rival, with the publication whose rule it is, and how many rows of hardware exclude it.
+struct RivalRows {
+  std::string rival;
+  std::uint64_t rows = 0;
+
+  friend bool operator==(const RivalRows&, const RivalRows&) = default;
+};
+
 /// What is known of one aspect.
 struct KnownAspect {
   bool matters = false;  ///< some operands can touch it; else the rest says nothing
   Evidence evidence = Evidence::open;
-  std::string source;                 ///< whose rows, which publication, made of what
-  std::uint64_t rows = 0;             ///< that exclude one rival at least
-  std::vector<std::string> excluded;  ///< rivals, by rows of hardware
-  std::vector<std::string> left;      ///< rivals that rows do not exclude
+  std::string source;  ///< whose rows, which publication, made of what
+  std::vector<RivalRows> rivals;
+
+  /// Hardware has excluded some of the rivals and not all.
+  bool in_part() const;
 
   friend bool operator==(const KnownAspect&, const KnownAspect&) = default;
 };
@@ -57,7 +66,7 @@ Brief brief_of(const Knowledge& x);
 std::string text_of(const Brief& x);
 Brief brief_of(const Instruction& instruction);
 
-/// Aspects of an instruction that no hardware showed, with their rivals: what rows may depend on.
+/// An aspect of an instruction with the rivals that no hardware has excluded: what rows may depend on.
 struct OpenAspect {
   Aspect aspect{};
   Evidence evidence = Evidence::open;
@@ -68,8 +77,8 @@ std::vector<OpenAspect> open_aspects(const Instruction& instruction);
 /// Whether the instructions of two families are the same ones of the machine: mma's and wmma's are.
 bool share_machine_code(Family x, Family y);
 
-/// The recorded sets that count for an instruction: of its architecture, types and model; places in
-/// recorded_sets().
+/// The recorded sets that count for an instruction: of its architecture, types and model, and the same instruction of
+/// the machine (wmma's k16 is mma's); places in recorded_sets().
 std::vector<std::size_t> sets_for(const Instruction& instruction);
 
 }  // namespace binade

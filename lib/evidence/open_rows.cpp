@@ -63,7 +63,7 @@ Dots rows_of_pool(const Dots& pool, const std::vector<std::size_t>& chosen, std:
 
 }  // namespace
 
-Dots open_rows(const Instruction& x, std::uint64_t seed) {
+OpenRows open_rows(const Instruction& x, std::uint64_t seed) {
   std::vector<Rival> rivals;
   for (const OpenAspect& open : open_aspects(x)) {
     rivals.insert(rivals.end(), open.rivals.begin(), open.rivals.end());
@@ -97,7 +97,11 @@ Dots open_rows(const Instruction& x, std::uint64_t seed) {
       taken[row] = true;
     }
   }
-  return rows_of_pool(pool, chosen, k);
+  OpenRows out{rows_of_pool(pool, chosen, k), {}};
+  for (std::size_t n = 0; n < rivals.size(); ++n) {
+    if (results[n + 1] == results[0]) out.unsettled.push_back(rivals[n].name);
+  }
+  return out;
 }
 
 }  // namespace binade

@@ -13,7 +13,12 @@ namespace binade {
 
 inline constexpr std::size_t most_open_rows = 64;
 
-/// At most most_open_rows, from the seed alone; no rows where hardware has shown everything.
-Dots open_rows(const Instruction& instruction, std::uint64_t seed);
+struct OpenRows {
+  Dots rows;
+  std::vector<std::string> unsettled;  ///< rivals to which every row of the pool gives our result
+};
+
+/// At most most_open_rows, from the seed alone; no rows where hardware has excluded every rival.
+OpenRows open_rows(const Instruction& instruction, std::uint64_t seed);
 
 }  // namespace binade

@@ -20,6 +20,11 @@ constexpr std::array<std::string_view, 9> operand_names{"f16", "bf16", "tf32", "
                                                         "f64", "int8", "int4", "b1"};
 constexpr std::array<std::string_view, 4> letters{"H", "M", "P", "?"};
 
+std::string_view letter_of(const KnownAspect& known) {
+  if (!known.matters) return "·";
+  return known.in_part() ? "h" : letters[static_cast<std::size_t>(known.evidence)];
+}
+
 /// Types of 16 bits and more stand alone; FP8 and narrower ones, and integers of a width, are taken together.
 int kind_of_operands(const Format& f) {
   const bool wide = !is_integer(f) && f.storage_bits() >= 16;
@@ -32,7 +37,9 @@ bool share_group(const InstructionGroup& group, const Instruction& x, const Know
   for (std::size_t i = 0; i < aspect_count; ++i) {
     const KnownAspect& one = group.known[i];
     const KnownAspect& other = known[i];
-    const bool same = one.evidence == other.evidence && one.source == other.source;
+    const bool by_hardware = one.evidence == Evidence::hardware;
+    const bool same =
+        letter_of(one) == letter_of(other) && (by_hardware || one.source == other.source);
     same_known = same_known && (same || !one.matters || !other.matters);
   }
   return same_known && y.model == x.model && y.types.c == x.types.c && y.types.d == x.types.d &&
@@ -40,7 +47,22 @@ bool share_group(const InstructionGroup& group, const Instruction& x, const Know
          share_machine_code(y.family, x.family);
 }
 
-/// Takes an instruction in. Where an aspect matters to some of a group, the group says what is known of those.
+/// Of two lists of GPUs.
+std::string joined(const std::string& one, const std::string& other) {
+  std::vector<std::string> out;
+  for (const std::string& list : {one, other}) {
+    for (std::size_t begin = 0; begin < list.size();) {
+      const std::size_t end = std::min(list.find(", ", begin), list.size());
+      const std::string name = list.substr(begin, end - begin);
+      if (std::ranges::find(out, name) == out.end()) out.push_back(name);
+      begin = end + 2;
+    }
+  }
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
+/// Takes an instruction in. Where an aspect matters to some of a group, the group says what is known of those; a
+/// rival that is not excluded for one of them is not excluded.
 void take(InstructionGroup& group, const Instruction& x, const Knowledge& known) {
   group.instructions.push_back(x);
   for (std::size_t i = 0; i < aspect_count; ++i) {
@@ -50,13 +72,39 @@ void take(InstructionGroup& group, const Instruction& x, const Knowledge& known)
       out = known[i];
       continue;
     }
-    for (const std::string& name : known[i].left) {
-      if (std::ranges::find(out.left, name) == out.left.end()) out.left.push_back(name);
+    if (out.evidence == Evidence::hardware) out.source = joined(out.source, known[i].source);
+    for (const RivalRows& row : known[i].rivals) {
+      const auto own = std::ranges::find(out.rivals, row.rival, &RivalRows::rival);
+      if (own == out.rivals.end()) {
+        out.rivals.push_back(row);
+      } else if (row.rows == 0) {
+        own->rows = 0;
+      }
     }
-    std::erase_if(out.excluded, [&](const std::string& name) {
-      return std::ranges::find(out.left, name) != out.left.end();
-    });
-    out.rows = std::min(out.rows, known[i].rows);
+  }
+}
+
+std::set<std::size_t> sets_of(const InstructionGroup& group) {
+  std::set<std::size_t> out;
+  for (const Instruction& x : group.instructions) {
+    for (const std::size_t at : sets_for(x)) out.insert(at);
+  }
+  return out;
+}
+
+/// Rows of all sets that count for a group, in place of those of its first instruction.
+void count_rows(InstructionGroup& group) {
+  const std::set<std::size_t> sets = sets_of(group);
+  for (KnownAspect& known : group.known) {
+    for (RivalRows& row : known.rivals) {
+      if (row.rows == 0) continue;
+      row.rows = 0;
+      const std::string name = row.rival.substr(0, row.rival.find(" ("));
+      for (const std::size_t at : sets) {
+        const auto told = recorded_sets()[at].told.find(name);
+        if (told != recorded_sets()[at].told.end()) row.rows += told->second;
+      }
+    }
   }
 }
 
@@ -75,20 +123,25 @@ std::string_view operands_text(const InstructionGroup& group) {
 std::string cell_text(const KnownAspect& cell) {
   if (!cell.matters) return "no operands can touch it\n";
   std::string out = fmt::format("{:<13} {}", name_of(cell.evidence), cell.source);
-  if (cell.rows != 0) {
-    out += fmt::format(": {} rows exclude {}", cell.rows, fmt::join(cell.excluded, ", "));
+  std::vector<std::string> excluded, left;
+  for (const RivalRows& row : cell.rivals) {
+    if (row.rows == 0) {
+      left.push_back(row.rival);
+    } else {
+      excluded.push_back(fmt::format("{} by {}", row.rival, row.rows));
+    }
   }
-  if (!cell.left.empty()) {
-    out += fmt::format("\n{:<21}{:<13} {}", "", "not excluded", fmt::join(cell.left, ", "));
-  }
+  const auto line = [&out](const char* head, const std::vector<std::string>& words) {
+    if (words.empty()) return;
+    out += fmt::format("\n{:<21}{:<13} {}", "", head, fmt::join(words, ", "));
+  };
+  line("rows exclude", excluded);
+  line("not excluded", left);
   return out + "\n";
 }
 
 std::string rows_text(const InstructionGroup& group) {
-  std::set<std::size_t> sets;
-  for (const Instruction& x : group.instructions) {
-    for (const std::size_t at : sets_for(x)) sets.insert(at);
-  }
+  const std::set<std::size_t> sets = sets_of(group);
   std::string out;
   SeenSet all;
   std::set<std::string> gpus;
@@ -102,9 +155,9 @@ std::string rows_text(const InstructionGroup& group) {
   }
   if (sets.empty()) return "  rows               none\n";
   out += fmt::format("  rows               {} of {}\n", all.rows, fmt::join(gpus, ", "));
-  out += fmt::format("    a and b          {}\n", range_text(all.operands));
-  out += fmt::format("    c                {}\n", range_text(all.c));
-  out += fmt::format("    d                {}\n", range_text(all.d));
+  out += fmt::format("    |a| and |b|      {}\n", range_text(all.operands));
+  out += fmt::format("    |c|              {}\n", range_text(all.c));
+  out += fmt::format("    |d|              {}\n", range_text(all.d));
   return out;
 }
 
@@ -133,6 +186,7 @@ std::vector<InstructionGroup> groups_of(int sm) {
       take(*found, x, known);
     }
   }
+  for (InstructionGroup& group : out) count_rows(group);
   return out;
 }
 
@@ -194,8 +248,7 @@ std::string overview_text(int sm) {
            numbers_text(x.model) + "  " + left(rounded_text(x), 12);
     for (std::size_t i = 0; i < aspect_count; ++i) {
       const KnownAspect& cell = group.known[i];
-      const std::string_view mark =
-          cell.matters ? letters[static_cast<std::size_t>(cell.evidence)] : "·";
+      const std::string_view mark = letter_of(cell);
       const std::size_t width = columns(aspects[i].brief);
       out += " " + left(std::string((width - 1) / 2, ' ') + std::string(mark), width);
     }
@@ -209,23 +262,39 @@ std::string overview_legend() {
   std::string out = R"(
 L: products in one fused sum; longer k are chains of them. F: bits kept below the largest exponent, which is at least
 the floor. cut: toward zero. + c: sums begin at +0, c is added at the end. f16: sums in f32 become f16 at the end.
-H hardware: recorded rows decide it and are reproduced. M machine code: ptxas makes it of known instructions.
-P paper: published models agree. ? open: by analogy, or publications differ. ·: no operands can touch it.
+H hardware: recorded rows exclude every other rule that is asked about; h: some of them. M machine code: ptxas makes it
+of known instructions. P paper: published models agree. ? open: by analogy, or publications differ. ·: no operands can
+touch it. --evidence tells in full.
 )";
   for (const AspectRow& row : aspects)
     out += fmt::format("{:<6} {}: {}\n", row.brief, row.name, row.question);
   return out;
 }
 
+std::string evidence_legend() {
+  return R"(
+Rivals are other rules; a row excludes one that gives it another result than the hardware did.
+F - 1, F + 1: a bit less or more is kept. L / 2: half as many products in a sum. other rounding: to nearest instead of
+toward zero, or the other way. one block: all of k in one sum. highest k first: the last block begins. zero_raises: a
+product of zero counts, a zero having binary32's smallest exponent (single) or its format's (emin). floor -126, no floor:
+in place of the table's. cut_to_zero negative: a negative sum whose rounding gives zero is -0. -0 and -0 are -0: sums of
+nothing but -0. c = 0 has c's emin: a c of zero counts. NaN 7FC00000, Inf is the largest number, the largest number,
+flushed: what is delivered in place of 7FFFFFFF, of Inf, of Inf on overflow, of a subnormal. Where nobody has another rule
+(IEEE 754's operations), a row that asks for the rule is enough: NaN or Inf, Inf of numbers, a subnormal d, d of zero.
+)";
+}
+
 std::string evidence_in_full(int sm) {
   std::string out = head_of(*find_architecture(sm)) + "\n";
   for (const InstructionGroup& group : groups_of(sm)) {
     out += fmt::format("\n{}: {}\n", types_text(group), shapes_text(group));
-    const std::string names = name_of(group.instructions.front());
-    out += fmt::format("  {}{}\n", names,
-                       group.instructions.size() == 1
-                           ? ""
-                           : fmt::format(" and {} more", group.instructions.size() - 1));
+    constexpr std::size_t most_names = 6;
+    for (std::size_t i = 0; i < std::min(most_names, group.instructions.size()); ++i) {
+      out += "  " + name_of(group.instructions[i]) + "\n";
+    }
+    if (group.instructions.size() > most_names) {
+      out += fmt::format("  and {} more\n", group.instructions.size() - most_names);
+    }
     for (std::size_t i = 0; i < aspect_count; ++i) {
       out += fmt::format("  {:<19}{}", aspects[i].name, cell_text(group.known[i]));
     }

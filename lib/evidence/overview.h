@@ -35,5 +35,7 @@ std::string overview_text(int sm);
 std::string overview_legend();
 /// Every aspect of every group: word, source, rows, rivals; and the ranges of the rows.
 std::string evidence_in_full(int sm);
+/// What the rivals are.
+std::string evidence_legend();
 
 }  // namespace binade

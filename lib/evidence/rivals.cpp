@@ -93,8 +93,6 @@ struct ChangedRule {
   bool (*change)(DotModel& model, const Instruction& x);
 };
 
-constexpr int no_floor = -4096;  // below every product
-
 bool c_in_its_turn(DotModel& m, const Instruction&) {
   const bool last = m.c_last;
   m.c_last = false;

@@ -134,10 +134,10 @@ SeenSet seen_of(const Instruction& x, const Dots& dots, std::string_view gpu) {
         slot.set.operands.add(b[n], x.types.b);
       }
       slot.set.c.add(dots.c[i], x.types.c);
-      slot.set.d.add(d, x.types.d);
+      slot.set.d.add(dots.d[i], x.types.d);
       const SeenRow row{x, a, b, dots.c[i], d};
       for (std::size_t n = 0; n < rivals.size(); ++n) {
-        slot.told[n] += rivals[n].differs(row) ? 1 : 0;
+        slot.told[n] += dots.d[i] == d && rivals[n].differs(row) ? 1 : 0;
       }
     }
   });

@@ -43,7 +43,7 @@ struct SeenSet {
   friend bool operator==(const SeenSet&, const SeenSet&) = default;
 };
 
-/// What rows saw, on all threads; d is that of our rules, whatever the rows have.
+/// What rows saw, on all threads. Rows that our rules do not give exclude nothing.
 SeenSet seen_of(const Instruction& instruction, const Dots& dots, std::string_view gpu);
 
 /// The short name of a GPU that the table of architectures has, else its own: H100 of "NVIDIA H100 80GB HBM3".

@@ -18,6 +18,7 @@ struct RivalTally {
   std::uint64_t tell = 0;    ///< rows whose result it changes
   std::uint64_t ours = 0;    ///< of them: recorded as our rule has it
   std::uint64_t theirs = 0;  ///< of them: recorded as the rival has it
+  bool explains = false;     ///< every row, also those that it does not change
 };
 
 struct AspectTally {
@@ -40,19 +41,21 @@ inline constexpr std::size_t most_looked_at = std::size_t{1} << 15;
 struct TouchedAspect {
   Aspect aspect{};
   Evidence evidence = Evidence::open;
-  std::uint64_t count = 0;
+  std::uint64_t count = 0, looked_at = 0;
 };
 struct Touched {
-  std::uint64_t looked_at = 0, all = 0;
+  std::uint64_t all = 0;
   std::vector<TouchedAspect> aspects;  ///< that any touches
 };
-/// Of at most most_looked_at rows, taken evenly.
+/// Rivals that change zeros and specials alone see every row; the others most_looked_at of them, taken evenly.
 Touched touched_by(const Instruction& instruction, const Dots& dots);
 
-/// "of these 20 rows 12 touch signs of zero (open), 3 overflow (paper)"; empty: none does, or all is known.
+/// "of these 20 rows 12 touch signs of zero (open), 3 overflow (paper)"; where not all were looked at for an aspect
+/// "of 20 looked at". Empty: none does, or all is known.
 std::string text_of(const Touched& touched, std::string_view noun);
 
-/// A line for every rival of every aspect.
-std::string tally_text(const std::vector<AspectTally>& tally);
+/// A line for every rival of every aspect, and which of them explain every row where ours do not. `ours` is what ours
+/// are called: binade, or the chosen rules.
+std::string tally_text(const std::vector<AspectTally>& tally, std::string_view ours = "binade");
 
 }  // namespace binade

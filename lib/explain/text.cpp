@@ -83,8 +83,12 @@ bool changes_nothing(const ExplainedBlock& block) {
   const auto of_zero = [](const ExplainedTerm& term) {
     return term.place == addend_place || term.kind == Kind::zero;
   };
-  return std::ranges::all_of(block.terms, of_zero) && is_number(block.result) &&
-         block.cut().is_zero() && block.rounding_error->is_zero();
+  const bool same = std::ranges::all_of(block.terms, of_zero) && is_number(block.result) &&
+                    block.cut().is_zero() && block.rounding_error->is_zero();
+  if (!same || block.is_integer) return same;
+  const ExplainedTerm& before = block.terms.front();  // -0 may become +0
+  return before.kind != Kind::zero ||
+         before.negative == decode(block.result.bits, block.result.format).negative;
 }
 
 /// Writes the steps, and numbers blocks and instructions on the way.

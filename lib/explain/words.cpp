@@ -31,6 +31,11 @@ std::string nan_text(const ExplainedTerm& term, const ExplainedBlock& block) {
   return fmt::format("{} is {} * {}", name, value_text(term.a), value_text(term.b));
 }
 
+std::string floor_text(const DotModel& model) {
+  return model.exponent_floor <= no_floor ? "no floor"
+                                          : fmt::format("at least 2^{}", model.exponent_floor);
+}
+
 /// How a fused sum's edges differ from ours.
 std::string edges_text(const DotModel& model) {
   std::string out;
@@ -40,7 +45,7 @@ std::string edges_text(const DotModel& model) {
   if (model.edges.zero_raises == ZeroRaises::emin) {
     out += "; products of zero count, a zero's exponent being its format's smallest";
   }
-  if (model.edges.cut_keeps_sign) out += "; a negative sum that is cut to zero is -0";
+  if (model.edges.cut_keeps_sign) out += "; a negative sum that is rounded to zero is -0";
   return out;
 }
 
@@ -52,14 +57,14 @@ std::string sum_text(const DotModel& model, const DotTypes& types) {
   switch (model.recipe) {
     case Recipe::fused_block:
       return fmt::format(
-          "blocks of {}: products and the sum so far are aligned to their largest exponent (at "
-          "least 2^{}), cut {} bits below it, added exactly, {}{}",
-          model.block, model.exponent_floor, model.fraction_bits, rounded, edges_text(model));
+          "blocks of {}: products and the sum so far are aligned to their largest exponent ({}), "
+          "cut {} bits below it, added exactly, {}{}",
+          model.block, floor_text(model), model.fraction_bits, rounded, edges_text(model));
     case Recipe::expanded:
       return fmt::format(
           "operands become f16; then two blocks, of k 0 1 4 5 … and of k 2 3 6 7 …: aligned to the "
-          "largest exponent (at least 2^{}), cut {} bits below it, added exactly, {}{}",
-          model.exponent_floor, model.fraction_bits, rounded, edges_text(model));
+          "largest exponent ({}), cut {} bits below it, added exactly, {}{}",
+          floor_text(model), model.fraction_bits, rounded, edges_text(model));
     case Recipe::fma_chain: return fmt::format("d = fma(a, b, d), k ascending, each {}", rounded);
     case Recipe::mul_add_chain:
       return fmt::format("d = d + a * b, k ascending, each product and each sum {}", rounded);

@@ -35,18 +35,37 @@ std::size_t touched(const OpenAspect& open, const GemmModel& model, const GemmOp
 }  // namespace
 
 Touched touched_by(const NamedGemm& named, const GemmOperands& operands) {
-  Touched out{0, operands.m * operands.n, {}};
+  Touched out{operands.m * operands.n, {}};
   if (named.sm == 0 || !named.rules.empty() || out.all == 0) return out;
   const std::vector<OpenAspect> open = open_aspects(parse_instruction(named.instruction, named.sm));
   std::size_t rivals = 0;
   for (const OpenAspect& aspect : open) rivals += aspect.rivals.size() + 1;
   if (rivals == 0) return out;
   const std::size_t affordable = most_products / (rivals * std::max<std::size_t>(operands.k, 1));
-  out.looked_at = std::min<std::size_t>(out.all, std::max<std::size_t>(affordable, 16));
+  const std::size_t elements =
+      std::min<std::size_t>(out.all, std::max<std::size_t>(affordable, 16));
   for (const OpenAspect& aspect : open) {
     if (aspect.evidence < Evidence::paper) continue;
-    const std::size_t n = touched(aspect, named.model, operands, out.looked_at);
-    if (n != 0) out.aspects.push_back({aspect.aspect, aspect.evidence, n});
+    const std::size_t n = touched(aspect, named.model, operands, elements);
+    if (n != 0) out.aspects.push_back({aspect.aspect, aspect.evidence, n, elements});
+  }
+  return out;
+}
+
+std::vector<std::string> explaining_rivals(const NamedGemm& named, const GemmOperands& operands,
+                                           std::span<const GivenElement> given) {
+  std::vector<std::string> out;
+  if (named.sm == 0 || !named.rules.empty() || given.empty()) return out;
+  for (const OpenAspect& aspect : open_aspects(parse_instruction(named.instruction, named.sm))) {
+    for (const Rival& rival : aspect.rivals) {
+      if (rival.sees != nullptr || rival.types != named.model.types) continue;
+      GemmModel theirs = named.model;
+      theirs.model = rival.model;
+      const auto as_given = [&](const GivenElement& x) {
+        return gemm_element(theirs, operands.element(x.row, x.column)) == x.bits;
+      };
+      if (std::ranges::all_of(given, as_given)) out.push_back(rival.name);
+    }
   }
   return out;
 }

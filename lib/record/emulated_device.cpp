@@ -14,9 +14,10 @@
 
 namespace binade {
 
-EmulatedDevice::EmulatedDevice(int sm, Planted planted, PlantedScalar planted_scalar)
+EmulatedDevice::EmulatedDevice(int sm, Planted planted, PlantedScalar planted_scalar,
+                               const std::string& words)
     : planted_(std::move(planted)), planted_scalar_(std::move(planted_scalar)) {
-  info_.name = "emulated sm_" + std::to_string(sm);
+  info_.name = "emulated sm_" + std::to_string(sm) + words;
   info_.compute_capability = sm;
 }
 

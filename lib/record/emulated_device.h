@@ -19,7 +19,9 @@ class EmulatedDevice final : public Device {
   /// Likewise of a scalar instruction.
   using PlantedScalar = std::function<void(ScalarOperation&)>;
 
-  explicit EmulatedDevice(int sm, Planted planted = {}, PlantedScalar planted_scalar = {});
+  /// `words`: of the name, what is planted.
+  explicit EmulatedDevice(int sm, Planted planted = {}, PlantedScalar planted_scalar = {},
+                          const std::string& words = {});
 
   const DeviceInfo& info() const override { return info_; }
   CannotRun run_dots(const Instruction& instruction, Dots& dots) override;

@@ -103,7 +103,8 @@ void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink,
                  const RowSource& source) {
   const int sm = parse_architecture(std::to_string(device.info().compute_capability));
   for (const Instruction& x : recorded_instructions(sm)) {
-    RecordedFile file{name_of(x), {}, {}, 0, false};
+    RecordedFile file;
+    file.instruction = name_of(x);
     if (file.instruction.find(what.words) == std::string::npos) continue;
     const std::string path = what.folder + "/" + file.instruction + ".safetensors";
     if (what.resume && std::filesystem::exists(path)) {
@@ -114,7 +115,9 @@ void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink,
     const RowPlan of_plan = source ? RowPlan{} : recorded_rows(x);
     RowsToRecord rows =
         source ? source(x) : RowsToRecord{of_plan, make_rows(of_plan, x, what.seed)};
-    auto& [plan, dots] = rows;
+    const RowPlan& plan = rows.plan;
+    Dots& dots = rows.dots;
+    file.note = rows.note;
     if (dots.c.empty()) continue;
     const CannotRun why = plan.empty() ? device.run_dots(x, dots) : run_rows(device, plan, x, dots);
     if (why) {

@@ -23,6 +23,7 @@ std::vector<Instruction> recorded_instructions(int sm);
 struct RowsToRecord {
   RowPlan plan;
   Dots dots;
+  std::string note = {};  ///< for who waits
 };
 using RowSource = std::function<RowsToRecord(const Instruction& instruction)>;
 
@@ -37,7 +38,8 @@ struct RecordedFile {
   std::string path;     ///< empty: skipped
   std::string skipped;  ///< why
   std::uint64_t rows = 0;
-  bool kept = false;  ///< it was there and was left alone
+  std::string note = {};  ///< of the rows' source
+  bool kept = false;      ///< it was there and was left alone
 };
 using RecordSink = std::function<void(const RecordedFile& file)>;
 

@@ -72,8 +72,11 @@ class OpenRows(Emulated):
             with self.subTest(rules):
                 rows = self.record(*rules)
                 self.assertRegex(self.replay(status=1).splitlines()[-1], rf"^sets 1, rows {rows}, equal \d+, different [1-9]")
-                self.assertEqual(self.replay(*rules).splitlines()[-1], f"sets 1, rows {rows}, equal {rows}, different 0")
-                self.assertRegex(self.replay("--evidence", status=1), rf"{name} +([1-9]\d*) +0 +\1  as the rival\n")
+                self.assertEqual(self.replay(*rules).splitlines()[-1],
+                                 f"sets 1, rows {rows}, equal {rows}, different 0 with {' '.join(rules)}")
+                in_full = self.replay("--evidence", status=1)
+                self.assertRegex(in_full, rf"{name} +([1-9]\d*) +0 +\1  as the rival\n")
+                self.assertRegex(in_full, rf"\n  every row is as under (.*, or )?{name}(, or .*)?\n")
                 path = next((self.folder / "dots").iterdir())
                 found = json.loads(self.replay("--evidence", "--json", status=1))["compared"][0]["aspects"]
                 rival, = [x for aspect in found for x in aspect["rivals"] if x["rival"] == name]
@@ -82,7 +85,21 @@ class OpenRows(Emulated):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertIn("hardware", done.stdout)
 
+    def test_what_rows_saw_is_not_written_where_it_would_lie_or_destroy(self):
+        self.record("--cut-to-zero", "negative")
+        out = self.folder / "seen.tsv"
+        words = ("validate", "--replay", self.folder / "dots", "--seen")
+        self.assertIn("rows are not what the emulator gives", self.complaint(*words, out))
+        self.assertFalse(out.exists())
+        path = next((self.folder / "dots").iterdir())
+        before = path.read_bytes()
+        self.assertIn("which is read; choose another --seen", self.complaint(*words, path))
+        self.assertEqual(path.read_bytes(), before)
+        self.assertIn("leave --zero-raises", self.complaint(*words, out, "--floor", "none"))
+
     def test_where_nothing_is_open(self):
+        self.assertIn("has 'no_such' in its name", self.complaint(
+            "record", "--dots", "open", "--emulated", "sm_90", "--only", "no_such", "--out", self.folder))
         done = binade("record", "--dots", "open", "--emulated", "sm_90", "--only", "mma.m16n8k64.s32.s4.s4",
                       "--out", self.folder)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -90,7 +107,7 @@ class OpenRows(Emulated):
 
     def test_what_cannot_be_chosen(self):
         emulated = ("record", "--emulated", "sm_80", "--out", self.folder)
-        self.assertIn("--dots some: there are all", self.complaint(*emulated, "--dots", "some"))
+        self.assertIn("--dots some is neither all", self.complaint(*emulated, "--dots", "some"))
         self.assertIn("--zero-raises x is not one of never, single, emin", self.complaint(*emulated, "--zero-raises", "x"))
         self.assertIn("--floor 1e9 is neither", self.complaint(*emulated, "--floor", "1e9"))
         self.assertIn("a GPU follows its own rules", self.complaint("record", "--out", self.folder, "--floor", "none"))

@@ -124,7 +124,7 @@ class Dots(Validate):
     def test_equal_rows(self):
         text = self.good(*self.dots())
         self.assertEqual(text.splitlines()[-1], "rows 3, equal 3, different 0")
-        self.assertIn("sm_90 " + NAME + ": hardware (H100, H200)", text)
+        self.assertIn("sm_90 " + NAME + ": hardware (H100, H200 by wmma)", text)
 
     def test_dtypes_themselves_and_columns(self):
         self.write("a", npy("<f2", (3, 2), [0x3C00, 0x4200, 0x3C00, 0, 0, 0]))
@@ -159,7 +159,7 @@ class Dots(Validate):
             "evidence": "hardware", "rows": 3, "equal": 2, "different": 1,
             "differences": [{"row": 2, "c": "80000000", "recorded": "7FC00000", "emulated": "00000000",
                              "ulp_distance": None}],
-            "touched": {"looked_at": 3, "aspects": []}})
+            "touched": []})
 
     def test_rows_that_hang_on_what_nobody_has_seen(self):
         """-2^-133 · 2^-20 is cut to zero; -0 beside one -0 · 0 and seven of +0; 0 · 2^127 beside c = 2^-43; 1 · 1."""
@@ -170,17 +170,18 @@ class Dots(Validate):
             self.write(name + ".npy", npy(dtype, (4, 1) if name in "ab" else (4,), values))
             dots += ("--" + name, os.path.join(self.folder.name, name + ".npy"))
         out = self.good("dots", *dots)
-        self.assertIn("sm_80 mma.m16n8k8.f32.bf16.bf16.f32: hardware (A100); paper: zero operands, ", out)
+        self.assertIn("sm_80 mma.m16n8k8.f32.bf16.bf16.f32: paper (MMA-Sim 2.1, MATLAB-tensor-core)\n  open: signs of zero\n", out)
         self.assertEqual(out.splitlines()[-1],
                          "of these 4 rows 1 touch zero operands (paper), 1 signs of zero (open)")
-        self.assertEqual(json.loads(self.good("dots", *dots, "--json"))["touched"], {
-            "looked_at": 4, "aspects": [{"aspect": "zero operands", "evidence": "paper", "count": 1},
-                                        {"aspect": "signs of zero", "evidence": "open", "count": 1}]})
+        self.assertEqual(json.loads(self.good("dots", *dots, "--json"))["touched"], [
+            {"aspect": "zero operands", "evidence": "paper", "count": 1, "looked_at": 4},
+            {"aspect": "signs of zero", "evidence": "open", "count": 1, "looked_at": 4}])
         for rule, row, d in (("--cut-to-zero=negative", 0, "80000000"), ("--zero-raises=single", 2, "00000000"),
                              ("--zero-raises=emin", 2, "00000000")):
             found = json.loads(self.good("dots", *dots, "--json", rule, status=1))
             self.assertEqual([(x["row"], x["emulated"]) for x in found["differences"]], [(row, d)])
             self.assertNotIn("touched", found)
+            self.assertEqual(found["rules"], rule.split("="))
             self.assertIn(" with " + rule.replace("=", " "), self.good("dots", *dots, rule, status=1))
         in_full = self.good("dots", *dots, "--evidence")
         self.assertRegex(in_full, r"signs of zero +open +cut_to_zero negative +1 +1 +0  as binade\n")
@@ -192,7 +193,7 @@ class Dots(Validate):
         d = self.write("d.npy", npy("<u4", (1, 1), [0]))
         words = ("gemm", a, b, "--d", d, "--arch", "sm_80", "--instruction", "mma.m16n8k8.f32.bf16.bf16.f32")
         self.assertEqual(self.good(*words).splitlines()[-1], "of these 1 elements 1 touch signs of zero (open)")
-        self.assertEqual(json.loads(self.good(*words, "--json"))["touched"]["aspects"][0]["aspect"], "signs of zero")
+        self.assertEqual(json.loads(self.good(*words, "--json"))["touched"][0]["aspect"], "signs of zero")
         ruled = self.good(*words, "--cut-to-zero", "negative", status=1)
         self.assertIn("mma.m16n8k8.f32.bf16.bf16.f32 with --cut-to-zero negative: 1 × 1", ruled)
         self.assertRegex(ruled, r"step by step: binade explain gemm .* --cut-to-zero negative --d ")
@@ -281,7 +282,7 @@ class Replay(Validate):
             "rows": 2, "equal": 1, "different": 1,
             "differences": [{"row": 1, "c": "3F800000", "recorded": "80000000", "emulated": "00000000",
                              "ulp_distance": 0}],
-            "touched": {"looked_at": 2, "aspects": []}}])
+            "touched": []}])
 
     def test_scalar_recordings(self):
         path = self.write("x.safetensors", scalar_recording())

@@ -134,7 +134,8 @@ TEST_CASE("aspects that no operands can touch") {
 
 TEST_CASE("in a line") {
   CHECK(text_of(brief_of(parse_instruction("mma.m16n8k16.f32.f16.f16.f32", 80))) ==
-        "hardware (A100); paper: chaining, zero operands, specials, subnormal results; open: signs "
+        "hardware (A100 by wmma); paper: chaining, zero operands, specials, subnormal results; "
+        "open: signs "
         "of zero");
   CHECK(text_of(brief_of(parse_instruction("wgmma.m64n256k16.f32.bf16.bf16", 90))) ==
         "hardware (H100)");

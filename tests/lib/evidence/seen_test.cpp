@@ -27,7 +27,7 @@ TEST_CASE("ranges of rows made by hand") {
   rows.a[8] = 0x7E00;  // NaN · the smallest subnormal
   rows.b[8] = 0x0001;
   rows.c = {0x7F800000, 0x80000000};
-  rows.d = {0, 0};
+  rows.d = {0x7F800000, 0x7FFFFFFF};
   const SeenSet set = seen_of(x, rows, "NVIDIA A100-SXM4-80GB");
   CHECK(set.gpu == "A100");
   CHECK(set.rows == 2);
@@ -47,6 +47,8 @@ TEST_CASE("ranges of rows made by hand") {
   CHECK(line_of(set) ==
         "A100\tsm_80\tmma.m16n8k8.f32.f16.f16.f32\t2\t5.960464477539063e-08 2 2 1 1 0 1\t"
         "- - 1 1 0 1 0\t- - 0 0 0 1 1\tInf is the largest number=1;NaN 7FC00000 or 7E00=1\n");
+  rows.d[1] = 0x7FC00000;  // not what our rules give: it excludes nothing
+  CHECK(seen_of(x, rows, "A100").told.count("NaN 7FC00000 or 7E00") == 0);
   CHECK(parse_seen(seen_head() + line_of(set)) == std::vector{set});
   CHECK(range_text(set.operands) == "5.96e-08 … 2, 2 zeros, 1 of them -0, 1 subnormal, 1 NaN");
 }
