@@ -52,6 +52,7 @@ struct EdgeRules {
   bool saturates = false;        ///< a sum beyond the range is the largest finite number
   bool flushes = false;          ///< a subnormal sum is a zero
   bool no_infinity = false;      ///< an infinite term makes the largest finite number
+  bool narrow_c = false;  ///< a c narrower than d keeps its own emin; else it is widened first
   NanResult nan = NanResult::nvidia;
 
   friend constexpr bool operator==(const EdgeRules&, const EdgeRules&) = default;
@@ -240,8 +241,9 @@ template <class Code, class Index, class Trace = NoTrace>
 constexpr std::uint64_t fused_chain(const DotModel& model, const DotTypes& narrow, const Code* a,
                                     const Code* b, int k, const Index& index, std::uint64_t c,
                                     const Trace& trace = {}) {
-  c = wide_c(narrow, c);
-  DotTypes types = with_wide_c(narrow);
+  const bool widens = !model.edges.narrow_c;
+  if (widens) c = wide_c(narrow, c);
+  DotTypes types = widens ? with_wide_c(narrow) : narrow;
   for (int first = 0; first < k; first += model.block) {
     const int n = k - first < model.block ? k - first : model.block;
     const auto at = [&](int i) { return index(model.descending ? k - 1 - first - i : first + i); };

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "lib/evidence/seen.h"
 #include "lib/record/instruction_name.h"
@@ -26,7 +27,7 @@ constexpr Aspects nan_bits_of_f64 = bits_of_aspects(Aspect::specials);
 /// Where the sources do not say, and nobody recorded: the first row that fits.
 struct Claim {
   Families families;
-  int first_sm, last_sm;  ///< architectures themselves, not what they are like
+  int first_sm, last_sm;  ///< as publications tell of them (told_as)
   Aspects aspects;
   Evidence evidence;
   std::string_view source;
@@ -47,27 +48,42 @@ bool is_narrowed(const Instruction& x) { return is_fused(x) && x.model.through_f
 bool is_fp8_to_f16(const Instruction& x) {
   return is_fused(x) && x.types.a.storage_bits() == 8 && x.types.d == binary16;
 }
+bool has_narrow_c(const Instruction& x) {
+  return is_fused(x) && x.types.c != x.types.d && fits_in(x.types.c, x.types.d);
+}
 bool any(const Instruction&) { return true; }
 
+/// Architectures whose machine code by ptxas 13.0 was read.
+constexpr std::array read_machine_code{75, 80, 86, 89, 90, 100, 120};
+
+/// The architecture under whose name publications tell of one: its own, or A100's of the other Amperes; 0: none tells.
+int told_as(int sm) {
+  const Architecture* on = find_architecture(sm);
+  return sm == 86 ? 80 : on != nullptr && on->like == sm ? sm : 0;
+}
+
 /// MMA-Sim's numbers are those of its release 2.1.1 (its first, arXiv 2511.10909v1, let zeros count and had
-/// a floor of -126), MATLAB-tensor-core's of commit b12b5a7; it has no Turing, no FP8 into binary16, and says
-/// nothing of NaN's bits.
+/// a floor of -126), MATLAB-tensor-core's of commit b12b5a7; it has no Turing, no FP8 into binary16, no c of another
+/// type than d, and says nothing of NaN's bits.
 const Claim claims[]{
-    {every_family, 103, 103, every_aspect, Evidence::open, "as sm_100", any},
     {warp, 70, 70, every_aspect, Evidence::open, "as sm_75", is_narrowed},
     {every_family, 80, 120, every_aspect, Evidence::paper, "PTX ISA 9.0", is_integer_sum},
     {every_family, 80, 120, nan_bits_of_f64, Evidence::open, "as sm_90", is_double},
     {every_family, 80, 120, every_aspect, Evidence::paper, mma_sim, is_double},
     {mma_only, 80, 120, every_aspect, Evidence::machine_code, "FFMA and FADD, ptxas 13.0",
      is_m8n8k4},
+    {warp, 70, 75, bits_of_aspects(Aspect::mixed_types), Evidence::open,
+     "MMA-Sim 2.1: c keeps f16's emin; widened here, as H100's wmma", has_narrow_c},
+    {warp, 70, 75, every_aspect, Evidence::paper, mma_sim, has_narrow_c},
     {warp, 75, 75, every_aspect, Evidence::paper, mma_sim, any},
     {every_family, 70, 120, signs, Evidence::open, signs_differ, is_fused},
     {every_family, 70, 120, every_aspect, Evidence::paper, mma_sim, is_fp8_to_f16},
-    {warp, 70, 120,
+    {warp, 120, 120, every_aspect, Evidence::paper, mma_sim, is_fused},
+    {warp, 70, 100,
      bits_of_aspects(Aspect::specials, Aspect::overflow, Aspect::exponent_floor,
                      Aspect::mixed_types),
      Evidence::paper, mma_sim, is_fused},
-    {warp, 70, 120, every_aspect, Evidence::paper, both, is_fused},
+    {warp, 70, 100, every_aspect, Evidence::paper, both, is_fused},
     {every_family, 90, 120, every_aspect, Evidence::paper, mma_sim, is_fused},
 };
 
@@ -75,10 +91,15 @@ const Claim claims[]{
 /// (sm_70 is older than that ptxas).
 std::optional<Instruction> made_of(const Instruction& x) {
   Instruction out = x;
-  if (x.sm == 70 || x.sm == 103) return std::nullopt;
+  const bool read = std::ranges::find(read_machine_code, x.sm) != read_machine_code.end();
+  if (!read || x.family != dense_family(x.family)) return std::nullopt;
   if (is_narrowed(x)) {  // HMMA.F32, then F2FP.F16
     out.types.c = out.types.d = binary32;
     out.model.through_f32 = false;
+    return out;
+  }
+  if (x.family == Family::wmma && has_narrow_c(x)) {  // c to binary32, then HMMA.F32
+    out.types.c = out.types.d;
     return out;
   }
   if (x.model.recipe == Recipe::expanded) {
@@ -89,10 +110,16 @@ std::optional<Instruction> made_of(const Instruction& x) {
     return out;
   }
   const bool two_of_four = x.family == Family::wmma && x.types.a == tf32 && x.model.block < x.k;
-  if (!two_of_four) return std::nullopt;
+  const bool double_of_four = is_double(x) && x.k > 4 && x.sm >= 100;
+  if (!two_of_four && !double_of_four) return std::nullopt;
   out.family = Family::mma;
   out.k = 4;
   return out;
+}
+
+/// Whether its chain is one of several instructions of the machine.
+bool chains_several(const Instruction& x) {
+  return x.model.recipe == Recipe::expanded || x.types.a == tf32 || is_double(x) || x.sm == 75;
 }
 
 /// The k of the instruction of the machine that a warp's is made of: Volta's HMMA.884, wmma's HMMA.1688 on sm_75,
@@ -164,16 +191,18 @@ void claim(KnownAspect& cell, Aspect aspect, const Instruction& x) {
         "as " + std::string(family_names[static_cast<std::size_t>(dense_family(x.family))]);
     return;
   }
+  const int told = told_as(x.sm);
   for (const Claim& row : claims) {
-    const bool fits = row.families.contains(x.family) && x.sm >= row.first_sm &&
-                      x.sm <= row.last_sm &&
+    const bool fits = row.families.contains(x.family) && told >= row.first_sm &&
+                      told <= row.last_sm &&
                       (row.aspects >> static_cast<unsigned>(aspect) & 1) != 0;
     if (!fits || !row.meant(x)) continue;
     cell.evidence = row.evidence;
     cell.source = row.source;
     return;
   }
-  cell.source = "by analogy";
+  const Architecture* on = find_architecture(x.sm);
+  cell.source = on != nullptr && told == 0 ? "as sm_" + std::to_string(on->like) : "by analogy";
 }
 
 }  // namespace
@@ -210,9 +239,9 @@ Knowledge knowledge_of(const Instruction& x) {
     add_rows(cell, aspect, rivals, x, sets);
     if (cell.evidence == Evidence::hardware) continue;
     claim(cell, aspect, x);
-    if (!parts || x.family != dense_family(x.family)) continue;
+    if (!parts) continue;
     const KnownAspect& part = of_parts[i];
-    const bool own = !part.matters || aspect == Aspect::chaining;
+    const bool own = !part.matters || (aspect == Aspect::chaining && chains_several(x));
     cell.evidence = own ? Evidence::machine_code : std::max(part.evidence, Evidence::machine_code);
     if (cell.evidence == Evidence::machine_code) cell.source = "ptxas 13.0";
     if (cell.evidence > Evidence::machine_code) cell.source = part.source;

@@ -264,7 +264,8 @@ L: products in one fused sum; longer k are chains of them. F: bits kept below th
 the floor. cut: toward zero. + c: sums begin at +0, c is added at the end. f16: sums in f32 become f16 at the end.
 H hardware: recorded rows exclude every other rule that is asked about; h: some of them. M machine code: ptxas makes it
 of known instructions. P paper: published models agree. ? open: by analogy, or publications differ. ·: no operands can
-touch it. --evidence tells in full.
+touch it. --evidence tells in full. What ptxas makes of other instructions (FP8 mma on sm_90 and sm_100, m8n8k4 of f16
+from sm_80 on, wmma of tf32, c unlike d) may change with CUDA.
 )";
   for (const AspectRow& row : aspects)
     out += fmt::format("{:<6} {}: {}\n", row.brief, row.name, row.question);

@@ -159,8 +159,9 @@ const ChangedRule of_fused[]{
     {Aspect::specials, "Inf is the largest number", "",
      [](DotModel& m, const Instruction& x) {
        m.edges.no_infinity = true;
-       const bool infinite = has_infinity(x.types.a) || has_infinity(x.types.b) || sums_c(m) ||
-                             can_overflow(x, inner_types(x).d, false);
+       const bool overflows = has_blocks(x) && can_overflow(x, inner_types(x).d, false);
+       const bool infinite =
+           has_infinity(x.types.a) || has_infinity(x.types.b) || sums_c(m) || overflows;
        // The largest number of binary32 is an infinity of binary16 again.
        const bool kept = inner_types(x).d == x.types.d || has_blocks(x);
        return infinite && kept;
@@ -209,6 +210,13 @@ const ChangedRule of_fused[]{
      [](DotModel& m, const Instruction& x) {
        m.edges.zero_c_raises = true;
        return floor_shows(x, inner_types(x).c.emin());
+     }},
+    {Aspect::mixed_types, "c keeps f16's emin", "MMA-Sim 2.1",
+     [](DotModel& m, const Instruction& x) {
+       // Widened, the lowest bits of a subnormal c have exponents of their own, and beside them more is kept.
+       const bool narrow = sums_c(m) && x.types.c != x.types.d && fits_in(x.types.c, x.types.d);
+       m.edges.narrow_c = narrow;
+       return narrow && products_quantum(x.types) < x.types.c.emin() - m.fraction_bits;
      }},
 };
 
@@ -280,7 +288,11 @@ bool always(const Instruction&) { return true; }
 const SeenRule of_operations[]{
     {Aspect::specials, "NaN or Inf", always, has_special},
     {Aspect::overflow, "Inf of numbers",
-     [](const Instruction& x) { return can_overflow(x, x.types.d, true); },
+     [](const Instruction& x) {
+       const bool cut =
+           is_chain(x.model) && !goes_on(x.model) && x.model.rounding == Rounding::toward_zero;
+       return !cut && can_overflow(x, x.types.d, true);
+     },
      [](const SeenRow& row) {
        return kind_of_bits(row.d, row.how.types.d) == Kind::infinite && !has_special(row);
      }},

@@ -47,7 +47,7 @@ inline constexpr std::array<AspectRow, aspect_count> aspects{{
     {"exponent floor", "floor", "below which exponent products are cut whatever the others are"},
     {"signs of zero", "sign", "the sign of a sum that is zero, or is cut to it"},
     {"c = 0", "c=0", "whether a c of zero counts towards the largest exponent"},
-    {"mixed types", "mix", "whether a and b of unlike types are as of like ones"},
+    {"mixed types", "mix", "whether operands of unlike types are as of like ones"},
 }};
 
 constexpr const AspectRow& row_of(Aspect aspect) {

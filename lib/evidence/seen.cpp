@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -157,15 +158,27 @@ SeenSet seen_of(const Instruction& x, const Dots& dots, std::string_view gpu) {
   return out;
 }
 
+/// Where a name stands in a text as words of its own.
+bool holds_name(std::string_view text, std::string_view name) {
+  const auto in_word = [&text](std::size_t at) {
+    return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at])) != 0;
+  };
+  for (std::size_t at = text.find(name); at != std::string_view::npos;
+       at = text.find(name, at + 1)) {
+    if ((at == 0 || !in_word(at - 1)) && !in_word(at + name.size())) return true;
+  }
+  return false;
+}
+
 std::string short_gpu(std::string_view gpu, int sm) {
   const Architecture* on = find_architecture(sm);
   if (on != nullptr) {
     for (std::string_view name : split(on->gpus, ',')) {
       if (name.starts_with(' ')) name.remove_prefix(1);
-      if (gpu.find(name) != std::string_view::npos) return std::string(name);
+      if (holds_name(gpu, name)) return std::string(name);
     }
   }
-  return std::string(gpu);
+  return printable(gpu, 60);
 }
 
 std::string seen_head() { return "gpu\tarchitecture\tinstruction\trows\toperands\tc\td\ttold\n"; }

@@ -117,7 +117,7 @@ constexpr CheapAspect cheap_aspects[]{
 }  // namespace
 
 Touched touched_by(const Instruction& x, const Dots& dots) {
-  Touched out{dots.c.size(), {}};
+  Touched out{dots.c.size(), dots.c.size(), {}};
   std::vector<OpenAspect> open = open_aspects(x);
   std::erase_if(open, [](const OpenAspect& row) { return row.evidence < Evidence::paper; });
   const auto k = static_cast<std::size_t>(x.k);
@@ -141,6 +141,7 @@ Touched touched_by(const Instruction& x, const Dots& dots) {
     });
     std::uint64_t count = 0;
     for (const std::uint64_t n : counts) count += n;
+    out.looked_at = std::min<std::uint64_t>(out.looked_at, rows);
     if (count != 0) out.aspects.push_back({aspect.aspect, aspect.evidence, count, rows});
   }
   return out;
@@ -154,7 +155,11 @@ std::string text_of(const Touched& x, std::string_view noun) {
     words.push_back(fmt::format("{}{}{} {} ({})", row.count, looked, words.empty() ? " touch" : "",
                                 row_of(row.aspect).name, name_of(row.evidence)));
   }
-  if (words.empty()) return {};
+  if (words.empty() && x.looked_at == x.all) return {};
+  if (words.empty()) {
+    return fmt::format("{} of {} {} were looked at, and none touches what no hardware has shown",
+                       x.looked_at, x.all, noun);
+  }
   return fmt::format("of these {} {} {}", x.all, noun, fmt::join(words, ", "));
 }
 

@@ -44,8 +44,8 @@ struct TouchedAspect {
   std::uint64_t count = 0, looked_at = 0;
 };
 struct Touched {
-  std::uint64_t all = 0;
-  std::vector<TouchedAspect> aspects;  ///< that any touches
+  std::uint64_t all = 0, looked_at = 0;  ///< for the aspect for which fewest were
+  std::vector<TouchedAspect> aspects;    ///< that any touches
 };
 /// Rivals that change zeros and specials alone see every row; the others most_looked_at of them, taken evenly.
 Touched touched_by(const Instruction& instruction, const Dots& dots);

@@ -19,7 +19,9 @@ std::size_t touched(const OpenAspect& open, const GemmModel& model, const GemmOp
   const std::size_t all = operands.m * operands.n;
   std::size_t out = 0;
   for (std::size_t i = 0; i < elements; ++i) {
-    const std::size_t at = i * all / elements;
+    // Spread by the golden ratio, so that no stride of them is one of the matrix.
+    const std::uint64_t spread = i * 0x9E3779B97F4A7C15U >> 32;
+    const std::size_t at = elements == all ? i : spread * all >> 32;
     const auto element = operands.element(at / operands.n, at % operands.n);
     const std::uint64_t ours = gemm_element(model, element);
     out += std::ranges::any_of(open.rivals, [&](const Rival& rival) {
@@ -35,7 +37,7 @@ std::size_t touched(const OpenAspect& open, const GemmModel& model, const GemmOp
 }  // namespace
 
 Touched touched_by(const NamedGemm& named, const GemmOperands& operands) {
-  Touched out{operands.m * operands.n, {}};
+  Touched out{operands.m * operands.n, operands.m * operands.n, {}};
   if (named.sm == 0 || !named.rules.empty() || out.all == 0) return out;
   const std::vector<OpenAspect> open = open_aspects(parse_instruction(named.instruction, named.sm));
   std::size_t rivals = 0;
@@ -47,6 +49,7 @@ Touched touched_by(const NamedGemm& named, const GemmOperands& operands) {
   for (const OpenAspect& aspect : open) {
     if (aspect.evidence < Evidence::paper) continue;
     const std::size_t n = touched(aspect, named.model, operands, elements);
+    out.looked_at = std::min<std::uint64_t>(out.looked_at, elements);
     if (n != 0) out.aspects.push_back({aspect.aspect, aspect.evidence, n, elements});
   }
   return out;

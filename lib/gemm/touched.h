@@ -13,7 +13,7 @@
 
 namespace binade {
 
-/// Elements are taken evenly from D, as many as some 2^22 products make, 16 at least. None are looked at of a chain,
+/// Elements are taken from all of D, as many as some 2^22 products make, 16 at least. None are looked at of a chain,
 /// under chosen rules, and where hardware has shown everything.
 Touched touched_by(const NamedGemm& named, const GemmOperands& operands);
 

@@ -284,11 +284,11 @@ TEST_CASE("block length, fraction bits and floor of every model are the publishe
       {"wgmma.m64n64k32.f32.e5m2.e4m3", {90}, 32, 13, -133},
       {"wgmma.m64n64k32.f16.e5m2.e4m3", {90}, 32, 13, -133},
       {"tcgen05.m128n64k16.f32.f16.f16", {100, 103}, 16, 25, -133},
-      {"tcgen05.m128n64k16.f16.f16.f16", {100, 103}, 16, 25, -133},
+      {"tcgen05.m128n64k16.f16.f16.f16", {100, 103}, 16, 25, -21},
       {"tcgen05.m64n8k16.f32.bf16.bf16", {100, 103}, 16, 25, -133},
       {"tcgen05.m256n256k8.f32.tf32.tf32", {100, 103}, 8, 25, -133},
       {"tcgen05.m128n64k32.f32.e2m1.e4m3", {100, 103}, 32, 25, -133},
-      {"tcgen05.m128n64k32.f16.e3m2.e2m3", {100, 103}, 32, 25, -133},
+      {"tcgen05.m128n64k32.f16.e3m2.e2m3", {100, 103}, 32, 25, -21},
       {"mma.m16n8k32.f32.e4m3.e2m1.f32", {120}, 32, 25, -133},
       {"mma.m16n8k32.f16.e4m3.e4m3.f16", {120}, 32, 25, -21},
   };
@@ -327,7 +327,8 @@ TEST_CASE("the ladder of products below the floor ends where the table says") {
   CHECK(run(wgmma, {e11, 0x0002}, {e14, 0x0002}, 0) == 0x0001);  // as mma, by rows of an H100
   CHECK(run(wgmma, {e11, 0x0002}, {e14, 0x0001}, 0) == 0x0000);
   const Instruction tcgen05 = named("tcgen05.m128n64k16.f16.f16.f16", 100);
-  CHECK(run(tcgen05, {e11, 0x0001}, {e14, 0x0001}, 0) == 0x0001);  // 2^-48: no floor, by MMA-Sim
+  CHECK(run(tcgen05, {e11, 0x0002}, {e14, 0x0002}, 0) == 0x0001);  // by MMA-Sim 2.1
+  CHECK(run(tcgen05, {e11, 0x0001}, {e14, 0x0001}, 0) == 0x0000);
   // bfloat16 to binary32: 2^-149 - 2^-n is 2^-149 only where 2^-n is dropped.
   const Instruction bf16 = named("mma.m16n8k16.f32.bf16.bf16.f32", 90);
   const auto power = [](int e) { return static_cast<std::uint64_t>(e + 127) << 7; };

@@ -99,7 +99,8 @@ class Models(Identify):
         model = out["explain"][0]
         self.assertEqual((model["options"], model["compared"], model["any_nan"]), ("", 64, False))
         names = [(row["instruction"], row["evidence"], row["architectures"]) for row in model["instructions"]]
-        for evidence, architectures in (("hardware", ["sm_90"]), ("hardware", ["sm_100"]), ("open", ["sm_103", "sm_120"])):
+        for evidence, architectures in (("hardware", ["sm_90"]), ("hardware", ["sm_100"]), ("open", ["sm_103"]),
+                                        ("paper", ["sm_120"])):
             self.assertIn(("mma.m16n8k16.f32.f16.f16.f32", evidence, architectures), names)
         self.assertIn("wgmma.m64n256k16.f32.f16.f16", [name[0] for name in names])
         self.assertGreater(out["models"], 1000)

@@ -144,6 +144,28 @@ TEST_CASE("in a line") {
         "floor, signs of zero, c = 0");
 }
 
+TEST_CASE("sources") {
+  const auto source = [](const char* name, int sm, Aspect aspect) {
+    return known_of(knowledge_of(parse_instruction(name, sm)), aspect).source;
+  };
+  const char* const f16 = "mma.m16n8k16.f32.f16.f16.f32";
+  CHECK(source(f16, 80, Aspect::ordinary) == "A100 by wmma");
+  CHECK(source(f16, 80, Aspect::specials) == "MMA-Sim 2.1");
+  CHECK(source(f16, 80, Aspect::chaining) == "MMA-Sim 2.1, MATLAB-tensor-core");
+  CHECK(source(f16, 120, Aspect::zero_operands) == "MMA-Sim 2.1");
+  CHECK(source(f16, 103, Aspect::ordinary) == "as sm_100");
+  CHECK(source("mma.m16n8k8.f32.f16.f16.f32", 86, Aspect::ordinary) ==
+        "MMA-Sim 2.1, MATLAB-tensor-core");
+  CHECK(source("wmma.m16n16k8.f32.tf32.tf32.f32", 100, Aspect::chaining) == "ptxas 13.0");
+  CHECK(source("wmma.m16n16k16.f16.f16.f16.f32", 80, Aspect::chaining) ==
+        "MMA-Sim 2.1, MATLAB-tensor-core");
+  CHECK(
+      source("mma.m8n8k4.f32.f16.f16.f16", 70, Aspect::mixed_types).find("MMA-Sim 2.1: c keeps") ==
+      0);
+  CHECK(source("wmma.m16n16k16.f32.f16.f16.f16", 80, Aspect::mixed_types) == "ptxas 13.0");
+  CHECK(source("mma.sp.m16n8k32.f32.f16.f16.f32", 80, Aspect::ordinary) == "as mma");
+}
+
 /// A screen: at most 40 lines of at most 120 columns.
 TEST_CASE("an architecture fits a screen, and every instruction is in one group") {
   for (const Architecture& on : architectures) {

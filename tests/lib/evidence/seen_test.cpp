@@ -53,6 +53,14 @@ TEST_CASE("ranges of rows made by hand") {
   CHECK(range_text(set.operands) == "5.96e-08 … 2, 2 zeros, 1 of them -0, 1 subnormal, 1 NaN");
 }
 
+TEST_CASE("names of GPUs") {
+  CHECK(short_gpu("NVIDIA H100 80GB HBM3", 90) == "H100");
+  CHECK(short_gpu("NVIDIA GH200 480GB", 90) == "GH200");
+  CHECK(short_gpu("NVIDIA L40S", 89) == "L40S");
+  CHECK(short_gpu("NVIDIA RTX A2000", 86) == "NVIDIA RTX A2000");
+  CHECK(short_gpu("x\nH100\tsm_90", 80).find_first_of("\n\t") == std::string::npos);
+}
+
 TEST_CASE("what is no line is told by its number") {
   for (const char* line : {"A100", "A100\tsm_80\tx\t1\t\t\t\t",
                            "A100\tsm_80\tx\tn\t- - 0 0 0 0 0\t- - 0 0 0 0 0\t- - 0 0 0 0 0\t"}) {

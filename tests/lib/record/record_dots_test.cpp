@@ -61,7 +61,7 @@ TEST_CASE("rows: all generators that suit, more where a model is in question") {
   const RowPlan mma = plan("mma.m16n8k16.f32.f16.f16.f32");
   CHECK(text_of(mma) ==
         "normal:1000,random_bits:5000,bounded_exponents:4000,tiny:10000,zeros:2000,"
-        "specials:4000,carry:500,k_order:256,chains:3840");
+        "zero_products:1000,specials:4000,carry:500,k_order:256,chains:3840");
   CHECK(rows_of(plan("wmma.m16n16k16.f32.f16.f16.f32")) < rows_of(mma));
   CHECK(text_of(plan("mma.m16n8k32.s32.s8.s8.s32")) == "integers:2000");
   CHECK(text_of(plan("mma.m16n8k4.f32.tf32.tf32.f32")).find("k_order:16,tf32_low_bits:5000") !=

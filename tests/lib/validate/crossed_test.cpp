@@ -77,7 +77,7 @@ TEST_CASE("a planted rule is found, and the row it shows on differs by itself to
       const CrossedDifference& x = *check.first;
       const Instruction& how = check.instruction;
       CHECK(x.row.d[0] != x.emulated);
-      const Crossing tiles{.seed = seed, .rows = 9 * 512, .m = 16, .n = 8};
+      const Crossing tiles{.seed = seed, .rows = 10 * 512, .m = 16, .n = 8};
       const std::uint64_t within = check.tally.lowest % 128;
       CHECK(x.rows == rows_of(tiles, start_of_tile(tiles, check.tally.lowest / 128),
                               static_cast<int>(within / 8), static_cast<int>(within % 8)));
