@@ -115,10 +115,10 @@ int validate_dots(const CheckedDots& options) {
       fmt::print("{}", tally_text(tally_rivals(instruction, dots, false, options.rules),
                                   options.rules.any() ? "chosen" : "binade"));
     }
-    fmt::print("rows {}, equal {}, different {}\n", check.rows, check.equal(), check.different);
     const std::string touched =
         options.rules.any() ? "" : text_of(touched_by(instruction, dots), "rows");
     if (!touched.empty()) fmt::print("{}\n", touched);
+    fmt::print("rows {}, equal {}, different {}\n", check.rows, check.equal(), check.different);
   }
   return check.different == 0 ? 0 : exit_different;
 }

@@ -200,8 +200,6 @@ std::string text_of(const GemmCheck& check, const ValidateGemmOptions& options,
     out += first_text(shown.first.front(), named, operands);
     out += "step by step: " + explain_command(options, named, shown.first.front()) + "\n";
   }
-  out += fmt::format("elements {}, equal {}, different {}\n", check.elements(), check.equal(),
-                     check.different.count);
   std::vector<GivenElement> given;
   for (const GemmDifference& x : check.different.first) given.push_back({x.row, x.column, x.given});
   for (const std::string& rival : explaining_rivals(named, operands, given)) {
@@ -210,7 +208,9 @@ std::string text_of(const GemmCheck& check, const ValidateGemmOptions& options,
         given.size(), rival);
   }
   const std::string touched = text_of(touched_by(named, operands), "elements");
-  return touched.empty() ? out : out + touched + "\n";
+  if (!touched.empty()) out += touched + "\n";
+  return out + fmt::format("elements {}, equal {}, different {}\n", check.elements(), check.equal(),
+                           check.different.count);
 }
 
 nlohmann::ordered_json json_of(const GemmDifference& x, const Format& f) {

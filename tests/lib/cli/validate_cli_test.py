@@ -171,7 +171,7 @@ class Dots(Validate):
             dots += ("--" + name, os.path.join(self.folder.name, name + ".npy"))
         out = self.good("dots", *dots)
         self.assertIn("sm_80 mma.m16n8k8.f32.bf16.bf16.f32: paper (MMA-Sim 2.1, MATLAB-tensor-core)\n  open: signs of zero\n", out)
-        self.assertEqual(out.splitlines()[-1],
+        self.assertEqual(out.splitlines()[-2],
                          "of these 4 rows 1 touch zero operands (paper), 1 signs of zero (open)")
         self.assertEqual(json.loads(self.good("dots", *dots, "--json"))["touched"], [
             {"aspect": "zero operands", "evidence": "paper", "count": 1, "looked_at": 4},
@@ -192,9 +192,12 @@ class Dots(Validate):
         b = self.write("b.npy", npy("<u2", (8, 1), [0x3580] + 7 * [0]))
         d = self.write("d.npy", npy("<u4", (1, 1), [0]))
         words = ("gemm", a, b, "--d", d, "--arch", "sm_80", "--instruction", "mma.m16n8k8.f32.bf16.bf16.f32")
-        self.assertEqual(self.good(*words).splitlines()[-1], "of these 1 elements 1 touch signs of zero (open)")
+        self.assertEqual(self.good(*words).splitlines()[-2], "of these 1 elements 1 touch signs of zero (open)")
         self.assertEqual(json.loads(self.good(*words, "--json"))["touched"][0]["aspect"], "signs of zero")
         ruled = self.good(*words, "--cut-to-zero", "negative", status=1)
+        self.write("d.npy", npy("<u4", (1, 1), [0x80000000]))
+        self.assertIn("the first 1 different are as under cut_to_zero negative, a rule that no hardware has excluded\n",
+                      self.good(*words, status=1))
         self.assertIn("mma.m16n8k8.f32.bf16.bf16.f32 with --cut-to-zero negative: 1 × 1", ruled)
         self.assertRegex(ruled, r"step by step: binade explain gemm .* --cut-to-zero negative --d ")
         self.assertIn("is no fused sum", self.complaint("gemm", a, b, "--d", d, "--instruction",
