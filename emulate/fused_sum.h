@@ -1,100 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The arithmetic inside a Tensor Core: products and an addend aligned to the largest exponent, cut,
-// added exactly, rounded once; and the numbers that say how (DotModel). Rules proven on hardware rows
-// and published in Khattak and Mikaitis (arXiv 2512.07004) and MMA-Sim (arXiv 2511.10909); what is
-// open is marked there and here.
+// added exactly, rounded once, as a DotModel says. Rules proven on hardware rows and published in Khattak
+// and Mikaitis (arXiv 2512.07004) and MMA-Sim (arXiv 2511.10909).
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string_view>
 
-#include "emulate/integer_dot.h"
+#include "emulate/dot_model.h"
 #include "emulate/operation.h"
 #include "emulate/trace.h"
 
 namespace binade {
-
-enum class Recipe : std::uint8_t {
-  /// Blocks of consecutive products, lowest k first. A block aligns its products and c to the largest
-  /// exponent, cuts each toward zero, adds exactly and rounds once; the result is the next block's c.
-  fused_block,
-  /// FP8 mma.sync on sm_90 and sm_100, where ptxas writes f16 instructions: operands to f16, then a
-  /// chain of two fused blocks, of k = 4q, 4q+1 and of k = 4q+2, 4q+3.
-  expanded,
-  /// d = fma(a[k], b[k], d), k ascending, each rounded.
-  fma_chain,
-  /// d = d + a[k]·b[k], k ascending, the product rounded to d's type and the sum too.
-  mul_add_chain,
-  /// Four products in pairs: p = fma(a1, b1, a0·b0) and q = fma(a3, b3, a2·b2), then (c + p) + q, all
-  /// in binary32 to nearest, and d's type at the end.
-  pairwise,
-  /// Integers: every bit counts.
-  exact_integer,
-};
-
-/// The exponent with which a product of zero counts towards a block's largest one.
-enum class ZeroRaises : std::uint8_t {
-  never,   ///< it does not count
-  single,  ///< a zero's own is -126, binary32's
-  emin,    ///< a zero's own is its format's
-};
-inline constexpr std::array<std::string_view, 3> zero_raises_names{"never", "single", "emin"};
-
-/// What a fused sum does at its edges, where publications differ. As they stand: an H100's, by
-/// tests/recordings/sm_90; the others are rivals (lib/evidence).
-struct EdgeRules {
-  ZeroRaises zero_raises = ZeroRaises::never;
-  bool zero_c_raises = false;    ///< c = 0 counts with the exponent of c's emin
-  bool cut_keeps_sign = false;   ///< a negative sum that is cut or rounded to zero is -0
-  bool zeros_keep_sign = false;  ///< products and c that are all -0 add to -0
-  bool saturates = false;        ///< a sum beyond the range is the largest finite number
-  bool flushes = false;          ///< a subnormal sum is a zero
-  bool no_infinity = false;      ///< an infinite term makes the largest finite number
-  bool narrow_c = false;  ///< a c narrower than d keeps its own emin; else it is widened first
-  NanResult nan = NanResult::nvidia;
-
-  friend constexpr bool operator==(const EdgeRules&, const EdgeRules&) = default;
-};
-
-/// What operands of wgmma beside the matrices ask for.
-struct WgmmaScales {
-  bool without_c = false;  ///< scale-d 0: c is not there
-  bool minus_a = false;    ///< imm-scale-a -1
-  bool minus_b = false;    ///< imm-scale-b -1
-
-  friend constexpr bool operator==(const WgmmaScales&, const WgmmaScales&) = default;
-};
-
-/// A floor below every product of every format.
-inline constexpr int no_floor = -4096;
-
-/// How an element is computed, whatever its types.
-struct DotModel {
-  Recipe recipe = Recipe::fused_block;
-  int block = 16;             ///< L: products in a fused block
-  int fraction_bits = 25;     ///< F: bits kept below the largest exponent
-  int exponent_floor = -133;  ///< the largest exponent is at least this
-  /// What a block's sum is rounded to; a subset of d's numbers. FP8 with F = 13 has a 14-bit one.
-  Format grid = binary32;
-  Rounding rounding = Rounding::toward_zero;
-  bool descending = false;   ///< highest k first
-  bool c_last = false;       ///< sums begin at +0, and c is added at the end, to nearest
-  bool through_f32 = false;  ///< sums are binary32 and become d at the end, to nearest
-  int sparse_group = 0;      ///< of so many consecutive a half take part (sparse.h); 0: all do
-  IntegerModel integer{};    ///< of exact_integer
-  EdgeRules edges{};         ///< of fused blocks
-  WgmmaScales scales{};
-
-  friend constexpr bool operator==(const DotModel&, const DotModel&) = default;
-};
-
-struct DotTypes {
-  Format a, b, c, d;
-
-  friend constexpr bool operator==(const DotTypes&, const DotTypes&) = default;
-};
 
 constexpr Addend addend_of(std::uint64_t bits, const Format& f) {
   const Exact x = decode(bits, f);
@@ -151,12 +68,11 @@ BINADE_OUT_OF_LINE constexpr std::uint64_t rounded_sum(std::int64_t sum, int exp
                     .significand = negative ? std::uint64_t{0} - unsigned_sum : unsigned_sum};
   const Projected out = project(exact, model.grid, {.rounding = model.rounding});
   const EdgeRules& edges = model.edges;
-  const Kind kind = decode(out.bits, model.grid).kind;
-  const bool small = fields_of(out.bits, model.grid).exponent == 0;
   if ((out.flags & Flag::overflow) != 0) {
     return edges.saturates ? max_bits(d, negative) : infinity_bits(d, negative);
   }
-  if (kind == Kind::zero || (small && edges.flushes)) {
+  const bool flushed = edges.flushes && fields_of(out.bits, model.grid).exponent == 0;
+  if (out.bits == zero_bits(model.grid, negative) || flushed) {
     return zero_bits(d, negative && edges.cut_keeps_sign);
   }
   return model.grid == d ? out.bits : convert(out.bits, model.grid, d).bits;
@@ -205,9 +121,10 @@ constexpr std::uint64_t fused_block(const DotModel& model, const DotTypes& types
     const Addend x = product(i);
     special.add(x);
     raise(x.kind == Kind::finite, x.exponent);
-    const bool zero_counts = x.kind == Kind::zero && edges.zero_raises != ZeroRaises::never;
-    raise(zero_counts, counted_exponent(edges, a[index(i)], types.a) +
-                           counted_exponent(edges, b[index(i)], types.b));
+    if (x.kind == Kind::zero && edges.zero_raises != ZeroRaises::never) {
+      raise(true, counted_exponent(edges, a[index(i)], types.a) +
+                      counted_exponent(edges, b[index(i)], types.b));
+    }
   }
   const auto cut = [&](const Addend& x, int place) {
     const std::int64_t units = special.any() ? 0 : aligned(x, top, model.fraction_bits);
@@ -246,7 +163,9 @@ constexpr std::uint64_t fused_chain(const DotModel& model, const DotTypes& narro
   DotTypes types = widens ? with_wide_c(narrow) : narrow;
   for (int first = 0; first < k; first += model.block) {
     const int n = k - first < model.block ? k - first : model.block;
-    const auto at = [&](int i) { return index(model.descending ? k - 1 - first - i : first + i); };
+    const int begin = model.descending ? k - 1 - first : first;
+    const int step = model.descending ? -1 : 1;
+    const auto at = [&](int i) { return index(begin + step * i); };
     c = fused_block(model, types, a, b, n, at, c, trace);
     types.c = types.d;
   }

@@ -44,10 +44,9 @@ constexpr bool predecode(const DotModel& model, const Format& f, const Code* cod
 /// Whether `dot_predecoded` knows the model and types.
 constexpr bool is_predecodable(const DotModel& model, const DotTypes& types) {
   // Cut products of fraction_bits + 2 bits, in 32; a block of them in 64 exponents of work space.
-  const bool fused = model.recipe == Recipe::fused_block || model.recipe == Recipe::expanded;
-  return fused && !model.descending && model.edges == EdgeRules{} && model.sparse_group == 0 &&
-         model.scales == WgmmaScales{} && !model.through_f32 && model.grid.bias == types.d.bias &&
-         model.fraction_bits <= 29 && model.block <= 64 &&
+  return is_fused(model) && !model.descending && model.edges == EdgeRules{} &&
+         model.sparse_group == 0 && model.scales == WgmmaScales{} && !model.through_f32 &&
+         model.grid.bias == types.d.bias && model.fraction_bits <= 29 && model.block <= 64 &&
          types.a.fraction_bits() + types.b.fraction_bits() <= model.fraction_bits;
 }
 

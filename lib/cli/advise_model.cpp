@@ -31,16 +31,6 @@ constexpr const char* conv_help =
     "write --conv BATCHxCHANNELSxHEIGHTxWIDTH:FILTERSxROWSxCOLUMNS[:stride=S][:pad=P], as in "
     "32x64x56x56:128x3x3:pad=1";
 
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> out;
-  for (std::size_t begin = 0;;) {
-    const std::size_t end = std::min(text.find(at, begin), text.size());
-    out.push_back(text.substr(begin, end - begin));
-    if (end == text.size()) return out;
-    begin = end + 1;
-  }
-}
-
 bool read_size(std::string_view text, std::uint64_t& size) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
   return error == std::errc{} && end == text.data() + text.size() && size <= largest_size;

@@ -4,7 +4,6 @@
 // knows.
 #include <fmt/format.h>
 
-#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,11 +11,11 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/cli/command.h"
+#include "lib/evidence/json.h"
 #include "lib/evidence/overview.h"
 #include "lib/record/instruction_name.h"
 #include "lib/record/record_dots.h"
 #include "lib/tensor/error.h"
-#include "lib/tensor/format_spec.h"
 
 namespace binade {
 namespace {
@@ -25,49 +24,6 @@ struct ArchitecturesOptions {
   std::string architecture;
   bool all = true, names = false, evidence = false, json = false;
 };
-
-constexpr std::array<std::string_view, 6> recipe_names{
-    "fused_block", "expanded", "fma_chain", "mul_add_chain", "pairwise", "exact_integer"};
-
-/// What a recipe has no use for is null.
-nlohmann::ordered_json json_of(const DotModel& m) {
-  const bool fused = m.recipe == Recipe::fused_block || m.recipe == Recipe::expanded;
-  const bool rounds = m.recipe != Recipe::exact_integer && m.recipe != Recipe::pairwise;
-  return {{"recipe", recipe_names[static_cast<std::size_t>(m.recipe)]},
-          {"block", fused ? nlohmann::ordered_json(m.block) : nullptr},
-          {"fraction_bits", fused ? nlohmann::ordered_json(m.fraction_bits) : nullptr},
-          {"exponent_floor", fused ? nlohmann::ordered_json(m.exponent_floor) : nullptr},
-          {"grid", rounds ? nlohmann::ordered_json(spec_of(m.grid)) : nullptr},
-          {"rounding", rounds ? nlohmann::ordered_json(name_of(m.rounding)) : nullptr},
-          {"c_last", m.c_last},
-          {"through_f32", m.through_f32},
-          {"sparse_group", m.sparse_group}};
-}
-
-nlohmann::ordered_json json_of(const Knowledge& known) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
-  for (std::size_t i = 0; i < aspect_count; ++i) {
-    nlohmann::ordered_json& aspect = out[std::string(aspects[i].name)];
-    if (!known[i].matters) continue;  // null
-    aspect = {{"evidence", name_of(known[i].evidence)},
-              {"source", known[i].source},
-              {"rows_that_exclude", nlohmann::ordered_json::object()}};
-    for (const RivalRows& row : known[i].rivals) aspect["rows_that_exclude"][row.rival] = row.rows;
-  }
-  return out;
-}
-
-nlohmann::ordered_json json_of(const Architecture& on) {
-  nlohmann::ordered_json out{{"architecture", fmt::format("sm_{}", on.sm)},
-                             {"gpus", on.gpus},
-                             {"instructions", nlohmann::ordered_json::array()}};
-  for (const Instruction& x : instructions_of(on.sm)) {
-    out["instructions"].push_back({{"name", name_of(x)},
-                                   {"model", json_of(x.model)},
-                                   {"evidence", json_of(knowledge_of(x))}});
-  }
-  return out;
-}
 
 std::string text_of_names(const Architecture& on) {
   std::string out;

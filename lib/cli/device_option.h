@@ -6,7 +6,7 @@
 #include <string>
 
 #include "lib/cli/options.h"
-#include "lib/evidence/rivals.h"
+#include "lib/evidence/rule_choice.h"
 #include "lib/record/device.h"
 
 namespace binade {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/cli/options.h"
-#include "lib/evidence/rivals.h"
+#include "lib/evidence/rule_choice.h"
 
 namespace binade {
 

@@ -17,7 +17,7 @@
 #include "lib/cli/progress.h"
 #include "lib/cli/rounding_words.h"
 #include "lib/cli/rule_options.h"
-#include "lib/cli/touched_json.h"
+#include "lib/evidence/json.h"
 #include "lib/explain/suspicion.h"
 #include "lib/explain/text.h"
 #include "lib/gemm/touched.h"

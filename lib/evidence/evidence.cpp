@@ -38,18 +38,16 @@ constexpr std::string_view both = "MMA-Sim 2.1, MATLAB-tensor-core";
 constexpr std::string_view mma_sim = "MMA-Sim 2.1";
 constexpr std::string_view signs_differ = "MMA-Sim 2.1: +0, as here; MATLAB-tensor-core: -0";
 
-bool is_fused(const Instruction& x) {
-  return x.model.recipe == Recipe::fused_block || x.model.recipe == Recipe::expanded;
-}
+bool fused(const Instruction& x) { return is_fused(x.model); }
 bool is_integer_sum(const Instruction& x) { return x.model.recipe == Recipe::exact_integer; }
 bool is_double(const Instruction& x) { return x.types.d == binary64; }
 bool is_m8n8k4(const Instruction& x) { return x.types.a == binary16 && x.k == 4; }
-bool is_narrowed(const Instruction& x) { return is_fused(x) && x.model.through_f32; }
+bool is_narrowed(const Instruction& x) { return is_fused(x.model) && x.model.through_f32; }
 bool is_fp8_to_f16(const Instruction& x) {
-  return is_fused(x) && x.types.a.storage_bits() == 8 && x.types.d == binary16;
+  return is_fused(x.model) && x.types.a.storage_bits() == 8 && x.types.d == binary16;
 }
 bool has_narrow_c(const Instruction& x) {
-  return is_fused(x) && x.types.c != x.types.d && fits_in(x.types.c, x.types.d);
+  return is_fused(x.model) && x.types.c != x.types.d && fits_in(x.types.c, x.types.d);
 }
 bool any(const Instruction&) { return true; }
 
@@ -76,15 +74,15 @@ const Claim claims[]{
      "MMA-Sim 2.1: c keeps f16's emin; widened here, as H100's wmma", has_narrow_c},
     {warp, 70, 75, every_aspect, Evidence::paper, mma_sim, has_narrow_c},
     {warp, 75, 75, every_aspect, Evidence::paper, mma_sim, any},
-    {every_family, 70, 120, signs, Evidence::open, signs_differ, is_fused},
+    {every_family, 70, 120, signs, Evidence::open, signs_differ, fused},
     {every_family, 70, 120, every_aspect, Evidence::paper, mma_sim, is_fp8_to_f16},
-    {warp, 120, 120, every_aspect, Evidence::paper, mma_sim, is_fused},
+    {warp, 120, 120, every_aspect, Evidence::paper, mma_sim, fused},
     {warp, 70, 100,
      bits_of_aspects(Aspect::specials, Aspect::overflow, Aspect::exponent_floor,
                      Aspect::mixed_types),
-     Evidence::paper, mma_sim, is_fused},
-    {warp, 70, 100, every_aspect, Evidence::paper, both, is_fused},
-    {every_family, 90, 120, every_aspect, Evidence::paper, mma_sim, is_fused},
+     Evidence::paper, mma_sim, fused},
+    {warp, 70, 100, every_aspect, Evidence::paper, both, fused},
+    {every_family, 90, 120, every_aspect, Evidence::paper, mma_sim, fused},
 };
 
 /// What ptxas 13.0 makes an instruction of; none: it is one instruction of the machine, or nobody has read it

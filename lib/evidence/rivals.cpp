@@ -4,18 +4,10 @@
 #include "lib/evidence/rivals.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
-
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
 
 namespace binade {
 namespace {
 
-bool is_fused(const DotModel& model) {
-  return model.recipe == Recipe::fused_block || model.recipe == Recipe::expanded;
-}
 bool is_chain(const DotModel& model) {
   return model.recipe == Recipe::fma_chain || model.recipe == Recipe::mul_add_chain;
 }
@@ -328,11 +320,6 @@ void add_mixed(std::vector<Rival>& out, const Instruction& x) {
 
 }  // namespace
 
-bool can_touch(const Instruction& x, Aspect aspect) {
-  const std::vector<Rival> rivals = rivals_of(x);
-  return std::ranges::find(rivals, aspect, &Rival::aspect) != rivals.end();
-}
-
 std::uint64_t Rival::result(const SeenRow& row) const {
   if (sees != nullptr) return sees(row) ? ~row.d : row.d;
   return dot(model, types, row.a, row.b, row.how.k, row.c);
@@ -358,40 +345,6 @@ std::vector<Rival> rivals_of(const Instruction& x) {
   std::vector<Rival> out = every_rival(x);
   std::erase_if(out, [](const Rival& rival) { return !rival.shows; });
   return out;
-}
-
-bool has_rules(const DotModel& model) { return is_fused(model); }
-
-DotModel with_rules(DotModel model, const RuleChoice& rules) {
-  if (!rules.zero_raises.empty()) {
-    const auto row = std::ranges::find(zero_raises_names, rules.zero_raises);
-    if (row == zero_raises_names.end()) {
-      throw Error("--zero-raises " + printable(rules.zero_raises) + " is not one of " +
-                  listed(zero_raises_names));
-    }
-    if (has_rules(model)) {
-      model.edges.zero_raises = static_cast<ZeroRaises>(row - zero_raises_names.begin());
-    }
-  }
-  if (!rules.cut_to_zero.empty()) {
-    if (std::ranges::find(cut_to_zero_names, rules.cut_to_zero) == cut_to_zero_names.end()) {
-      throw Error("--cut-to-zero " + printable(rules.cut_to_zero) + " is not one of " +
-                  listed(cut_to_zero_names));
-    }
-    if (has_rules(model)) model.edges.cut_keeps_sign = rules.cut_to_zero == "negative";
-  }
-  if (!rules.floor.empty()) {
-    int floor = 0;
-    const char* const end = rules.floor.data() + rules.floor.size();
-    const auto [read, error] = std::from_chars(rules.floor.data(), end, floor);
-    const bool whole = error == std::errc{} && read == end && floor >= -600 && floor <= 300;
-    if (!whole && rules.floor != "none") {
-      throw Error("--floor " + printable(rules.floor) +
-                  " is neither an exponent from -600 to 300 nor none");
-    }
-    if (has_rules(model)) model.exponent_floor = whole ? floor : no_floor;
-  }
-  return model;
 }
 
 }  // namespace binade

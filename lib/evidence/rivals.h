@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,9 +53,6 @@ constexpr const AspectRow& row_of(Aspect aspect) {
   return aspects[static_cast<std::size_t>(aspect)];
 }
 
-/// Whether any operands at all can touch an aspect of an instruction: where its exponents reach.
-bool can_touch(const Instruction& instruction, Aspect aspect);
-
 /// A row of operands, k of them, and what our rules make of it.
 struct SeenRow {
   const Instruction& how;
@@ -84,18 +80,5 @@ struct Rival {
 /// The rivals of an instruction that show; names are unlike. `every_rival`: those too that never do.
 std::vector<Rival> rivals_of(const Instruction& instruction);
 std::vector<Rival> every_rival(const Instruction& instruction);
-
-/// Rules that a user may set, as options of the commands spell them.
-struct RuleChoice {
-  std::string zero_raises = {}, cut_to_zero = {}, floor = {};  ///< empty: as the table has it
-
-  bool any() const { return !zero_raises.empty() || !cut_to_zero.empty() || !floor.empty(); }
-};
-inline constexpr std::array<std::string_view, 2> cut_to_zero_names{"positive", "negative"};
-
-/// Whether the model has such rules: fused sums.
-bool has_rules(const DotModel& model);
-/// The model with the rules that were chosen; as it is where it has none. Error with what may be chosen.
-DotModel with_rules(DotModel model, const RuleChoice& rules);
 
 }  // namespace binade

@@ -13,6 +13,7 @@
 #include "lib/parallel/parallel.h"
 #include "lib/record/instruction_name.h"
 #include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
 
 namespace binade {
 
@@ -30,16 +31,6 @@ std::string words_of(const SeenRange& x) {
   const std::string ends = x.most == 0 ? "- -" : fmt::format("{} {}", x.least, x.most);
   return fmt::format("{} {} {} {} {} {}", ends, x.zeros, x.minus_zeros, x.subnormals, x.infinities,
                      x.nans);
-}
-
-std::vector<std::string_view> split(std::string_view text, char between) {
-  std::vector<std::string_view> out;
-  for (std::size_t begin = 0;;) {
-    const std::size_t end = std::min(text.find(between, begin), text.size());
-    out.push_back(text.substr(begin, end - begin));
-    if (end == text.size()) return out;
-    begin = end + 1;
-  }
 }
 
 template <typename Number>
@@ -173,8 +164,7 @@ bool holds_name(std::string_view text, std::string_view name) {
 std::string short_gpu(std::string_view gpu, int sm) {
   const Architecture* on = find_architecture(sm);
   if (on != nullptr) {
-    for (std::string_view name : split(on->gpus, ',')) {
-      if (name.starts_with(' ')) name.remove_prefix(1);
+    for (const std::string_view name : gpu_names(*on)) {
       if (holds_name(gpu, name)) return std::string(name);
     }
   }

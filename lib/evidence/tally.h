@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/evidence/evidence.h"
+#include "lib/evidence/rule_choice.h"
 #include "lib/record/dots.h"
 
 namespace binade {

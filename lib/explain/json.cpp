@@ -103,11 +103,8 @@ Json json_of(const ExplainedMark& x) {
 }
 
 Json json_of(const DotModel& model, const DotTypes& types) {
-  constexpr std::string_view recipes[]{"fused_block",   "expanded", "fma_chain",
-                                       "mul_add_chain", "pairwise", "exact_integer"};
-  Json out{{"recipe", recipes[static_cast<std::size_t>(model.recipe)]},
-           {"text", model_text(model, types)}};
-  if (model.recipe == Recipe::fused_block || model.recipe == Recipe::expanded) {
+  Json out{{"recipe", name_of(model.recipe)}, {"text", model_text(model, types)}};
+  if (is_fused(model)) {
     out["block"] = model.block;
     out["fraction_bits"] = model.fraction_bits;
     out["exponent_floor"] = model.exponent_floor;

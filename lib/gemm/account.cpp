@@ -162,8 +162,7 @@ GemmAccount empty_account(const GemmModel& model, const GemmOperands& operands) 
       std::max<std::size_t>((operands.k + out.position_width - 1) / out.position_width, 1);
   out.by_position.resize(positions);
   out.product_position.resize(positions);
-  const Recipe recipe = model.model.recipe;
-  if (recipe == Recipe::fused_block || recipe == Recipe::expanded) {
+  if (is_fused(model.model)) {
     out.by_distance.resize(GemmAccount::distances);
   }
   return out;

@@ -18,9 +18,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 6> recipe_names{
-    "fused_block", "expanded", "fma_chain", "mul_add_chain", "pairwise", "exact_integer"};
-
 Json integer(std::uint64_t value) {
   if (value > std::uint64_t{1} << 53) return std::to_string(value);
   return value;
@@ -55,9 +52,9 @@ Json format_json(const Format& f) {
 }
 
 Json model_json(const GemmModel& g) {
-  const bool fused = g.model.recipe == Recipe::fused_block || g.model.recipe == Recipe::expanded;
+  const bool fused = is_fused(g.model);
   const auto of_block = [fused](const Json& x) { return fused ? x : Json(nullptr); };
-  return {{"recipe", recipe_names[static_cast<std::size_t>(g.model.recipe)]},
+  return {{"recipe", name_of(g.model.recipe)},
           {"a", format_json(g.types.a)},
           {"b", format_json(g.types.b)},
           {"accumulator", format_json(g.types.d)},

@@ -51,7 +51,7 @@ Upper cut_of(const Addend& x, int unit) {
 
 ErrorWalk::ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& element)
     : g_(model), x_(element) {
-  const bool fused = g_.model.recipe == Recipe::fused_block || g_.model.recipe == Recipe::expanded;
+  const bool fused = is_fused(g_.model);
   for (int i = 0; i < x_.k; ++i) {
     if (!fused) {
       magnitude_ += magnitude_of(scalar_product(x_.a[i], x_.b[i]));

@@ -27,16 +27,6 @@ struct ChainName {
 constexpr std::array chain_names{ChainName{"fma.rn.", Recipe::fma_chain},
                                  ChainName{"mul_add.rn.", Recipe::mul_add_chain}};
 
-std::vector<std::string_view> parts_of(std::string_view text, char separator) {
-  std::vector<std::string_view> out;
-  for (std::size_t begin = 0;;) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    out.push_back(text.substr(begin, end - begin));
-    if (end == text.size()) return out;
-    begin = end + 1;
-  }
-}
-
 std::optional<int> number(std::string_view text, int least, int most) {
   int out = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -60,7 +50,7 @@ NamedGemm parse_chain(std::string_view name, const ChainName& row) {
     return Error("'" + printable(name) + "' " + why + "; write it as " + std::string(row.prefix) +
                  "f32.f16.f16.f32, the types of d, a, b and c");
   };
-  const auto words = parts_of(name.substr(row.prefix.size()), '.');
+  const auto words = split(name.substr(row.prefix.size()), '.');
   if (words.size() != 4) {
     throw fail("has " + std::to_string(words.size()) + " types and not 4");
   }
@@ -130,7 +120,7 @@ Split parse_split(std::string_view text) {
                  "32:1:halves or 8:1:pairs:tail; parts are 2 to " + std::to_string(most_parts) +
                  ", parts times RUN or N at most 2^30" + ", reductions " + listed(reduction_names));
   };
-  const auto words = parts_of(text, ':');
+  const auto words = split(text, ':');
   Split out;
   std::size_t at = 0;
   const auto parts = number(words[at++], 2, most_parts);
@@ -174,11 +164,11 @@ KOrder parse_k_order(std::string_view text) {
     return Error("k order '" + printable(text) +
                  "' is not ascending or descending, with or without :GROUPxWIDTH as ascending:2x4");
   };
-  const auto words = parts_of(text, ':');
+  const auto words = split(text, ':');
   KOrder out{.descending = words[0] == "descending"};
   if ((!out.descending && words[0] != "ascending") || words.size() > 2) throw fail();
   if (words.size() == 1) return out;
-  const auto sizes = parts_of(words[1], 'x');
+  const auto sizes = split(words[1], 'x');
   if (sizes.size() != 2) throw fail();
   const auto group = number(sizes[0], 2, 64);
   const auto width = number(sizes[1], 1, 256);

@@ -36,7 +36,7 @@ std::uint64_t hash_of(const Format& f) {
 /// Of everything that a block's arithmetic depends on but the products themselves.
 std::uint64_t hash_of(const GemmModel& g) {
   const DotModel& m = g.model;
-  const bool blocks = m.recipe == Recipe::fused_block || m.recipe == Recipe::expanded;
+  const bool blocks = is_fused(m);
   const auto recipe = blocks && m.recipe == Recipe::expanded ? Recipe::expanded : m.recipe;
   const std::uint64_t numbers =
       blocks ? hash_of({number(m.fraction_bits), number(m.exponent_floor), hash_of(m.grid)}) : 0;

@@ -13,16 +13,6 @@
 namespace binade {
 namespace {
 
-std::vector<std::string_view> parts_of(std::string_view name) {
-  std::vector<std::string_view> out;
-  for (std::size_t begin = 0;;) {
-    const std::size_t end = std::min(name.find('.', begin), name.size());
-    out.push_back(name.substr(begin, end - begin));
-    if (end == name.size()) return out;
-    begin = end + 1;
-  }
-}
-
 std::optional<Format> find_type(std::string_view name) {
   const auto row = std::ranges::find(type_names, name, &TypeName::name);
   return row == type_names.end() ? std::nullopt : std::optional(row->format);
@@ -96,7 +86,7 @@ std::optional<Parsed> parse(std::string_view name) {
   out.integer.exclusive_or = name.ends_with(xor_popc);
   const bool popc = out.integer.exclusive_or || name.ends_with(and_popc);
   if (popc) name.remove_suffix(and_popc.size());
-  std::vector<std::string_view> parts = parts_of(name);
+  std::vector<std::string_view> parts = split(name, '.');
   if (parts.size() < 4) return std::nullopt;
   const std::optional<Shape> shape = parse_shape(parts[0]);
   if (!shape) return std::nullopt;
@@ -188,6 +178,12 @@ int parse_architecture(std::string_view text) {
   }
   const std::vector<std::string_view> views(names.begin(), names.end());
   throw Error("no architecture '" + printable(text) + "'; there are " + listed(views));
+}
+
+std::vector<std::string_view> gpu_names(const Architecture& on) {
+  std::vector<std::string_view> out = split(on.gpus, ',');
+  for (std::string_view& name : out) name.remove_prefix(name.starts_with(' ') ? 1 : 0);
+  return out;
 }
 
 std::string architecture_range() {

@@ -23,6 +23,9 @@ namespace binade {
 /// 90 of "sm_90", "sm_90a" or "90". Error with the known ones.
 int parse_architecture(std::string_view text);
 
+/// The names of its GPUs, each on its own.
+std::vector<std::string_view> gpu_names(const Architecture& on);
+
 /// "sm_70 … sm_120", for help texts.
 std::string architecture_range();
 

@@ -45,6 +45,16 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
   return nearest.empty() ? "" : "; did you mean " + std::string(nearest) + "?";
 }
 
+std::vector<std::string_view> split(std::string_view text, char between) {
+  std::vector<std::string_view> out;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = std::min(text.find(between, begin), text.size());
+    out.push_back(text.substr(begin, end - begin));
+    if (end == text.size()) return out;
+    begin = end + 1;
+  }
+}
+
 std::string lower_case(std::string_view text) {
   std::string out(text);
   std::ranges::transform(out, out.begin(), lower);

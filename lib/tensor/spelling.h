@@ -23,6 +23,9 @@ std::vector<std::string_view> names_of(const Table& table) {
   return names;
 }
 
+/// The pieces of a text between a character; one more than there are of it.
+std::vector<std::string_view> split(std::string_view text, char between);
+
 /// A to Z made a to z; other bytes stay.
 std::string lower_case(std::string_view text);
 

@@ -29,11 +29,7 @@ struct GpuRow {
 std::vector<GpuRow> gpu_rows() {
   std::vector<GpuRow> out;
   for (const Architecture& row : architectures) {
-    for (std::string_view rest = row.gpus; !rest.empty();) {
-      const std::size_t end = std::min(rest.find(", "), rest.size());
-      out.push_back({rest.substr(0, end), row.sm});
-      rest.remove_prefix(std::min(end + 2, rest.size()));
-    }
+    for (const std::string_view name : gpu_names(row)) out.push_back({name, row.sm});
   }
   return out;
 }

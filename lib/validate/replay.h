@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 
-#include "lib/evidence/rivals.h"
+#include "lib/evidence/rule_choice.h"
 #include "lib/record/device.h"
 #include "lib/validate/dots.h"
 #include "lib/validate/scalar.h"

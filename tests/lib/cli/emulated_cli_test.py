@@ -97,6 +97,13 @@ class OpenRows(Emulated):
         self.assertEqual(path.read_bytes(), before)
         self.assertIn("leave --zero-raises", self.complaint(*words, out, "--floor", "none"))
 
+    def test_a_device_that_follows_a_rival_differs(self):
+        words = ("validate", "--device", "--emulated", "sm_80", "--rows", "64", "--generator", "tiny", "--show", "0")
+        done = binade(*words, "--cut-to-zero", "negative")
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertRegex(done.stdout.splitlines()[-1], r"different [1-9]\d* with --cut-to-zero negative$")
+        self.assertEqual(binade(*words).returncode, 0)
+
     def test_where_nothing_is_open(self):
         self.assertIn("has 'no_such' in its name", self.complaint(
             "record", "--dots", "open", "--emulated", "sm_90", "--only", "no_such", "--out", self.folder))

@@ -83,41 +83,54 @@ TEST_CASE("public rows show ordinary values and chaining, and nothing else") {
   }
 }
 
+struct Told {
+  const char* name;
+  int sm;
+  Aspect aspect;
+  Evidence word;
+};
+const Told told[]{
+    {"mma.m16n8k16.f32.f16.f16.f32", 80, Aspect::ordinary, Evidence::hardware},
+    {"mma.m16n8k32.f16.e4m3.e4m3.f16", 90, Aspect::ordinary, Evidence::hardware},
+    {"mma.m16n8k32.f16.e4m3.e5m2.f16", 90, Aspect::mixed_types, Evidence::hardware},
+    {"mma.m16n8k32.f16.e4m3.e5m2.f16", 89, Aspect::ordinary, Evidence::hardware},
+    {"mma.m16n8k32.f16.e4m3.e5m2.f16", 89, Aspect::mixed_types, Evidence::paper},
+    {"mma.m16n8k32.f16.e4m3.e5m2.f16", 100, Aspect::mixed_types, Evidence::machine_code},
+    {"mma.m16n8k16.f16.e4m3.e4m3.f16", 90, Aspect::ordinary, Evidence::hardware},
+    {"mma.m16n8k16.f16.e4m3.e4m3.f16", 100, Aspect::ordinary, Evidence::machine_code},
+    {"mma.m16n8k32.f32.e4m3.e4m3.f32", 100, Aspect::ordinary, Evidence::hardware},
+    {"mma.m8n8k4.f32.f16.f16.f32", 70, Aspect::ordinary, Evidence::hardware},
+    {"mma.m8n8k4.f32.f16.f16.f32", 75, Aspect::ordinary, Evidence::paper},
+    {"mma.m8n8k4.f32.f16.f16.f32", 90, Aspect::ordinary, Evidence::hardware},
+    {"mma.m8n8k4.f32.f16.f16.f32", 100, Aspect::ordinary, Evidence::machine_code},
+    {"wmma.m16n16k16.f16.f16.f16.f32", 70, Aspect::ordinary, Evidence::open},
+    {"wmma.m16n16k16.f16.f16.f16.f32", 80, Aspect::ordinary, Evidence::machine_code},
+    {"wmma.m16n16k16.f16.f16.f16.f32", 103, Aspect::ordinary, Evidence::open},
+    {"wgmma.m64n8k16.f32.f16.f16", 90, Aspect::ordinary, Evidence::hardware},
+    {"mma.m8n8k4.f64.f64.f64.f64", 90, Aspect::ordinary, Evidence::hardware},
+    {"mma.m8n8k4.f64.f64.f64.f64", 80, Aspect::ordinary, Evidence::paper},
+    {"mma.m8n8k4.f64.f64.f64.f64", 80, Aspect::specials, Evidence::open},
+    {"mma.m16n8k8.f32.tf32.tf32.f32", 120, Aspect::ordinary, Evidence::paper},
+    {"mma.m16n8k8.f32.tf32.tf32.f32", 103, Aspect::ordinary, Evidence::open},
+    {"mma.sp.m16n8k32.f32.f16.f16.f32", 90, Aspect::ordinary, Evidence::hardware},
+    {"mma.sp.m16n8k32.f32.f16.f16.f32", 80, Aspect::ordinary, Evidence::open},
+    {"mma.m16n8k8.f16.f16.f16.f16", 75, Aspect::signs_of_zero, Evidence::paper},
+    {"mma.m16n8k16.f16.f16.f16.f16", 90, Aspect::exponent_floor, Evidence::hardware},
+    {"mma.m16n8k16.f16.f16.f16.f16", 90, Aspect::zero_operands, Evidence::paper},
+    {"mma.m16n8k16.f32.f16.f16.f32", 80, Aspect::chaining, Evidence::paper},
+    {"mma.m16n8k32.f32.e4m3.e4m3.f32", 89, Aspect::chaining, Evidence::hardware},
+};
+
 TEST_CASE("each word where it belongs") {
-  CHECK(word("mma.m16n8k16.f32.f16.f16.f32", 80) == Evidence::hardware);
-  CHECK(word("mma.m16n8k32.f16.e4m3.e4m3.f16", 90) == Evidence::hardware);
-  CHECK(word("mma.m16n8k32.f16.e4m3.e5m2.f16", 90, Aspect::mixed_types) == Evidence::hardware);
-  CHECK(word("mma.m16n8k32.f16.e4m3.e5m2.f16", 89) == Evidence::hardware);
-  CHECK(word("mma.m16n8k32.f16.e4m3.e5m2.f16", 89, Aspect::mixed_types) == Evidence::paper);
-  CHECK(word("mma.m16n8k32.f16.e4m3.e5m2.f16", 100, Aspect::mixed_types) == Evidence::machine_code);
-  CHECK(word("mma.m16n8k16.f16.e4m3.e4m3.f16", 90) == Evidence::hardware);
-  CHECK(word("mma.m16n8k16.f16.e4m3.e4m3.f16", 100) == Evidence::machine_code);
-  CHECK(word("mma.m16n8k32.f32.e4m3.e4m3.f32", 100) == Evidence::hardware);
-  CHECK(word("mma.m8n8k4.f32.f16.f16.f32", 70) == Evidence::hardware);
-  CHECK(word("mma.m8n8k4.f32.f16.f16.f32", 75) == Evidence::paper);
-  CHECK(word("mma.m8n8k4.f32.f16.f16.f32", 90) == Evidence::hardware);
-  CHECK(word("mma.m8n8k4.f32.f16.f16.f32", 100) == Evidence::machine_code);
-  CHECK(word("wmma.m16n16k16.f16.f16.f16.f32", 70) == Evidence::open);
-  CHECK(word("wmma.m16n16k16.f16.f16.f16.f32", 80) == Evidence::machine_code);
-  CHECK(word("wmma.m16n16k16.f16.f16.f16.f32", 103) == Evidence::open);
-  CHECK(word("wgmma.m64n8k16.f32.f16.f16", 90) == Evidence::hardware);
-  CHECK(word("mma.m8n8k4.f64.f64.f64.f64", 90) == Evidence::hardware);
-  CHECK(word("mma.m8n8k4.f64.f64.f64.f64", 80) == Evidence::paper);
-  CHECK(word("mma.m8n8k4.f64.f64.f64.f64", 80, Aspect::specials) == Evidence::open);
-  CHECK(word("mma.m16n8k8.f32.tf32.tf32.f32", 120) == Evidence::paper);
-  CHECK(word("mma.m16n8k8.f32.tf32.tf32.f32", 103) == Evidence::open);
-  CHECK(word("mma.sp.m16n8k32.f32.f16.f16.f32", 90) == Evidence::hardware);
-  CHECK(word("mma.sp.m16n8k32.f32.f16.f16.f32", 80) == Evidence::open);
-  CHECK(word("mma.m16n8k8.f16.f16.f16.f16", 75, Aspect::signs_of_zero) == Evidence::paper);
+  for (const Told& row : told) {
+    CAPTURE(std::string(row.name));
+    CAPTURE(row.sm);
+    CHECK(word(row.name, row.sm, row.aspect) == row.word);
+  }
   for (const int sm : {70, 80, 86, 89, 100, 120}) {
     CHECK(word("wmma.m16n16k16.f16.f16.f16.f16", sm, Aspect::signs_of_zero) == Evidence::open);
     CHECK(word("wmma.m16n16k16.f16.f16.f16.f16", sm, Aspect::exponent_floor) == Evidence::paper);
   }
-  CHECK(word("mma.m16n8k16.f16.f16.f16.f16", 90, Aspect::exponent_floor) == Evidence::hardware);
-  // Nobody's operands were such that a product of zero would have shown there.
-  CHECK(word("mma.m16n8k16.f16.f16.f16.f16", 90, Aspect::zero_operands) == Evidence::paper);
-  CHECK(word("mma.m16n8k16.f32.f16.f16.f32", 80, Aspect::chaining) == Evidence::paper);
-  CHECK(word("mma.m16n8k32.f32.e4m3.e4m3.f32", 89, Aspect::chaining) == Evidence::hardware);
 }
 
 TEST_CASE("aspects that no operands can touch") {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/evidence/rule_choice.h"
 #include "lib/record/dot_cases.h"
 #include "lib/record/instruction_name.h"
 #include "lib/record/record_dots.h"

@@ -110,6 +110,19 @@ int check_rows(const ExplainedBlock& block, const std::vector<std::string>& line
   return rows;
 }
 
+TEST_CASE("a -0 that a block of zeros makes +0 is told") {
+  const Instruction x = parse_instruction("mma.m16n8k8.f32.bf16.bf16.f32", 80);
+  const std::vector<std::uint64_t> zeros(8);
+  const auto text = [&](std::uint64_t c) {
+    return explanation_text(explain_dot(x, zeros, zeros, c));
+  };
+  CHECK(contains(text(0x00000000), "block 1: every product of k 0…7 is zero; nothing changes\n"));
+  CHECK(contains(text(0x3F800000), "nothing changes\n"));
+  CHECK_FALSE(contains(text(0x80000000), "nothing changes"));
+  CHECK(contains(text(0x80000000), "0x80000000 -0"));
+  CHECK(contains(text(0x80000000), "result    0x00000000  0\n"));
+}
+
 TEST_CASE("drawn dots: lines fit, and the kept bits that are drawn are the units") {
   Random random(9);
   int rows = 0;

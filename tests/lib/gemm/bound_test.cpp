@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "emulate/carrier.h"
-#include "lib/evidence/rivals.h"
+#include "lib/evidence/rule_choice.h"
 #include "lib/record/dot_cases.h"
 #include "lib/record/instruction_name.h"
 #include "tests/lib/gemm/exact_product.h"

@@ -15,6 +15,25 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace): rows and models
 
+TEST_CASE("zero_products: one zero times a large number, beside less than it would cut") {
+  const Instruction how = instruction(some_of_each[0]);
+  const auto k = static_cast<std::size_t>(how.k);
+  const Dots rows = make_dots(parse_dot_generator("zero_products"), how, 1, 0, 400);
+  for (std::size_t row = 0; row < 400; ++row) {
+    int large = 0;
+    for (std::size_t i = row * k; i < (row + 1) * k; ++i) {
+      const Exact a = decode(rows.a[i], how.types.a);
+      const Exact b = decode(rows.b[i], how.types.b);
+      if ((a.kind == Kind::zero) == (b.kind == Kind::zero)) continue;
+      const bool in_a = a.kind != Kind::zero;
+      const Fields number =
+          fields_of(in_a ? rows.a[i] : rows.b[i], in_a ? how.types.a : how.types.b);
+      large += static_cast<int>(number.exponent) >= 27 ? 1 : 0;
+    }
+    CHECK(large == 1);
+  }
+}
+
 TEST_CASE("zeros: results of both zeros, of nothing but zeros, of cancellation, of underflow") {
   for (const Named& named : {to_f32, to_f16, of_bf16, of_tf32}) {
     const std::string name = named.name;

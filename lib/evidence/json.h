@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a validation hangs on, and which rules its rows follow, as JSON.
+// As JSON: what is known of an architecture's instructions, what a validation hangs on, which rules its rows follow.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,6 +10,8 @@
 
 namespace binade {
 
+/// An architecture of `binade architectures --json`: its instructions, each with model and evidence in full.
+nlohmann::ordered_json json_of(const Architecture& on);
 nlohmann::ordered_json json_of(const Touched& touched);
 nlohmann::ordered_json json_of(const std::vector<AspectTally>& tally);
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every rival by name, with its counts.
+#include "lib/evidence/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "lib/record/instruction_name.h"
+#include "lib/tensor/format_spec.h"
+
+namespace binade {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What a recipe has no use for is null.
+Json json_of_model(const DotModel& m) {
+  const bool fused = is_fused(m);
+  const bool rounds = m.recipe != Recipe::exact_integer && m.recipe != Recipe::pairwise;
+  return {{"recipe", name_of(m.recipe)},
+          {"block", fused ? Json(m.block) : nullptr},
+          {"fraction_bits", fused ? Json(m.fraction_bits) : nullptr},
+          {"exponent_floor", fused ? Json(m.exponent_floor) : nullptr},
+          {"grid", rounds ? Json(spec_of(m.grid)) : nullptr},
+          {"rounding", rounds ? Json(name_of(m.rounding)) : nullptr},
+          {"c_last", m.c_last},
+          {"through_f32", m.through_f32},
+          {"sparse_group", m.sparse_group}};
+}
+
+Json json_of_knowledge(const Knowledge& known) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < aspect_count; ++i) {
+    Json& aspect = out[std::string(aspects[i].name)];
+    if (!known[i].matters) continue;  // null
+    aspect = {{"evidence", name_of(known[i].evidence)},
+              {"source", known[i].source},
+              {"rows_that_exclude", Json::object()}};
+    for (const RivalRows& row : known[i].rivals) aspect["rows_that_exclude"][row.rival] = row.rows;
+  }
+  return out;
+}
+
+}  // namespace
+
+nlohmann::ordered_json json_of(const Architecture& on) {
+  Json out{{"architecture", "sm_" + std::to_string(on.sm)},
+           {"gpus", on.gpus},
+           {"instructions", Json::array()}};
+  for (const Instruction& x : instructions_of(on.sm)) {
+    out["instructions"].push_back({{"name", name_of(x)},
+                                   {"model", json_of_model(x.model)},
+                                   {"evidence", json_of_knowledge(knowledge_of(x))}});
+  }
+  return out;
+}
+
+nlohmann::ordered_json json_of(const Touched& touched) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const TouchedAspect& row : touched.aspects) {
+    out.push_back({{"aspect", row_of(row.aspect).name},
+                   {"evidence", name_of(row.evidence)},
+                   {"count", row.count},
+                   {"looked_at", row.looked_at}});
+  }
+  return out;
+}
+
+nlohmann::ordered_json json_of(const std::vector<AspectTally>& tally) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const AspectTally& aspect : tally) {
+    nlohmann::ordered_json row{{"aspect", row_of(aspect.aspect).name},
+                               {"evidence", name_of(aspect.evidence)},
+                               {"touch", aspect.touch},
+                               {"rivals", nlohmann::ordered_json::array()}};
+    for (const RivalTally& x : aspect.rivals) {
+      row["rivals"].push_back({{"rival", x.rival.name},
+                               {"whose", x.rival.whose},
+                               {"tell", x.tell},
+                               {"ours", x.ours},
+                               {"theirs", x.theirs},
+                               {"explains_every_row", x.explains}});
+    }
+    out.push_back(row);
+  }
+  return out;
+}
+
+}  // namespace binade
