@@ -364,24 +364,22 @@ constexpr std::array<ExpectedFigure, 15> scaler_race_figures{{
 
 }  // namespace
 
-constexpr std::string_view scaler_race_said =
+/// What a whole run and a quick one both say, before what each says of trainings.
+const std::string scaler_race_began =
     "The golden table of {rows} policies, which an independent implementation gave, holds in "
     "every cell. An infinity every {every} steps walks PyTorch's scale down to {torch} in {steps} "
     "steps and leaves Megatron's at {megatron}, as the growth window ({window} or {short_window}) "
     "is longer or shorter than the distance of the infinities. Where amax falls by {falls} "
     "binades in as many steps, the long window cannot follow (at least {lag} binades behind at "
-    "the end), the short one follows closer (at most {short_lag}). Where gradients need a scale "
+    "the end), the short one follows closer (at most {short_lag}). Where gradients need a scale ";
+const std::string scaler_race_said =
+    scaler_race_began +
     "(a loss {shift} times as large), every policy that begins at {least_scale} or above trains "
     "within {behind} of binary32, at the cliff too ({behind_hasty}), and so does PopART's "
     "histogram, which doubles from one at every step; a scale of one ends at chance ({fails}), "
     "and so does LogMax, which begins there and takes the logarithm of a gradient of zeros.";
-constexpr std::string_view scaler_race_quickly_said =
-    "The golden table of {rows} policies, which an independent implementation gave, holds in "
-    "every cell. An infinity every {every} steps walks PyTorch's scale down to {torch} in {steps} "
-    "steps and leaves Megatron's at {megatron}, as the growth window ({window} or {short_window}) "
-    "is longer or shorter than the distance of the infinities. Where amax falls by {falls} "
-    "binades in as many steps, the long window cannot follow (at least {lag} binades behind at "
-    "the end), the short one follows closer (at most {short_lag}). Where gradients need a scale "
+const std::string scaler_race_quickly_said =
+    scaler_race_began +
     "(a loss {shift} times as large), PyTorch's and Megatron's train within {behind} of binary32, "
     "also with a growth window of a few steps ({behind_hasty}), and no scale ends at chance "
     "({fails}).";

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums in a short format, made of single emulated additions: one after the other, in chunks, in pairs, with
+// Kahan's compensation.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "emulate/carrier.h"
+#include "emulate/operation.h"
+#include "experiments/draws.h"
+
+namespace binade {
+
+using Values = std::vector<double>;
+
+/// Additions in a format, of numbers of the format.
+class Adder {
+ public:
+  explicit Adder(const Format& format, Rounding rounding = Rounding::ties_to_even,
+                 std::uint64_t stream = 0)
+      : format_(format), attributes_{.rounding = rounding}, draws_(2018, stream) {}
+
+  double rounded(double x) { return value_of<double>(project_one(exact_of(x)), format_); }
+  double add(double a, double b) {
+    return value_of<double>(
+        project_one(compute(Operation::add, exact_of(a), exact_of(b), {}, attributes_.rounding)),
+        format_);
+  }
+
+ private:
+  std::uint64_t project_one(const Exact& exact) {
+    const bool random = attributes_.rounding == Rounding::stochastic;
+    return project(exact, format_, attributes_, random ? draws_.word() : 0).bits;
+  }
+
+  Format format_;
+  Attributes attributes_;
+  Draws draws_;
+};
+
+inline Values rounded(const Values& values, const Format& f) {
+  Adder to(f);
+  Values out;
+  out.reserve(values.size());
+  for (const double x : values) out.push_back(to.rounded(x));
+  return out;
+}
+
+/// Exact: values of short formats and 2^16 of them need fewer than 53 bits.
+inline double exact_sum_of(std::span<const double> values) {
+  double sum = 0;
+  for (const double x : values) sum += x;
+  return sum;
+}
+
+inline double naive(std::span<const double> values, Adder& adder) {
+  double sum = 0;
+  for (const double x : values) sum = adder.add(sum, x);
+  return sum;
+}
+
+/// Each chunk from 0, then the chunks' sums, all in the format.
+inline double chunked(std::span<const double> values, std::size_t chunk, Adder& adder) {
+  double sum = 0;
+  for (std::size_t i = 0; i < values.size(); i += chunk) {
+    sum = adder.add(sum, naive(values.subspan(i, std::min(chunk, values.size() - i)), adder));
+  }
+  return sum;
+}
+
+inline double pairwise(std::span<const double> values, Adder& adder) {
+  if (values.size() == 1) return values[0];
+  const std::size_t half = values.size() / 2;
+  const double left = pairwise(values.first(half), adder);
+  return adder.add(left, pairwise(values.subspan(half), adder));
+}
+
+inline double kahan(std::span<const double> values, Adder& adder) {
+  double sum = 0;
+  double lost = 0;
+  for (const double x : values) {
+    const double y = adder.add(x, -lost);
+    const double next = adder.add(sum, y);
+    lost = adder.add(adder.add(next, -sum), -y);
+    sum = next;
+  }
+  return sum;
+}
+
+}  // namespace binade
