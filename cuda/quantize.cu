@@ -26,7 +26,7 @@ __global__ void quantize_by_definition_kernel(const __grid_constant__ QuantizeCa
 
 void launch_quantize(const float* in, float* out, std::size_t n, std::uint64_t first,
                      const Quantizer& to, EventWords* words) {
-  QuantizeCall call{in, out, n, first, quick_quantizer(to)};
+  QuantizeCall call{in, out, n, first, fast::quantize_plan(to)};
   if (n == 0) return;
   if (!call.to.known) {
     const auto blocks = static_cast<unsigned>((n + quantize_threads - 1) / quantize_threads);

@@ -6,7 +6,7 @@
 
 #include "cuda/event_words.cuh"
 #include "cuda/unroll.h"
-#include "emulate/quantize_quickly.h"
+#include "emulate/fast/quantize.h"
 
 namespace binade {
 
@@ -16,13 +16,14 @@ struct QuantizeCall {
   float* out = nullptr;
   Count n = 0;
   Count first = 0;
-  QuickQuantizer to;
+  fast::QuantizePlan to;
   bool aligned = false;  ///< groups begin at 16 bytes in both arrays
 };
 
 inline constexpr int quantize_threads = 256;
 inline constexpr int groups_at_once = 2;  ///< loads in flight
-inline constexpr int group_rounds = 8;    ///< 64 elements a thread: they fit QuickEvent's bytes
+inline constexpr int group_rounds =
+    8;  ///< 64 elements a thread: they fit fast::QuantizeEvent's bytes
 inline constexpr int groups_per_block = quantize_threads * groups_at_once * group_rounds;
 
 /// Groups that the elements touch.
@@ -58,10 +59,10 @@ __device__ inline void store_group(const QuantizeCall& call, Count at, bool whol
 }
 
 template <bool finite>
-__device__ float quantize_element(float value, std::uint32_t random, const QuickQuantizer& to,
+__device__ float quantize_element(float value, std::uint32_t random, const fast::QuantizePlan& to,
                                   std::uint32_t& events) {
   const auto bits = static_cast<std::uint32_t>(bits_of(value));
-  const QuickResult result = quantized_quickly<finite>(bits, random, to);
+  const fast::Quantized result = fast::quantized<finite>(bits, random, to);
   events += result.events;
   return std::bit_cast<float>(result.bits);
 }
@@ -69,13 +70,13 @@ __device__ float quantize_element(float value, std::uint32_t random, const Quick
 /// Rare, so it may be slow.
 __device__ inline void count_special(float value, EventWords& words) {
   const auto bits = static_cast<std::uint32_t>(bits_of(value));
-  if (!is_nan_or_infinity(bits)) return;
+  if (!fast::is_nan_or_infinity(bits)) return;
   atomicAdd((bits & 0x007FFFFF) != 0 ? &words.nan_in : &words.inf_in, Count{1});
 }
 
 template <bool finite>
 __device__ float4 quantize_values(const float4& x, const std::array<std::uint32_t, 4>& random,
-                                  const QuickQuantizer& to, std::uint32_t& events) {
+                                  const fast::QuantizePlan& to, std::uint32_t& events) {
   return {quantize_element<finite>(x.x, random[0], to, events),
           quantize_element<finite>(x.y, random[1], to, events),
           quantize_element<finite>(x.z, random[2], to, events),
@@ -83,10 +84,10 @@ __device__ float4 quantize_values(const float4& x, const std::array<std::uint32_
 }
 
 __device__ inline float4 quantize_group(const float4& x, const std::array<std::uint32_t, 4>& random,
-                                        const QuickQuantizer& to, std::uint32_t& events,
+                                        const fast::QuantizePlan& to, std::uint32_t& events,
                                         EventWords& words) {
   const auto special = [](float value) {
-    return is_nan_or_infinity(static_cast<std::uint32_t>(bits_of(value)));
+    return fast::is_nan_or_infinity(static_cast<std::uint32_t>(bits_of(value)));
   };
   if (!special(x.x) && !special(x.y) && !special(x.z) && !special(x.w)) {
     return quantize_values<true>(x, random, to, events);
@@ -99,8 +100,8 @@ __device__ inline float4 quantize_group(const float4& x, const std::array<std::u
 }
 
 /// The words of a warp's threads, two fields of 16 bits at a time.
-__device__ inline void add_quick_events(std::uint32_t events, const QuickQuantizer& to,
-                                        EventWords& words) {
+__device__ inline void add_quantize_events(std::uint32_t events, const fast::QuantizePlan& to,
+                                           EventWords& words) {
   const std::uint32_t even = __reduce_add_sync(~0U, events & 0x00FF00FF);
   const std::uint32_t odd = __reduce_add_sync(~0U, events >> 8 & 0x00FF00FF);
   if (threadIdx.x % 32 != 0) return;
@@ -131,7 +132,7 @@ __device__ void quantize_body(const QuantizeCall& call, EventWords* total) {
   __shared__ EventWords words;
   if (threadIdx.x == 0) words = EventWords{};
   __syncthreads();
-  QuickQuantizer to = call.to;
+  fast::QuantizePlan to = call.to;
   to.stochastic = stochastic;
   to.flush_results = flushing && to.flush_results;
   to.flushed_below = flushing ? to.flushed_below : 0;
@@ -161,7 +162,7 @@ __device__ void quantize_body(const QuantizeCall& call, EventWords* total) {
     }
     if (at[groups_at_once - 1] + skipped >= 4 * groups) break;
   }
-  detail::add_quick_events(events, to, words);
+  detail::add_quantize_events(events, to, words);
   __syncthreads();
   if (threadIdx.x == 0) add_events(*total, words);
 }

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "emulate/quantize_quickly.h"
+#include "emulate/fast/quantize.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -29,8 +29,8 @@ void unscale_values(const GradientView& gradient, float inv_scale) {
   for (float& x : gradient.values) x *= inv_scale;
   if (gradient.dtype == binary32) return;
   EventCounts counts;
-  quantize_quickly(gradient.values.data(), gradient.values.data(), gradient.values.size(), 0,
-                   {.format = gradient.dtype}, counts);
+  fast::quantize(gradient.values.data(), gradient.values.data(), gradient.values.size(), 0,
+                 {.format = gradient.dtype}, counts);
 }
 
 double number(const nlohmann::json& state, const char* key) {

@@ -48,38 +48,14 @@ std::size_t chosen_threads() {
   return n;
 }
 
-bool cpu_has(Level level) {
-#if defined(__x86_64__)
-  switch (level) {
-    case Level::avx512:
-      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    case Level::avx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    case Level::reference: break;
-  }
-  return true;
-#else
-  return level == Level::reference;
-#endif
-}
-
 Level chosen_level() {
   const char* text = std::getenv("BINADE_ISA");
-  if (text == nullptr || *text == '\0') {
-    return cpu_has(Level::avx512) ? Level::avx512
-           : cpu_has(Level::avx2) ? Level::avx2
-                                  : Level::reference;
-  }
+  if (text == nullptr || *text == '\0') return static_cast<Level>(level_names.size() - 1);
   const auto* row = std::ranges::find(level_names, text);
   if (row == level_names.end()) {
-    throw Error("BINADE_ISA=" + printable(text) +
-                ": no such level; give reference, avx2 or avx512");
+    throw Error("BINADE_ISA=" + printable(text) + ": no such level; give reference or portable");
   }
-  const auto level = static_cast<Level>(row - level_names.begin());
-  if (!cpu_has(level)) {
-    throw Error("BINADE_ISA=" + printable(text) + ": this CPU lacks it; give a lower level");
-  }
-  return level;
+  return static_cast<Level>(row - level_names.begin());
 }
 
 #ifndef BINADE_HAVE_TBB

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "emulate/kernels.h"
+#include "emulate/fast/kernels.h"
 
 namespace binade {
 
@@ -19,8 +19,7 @@ std::size_t thread_count();
 void parallel_for(std::size_t n, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t, std::size_t)>& body);
 
-/// The kernels of the fastest level this CPU runs; BINADE_ISA (reference, avx2, avx512) lowers it.
-/// Error if BINADE_ISA is not a level or the CPU lacks it.
+/// The kernels of the fastest level; BINADE_ISA (reference, portable) lowers it. Error if that is no level.
 const Kernels& fastest_kernels();
 
 }  // namespace binade

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "emulate/quantize_quickly.h"
+#include "emulate/fast/quantize.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -17,17 +17,17 @@ template <class T>
 struct Nearest;
 template <>
 struct Nearest<float> {
-  QuickQuantizer to;
+  fast::QuantizePlan to;
   bool exact;
 
   explicit Nearest(const Format& format)
-      : to(quick_quantizer(Quantizer{.format = format})), exact(format == binary32) {
+      : to(fast::quantize_plan(Quantizer{.format = format})), exact(format == binary32) {
     if (!to.known) throw Error("optimizer: weights of a format that binary32 does not hold");
   }
   float operator()(float x) const {
     if (exact) return x;
     return std::bit_cast<float>(
-        quantized_quickly(static_cast<std::uint32_t>(bits_of(x)), 0, to).bits);
+        fast::quantized(static_cast<std::uint32_t>(bits_of(x)), 0, to).bits);
   }
 };
 template <>

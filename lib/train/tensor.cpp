@@ -7,7 +7,7 @@
 
 #include <mutex>
 
-#include "emulate/quantize_quickly.h"
+#include "emulate/fast/quantize.h"
 #include "lib/parallel/parallel.h"
 #include "lib/tensor/error.h"
 
@@ -18,7 +18,7 @@ constexpr std::size_t piece = 1 << 13;
 
 void quantize_piece(float* x, std::size_t n, std::size_t first, const Quantizer& to,
                     EventCounts& counts) {
-  quantize_quickly(x, x, n, first, to, counts);
+  fast::quantize(x, x, n, first, to, counts);
 }
 
 void quantize_piece(double* x, std::size_t n, std::size_t first, const Quantizer& to,

@@ -52,7 +52,7 @@ struct ReadyLevel {
 template <class Entry>
 std::vector<ReadyLevel> levels_of(Entry Kernels::*entry) {
   std::vector<ReadyLevel> out;
-  for (const Level level : {Level::reference, Level::avx2, Level::avx512}) {
+  for (const Level level : {Level::reference, Level::portable}) {
     const Kernels& table = kernels(level);
     if (out.empty() || table.*entry != out.back().kernels->*entry) {
       out.push_back({std::string(level_names[static_cast<std::size_t>(level)]), &table});

@@ -58,7 +58,7 @@ void check(const Quantizer& to, Count n, Count first, std::size_t offset) {
   fill(x.in);
   x.out.fill(-1);
   const Arrays before = x;
-  QuantizeCall call{x.in.data() + offset, x.out.data() + offset, n, first, quick_quantizer(to)};
+  QuantizeCall call{x.in.data() + offset, x.out.data() + offset, n, first, fast::quantize_plan(to)};
   call.aligned = first % 4 == 0 && offset % 4 == 0;
   std::vector<float> want(n);
   EventCounts counts;
@@ -103,7 +103,7 @@ TEST_CASE("a whole block of one event is counted in full") {
   static Arrays x;
   for (const float value : {0x1p-30F, 0x1p-15F, 1e9F, 1.1F, 0.0F}) {
     x.in.fill(value);
-    QuantizeCall call{x.in.data(), x.in.data(), x.in.size(), 0, quick_quantizer({})};
+    QuantizeCall call{x.in.data(), x.in.data(), x.in.size(), 0, fast::quantize_plan({})};
     call.aligned = true;
     EventCounts want;
     quantize(x.in.data(), x.out.data(), x.in.size(), 0, {}, want);

@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "emulate/kernels.h"
+#include "emulate/fast/kernels.h"
 #include "tests/emulate/arithmetic_judge.h"
 #include "tests/emulate/operand_draw.h"
 

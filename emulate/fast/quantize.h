@@ -11,10 +11,10 @@
 
 #include "emulate/quantize.h"
 
-namespace binade {
+namespace binade::fast {
 
 /// What happened to an element, one byte each: the words of up to 255 elements add up to their counts.
-struct QuickEvent {
+struct QuantizeEvent {
   static constexpr std::uint32_t to_zero = 1;
   static constexpr std::uint32_t subnormal = 1U << 8;
   static constexpr std::uint32_t overflow = 1U << 16;
@@ -22,7 +22,7 @@ struct QuickEvent {
 };
 
 /// A Quantizer's numbers. Magnitudes are the bits of floats, which are ordered as the numbers are.
-struct QuickQuantizer {
+struct QuantizePlan {
   Quantizer to;
   bool known = false;      ///< else only `to` is set
   int precision_drop = 0;  ///< bits that normal results lose: 24 - p
@@ -71,10 +71,10 @@ constexpr Increments increments_of(Rounding rounding) {
 
 }  // namespace detail
 
-constexpr QuickQuantizer quick_quantizer(const Quantizer& to) {
+constexpr QuantizePlan quantize_plan(const Quantizer& to) {
   const Format& f = to.format;
   const Attributes& attributes = to.attributes;
-  QuickQuantizer out{.to = to, .stochastic = attributes.rounding == Rounding::stochastic};
+  QuantizePlan out{.to = to, .stochastic = attributes.rounding == Rounding::stochastic};
   out.known = fits_in(f, binary32) && f.has_zero && f.emin() >= binary32.emin();
   if (!out.known) return out;
   constexpr std::uint32_t min_normal_float = 0x00800000;
@@ -111,24 +111,23 @@ constexpr QuickQuantizer quick_quantizer(const Quantizer& to) {
   return out;
 }
 
-struct QuickResult {
+struct Quantized {
   std::uint32_t bits = 0;    ///< of a float
-  std::uint32_t events = 0;  ///< QuickEvent
+  std::uint32_t events = 0;  ///< QuantizeEvent
 };
 
 namespace detail {
 
 /// significand / 2^drop, rounded.
-constexpr std::uint32_t quick_round(std::uint32_t significand, int drop, std::uint32_t increment,
-                                    std::uint32_t odd) {
+constexpr std::uint32_t rounded_shift(std::uint32_t significand, int drop, std::uint32_t increment,
+                                      std::uint32_t odd) {
   const std::uint64_t cut = (std::uint64_t{significand} << 32) >> drop;  // kept . fraction
   increment += static_cast<std::uint32_t>(cut >> 32) & odd;
   return static_cast<std::uint32_t>((cut + increment) >> 32);
 }
 
 /// Whether a magnitude below the smallest normal number counts as tiny (project.h, is_tiny).
-constexpr bool quick_is_tiny(std::uint32_t magnitude, std::uint32_t increment,
-                             const QuickQuantizer& to) {
+constexpr bool is_tiny(std::uint32_t magnitude, std::uint32_t increment, const QuantizePlan& to) {
   if (to.before_rounding) return true;
   // Half the smallest normal number and more: rounded to the precision, does it get there?
   const bool normal = magnitude >= 0x00800000;
@@ -136,7 +135,7 @@ constexpr bool quick_is_tiny(std::uint32_t magnitude, std::uint32_t increment,
   const std::uint32_t half = normal ? to.min_normal - 0x00800000 : to.min_normal >> 1;
   if (magnitude < half) return true;
   const int p = 24 - to.precision_drop;
-  return quick_round(significand, to.precision_drop, increment, to.odd) >> p == 0;
+  return rounded_shift(significand, to.precision_drop, increment, to.odd) >> p == 0;
 }
 
 }  // namespace detail
@@ -148,8 +147,7 @@ constexpr bool is_nan_or_infinity(std::uint32_t float_bits) {
 /// A float's bits, under a quantizer that is `known`. `random`: the word stochastic rounding draws its
 /// bits from. The events of NaNs and infinities are none. `finite`: it is none of these.
 template <bool finite = false>
-constexpr QuickResult quantized_quickly(std::uint32_t bits, std::uint32_t random,
-                                        const QuickQuantizer& to) {
+constexpr Quantized quantized(std::uint32_t bits, std::uint32_t random, const QuantizePlan& to) {
   const std::uint32_t operand = bits & 0x7FFFFFFF;
   const bool negative = bits >> 31 != 0;
   const std::uint32_t magnitude = operand < to.flushed_below ? 0 : operand;
@@ -163,20 +161,19 @@ constexpr QuickResult quantized_quickly(std::uint32_t bits, std::uint32_t random
   const std::uint32_t increment = to.stochastic ? random << (32 - to.to.attributes.random_bits)
                                   : negative    ? to.increment[1]
                                                 : to.increment[0];
-  const std::uint32_t kept = detail::quick_round(magnitude - base, drop, increment, to.odd);
+  const std::uint32_t kept = detail::rounded_shift(magnitude - base, drop, increment, to.odd);
   // A carry out of the fraction goes on in the exponent field. Where the leading bit is cut off, only
   // zero and the quantum are left.
   std::uint32_t out = drop < 24 ? base + (kept << (drop & 31)) : kept != 0 ? to.quantum : 0;
-  if (to.flush_results && magnitude < to.min_normal &&
-      detail::quick_is_tiny(magnitude, increment, to)) {
+  if (to.flush_results && magnitude < to.min_normal && detail::is_tiny(magnitude, increment, to)) {
     out = 0;
   }
   const bool overflow = out > to.max;
-  QuickResult result;
-  result.events += out == 0 && operand != 0 ? QuickEvent::to_zero : 0;
-  result.events += out - 1 < to.min_normal - 1 ? QuickEvent::subnormal : 0;
-  result.events += overflow ? QuickEvent::overflow : 0;
-  result.events += overflow || out != operand ? QuickEvent::inexact : 0;
+  Quantized result;
+  result.events += out == 0 && operand != 0 ? QuantizeEvent::to_zero : 0;
+  result.events += out - 1 < to.min_normal - 1 ? QuantizeEvent::subnormal : 0;
+  result.events += overflow ? QuantizeEvent::overflow : 0;
+  result.events += overflow || out != operand ? QuantizeEvent::inexact : 0;
   result.bits = out | (bits & (out == 0 ? to.zero_sign : to.sign));
   if (overflow) result.bits = negative ? to.overflow[1] : to.overflow[0];
   if (!finite && operand >= 0x7F800000) {
@@ -187,8 +184,8 @@ constexpr QuickResult quantized_quickly(std::uint32_t bits, std::uint32_t random
 }
 
 /// Adds the events of one element.
-constexpr void count_quick_events(std::uint32_t bits, std::uint32_t events,
-                                  const QuickQuantizer& to, EventCounts& counts) {
+constexpr void count_events(std::uint32_t bits, std::uint32_t events, const QuantizePlan& to,
+                            EventCounts& counts) {
   const std::uint64_t overflow = events >> 16 & 1;
   counts.values += 1;
   counts.nan_in += (bits & 0x7FFFFFFF) > 0x7F800000 ? 1 : 0;
@@ -201,10 +198,10 @@ constexpr void count_quick_events(std::uint32_t bits, std::uint32_t events,
 }
 
 /// `quantize` of floats.
-constexpr void quantize_quickly(const float* in, float* out, std::size_t n, std::uint64_t first,
-                                const Quantizer& quantizer, EventCounts& counts) {
-  const QuickQuantizer to = quick_quantizer(quantizer);
-  if (!to.known) return quantize(in, out, n, first, quantizer, counts);
+constexpr void quantize(const float* in, float* out, std::size_t n, std::uint64_t first,
+                        const Quantizer& quantizer, EventCounts& counts) {
+  const QuantizePlan to = quantize_plan(quantizer);
+  if (!to.known) return binade::quantize(in, out, n, first, quantizer, counts);
   std::array<std::uint32_t, 4> random{};
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint64_t index = first + i;
@@ -212,10 +209,10 @@ constexpr void quantize_quickly(const float* in, float* out, std::size_t n, std:
       random = random_words(quantizer.seed, quantizer.stream, index / 4);
     }
     const auto bits = static_cast<std::uint32_t>(bits_of(in[i]));
-    const QuickResult result = quantized_quickly(bits, random[index % 4], to);
+    const Quantized result = quantized(bits, random[index % 4], to);
     out[i] = std::bit_cast<float>(result.bits);
-    count_quick_events(bits, result.events, to, counts);
+    count_events(bits, result.events, to, counts);
   }
 }
 
-}  // namespace binade
+}  // namespace binade::fast

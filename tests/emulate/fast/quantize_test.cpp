@@ -2,7 +2,7 @@
 //
 // The quick way against `quantize`, value for value and count for count: every named format and user-made
 // ones, every rounding, saturation, flushing and tininess rule, on inputs around every end and tie.
-#include "emulate/quantize_quickly.h"
+#include "emulate/fast/quantize.h"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 
 #include "tests/emulate/operand_draw.h"
 
-namespace binade::quantize_quickly_test {
+namespace binade::fast_quantize_test {
 namespace {
 
 /// Both signs of the magnitudes around this one, in steps of a float's ulp and of half an ulp of f.
@@ -31,7 +31,8 @@ std::vector<float> batch(const Format& f, test::Random& random, std::size_t n) {
   std::vector<float> out;
   for (int e = -149; e < 128; ++e) {
     const bool near = e >= f.quantum_exponent() - 34 && e <= f.emin() + 1;
-    if (near || e > f.emax() - 2 || e < -146) add_around(out, detail::power_of_two_bits(e), f);
+    if (near || e > f.emax() - 2 || e < -146)
+      add_around(out, fast::detail::power_of_two_bits(e), f);
   }
   add_around(out, 0x7F800000, f);
   add_around(out, 0x00800000, f);
@@ -56,7 +57,7 @@ void compare(const Quantizer& to, std::uint64_t first, const std::vector<float>&
   EventCounts want_counts;
   EventCounts got_counts;
   quantize(in.data(), want.data(), in.size(), first, to, want_counts);
-  quantize_quickly(in.data(), got.data(), in.size(), first, to, got_counts);
+  fast::quantize(in.data(), got.data(), in.size(), first, to, got_counts);
   totals.values += in.size();
   totals.counts += want_counts;
   totals.different += want_counts == got_counts ? 0 : 1;
@@ -151,10 +152,10 @@ TEST_CASE("the quick way knows the formats that have a zero and fit") {
   for (const NamedFormat& row : formats) {
     CAPTURE(row.name);
     const bool known = row.format != e8m0 && row.format != binary64;
-    CHECK(quick_quantizer({.format = row.format}).known == known);
+    CHECK(fast::quantize_plan({.format = row.format}).known == known);
   }
-  CHECK(!quick_quantizer({.format = {4, 3, 135}}).known);
+  CHECK(!fast::quantize_plan({.format = {4, 3, 135}}).known);
 }
 
 }  // namespace
-}  // namespace binade::quantize_quickly_test
+}  // namespace binade::fast_quantize_test

@@ -3,7 +3,7 @@
 // All 2^32 floats through the quick way and through the definition, bits and counts, into binary16,
 // bfloat16 and e4m3 in the seven roundings. `--slice N`: every N-th pattern, at another offset in each
 // block of 2^16; `--threads N`.
-#include "emulate/quantize_quickly.h"
+#include "emulate/fast/quantize.h"
 
 #include <atomic>
 #include <cstdio>
@@ -26,7 +26,7 @@ struct Total {
 
 /// Chunk k; its elements stand at their patterns' places in the stream of random words.
 void compare(const Quantizer& to, std::uint64_t k, std::uint64_t slice, Total& total) {
-  const QuickQuantizer quick = quick_quantizer(to);
+  const fast::QuantizePlan quick = fast::quantize_plan(to);
   EventCounts want_counts;
   EventCounts got_counts;
   std::uint64_t different = 0;
@@ -36,9 +36,9 @@ void compare(const Quantizer& to, std::uint64_t k, std::uint64_t slice, Total& t
     const auto value = std::bit_cast<float>(bits);
     const float want = value_of<float>(quantize_one(value, x, to, want_counts), to.format);
     const std::uint32_t random = quick.stochastic ? random_word(to.seed, to.stream, x) : 0;
-    const QuickResult result = quantized_quickly(bits, random, quick);
+    const fast::Quantized result = fast::quantized(bits, random, quick);
     const auto got = std::bit_cast<float>(result.bits);
-    count_quick_events(bits, result.events, quick, got_counts);
+    fast::count_events(bits, result.events, quick, got_counts);
     if (bits_of(want) == bits_of(got)) continue;
     different += 1;
     last = x;
