@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays onto the grid of a format, with exact counts of what happened to the values. This is the
-// definition; faster levels in kernels.h must give the same bytes and counts.
+// Arrays onto the grid of a format, as values or as encodings, with exact counts of what happened to the values; and
+// encodings back to values. These are the definitions; their twins in fast/ give the same bytes and counts.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "emulate/carrier.h"
 #include "emulate/event_count.h"
@@ -47,6 +48,34 @@ constexpr void quantize(const T* in, T* out, std::size_t n, std::uint64_t first,
                         const Quantizer& to, EventCounts& counts) {
   for (std::size_t i = 0; i < n; ++i) {
     out[i] = value_of<T>(quantize_one(in[i], first + i, to, counts), to.format);
+  }
+}
+
+/// Bytes of an encoding's container.
+constexpr std::size_t code_bytes(const Format& f) {
+  return static_cast<std::size_t>(f.storage_bits() / 8);
+}
+
+/// Likewise to encodings, in containers of code_bytes(to.format) bytes each, lowest byte first; T need not hold the
+/// format.
+template <std::floating_point T>
+void quantize_to_codes(const T* in, std::byte* out, std::size_t n, std::uint64_t first,
+                       const Quantizer& to, EventCounts& counts) {
+  const std::size_t bytes = code_bytes(to.format);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t code = quantize_one(in[i], first + i, to, counts);
+    std::memcpy(out + i * bytes, &code, bytes);
+  }
+}
+
+/// The values of n such encodings, exactly; the format must fit in T's.
+template <std::floating_point T>
+void values_of_codes(const std::byte* in, T* out, std::size_t n, const Format& format) {
+  const std::size_t bytes = code_bytes(format);
+  for (std::size_t i = 0; i < n; ++i) {
+    std::uint64_t code = 0;
+    std::memcpy(&code, in + i * bytes, bytes);
+    out[i] = value_of<T>(code, format);
   }
 }
 

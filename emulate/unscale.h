@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "emulate/carrier.h"
 #include "emulate/operation.h"
 
 namespace binade {
@@ -39,6 +40,34 @@ constexpr bool unscale(const Code* in, Code* out, std::size_t n, const Format& f
     out[i] = static_cast<Code>(unscaled(in[i], format, inv_scale));
   }
   return found_inf;
+}
+
+/// The first gradient of an array that is NaN or infinite; `at` is the array's size where none is.
+struct NonFinite {
+  std::size_t at = 0;
+  float value = 0;  ///< as it was, scaled
+
+  friend constexpr bool operator==(const NonFinite& x, const NonFinite& y) {
+    return x.at == y.at && bits_of(x.value) == bits_of(y.value);
+  }
+};
+
+/// The same of gradients carried in floats, on the grid of `format`; found_inf with its place. `out` may be `in`.
+constexpr NonFinite unscale(const float* in, float* out, std::size_t n, const Format& format,
+                            float inv_scale) {
+  NonFinite found{.at = n};
+  for (std::size_t i = 0; i < n; ++i) {
+    const Kind kind = exact_of(in[i]).kind;
+    if (found.at == n && (kind == Kind::nan || kind == Kind::infinite)) found = {i, in[i]};
+    if (format == binary32) {
+      const std::uint64_t bits = unscaled(bits_of(in[i]), format, inv_scale);
+      out[i] = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+      continue;
+    }
+    const std::uint64_t code = convert(bits_of(in[i]), binary32, format).bits;
+    out[i] = value_of<float>(unscaled(code, format, inv_scale), format);
+  }
+  return found;
 }
 
 }  // namespace binade

@@ -3,29 +3,58 @@
 // The rows of the table.
 #include "emulate/fast/kernels.h"
 
+#include "emulate/fast/decode.h"
+#include "emulate/fast/elementwise.h"
+#include "emulate/fast/encode.h"
 #include "emulate/fast/quantize.h"
+#include "emulate/fast/stochastic.h"
+#include "emulate/fast/unscale.h"
 
 namespace binade {
 namespace {
 
-constexpr std::array<Kernels, level_names.size()> rows{{
-    {
-        .quantize_f32 = &quantize<float>,
-        .quantize_f64 = &quantize<double>,
-        .elementwise_f32 = &elementwise<float>,
-        .elementwise_f64 = &elementwise<double>,
-        .range_count_f32 = &range_count<float>,
-        .range_count_f64 = &range_count<double>,
-    },
-    {
-        .quantize_f32 = &fast::quantize,
-        .quantize_f64 = nullptr,
-        .elementwise_f32 = nullptr,
-        .elementwise_f64 = nullptr,
-        .range_count_f32 = nullptr,
-        .range_count_f64 = nullptr,
-    },
-}};
+void random_words_by_definition(std::uint64_t seed, std::uint64_t stream, std::uint64_t first,
+                                std::size_t n, std::uint32_t* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = random_word(seed, stream, first + i);
+}
+
+template <std::floating_point T>
+void range_count_by_definition(const T* in, std::size_t n, RangeBlock<T>& block,
+                               fast::RangeCells&) {
+  range_count(in, n, block);
+}
+
+constexpr Kernels reference{
+    .quantize_f32 = &quantize<float>,
+    .quantize_f64 = &quantize<double>,
+    .encode_f32 = &quantize_to_codes<float>,
+    .encode_f64 = &quantize_to_codes<double>,
+    .decode_f32 = &values_of_codes<float>,
+    .decode_f64 = &values_of_codes<double>,
+    .random_words = &random_words_by_definition,
+    .unscale_f32 = &unscale,
+    .elementwise_f32 = &elementwise<float>,
+    .elementwise_f64 = &elementwise<double>,
+    .range_count_f32 = &range_count_by_definition<float>,
+    .range_count_f64 = &range_count_by_definition<double>,
+};
+
+constexpr Kernels portable{
+    .quantize_f32 = &fast::quantize,
+    .quantize_f64 = &fast::quantize,
+    .encode_f32 = &fast::quantize_to_codes,
+    .encode_f64 = &fast::quantize_to_codes,
+    .decode_f32 = &fast::values_of_codes,
+    .decode_f64 = &fast::values_of_codes,
+    .random_words = &fast::random_words,
+    .unscale_f32 = &fast::unscale,
+    .elementwise_f32 = &fast::elementwise,
+    .elementwise_f64 = nullptr,
+    .range_count_f32 = &fast::range_count,
+    .range_count_f64 = nullptr,
+};
+
+constexpr std::array<Kernels, level_names.size()> rows{reference, portable};
 
 constexpr std::array<Kernels, rows.size()> complete() {
   std::array<Kernels, rows.size()> out = rows;

@@ -11,8 +11,10 @@
 #include <tuple>
 
 #include "emulate/elementwise.h"
+#include "emulate/fast/range_count.h"
 #include "emulate/quantize.h"
 #include "emulate/range_count.h"
+#include "emulate/unscale.h"
 
 namespace binade {
 
@@ -22,18 +24,43 @@ enum class Level : std::uint8_t { reference, portable };
 
 inline constexpr std::array<std::string_view, 2> level_names{"reference", "portable"};
 
+/// Arrays of n elements each, whose first has the number `first` in its stream; counts are added to.
 struct Kernels {
-  void (*quantize_f32)(const float* in, float* out, std::size_t n, std::uint64_t first,
-                       const Quantizer& to, EventCounts& counts);
-  void (*quantize_f64)(const double* in, double* out, std::size_t n, std::uint64_t first,
-                       const Quantizer& to, EventCounts& counts);
-  void (*elementwise_f32)(const float* a, const float* b, const float* c, float* out, std::size_t n,
-                          std::uint64_t first, const Elementwise& how, EventCounts& counts);
-  void (*elementwise_f64)(const double* a, const double* b, const double* c, double* out,
-                          std::size_t n, std::uint64_t first, const Elementwise& how,
-                          EventCounts& counts);
-  void (*range_count_f32)(const float* in, std::size_t n, RangeBlock<float>& block);
-  void (*range_count_f64)(const double* in, std::size_t n, RangeBlock<double>& block);
+  /// `quantize` of emulate/quantize.h.
+  template <class T>
+  using Quantize = void (*)(const T* in, T* out, std::size_t n, std::uint64_t first,
+                            const Quantizer& to, EventCounts& counts);
+  Quantize<float> quantize_f32;
+  Quantize<double> quantize_f64;
+  /// `quantize_to_codes` of emulate/quantize.h.
+  template <class T>
+  using Encode = void (*)(const T* in, std::byte* out, std::size_t n, std::uint64_t first,
+                          const Quantizer& to, EventCounts& counts);
+  Encode<float> encode_f32;
+  Encode<double> encode_f64;
+  /// `values_of_codes` of emulate/quantize.h.
+  template <class T>
+  using Decode = void (*)(const std::byte* in, T* out, std::size_t n, const Format& format);
+  Decode<float> decode_f32;
+  Decode<double> decode_f64;
+  /// `random_word` of emulate/philox.h.
+  void (*random_words)(std::uint64_t seed, std::uint64_t stream, std::uint64_t first, std::size_t n,
+                       std::uint32_t* out);
+  /// `unscale` of emulate/unscale.h.
+  NonFinite (*unscale_f32)(const float* in, float* out, std::size_t n, const Format& format,
+                           float inv_scale);
+  /// `elementwise` of emulate/elementwise.h.
+  template <class T>
+  using OnElements = void (*)(const T* a, const T* b, const T* c, T* out, std::size_t n,
+                              std::uint64_t first, const Elementwise& how, EventCounts& counts);
+  OnElements<float> elementwise_f32;
+  OnElements<double> elementwise_f64;
+  /// `range_count` of emulate/range_count.h; `work` is all zero before and after.
+  template <class T>
+  using RangeCount = void (*)(const T* in, std::size_t n, RangeBlock<T>& block,
+                              fast::RangeCells& work);
+  RangeCount<float> range_count_f32;
+  RangeCount<double> range_count_f64;
 };
 
 template <class Entry>
@@ -48,6 +75,12 @@ KernelName(const char*, Entry Kernels::*) -> KernelName<Entry>;
 inline constexpr std::tuple kernel_names{
     KernelName{"quantize_f32", &Kernels::quantize_f32},
     KernelName{"quantize_f64", &Kernels::quantize_f64},
+    KernelName{"encode_f32", &Kernels::encode_f32},
+    KernelName{"encode_f64", &Kernels::encode_f64},
+    KernelName{"decode_f32", &Kernels::decode_f32},
+    KernelName{"decode_f64", &Kernels::decode_f64},
+    KernelName{"random_words", &Kernels::random_words},
+    KernelName{"unscale_f32", &Kernels::unscale_f32},
     KernelName{"elementwise_f32", &Kernels::elementwise_f32},
     KernelName{"elementwise_f64", &Kernels::elementwise_f64},
     KernelName{"range_count_f32", &Kernels::range_count_f32},

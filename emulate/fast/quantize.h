@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `quantize` of floats in a few integer operations an element and without branches on the data:
-// for vector units and GPUs. Equal to quantize.h bit for bit and count for count; formats that it does
-// not know (without a zero, or with numbers that are no normal floats' and finer) it leaves to that.
+// `quantize` of emulate/quantize.h, equal bit for bit and count for count. Of one float, for GPUs and for who has no
+// array: a few integer operations without branches on the data, for formats with a zero whose normal numbers are
+// normal floats:
+//
+//     significand << 32 >> drop     kkkk kkkk . ffff ffff ffff ffff ffff ffff ffff ffff
+//                                    + increment of the rounding, by sign and by k's last bit: a carry rounds up
+//
+// Of arrays, by tiles.
 #pragma once
 
 #include <array>
@@ -197,22 +202,10 @@ constexpr void count_events(std::uint32_t bits, std::uint32_t events, const Quan
   counts.inexact += events >> 24;
 }
 
-/// `quantize` of floats.
-constexpr void quantize(const float* in, float* out, std::size_t n, std::uint64_t first,
-                        const Quantizer& quantizer, EventCounts& counts) {
-  const QuantizePlan to = quantize_plan(quantizer);
-  if (!to.known) return binade::quantize(in, out, n, first, quantizer, counts);
-  std::array<std::uint32_t, 4> random{};
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint64_t index = first + i;
-    if (to.stochastic && (i == 0 || index % 4 == 0)) {
-      random = random_words(quantizer.seed, quantizer.stream, index / 4);
-    }
-    const auto bits = static_cast<std::uint32_t>(bits_of(in[i]));
-    const Quantized result = quantized(bits, random[index % 4], to);
-    out[i] = std::bit_cast<float>(result.bits);
-    count_events(bits, result.events, to, counts);
-  }
-}
+/// `quantize`, tile after tile (quantize_tile.h).
+void quantize(const float* in, float* out, std::size_t n, std::uint64_t first, const Quantizer& to,
+              EventCounts& counts);
+void quantize(const double* in, double* out, std::size_t n, std::uint64_t first,
+              const Quantizer& to, EventCounts& counts);
 
 }  // namespace binade::fast

@@ -10,28 +10,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "emulate/fast/quantize.h"
+#include "lib/parallel/parallel.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
 namespace {
-
-std::optional<std::size_t> first_not_finite(std::span<const float> values) {
-  const auto found = std::ranges::find_if(values, [](float x) { return !std::isfinite(x); });
-  if (found == values.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - values.begin());
-}
-
-/// As emulate/unscale.h: the product rounded to binary32, then to the gradient's format; a factor of 1 multiplies
-/// nothing.
-void unscale_values(const GradientView& gradient, float inv_scale) {
-  if (inv_scale == 1) return;
-  for (float& x : gradient.values) x *= inv_scale;
-  if (gradient.dtype == binary32) return;
-  EventCounts counts;
-  fast::quantize(gradient.values.data(), gradient.values.data(), gradient.values.size(), 0,
-                 {.format = gradient.dtype}, counts);
-}
 
 double number(const nlohmann::json& state, const char* key) {
   if (!state.contains(key) || !state[key].is_number()) {
@@ -101,10 +84,12 @@ std::optional<bool> GradScaler::unscale_gradients(const OptimizerView& optimizer
   for (std::size_t i = 0; i < optimizer.gradients.size(); ++i) {
     const GradientView& gradient = optimizer.gradients[i];
     if (gradient.values.data() == nullptr) continue;
-    const std::optional<std::size_t> at = first_not_finite(gradient.values);
-    if (at && !first_) first_ = FoundInf{optimizer.id, i, *at, gradient.values[*at]};
-    found_inf = found_inf.value_or(false) || at.has_value();
-    unscale_values(gradient, inv_scale);
+    const std::span<float> values = gradient.values;
+    const NonFinite first = fastest_kernels().unscale_f32(values.data(), values.data(),
+                                                          values.size(), gradient.dtype, inv_scale);
+    const bool found = first.at < values.size();
+    if (found && !first_) first_ = FoundInf{optimizer.id, i, first.at, first.value};
+    found_inf = found_inf.value_or(false) || found;
   }
   return found_inf;
 }

@@ -18,6 +18,7 @@ constexpr std::size_t count_grain = std::size_t{1} << 16;  ///< elements a threa
 template <std::floating_point T>
 struct Dense {
   std::unique_ptr<RangeBlock<T>> block;
+  std::vector<T> aligned;
   std::size_t used = 0;
 
   void flush(RangeSummary& summary) {
@@ -27,21 +28,18 @@ struct Dense {
     used = 0;
   }
 
-  /// Adds n <= grain elements; kernels want aligned ones.
-  void add(const std::byte* data, std::size_t n, RangeSummary& summary,
-           void (*kernel)(const T*, std::size_t, RangeBlock<T>&)) {
+  /// Adds n <= count_grain elements; kernels want aligned ones.
+  void add(const std::byte* data, std::size_t n, RangeSummary& summary, fast::RangeCells& work,
+           Kernels::RangeCount<T> kernel) {
     if (!block) {
       block = std::make_unique<RangeBlock<T>>();
       block->reset(summary.columns);
+      aligned.resize(count_grain);
     }
     if (used + n > RangeBlock<T>::capacity) flush(summary);
     used += n;
-    std::array<T, 2048> tile;
-    for (std::size_t i = 0; i < n; i += tile.size()) {
-      const std::size_t m = std::min(n - i, tile.size());
-      std::memcpy(tile.data(), data + i * sizeof(T), m * sizeof(T));
-      kernel(tile.data(), m, *block);
-    }
+    std::memcpy(aligned.data(), data, n * sizeof(T));
+    kernel(aligned.data(), n, *block, work);
   }
 };
 
@@ -58,6 +56,7 @@ void count_encodings(const std::byte* data, std::size_t n, std::vector<std::uint
 
 struct RangeCounter::Slot {
   RangeSummary summary;
+  fast::RangeCells work;
   Dense<float> binary32_block;
   Dense<double> binary64_block;
   std::vector<std::uint64_t> histogram;
@@ -66,9 +65,9 @@ struct RangeCounter::Slot {
   void add(const std::byte* data, std::size_t n, const Format& format) {
     const Kernels& kernel = fastest_kernels();
     if (format == binary32) {
-      binary32_block.add(data, n, summary, kernel.range_count_f32);
+      binary32_block.add(data, n, summary, work, kernel.range_count_f32);
     } else if (format == binary64) {
-      binary64_block.add(data, n, summary, kernel.range_count_f64);
+      binary64_block.add(data, n, summary, work, kernel.range_count_f64);
     } else {
       assert(format.storage_bits() <= 16);
       histogram_format = format;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pieces of a tile each; counts are integers, so their order does not matter.
+// Decoded, quantized or encoded in parts that stay in the cache; counts are integers, so their order does not matter.
 #include "lib/range/quantize_stream.h"
 
 #include <algorithm>
@@ -15,21 +15,23 @@ namespace {
 
 constexpr std::size_t batch = std::size_t{1} << 20;  ///< elements held in memory at a time
 constexpr std::size_t quantize_grain = std::size_t{1} << 14;
+constexpr std::size_t piece_size = 1024;
 
-std::uint64_t load(const std::byte* at, std::size_t size) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, at, size);
-  return bits;
-}
-
-void run_kernel(float* tile, std::size_t n, std::uint64_t first, const Quantizer& to,
-                EventCounts& counts) {
-  fastest_kernels().quantize_f32(tile, tile, n, first, to, counts);
-}
-void run_kernel(double* tile, std::size_t n, std::uint64_t first, const Quantizer& to,
-                EventCounts& counts) {
-  fastest_kernels().quantize_f64(tile, tile, n, first, to, counts);
-}
+/// The kernels that work on T.
+template <std::floating_point T>
+struct KernelsOn;
+template <>
+struct KernelsOn<float> {
+  static constexpr auto quantize = &Kernels::quantize_f32;
+  static constexpr auto encode = &Kernels::encode_f32;
+  static constexpr auto decode = &Kernels::decode_f32;
+};
+template <>
+struct KernelsOn<double> {
+  static constexpr auto quantize = &Kernels::quantize_f64;
+  static constexpr auto encode = &Kernels::encode_f64;
+  static constexpr auto decode = &Kernels::decode_f64;
+};
 
 struct Piece {
   const std::byte* in;
@@ -38,23 +40,16 @@ struct Piece {
   std::uint64_t first;  ///< index of the first element in the tensor
 };
 
-constexpr std::size_t tile_size = 1024;
-
-/// Calls back with tiles of elements of `from` as values of type T, which holds it, and where they begin.
+/// Calls back with up to piece_size elements of `from` at a time, as values of type T, which holds it, and where they
+/// begin.
 template <std::floating_point T, typename Sink>
-void for_each_tile(const Piece& piece, const Format& from, const Sink& sink) {
-  const auto in_size = static_cast<std::size_t>(from.storage_bits() / 8);
-  std::array<T, tile_size> tile;
-  for (std::size_t start = 0; start < piece.n; start += tile_size) {
-    const std::size_t n = std::min(tile_size, piece.n - start);
-    const std::byte* in = piece.in + start * in_size;
-    if (from == Carrier<T>::format) {
-      std::memcpy(tile.data(), in, n * sizeof(T));
-    } else {
-      for (std::size_t i = 0; i < n; ++i)
-        tile[i] = value_of<T>(load(in + i * in_size, in_size), from);
-    }
-    sink(std::span(tile).first(n), start);
+void for_each_part(const Piece& piece, const Format& from, const Sink& sink) {
+  const std::size_t in_size = code_bytes(from);
+  std::array<T, piece_size> values;
+  for (std::size_t start = 0; start < piece.n; start += piece_size) {
+    const std::size_t n = std::min(piece_size, piece.n - start);
+    (fastest_kernels().*KernelsOn<T>::decode)(piece.in + start * in_size, values.data(), n, from);
+    sink(std::span(values).first(n), start);
   }
 }
 
@@ -62,12 +57,12 @@ void for_each_tile(const Piece& piece, const Format& from, const Sink& sink) {
 template <std::floating_point T, std::floating_point U>
 void piece_to_values(const Piece& piece, const Format& from, const Quantizer& to,
                      EventCounts& counts) {
-  for_each_tile<T>(piece, from, [&](std::span<T> tile, std::size_t start) {
-    run_kernel(tile.data(), tile.size(), piece.first + start, to, counts);
-    for (std::size_t i = 0; i < tile.size(); ++i) {
-      const U result = static_cast<U>(tile[i]);
-      std::memcpy(piece.out + (start + i) * sizeof(U), &result, sizeof(U));
-    }
+  for_each_part<T>(piece, from, [&](std::span<T> values, std::size_t start) {
+    (fastest_kernels().*KernelsOn<T>::quantize)(values.data(), values.data(), values.size(),
+                                                piece.first + start, to, counts);
+    std::array<U, piece_size> results;
+    std::copy(values.begin(), values.end(), results.begin());
+    std::memcpy(piece.out + start * sizeof(U), results.data(), values.size() * sizeof(U));
   });
 }
 
@@ -75,12 +70,10 @@ void piece_to_values(const Piece& piece, const Format& from, const Quantizer& to
 template <std::floating_point T>
 void piece_to_encodings(const Piece& piece, const Format& from, const Quantizer& to,
                         EventCounts& counts) {
-  const auto out_size = static_cast<std::size_t>(to.format.storage_bits() / 8);
-  for_each_tile<T>(piece, from, [&](std::span<T> tile, std::size_t start) {
-    for (std::size_t i = 0; i < tile.size(); ++i) {
-      const std::uint64_t code = quantize_one(tile[i], piece.first + start + i, to, counts);
-      std::memcpy(piece.out + (start + i) * out_size, &code, out_size);
-    }
+  for_each_part<T>(piece, from, [&](std::span<T> values, std::size_t start) {
+    (fastest_kernels().*KernelsOn<T>::encode)(values.data(),
+                                              piece.out + start * code_bytes(to.format),
+                                              values.size(), piece.first + start, to, counts);
   });
 }
 
@@ -110,7 +103,7 @@ QuantizeStream::QuantizeStream(const Quantizer& to, const Dtype& from, bool enco
 void QuantizeStream::add(std::span<const std::byte> data,
                          const std::function<void(std::span<const std::byte>)>& sink) {
   const Dtype out_dtype = encode_ ? encoded_dtype(to_.format) : value_dtype(to_.format);
-  const std::size_t in_size = static_cast<std::size_t>(from_.storage_bits()) / 8;
+  const std::size_t in_size = code_bytes(from_);
   const std::size_t out_size = out_dtype.bits / 8;
   const bool narrow_in = fits_in(from_, binary32);
   const auto piece = encode_

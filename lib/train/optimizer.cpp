@@ -8,20 +8,26 @@
 #include <mutex>
 #include <optional>
 
-#include "emulate/philox.h"
-#include "emulate/stochastic_quickly.h"
 #include "lib/amp/autocast.h"
+#include "lib/parallel/parallel.h"
 #include "lib/train/nearest.h"
 
 namespace binade {
 namespace {
 
-/// w + change by stochastic rounding, once, with all of a random word. The sum of binary32 numbers is
-/// exact in binary64, or off by less than the word can tell.
-template <class T>
-T stochastic_sum(T w, T change, const Format& format, std::uint32_t random) {
-  return static_cast<T>(
-      stochastic_quickly(static_cast<double>(w) + static_cast<double>(change), format, random));
+/// decayed(weights[i]) + change[i] by stochastic rounding, once, with all of a random word, that of `first` + i. The sum
+/// of binary32 numbers is exact in binary64, or off by less than the word can tell.
+template <class T, class Decayed>
+std::vector<double> stochastic_sums(std::span<const T> weights, std::span<const T> change,
+                                    const Decayed& decayed, std::uint64_t first,
+                                    const Quantizer& to) {
+  std::vector<double> out(weights.size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = static_cast<double>(decayed(weights[i])) + static_cast<double>(change[i]);
+  }
+  EventCounts counts;
+  fastest_kernels().quantize_f64(out.data(), out.data(), out.size(), first, to, counts);
+  return out;
 }
 
 }  // namespace
@@ -82,6 +88,7 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
   const Nearest<T> round(weights.dtype), round_model(parameter.value.dtype);
   const bool stochastic = o.update == UpdateRule::stochastic && !has_master;
   const bool kahan = o.update == UpdateRule::kahan && !has_master;
+  const auto decayed = [&](T weight) { return decays_weight ? round(weight * decay) : weight; };
   // A stream a step and parameter: the word of a weight is its place.
   const std::uint64_t stream = static_cast<std::uint64_t>(steps_) << 20 | index;
   const std::size_t moments = slot.moments.size() / weights.size();
@@ -93,10 +100,15 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
     std::get<OptimizerStep<T>>(row_->step)({o, slot.steps, weights.dtype, decays && !decays_weight,
                                             piece(weights.values), piece(gradient),
                                             piece(slot.moments, moments), piece(slot.change)});
+    std::vector<double> sums;
+    if (stochastic) {
+      const Quantizer to{weights.dtype, {.rounding = Rounding::stochastic}, o.seed, stream};
+      sums = stochastic_sums<T>(piece(weights.values), piece(slot.change), decayed, begin, to);
+    }
     StepCounts counts;
     for (std::size_t i = begin; i < end; ++i) {
       const T before = weights.values[i], change = slot.change[i];
-      T w = decays_weight ? round(before * decay) : before;
+      T w = decayed(before);
       const T compensation_before = kahan ? slot.compensation[i] : T{0};
       if (kahan) {
         const T y = round(round(change) - slot.compensation[i]);
@@ -104,7 +116,7 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
         slot.compensation[i] = round(round(sum - w) - y);
         w = sum;
       } else if (stochastic) {
-        w = stochastic_sum(w, change, weights.dtype, random_word(o.seed, stream, i));
+        w = static_cast<T>(sums[i - begin]);
       } else {
         w = round(w + change);
       }

@@ -7,7 +7,6 @@
 
 #include <mutex>
 
-#include "emulate/fast/quantize.h"
 #include "lib/parallel/parallel.h"
 #include "lib/tensor/error.h"
 
@@ -18,12 +17,12 @@ constexpr std::size_t piece = 1 << 13;
 
 void quantize_piece(float* x, std::size_t n, std::size_t first, const Quantizer& to,
                     EventCounts& counts) {
-  fast::quantize(x, x, n, first, to, counts);
+  fastest_kernels().quantize_f32(x, x, n, first, to, counts);
 }
 
 void quantize_piece(double* x, std::size_t n, std::size_t first, const Quantizer& to,
                     EventCounts& counts) {
-  quantize(x, x, n, first, to, counts);
+  fastest_kernels().quantize_f64(x, x, n, first, to, counts);
 }
 
 }  // namespace

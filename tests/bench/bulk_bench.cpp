@@ -117,6 +117,7 @@ void add_range_count(const Size& size) {
                 const std::vector<ErrorColumn> columns =
                     errors ? report_columns() : std::vector<ErrorColumn>{};
                 const auto block = std::make_unique<RangeBlock<float>>();
+                const auto work = std::make_unique<fast::RangeCells>();
                 block->reset(columns);
                 std::size_t used = 0;
                 measure(state, size.bytes, Limit::read, size.bytes, [&] {
@@ -127,7 +128,7 @@ void add_range_count(const Size& size) {
                       block->reset(columns);
                       used = 0;
                     }
-                    kernels->range_count_f32(piece.data(), piece.size(), *block);
+                    kernels->range_count_f32(piece.data(), piece.size(), *block, *work);
                     used += piece.size();
                     rest = rest.subspan(piece.size());
                   }

@@ -14,7 +14,6 @@
 #include <random>
 #include <vector>
 
-#include "emulate/fast/kernels.h"
 #include "tests/emulate/oracle_bridge.h"
 
 namespace binade::quantize_test {
@@ -262,37 +261,6 @@ TEST_CASE("value_of gives every encoding's value in float and double, payloads k
     CHECK(different == 0);
   }
   CHECK(std::bit_cast<std::uint32_t>(value_of<float>(0xFE01, binary16)) == 0xFFC02000);
-}
-
-TEST_CASE("every level of the kernel table gives the reference's bytes and counts") {
-  for (const Level level : {Level::reference, Level::portable}) {
-    const Kernels& table = kernels(level);
-    for (const NamedFormat& row : formats) {
-      CAPTURE(row.name);
-      std::vector<Attributes> modes;
-      for (const NamedRounding& mode : roundings) add_modes(modes, mode.rounding);
-      for (const Attributes& attributes : modes) {
-        const Quantizer to{.format = row.format, .attributes = attributes, .seed = 9, .stream = 1};
-        const std::vector<double> in = batch<double>(row.format, 17, 203);
-        std::vector<double> want(in.size());
-        std::vector<double> got(in.size());
-        EventCounts want_counts;
-        EventCounts got_counts;
-        quantize(in.data(), want.data(), in.size(), 3, to, want_counts);
-        table.quantize_f64(in.data(), got.data(), in.size(), 3, to, got_counts);
-        CHECK(got_counts == want_counts);
-        CHECK(std::memcmp(got.data(), want.data(), in.size() * sizeof(double)) == 0);
-        if (!fits_in(row.format, binary32)) continue;
-        const std::vector<float> in32 = batch<float>(row.format, 18, 203);
-        std::vector<float> want32(in32.size());
-        std::vector<float> got32(in32.size());
-        quantize(in32.data(), want32.data(), in32.size(), 3, to, want_counts);
-        table.quantize_f32(in32.data(), got32.data(), in32.size(), 3, to, got_counts);
-        CHECK(got_counts == want_counts);
-        CHECK(std::memcmp(got32.data(), want32.data(), in32.size() * sizeof(float)) == 0);
-      }
-    }
-  }
 }
 
 }  // namespace

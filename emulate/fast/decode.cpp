@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tiles of codes; infinities and NaNs are the definition's.
+#include "emulate/fast/decode.h"
+
+#include <array>
+#include <cstring>
+
+namespace binade::fast {
+namespace {
+
+constexpr std::size_t decode_tile = 256;
+
+template <std::floating_point T>
+struct ValuePlan {
+  using Bits = typename Carrier<T>::Bits;
+
+  bool known = false;
+  T from_bias = 1;  ///< 2^(carrier's bias - bias)
+  int padding = 0;
+  Bits magnitude = 0;  ///< mask of exponent and fraction
+  Bits special = 0;    ///< the first magnitude that is no number
+  Bits sign = 0;       ///< of the format; 0 where it has none
+  Bits lone_nan = 0;   ///< fnuz: the code of its NaN
+  int fraction_shift = 0, sign_shift = 0;
+
+  explicit ValuePlan(const Format& f) {
+    constexpr const Format& c = Carrier<T>::format;
+    const int shift = c.bias - f.bias;
+    known = fits_in(f, c) && f.has_zero && shift >= 0 && shift <= c.emax();
+    if (!known) return;
+    from_bias = std::bit_cast<T>(static_cast<Bits>(shift + c.bias) << c.fraction_bits());
+    padding = f.padding_bits;
+    const auto bit = [](int at) { return static_cast<Bits>(Bits{1} << at); };
+    const int magnitude_bits = f.exponent_bits + f.fraction_bits();
+    magnitude = bit(magnitude_bits) - 1;
+    sign = f.has_sign ? bit(magnitude_bits) : 0;
+    const Bits max = static_cast<Bits>(max_bits(f, false) >> f.padding_bits);
+    special = max + 1;
+    lone_nan = f.specials == Specials::fnuz ? sign : 0;
+    fraction_shift = c.precision - f.precision;
+    sign_shift = c.bits() - f.bits();
+  }
+};
+
+/// The values of finite codes; true where one is none.
+template <class Code, std::floating_point T>
+bool decode_numbers(const Code* codes, T* out, std::size_t n, const ValuePlan<T>& plan) {
+  using Bits = typename Carrier<T>::Bits;
+  const Bits magnitude_mask = plan.magnitude, special = plan.special, sign_mask = plan.sign;
+  const Bits lone_nan = plan.lone_nan;
+  const T from_bias = plan.from_bias;
+  const int padding = plan.padding, fraction_shift = plan.fraction_shift,
+            sign_shift = plan.sign_shift;
+  Bits specials = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Bits code = static_cast<Bits>(codes[i]) >> padding;
+    const Bits magnitude = code & magnitude_mask;
+    const Bits sign = code & sign_mask;
+    const bool is_lone_nan = sign == lone_nan && magnitude == 0 && lone_nan != 0;
+    specials |= magnitude >= special || is_lone_nan ? 1 : 0;
+    const T value = std::bit_cast<T>(static_cast<Bits>(magnitude << fraction_shift)) * from_bias;
+    out[i] = std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(value) | sign << sign_shift));
+  }
+  return specials != 0;
+}
+
+template <class Code, std::floating_point T>
+void decode_by_tiles(const std::byte* in, T* out, std::size_t n, const Format& format,
+                     const ValuePlan<T>& plan) {
+  std::array<Code, decode_tile> codes;
+  for (std::size_t done = 0; done < n; done += decode_tile) {
+    const std::size_t count = n - done < decode_tile ? n - done : decode_tile;
+    std::memcpy(codes.data(), in + done * sizeof(Code), count * sizeof(Code));
+    if (!decode_numbers(codes.data(), out + done, count, plan)) continue;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Kind kind = decode(codes[i], format).kind;
+      if (kind != Kind::infinite && kind != Kind::nan) continue;
+      out[done + i] = value_of<T>(codes[i], format);
+    }
+  }
+}
+
+template <std::floating_point T>
+void decode_codes(const std::byte* in, T* out, std::size_t n, const Format& format) {
+  const ValuePlan<T> plan(format);
+  if (!plan.known) return binade::values_of_codes(in, out, n, format);
+  switch (code_bytes(format)) {
+    case 1: return decode_by_tiles<std::uint8_t>(in, out, n, format, plan);
+    case 2: return decode_by_tiles<std::uint16_t>(in, out, n, format, plan);
+    case 4: return decode_by_tiles<std::uint32_t>(in, out, n, format, plan);
+    case 8: return decode_by_tiles<std::uint64_t>(in, out, n, format, plan);
+  }
+}
+
+}  // namespace
+
+void values_of_codes(const std::byte* in, float* out, std::size_t n, const Format& format) {
+  decode_codes(in, out, n, format);
+}
+void values_of_codes(const std::byte* in, double* out, std::size_t n, const Format& format) {
+  decode_codes(in, out, n, format);
+}
+
+}  // namespace binade::fast

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tiles in binary64; NaNs, infinities and whoever flushes operands are the definition's.
+#include "emulate/fast/elementwise.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "emulate/fast/quantize_tile.h"
+
+namespace binade::fast {
+namespace {
+
+/// x with the last bit set where something was lost, on the side of what was.
+inline double odd_where(double x, double lost) {
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const std::uint64_t is_lost = lost < 0 || lost > 0 ? 1 : 0;  // beside an infinity it is a NaN
+  // Toward zero first: x is beyond the exact sum where the rest has the other sign.
+  const std::uint64_t is_beyond = (lost < 0) != (x < 0) ? 1 : 0;
+  return std::bit_cast<double>((bits - (is_lost & is_beyond & ~bits)) | is_lost);
+}
+
+inline double sum_to_odd(double a, double b) {
+  const double s = a + b;
+  const double of_b = s - a;
+  const double lost = (a - (s - of_b)) + (b - of_b);
+  return odd_where(s, lost);
+}
+
+struct OperandTile {
+  std::array<float, tile_size> a, b, c;
+};
+
+void compute_tile(Operation operation, const OperandTile& x, double* out, std::size_t n) {
+  const auto wide = [](float value) { return static_cast<double>(value); };
+  switch (operation) {
+    case Operation::add:
+      for (std::size_t i = 0; i < n; ++i) out[i] = sum_to_odd(wide(x.a[i]), wide(x.b[i]));
+      return;
+    case Operation::subtract:
+      for (std::size_t i = 0; i < n; ++i) out[i] = sum_to_odd(wide(x.a[i]), -wide(x.b[i]));
+      return;
+    case Operation::multiply:
+      for (std::size_t i = 0; i < n; ++i) out[i] = wide(x.a[i]) * wide(x.b[i]);
+      return;
+    case Operation::divide:
+      // x / infinity is 0, but an operation on an infinity: a special one, as all others are by their results.
+      for (std::size_t i = 0; i < n; ++i) {
+        const double quotient = wide(x.a[i]) / wide(x.b[i]);
+        out[i] = std::isinf(x.b[i]) ? wide(x.b[i]) : quotient;
+      }
+      return;
+    case Operation::square_root:
+      for (std::size_t i = 0; i < n; ++i) out[i] = std::sqrt(wide(x.a[i]));
+      return;
+    case Operation::multiply_add:
+      for (std::size_t i = 0; i < n; ++i) {
+        out[i] = sum_to_odd(wide(x.a[i]) * wide(x.b[i]), wide(x.c[i]));
+      }
+      return;
+    case Operation::remainder: return;
+  }
+}
+
+bool is_known(const Elementwise& how) {
+  if (how.operation == Operation::remainder || !fits_in(how.to, binary32)) return false;
+  if (how.attributes.flush_operands) return false;
+  const bool adds = how.operation == Operation::add || how.operation == Operation::subtract ||
+                    how.operation == Operation::multiply_add;
+  switch (how.attributes.rounding) {
+    case Rounding::toward_negative: return !adds;  // the sum of x and -x is -0
+    case Rounding::stochastic:
+      return how.to.precision <= 20 && (adds || how.operation == Operation::multiply);
+    case Rounding::ties_to_even:
+    case Rounding::ties_to_away:
+    case Rounding::toward_zero:
+    case Rounding::toward_positive:
+    case Rounding::to_odd: return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void elementwise(const float* a, const float* b, const float* c, float* out, std::size_t n,
+                 std::uint64_t first, const Elementwise& how, EventCounts& counts) {
+  const TileQuantizer<double> quantizer({how.to, how.attributes, how.seed, how.stream});
+  if (!quantizer.known() || !is_known(how)) {
+    return binade::elementwise(a, b, c, out, n, first, how, counts);
+  }
+  const int operands = operand_count(how.operation);
+  OperandTile x;
+  std::array<double, tile_size> exact;
+  std::array<std::uint64_t, tile_size> bits, results;
+  for (std::size_t done = 0; done < n; done += tile_size) {
+    const std::size_t count = n - done < tile_size ? n - done : tile_size;
+    std::memcpy(x.a.data(), a + done, count * sizeof(float));
+    if (operands > 1) std::memcpy(x.b.data(), b + done, count * sizeof(float));
+    if (operands > 2) std::memcpy(x.c.data(), c + done, count * sizeof(float));
+    compute_tile(how.operation, x, exact.data(), count);
+    std::memcpy(bits.data(), exact.data(), count * sizeof(double));
+    const SpecialValues<double> specials(bits.data(), count);
+    quantizer(bits.data(), results.data(), count, first + done, counts);
+    for (std::size_t i = 0; i < count; ++i) {
+      out[done + i] = static_cast<float>(std::bit_cast<double>(results[i]));
+    }
+    specials.each(counts, [&](std::size_t i, double) {
+      binade::elementwise(&x.a[i], &x.b[i], &x.c[i], out + done + i, 1, first + done + i, how,
+                          counts);
+    });
+  }
+}
+
+}  // namespace binade::fast

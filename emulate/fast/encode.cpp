@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tiles of values, then of their codes.
+#include "emulate/fast/encode.h"
+
+#include <cstring>
+
+#include "emulate/fast/quantize_tile.h"
+
+namespace binade::fast {
+namespace {
+
+/// A format's codes of the values of a TileQuantizer.
+template <std::floating_point T>
+struct CodePlan {
+  using Bits = typename Carrier<T>::Bits;
+
+  bool known = false;
+  T to_bias = 1;  ///< 2^(bias - carrier's bias)
+  int fraction_drop = 0;
+  int padding = 0;
+  int sign_shift = 0;  ///< of the carrier's sign, down to the format's, padding left out
+  Format format;
+
+  explicit CodePlan(const Format& f) : format(f) {
+    constexpr const Format& c = Carrier<T>::format;
+    const int shift = f.bias - c.bias;
+    known = shift >= c.emin() && shift <= 0;
+    if (!known) return;
+    to_bias = std::bit_cast<T>(static_cast<Bits>(shift + c.bias) << c.fraction_bits());
+    fraction_drop = c.precision - f.precision;
+    padding = f.padding_bits;
+    sign_shift = c.bits() - f.bits();
+  }
+
+  /// Of n finite values on the grid.
+  void operator()(const Bits* values, Bits* codes, std::size_t n) const {
+    constexpr Bits magnitude_bits = RoundingPlan<T>::magnitude_bits;
+    for (std::size_t i = 0; i < n; ++i) {
+      const T rebiased = std::bit_cast<T>(values[i] & magnitude_bits) * to_bias;
+      const Bits sign = (values[i] & ~magnitude_bits) >> sign_shift;
+      codes[i] = (std::bit_cast<Bits>(rebiased) >> fraction_drop | sign) << padding;
+    }
+  }
+  /// Overflow left infinities or NaNs.
+  void mend(const Bits* values, Bits* codes, std::size_t n) const {
+    for (std::size_t i = 0; i < n; ++i) {
+      if ((values[i] & RoundingPlan<T>::magnitude_bits) < RoundingPlan<T>::infinity) continue;
+      const Attributes keep{.nan = NanResult::propagate};
+      codes[i] = static_cast<Bits>(convert(values[i], Carrier<T>::format, format, keep).bits);
+    }
+  }
+};
+
+template <class Code, class Bits>
+void narrow(const Bits* codes, std::byte* out, std::size_t n) {
+  std::array<Code, tile_size> small;
+  for (std::size_t i = 0; i < n; ++i) small[i] = static_cast<Code>(codes[i]);
+  std::memcpy(out, small.data(), n * sizeof(Code));
+}
+
+template <class Bits>
+void store(const Bits* codes, std::byte* out, std::size_t n, std::size_t bytes) {
+  switch (bytes) {
+    case 1: return narrow<std::uint8_t>(codes, out, n);
+    case 2: return narrow<std::uint16_t>(codes, out, n);
+    case 4: return narrow<std::uint32_t>(codes, out, n);
+    case 8: return narrow<std::uint64_t>(codes, out, n);
+  }
+}
+
+template <std::floating_point T>
+void encode_by_tiles(const T* in, std::byte* out, std::size_t n, std::uint64_t first,
+                     const Quantizer& to, EventCounts& counts) {
+  const TileQuantizer<T> quantizer(to);
+  const CodePlan<T> codes_of(to.format);
+  if (!quantizer.known() || !codes_of.known) {
+    return binade::quantize_to_codes(in, out, n, first, to, counts);
+  }
+  const std::size_t bytes = code_bytes(to.format);
+  std::array<typename Carrier<T>::Bits, tile_size> x, values, codes;
+  for (std::size_t done = 0; done < n; done += tile_size) {
+    const std::size_t count = n - done < tile_size ? n - done : tile_size;
+    std::memcpy(x.data(), in + done, count * sizeof(T));
+    const SpecialValues<T> specials(x.data(), count);
+    quantizer(x.data(), values.data(), count, first + done, counts);
+    codes_of(values.data(), codes.data(), count);
+    if (any_special(values.data(), count)) codes_of.mend(values.data(), codes.data(), count);
+    store(codes.data(), out + done * bytes, count, bytes);
+    specials.each(counts, [&](std::size_t i, T value) {
+      binade::quantize_to_codes(&value, out + (done + i) * bytes, 1, first + done + i, to, counts);
+    });
+  }
+}
+
+}  // namespace
+
+void quantize_to_codes(const float* in, std::byte* out, std::size_t n, std::uint64_t first,
+                       const Quantizer& to, EventCounts& counts) {
+  encode_by_tiles(in, out, n, first, to, counts);
+}
+void quantize_to_codes(const double* in, std::byte* out, std::size_t n, std::uint64_t first,
+                       const Quantizer& to, EventCounts& counts) {
+  encode_by_tiles(in, out, n, first, to, counts);
+}
+
+}  // namespace binade::fast

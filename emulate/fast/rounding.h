@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Magnitudes onto the grid of a format, a tile at a time, in operations that every vector unit has: what `quantize`,
+// `encode` and `elementwise` share. Equal to `project` of emulate/project.h up to where it saturates.
+//
+// Two families of formats. Where subnormals begin with the carrier's own (bfloat16, tf32), bits are cut off:
+//
+//     binary32   eeee eeee ffff fff|x xxxx xxxx xxxx xxxx    + increment, then the bits x are cleared;
+//                           kept --'  `- drop = 24 - p -'    a carry goes on into the exponent
+//
+// Elsewhere the carrier rounds itself: beside M, a power of two that is 2^drop times the number's (at least the
+// smallest normal's), nothing below an ulp of the format has room, so that subnormals need no case of their own:
+//
+//     a                1.ffff fffx xxxx · 2^e
+//     S = a + M        1.0000 0001 ffff · 2^(e + drop)       r = S - M, to nearest even
+//
+// Other roundings move S by its last bit, by what r is to a. Magnitudes beyond the range are first brought down to
+// the power of two above it, which overflows whatever the rounding.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include "emulate/quantize.h"
+
+namespace binade::fast {
+
+inline constexpr std::size_t tile_size = 128;  ///< elements that are worked on together
+
+enum class Family : std::uint8_t { none, cut, carrier };
+
+/// The numbers of a Quantizer; magnitudes are the bits of a T, which are ordered as the numbers are.
+template <std::floating_point T>
+struct RoundingPlan {
+  using Bits = typename Carrier<T>::Bits;
+  static constexpr const Format& carrier = Carrier<T>::format;
+  static constexpr Bits magnitude_bits = ~Bits{0} >> 1;
+  static constexpr Bits infinity = static_cast<Bits>(carrier.exponent_mask())
+                                   << carrier.fraction_bits();
+
+  Family family = Family::none;  ///< none: nothing else is set
+  int drop = 0;                  ///< bits that normal results lose
+  Bits last = infinity;          ///< larger magnitudes become this one
+  Bits lowest_m = 0;             ///< M of the smallest normal number
+  Bits flushed_below = 0;        ///< DAZ: the carrier's smallest normal number
+  Bits min_normal = 0;
+  Bits max = 0;
+  Bits sign = 0;       ///< that results keep: 0 where the format has none
+  Bits zero_sign = 0;  ///< and that zeros keep
+  int random_bits = 32;
+};
+
+/// Families of T's formats; flushing results, and what no family holds, is the definition's.
+template <std::floating_point T>
+constexpr RoundingPlan<T> rounding_plan(const Format& f, const Attributes& attributes) {
+  using Plan = RoundingPlan<T>;
+  using Bits = typename Plan::Bits;
+  const Format& c = Plan::carrier;
+  Plan out;
+  if (!fits_in(f, c) || !f.has_zero || f.emin() < c.emin() || attributes.flush_results) return out;
+  const auto power = [](int e) {
+    return static_cast<Bits>(e + Plan::carrier.bias) << Plan::carrier.fraction_bits();
+  };
+  out.drop = c.precision - f.precision;
+  if (f.emin() == c.emin()) {
+    out.family = Family::cut;
+  } else if (out.drop > 0 && f.emax() + 1 + out.drop <= c.emax() &&
+             f.emin() + out.drop >= 32 + c.fraction_bits() - c.bias) {
+    // 2^32 / ulp is a normal number, which stochastic rounding multiplies by.
+    out.family = Family::carrier;
+    out.last = power(f.emax() + 1);
+    out.lowest_m = power(f.emin() + out.drop);
+  } else {
+    return out;
+  }
+  if (attributes.flush_operands) out.flushed_below = power(c.emin());
+  out.min_normal = power(f.emin());
+  out.max = static_cast<Bits>(bits_of(value_of<T>(max_bits(f, false), f)));
+  const Bits sign = ~Plan::magnitude_bits;
+  out.sign = f.has_sign ? sign : 0;
+  out.zero_sign = f.has_negative_zero() ? sign : 0;
+  out.random_bits = attributes.random_bits;
+  return out;
+}
+
+/// The magnitudes of n <= tile_size finite numbers x on the grid, which may lie beyond the format's range.
+/// `random`: a word an element, read by stochastic rounding alone.
+template <std::floating_point T>
+using RoundTile = void (*)(const typename Carrier<T>::Bits* x, const std::uint32_t* random,
+                           typename Carrier<T>::Bits* out, std::size_t n,
+                           const RoundingPlan<T>& plan);
+
+namespace detail {
+
+template <std::floating_point T, Rounding rounding>
+void cut_tile(const typename Carrier<T>::Bits* x, const std::uint32_t* random,
+              typename Carrier<T>::Bits* out, std::size_t n, const RoundingPlan<T>& plan) {
+  using Bits = typename Carrier<T>::Bits;
+  constexpr int width = 8 * sizeof(Bits);
+  const Bits ulp = Bits{1} << plan.drop;
+  const Bits rest = ulp - 1;
+  const Bits half = plan.drop == 0 ? Bits{0} : ulp >> 1;
+  const Bits below_half = half == 0 ? Bits{0} : half - 1;
+  const Bits flushed_below = plan.flushed_below, sign = plan.sign;
+  const int drop = plan.drop, random_bits = plan.random_bits;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Bits operand = x[i] & RoundingPlan<T>::magnitude_bits;
+    const Bits a = operand < flushed_below ? Bits{0} : operand;
+    const Bits negative = (x[i] & sign) != 0 ? ~Bits{0} : Bits{0};
+    const Bits odd = a >> drop & 1;
+    Bits increment = 0;
+    switch (rounding) {
+      case Rounding::ties_to_even: increment = below_half + (half != 0 ? odd : Bits{0}); break;
+      case Rounding::ties_to_away: increment = half; break;
+      case Rounding::toward_zero: break;
+      case Rounding::toward_positive: increment = rest & ~negative; break;
+      case Rounding::toward_negative: increment = rest & negative; break;
+      case Rounding::to_odd: increment = odd != 0 ? Bits{0} : rest; break;
+      case Rounding::stochastic: {
+        // The word's bits stand below the fraction's first; what is below them can carry nothing.
+        const std::uint32_t word = random[i] << (32 - random_bits);
+        increment = drop == 0     ? Bits{0}
+                    : drop < 32   ? static_cast<Bits>(word >> (32 - drop))
+                    : width == 32 ? static_cast<Bits>(word)
+                                  : static_cast<Bits>(word) << ((drop - 32) & (width - 1));
+        break;
+      }
+    }
+    out[i] = (a + increment) & ~rest;
+  }
+}
+
+template <std::floating_point T, Rounding rounding>
+void carrier_tile(const typename Carrier<T>::Bits* x, const std::uint32_t* random,
+                  typename Carrier<T>::Bits* out, std::size_t n, const RoundingPlan<T>& plan) {
+  using Bits = typename Carrier<T>::Bits;
+  constexpr int fraction = RoundingPlan<T>::carrier.fraction_bits();
+  constexpr int bias = RoundingPlan<T>::carrier.bias;
+  constexpr Bits exponent_field = RoundingPlan<T>::infinity;
+  const Bits last = plan.last, lowest_m = plan.lowest_m, flushed_below = plan.flushed_below;
+  const Bits sign = plan.sign;
+  const Bits up_by = static_cast<Bits>(plan.drop) << fraction;
+  const int random_bits = plan.random_bits;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Bits operand = x[i] & RoundingPlan<T>::magnitude_bits;
+    const Bits unflushed = operand < last ? operand : last;
+    const Bits magnitude = unflushed < flushed_below ? Bits{0} : unflushed;
+    const Bits own = (magnitude & exponent_field) + up_by;
+    const Bits m_bits = own > lowest_m ? own : lowest_m;
+    const T a = std::bit_cast<T>(magnitude);
+    const T m = std::bit_cast<T>(m_bits);
+    const T s = a + m;
+    const T r = s - m;
+    if (rounding == Rounding::ties_to_even) {
+      out[i] = std::bit_cast<Bits>(r);
+      continue;
+    }
+    const Bits s_bits = std::bit_cast<Bits>(s);
+    const Bits up = r > a ? 1 : 0;
+    const Bits down = r < a ? 1 : 0;
+    const bool negative = (x[i] & sign) != 0;
+    Bits moved = s_bits;
+    switch (rounding) {
+      case Rounding::ties_to_even: break;
+      case Rounding::ties_to_away: {
+        const T ulp = std::bit_cast<T>(m_bits + 1) - m;
+        moved += 2 * (a - r) == ulp ? 1 : 0;
+        break;
+      }
+      case Rounding::toward_zero: moved -= up; break;
+      case Rounding::toward_positive: moved += negative ? Bits{0} - up : down; break;
+      case Rounding::toward_negative: moved += negative ? down : Bits{0} - up; break;
+      case Rounding::to_odd: moved += (s_bits & 1) != 0 ? Bits{0} : down - up; break;
+      case Rounding::stochastic: {
+        // The fraction in units of 2^-31 ulp and the bit below, since vectors convert to signed integers.
+        moved -= up;
+        const T rest = a - (std::bit_cast<T>(moved) - m);
+        const T per_ulp =
+            std::bit_cast<T>((static_cast<Bits>(2 * bias + 31 + fraction) << fraction) - m_bits);
+        const T scaled = rest * per_ulp;
+        const auto high = static_cast<std::int32_t>(scaled);
+        const auto low = static_cast<std::int32_t>(2 * (scaled - static_cast<T>(high)));
+        const auto f = static_cast<std::uint32_t>(high) * 2 + static_cast<std::uint32_t>(low);
+        moved += f > ~(random[i] << (32 - random_bits)) ? 1 : 0;
+        break;
+      }
+    }
+    out[i] = std::bit_cast<Bits>(std::bit_cast<T>(moved) - m);
+  }
+}
+
+template <std::floating_point T, Rounding rounding>
+constexpr RoundTile<T> round_tile_of(Family family) {
+  return family == Family::cut ? &cut_tile<T, rounding> : &carrier_tile<T, rounding>;
+}
+
+}  // namespace detail
+
+template <std::floating_point T>
+constexpr RoundTile<T> round_tile(Family family, Rounding rounding) {
+  switch (rounding) {
+    case Rounding::ties_to_even: return detail::round_tile_of<T, Rounding::ties_to_even>(family);
+    case Rounding::ties_to_away: return detail::round_tile_of<T, Rounding::ties_to_away>(family);
+    case Rounding::toward_zero: return detail::round_tile_of<T, Rounding::toward_zero>(family);
+    case Rounding::toward_positive:
+      return detail::round_tile_of<T, Rounding::toward_positive>(family);
+    case Rounding::toward_negative:
+      return detail::round_tile_of<T, Rounding::toward_negative>(family);
+    case Rounding::to_odd: return detail::round_tile_of<T, Rounding::to_odd>(family);
+    case Rounding::stochastic: return detail::round_tile_of<T, Rounding::stochastic>(family);
+  }
+  return nullptr;
+}
+
+}  // namespace binade::fast

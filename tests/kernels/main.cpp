@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every kernel of every level against the definition, in the manner of dav1d's checkasm: bytes and counts; --bench also
+// times the same calls. Fails where a result differs, where a level's entry is another level's, where an entry of the
+// table has no judge, and where a judge does not see a single wrong bit.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+#include "tests/kernels/judge.h"
+
+namespace {
+
+using namespace binade;
+using namespace binade::kernel_test;
+
+int failures = 0;
+
+void fail(const std::string& what) {
+  std::printf("  FAILED: %s\n", what.c_str());
+  ++failures;
+}
+
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// Nanoseconds an element, the least of some passes of a millisecond or more.
+double time_of(const Work& work, const Kernels& kernels) {
+  work.run(kernels, work.variant);
+  std::size_t calls = 1;
+  double best = 1e9;
+  for (int pass = 0; pass < 7; ++pass) {
+    const double begin = thread_seconds();
+    for (std::size_t i = 0; i < calls; ++i) work.run(kernels, work.variant);
+    const double seconds = thread_seconds() - begin;
+    if (seconds < 1e-3) {
+      calls *= 2;
+      --pass;
+      continue;
+    }
+    best = std::min(best, seconds / static_cast<double>(calls) / static_cast<double>(work.n));
+  }
+  return 1e9 * best;
+}
+
+/// A single wrong bit in the first, a middle and the last call.
+void try_faults(const Entry& entry, const Kernels& kernels, std::uint64_t calls) {
+  int seen = 0, planted = 0;
+  for (const std::uint64_t call : {std::uint64_t{0}, calls / 2, calls - 1}) {
+    ++planted;
+    seen += entry.judge(kernels, {static_cast<std::int64_t>(call), 0x9E3779B9 * (call + 1)})
+                .different() > 0;
+  }
+  if (seen != planted) {
+    fail(std::string(entry.name) + ": its judge saw " + std::to_string(seen) + " of " +
+         std::to_string(planted) + " wrong bits");
+  }
+}
+
+void judge(const Entry& entry, std::size_t level) {
+  const Kernels& own = own_kernels(static_cast<Level>(level));
+  const std::string name = std::string(level_names[level]);
+  if (!entry.has(own)) {
+    std::printf("%-16s %-10s %14s\n", entry.name.data(), name.c_str(), "none");
+    return;
+  }
+  for (std::size_t other = 0; other < level; ++other) {
+    if (entry.same(own, own_kernels(static_cast<Level>(other)))) {
+      fail(std::string(entry.name) + ": " + name + " has the kernel of " +
+           std::string(level_names[other]));
+    }
+  }
+  const Verdict verdict = entry.judge(kernels(static_cast<Level>(level)), {});
+  std::printf("%-16s %-10s %10llu calls %12llu results %10llu different\n", entry.name.data(),
+              name.c_str(), static_cast<unsigned long long>(verdict.calls()),
+              static_cast<unsigned long long>(verdict.values()),
+              static_cast<unsigned long long>(verdict.different()));
+  if (verdict.values() == 0) fail(std::string(entry.name) + ": nothing was compared");
+  if (verdict.different() > 0) fail(std::string(entry.name) + ", " + name + ": " + verdict.first());
+  if (level == 0 && verdict.calls() > 0) try_faults(entry, own, verdict.calls());
+}
+
+/// Every entry of the table has a judge, under its name.
+void check_names(const std::vector<Entry>& entries) {
+  const auto check = [&](const auto& row) {
+    const bool judged =
+        std::ranges::any_of(entries, [&](const Entry& entry) { return entry.name == row.name; });
+    if (!judged) fail(std::string(row.name) + ": no judge");
+  };
+  std::apply([&](const auto&... rows) { (check(rows), ...); }, kernel_names);
+}
+
+void bench(const std::vector<Entry>& entries) {
+  std::printf("\nnanoseconds an element%*s", 20, "");
+  for (const std::string_view level : level_names) std::printf("%12s", level.data());
+  std::printf("\n");
+  for (const Entry& entry : entries) {
+    for (const Work& work : entry.works) {
+      std::printf("%-16s %-25s", entry.name.data(), work.what.c_str());
+      double reference = 0;
+      for (std::size_t level = 0; level < level_names.size(); ++level) {
+        if (!entry.has(own_kernels(static_cast<Level>(level)))) {
+          std::printf("%12s", "-");
+          continue;
+        }
+        const double ns = time_of(work, kernels(static_cast<Level>(level)));
+        if (level == 0) reference = ns;
+        std::printf("%12.3f", ns);
+        if (level > 0) std::printf("  %5.1f x", reference / ns);
+        std::fflush(stdout);
+      }
+      std::printf("\n");
+    }
+    if (!entry.bound.empty()) std::printf("%16s bound by %s\n", "", entry.bound.data());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool timed = false;
+  std::string only;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--bench") {
+      timed = true;
+    } else if (word[0] != '-' && only.empty()) {
+      only = word;
+    } else {
+      std::printf("usage: %s [--bench] [ENTRY]\n", argv[0]);
+      return 2;
+    }
+  }
+  std::vector<Entry> entries = array_entries();
+  for (Entry& entry : counting_entries()) entries.push_back(std::move(entry));
+  check_names(entries);
+  if (!only.empty()) {
+    std::erase_if(entries, [&](const Entry& entry) { return !entry.name.starts_with(only); });
+    if (entries.empty()) {
+      std::printf("no kernel %s\n", only.c_str());
+      return 2;
+    }
+  }
+  for (const Entry& entry : entries) {
+    for (std::size_t level = 0; level < level_names.size(); ++level) judge(entry, level);
+  }
+  if (timed) bench(entries);
+  return failures == 0 ? 0 : 1;
+}
