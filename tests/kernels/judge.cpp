@@ -10,9 +10,10 @@ std::vector<Format> tried_formats() {
   for (const NamedFormat& row : formats) out.push_back(row.format);
   for (const Format& f :
        {Format{2, 1, 1, Specials::none}, Format{3, 1, 3, Specials::none},  // precision 1
-        Format{8, 23, 127}, Format{8, 24, 100}, Format{7, 22, 63},         // as precise as binary32
-        Format{5, 11, 20}, Format{5, 11, -60}, Format{5, 8, 140},          // other biases
-        Format{8, 2, 127}, Format{8, 10, 128}, Format{8, 12, 120},         // ends beside binary32's
+        Format{8, 23, 127}, Format{8, 24, 100}, Format{7, 22, 63},
+        Format{7, 24, 63},                                          // as precise as binary32
+        Format{5, 11, 20}, Format{5, 11, -60}, Format{5, 8, 140},   // other biases
+        Format{8, 2, 127}, Format{8, 10, 128}, Format{8, 12, 120},  // ends beside binary32's
         Format{4, 3, 7, Specials::nan_only, true, false}, Format{6, 12, 31, Specials::fnuz},
         Format{5, 11, 15, Specials::none}, Format{11, 40, 1023}, Format{10, 52, 511},
         Format{5, 6, 15, Specials::ieee, true, true, 4}, Format{4, 4, 7, Specials::ieee, false}}) {
