@@ -15,7 +15,7 @@ __device__ inline std::uint64_t emulated_dot(const Comparison& x, const CrossedR
   const std::uint64_t c = x.tiles.c[rows.c];
   std::uint64_t d = 0;
   const bool quick = x.factors_a != nullptr && x.finite_a[rows.a] != 0 && x.finite_b[rows.b] != 0 &&
-                     dot_predecoded(x.model, x.types, x.factors_a + rows.a * k,
+                     fast::dot_predecoded(x.model, x.types, x.factors_a + rows.a * k,
                                     x.factors_b + rows.b * k, x.k, c, d);
   return quick ? d : shared_dot(x.model, x.types, x.a + rows.a * k, x.b + rows.b * k, x.k, c);
 }

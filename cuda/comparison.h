@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cuda/tiles.h"
-#include "emulate/predecoded.h"
+#include "emulate/fast/dot_blocks.h"
 
 namespace binade {
 
@@ -18,8 +18,8 @@ struct Comparison {
   const std::uint64_t* b = nullptr;
   /// The same predecoded, or null where the model is not for that; rows with a NaN or an infinity
   /// have no finite mark.
-  const Factor* factors_a = nullptr;
-  const Factor* factors_b = nullptr;
+  const fast::Factor* factors_a = nullptr;
+  const fast::Factor* factors_b = nullptr;
   const unsigned char* finite_a = nullptr;
   const unsigned char* finite_b = nullptr;
   CrossTally* total = nullptr;

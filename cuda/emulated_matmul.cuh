@@ -23,7 +23,7 @@ struct MatmulFactors {
 /// An element between two blocks: ±magnitude · 2^(exponent - plan.fraction_bits), bit 31 the sign.
 struct TileSum {
   std::uint32_t word = 0;
-  std::int32_t exponent = Factor{}.exponent;  ///< of zeros: far below every floor
+  std::int32_t exponent = fast::Factor{}.exponent;  ///< of zeros: far below every floor
 };
 
 /// Codes as in Matmul, results there too; sums on the way; `left`: not 0 where an element is for `dot`.
@@ -45,8 +45,8 @@ __device__ inline void predecode_body(const MatmulPlan& plan, const MatmulArrays
   if (row >= (of_b ? x.n : x.m)) return;
   const int at = x.model.recipe == Recipe::expanded ? expanded_index(i, x.k) : i;
   const std::uint64_t code = (of_b ? arrays.b : arrays.a)[std::size_t(row) * x.k + at];
-  Factor factor;
-  const bool finite = predecode_one(x.model, of_b ? x.types.b : x.types.a, code, factor);
+  fast::Factor factor;
+  const bool finite = fast::predecode_one(x.model, of_b ? x.types.b : x.types.a, code, factor);
   if (!finite) out.special_rows[of_b ? x.m + row : row] = 1;
   const std::size_t to = std::size_t(plan.place(i)) * (of_b ? plan.columns : plan.rows) + row;
   (of_b ? out.b_significand : out.a_significand)[to] =
@@ -105,7 +105,7 @@ __device__ bool round_tile_sum(const MatmulPlan& plan, std::int64_t sum, int top
   }
   const int up = plan.fraction_bits - g.fraction_bits();
   out.word = (negative && kept != 0 ? 0x80000000 : 0) | kept << up;
-  out.exponent = kept != 0 ? exponent : Factor{}.exponent;
+  out.exponent = kept != 0 ? exponent : fast::Factor{}.exponent;
   return exponent <= g.emax();
 }
 

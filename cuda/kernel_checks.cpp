@@ -204,7 +204,7 @@ std::vector<std::uint64_t> matmul_by_definition(const Matmul& x,
                                                 const std::vector<std::uint64_t>& b,
                                                 const std::vector<std::uint64_t>& c) {
   std::vector<std::uint64_t> d(c.size());
-  std::vector<Factor> factors(a.size() + b.size());
+  std::vector<fast::Factor> factors(a.size() + b.size());
   const auto finite = std::make_unique<bool[]>(static_cast<std::size_t>(x.m + x.n));
   matmul(x, a.data(), b.data(), c.data(), d.data(), {factors.data(), finite.get()});
   return d;

@@ -40,7 +40,7 @@ constexpr MatmulPlan matmul_plan(const Matmul& x) {
   sums.through_f32 = false;
   const bool two_parts = model.recipe == Recipe::expanded;
   const bool known =
-      is_predecodable(sums, out.sums) &&
+      fast::is_predecodable(sums, out.sums) &&
       (model.rounding == Rounding::toward_zero || model.rounding == Rounding::ties_to_even) &&
       (model.block == 4 || model.block == 8 || model.block == 16 || model.block == 32) &&
       out.sums.d.padding_bits == 0 && model.grid.specials == Specials::ieee;

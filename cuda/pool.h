@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "emulate/predecoded.h"
+#include "emulate/fast/dot_blocks.h"
 #include "emulate/tensor_core.h"
 #include "lib/record/device.h"
 #include "lib/record/dots.h"
@@ -58,21 +58,21 @@ inline KeptRows kept_rows(const std::vector<std::uint64_t>& a, int k, int group)
 
 /// Rows taken apart, and which of them are all finite.
 struct PredecodedRows {
-  std::vector<Factor> factors;
+  std::vector<fast::Factor> factors;
   std::vector<unsigned char> finite;
 };
 
 /// Empty where the model or the types are not for `dot_predecoded`.
 inline PredecodedRows predecoded(const DotModel& model, const DotTypes& types, const Format& f,
                                  const std::vector<std::uint64_t>& codes, int k) {
-  if (!is_predecodable(model, types)) return {};
+  if (!fast::is_predecodable(model, types)) return {};
   PredecodedRows out;
   const auto width = static_cast<std::size_t>(k);
   out.factors.resize(codes.size());
   out.finite.resize(codes.size() / width);
   for (std::size_t row = 0; row < out.finite.size(); ++row) {
     const std::size_t at = row * width;
-    const bool finite = predecode(model, f, codes.data() + at, k, out.factors.data() + at);
+    const bool finite = fast::predecode(model, f, codes.data() + at, k, out.factors.data() + at);
     out.finite[row] = finite ? 1 : 0;
   }
   return out;

@@ -110,8 +110,8 @@ struct EmulatorPool {
         rows_b(predecoded(x.model, x.types, x.types.b, pool.b, x.k)),
         a(std::span(pool.a), doing),
         b(std::span(pool.b), doing),
-        factors_a(std::span<const Factor>(rows_a.factors), doing),
-        factors_b(std::span<const Factor>(rows_b.factors), doing),
+        factors_a(std::span<const fast::Factor>(rows_a.factors), doing),
+        factors_b(std::span<const fast::Factor>(rows_b.factors), doing),
         finite_a(std::span<const unsigned char>(rows_a.finite), doing),
         finite_b(std::span<const unsigned char>(rows_b.finite), doing) {}
 
@@ -128,7 +128,7 @@ struct EmulatorPool {
 
   PredecodedRows rows_a, rows_b;
   DeviceArray<std::uint64_t> a, b;
-  DeviceArray<Factor> factors_a, factors_b;
+  DeviceArray<fast::Factor> factors_a, factors_b;
   DeviceArray<unsigned char> finite_a, finite_b;
 };
 

@@ -100,6 +100,11 @@ constexpr bool is_fused(const DotModel& model) {
   return model.recipe == Recipe::fused_block || model.recipe == Recipe::expanded;
 }
 
+/// Whether it rounds each operation, one product after the other.
+constexpr bool is_chain(const DotModel& model) {
+  return model.recipe == Recipe::fma_chain || model.recipe == Recipe::mul_add_chain;
+}
+
 struct DotTypes {
   Format a, b, c, d;
 

@@ -136,13 +136,30 @@ constexpr std::uint64_t epilogue(const GemmModel& g, const GemmElement<Code>& x,
                       output);
 }
 
+/// The finished sum of an element.
+template <class Code, class Trace = NoTrace>
+constexpr Typed element_sum(const GemmModel& g, const GemmElement<Code>& x,
+                            const Trace& trace = {}) {
+  detail::Evaluation<Code, Trace> evaluation{g, x, trace};
+  walk_sum(g, x.k, evaluation);
+  return evaluation.stack[0];
+}
+
 /// D's element. This is the definition; lib/gemm has the path for matrices.
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t gemm_element(const GemmModel& g, const GemmElement<Code>& x,
                                      const Trace& trace = {}) {
-  detail::Evaluation<Code, Trace> evaluation{g, x, trace};
-  walk_sum(g, x.k, evaluation);
-  return epilogue(g, x, evaluation.stack[0], trace);
+  return epilogue(g, x, element_sum(g, x, trace), trace);
+}
+
+/// The sum of operands that were scaled by powers of two, as a sum of what they stood for: in f, times 2^log2,
+/// |log2| <= 1022, to nearest.
+constexpr Typed rescaled(const Typed& sum, int log2, const Format& f) {
+  if (log2 == 0) return sum;
+  const std::uint64_t power = static_cast<std::uint64_t>(log2 + 1023) << 52;
+  const std::uint64_t bits = convert(sum.bits, sum.format, f, detail::to_nearest).bits;
+  return {compute(Operation::multiply, {power, bits}, {binary64, f}, f, detail::to_nearest).bits,
+          f};
 }
 
 }  // namespace binade

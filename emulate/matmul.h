@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "emulate/predecoded.h"
+#include "emulate/fast/dot_blocks.h"
 
 namespace binade {
 
@@ -22,7 +22,7 @@ struct Matmul {
 
 /// Work space of a matmul, the caller's: (m + n) · k factors, m + n flags.
 struct MatmulSpace {
-  Factor* factors = nullptr;
+  fast::Factor* factors = nullptr;
   bool* finite = nullptr;
 };
 
@@ -32,14 +32,14 @@ constexpr void matmul(const Matmul& x, const Code* a, const Code* b, const Wide*
   const auto k = static_cast<std::size_t>(x.k);
   const auto m = static_cast<std::size_t>(x.m);
   const auto n = static_cast<std::size_t>(x.n);
-  Factor* rows = space.factors;
-  Factor* columns = space.factors + m * k;
-  const bool known = is_predecodable(x.model, x.types);
+  fast::Factor* rows = space.factors;
+  fast::Factor* columns = space.factors + m * k;
+  const bool known = fast::is_predecodable(x.model, x.types);
   for (std::size_t i = 0; known && i < m; ++i) {
-    space.finite[i] = predecode(x.model, x.types.a, a + i * k, x.k, rows + i * k);
+    space.finite[i] = fast::predecode(x.model, x.types.a, a + i * k, x.k, rows + i * k);
   }
   for (std::size_t j = 0; known && j < n; ++j) {
-    space.finite[m + j] = predecode(x.model, x.types.b, b + j * k, x.k, columns + j * k);
+    space.finite[m + j] = fast::predecode(x.model, x.types.b, b + j * k, x.k, columns + j * k);
   }
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
@@ -47,7 +47,7 @@ constexpr void matmul(const Matmul& x, const Code* a, const Code* b, const Wide*
       std::uint64_t out = 0;
       const bool done =
           known && space.finite[i] && space.finite[m + j] &&
-          dot_predecoded(x.model, x.types, rows + i * k, columns + j * k, x.k, c[at], out);
+          fast::dot_predecoded(x.model, x.types, rows + i * k, columns + j * k, x.k, c[at], out);
       if (!done) out = dot(x.model, x.types, a + i * k, b + j * k, x.k, c[at]);
       d[at] = static_cast<Wide>(out);
     }

@@ -5,52 +5,8 @@
 
 #include <cstring>
 
-#include "emulate/fast/quantize_tile.h"
-
 namespace binade::fast {
 namespace {
-
-/// A format's codes of the values of a TileQuantizer.
-template <std::floating_point T>
-struct CodePlan {
-  using Bits = typename Carrier<T>::Bits;
-
-  bool known = false;
-  T to_bias = 1;  ///< 2^(bias - carrier's bias)
-  int fraction_drop = 0;
-  int padding = 0;
-  int sign_shift = 0;  ///< of the carrier's sign, down to the format's, padding left out
-  Format format;
-
-  explicit CodePlan(const Format& f) : format(f) {
-    constexpr const Format& c = Carrier<T>::format;
-    const int shift = f.bias - c.bias;
-    known = shift >= c.emin() && shift <= 0;
-    if (!known) return;
-    to_bias = std::bit_cast<T>(static_cast<Bits>(shift + c.bias) << c.fraction_bits());
-    fraction_drop = c.precision - f.precision;
-    padding = f.padding_bits;
-    sign_shift = c.bits() - f.bits();
-  }
-
-  /// Of n finite values on the grid.
-  void operator()(const Bits* values, Bits* codes, std::size_t n) const {
-    constexpr Bits magnitude_bits = RoundingPlan<T>::magnitude_bits;
-    for (std::size_t i = 0; i < n; ++i) {
-      const T rebiased = std::bit_cast<T>(values[i] & magnitude_bits) * to_bias;
-      const Bits sign = (values[i] & ~magnitude_bits) >> sign_shift;
-      codes[i] = (std::bit_cast<Bits>(rebiased) >> fraction_drop | sign) << padding;
-    }
-  }
-  /// Overflow left infinities or NaNs.
-  void mend(const Bits* values, Bits* codes, std::size_t n) const {
-    for (std::size_t i = 0; i < n; ++i) {
-      if ((values[i] & RoundingPlan<T>::magnitude_bits) < RoundingPlan<T>::infinity) continue;
-      const Attributes keep{.nan = NanResult::propagate};
-      codes[i] = static_cast<Bits>(convert(values[i], Carrier<T>::format, format, keep).bits);
-    }
-  }
-};
 
 template <class Code, class Bits>
 void narrow(const Bits* codes, std::byte* out, std::size_t n) {

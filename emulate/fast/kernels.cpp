@@ -37,6 +37,11 @@ constexpr Kernels reference{
     .elementwise_f64 = &elementwise<double>,
     .range_count_f32 = &range_count_by_definition<float>,
     .range_count_f64 = &range_count_by_definition<double>,
+    .dot_blocks = &defined_dots,
+    .chains = &defined_dots,
+    .dots = &defined_dots,
+    .add_sums = &add_sums,
+    .epilogue = &epilogue_row,
 };
 
 constexpr Kernels portable{
@@ -52,6 +57,11 @@ constexpr Kernels portable{
     .elementwise_f64 = nullptr,
     .range_count_f32 = &fast::range_count,
     .range_count_f64 = nullptr,
+    .dot_blocks = &fast::dot_blocks,
+    .chains = &fast::chains,
+    .dots = nullptr,
+    .add_sums = &fast::add_sums,
+    .epilogue = &fast::epilogue_row,
 };
 
 constexpr std::array<Kernels, level_names.size()> rows{reference, portable};

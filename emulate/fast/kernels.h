@@ -11,6 +11,8 @@
 #include <tuple>
 
 #include "emulate/elementwise.h"
+#include "emulate/fast/epilogues.h"
+#include "emulate/fast/products.h"
 #include "emulate/fast/range_count.h"
 #include "emulate/quantize.h"
 #include "emulate/range_count.h"
@@ -61,6 +63,13 @@ struct Kernels {
                               fast::RangeCells& work);
   RangeCount<float> range_count_f32;
   RangeCount<double> range_count_f64;
+  /// Sums of products: the first of the three that knows a model. `dots` knows all.
+  const ProductKernel *dot_blocks, *chains, *dots;
+  /// left becomes left + right: `compute` to nearest, in format `to`.
+  void (*add_sums)(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint64_t>& right,
+                   const Format& to);
+  /// `epilogue` of emulate/gemm.h: sums become a row's elements of D.
+  void (*epilogue)(const EpilogueRow& x, std::uint64_t* sums);
 };
 
 template <class Entry>
@@ -85,6 +94,11 @@ inline constexpr std::tuple kernel_names{
     KernelName{"elementwise_f64", &Kernels::elementwise_f64},
     KernelName{"range_count_f32", &Kernels::range_count_f32},
     KernelName{"range_count_f64", &Kernels::range_count_f64},
+    KernelName{"dot_blocks", &Kernels::dot_blocks},
+    KernelName{"chains", &Kernels::chains},
+    KernelName{"dots", &Kernels::dots},
+    KernelName{"add_sums", &Kernels::add_sums},
+    KernelName{"epilogue", &Kernels::epilogue},
 };
 
 /// What a level itself brings; null where it brings nothing.

@@ -76,10 +76,9 @@ struct TileQuantizer {
   void operator()(const Bits* x, Bits* out, std::size_t n, std::uint64_t first,
                   EventCounts& counts) const {
     std::array<std::uint32_t, tile_size> random;
-    if (to.attributes.rounding == Rounding::stochastic) {
-      random_words(to.seed, to.stream, first, n, random.data());
-    }
-    round(x, random.data(), out, n, plan);
+    const bool draws = to.attributes.rounding == Rounding::stochastic;
+    if (draws) random_words(to.seed, to.stream, first, n, random.data());
+    round(x, draws ? random.data() : nullptr, out, n, plan);
     finish(x, out, n, counts);
   }
 

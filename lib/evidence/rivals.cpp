@@ -8,10 +8,6 @@
 namespace binade {
 namespace {
 
-bool is_chain(const DotModel& model) {
-  return model.recipe == Recipe::fma_chain || model.recipe == Recipe::mul_add_chain;
-}
-
 /// Products that take part.
 int kept_k(const Instruction& x) { return x.model.sparse_group == 0 ? x.k : x.k / 2; }
 

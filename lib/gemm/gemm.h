@@ -4,17 +4,12 @@
 // `gemm_element`'s.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
-#include "lib/gemm/operands.h"
+#include "lib/gemm/prepared_product.h"
 
 namespace binade {
-
-/// Told now and then how many of the m rows are done; calls never overlap.
-using GemmProgress = std::function<void(std::size_t rows)>;
 
 /// D, m × n, row after row, in the epilogue's output format.
 std::vector<std::uint64_t> gemm(const GemmModel& model, const GemmOperands& operands,

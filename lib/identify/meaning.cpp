@@ -36,11 +36,10 @@ std::uint64_t hash_of(const Format& f) {
 /// Of everything that a block's arithmetic depends on but the products themselves.
 std::uint64_t hash_of(const GemmModel& g) {
   const DotModel& m = g.model;
-  const bool blocks = is_fused(m);
-  const auto recipe = blocks && m.recipe == Recipe::expanded ? Recipe::expanded : m.recipe;
   const std::uint64_t numbers =
-      blocks ? hash_of({number(m.fraction_bits), number(m.exponent_floor), hash_of(m.grid)}) : 0;
-  return hash_of({static_cast<std::uint64_t>(recipe), numbers,
+      is_fused(m) ? hash_of({number(m.fraction_bits), number(m.exponent_floor), hash_of(m.grid)})
+                  : 0;
+  return hash_of({static_cast<std::uint64_t>(m.recipe), numbers,
                   static_cast<std::uint64_t>(m.rounding), number(m.c_last), number(m.through_f32),
                   number(m.integer.satfinite), number(m.integer.exclusive_or),
                   number(m.scales.without_c), number(m.scales.minus_a), number(m.scales.minus_b),
@@ -105,8 +104,11 @@ class Expression {
         }
         break;
       case Recipe::exact_integer: sum = hash_of({sum, bag(order, 0, g_.k)}); break;
-      default:
+      case Recipe::fma_chain:
+      case Recipe::mul_add_chain:
+      case Recipe::pairwise:
         for (int i = 0; i < g_.k; ++i) sum = hash_of({product, core_, sum, number(order[i])});
+        break;
     }
     return m.c_last ? hash_of({last, sum, c}) : sum;
   }

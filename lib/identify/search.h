@@ -53,8 +53,6 @@ SearchResult search(const std::vector<Core>& cores, const std::vector<Candidate>
                     const SearchProgress& progress = {});
 
 /// Whether the bits of NaNs are open: in chains of operations that are rounded each.
-constexpr bool any_nan_fits(const GemmModel& g) {
-  return g.model.recipe == Recipe::fma_chain || g.model.recipe == Recipe::mul_add_chain;
-}
+constexpr bool any_nan_fits(const GemmModel& g) { return is_chain(g.model); }
 
 }  // namespace binade

@@ -12,7 +12,7 @@
 #include <bit>
 #include <cmath>
 
-#include "lib/gemm/gemm.h"
+#include "lib/gemm/prepared_product.h"
 #include "lib/parallel/parallel.h"
 #include "lib/tensor/error.h"
 
@@ -77,32 +77,34 @@ int amax_scale_log2(const std::vector<T>& values, const Format& format) {
   return std::clamp(std::ilogb(ratio), -126, 126);
 }
 
-/// Encodings of values on the grid of a format, finite ones of a format that a float's fits in by
-/// moving their fields.
+/// Bytes of codes of up to 64 bits, a code a word.
+template <class Code>
+void widen(const std::byte* codes, std::uint64_t* out, std::size_t n) {
+  const auto* from = reinterpret_cast<const Code*>(codes);
+  for (std::size_t i = 0; i < n; ++i) out[i] = from[i];
+}
+
+/// Encodings of values on the grid of a format.
 template <class T>
 std::vector<std::uint64_t> encodings_of(const std::vector<T>& values, const Format& f) {
   std::vector<std::uint64_t> out(values.size());
-  const bool quick = fits_in(f, binary32) && f.has_zero;
-  const double per_quantum = std::ldexp(1.0, -f.quantum_exponent());
-  const double min_normal = std::ldexp(1.0, f.emin());
+  const std::size_t bytes = code_bytes(f);
+  const Quantizer to{.format = f};
   for_pieces(values.size(), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const double magnitude = std::abs(static_cast<double>(values[i]));
-      if (!quick || !(magnitude <= 3.4028234663852886e38)) {
-        out[i] = project(exact_of(values[i]), f).bits;
-        continue;
-      }
-      const std::uint64_t bits = std::bit_cast<std::uint64_t>(magnitude);
-      const std::uint64_t field_and_fraction =
-          magnitude < min_normal
-              ? static_cast<std::uint64_t>(magnitude * per_quantum)
-              : (bits >> (53 - f.precision)) -
-                    (static_cast<std::uint64_t>(1023 - f.bias) << f.fraction_bits());
-      const std::uint64_t sign =
-          std::signbit(values[i]) && (magnitude != 0 || f.has_negative_zero())
-              ? std::uint64_t{1} << (f.bits() - 1)
-              : 0;
-      out[i] = (sign | field_and_fraction) << f.padding_bits;
+    std::vector<std::byte> codes((end - begin) * bytes);
+    EventCounts unread;
+    const T* from = values.data() + begin;
+    if constexpr (sizeof(T) == sizeof(float)) {
+      fastest_kernels().encode_f32(from, codes.data(), end - begin, begin, to, unread);
+    } else {
+      fastest_kernels().encode_f64(from, codes.data(), end - begin, begin, to, unread);
+    }
+    std::uint64_t* const wide = out.data() + begin;
+    switch (bytes) {
+      case 1: return widen<std::uint8_t>(codes.data(), wide, end - begin);
+      case 2: return widen<std::uint16_t>(codes.data(), wide, end - begin);
+      case 4: return widen<std::uint32_t>(codes.data(), wide, end - begin);
+      default: return widen<std::uint64_t>(codes.data(), wide, end - begin);
     }
   });
   return out;
@@ -176,22 +178,6 @@ struct Packed {
   std::vector<T> a, b;
 };
 
-/// The epilogue D = scale·sum + bias in binary32, then to the op's dtype: what `epilogue` of
-/// emulate/gemm.h computes, in float; scales beyond float's range are powers of two that double has.
-template <class T>
-void finish(std::vector<T>& sums, double scale, const std::vector<float>& bias,
-            const Format& dtype) {
-  const std::size_t n = bias.empty() ? 1 : bias.size();
-  for_pieces(sums.size() / n, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t at = begin * n; at < end * n; ++at) {
-      auto x = static_cast<float>(static_cast<double>(sums[at]) * scale);
-      if (!bias.empty()) x += bias[at % n];
-      sums[at] = static_cast<T>(x);
-    }
-  });
-  round_to(dtype, std::span(sums));
-}
-
 template <class T>
 struct RoundedOperands {
   Operand<T> a, b;
@@ -211,12 +197,16 @@ std::vector<T> emulated(const ProductPlan& plan, const Format& dtype, const Pack
                         const RoundedOperands<T>& rounded, std::span<const T> bias) {
   GemmModel model = *plan.model;
   model.epilogue = {.out = binary32};
+  model.bias = binary32;
   GemmOperands operands{.m = x.m, .n = x.n, .k = x.k, .a = {}, .b = {}, .c = {}, .bias = {}};
   operands.a = encodings_of(rounded.a.values, model.types.a);
   operands.b = encodings_of(rounded.b.values, model.types.b);
-  std::vector<T> out = floats_of<T>(gemm(model, operands));
-  finish(out, std::ldexp(1.0, -rounded.a.scale_log2 - rounded.b.scale_log2),
-         {bias.begin(), bias.end()}, dtype);
+  for (const T one : bias) operands.bias.push_back(bits_of(static_cast<float>(one)));
+  const ProductShape shape{.k = x.k,
+                           .has_bias = !bias.empty(),
+                           .scale_log2 = -rounded.a.scale_log2 - rounded.b.scale_log2};
+  std::vector<T> out = floats_of<T>(PreparedProduct(model, shape).all(operands));
+  round_to(dtype, std::span(out));
   return out;
 }
 

@@ -92,8 +92,8 @@ struct MatrixView {
 
 /// a·b, plus bias[j] in column j where given; m × n, row after row, on the grid of the
 /// op's dtype, or of T where the call keeps sums.
-/// Emulated: operands are rounded to the model's types, the sum goes through its epilogue (the bias
-/// there, in its compute format) and is rounded to the op's dtype. The gradient is the left
+/// Emulated: operands are rounded to the model's types; the sum becomes binary32, is `rescaled` where they were scaled,
+/// the bias is added in binary32, and the whole is rounded to the op's dtype. The gradient is the left
 /// factor of dgrad and wgrad.
 template <std::floating_point T>
 std::vector<T> product(const ProductSettings& settings, const ProductCall& call,

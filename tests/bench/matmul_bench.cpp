@@ -2,22 +2,19 @@
 //
 // Tensor Core emulation on one thread beside a plain float matrix product of the same shape, compiled
 // with the same flags and measured in the same process: GMAC/s counts multiply-adds, of_float_% is the
-// share of the float product's rate. The reference is `dot`, element by element. `gemm` is a whole product
-// on all threads, counted by the time of all of them: its rate is one core's.
+// share of the float product's rate. The reference is `dot`, element by element. Whole products run on all
+// threads and are counted by the time of all of them: their rate is one core's.
 #include <benchmark/benchmark.h>
 
 #include <ctime>
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "emulate/matmul.h"
 #include "emulate/philox.h"
 #include "lib/gemm/gemm.h"
 #include "lib/gemm/named_gemm.h"
-#include "lib/record/instruction_name.h"
 
 namespace binade::bench {
 namespace {
@@ -93,27 +90,29 @@ void measure(benchmark::State& state, double macs, double limit, Pass&& pass,
   state.counters["of_float_%"] = 100 * rate / limit;
 }
 
-void run(benchmark::State& state, const Named& row, bool reference) {
-  const Instruction x = parse_instruction(row.name, row.sm);
-  const Matmul product{x.model, x.types, size, size, row.k};
+/// A product of the row's instructions in a chain, c first.
+GemmOperands product_of(const GemmModel& g, const Named& row) {
   const auto k = static_cast<std::size_t>(row.k);
-  const auto a = operands(x.types.a, size * k, 1);
-  const auto b = operands(x.types.b, size * k, 2);
-  const auto c = operands(x.types.c, static_cast<std::size_t>(size) * size, 3);
-  std::vector<std::uint32_t> d(c.size());
-  std::vector<Factor> factors(2 * size * k);
-  const auto finite = std::make_unique<bool[]>(2 * size);
+  GemmOperands out{size, size, k, {}, {}, {}, {}};
+  for (const std::uint32_t code : operands(g.types.a, size * k, 1)) out.a.push_back(code);
+  for (const std::uint32_t code : operands(g.types.b, size * k, 2)) out.b.push_back(code);
+  return out;
+}
+
+void run_whole(benchmark::State& state, const GemmModel& g, const Named& row) {
+  const GemmOperands x = product_of(g, row);
   const double limit = float_rate(row.k);
-  if (!reference) {
-    measure(state, 1.0 * size * size * row.k, limit, [&] {
-      matmul(product, a.data(), b.data(), c.data(), d.data(), {factors.data(), finite.get()});
-    });
-    return;
-  }
+  measure(
+      state, 1.0 * size * size * row.k, limit, [&] { benchmark::DoNotOptimize(gemm(g, x)); },
+      CLOCK_PROCESS_CPUTIME_ID);
+}
+
+void run_reference(benchmark::State& state, const GemmModel& g, const Named& row) {
+  const GemmOperands x = product_of(g, row);
+  const double limit = float_rate(row.k);
   measure(state, 1.0 * size * row.k, limit, [&] {
     for (std::size_t j = 0; j < size; ++j) {
-      d[j] = static_cast<std::uint32_t>(
-          dot(x.model, x.types, a.data(), b.data() + j * k, row.k, c[j]));
+      benchmark::DoNotOptimize(gemm_element(g, x.element(0, j)));
     }
   });
 }
@@ -126,19 +125,6 @@ constexpr Named whole_products[] = {
     {"fma.rn.f16.f16.f16.f16", 0, 64},
 };
 
-void run_whole(benchmark::State& state, const Named& row) {
-  NamedGemm named = parse_gemm(row.name, row.sm);
-  named.model.sum.promote_every = 8;
-  const auto k = static_cast<std::size_t>(row.k);
-  GemmOperands x{size, size, k, {}, {}, {}, {}};
-  for (const std::uint32_t code : operands(named.model.types.a, size * k, 1)) x.a.push_back(code);
-  for (const std::uint32_t code : operands(named.model.types.b, size * k, 2)) x.b.push_back(code);
-  const double limit = float_rate(row.k);
-  measure(
-      state, 1.0 * size * size * row.k, limit,
-      [&] { benchmark::DoNotOptimize(gemm(named.model, x)); }, CLOCK_PROCESS_CPUTIME_ID);
-}
-
 }  // namespace
 
 void add_matmul() {
@@ -146,15 +132,18 @@ void add_matmul() {
     const std::string name =
         "gemm/" + (row.sm == 0 ? "" : "sm_" + std::to_string(row.sm) + "/") + row.name;
     benchmark::RegisterBenchmark(name.c_str(), [&row](benchmark::State& state) {
-      run_whole(state, row);
+      GemmModel model = parse_gemm(row.name, row.sm).model;
+      model.sum.promote_every = 8;
+      run_whole(state, model, row);
     })->Unit(benchmark::kMicrosecond);
   }
   for (const Named& row : products) {
     for (const bool reference : {true, false}) {
       const std::string name = "matmul/sm_" + std::to_string(row.sm) + "/" + row.name + "/" +
-                               (reference ? "reference" : "predecoded");
+                               (reference ? "reference" : "gemm");
       benchmark::RegisterBenchmark(name.c_str(), [&row, reference](benchmark::State& state) {
-        run(state, row, reference);
+        const GemmModel model = parse_gemm(row.name, row.sm).model;
+        reference ? run_reference(state, model, row) : run_whole(state, model, row);
       })->Unit(benchmark::kMicrosecond);
     }
   }

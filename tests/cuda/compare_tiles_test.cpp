@@ -66,7 +66,7 @@ TEST_CASE("the emulator's own d differ nowhere, and each is compared once") {
     CAPTURE(name);
     Compared x(name);
     x.fill(x.how.model);
-    const CrossTally tally = x.count(is_predecodable(x.how.model, x.how.types));
+    const CrossTally tally = x.count(fast::is_predecodable(x.how.model, x.how.types));
     CHECK(tally == CrossTally{x.d.size(), 0, CrossTally::none});
     CHECK(tally == x.count(false));
   }

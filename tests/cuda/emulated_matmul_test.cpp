@@ -72,8 +72,8 @@ Ran run(const Matmul& x, const std::vector<std::uint64_t>& a, const std::vector<
       std::fill_n(reinterpret_cast<int*>(room.data()), 4 * room.size(), value);
       return room;
     };
-    auto sa = factors(plan.rows, 0), ea = factors(plan.rows, Factor{}.exponent);
-    auto sb = factors(plan.columns, 0), eb = factors(plan.columns, Factor{}.exponent);
+    auto sa = factors(plan.rows, 0), ea = factors(plan.rows, fast::Factor{}.exponent);
+    auto sb = factors(plan.columns, 0), eb = factors(plan.columns, fast::Factor{}.exponent);
     std::vector<unsigned> special(static_cast<std::size_t>(x.m + x.n));
     const auto ints = [](std::vector<int4>& room) { return reinterpret_cast<int*>(room.data()); };
     const MatmulFactors there{ints(sa), ints(ea), ints(sb), ints(eb), special.data()};
@@ -116,7 +116,7 @@ void check(const Instruction& how, int m, int n, int k, test::Random& random, To
     c.push_back(test::draw_dot(random, how.types, 1).c);
   }
   std::vector<std::uint64_t> want(c.size());
-  std::vector<Factor> factors(a.size() + b.size());
+  std::vector<fast::Factor> factors(a.size() + b.size());
   const auto finite = std::make_unique<bool[]>(static_cast<std::size_t>(m + n));
   matmul(x, a.data(), b.data(), c.data(), want.data(), {factors.data(), finite.get()});
   const Ran got = run(x, a, b, c);

@@ -121,7 +121,7 @@ void check(const Instruction& how, int m, int n, int k) {
       return out;
     };
     const std::vector<std::uint64_t> a_piece = piece(a, m), b_piece = piece(b, n), before = want;
-    std::vector<Factor> factors(at((m + n) * how.k));
+    std::vector<fast::Factor> factors(at((m + n) * how.k));
     const auto finite = std::make_unique<bool[]>(at(m + n));
     matmul(one, a_piece.data(), b_piece.data(), before.data(), want.data(),
            {factors.data(), finite.get()});

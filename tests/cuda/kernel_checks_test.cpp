@@ -25,7 +25,7 @@ std::vector<std::uint64_t> product_of(const Matmul& x, std::span<const std::uint
                                       std::span<const std::uint64_t> b,
                                       std::span<const std::uint64_t> c) {
   std::vector<std::uint64_t> d(c.size());
-  std::vector<Factor> factors(a.size() + b.size());
+  std::vector<fast::Factor> factors(a.size() + b.size());
   const auto finite = std::make_unique<bool[]>(static_cast<std::size_t>(x.m + x.n));
   matmul(x, a.data(), b.data(), c.data(), d.data(), {factors.data(), finite.get()});
   return d;

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor Core instructions: each follows its model as an exact oracle computes it, the path for matrices
-// gives the same bits, and rows worked by hand.
+// Tensor Core instructions: each follows its model as an exact oracle computes it, and rows worked by hand.
 #include "emulate/tensor_core.h"
 
 #include <doctest/doctest.h>
 
-#include <memory>
+#include <algorithm>
 #include <string>
 #include <vector>
 
-#include "emulate/matmul.h"
 #include "lib/record/instruction_name.h"
 #include "tests/emulate/dot_by_oracle.h"
 
@@ -142,44 +140,6 @@ TEST_CASE("wgmma without c is the oracle's with +0, with a minus the oracle's of
     CHECK(with({.minus_a = true}) == by_oracle(plain, minus));
     CHECK(with({.minus_b = true}) == by_oracle(plain, minus));
     CHECK(with({.minus_a = true, .minus_b = true}) == by_oracle(plain, row));
-  }
-}
-
-TEST_CASE("the path for matrices gives each element's bits, specials and all") {
-  Random random(2);
-  constexpr int m = 5;
-  constexpr int n = 4;
-  for (const Instruction& x : computations()) {
-    CAPTURE(name_of(x));
-    CAPTURE(x.sm);
-    const bool whole = x.model.recipe == Recipe::expanded || x.model.recipe == Recipe::pairwise;
-    const int chained = whole || is_sparse(x) ? 1 : 3;
-    for (int round = 0; round < 12; ++round) {
-      Matmul product{x.model, x.types, m, n, x.k * (round % 2 == 0 ? 1 : chained)};
-      std::vector<std::uint64_t> a;
-      std::vector<std::uint64_t> b;
-      for (int i = 0; i < m; ++i) {
-        const DrawnDot row = test::draw_dot(random, x.types, product.k);
-        a.insert(a.end(), row.a.begin(), row.a.end());
-      }
-      for (int j = 0; j < n; ++j) {
-        const DrawnDot row = test::draw_dot(random, x.types, product.k);
-        b.insert(b.end(), row.b.begin(), row.b.end());
-      }
-      std::vector<std::uint64_t> c;
-      for (int i = 0; i < m * n; ++i) c.push_back(test::draw_dot(random, x.types, 1).c);
-      std::vector<std::uint64_t> d(c.size());
-      std::vector<Factor> factors(static_cast<std::size_t>((m + n) * product.k));
-      const auto finite = std::make_unique<bool[]>(m + n);
-      matmul(product, a.data(), b.data(), c.data(), d.data(), {factors.data(), finite.get()});
-      for (int i = 0; i < m; ++i) {
-        for (int j = 0; j < n; ++j) {
-          const auto at = static_cast<std::size_t>(i * n + j);
-          REQUIRE(d[at] == dot(x.model, x.types, a.data() + i * product.k, b.data() + j * product.k,
-                               product.k, c[at]));
-        }
-      }
-    }
   }
 }
 

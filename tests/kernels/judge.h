@@ -101,6 +101,7 @@ bool same_entry(const Kernels& a, const Kernels& b) {
 
 std::vector<Entry> array_entries();     // arrays.cpp
 std::vector<Entry> counting_entries();  // counting.cpp
+std::vector<Entry> product_entries();   // products.cpp
 
 /// Lengths around those of vectors and tiles.
 inline constexpr std::array<std::size_t, 16> lengths{0,  1,  2,   3,   4,   5,   7,   15,

@@ -137,6 +137,7 @@ int main(int argc, char** argv) {
   }
   std::vector<Entry> entries = array_entries();
   for (Entry& entry : counting_entries()) entries.push_back(std::move(entry));
+  for (Entry& entry : product_entries()) entries.push_back(std::move(entry));
   check_names(entries);
   if (!only.empty()) {
     std::erase_if(entries, [&](const Entry& entry) { return !entry.name.starts_with(only); });

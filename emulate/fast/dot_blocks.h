@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same elements as dot.h's, with operands taken apart once for a whole row or column: the path
-// for matrices. Equal to `dot` bit for bit; what it does not handle it leaves to `dot`.
+// Fused blocks with operands taken apart once for a whole row or column. Equal to `dot` of dot.h bit for bit;
+// what it does not handle it leaves to that. Products and sum are machine words, in units of 2^(top - F):
+//
+//     product  |  a·b: 32 bits                                    | << F - its fraction bits
+//     cut      |        `-- kept: >> top - exponent --' `- gone -'| of magnitudes, so toward zero
+//     sum      |  s  `-------- 64 bits, exact --------'           |
+//     rounded  by rounded_sum.h
 #pragma once
 
 #include <cstdint>
 
 #include "emulate/dot.h"
+#include "emulate/fast/rounded_sum.h"
 
-namespace binade {
+namespace binade::fast {
 
 /// A number without its sign's bit: ±significand · 2^(exponent - fraction_bits). A zero has an
 /// exponent far below every floor.
@@ -17,15 +23,20 @@ struct Factor {
   std::int32_t exponent = -8192;
 };
 
-/// Takes an operand apart. False where it is a NaN or an infinity.
-constexpr bool predecode_one(const DotModel& model, const Format& f, std::uint64_t code,
-                             Factor& out) {
-  const bool as_f16 = model.recipe == Recipe::expanded;
-  const Addend x =
-      as_f16 ? addend_of(convert(code, f, binary16).bits, binary16) : addend_of(code, f);
+/// Takes an operand apart that is a number of `as` too. False where it is a NaN or an infinity.
+constexpr bool predecode_one(const Format& f, const Format& as, std::uint64_t code, Factor& out) {
+  const Addend x = f == as ? addend_of(code, f) : addend_of(convert(code, f, as).bits, as);
   const auto magnitude = static_cast<std::int32_t>(x.significand);
   out = x.kind == Kind::zero ? Factor{} : Factor{x.negative ? -magnitude : magnitude, x.exponent};
   return x.kind == Kind::finite || x.kind == Kind::zero;
+}
+/// As what a model's blocks take operands of format f.
+constexpr Format block_operand(const DotModel& model, const Format& f) {
+  return model.recipe == Recipe::expanded ? binary16 : f;
+}
+constexpr bool predecode_one(const DotModel& model, const Format& f, std::uint64_t code,
+                             Factor& out) {
+  return predecode_one(f, block_operand(model, f), code, out);
 }
 
 /// Takes n codes apart in the order in which the model multiplies them; work space is the caller's.
@@ -51,36 +62,6 @@ constexpr bool is_predecodable(const DotModel& model, const DotTypes& types) {
 }
 
 namespace detail {
-
-/// rounded_sum for normal results, the usual case.
-constexpr std::uint64_t quickly_rounded(std::int64_t sum, int exponent, const DotModel& model,
-                                        const Format& d) {
-  const Format& g = model.grid;
-  const bool negative = sum < 0;
-  const auto magnitude = static_cast<std::uint64_t>(negative ? -sum : sum);
-  const int width = bit_width(magnitude);
-  int e = exponent + width - 1;
-  const bool nearest = model.rounding == Rounding::ties_to_even;
-  if (sum == 0 || e < g.emin() || (!nearest && model.rounding != Rounding::toward_zero)) {
-    return rounded_sum(sum, exponent, model, d);
-  }
-  const int drop = width - g.precision;
-  std::uint64_t kept = drop > 0 ? magnitude >> drop : magnitude << -drop;
-  if (nearest && drop > 0) {
-    const std::uint64_t rest = magnitude & ((std::uint64_t{1} << drop) - 1);
-    const std::uint64_t half = std::uint64_t{1} << (drop - 1);
-    kept += rest > half || (rest == half && (kept & 1) != 0) ? 1 : 0;
-    if (kept >> g.precision != 0) {
-      kept >>= 1;
-      ++e;
-    }
-  }
-  if (e > g.emax()) return infinity_bits(d, negative);
-  const std::uint64_t sign = negative ? std::uint64_t{1} << (d.bits() - 1) : 0;
-  const auto field = static_cast<std::uint64_t>(e + d.bias);
-  const std::uint64_t fraction = (kept & g.fraction_mask()) << (d.precision - g.precision);
-  return sign | field << d.fraction_bits() | fraction;
-}
 
 /// The exact sum of `block` (0: n) cut products, and the largest exponent raised by them.
 template <int block>
@@ -120,28 +101,7 @@ constexpr std::uint64_t predecoded_block(const DotModel& model, int product_bits
   if (c.kind == Kind::finite && c.exponent > top) top = c.exponent;
   std::int64_t sum = cut_products(a, b, n, model.fraction_bits - product_bits, top);
   sum += aligned(c, top, model.fraction_bits);
-  return quickly_rounded(sum, top - model.fraction_bits, model, d);
-}
-
-/// x + y to nearest where neither is zero, special or far from the other; else the operation itself.
-constexpr std::uint64_t nearest_sum(std::uint64_t x_bits, const Format& x_format,
-                                    std::uint64_t y_bits, const Format& y_format, const Format& d) {
-  const Addend x = addend_of(x_bits, x_format);
-  const Addend y = addend_of(y_bits, y_format);
-  const int x_unit = x.exponent - x.fraction_bits;
-  const int y_unit = y.exponent - y.fraction_bits;
-  const int unit = x_unit < y_unit ? x_unit : y_unit;
-  const int distance = x_unit < y_unit ? y_unit - x_unit : x_unit - y_unit;
-  if (x.kind == Kind::finite && y.kind == Kind::finite && distance < 32) {
-    const auto a = static_cast<std::int64_t>(x.significand << (x_unit - unit));
-    const auto b = static_cast<std::int64_t>(y.significand << (y_unit - unit));
-    const std::int64_t sum = (x.negative ? -a : a) + (y.negative ? -b : b);
-    const DotModel nearest{.grid = d, .rounding = Rounding::ties_to_even};
-    return quickly_rounded(sum, unit, nearest, d);
-  }
-  return compute(Operation::add, {x_bits, y_bits, 0}, {x_format, y_format, d}, d,
-                 {.nan = NanResult::nvidia})
-      .bits;
+  return fast::rounded_sum(sum, top - model.fraction_bits, model, d);
 }
 
 constexpr bool is_special(std::uint64_t bits, const Format& f) {
@@ -156,7 +116,7 @@ constexpr bool dot_predecoded(const DotModel& model, const DotTypes& types, cons
                               const Factor* b, int k, std::uint64_t c, std::uint64_t& d) {
   const bool expanded = model.recipe == Recipe::expanded;
   const int product_bits =
-      expanded ? 2 * binary16.fraction_bits() : types.a.fraction_bits() + types.b.fraction_bits();
+      block_operand(model, types.a).fraction_bits() + block_operand(model, types.b).fraction_bits();
   const int part = expanded ? k / 2 : k;
   const DotTypes narrow = types_of_sums(model, types);
   DotTypes sums = with_wide_c(narrow);
@@ -170,8 +130,8 @@ constexpr bool dot_predecoded(const DotModel& model, const DotTypes& types, cons
       sums.c = sums.d;
     }
   }
-  d = model.c_last ? detail::nearest_sum(sum, sums.d, c, types.c, types.d) : sum;
+  d = model.c_last ? nearest_sum(sum, sums.d, c, types.c, types.d) : sum;
   return true;
 }
 
-}  // namespace binade
+}  // namespace binade::fast

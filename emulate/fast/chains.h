@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Chains of rounded operations by the machine's own arithmetic: scalar_chain_dot of dot.h, equal in every bit where
+// nothing becomes a NaN or an infinity. Accumulators of binary32 and binary64 are floats and doubles. Narrower ones are
+// doubles that are rounded twice, which is once since the first rounding is to odd:
+//
+//     exact    1xxxxxxxxxx…xxxxxxxxxx…xxx 1            product + sum, beyond 53 bits
+//     to odd   1xxxxxxxxxx…xxxxxxxxxx1                 53 bits; the last is 1 where anything was lost
+//     on grid  1xxxxxxxxxx|0…                          p <= 24 bits: a tie or its neighbour is still seen
+//
+// Boldo and Melquiond 2008. The second rounding adds and takes away 1.5·2^(52+u): beside that a double has no bits
+// below 2^u.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "emulate/dot.h"
+
+namespace binade::fast {
+
+/// x rounded to an odd significand, where `lost` is what x lacks.
+inline double to_odd(double x, double lost) {
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  if (lost == 0 || (bits & 1) != 0) return x;
+  return std::bit_cast<double>((lost > 0) == (x > 0) ? bits + 1 : bits - 1);
+}
+
+/// x to nearest on a format's grid of at most 24 bits, its range not bounded above.
+inline double on_grid(double x, const Format& f) {
+  const auto field = static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7FF);
+  const int exponent = field - 1023 < f.emin() ? f.emin() : field - 1023;
+  const int unit = exponent - f.fraction_bits();
+  const auto big = std::bit_cast<double>(static_cast<std::uint64_t>(unit + 52 + 1023) << 52 |
+                                         std::uint64_t{1} << 51);
+  return std::copysign((x + big) - big, x);
+}
+
+inline double largest_of(const Format& f) {
+  return std::ldexp(static_cast<double>(f.max_significand()), f.emax() - f.fraction_bits());
+}
+
+/// Whether products are exact in binary64, and numbers far from its ends.
+constexpr bool is_narrow_chain(const DotTypes& t) {
+  const auto is_small = [](const Format& f) { return f.precision <= 24 && f.exponent_bits <= 8; };
+  return is_small(t.a) && is_small(t.b) && is_small(t.d) && t.d != binary32;
+}
+
+/// Whether a model's chain is one in `host`: binary32 or binary64.
+constexpr bool is_chain_in(const DotModel& model, const DotTypes& t, const Format& host) {
+  return is_chain(model) && !model.descending && !model.c_last && !model.through_f32 &&
+         model.rounding == Rounding::ties_to_even && t.c == t.d &&
+         (t.d == host || (host == binary64 && is_narrow_chain(t))) && fits_in(t.a, host) &&
+         fits_in(t.b, host);
+}
+
+/// `width` chains that share a: neither waits for the other's sums.
+template <int width, class Real>
+void chain_sums(bool fused, const Real* a, const std::array<const Real*, width>& b, int n,
+                std::array<Real, width>& sum) {
+  std::array<Real, width> s = sum;
+  if (fused) {
+    for (int i = 0; i < n; ++i) {
+      for (std::size_t at = 0; at < width; ++at) s[at] = std::fma(a[i], b[at][i], s[at]);
+    }
+  } else {
+    for (int i = 0; i < n; ++i) {
+      for (std::size_t at = 0; at < width; ++at) s[at] = s[at] + a[i] * b[at][i];
+    }
+  }
+  sum = s;
+}
+
+/// The same rounded to a narrower format. False where a sum or a rounded product leaves its range.
+inline bool narrow_chain(bool fused, const Format& d, const double* a, const double* b, int n,
+                         double& sum) {
+  const double largest = largest_of(d);
+  for (int i = 0; i < n; ++i) {
+    const double exact = a[i] * b[i];
+    const double product = fused ? exact : on_grid(exact, d);
+    if (!fused && std::fabs(product) > largest) return false;
+    const double next = product + sum;
+    const double of_sum = next - product;
+    const double lost = (product - (next - of_sum)) + (sum - of_sum);
+    sum = on_grid(to_odd(next, lost), d);
+    if (std::fabs(sum) > largest) return false;
+  }
+  return true;
+}
+
+}  // namespace binade::fast

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What follows the products of a tile, a row of up to 32 elements at a time: sums added to sums (`compute`), and
+// `epilogue` of gemm.h. Equal in every bit; what is or becomes a NaN or an infinity the definitions do. The trick: where
+// numbers are binary32's, the machine's float rounds as the definition does, and a fused multiply-add rounds once:
+//
+//     sum, C, bias   any formats inside binary32: as floats, exactly
+//     binary32       alpha·sum + beta·C + bias: float multiply, fma, add
+//     D              one rounding more, as encode.h does it
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "emulate/fast/encode.h"
+#include "emulate/fast/products.h"
+#include "emulate/fast/rounded_sum.h"
+#include "emulate/gemm.h"
+
+namespace binade {
+
+/// Numbers of one format.
+template <class Bits>
+struct SumsOf {
+  Bits* bits = nullptr;
+  std::size_t n = 0;
+  Format format{};
+};
+
+/// An epilogue's numbers as floats, where it `is_float`.
+struct EpiloguePlan {
+  GemmModel model{};
+  Format sum{};  ///< of the finished sums
+  bool has_c = false, has_bias = false;
+  int scale_log2 = 0;       ///< sums are `rescaled`
+  bool is_nothing = false;  ///< D is the sum
+  bool is_float = false;    ///< else all is the definition's
+  bool with_c = false;
+  double scale = 1;
+  float alpha = 1, beta = 1;
+  fast::TileQuantizer<float> to{Quantizer{.format = binary32}};
+  fast::CodePlan<float> codes{binary32};
+};
+
+/// A row of a tile: its plan, C and bias of n elements, null where there is none.
+struct EpilogueRow {
+  const EpiloguePlan* plan = nullptr;
+  const std::uint64_t *c = nullptr, *bias = nullptr;
+  std::size_t n = 0;
+};
+
+inline EpiloguePlan epilogue_plan(const GemmModel& g, const Format& sum, bool has_c, bool has_bias,
+                                  int scale_log2 = 0) {
+  const Epilogue& e = g.epilogue;
+  EpiloguePlan out{
+      .model = g, .sum = sum, .has_c = has_c, .has_bias = has_bias, .scale_log2 = scale_log2};
+  out.with_c = has_c && !g.sum.c_first && e.beta != 0;
+  const bool scales = e.alpha != 1 || scale_log2 != 0 || out.with_c || has_bias;
+  out.is_nothing = !scales && sum == e.out && !e.saturate;
+  const auto is_in_float = [](const Format& f) { return !is_integer(f) && fits_in(f, binary32); };
+  if (out.is_nothing || e.compute != binary32 || !is_in_float(sum) || !is_in_float(e.out) ||
+      (out.with_c && !is_in_float(g.c)) || (has_bias && !is_in_float(g.bias))) {
+    return out;
+  }
+  const auto number = [](double x) { return value_of<float>(scalar_bits(x, binary32), binary32); };
+  out.scale = std::ldexp(1.0, scale_log2);
+  out.alpha = number(e.alpha);
+  out.beta = number(e.beta);
+  const Saturation saturation = e.saturate ? Saturation::finite : Saturation::none;
+  Attributes output = detail::to_nearest;
+  output.saturation = saturation;
+  out.to = fast::TileQuantizer<float>({.format = e.out, .attributes = output});
+  out.codes = fast::CodePlan<float>(e.out);
+  out.is_float = e.out == binary32 || (out.to.known() && out.codes.known);
+  return out;
+}
+
+/// `epilogue` of the row's i-th element, its sum `rescaled`.
+inline std::uint64_t epilogue_of(const EpilogueRow& x, std::size_t i, std::uint64_t sum) {
+  const EpiloguePlan& plan = *x.plan;
+  const GemmElement<std::uint64_t> element{.c = x.c != nullptr ? x.c[i] : 0,
+                                           .bias = x.bias != nullptr ? x.bias[i] : 0,
+                                           .has_c = x.c != nullptr,
+                                           .has_bias = x.bias != nullptr};
+  const Format& f = plan.model.epilogue.compute;
+  return epilogue(plan.model, element, rescaled({sum, plan.sum}, plan.scale_log2, f));
+}
+
+// The definitions as kernels.
+
+inline void epilogue_row(const EpilogueRow& x, std::uint64_t* sums) {
+  for (std::size_t i = 0; i < x.n; ++i) sums[i] = epilogue_of(x, i, sums[i]);
+}
+inline std::uint64_t sum_of(std::uint64_t left, const Format& of_left, std::uint64_t right,
+                            const Format& of_right, const Format& to) {
+  return action_bits(Action::add, {left, right}, {of_left, of_right}, to, detail::to_nearest);
+}
+inline void add_sums(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint64_t>& right,
+                     const Format& to) {
+  for (std::size_t i = 0; i < left.n; ++i) {
+    left.bits[i] = sum_of(left.bits[i], left.format, right.bits[i], right.format, to);
+  }
+}
+
+namespace fast {
+namespace detail {
+
+inline float float_of(std::uint64_t bits, const Format& f) {
+  if (f == binary32) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  return value_of<float>(bits, f);
+}
+
+template <class Real>
+void add_on_host(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint64_t>& right) {
+  const Format& f = Carrier<Real>::format;
+  const auto number = [](std::uint64_t bits) {
+    return std::bit_cast<Real>(static_cast<typename Carrier<Real>::Bits>(bits));
+  };
+  for (std::size_t i = 0; i < left.n; ++i) {
+    const Real sum = number(left.bits[i]) + number(right.bits[i]);
+    left.bits[i] = std::isfinite(sum) ? bits_of(sum) : sum_of(left.bits[i], f, right.bits[i], f, f);
+  }
+}
+
+/// D before its last rounding.
+inline float in_float(const EpilogueRow& x, std::size_t i, std::uint64_t sum_bits) {
+  const EpiloguePlan& plan = *x.plan;
+  const GemmModel& g = plan.model;
+  float sum = float_of(sum_bits, plan.sum);
+  if (plan.scale != 1) sum = static_cast<float>(static_cast<double>(sum) * plan.scale);
+  const float c = plan.with_c ? float_of(x.c[i], g.c) : 0;
+  const float bias = plan.has_bias ? float_of(x.bias[i], g.bias) : 0;
+  const bool scales = g.epilogue.alpha != 1;
+  if (g.epilogue.sum_last) {
+    if (plan.with_c) {
+      sum = std::fma(plan.alpha, sum, plan.beta * c);
+    } else if (scales) {
+      sum = plan.alpha * sum;
+    }
+    return plan.has_bias ? sum + bias : sum;
+  }
+  if (plan.has_bias) {
+    sum = std::fma(plan.alpha, sum, bias);
+  } else if (scales) {
+    sum = plan.alpha * sum;
+  }
+  return plan.with_c ? std::fma(plan.beta, c, sum) : sum;
+}
+
+}  // namespace detail
+
+/// `binade::epilogue_row`.
+inline void epilogue_row(const EpilogueRow& x, std::uint64_t* sums) {
+  const EpiloguePlan& plan = *x.plan;
+  if (plan.is_nothing) return;
+  if (!plan.is_float) return binade::epilogue_row(x, sums);
+  std::array<std::uint32_t, tile_columns> d;  // of floats, then of D
+  std::uint32_t special = 0;                  // a bit an element
+  for (std::size_t i = 0; i < x.n; ++i) {
+    const float value = detail::in_float(x, i, sums[i]);
+    if (!std::isfinite(value)) special |= std::uint32_t{1} << i;
+    d[i] = std::isfinite(value) ? static_cast<std::uint32_t>(bits_of(value)) : 0;
+  }
+  if (plan.model.epilogue.out != binary32) {
+    std::array<std::uint32_t, tile_columns> values;
+    EventCounts unread;
+    plan.to(d.data(), values.data(), x.n, 0, unread);
+    plan.codes(values.data(), d.data(), x.n);
+    if (any_special(values.data(), x.n)) plan.codes.mend(values.data(), d.data(), x.n);
+  }
+  for (std::size_t i = 0; i < x.n; ++i) {
+    sums[i] = (special >> i & 1) != 0 ? epilogue_of(x, i, sums[i]) : d[i];
+  }
+}
+
+/// `binade::add_sums`: in float and double where all three formats are theirs.
+inline void add_sums(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint64_t>& right,
+                     const Format& to) {
+  const bool alike = left.format == to && right.format == to;
+  if (alike && to == binary32) return detail::add_on_host<float>(left, right);
+  if (alike && to == binary64) return detail::add_on_host<double>(left, right);
+  for (std::size_t i = 0; i < left.n; ++i) {
+    left.bits[i] = nearest_sum(left.bits[i], left.format, right.bits[i], right.format, to);
+  }
+}
+
+}  // namespace fast
+}  // namespace binade

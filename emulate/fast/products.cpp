@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels for sums of products that ask nothing of the machine: lines of operands one after the other, an element at
+// a time.
+#include "emulate/fast/products.h"
+
+#include <algorithm>
+
+#include "emulate/carrier.h"
+#include "emulate/fast/chains.h"
+#include "emulate/fast/dot_blocks.h"
+
+namespace binade {
+namespace {
+
+int own_place(const GemmModel&, int i) { return i; }
+
+/// The operands of one element.
+template <class Operand>
+struct ProductLines {
+  const ProductTile& x;
+
+  const Operand* row(int i) const { return line(x.rows, i); }
+  const Operand* column(int j) const { return line(x.columns, j); }
+
+ private:
+  const Operand* line(const std::byte* group, int i) const {
+    return reinterpret_cast<const Operand*>(group) + static_cast<std::size_t>(i) * x.length +
+           x.first;
+  }
+};
+
+/// element(row, column, sum) for each that is not left; false leaves it.
+template <class Operand, class Element>
+void for_elements(const ProductTile& x, TileSums& sums, TileMask& left, const Element& element) {
+  const ProductLines<Operand> lines{x};
+  for (int j = 0; j < x.column_count; ++j) {
+    const auto column = static_cast<std::size_t>(j);
+    for (std::size_t row = 0; row < static_cast<std::size_t>(x.row_count); ++row) {
+      if ((left[row] >> j & 1) != 0) continue;
+      const bool done =
+          element(lines.row(static_cast<int>(row)), lines.column(j), sums[row][column]);
+      if (!done) left[row] |= std::uint32_t{1} << j;
+    }
+  }
+}
+
+// The definition.
+
+Packing dots_packing(const GemmModel& g) {
+  return detail::packed_lines<std::uint64_t>(g.types.a, g.types.b);
+}
+bool copy_codes(const Format&, const Format&, const std::uint64_t* codes, std::size_t n,
+                std::byte* out) {
+  std::copy_n(codes, n, reinterpret_cast<std::uint64_t*>(out));
+  return true;
+}
+void pack_codes(const PackedLine& line, std::byte* group) {
+  detail::pack_line(line, group, zero_bits(line.format, false));
+}
+void run_dots(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
+  using Codes = const std::uint64_t*;
+  for_elements<std::uint64_t>(x, sums, left, [&](Codes a, Codes b, std::uint64_t& sum) {
+    for (int i = 0; i < x.instructions; ++i) {
+      sum = dot(g.model, g.types, a + i * g.k, b + i * g.k, g.k, sum);
+    }
+    return true;
+  });
+}
+
+// Fused blocks.
+
+Packing blocks_packing(const GemmModel& g) {
+  if (!fast::is_predecodable(g.model, g.types)) return {};
+  return detail::packed_lines<fast::Factor>(fast::block_operand(g.model, g.types.a),
+                                            fast::block_operand(g.model, g.types.b));
+}
+int block_place(const GemmModel& g, int i) {
+  return g.model.recipe == Recipe::expanded ? expanded_index(i, g.k) : i;
+}
+bool decode_factors(const Format& f, const Format& as, const std::uint64_t* codes, std::size_t n,
+                    std::byte* out) {
+  auto* to = reinterpret_cast<fast::Factor*>(out);
+  bool finite = true;
+  for (std::size_t i = 0; i < n; ++i) {
+    finite = fast::predecode_one(f, as, codes[i], to[i]) && finite;
+  }
+  return finite;
+}
+void pack_factors(const PackedLine& line, std::byte* group) {
+  detail::pack_line(line, group, fast::Factor{});
+}
+void run_blocks(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
+  // Whole blocks chain alike within an instruction and across several.
+  const bool is_one =
+      g.model.recipe == Recipe::fused_block && !g.model.c_last && g.k % g.model.block == 0;
+  const int runs = is_one ? 1 : x.instructions;
+  const int k = is_one ? x.instructions * g.k : g.k;
+  using Factors = const fast::Factor*;
+  for_elements<fast::Factor>(x, sums, left, [&](Factors a, Factors b, std::uint64_t& sum) {
+    for (int i = 0; i < runs; ++i) {
+      if (!fast::dot_predecoded(g.model, g.types, a + i * k, b + i * k, k, sum, sum)) return false;
+    }
+    return true;
+  });
+}
+
+// Chains.
+
+Packing chains_packing(const GemmModel& g) {
+  if (fast::is_chain_in(g.model, g.types, binary32)) {
+    return detail::packed_lines<float>(binary32, binary32);
+  }
+  if (fast::is_chain_in(g.model, g.types, binary64)) {
+    return detail::packed_lines<double>(binary64, binary64);
+  }
+  return {};
+}
+template <class Real>
+bool decode_reals(const Format& f, const std::uint64_t* codes, std::size_t n, Real* out) {
+  const bool same = f == Carrier<Real>::format;
+  bool finite = true;
+  for (std::size_t i = 0; i < n; ++i) {
+    out[i] = same ? std::bit_cast<Real>(static_cast<typename Carrier<Real>::Bits>(codes[i]))
+                  : value_of<Real>(codes[i], f);
+    finite = std::isfinite(out[i]) && finite;
+  }
+  return finite;
+}
+bool decode_chain(const Format& f, const Format& as, const std::uint64_t* codes, std::size_t n,
+                  std::byte* out) {
+  if (as == binary32) return decode_reals(f, codes, n, reinterpret_cast<float*>(out));
+  return decode_reals(f, codes, n, reinterpret_cast<double*>(out));
+}
+void pack_chain(const PackedLine& line, std::byte* group) {
+  if (line.format == binary32) return detail::pack_line(line, group, 0.0F);
+  detail::pack_line(line, group, 0.0);
+}
+
+/// So many chains are on their way at once.
+constexpr int chains_at_once = 4;
+
+template <class Real>
+void run_host_chains(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
+  const ProductLines<Real> lines{x};
+  const int n = x.instructions * g.k;
+  const bool fused = g.model.recipe == Recipe::fma_chain;
+  const auto some = [&]<int width>(std::size_t row, int first) {
+    std::array<const Real*, width> b{};
+    std::array<Real, width> s{};
+    for (int at = 0; at < width; ++at) {
+      const auto i = static_cast<std::size_t>(at);
+      b[i] = lines.column(first + at);
+      s[i] = std::bit_cast<Real>(static_cast<typename Carrier<Real>::Bits>(
+          sums[row][static_cast<std::size_t>(first) + i]));
+    }
+    fast::chain_sums<width>(fused, lines.row(static_cast<int>(row)), b, n, s);
+    for (int at = 0; at < width; ++at) {
+      const auto i = static_cast<std::size_t>(at);
+      sums[row][static_cast<std::size_t>(first) + i] = bits_of(s[i]);
+      if (!std::isfinite(s[i])) left[row] |= std::uint32_t{1} << (first + at);
+    }
+  };
+  for (std::size_t row = 0; row < static_cast<std::size_t>(x.row_count); ++row) {
+    int j = 0;
+    for (; j + chains_at_once <= x.column_count; j += chains_at_once) {
+      some.template operator()<chains_at_once>(row, j);
+    }
+    for (; j < x.column_count; ++j) some.template operator()<1>(row, j);
+  }
+}
+void run_narrow_chains(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
+  const Format& d = g.types.d;
+  const int n = x.instructions * g.k;
+  const bool fused = g.model.recipe == Recipe::fma_chain;
+  using Reals = const double*;
+  for_elements<double>(x, sums, left, [&](Reals a, Reals b, std::uint64_t& sum) {
+    auto out = value_of<double>(sum, d);
+    if (!std::isfinite(out) || !fast::narrow_chain(fused, d, a, b, n, out)) return false;
+    sum = convert(bits_of(out), binary64, d).bits;
+    return true;
+  });
+}
+void run_chains(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
+  if (g.types.d == binary32) return run_host_chains<float>(g, x, sums, left);
+  if (g.types.d == binary64) return run_host_chains<double>(g, x, sums, left);
+  run_narrow_chains(g, x, sums, left);
+}
+
+}  // namespace
+
+const ProductKernel defined_dots{dots_packing, own_place, copy_codes, pack_codes, run_dots};
+
+namespace fast {
+
+const ProductKernel dot_blocks{blocks_packing, block_place, decode_factors, pack_factors,
+                               run_blocks};
+const ProductKernel chains{chains_packing, own_place, decode_chain, pack_chain, run_chains};
+
+}  // namespace fast
+}  // namespace binade

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The engine at every level of the table against the definition: every recipe and order, sizes that are no multiples of a
+// tile's, rows and columns with NaN and infinities, sums that overflow midway, C first and last, bias, scales; whole
+// products and single elements.
+#include "lib/gemm/prepared_product.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "tests/lib/gemm/exact_product.h"
+
+namespace binade::prepared_product_test {
+namespace {
+
+using test::Random;
+
+struct Size {
+  std::size_t m, n, k;
+};
+
+struct Tally {
+  std::uint64_t elements = 0, numbers = 0;
+};
+
+std::uint64_t defined(const GemmModel& g, const GemmElement<std::uint64_t>& x, int scale_log2) {
+  return epilogue(g, x, rescaled(element_sum(g, x), scale_log2, g.epilogue.compute));
+}
+
+bool is_number(std::uint64_t bits, const Format& f) {
+  if (is_integer(f)) return true;
+  const Kind kind = decode(bits, f).kind;
+  return kind == Kind::finite || kind == Kind::zero;
+}
+
+/// All of D and each element by itself, at every level.
+void check(const GemmModel& g, const GemmOperands& x, int scale_log2, Tally& tally) {
+  const ProductShape shape{x.k, !x.c.empty(), !x.bias.empty(), scale_log2};
+  std::vector<std::uint64_t> expected;
+  for (std::size_t i = 0; i < x.m; ++i) {
+    for (std::size_t j = 0; j < x.n; ++j) {
+      expected.push_back(defined(g, x.element(i, j), scale_log2));
+      tally.elements += 1;
+      tally.numbers += is_number(expected.back(), g.epilogue.out) ? 1 : 0;
+    }
+  }
+  for (std::size_t level = 0; level < level_names.size(); ++level) {
+    CAPTURE(level_names[level]);
+    const Kernels& table = kernels(static_cast<Level>(level));
+    const PreparedProduct product(g, shape, table);
+    REQUIRE(product.all(x) == expected);
+    const DecodedOperands operands = decoded(product.reading(), x.a, x.b, x.k);
+    PreparedProduct::Space space = product.space();
+    for (std::size_t at = 0; at < expected.size(); at += 1 + at / 7) {
+      const std::size_t i = at / x.n, j = at % x.n;
+      REQUIRE(product.element(operands, i, j, x.element(i, j), space) == expected[at]);
+    }
+  }
+}
+
+TEST_CASE("every recipe and order at every level") {
+  Random random(1);
+  Tally tally;
+  constexpr std::array sizes{Size{1, 1, 70}, Size{5, 3, 16}, Size{3, 33, 35}, Size{9, 2, 1}};
+  for (const test::NamedCase& row : test::product_cases) {
+    CAPTURE(row.name);
+    for (int order = 0; order < test::orders; ++order) {
+      CAPTURE(order);
+      const GemmModel g = test::model_of(row, order);
+      if (!test::can_have(g, order)) continue;
+      for (const Size& size : sizes) {
+        CAPTURE(size.k);
+        const bool with_c = random() % 4 != 0;
+        const GemmOperands x = test::draw_product(random, g, size.m, size.n, size.k, with_c);
+        check(g, x, 0, tally);
+      }
+    }
+  }
+  CHECK(tally.numbers > tally.elements / 3);
+  CHECK(tally.numbers < tally.elements);
+}
+
+constexpr std::array some_cases{
+    test::NamedCase{"mma.m16n8k16.f32.f16.f16.f32", 90},
+    test::NamedCase{"mma.m16n8k32.f32.e5m2.e4m3.f32", 90},
+    test::NamedCase{"mma.m16n8k16.f16.f16.f16.f16", 90},
+    test::NamedCase{"wmma.m16n16k16.f16.f16.f16.f32", 80},
+    test::NamedCase{"mma.m8n8k4.f16.f16.f16.f16", 90},
+    test::NamedCase{"fma.rn.f32.f32.f32.f32", 0},
+    test::NamedCase{"mul_add.rn.f16.f16.f16.f16", 0},
+};
+
+/// A number of usual size.
+std::uint64_t usual(Random& random, const Format& f) {
+  return test::draw_at(random, f, test::between(random, -2, 2));
+}
+GemmOperands usual_operands(Random& random, const GemmModel& g, const Size& size) {
+  GemmOperands x{size.m, size.n, size.k, {}, {}, {}, {}};
+  for (std::size_t i = 0; i < x.m * x.k; ++i) x.a.push_back(usual(random, g.types.a));
+  for (std::size_t i = 0; i < x.n * x.k; ++i) x.b.push_back(usual(random, g.types.b));
+  for (std::size_t i = 0; i < x.m * x.n; ++i) x.c.push_back(usual(random, g.c));
+  for (std::size_t j = 0; j < x.n; ++j) x.bias.push_back(usual(random, g.bias));
+  return x;
+}
+
+TEST_CASE("tiles at the edges, more than one panel, and nothing at all") {
+  Random random(2);
+  Tally tally;
+  for (const test::NamedCase& row : some_cases) {
+    CAPTURE(row.name);
+    for (const Size& size : {Size{4, 32, 20}, Size{7, 65, 9}, Size{8, 31, 33}, Size{0, 5, 16},
+                             Size{5, 0, 16}, Size{2, 3, 0}}) {
+      CAPTURE(size.n);
+      for (const int order : {0, 2, 5, 7}) {
+        const GemmModel g = test::model_of(row, order);
+        check(g, usual_operands(random, g, size), 0, tally);
+      }
+    }
+  }
+  CHECK(tally.numbers > tally.elements * 9 / 10);
+}
+
+TEST_CASE(
+    "a NaN or an infinity in a row or a column is the definition's, and spoils no neighbour") {
+  Random random(3);
+  for (const test::NamedCase& row : some_cases) {
+    CAPTURE(row.name);
+    for (const int order : {0, 1, 4, 6}) {
+      Tally tally;
+      const GemmModel g = test::model_of(row, order);
+      GemmOperands x = usual_operands(random, g, {7, 37, 33});
+      const auto nan = nan_bits(g.types.a, NanResult::quiet);
+      const auto big = g.types.b.has_infinity() ? infinity_bits(g.types.b, true)
+                                                : nan_bits(g.types.b, NanResult::quiet);
+      x.a[2 * x.k + 17] = nan;
+      x.b[33 * x.k] = big;
+      x.c[5 * x.n + 3] = infinity_bits(g.c, false);
+      check(g, x, 0, tally);
+      const std::uint64_t spoilt = 37 + 7 - 1 + 1;
+      if (!g.epilogue.saturate) CHECK(tally.numbers == tally.elements - spoilt);
+    }
+  }
+}
+
+TEST_CASE("what becomes infinite midway stays so, in that element alone") {
+  Random random(4);
+  for (const char* name :
+       {"mma.m16n8k16.f16.f16.f16.f16", "fma.rn.f16.f16.f16.f16", "mul_add.rn.f16.f16.f16.f16"}) {
+    CAPTURE(name);
+    Tally tally;
+    const GemmModel g = parse_gemm(name, 90).model;
+    GemmOperands x = usual_operands(random, g, {5, 34, 64});
+    for (std::size_t i = 0; i < 64; ++i) {  // far beyond 65504, and back
+      x.a[3 * x.k + i] = i < 32 ? 0x7800 : 0xF800;
+      x.b[33 * x.k + i] = 0x5000;
+    }
+    check(g, x, 0, tally);
+    CHECK(tally.numbers < tally.elements);
+    CHECK(tally.numbers > tally.elements / 2);
+  }
+}
+
+TEST_CASE(
+    "scaled operands: the sum is rescaled before the bias, also by powers that binary32 lacks") {
+  Random random(5);
+  Tally tally;
+  for (const test::NamedCase& row : some_cases) {
+    CAPTURE(row.name);
+    GemmModel g = test::model_of(row, 0);
+    g.epilogue = {.out = binary32};
+    for (const int scale : {-3, 17, -140, -252, 130, 252}) {
+      CAPTURE(scale);
+      GemmOperands x = usual_operands(random, g, {5, 33, 24});
+      x.c.clear();
+      check(g, x, scale, tally);
+      x.bias.clear();
+      check(g, x, scale, tally);
+    }
+  }
+  CHECK(tally.numbers > tally.elements / 2);
+}
+
+TEST_CASE("models that take operands alike share them, others do not") {
+  const auto reading = [](const char* name, int sm) {
+    return reading_of(parse_gemm(name, sm).model, kernels(Level::portable));
+  };
+  const OperandReading hopper = reading("mma.m16n8k16.f32.f16.f16.f32", 90);
+  CHECK(hopper == reading("mma.m16n8k16.f16.f16.f16.f16", 80));
+  CHECK(hopper != reading("fma.rn.f32.f16.f16.f32", 0));
+  CHECK(hopper != reading("mma.m16n8k16.f32.bf16.bf16.f32", 90));
+  // The same types, once as they are and once as binary16.
+  CHECK(reading("mma.m16n8k32.f32.e4m3.e4m3.f32", 89) !=
+        reading("mma.m16n8k32.f32.e4m3.e4m3.f32", 90));
+  CHECK(reading("fma.rn.f32.f16.f16.f32", 0) != reading("fma.rn.f16.f16.f16.f16", 0));
+  CHECK(reading("mma.m16n8k16.s32.s8.s8.s32", 80).kernel == &defined_dots);
+  CHECK(
+      reading_of(parse_gemm("fma.rn.f32.f32.f32.f32", 0).model, kernels(Level::reference)).kernel ==
+      &defined_dots);
+}
+
+}  // namespace
+}  // namespace binade::prepared_product_test
