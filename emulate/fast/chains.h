@@ -4,12 +4,10 @@
 // nothing becomes a NaN or an infinity. Accumulators of binary32 and binary64 are floats and doubles. Narrower ones are
 // doubles that are rounded twice, which is once since the first rounding is to odd:
 //
-//     exact    1xxxxxxxxxx…xxxxxxxxxx…xxx 1            product + sum, beyond 53 bits
-//     to odd   1xxxxxxxxxx…xxxxxxxxxx1                 53 bits; the last is 1 where anything was lost
+//     to odd   1xxxxxxxxxx…xxxxxxxxxx1                 product + sum in 53 bits (odd_sum.h)
 //     on grid  1xxxxxxxxxx|0…                          p <= 24 bits: a tie or its neighbour is still seen
 //
-// Boldo and Melquiond 2008. The second rounding adds and takes away 1.5·2^(52+u): beside that a double has no bits
-// below 2^u.
+// The second rounding adds and takes away 1.5·2^(52+u): beside that a double has no bits below 2^u.
 #pragma once
 
 #include <array>
@@ -18,15 +16,9 @@
 #include <cstdint>
 
 #include "emulate/dot.h"
+#include "emulate/fast/odd_sum.h"
 
 namespace binade::fast {
-
-/// x rounded to an odd significand, where `lost` is what x lacks.
-inline double to_odd(double x, double lost) {
-  const auto bits = std::bit_cast<std::uint64_t>(x);
-  if (lost == 0 || (bits & 1) != 0) return x;
-  return std::bit_cast<double>((lost > 0) == (x > 0) ? bits + 1 : bits - 1);
-}
 
 /// x to nearest on a format's grid of at most 24 bits, its range not bounded above.
 inline double on_grid(double x, const Format& f) {
@@ -81,10 +73,7 @@ inline bool narrow_chain(bool fused, const Format& d, const double* a, const dou
     const double exact = a[i] * b[i];
     const double product = fused ? exact : on_grid(exact, d);
     if (!fused && std::fabs(product) > largest) return false;
-    const double next = product + sum;
-    const double of_sum = next - product;
-    const double lost = (product - (next - of_sum)) + (sum - of_sum);
-    sum = on_grid(to_odd(next, lost), d);
+    sum = on_grid(sum_to_odd(product, sum), d);
     if (std::fabs(sum) > largest) return false;
   }
   return true;

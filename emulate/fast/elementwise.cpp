@@ -6,26 +6,11 @@
 #include <cmath>
 #include <cstring>
 
+#include "emulate/fast/odd_sum.h"
 #include "emulate/fast/quantize_tile.h"
 
 namespace binade::fast {
 namespace {
-
-/// x with the last bit set where something was lost, on the side of what was.
-inline double odd_where(double x, double lost) {
-  const auto bits = std::bit_cast<std::uint64_t>(x);
-  const std::uint64_t is_lost = lost < 0 || lost > 0 ? 1 : 0;  // beside an infinity it is a NaN
-  // Toward zero first: x is beyond the exact sum where the rest has the other sign.
-  const std::uint64_t is_beyond = (lost < 0) != (x < 0) ? 1 : 0;
-  return std::bit_cast<double>((bits - (is_lost & is_beyond & ~bits)) | is_lost);
-}
-
-inline double sum_to_odd(double a, double b) {
-  const double s = a + b;
-  const double of_b = s - a;
-  const double lost = (a - (s - of_b)) + (b - of_b);
-  return odd_where(s, lost);
-}
 
 struct OperandTile {
   std::array<float, tile_size> a, b, c;

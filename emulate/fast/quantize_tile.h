@@ -75,10 +75,13 @@ struct TileQuantizer {
   /// The elements first … first + n - 1 of a stream, n <= tile_size, all finite; in and out as bits.
   void operator()(const Bits* x, Bits* out, std::size_t n, std::uint64_t first,
                   EventCounts& counts) const {
-    std::array<std::uint32_t, tile_size> random;
-    const bool draws = to.attributes.rounding == Rounding::stochastic;
-    if (draws) random_words(to.seed, to.stream, first, n, random.data());
-    round(x, draws ? random.data() : nullptr, out, n, plan);
+    if (to.attributes.rounding == Rounding::stochastic) {
+      std::array<std::uint32_t, tile_size> random;
+      random_words(to.seed, to.stream, first, n, random.data());
+      round(x, random.data(), out, n, plan);
+    } else {
+      round(x, nullptr, out, n, plan);
+    }
     finish(x, out, n, counts);
   }
 

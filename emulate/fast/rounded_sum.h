@@ -6,7 +6,7 @@
 //     magnitude   0…0 1xxxxxxx h rrrrrrrr    width: bits from the first 1 on
 //                     `- p ---'  `-rest-'    drop = width - p bits go
 //     to nearest  kept + (rest > half, or a tie and kept is odd); a carry out of p bits is 2^p: one binade up
-//     encoded     sign | exponent + bias | kept without its first 1
+//     encoded     sign | exponent + bias | kept without its first 1 | the format's padding
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ constexpr std::uint64_t rounded_sum(std::int64_t sum, int exponent, const DotMod
   const std::uint64_t sign = negative ? std::uint64_t{1} << (d.bits() - 1) : 0;
   const auto field = static_cast<std::uint64_t>(e + d.bias);
   const std::uint64_t fraction = (kept & g.fraction_mask()) << (d.precision - g.precision);
-  return sign | field << d.fraction_bits() | fraction;
+  return (sign | field << d.fraction_bits() | fraction) << d.padding_bits;
 }
 
 /// `compute` of x + y to nearest, NVIDIA's NaN.

@@ -5,8 +5,10 @@
 // table has no judge, and where a judge does not see a single wrong bit.
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include "tests/kernels/judge.h"
 
@@ -95,7 +97,7 @@ void check_names(const std::vector<Entry>& entries) {
 }
 
 void bench(const std::vector<Entry>& entries) {
-  std::printf("\nnanoseconds an element%*s", 20, "");
+  std::printf("\nnanoseconds an element or multiply-add%*s", 4, "");
   for (const std::string_view level : level_names) std::printf("%12s", level.data());
   std::printf("\n");
   for (const Entry& entry : entries) {
@@ -115,7 +117,8 @@ void bench(const std::vector<Entry>& entries) {
       }
       std::printf("\n");
     }
-    if (!entry.bound.empty()) std::printf("%16s bound by %s\n", "", entry.bound.data());
+    const bool is_bound = !entry.bound.empty() && entry.has(own_kernels(Level::portable));
+    if (is_bound) std::printf("%16s bound by %s\n", "", entry.bound.data());
   }
 }
 
@@ -136,8 +139,9 @@ int main(int argc, char** argv) {
     }
   }
   std::vector<Entry> entries = array_entries();
-  for (Entry& entry : counting_entries()) entries.push_back(std::move(entry));
-  for (Entry& entry : product_entries()) entries.push_back(std::move(entry));
+  for (std::vector<Entry> more : {counting_entries(), product_entries()}) {
+    std::ranges::move(more, std::back_inserter(entries));
+  }
   check_names(entries);
   if (!only.empty()) {
     std::erase_if(entries, [&](const Entry& entry) { return !entry.name.starts_with(only); });

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Enforces that bits are lost in two places: `project` in emulate/ and the fast twins in emulate/fast/. Code of lib,
+# cuda and experiments holds no idiom that rounds by itself, and takes kernels from the table. Exceptions are listed with
+# their reasons; each must still be one. A table of snippets that are wrong on purpose shows that the rules work.
+
+import re
+import sys
+
+from sources import all_files, text_of
+
+ROOMS = ("lib/", "cuda/", "experiments/")
+CODE = (".h", ".cuh", ".cpp", ".cu", ".inc")
+
+# What rounds: idiom → its pattern, in code without comments and texts.
+IDIOMS = {
+    "a rounding function of the machine": r"\b(nearbyint|l?l?rint|std::fma)[fl]?\(",
+    "the machine's rounding mode": r"\bfe[sg]etround\b|_MM_(SET|GET)_ROUNDING_MODE|_mm_[sg]etcsr|\bFE_TO\w+",
+    "a conversion intrinsic": r"\b_mm\d*_(mask_|maskz_)?cvt\w*|\b_cvt\w+_s[hs]\b|\b__(float|double|half|int|uint)\w*2\w+\(",
+    "an addition of a magic number": r"\(\s*\w+\s*\+\s*([A-Za-z]\w*)\s*\)\s*-\s*\1\b|<<\s*51\b|\b0x1\.8p\+?(23|52)\b|"
+                                     r"\b0x1p\+?(23|52)\b|\b(12582912|6755399441055744)\b",
+    "a rest held against a half": r"\brest\w*\s*[<>=]=?\s*half(_ulp)?\b",
+    "a sticky bit": r"\|\s*\(?\s*\w*sticky\b|\bsticky\s*(\|=|=[^=])",
+    "Eigen's arithmetic": r"#include <Eigen/",
+    "a twin past the table": r'#include "emulate/fast/(?!kernels\.h")',
+}
+
+# file → (idiom, why).
+EXCEPTIONS = {
+    "cuda/quantize.cuh": ("a twin past the table", "a kernel's body, an element a thread, is the twin of the twin"),
+    "cuda/emulated_matmul.cuh": ("a twin past the table", "likewise, a tile of sums a thread"),
+    "cuda/comparison.h": ("a twin past the table", "counts factors of sums in a tally on the device"),
+    "cuda/pool.h": ("a twin past the table", "packs operands for the device"),
+    "lib/range/exact_sum.cpp": ("a sticky bit", "sums of thousands of bits, wider than Exact's window, to a double"),
+    "lib/tensor/decimal.cpp": ("a sticky bit", "digits of any number into Exact, whose sticky bit it is"),
+    "lib/train/ops_attention.cpp": ("a rounding function of the machine", "FFMA: one operation of binary32, the machine's own"),
+    "lib/train/nearest.h": ("a twin past the table", "one number at a time, between the ops of a weight's update"),
+    "lib/train/product.cpp": ("Eigen's arithmetic", "the FP32 and FP64 reference is the machine's by intent"),
+}
+
+WRONG = [
+    "float y = std::nearbyint(x);", "long y = lrintf(x);", "std::fesetround(FE_DOWNWARD);", "auto h = _mm256_cvtps_ph(x, 0);",
+    "return __float2half_rn(x);", "return (x + big) - big;", "return x + 0x1.8p52 - 0x1.8p52;",
+    "kept += rest > half || (rest == half && odd);", "bits = kept << 1 | sticky;", "sticky |= rest != 0;",
+    '#include "emulate/fast/quantize.h"', "#include <Eigen/Core>", "std::uint64_t{1} << 51", "y = std::fma(a, b, y);",
+]
+RIGHT = [
+    "auto d = project(x, f);", '#include "emulate/fast/kernels.h"', "const double half = 0.5 * x;", "// rounds by (x + big) - big",
+    "return (x + y) - z;", "std::round(run.seconds * 1000) / 1000;", "double floor = std::floor(x);",
+    'text += "nearbyint(x)";', "cvt(x);", "if (value.sticky) return text;",
+]
+def code_of(text):
+    """The text without comments and string literals' contents, includes left whole."""
+    text = re.sub(r"//[^\n]*", "", text)
+    return "\n".join(line if line.lstrip().startswith("#include") else re.sub(r'"(\\.|[^"\\])*"', '""', line)
+                     for line in text.split("\n"))
+
+
+def idioms_in(text):
+    code = code_of(text)
+    return {name: found for name, pattern in IDIOMS.items() if (found := re.search(pattern, code))}
+
+
+def main():
+    complaints = [f"accepted: {text!r}" for text in WRONG if not idioms_in(text)]
+    complaints += [f"rejected: {text!r}: {list(idioms_in(text))}" for text in RIGHT if idioms_in(text)]
+    files, unused = 0, dict(EXCEPTIONS)
+    for path in map(str, all_files()):
+        if not path.startswith(ROOMS) or not path.endswith(CODE):
+            continue
+        files += 1
+        for idiom, found in idioms_in(text_of(path)).items():
+            allowed = EXCEPTIONS.get(path, ("",))[0] == idiom
+            if allowed:
+                unused.pop(path, None)
+            else:
+                complaints.append(f"{path}: {idiom}: {found.group(0).strip()!r}; bits are lost in project and "
+                                  "emulate/fast alone")
+    complaints += [f"{path}: no exception any more ({idiom})" for path, (idiom, _) in unused.items()]
+    if files < 200:
+        complaints.append(f"only {files} files were read: is this the project's root?")
+    print(*complaints, sep="\n")
+    print(f"{files} files, {len(EXCEPTIONS)} exceptions, {len(WRONG)} wrong and {len(RIGHT)} right snippets")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
