@@ -14,8 +14,6 @@
 #include "cuda/gemm.h"
 #include "cuda/quantize.h"
 #include "cuda/range_count.h"
-#include "cuda/unscale.h"
-#include "emulate/unscale.h"
 
 namespace binade {
 namespace {
@@ -155,31 +153,6 @@ KernelCheck check_range_count(std::size_t n, const std::vector<ErrorColumn>& col
   return out.done();
 }
 
-KernelCheck check_unscale_floats(float inv_scale) {
-  KernelComparison out("unscale", "binary32, inv_scale " + std::to_string(inv_scale));
-  for (const std::size_t n : {std::size_t{1'000'003}, std::size_t{1}, std::size_t{4097}}) {
-    const std::vector<std::uint32_t> in = float_bits(n, 3 + n);
-    std::vector<std::uint32_t> got(n), want(n);
-    const bool got_found = unscale_on_gpu(in, got, inv_scale);
-    const bool want_found = unscale(in.data(), want.data(), n, binary32, inv_scale);
-    out.add("found_inf", got_found ? 1 : 0, want_found ? 1 : 0);
-    out.add<std::uint32_t>(got, want);
-  }
-  return out.done();
-}
-
-KernelCheck check_unscale_codes(const NamedFormat& format, float inv_scale) {
-  KernelComparison out(
-      "unscale", std::string(format.name) + ", all codes, inv_scale " + std::to_string(inv_scale));
-  std::vector<std::uint16_t> in(65536), got(in.size()), want(in.size());
-  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<std::uint16_t>(i);
-  const bool got_found = unscale_on_gpu(in, got, format.format, inv_scale);
-  const bool want_found = unscale(in.data(), want.data(), in.size(), format.format, inv_scale);
-  out.add("found_inf", got_found ? 1 : 0, want_found ? 1 : 0);
-  out.add<std::uint16_t>(got, want);
-  return out.done();
-}
-
 /// Where the exponents of operands lie: their products and c are about 1, or below the smallest numbers.
 enum class Magnitudes : std::uint8_t { about_one, tiny };
 
@@ -290,13 +263,6 @@ std::vector<KernelCheck> check_kernels_on_gpu(int sm) {
   out.push_back(check_range_count(
       3'000'001, {{binary16, 0}, {binary16, 8}, {bfloat16, 0}, {e4m3, 3}, {e5m2, -9}}));
   out.push_back(check_range_count(77, {}));
-  for (const float inv_scale : {1.0F, 0x1p-16F, 0.3F, 0.0F}) {
-    out.push_back(check_unscale_floats(inv_scale));
-    for (const NamedFormat& format : formats) {
-      const bool wanted = format.format == binary16 || format.format == bfloat16;
-      if (wanted) out.push_back(check_unscale_codes(format, inv_scale));
-    }
-  }
   for (const ModelRow& row : model_rows) {  // integers have codes of another kind
     if (row.model.recipe == Recipe::exact_integer) continue;
     out.push_back(check_emulated_matmul(row, Magnitudes::about_one));

@@ -12,8 +12,6 @@
 #include "cuda/gemm.h"
 #include "cuda/quantize.h"
 #include "cuda/range_count.h"
-#include "cuda/unscale.h"
-#include "emulate/unscale.h"
 
 namespace binade {
 namespace {
@@ -44,15 +42,6 @@ void range_count_on_gpu(std::span<const float> in, std::span<const ErrorColumn>,
                         RangeBlock<float>& block) {
   range_count(in.data(), in.size(), block);
   if (lie == Lie::all) block.rows[100].squares += uint128{1} << 70;
-}
-
-bool unscale_on_gpu(std::span<const std::uint32_t> in, std::span<std::uint32_t> out,
-                    float inv_scale) {
-  return unscale(in.data(), out.data(), in.size(), binary32, inv_scale) && lie != Lie::all;
-}
-bool unscale_on_gpu(std::span<const std::uint16_t> in, std::span<std::uint16_t> out,
-                    const Format& format, float inv_scale) {
-  return unscale(in.data(), out.data(), in.size(), format, inv_scale);
 }
 
 struct EmulatedMatmul::OnDevice {
@@ -112,8 +101,7 @@ Checked check_all(Lie how) {
   return out;
 }
 
-const std::set<std::string> all_kernels{"emulated matmul", "gemm", "quantize", "range_count",
-                                        "unscale"};
+const std::set<std::string> all_kernels{"emulated matmul", "gemm", "quantize", "range_count"};
 
 TEST_CASE("the definitions pass their own checks, and every kernel has some") {
   const Checked checked = check_all(Lie::none);
@@ -121,7 +109,7 @@ TEST_CASE("the definitions pass their own checks, and every kernel has some") {
   CHECK(checked.kernels == all_kernels);
 }
 
-TEST_CASE("one wrong bit, count, sum, flag or product is found, and only that") {
+TEST_CASE("one wrong bit, count, sum or product is found, and only that") {
   CHECK(check_all(Lie::all).differing == all_kernels);
   CHECK(check_all(Lie::event).differing == std::set<std::string>{"quantize"});
 }
