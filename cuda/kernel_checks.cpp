@@ -14,6 +14,7 @@
 #include "cuda/gemm.h"
 #include "cuda/quantize.h"
 #include "cuda/range_count.h"
+#include "lib/record/matrix_product.h"
 
 namespace binade {
 namespace {
@@ -177,9 +178,11 @@ std::vector<std::uint64_t> matmul_by_definition(const Matmul& x,
                                                 const std::vector<std::uint64_t>& b,
                                                 const std::vector<std::uint64_t>& c) {
   std::vector<std::uint64_t> d(c.size());
-  std::vector<Factor> factors(a.size() + b.size());
-  const auto finite = std::make_unique<bool[]>(static_cast<std::size_t>(x.m + x.n));
-  matmul(x, a.data(), b.data(), c.data(), d.data(), {factors.data(), finite.get()});
+  const auto n = static_cast<std::size_t>(x.n);
+  const auto k = static_cast<std::size_t>(x.k);
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    d[i] = dot(x.model, x.types, a.data() + i / n * k, b.data() + i % n * k, x.k, c[i]);
+  }
   return d;
 }
 
@@ -222,7 +225,7 @@ KernelCheck check_gemm(const Instruction& how) {
                                    std::string(name_of(how.types.d)) + " of " +
                                    std::string(name_of(how.types.a)) + " and " +
                                    std::string(name_of(how.types.b)));
-  const int m = 200, n = 150, steps = 6, k = steps * how.k - 3;
+  const int m = 200, n = 150, padded = 6 * how.k, k = padded - 3;
   const auto size = [](int rows, int width) {
     return static_cast<std::size_t>(rows) * static_cast<std::size_t>(width);
   };
@@ -233,20 +236,19 @@ KernelCheck check_gemm(const Instruction& how) {
   on_gpu.launch();
   std::vector<std::uint64_t> got(c.size());
   on_gpu.results(got);
+  const auto row_of = [&](const std::vector<std::uint64_t>& from, int row) {
+    const auto begin = from.begin() + static_cast<std::ptrdiff_t>(size(row, k));
+    std::vector<std::uint64_t> whole(begin, begin + k);
+    whole.resize(static_cast<std::size_t>(padded));
+    return whole;
+  };
   std::vector<std::uint64_t> want = c;
-  for (int step = 0; step < steps; ++step) {  // one instruction with c = d
-    const auto piece = [&](const std::vector<std::uint64_t>& from, int rows) {
-      std::vector<std::uint64_t> part(size(rows, how.k));
-      for (int row = 0; row < rows; ++row) {
-        for (int i = 0; i < how.k && step * how.k + i < k; ++i) {
-          part[size(row, how.k) + static_cast<std::size_t>(i)] =
-              from[size(row, k) + static_cast<std::size_t>(step * how.k + i)];
-        }
-      }
-      return part;
-    };
-    want =
-        matmul_by_definition({how.model, how.types, m, n, how.k}, piece(a, m), piece(b, n), want);
+  for (int i = 0; i < m; ++i) {
+    const auto row = row_of(a, i);
+    for (int j = 0; j < n; ++j) {
+      std::uint64_t& sum = want[size(i, n) + static_cast<std::size_t>(j)];
+      sum = chain(how, row.data(), row_of(b, j).data(), padded, sum);
+    }
   }
   out.add<std::uint64_t>(got, want);
   return out.done();

@@ -10,6 +10,7 @@
 
 #include "cuda/emulated_matmul.h"
 #include "cuda/gemm.h"
+#include "cuda/multiply.h"
 #include "cuda/quantize.h"
 #include "cuda/range_count.h"
 
@@ -23,9 +24,11 @@ std::vector<std::uint64_t> product_of(const Matmul& x, std::span<const std::uint
                                       std::span<const std::uint64_t> b,
                                       std::span<const std::uint64_t> c) {
   std::vector<std::uint64_t> d(c.size());
-  std::vector<Factor> factors(a.size() + b.size());
-  const auto finite = std::make_unique<bool[]>(static_cast<std::size_t>(x.m + x.n));
-  matmul(x, a.data(), b.data(), c.data(), d.data(), {factors.data(), finite.get()});
+  const auto n = static_cast<std::size_t>(x.n);
+  const auto k = static_cast<std::size_t>(x.k);
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    d[i] = dot(x.model, x.types, a.data() + i / n * k, b.data() + i % n * k, x.k, c[i]);
+  }
   return d;
 }
 
@@ -107,6 +110,70 @@ TEST_CASE("the definitions pass their own checks, and every kernel has some") {
   const Checked checked = check_all(Lie::none);
   CHECK(checked.differing.empty());
   CHECK(checked.kernels == all_kernels);
+}
+
+/// Codes of any bits but NaNs and infinities, with near exponents.
+std::vector<std::uint64_t> some_codes(const Format& f, int n, std::uint64_t stream) {
+  std::vector<std::uint64_t> out;
+  for (int i = 0; i < n; ++i) {
+    const auto x = random_words(3, stream, static_cast<std::uint64_t>(i));
+    const auto field = static_cast<std::uint64_t>(f.bias - 2 + static_cast<int>(x[1] % 5));
+    out.push_back(bits_of({x[2] % 2 == 0, field, x[0] & f.fraction_mask()}, f));
+  }
+  return out;
+}
+
+struct Multiplied {
+  ProductWay way;
+  std::uint64_t different = 0;
+};
+
+/// A product on a GPU of this architecture against the chains that its elements are.
+Multiplied multiplied(int sm, const Instruction& how) {
+  const int m = 5, n = 6, k = 4 * how.k;
+  const auto a = some_codes(how.types.a, m * k, 1);
+  const auto b = some_codes(how.types.b, n * k, 2);
+  const auto before = some_codes(how.types.d, m * n, 3);
+  auto sums = before;
+  Multiplied out{multiply_on_gpu(sm, {how, m, n, k, a, b, sums})};
+  for (int at = 0; at < m * n; ++at) {
+    const auto i = static_cast<std::size_t>(at);
+    const std::uint64_t want =
+        chain(how, a.data() + at / n * k, b.data() + at % n * k, k, before[i]);
+    out.different += sums[i] == want ? 0 : 1;
+  }
+  return out;
+}
+
+TEST_CASE("products are chains, by the instruction itself only where it is the GPU's own") {
+  lie = Lie::none;
+  const auto mma = [](int sm, int k, const DotTypes& types) {
+    return *find_instruction(Family::mma, sm, 16, 8, k, types);
+  };
+  const DotTypes halves{binary16, binary16, binary32, binary32};
+  const Instruction own = mma(80, 16, halves);
+  CHECK(multiplied(80, own).way == ProductWay::instruction);
+  CHECK(multiplied(80, own).different == 0);
+  Instruction changed = own;
+  changed.model.exponent_floor += 3;
+  const Instruction half_k = mma(80, 8, halves);
+  const Instruction other_sm = mma(90, 16, halves);
+  const Instruction wmma = *find_instruction(Family::wmma, 80, 16, 16, 16, halves);
+  const Instruction unlike =
+      *find_instruction(Family::wmma, 80, 16, 16, 16, {binary16, binary16, binary32, binary16});
+  const Instruction two_parts = mma(90, 32, {e4m3, e4m3, binary32, binary32});
+  const Instruction rounded{
+      .k = 1, .types = halves, .model = {Recipe::fma_chain, 1, 0, 0, binary32}};
+  std::size_t one_dot = 0;
+  for (const Instruction& how : {changed, half_k, other_sm, wmma, unlike, two_parts, rounded}) {
+    CAPTURE(how.sm);
+    CAPTURE(how.k);
+    const Multiplied got = multiplied(80, how);
+    CHECK(got.way == ProductWay::emulated);
+    CHECK(got.different == 0);
+    one_dot += is_one_dot(how) ? 1 : 0;
+  }
+  CHECK(one_dot == 5);
 }
 
 TEST_CASE("one wrong bit, count, sum or product is found, and only that") {
