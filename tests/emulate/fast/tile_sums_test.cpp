@@ -65,19 +65,40 @@ Element tile_element(const Instruction& how, const fast::TileRules& rules, const
   return out;
 }
 
+/// The dense instructions of an architecture, each with its model and with others next to it.
+std::vector<Instruction> with_rivals(int sm) {
+  std::vector<Instruction> out;
+  for (const Instruction& how : instructions_of(sm)) {
+    if (how.model.sparse_group != 0) continue;
+    const auto add = [&](const auto& change) {
+      out.push_back(how);
+      change(out.back().model);
+    };
+    add([](DotModel&) {});
+    add([](DotModel& x) { x.exponent_floor -= 1; });
+    add([](DotModel& x) { x.exponent_floor = 200; });
+    add([](DotModel& x) { x.exponent_floor = no_floor; });
+    add([](DotModel& x) { x.fraction_bits += 1; });
+    add([](DotModel& x) {
+      const bool cuts = x.rounding == Rounding::toward_zero;
+      x.rounding = cuts ? Rounding::ties_to_even : Rounding::toward_zero;
+    });
+  }
+  return out;
+}
+
 TEST_CASE("every model that is known gives dot's bits, and leaves what it must") {
   test::Random random(11);
   std::uint64_t done = 0, left = 0, known = 0, unknown = 0, wide = 0, nearest = 0;
   for (const int sm : {70, 75, 80, 89, 90, 100, 120}) {
-    for (const Instruction& how : instructions_of(sm)) {
-      if (how.model.sparse_group != 0) continue;
+    for (const Instruction& how : with_rivals(sm)) {
       const DotTypes sums = with_wide_c(types_of_sums(how.model, how.types));
       const fast::TileRules rules = fast::tile_rules(how.model, how.types, sums);
       (rules.known ? known : unknown) += 1;
       if (!rules.known) continue;
       wide += rules.wide ? 1 : 0;
       nearest += rules.rounding == Rounding::ties_to_even ? 1 : 0;
-      for (int draw = 0; draw < 300; ++draw) {
+      for (int draw = 0; draw < 100; ++draw) {
         const int k = how.model.recipe == Recipe::expanded ? how.k : test::between(random, 1, 70);
         const test::DrawnDot row = test::draw_dot(random, how.types, k);
         const Element got = tile_element(how, rules, sums, row, k);
@@ -88,6 +109,8 @@ TEST_CASE("every model that is known gives dot's bits, and leaves what it must")
         if (finished(how.model, how.types, sum, row.c) == want) continue;
         CAPTURE(name_of(how));
         CAPTURE(sm);
+        CAPTURE(how.model.exponent_floor);
+        CAPTURE(how.model.fraction_bits);
         CAPTURE(draw);
         REQUIRE(finished(how.model, how.types, sum, row.c) == want);
       }
