@@ -17,8 +17,8 @@ namespace {
 bool is_own_instruction(int sm, const Instruction& x) {
   const std::optional<Instruction> own =
       x.sm == sm ? gemm_instruction(sm, x.types.a, x.types.b, x.types.d) : std::nullopt;
-  return own && has_gemm(*own) && x.family == own->family && x.m == own->m && x.n == own->n &&
-         x.k == own->k && x.types == own->types && x.model == own->model;
+  return own && has_gemm(*own) && x.m == own->m && x.n == own->n && x.k == own->k &&
+         x.types == own->types && x.model == own->model;
 }
 
 /// Columns first … first + width - 1 of rows of k codes.

@@ -147,33 +147,55 @@ Multiplied multiplied(int sm, const Instruction& how) {
 
 TEST_CASE("products are chains, by the instruction itself only where it is the GPU's own") {
   lie = Lie::none;
-  const auto mma = [](int sm, int k, const DotTypes& types) {
-    return *find_instruction(Family::mma, sm, 16, 8, k, types);
+  const auto instruction = [](Family family, int sm, int n, int k, const DotTypes& types) {
+    return *find_instruction(family, sm, 16, n, k, types);
   };
   const DotTypes halves{binary16, binary16, binary32, binary32};
-  const Instruction own = mma(80, 16, halves);
-  CHECK(multiplied(80, own).way == ProductWay::instruction);
-  CHECK(multiplied(80, own).different == 0);
-  Instruction changed = own;
-  changed.model.exponent_floor += 3;
-  const Instruction half_k = mma(80, 8, halves);
-  const Instruction other_sm = mma(90, 16, halves);
-  const Instruction wmma = *find_instruction(Family::wmma, 80, 16, 16, 16, halves);
-  const Instruction unlike =
-      *find_instruction(Family::wmma, 80, 16, 16, 16, {binary16, binary16, binary32, binary16});
-  const Instruction two_parts = mma(90, 32, {e4m3, e4m3, binary32, binary32});
-  const Instruction rounded{
-      .k = 1, .types = halves, .model = {Recipe::fma_chain, 1, 0, 0, binary32}};
-  std::size_t one_dot = 0;
-  for (const Instruction& how : {changed, half_k, other_sm, wmma, unlike, two_parts, rounded}) {
-    CAPTURE(how.sm);
-    CAPTURE(how.k);
-    const Multiplied got = multiplied(80, how);
+  const Instruction own = instruction(Family::mma, 80, 8, 16, halves);
+  const Multiplied by_itself = multiplied(80, own);
+  CHECK(by_itself.way == ProductWay::instruction);
+  CHECK(by_itself.different == 0);
+  const auto changed = [&](const auto& change) {
+    Instruction out = own;
+    change(out);
+    return out;
+  };
+  struct Row {
+    Instruction how;
+    bool one_dot;
+  };
+  const Row rows[] = {
+      {instruction(Family::mma, 80, 8, 8, halves), true},
+      {instruction(Family::mma, 86, 8, 16, halves), true},
+      {instruction(Family::mma, 90, 8, 16, halves), true},
+      {instruction(Family::wmma, 80, 16, 16, halves), true},
+      {instruction(Family::wmma, 80, 16, 16, {binary16, binary16, binary16, binary32}), false},
+      {instruction(Family::wmma, 80, 16, 16, {binary16, binary16, binary32, binary16}), false},
+      {instruction(Family::mma, 90, 8, 32, {e4m3, e4m3, binary32, binary32}), false},
+      {instruction(Family::mma_sp, 80, 8, 32, halves), false},
+      {{.k = 1, .types = halves, .model = {Recipe::fma_chain, 1, 0, 0, binary32}}, true},
+      {changed([](Instruction& x) { x.model.exponent_floor += 3; }), true},
+      {changed([](Instruction& x) { x.model.block = 12; }), false},
+      {changed([](Instruction& x) { x.model.c_last = true; }), false},
+      {changed([](Instruction& x) { x.model.descending = true; }), false},
+      {changed([](Instruction& x) {
+         x.types.c = x.types.d = binary16;
+         x.model.through_f32 = true;
+       }),
+       false},
+      {changed([](Instruction& x) {
+         x.k = 32;
+         x.model.recipe = Recipe::expanded;
+       }),
+       false},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(&row - rows);
+    const Multiplied got = multiplied(80, row.how);
     CHECK(got.way == ProductWay::emulated);
     CHECK(got.different == 0);
-    one_dot += is_one_dot(how) ? 1 : 0;
+    CHECK(is_one_dot(row.how) == row.one_dot);
   }
-  CHECK(one_dot == 5);
 }
 
 TEST_CASE("one wrong bit, count, sum or product is found, and only that") {

@@ -124,6 +124,39 @@ TEST_CASE("every model that is known gives dot's bits, and leaves what it must")
   CHECK(done > left);
 }
 
+TEST_CASE("a sum that is cut to zero raises no exponent") {
+  test::Random random(12);
+  Instruction how = parse_instruction("mma.m16n8k16.f32.bf16.bf16.f32", 90);
+  how.model.exponent_floor = no_floor;
+  const DotTypes sums = with_wide_c(types_of_sums(how.model, how.types));
+  const fast::TileRules rules = fast::tile_rules(how.model, how.types, sums);
+  std::uint64_t zeros = 0;
+  for (int draw = 0; draw < 3000; ++draw) {
+    const int k = 3 * how.model.block;
+    test::DrawnDot row;
+    for (int i = 0; i < k; ++i) {
+      const int e = test::between(random, -90, -60);
+      row.a.push_back(test::draw_at(random, bfloat16, e));
+      row.b.push_back(test::draw_at(random, bfloat16, test::between(random, -168, -150) - e));
+    }
+    const Element got = tile_element(how, rules, sums, row, k);
+    REQUIRE(got.done);
+    const std::uint64_t sum = fast::bits_of(got.sum, sums.d, rules.fraction_bits);
+    zeros += sum == 0 ? 1 : 0;
+    REQUIRE(sum == dot(how.model, how.types, row.a.data(), row.b.data(), k, row.c));
+  }
+  CHECK(zeros > 10);
+}
+
+TEST_CASE("sums with padding or without infinities are dot's") {
+  for (const Format& d : {tf32, e4m3}) {
+    const DotTypes types{binary16, binary16, d, d};
+    CHECK_FALSE(fast::tile_rules({.grid = d}, types, types).known);
+  }
+  const DotTypes types{binary16, binary16, binary32, binary32};
+  CHECK(fast::tile_rules({}, types, types).known);
+}
+
 TEST_CASE("a sum's word holds every finite encoding") {
   for (const Format& f : {binary16, bfloat16}) {
     for (const int fraction_bits : {f.fraction_bits(), 13, 23}) {
