@@ -157,8 +157,9 @@ class Gemm(Case):
 
     def test_what_no_device_sums_is_refused(self):
         for option, value in (("--promote-every", "2"), ("--split", "2"), ("--k-order", "descending")):
-            self.assertIn(f"leave {option} out", self.complaint(
-                "gemm", "a.npy", "b.npy", *HOPPER, "-o", "d.npy", "--emulated", "sm_90", option, value))
+            for device in (("--device",), ("--emulated", "sm_90")):  # told with or without a GPU
+                self.assertIn(f"leave {option} out", self.complaint(
+                    "gemm", "a.npy", "b.npy", *HOPPER, "-o", "d.npy", *device, option, value))
         self.assertFalse(os.path.exists(self.path("d.npy")))
 
     def test_without_a_gpu_nothing_is_written(self):

@@ -129,9 +129,11 @@ class Quantize(CliCase):
     def test_what_no_device_does_is_refused(self):
         self.write("a.npy", npy("<f4", (1,), f32(1)))
         self.write("d.npy", npy("<f8", (1,), bytes(8)))
-        self.complaints({
+        self.complaints({  # told with or without a GPU
             ("a.npy", "o.npy", "--format", "e4m3", "--encode"): "--encode: a device makes no encodings; leave out --encode",
             ("a.npy", "o.npy", "--format", "binary64"): "binary32, which does not hold it; leave --device and --emulated out",
+        }, "quantize", "--device")
+        self.complaints({
             ("d.npy", "o.npy", "--format", "e4m3"): "no tensor is F32.*leave --device and --emulated out",
         }, "quantize", "--emulated", "sm_90")
         self.assertIn("no architecture", self.complaint(
