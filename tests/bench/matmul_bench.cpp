@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "emulate/matmul.h"
 #include "emulate/philox.h"
 #include "lib/gemm/gemm.h"
 #include "lib/gemm/named_gemm.h"
 #include "lib/record/instruction_name.h"
+#include "tests/emulate/matmul.h"
 
 namespace binade::bench {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "emulate/matmul.h"
 #include "lib/record/instruction_name.h"
 #include "tests/emulate/dot_by_oracle.h"
+#include "tests/emulate/matmul.h"
 
 namespace binade::tensor_core_test {
 namespace {

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 
 #include "lib/record/emulated_device.h"
@@ -50,7 +51,7 @@ TEST_CASE("every instruction gives gemm's bytes, whatever the pieces") {
   int settings = 0;
   for (const Named& row : instructions) {
     for (const bool c_first : {false, true}) {
-      for (const std::size_t k : {0, 1, 37, 96}) {
+      for (const std::size_t k : std::initializer_list<std::size_t>{0, 1, 37, 96}) {
         CAPTURE(row.name);
         CAPTURE(c_first);
         CAPTURE(k);

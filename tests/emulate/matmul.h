@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A matrix of elements: d = c + a·b for each row of a and each column of b, every element as `dot`
-// computes it. The bulk kernel of Tensor Core emulation; faster levels in kernels.h must give the same
-// bits.
+// computes it, by predecoded operands where they can be: for tests and benchmarks of predecoded.h.
 #pragma once
 
 #include <cstddef>
