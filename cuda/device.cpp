@@ -4,6 +4,9 @@
 #include "cuda/call.h"
 #include "cuda/driver_version.h"
 #include "cuda/kernel_checks.h"
+#include "cuda/multiply.h"
+#include "cuda/quantize.h"
+#include "cuda/range_count.h"
 #include "cuda/rates.h"
 #include "cuda/run_dots.h"
 #include "cuda/run_scalar.h"
@@ -56,6 +59,21 @@ class Gpu final : public Device {
                        std::span<std::uint64_t> results) override {
     if (const CannotRun why = why_lacking(instruction, target_)) return why;
     run_scalar_on_gpu(instruction, cases, numbers, results);
+    return std::nullopt;
+  }
+
+  CannotRun quantize(std::span<const float> in, std::span<float> out, std::uint64_t first,
+                     const Quantizer& to, EventCounts& counts) override {
+    quantize_on_gpu(in, out, first, to, counts);
+    return std::nullopt;
+  }
+  CannotRun range_count(std::span<const float> values, std::span<const ErrorColumn> columns,
+                        RangeBlock<float>& block) override {
+    range_count_on_gpu(values, columns, block);
+    return std::nullopt;
+  }
+  CannotRun multiply(const MatrixProduct& product, ProductWay& way) override {
+    way = multiply_on_gpu(info_.compute_capability, product);
     return std::nullopt;
   }
 

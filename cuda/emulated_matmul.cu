@@ -34,7 +34,7 @@ __global__ void predecode_kernel(const __grid_constant__ MatmulPlan plan, Matmul
 }
 
 template <int block, bool nearest, bool wide>
-__global__ void __launch_bounds__(tile_threads, 2)
+__global__ void __launch_bounds__(matmul_threads, 2)
     tile_kernel(const __grid_constant__ MatmulPlan plan,
                 const __grid_constant__ MatmulArrays arrays,
                 const __grid_constant__ MatmulFactors factors) {
@@ -69,7 +69,7 @@ const KernelRow kernel_rows[] = {
 TileKernel kernel_of(const MatmulPlan& plan) {
   const bool nearest = plan.matmul.model.rounding == Rounding::ties_to_even;
   for (const KernelRow& row : kernel_rows) {
-    if (row.block == plan.block && row.nearest == nearest && row.wide == plan.wide) {
+    if (row.block == plan.block && row.nearest == nearest && row.wide == plan.rules.wide) {
       return row.kernel;
     }
   }
@@ -92,7 +92,7 @@ struct EmulatedMatmul::OnDevice {
   TileKernel kernel;
   std::string what;
   DeviceArray<std::uint64_t> a, b, c, d;
-  DeviceArray<TileSum> sums;
+  DeviceArray<fast::TileSum> sums;
   DeviceArray<unsigned char> left;
   DeviceArray<std::int32_t> a_significand, a_exponent, b_significand, b_exponent;
   DeviceArray<unsigned> special;
@@ -118,9 +118,10 @@ struct EmulatedMatmul::OnDevice {
         sums(c_codes.size(), what),
         left(c_codes.size(), what),
         a_significand(std::vector<std::int32_t>(room(plan, plan.rows)), what),
-        a_exponent(std::vector<std::int32_t>(room(plan, plan.rows), Factor{}.exponent), what),
+        a_exponent(std::vector<std::int32_t>(room(plan, plan.rows), fast::Factor{}.exponent), what),
         b_significand(std::vector<std::int32_t>(room(plan, plan.columns)), what),
-        b_exponent(std::vector<std::int32_t>(room(plan, plan.columns), Factor{}.exponent), what),
+        b_exponent(std::vector<std::int32_t>(room(plan, plan.columns), fast::Factor{}.exponent),
+                   what),
         special(std::vector<unsigned>(static_cast<std::size_t>(x.m) + x.n), what) {}
 
   MatmulArrays arrays() const {
@@ -139,9 +140,9 @@ struct EmulatedMatmul::OnDevice {
     must(cudaGetLastError(), "the launch that takes operands apart", what);
     begin_kernel<<<blocks_of(d.size(), threads), threads>>>(plan, arrays(), factors);
     must(cudaGetLastError(), "the launch that begins the sums", what);
-    const dim3 tiles(static_cast<unsigned>(plan.columns / tile),
-                     static_cast<unsigned>(plan.rows / tile));
-    kernel<<<tiles, tile_threads>>>(plan, arrays(), factors);
+    const dim3 tiles(static_cast<unsigned>(plan.columns / matmul_tile),
+                     static_cast<unsigned>(plan.rows / matmul_tile));
+    kernel<<<tiles, matmul_threads>>>(plan, arrays(), factors);
     must(cudaGetLastError(), "the launch of the tiles", what);
   }
 };

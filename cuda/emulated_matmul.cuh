@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bodies of the kernels that compute a Matmul as `matmul` does, bit for bit. A thread has 4 × 4
+// The bodies of the kernels that compute the `dot`s of a Matmul, bit for bit. A thread has 4 × 4
 // elements; per block of products it looks for the largest exponent, then adds the products cut to it.
 // `shift(x, n)`: x >> n for any n >= 0, which is one instruction on the device and not in C++.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace binade {
 
-/// Where the factors lie: place · rows + row; a's significands shifted up by plan.up.
+/// Where the factors lie: place · rows + row; a's significands shifted up by rules.up.
 struct MatmulFactors {
   std::int32_t* a_significand = nullptr;
   std::int32_t* a_exponent = nullptr;
@@ -20,19 +20,13 @@ struct MatmulFactors {
   unsigned* special_rows = nullptr;  ///< not 0: it has a NaN or an infinity; rows, then columns
 };
 
-/// An element between two blocks: ±magnitude · 2^(exponent - plan.fraction_bits), bit 31 the sign.
-struct TileSum {
-  std::uint32_t word = 0;
-  std::int32_t exponent = fast::Factor{}.exponent;  ///< of zeros: far below every floor
-};
-
 /// Codes as in Matmul, results there too; sums on the way; `left`: not 0 where an element is for `dot`.
 struct MatmulArrays {
   const std::uint64_t* a = nullptr;
   const std::uint64_t* b = nullptr;
   const std::uint64_t* c = nullptr;
   std::uint64_t* d = nullptr;
-  TileSum* sums = nullptr;
+  fast::TileSum* sums = nullptr;
   unsigned char* left = nullptr;
 };
 
@@ -50,66 +44,9 @@ __device__ inline void predecode_body(const MatmulPlan& plan, const MatmulArrays
   if (!finite) out.special_rows[of_b ? x.m + row : row] = 1;
   const std::size_t to = std::size_t(plan.place(i)) * (of_b ? plan.columns : plan.rows) + row;
   (of_b ? out.b_significand : out.a_significand)[to] =
-      factor.significand * (of_b ? 1 : 1 << plan.up);
+      factor.significand * (of_b ? 1 : 1 << plan.rules.up);
   (of_b ? out.b_exponent : out.a_exponent)[to] = factor.exponent;
 }
-
-namespace detail {
-
-constexpr TileSum tile_sum(std::uint64_t bits, const Format& f, int fraction_bits) {
-  const Addend x = addend_of(bits, f);
-  const std::uint32_t sign = x.negative ? 0x80000000 : 0;
-  if (x.kind != Kind::finite) return {sign};
-  return {sign | static_cast<std::uint32_t>(x.significand) << (fraction_bits - x.fraction_bits),
-          x.exponent};
-}
-
-/// Below the largest finite number.
-constexpr std::uint64_t bits_of(const TileSum& x, const Format& d, int fraction_bits) {
-  const std::uint64_t sign = std::uint64_t{x.word >> 31} << (d.bits() - 1);
-  const std::uint32_t magnitude = (x.word & 0x7FFFFFFF) >> (fraction_bits - d.fraction_bits());
-  if (magnitude == 0) return sign;
-  // A normal number's leading bit adds one to the field, a subnormal's field stays 0.
-  const auto field = static_cast<std::uint64_t>(x.exponent + d.bias - 1);
-  return sign | ((field << d.fraction_bits()) + magnitude);
-}
-
-/// The block's exact sum in units of 2^(top - F), rounded. False: it leaves the range.
-template <bool nearest, bool wide, class Shift>
-__device__ bool round_tile_sum(const MatmulPlan& plan, std::int64_t sum, int top,
-                               const Shift& shift, TileSum& out) {
-  using Magnitude = std::conditional_t<wide, std::uint64_t, std::uint32_t>;
-  constexpr int width = wide ? 64 : 32;
-  const Format& g = plan.matmul.model.grid;
-  const bool negative = sum < 0;
-  const auto magnitude = static_cast<Magnitude>(negative ? -sum : sum);
-  if (magnitude == 0) {
-    out = {};
-    return true;
-  }
-  const int zeros = leading_zeros(magnitude);
-  const Magnitude left = magnitude << zeros;
-  const int unbounded = top - plan.matmul.model.fraction_bits + width - 1 - zeros;
-  int exponent = unbounded > g.emin() ? unbounded : g.emin();
-  const int drop = width - g.precision + (exponent - unbounded);
-  auto kept = static_cast<std::uint32_t>(wide ? drop < 64 ? left >> (drop & 63) : Magnitude{0}
-                                              : shift(static_cast<std::uint32_t>(left), drop));
-  if (nearest) {
-    constexpr Magnitude half = Magnitude{1} << (width - 1);
-    const Magnitude rest = drop <= width ? left << ((width - drop) & (width - 1)) : Magnitude{0};
-    kept += rest > half || (rest == half && (kept & 1) != 0) ? 1 : 0;
-    if (kept >> g.precision != 0) {
-      kept >>= 1;
-      exponent += 1;
-    }
-  }
-  const int up = plan.fraction_bits - g.fraction_bits();
-  out.word = (negative && kept != 0 ? 0x80000000 : 0) | kept << up;
-  out.exponent = kept != 0 ? exponent : fast::Factor{}.exponent;
-  return exponent <= g.emax();
-}
-
-}  // namespace detail
 
 /// A thread an element: where its sum begins, and whether it is for `dot` from the start.
 __device__ inline void begin_body(const MatmulPlan& plan, const MatmulArrays& arrays,
@@ -120,9 +57,9 @@ __device__ inline void begin_body(const MatmulPlan& plan, const MatmulArrays& ar
   const Format& f = plan.sums.c;
   const std::uint64_t c =
       x.model.c_last ? zero_bits(f, false) : wide_c(types_of_sums(x.model, x.types), arrays.c[at]);
-  const bool left = detail::is_special(c, f) || factors.special_rows[at / x.n] != 0 ||
+  const bool left = fast::detail::is_special(c, f) || factors.special_rows[at / x.n] != 0 ||
                     factors.special_rows[x.m + at % x.n] != 0;
-  arrays.sums[at] = detail::tile_sum(c, f, plan.fraction_bits);
+  arrays.sums[at] = fast::tile_sum(c, f, plan.rules.fraction_bits);
   arrays.left[at] = left ? 1 : 0;
 }
 
@@ -130,16 +67,17 @@ __device__ inline void begin_body(const MatmulPlan& plan, const MatmulArrays& ar
 template <int block, bool nearest, bool wide, class Shift>
 __device__ void emulated_tile_body(const MatmulPlan& plan, const MatmulArrays& arrays,
                                    const MatmulFactors& factors, const Shift& shift) {
-  __shared__ int4 shared[4][tile_stage][tile / 4];  // a's and b's significands, then exponents
+  __shared__ int4
+      shared[4][matmul_stage][matmul_tile / 4];  // a's and b's significands, then exponents
   const int thread = static_cast<int>(threadIdx.x);
   const int a_at = thread / 16;
   const int b_at = thread % 16;
-  const int first_row = static_cast<int>(blockIdx.y) * tile;
-  const int first_column = static_cast<int>(blockIdx.x) * tile;
+  const int first_row = static_cast<int>(blockIdx.y) * matmul_tile;
+  const int first_column = static_cast<int>(blockIdx.x) * matmul_tile;
   const Matmul& x = plan.matmul;
   const int row = first_row + 4 * a_at;
   const int column = first_column + 4 * b_at;
-  TileSum sums[4][4];
+  fast::TileSum sums[4][4];
   unsigned left = 0;  // a bit an element
   const auto each = [](const auto& f) {
     for (int i = 0; i < 4; ++i) {
@@ -158,26 +96,27 @@ __device__ void emulated_tile_body(const MatmulPlan& plan, const MatmulArrays& a
     out[2] = v.z;
     out[3] = v.w;
   };
-  for (int stage = 0; stage < plan.blocks * block; stage += tile_stage) {
+  for (int stage = 0; stage < plan.blocks * block; stage += matmul_stage) {
     __syncthreads();
-    for (int i = thread; i < 4 * tile_stage * tile / 4; i += tile_threads) {
-      const int which = i / (tile_stage * tile / 4);
-      const int k = i / (tile / 4) % tile_stage;
+    for (int i = thread; i < 4 * matmul_stage * matmul_tile / 4; i += matmul_threads) {
+      const int which = i / (matmul_stage * matmul_tile / 4);
+      const int k = i / (matmul_tile / 4) % matmul_stage;
       const std::int32_t* from = which == 0   ? factors.a_significand
                                  : which == 1 ? factors.b_significand
                                  : which == 2 ? factors.a_exponent
                                               : factors.b_exponent;
       const std::size_t pitch = which % 2 == 0 ? plan.rows : plan.columns;
       const int begin = which % 2 == 0 ? first_row : first_column;
-      shared[which][k][i % (tile / 4)] =
-          reinterpret_cast<const int4*>(from + (stage + k) * pitch + begin)[i % (tile / 4)];
+      shared[which][k][i % (matmul_tile / 4)] =
+          reinterpret_cast<const int4*>(from + (stage + k) * pitch + begin)[i % (matmul_tile / 4)];
     }
     __syncthreads();
-    for (int first = 0; first < tile_stage && stage + first < plan.blocks * block; first += block) {
+    for (int first = 0; first < matmul_stage && stage + first < plan.blocks * block;
+         first += block) {
       int top[4][4];
       each([&](int i, int j) {
         const int e = sums[i][j].exponent;
-        top[i][j] = e > x.model.exponent_floor ? e : x.model.exponent_floor;
+        top[i][j] = e > plan.rules.floor ? e : plan.rules.floor;
       });
       BINADE_UNROLL
       for (int t = 0; t < block; ++t) {
@@ -195,21 +134,15 @@ __device__ void emulated_tile_body(const MatmulPlan& plan, const MatmulArrays& a
         four(2, k, a_at, a_exponent);
         four(3, k, b_at, b_exponent);
         each([&](int i, int j) {
-          // Toward zero by an arithmetic shift: with s = -1 for negative products, 0 for others,
-          // the product cut is ((product + s) >> n) - s.
-          const int product = a[i] * b[j];
-          const int s = product >> 31;
-          sum[i][j] += shift(product + s, top[i][j] - a_exponent[i] - b_exponent[j]) - s;
+          sum[i][j] +=
+              fast::cut_product(a[i] * b[j], top[i][j] - a_exponent[i] - b_exponent[j], shift);
         });
       }
       each([&](int i, int j) {
-        const TileSum& c = sums[i][j];
-        const std::uint32_t magnitude = (c.word & 0x7FFFFFFF) << plan.c_left;
-        const auto cut =
-            static_cast<std::int32_t>(shift(magnitude, top[i][j] - c.exponent + plan.c_right));
-        const std::int64_t all = std::int64_t{sum[i][j]} + (c.word >> 31 != 0 ? -cut : cut);
+        const std::int64_t all =
+            std::int64_t{sum[i][j]} + fast::cut_sum(plan.rules, sums[i][j], top[i][j], shift);
         const bool in_range =
-            detail::round_tile_sum<nearest, wide>(plan, all, top[i][j], shift, sums[i][j]);
+            fast::round_tile_sum<nearest, wide>(plan.rules, all, top[i][j], shift, sums[i][j]);
         if (!in_range) left |= 1U << (4 * i + j);
       });
     }
@@ -227,7 +160,7 @@ __device__ inline void finish_body(const MatmulPlan& plan, const MatmulArrays& a
   const std::size_t at = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (at >= std::size_t(x.m) * x.n) return;
   if (plan.tiled && arrays.left[at] == 0) {
-    const std::uint64_t sum = detail::bits_of(arrays.sums[at], plan.sums.d, plan.fraction_bits);
+    const std::uint64_t sum = fast::bits_of(arrays.sums[at], plan.sums.d, plan.rules.fraction_bits);
     arrays.d[at] = finished(x.model, x.types, sum, arrays.c[at]);
   } else {
     const std::size_t k = x.k;

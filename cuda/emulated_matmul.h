@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `matmul` of emulate/matmul.h on the current GPU: the Tensor Core model, bit for bit, of any type.
+// A matrix of `dot`s on the current GPU: the Tensor Core model, bit for bit, of any type.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-#include "emulate/matmul.h"
+#include "cuda/matmul_plan.h"
 
 namespace binade {
 

@@ -14,8 +14,7 @@
 #include "cuda/gemm.h"
 #include "cuda/quantize.h"
 #include "cuda/range_count.h"
-#include "cuda/unscale.h"
-#include "emulate/unscale.h"
+#include "lib/record/matrix_product.h"
 
 namespace binade {
 namespace {
@@ -155,31 +154,6 @@ KernelCheck check_range_count(std::size_t n, const std::vector<ErrorColumn>& col
   return out.done();
 }
 
-KernelCheck check_unscale_floats(float inv_scale) {
-  KernelComparison out("unscale", "binary32, inv_scale " + std::to_string(inv_scale));
-  for (const std::size_t n : {std::size_t{1'000'003}, std::size_t{1}, std::size_t{4097}}) {
-    const std::vector<std::uint32_t> in = float_bits(n, 3 + n);
-    std::vector<std::uint32_t> got(n), want(n);
-    const bool got_found = unscale_on_gpu(in, got, inv_scale);
-    const bool want_found = unscale(in.data(), want.data(), n, binary32, inv_scale);
-    out.add("found_inf", got_found ? 1 : 0, want_found ? 1 : 0);
-    out.add<std::uint32_t>(got, want);
-  }
-  return out.done();
-}
-
-KernelCheck check_unscale_codes(const NamedFormat& format, float inv_scale) {
-  KernelComparison out(
-      "unscale", std::string(format.name) + ", all codes, inv_scale " + std::to_string(inv_scale));
-  std::vector<std::uint16_t> in(65536), got(in.size()), want(in.size());
-  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<std::uint16_t>(i);
-  const bool got_found = unscale_on_gpu(in, got, format.format, inv_scale);
-  const bool want_found = unscale(in.data(), want.data(), in.size(), format.format, inv_scale);
-  out.add("found_inf", got_found ? 1 : 0, want_found ? 1 : 0);
-  out.add<std::uint16_t>(got, want);
-  return out.done();
-}
-
 /// Where the exponents of operands lie: their products and c are about 1, or below the smallest numbers.
 enum class Magnitudes : std::uint8_t { about_one, tiny };
 
@@ -204,9 +178,11 @@ std::vector<std::uint64_t> matmul_by_definition(const Matmul& x,
                                                 const std::vector<std::uint64_t>& b,
                                                 const std::vector<std::uint64_t>& c) {
   std::vector<std::uint64_t> d(c.size());
-  std::vector<fast::Factor> factors(a.size() + b.size());
-  const auto finite = std::make_unique<bool[]>(static_cast<std::size_t>(x.m + x.n));
-  matmul(x, a.data(), b.data(), c.data(), d.data(), {factors.data(), finite.get()});
+  const auto n = static_cast<std::size_t>(x.n);
+  const auto k = static_cast<std::size_t>(x.k);
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    d[i] = dot(x.model, x.types, a.data() + i / n * k, b.data() + i % n * k, x.k, c[i]);
+  }
   return d;
 }
 
@@ -249,7 +225,7 @@ KernelCheck check_gemm(const Instruction& how) {
                                    std::string(name_of(how.types.d)) + " of " +
                                    std::string(name_of(how.types.a)) + " and " +
                                    std::string(name_of(how.types.b)));
-  const int m = 200, n = 150, steps = 6, k = steps * how.k - 3;
+  const int m = 200, n = 150, padded = 6 * how.k, k = padded - 3;
   const auto size = [](int rows, int width) {
     return static_cast<std::size_t>(rows) * static_cast<std::size_t>(width);
   };
@@ -260,20 +236,19 @@ KernelCheck check_gemm(const Instruction& how) {
   on_gpu.launch();
   std::vector<std::uint64_t> got(c.size());
   on_gpu.results(got);
+  const auto row_of = [&](const std::vector<std::uint64_t>& from, int row) {
+    const auto begin = from.begin() + static_cast<std::ptrdiff_t>(size(row, k));
+    std::vector<std::uint64_t> whole(begin, begin + k);
+    whole.resize(static_cast<std::size_t>(padded));
+    return whole;
+  };
   std::vector<std::uint64_t> want = c;
-  for (int step = 0; step < steps; ++step) {  // one instruction with c = d
-    const auto piece = [&](const std::vector<std::uint64_t>& from, int rows) {
-      std::vector<std::uint64_t> part(size(rows, how.k));
-      for (int row = 0; row < rows; ++row) {
-        for (int i = 0; i < how.k && step * how.k + i < k; ++i) {
-          part[size(row, how.k) + static_cast<std::size_t>(i)] =
-              from[size(row, k) + static_cast<std::size_t>(step * how.k + i)];
-        }
-      }
-      return part;
-    };
-    want =
-        matmul_by_definition({how.model, how.types, m, n, how.k}, piece(a, m), piece(b, n), want);
+  for (int i = 0; i < m; ++i) {
+    const auto row = row_of(a, i);
+    for (int j = 0; j < n; ++j) {
+      std::uint64_t& sum = want[size(i, n) + static_cast<std::size_t>(j)];
+      sum = chain(how, row.data(), row_of(b, j).data(), padded, sum);
+    }
   }
   out.add<std::uint64_t>(got, want);
   return out.done();
@@ -290,13 +265,6 @@ std::vector<KernelCheck> check_kernels_on_gpu(int sm) {
   out.push_back(check_range_count(
       3'000'001, {{binary16, 0}, {binary16, 8}, {bfloat16, 0}, {e4m3, 3}, {e5m2, -9}}));
   out.push_back(check_range_count(77, {}));
-  for (const float inv_scale : {1.0F, 0x1p-16F, 0.3F, 0.0F}) {
-    out.push_back(check_unscale_floats(inv_scale));
-    for (const NamedFormat& format : formats) {
-      const bool wanted = format.format == binary16 || format.format == bfloat16;
-      if (wanted) out.push_back(check_unscale_codes(format, inv_scale));
-    }
-  }
   for (const ModelRow& row : model_rows) {  // integers have codes of another kind
     if (row.model.recipe == Recipe::exact_integer) continue;
     out.push_back(check_emulated_matmul(row, Magnitudes::about_one));

@@ -16,7 +16,6 @@
 #include "cuda/quantize.h"
 #include "cuda/range_count.cuh"
 #include "cuda/range_count.h"
-#include "cuda/unscale.h"
 
 namespace binade {
 namespace {
@@ -86,7 +85,6 @@ void add_bulk_rates(std::vector<KernelRate>& out) {
   }
   const DeviceArray<EventWords> words(std::vector<EventWords>(1), measuring);
   const DeviceArray<RangeWords> sums(1, measuring);
-  const DeviceArray<unsigned> found(std::vector<unsigned>(1), measuring);
   constexpr double read = 4.0 * static_cast<double>(values);
   const auto rate = [](double bytes, const std::function<void()>& launch) {
     return bytes / seconds(launch) * 1e-9;
@@ -119,10 +117,6 @@ void add_bulk_rates(std::vector<KernelRate>& out) {
           [&] { launch_quantize(in.get(), result.get(), values, 0, to, words.get()); });
     }
   }
-  add("unscale", "binary32", 2 * read, [&] {
-    launch_unscale(reinterpret_cast<const std::uint32_t*>(in.get()),
-                   reinterpret_cast<std::uint32_t*>(result.get()), values, 0x1p-16F, found.get());
-  });
   clear_range_words(sums.get());
   add("range_count", "binary32", read,
       [&] { launch_range_count(in.get(), values, {}, sums.get()); });

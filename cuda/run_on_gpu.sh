@@ -74,6 +74,33 @@ settle() {
   [[ ! -d build-gpu/recordings/open/dots ]] || build-gpu/binade validate --replay build-gpu/recordings/open --show 1 --evidence
 }
 
+# The commands that a device works for: a file each, byte for byte as without it.
+bulk() {
+  local data=experiments/data/digits_gradients.safetensors folder=build-gpu/bulk status=0 name words
+  local product="gemm $data:early/fc2.activation.grad $data:early/fc2.weight.grad --round --instruction"
+  rm -rf $folder; mkdir -p $folder || return 1
+  while read -r name words; do
+    if $binade $words $folder/$name && $binade $words $folder/device_$name --device "${device[@]}" &&
+      cmp $folder/$name $folder/device_$name; then
+      echo "$name: equal"
+    else
+      echo "$name: different or failed"; status=1
+    fi
+  done <<END
+nearest.safetensors quantize --format binary16 $data
+stochastic.safetensors quantize --format e4m3 --rounding stochastic --saturation finite $data
+report.json report $data -q --sqnr-scale 8 --json
+f16.npy $product mma.m16n8k16.f32.f16.f16.f32 --arch $(architecture) -o
+bf16.npy $product mma.m16n8k16.f32.bf16.bf16.f32 --arch $(architecture) -o
+tf32.npy $product mma.m16n8k8.f32.tf32.tf32.f32 --arch $(architecture) --alpha 3 --out-format f16 -o
+wmma.npy $product wmma.m16n16k16.f32.bf16.bf16.f32 --arch $(architecture) -o
+volta.npy $product wmma.m16n16k16.f16.f16.f16.f32 --arch sm_70 -o
+fp8.npy $product mma.m16n8k32.f32.e5m2.e5m2.f32 --arch sm_89 -o
+chain.npy $product fma.rn.f32.bf16.bf16.f32 -o
+END
+  return $status
+}
+
 pack_recordings() {
   rm -f "$results/recordings.tar.gz"
   tar -czf "$results/recordings.tar.gz" -C build-gpu recordings && ls -l "$results/recordings.tar.gz"
@@ -102,6 +129,7 @@ run() {
   stage dots 60 $binade validate --device --rows $rows --show 1 "${device[@]}"
   stage crossed 90 $binade validate crossed --dots $dots "${device[@]}"
   stage kernels 90 $binade device --check-kernels "${device[@]}"
+  stage bulk 60 bulk
   stage rates 60 $binade device --rates "${device[@]}"
   if type -P cuobjdump >/dev/null; then stage sass 60 machine_code; fi
   if type -P compute-sanitizer >/dev/null && [[ -z $emulated ]]; then

@@ -46,6 +46,14 @@ class CliCase(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, b""), arguments)
         return result.stdout.decode()
 
+    def no_gpu(self, *arguments):
+        """Of a command with --device where no GPU is to be seen: one line why, status 77, nothing written."""
+        before = self.files()
+        result = self.run_binade(*arguments, "--device", CUDA_VISIBLE_DEVICES="")
+        self.assertEqual((result.returncode, result.stderr), (77, b""), arguments)
+        self.assertRegex(result.stdout.decode(), r"\Ano GPU: [^\n]+\n\Z")
+        self.assertEqual(self.files(), before, "something was written")
+
     def commands(self, *words):
         """Every command and command of a command, with its help."""
         text = self.good(*words, "--help")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The option --emulated, and what it opens.
+// The options --emulated and --device, and what they open.
 #include "lib/cli/device_option.h"
 
 #include <fmt/format.h>
@@ -17,6 +17,22 @@ namespace binade {
 void add_device_option(App app, DeviceOption& option) {
   app.add_option("--emulated", option.emulated,
                  architecture_range() + ": try the command without a GPU, on the emulator itself");
+}
+
+void add_on_device_options(App app, DeviceOption& option, const std::string& what) {
+  app.add_flag("--device", option.device, "on the GPU: " + what + "; without a GPU exit status 77");
+  app.add_option("--emulated", option.emulated,
+                 architecture_range() + ": try --device without a GPU, on the emulator itself");
+}
+
+std::string tensors_on_device(const char* done, const Device& device, std::size_t of_f32,
+                              std::size_t tensors) {
+  if (of_f32 == 0) {
+    throw Error(
+        "no tensor is F32, which alone goes to a device; leave --device and --emulated out");
+  }
+  return fmt::format("{} on {}: {} of {} tensors, those of F32\n", done, device.info().name, of_f32,
+                     tensors);
 }
 
 OpenedDevice open_chosen_device(const DeviceOption& option, const RuleChoice& rules) {

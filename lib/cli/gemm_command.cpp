@@ -8,10 +8,12 @@
 #include <memory>
 
 #include "lib/cli/command.h"
+#include "lib/cli/device_option.h"
 #include "lib/cli/gemm_options.h"
 #include "lib/cli/progress.h"
 #include "lib/gemm/account_html.h"
 #include "lib/gemm/account_text.h"
+#include "lib/gemm/device_gemm.h"
 #include "lib/gemm/gemm.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
@@ -23,6 +25,7 @@ namespace {
 struct GemmArguments {
   GemmOptions product;
   std::string out, account;
+  DeviceOption device;
 };
 
 void check_names(const GemmArguments& options) {
@@ -30,6 +33,9 @@ void check_names(const GemmArguments& options) {
     throw Error("nothing to write; give -o D.npy, --account REPORT.html, or both");
   }
   if (!options.out.empty()) check_result_name(options.out);
+  if (options.out.empty() && options.device.asked()) {
+    throw Error("a device makes D alone; give -o D.npy, or leave --device and --emulated out");
+  }
   if (!options.account.empty() && !options.product.rules.zero_raises.empty()) {
     throw Error(
         "--account tells what alignment and floor cut, not what a zero does: leave --zero-raises "
@@ -62,41 +68,59 @@ void write_account(const GemmArguments& options, const NamedGemm& named,
   fmt::print("{}", account_text(result, title));
 }
 
-void run_gemm(const GemmArguments& options) {
+/// D, on the device where there is one.
+DeviceGemm multiply(Device* device, const NamedGemm& named, const GemmOperands& operands) {
+  ProgressLine line("GMAC");
+  const std::size_t row = operands.n * operands.k;
+  const auto progress = [&](std::size_t rows) { line.update(rows * row, operands.m * row); };
+  if (device == nullptr) return {.d = gemm(named.model, operands, progress)};
+  return gemm_on_device(*device, named, operands, progress);
+}
+
+int run_gemm(const GemmArguments& options) {
   check_names(options);
   NamedGemm named = model_of(options.product);
+  OpenedDevice opened;
+  if (options.device.asked()) {
+    check_order_for_device(named.model);
+    opened = open_chosen_device(options.device);
+    if (!opened.device) return no_hardware("", opened.why_none, false);
+  }
   prepare_outputs(inputs_of(options.product), std::array{OutputPath{"-o", options.out},
                                                          OutputPath{"--account", options.account}});
   const GemmOperands operands = operands_of(options.product, named.model);
   if (!options.out.empty()) {
-    std::vector<std::uint64_t> d;
-    {
-      ProgressLine line("GMAC");
-      const std::size_t row = operands.n * operands.k;
-      d = gemm(named.model, operands,
-               [&](std::size_t rows) { line.update(rows * row, operands.m * row); });
-    }
+    const DeviceGemm made = multiply(opened.device.get(), named, operands);
     write_result(
-        options.out, named.model, operands, d,
+        options.out, named.model, operands, made.d,
         {{"binade.instruction", headline(named)}, {"binade.options", options_of(named.model)}});
     fmt::print("{}: {} × {} × {}, {}\n", headline(named), operands.m, operands.n, operands.k,
                order_text(named.model));
+    if (opened.device) {
+      fmt::print("sums on {}: by {}\n", opened.device->info().name,
+                 made.way == ProductWay::instruction ? named.instruction + " itself"
+                                                     : "the emulator's arithmetic");
+    }
   }
   if (!options.account.empty()) write_account(options, named, operands);
+  return 0;
 }
 
-void define_gemm(App app, int&) {
+void define_gemm(App app, int& status) {
   const auto options = std::make_shared<GemmArguments>();
   add_gemm_options(app, options->product);
   app.add_output("-o,--out", options->out, "D, (M, N): .npy or .safetensors");
   app.add_output("--account", options->account,
                  "what each rule of the Tensor Core cost, by k: .html or .json; and as text here");
+  add_on_device_options(app, options->device,
+                        "sums are made there, by the instruction itself where the GPU has it and a "
+                        "kernel of it, else by the emulator's arithmetic; in plain order only");
   app.footer(
       "\nK is padded with zeros to whole instructions, as kernels do."
       "\n  binade gemm a.npy b.npy -o d.npy --arch sm_90 --instruction "
       "wgmma.m64n8k32.f32.e4m3.e4m3 "
       "--promote-every 4");
-  app.callback([options] { run_gemm(*options); });
+  app.callback([options, &status] { status = run_gemm(*options); });
 }
 
 }  // namespace

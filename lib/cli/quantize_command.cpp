@@ -12,6 +12,7 @@
 
 #include "lib/cli/attribute_options.h"
 #include "lib/cli/command.h"
+#include "lib/cli/device_option.h"
 #include "lib/cli/progress.h"
 #include "lib/io/npy_writer.h"
 #include "lib/io/output_paths.h"
@@ -30,6 +31,7 @@ struct QuantizeArguments {
   AttributeOptions attributes;
   std::uint64_t seed = 0;
   bool encode = false;
+  DeviceOption device;
 };
 
 Quantizer quantizer_from(const QuantizeArguments& a) {
@@ -54,17 +56,36 @@ std::string counts_head() {
                      "Inf in");
 }
 
-void run_quantize(const QuantizeArguments& a) {
+/// Error where nothing of any file could go to a device.
+void check_for_device(const QuantizeArguments& a, const Quantizer& to) {
+  if (a.encode) {
+    throw Error(
+        "--encode: a device makes no encodings; leave out --encode, or --device and --emulated");
+  }
+  if (!fits_in(to.format, binary32)) {
+    throw Error("--format " + printable(a.format) +
+                ": a device quantizes in binary32, which does not hold it; leave --device and "
+                "--emulated out");
+  }
+}
+
+int run_quantize(const QuantizeArguments& a) {
   const Quantizer to = quantizer_from(a);
   if (!a.encode && !fits_in(to.format, binary64)) {
     throw Error("--format " + printable(a.format) +
                 ": no dtype holds all its values, which go beyond binary64's; write encodings, by "
                 "--encode");
   }
+  if (a.device.asked()) check_for_device(a, to);
   const Dtype out_dtype = a.encode ? encoded_dtype(to.format) : value_dtype(to.format);
   const bool npy = ends_with(a.out, ".npy");
   if (!npy && !ends_with(a.out, ".safetensors")) {
     throw error_in(a.out, "cannot tell what to write", "name it .npy or .safetensors");
+  }
+  OpenedDevice opened;
+  if (a.device.asked()) {
+    opened = open_chosen_device(a.device);
+    if (!opened.device) return no_hardware("", opened.why_none, false);
   }
   prepare_outputs(std::array{InputPath{"IN", a.in}}, std::array{OutputPath{"OUT", a.out}});
   const auto file =
@@ -88,6 +109,18 @@ void run_quantize(const QuantizeArguments& a) {
   if (npy && chosen.size() > 1) {
     throw error_in(a.out, fmt::format("a .npy holds one array, not {}", chosen.size()),
                    "name it .safetensors");
+  }
+  QuantizeFloats floats;
+  std::string on_device;
+  if (opened.device) {
+    floats = [&device = *opened.device](auto in, auto out, std::uint64_t at, const Quantizer& by,
+                                        EventCounts& counts) {
+      expect_done(device, device.quantize(in, out, at, by, counts));
+    };
+    const auto is_f32 = [&](std::size_t i) { return file->tensors()[i].dtype.name == "F32"; };
+    on_device = tensors_on_device("quantized", *opened.device,
+                                  static_cast<std::size_t>(std::ranges::count_if(chosen, is_f32)),
+                                  chosen.size());
   }
   const TensorInfo& first = file->tensors()[chosen[0]];
   std::unique_ptr<NpyWriter> npy_writer;
@@ -118,7 +151,8 @@ void run_quantize(const QuantizeArguments& a) {
       }
       Quantizer mine = to;
       mine.stream = n;
-      QuantizeStream stream(mine, info.dtype, a.encode);
+      QuantizeStream stream(mine, info.dtype, a.encode,
+                            info.dtype.name == "F32" ? floats : QuantizeFloats{});
       file->read(chosen[n], [&](std::span<const std::byte> chunk) {
         stream.add(chunk, [&](std::span<const std::byte> out) {
           npy ? npy_writer->write(out) : writer->write(out);
@@ -133,10 +167,11 @@ void run_quantize(const QuantizeArguments& a) {
   npy ? npy_writer->finish() : writer->finish();
   if (chosen.size() > 1) text += counts_line("total", all);
   for (const std::string& tensor : left_out) text += "skipped " + tensor + ", not written\n";
-  fmt::print("{}", text);
+  fmt::print("{}{}", text, on_device);
+  return 0;
 }
 
-void define_quantize(App app, int&) {
+void define_quantize(App app, int& status) {
   const auto a = std::make_shared<QuantizeArguments>();
   app.add_option("IN", a->in, ".safetensors, .npy or .npz; - for standard input").required();
   app.add_option("OUT", a->out, ".safetensors, or .npy for a single array").required();
@@ -153,7 +188,10 @@ void define_quantize(App app, int&) {
                "write encodings (F16, BF16, F8_…, else U8, U16, U32, U64) "
                "instead of values in F32 or F64");
   app.add_option("--dtype", a->dtype, "what raw .npy arrays (V1, V2) hold");
-  app.callback([a] { run_quantize(*a); });
+  add_on_device_options(app, a->device,
+                        "tensors of F32 are quantized there, others here; values only, to formats "
+                        "that F32 holds");
+  app.callback([a, &status] { status = run_quantize(*a); });
 }
 
 }  // namespace

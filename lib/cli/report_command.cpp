@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lib/cli/command.h"
+#include "lib/cli/device_option.h"
 #include "lib/cli/progress.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
@@ -35,6 +36,7 @@ struct ReportArguments {
   double target_loss = 1e-3;
   std::size_t tensors = 20;
   bool quiet = false, diff = false;
+  DeviceOption device;
 };
 
 NamedFormat report_format(const std::string& name) {
@@ -76,8 +78,13 @@ ReportOptions options_from(const ReportArguments& arguments) {
   return options;
 }
 
-void make(const ReportArguments& arguments) {
+int make(const ReportArguments& arguments) {
   const ReportOptions options = options_from(arguments);
+  OpenedDevice opened;
+  if (arguments.device.asked()) {
+    opened = open_chosen_device(arguments.device);
+    if (!opened.device) return no_hardware(report_schema, opened.why_none, arguments.json == "-");
+  }
   const std::vector<std::string> files = expand_paths(arguments.inputs);
   std::vector<InputPath> read;
   for (const std::string& file : files) read.push_back({"FILE", file});
@@ -87,20 +94,29 @@ void make(const ReportArguments& arguments) {
   Report report;
   {
     ProgressLine line;
-    report = read_report(files, options, [&line](std::uint64_t done, std::uint64_t total) {
+    const auto progress = [&line](std::uint64_t done, std::uint64_t total) {
       line.update(done, total);
-    });
+    };
+    report = read_report(files, options, progress, opened.device.get());
+  }
+  std::string on_device;
+  if (opened.device) {
+    const auto of_f32 = std::ranges::count(report.tensors, "F32", &TensorReport::dtype);
+    on_device = tensors_on_device("counted", *opened.device, static_cast<std::size_t>(of_f32),
+                                  report.tensors.size());
   }
   const nlohmann::ordered_json json = to_json(report);
   if (arguments.json == "-") {
     fmt::print("{}", json_text(json));
   } else if (!arguments.quiet) {
-    fmt::print("{}", report_text(report, {wants_color(STDOUT_FILENO), arguments.tensors}));
+    fmt::print("{}{}", report_text(report, {wants_color(STDOUT_FILENO), arguments.tensors}),
+               on_device);
   }
   if (!arguments.json.empty() && arguments.json != "-") {
     write_file(arguments.json, json_text(json));
   }
   if (!arguments.html.empty()) write_file(arguments.html, report_html(json));
+  return 0;
 }
 
 int compare(const ReportArguments& arguments) {
@@ -147,11 +163,12 @@ void define_report(App app, int& status) {
   app.add_option("--tensors", a->tensors, "rows of the tensor table on the terminal; 0 for all")
       .capture_default_str();
   app.add_flag("-q,--quiet", a->quiet, "no text on standard output");
+  add_on_device_options(app, a->device, "tensors of F32 are counted there, others here");
   const Option diff = app.add_flag(
       "--diff", a->diff, "compare two reports in JSON, on the terminal; exits 1 if they differ");
   for (const char* other :
        {"--html", "--json", "--headroom", "--target-loss", "--prefer", "--formats", "--sqnr-scale",
-        "--dtype", "--role", "--tensors", "--quiet"}) {
+        "--dtype", "--role", "--tensors", "--quiet", "--device", "--emulated"}) {
     diff.excludes(std::string(other));
   }
   app.footer(
@@ -178,13 +195,7 @@ void define_report(App app, int& status) {
       "  binade report grads.safetensors -o report.html\n"
       "  binade report dump.npz --role 'grad=^g[.]' --role 'other=^debug'\n"
       "  zcat grads.npy.gz | binade report -");
-  app.callback([a, &status] {
-    if (a->diff) {
-      status = compare(*a);
-    } else {
-      make(*a);
-    }
-  });
+  app.callback([a, &status] { status = a->diff ? compare(*a) : make(*a); });
 }
 
 }  // namespace

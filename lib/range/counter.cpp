@@ -28,18 +28,23 @@ struct Dense {
     used = 0;
   }
 
-  /// Adds n <= count_grain elements; kernels want aligned ones.
-  void add(const std::byte* data, std::size_t n, RangeSummary& summary, fast::RangeCells& work,
-           Kernels::RangeCount<T> kernel) {
+  /// For n <= capacity more.
+  RangeBlock<T>& room_for(std::size_t n, RangeSummary& summary) {
     if (!block) {
       block = std::make_unique<RangeBlock<T>>();
       block->reset(summary.columns);
-      aligned.resize(count_grain);
     }
     if (used + n > RangeBlock<T>::capacity) flush(summary);
     used += n;
+    return *block;
+  }
+
+  /// Adds n <= count_grain elements; kernels want aligned ones.
+  void add(const std::byte* data, std::size_t n, RangeSummary& summary, fast::RangeCells& work,
+           Kernels::RangeCount<T> kernel) {
+    aligned.resize(count_grain);
     std::memcpy(aligned.data(), data, n * sizeof(T));
-    kernel(aligned.data(), n, *block, work);
+    kernel(aligned.data(), n, room_for(n, summary), work);
   }
 };
 
@@ -87,26 +92,37 @@ struct RangeCounter::Slot {
   }
 };
 
-RangeCounter::RangeCounter(std::vector<ErrorColumn> columns) : columns_(std::move(columns)) {
+RangeCounter::RangeCounter(std::vector<ErrorColumn> columns, CountFloats floats)
+    : floats_(std::move(floats)), columns_(std::move(columns)) {
   assert(columns_.size() <= max_error_columns);
   slots_.resize(thread_count());
 }
 
 RangeCounter::~RangeCounter() = default;
 
+RangeCounter::Slot& RangeCounter::slot(std::size_t at) {
+  std::unique_ptr<Slot>& out = slots_[at];
+  if (!out) {
+    out = std::make_unique<Slot>();
+    out->summary.columns = columns_;
+    out->summary.squared_error.resize(columns_.size());
+  }
+  return *out;
+}
+
 void RangeCounter::add(std::span<const std::byte> data, const Dtype& dtype) {
   const std::optional<Format> format = find_format(dtype.format);
   assert(format && dtype.kind == DtypeKind::floating);
   const std::size_t size = dtype.bits / 8;
+  if (floats_ && *format == binary32) {
+    std::vector<float> values(data.size() / size);
+    std::memcpy(values.data(), data.data(), values.size() * size);
+    Slot& first = slot(0);
+    return floats_(values, first.binary32_block.room_for(values.size(), first.summary));
+  }
   parallel_for(data.size() / size, count_grain,
                [&](std::size_t begin, std::size_t end, std::size_t at) {
-                 std::unique_ptr<Slot>& slot = slots_[at];
-                 if (!slot) {
-                   slot = std::make_unique<Slot>();
-                   slot->summary.columns = columns_;
-                   slot->summary.squared_error.resize(columns_.size());
-                 }
-                 slot->add(data.data() + begin * size, end - begin, *format);
+                 slot(at).add(data.data() + begin * size, end - begin, *format);
                });
 }
 

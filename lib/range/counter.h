@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -13,11 +14,15 @@
 
 namespace binade {
 
+/// `range_count` of floats, by a device.
+using CountFloats = std::function<void(std::span<const float> values, RangeBlock<float>& block)>;
+
 /// Work space for counting, kept from tensor to tensor: per thread a dense block of binades
 /// (binary32, binary64) or a histogram of encodings (formats of up to 16 bits).
 class RangeCounter {
  public:
-  explicit RangeCounter(std::vector<ErrorColumn> columns);
+  /// `floats`, where there is one, counts the elements of binary32.
+  explicit RangeCounter(std::vector<ErrorColumn> columns, CountFloats floats = {});
   ~RangeCounter();
   RangeCounter(const RangeCounter&) = delete;
   RangeCounter& operator=(const RangeCounter&) = delete;
@@ -31,6 +36,9 @@ class RangeCounter {
 
  private:
   struct Slot;
+  Slot& slot(std::size_t at);
+
+  CountFloats floats_;
   std::vector<ErrorColumn> columns_;
   std::vector<std::unique_ptr<Slot>> slots_;
 };

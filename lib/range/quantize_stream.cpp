@@ -97,11 +97,21 @@ Dtype encoded_dtype(const Format& format) {
   }
 }
 
-QuantizeStream::QuantizeStream(const Quantizer& to, const Dtype& from, bool encode)
-    : to_(to), from_(*find_format(from.format)), encode_(encode) {}
+QuantizeStream::QuantizeStream(const Quantizer& to, const Dtype& from, bool encode,
+                               QuantizeFloats floats)
+    : to_(to), from_(*find_format(from.format)), encode_(encode), floats_(std::move(floats)) {
+  assert(!floats_ || (from_ == binary32 && !encode && fits_in(to.format, binary32)));
+}
 
 void QuantizeStream::add(std::span<const std::byte> data,
                          const std::function<void(std::span<const std::byte>)>& sink) {
+  if (floats_) {
+    std::vector<float> values(data.size() / sizeof(float));
+    std::memcpy(values.data(), data.data(), values.size() * sizeof(float));
+    floats_(values, values, next_, to_, counts_);
+    next_ += values.size();
+    return sink(std::as_bytes(std::span(values)));
+  }
   const Dtype out_dtype = encode_ ? encoded_dtype(to_.format) : value_dtype(to_.format);
   const std::size_t in_size = code_bytes(from_);
   const std::size_t out_size = out_dtype.bits / 8;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
@@ -20,10 +21,16 @@ Dtype value_dtype(const Format& format);
 /// width.
 Dtype encoded_dtype(const Format& format);
 
+/// `quantize` of floats, by a device; `out` may be `in`.
+using QuantizeFloats =
+    std::function<void(std::span<const float> in, std::span<float> out, std::uint64_t first,
+                       const Quantizer& to, EventCounts& counts)>;
+
 class QuantizeStream {
  public:
-  /// `from`: a floating dtype. `encode`: encodings out (encoded_dtype) instead of values.
-  QuantizeStream(const Quantizer& to, const Dtype& from, bool encode);
+  /// `from`: a floating dtype. `encode`: encodings out (encoded_dtype) instead of values. `floats`: what
+  /// quantizes, where there is one; then elements are binary32 and become values of binary32.
+  QuantizeStream(const Quantizer& to, const Dtype& from, bool encode, QuantizeFloats floats = {});
 
   /// Adds whole little-endian elements; `sink` gets the results in order. Element indices, which
   /// stochastic rounding draws by, go on from call to call.
@@ -36,6 +43,7 @@ class QuantizeStream {
   Quantizer to_;
   Format from_;
   bool encode_;
+  QuantizeFloats floats_;
   std::uint64_t next_ = 0;
   EventCounts counts_;
 };

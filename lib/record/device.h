@@ -4,6 +4,7 @@
 // module that it loads when called (device_module.h), so nothing else in lib knows about CUDA.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -33,6 +34,13 @@ struct CrossTally;         // lib/record/crossing.h
 struct ScalarInstruction;  // lib/record/scalar_instruction.h
 struct ScalarCases;        // lib/record/scalar_cases.h
 struct ScalarTally;        // lib/record/scalar_tally.h
+struct Quantizer;          // emulate/quantize.h
+struct EventCounts;        // emulate/event_count.h
+struct ErrorColumn;        // emulate/range_count.h
+template <std::floating_point T>
+struct RangeBlock;                     // emulate/range_count.h
+struct MatrixProduct;                  // lib/record/matrix_product.h
+enum class ProductWay : std::uint8_t;  // lib/record/matrix_product.h
 
 /// Why a device cannot run something; none: it did.
 using CannotRun = std::optional<std::string>;
@@ -64,11 +72,32 @@ class Device {
     return "this device has no scalar instructions";
   }
 
+  /// `quantize` of emulate/quantize.h, of floats to a format that fits in binary32: bytes and counts. `out` may
+  /// be `in`.
+  virtual CannotRun quantize(std::span<const float> /*in*/, std::span<float> /*out*/,
+                             std::uint64_t /*first*/, const Quantizer&, EventCounts&) {
+    return "this device quantizes nothing";
+  }
+  /// `range_count` of emulate/range_count.h; the block was reset with these columns.
+  virtual CannotRun range_count(std::span<const float>, std::span<const ErrorColumn>,
+                                RangeBlock<float>&) {
+    return "this device counts no ranges";
+  }
+  /// Each sum becomes its `chain` (lib/record/matrix_product.h).
+  virtual CannotRun multiply(const MatrixProduct&, ProductWay&) {
+    return "this device multiplies no matrices";
+  }
+
   /// The device's bulk kernels against their definitions, byte for byte.
   virtual std::vector<KernelCheck> check_kernels() { return {}; }
   /// How fast they are, each beside the limit measured in the same run.
   virtual std::vector<KernelRate> measure_rates() { return {}; }
 };
+
+/// Error where the device could not do what a command asked of it.
+inline void expect_done(const Device& device, const CannotRun& why) {
+  if (why) throw Error(device.info().name + ": " + *why + "; leave --device out");
+}
 
 /// The shared library that a device's code comes from.
 struct DeviceModule {

@@ -35,7 +35,7 @@ output, depfile, root, header, *sources = sys.argv[1:]
 texts = headers_of(Path(root), header)
 if missing := undefined_types(texts):
     sys.exit(f"{header} must include the headers that define {', '.join(missing)}")
-emulator = [path.relative_to(root).as_posix() for path in Path(root, "emulate").glob("*.h")]
+emulator = [path.relative_to(root).as_posix() for path in Path(root, "emulate").rglob("*.h")]
 texts |= {path: (Path(root) / path).read_text(encoding="utf-8") for path in [*sources, *emulator]}
 hashed = hashlib.sha256("".join(f"{path}\0{text}\0" for path, text in sorted(texts.items())).encode()).hexdigest()
 Path(output).write_text(f"""// SPDX-License-Identifier: Apache-2.0

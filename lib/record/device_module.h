@@ -6,10 +6,12 @@
 // headers, which are those that this one includes, and by the same compiler.
 #pragma once
 
+#include "emulate/range_count.h"
 #include "emulate/tensor_core.h"
 #include "lib/record/crossing.h"
 #include "lib/record/device.h"
 #include "lib/record/dots.h"
+#include "lib/record/matrix_product.h"
 #include "lib/record/scalar_cases.h"
 #include "lib/record/scalar_instruction.h"
 #include "lib/record/scalar_tally.h"

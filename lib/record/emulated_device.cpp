@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dot products by the reference model and scalar instructions by theirs, on all threads.
+// Dot products by the reference model, scalar instructions by theirs and bulk work by its definitions, on
+// all threads.
 #include "lib/record/emulated_device.h"
 
 #include <utility>
 #include <vector>
 
+#include "emulate/range_count.h"
 #include "lib/parallel/parallel.h"
 #include "lib/record/crossing.h"
 #include "lib/record/dots.h"
+#include "lib/record/matrix_product.h"
 #include "lib/record/scalar_cases.h"
 #include "lib/record/scalar_tally.h"
 
@@ -128,6 +131,38 @@ CannotRun EmulatedDevice::run_scalar(const ScalarInstruction& instruction, const
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     results[i] = emulate(device, operands_of(instruction.operation, cases, numbers[i]));
   }
+  return std::nullopt;
+}
+
+CannotRun EmulatedDevice::quantize(std::span<const float> in, std::span<float> out,
+                                   std::uint64_t first, const Quantizer& to, EventCounts& counts) {
+  std::vector<EventCounts> of_slot(thread_count());
+  parallel_for(in.size(), 4096, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+    binade::quantize(in.data() + begin, out.data() + begin, end - begin, first + begin, to,
+                     of_slot[slot]);
+  });
+  for (const EventCounts& part : of_slot) counts += part;
+  return std::nullopt;
+}
+
+CannotRun EmulatedDevice::range_count(std::span<const float> values,
+                                      std::span<const ErrorColumn> /*columns*/,
+                                      RangeBlock<float>& block) {
+  binade::range_count(values.data(), values.size(), block);
+  return std::nullopt;
+}
+
+CannotRun EmulatedDevice::multiply(const MatrixProduct& x, ProductWay& way) {
+  Instruction how = x.how;
+  how.model = used_model(how);
+  const auto n = static_cast<std::size_t>(x.n);
+  const auto k = static_cast<std::size_t>(x.k);
+  parallel_for(x.sums.size(), 64, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t at = begin; at < end; ++at) {
+      x.sums[at] = chain(how, x.a.data() + at / n * k, x.b.data() + at % n * k, x.k, x.sums[at]);
+    }
+  });
+  way = ProductWay::emulated;
   return std::nullopt;
 }
 

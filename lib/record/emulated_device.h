@@ -34,6 +34,12 @@ class EmulatedDevice final : public Device {
   CannotRun run_scalar(const ScalarInstruction& instruction, const ScalarCases& cases,
                        std::span<const std::uint64_t> numbers,
                        std::span<std::uint64_t> results) override;
+  /// Bulk work is the definitions' own, whatever the architecture; products follow the planted model.
+  CannotRun quantize(std::span<const float> in, std::span<float> out, std::uint64_t first,
+                     const Quantizer& to, EventCounts& counts) override;
+  CannotRun range_count(std::span<const float> values, std::span<const ErrorColumn> columns,
+                        RangeBlock<float>& block) override;
+  CannotRun multiply(const MatrixProduct& product, ProductWay& way) override;
 
  private:
   void check_rows(const Instruction& instruction, const Dots& dots) const;

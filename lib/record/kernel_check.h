@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of a device's bulk kernels (quantize, range_count, unscale, products of matrices):
+// What is known of a device's bulk kernels (quantize, range_count, products of matrices):
 // whether they give the bytes of their definitions, and how near they come to the device's limits.
 #pragma once
 

@@ -249,7 +249,7 @@ LossScale joint_loss_scale(const std::vector<const TensorReport*>& tensors,
 }
 
 Report read_report(const std::vector<std::string>& files, const ReportOptions& options,
-                   const Progress& progress) {
+                   const Progress& progress, Device* device) {
   Report report;
   report.options = options;
   report.files = files;
@@ -272,7 +272,13 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
   for (const UpdatePair& pair : updates.pairs) {
     bytes += pair.weight.info().bytes + pair.update.info().bytes;
   }
-  RangeCounter counter(columns);
+  CountFloats on_device;
+  if (device != nullptr) {
+    on_device = [device, &columns](std::span<const float> values, RangeBlock<float>& block) {
+      expect_done(*device, device->range_count(values, columns, block));
+    };
+  }
+  RangeCounter counter(columns, on_device);
   std::uint64_t done = 0;
   const auto advance = [&](std::uint64_t more) {
     done += more;

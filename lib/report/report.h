@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/record/device.h"
 #include "lib/report/format_report.h"
 #include "lib/report/time.h"
 
@@ -66,9 +67,9 @@ struct Report {
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 /// Reads every floating tensor of the files once. Error on bad files, or if none holds a floating
-/// tensor.
+/// tensor. A device, where there is one, counts the elements of binary32.
 Report read_report(const std::vector<std::string>& files, const ReportOptions& options,
-                   const Progress& progress = {});
+                   const Progress& progress = {}, Device* device = nullptr);
 
 /// Fills everything but name, file, dtype and shape from the summary.
 void analyse(TensorReport& tensor, const ReportOptions& options);

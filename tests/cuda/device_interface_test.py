@@ -32,7 +32,8 @@ def main():
             shutil.copytree(Path(ROOT, room), root / room)
         before, headers = fingerprint(root, folder)
         for wanted in (HEADER, "lib/record/device.h", "lib/record/kernel_check.h", "lib/tensor/error.h",
-                       "emulate/format.h", "emulate/tensor_core.h", "emulate/predecoded.h", "lib/record/scalar_tally.h"):
+                       "emulate/format.h", "emulate/tensor_core.h", "emulate/fast/dot_blocks.h", "emulate/fast/tile_sums.h", "emulate/range_count.h",
+                       "lib/record/matrix_product.h", "lib/record/scalar_tally.h"):
             assert str(root / wanted) in headers, f"{wanted} is not among {headers}"
         for header in headers:
             text = Path(header).read_text()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bodies of the emulated matmul's kernels on the CPU against `matmul`: every model and type pair of
+// The bodies of the emulated matmul's kernels on the CPU against `dot`: every model and type pair of
 // every architecture, at sizes around a tile and at k around a block.
 #include "tests/cuda/simt.h"
 
@@ -60,7 +60,7 @@ Ran run(const Matmul& x, const std::vector<std::uint64_t>& a, const std::vector<
         const std::vector<std::uint64_t>& c) {
   const MatmulPlan plan = matmul_plan(x);
   Ran out{std::vector<std::uint64_t>(c.size()), 0, plan.tiled};
-  std::vector<TileSum> sums(c.size());
+  std::vector<fast::TileSum> sums(c.size());
   std::vector<unsigned char> left(c.size());
   const unsigned per_element = static_cast<unsigned>(c.size() / 64 + 1);
   const MatmulArrays arrays{a.data(), b.data(), c.data(), out.d.data(), sums.data(), left.data()};
@@ -84,13 +84,13 @@ Ran run(const Matmul& x, const std::vector<std::uint64_t>& a, const std::vector<
     }
     simt::launch({per_element}, {64}, begin_kernel, &plan, arrays, there);
     const bool nearest = x.model.rounding == Rounding::ties_to_even;
-    const TileKernel kernel = x.model.block == 4    ? kernel_of<4>(nearest, plan.wide)
-                              : x.model.block == 8  ? kernel_of<8>(nearest, plan.wide)
-                              : x.model.block == 16 ? kernel_of<16>(nearest, plan.wide)
-                                                    : kernel_of<32>(nearest, plan.wide);
-    simt::launch(
-        {static_cast<unsigned>(plan.columns / tile), static_cast<unsigned>(plan.rows / tile)},
-        {tile_threads}, kernel, &plan, arrays, there);
+    const TileKernel kernel = x.model.block == 4    ? kernel_of<4>(nearest, plan.rules.wide)
+                              : x.model.block == 8  ? kernel_of<8>(nearest, plan.rules.wide)
+                              : x.model.block == 16 ? kernel_of<16>(nearest, plan.rules.wide)
+                                                    : kernel_of<32>(nearest, plan.rules.wide);
+    simt::launch({static_cast<unsigned>(plan.columns / matmul_tile),
+                  static_cast<unsigned>(plan.rows / matmul_tile)},
+                 {matmul_threads}, kernel, &plan, arrays, there);
     for (const unsigned char flag : left) out.left += flag;
   }
   simt::launch({per_element}, {64}, finish_kernel, &plan, arrays);
@@ -116,9 +116,11 @@ void check(const Instruction& how, int m, int n, int k, test::Random& random, To
     c.push_back(test::draw_dot(random, how.types, 1).c);
   }
   std::vector<std::uint64_t> want(c.size());
-  std::vector<fast::Factor> factors(a.size() + b.size());
-  const auto finite = std::make_unique<bool[]>(static_cast<std::size_t>(m + n));
-  matmul(x, a.data(), b.data(), c.data(), want.data(), {factors.data(), finite.get()});
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const auto row = static_cast<int>(i) / n * k;
+    const auto column = static_cast<int>(i) % n * k;
+    want[i] = dot(how.model, how.types, a.data() + row, b.data() + column, k, c[i]);
+  }
   const Ran got = run(x, a, b, c);
   std::size_t different = 0;
   for (std::size_t i = 0; i < want.size(); ++i) {
@@ -147,7 +149,7 @@ std::vector<Instruction> all_kinds() {
   return out;
 }
 
-TEST_CASE("every model and every types give matmul's bits") {
+TEST_CASE("every model and every types give dot's bits") {
   test::Random random(1);
   Totals totals;
   for (const Instruction& how : all_kinds()) {

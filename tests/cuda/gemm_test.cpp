@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The body of the matrix product on the CPU, with a software mma on the registers of a warp, against the
-// chain of `matmul`s of one instruction each.
+// chain of `dot`s of one instruction each.
 #include "tests/cuda/simt.h"
 
 #include "cuda/gemm.cuh"
 
 #include <doctest/doctest.h>
 
-#include <memory>
+#include <algorithm>
 
-#include "emulate/matmul.h"
 #include "lib/record/instruction_name.h"
+#include "lib/record/matrix_product.h"
 #include "tests/emulate/dot_draw.h"
 
 namespace binade::gemm_test {
@@ -95,8 +95,7 @@ void check(const Instruction& how, int m, int n, int k) {
   CAPTURE(n);
   CAPTURE(k);
   test::Random random(static_cast<std::uint64_t>(m + n + k));
-  const int steps = (k + how.k - 1) / how.k;
-  const int padded = steps * how.k;
+  const int padded = (k + how.k - 1) / how.k * how.k;
   std::vector<std::uint64_t> a(at(m * k)), b(at(n * k)), c(at(m * n)), d(c.size()), want;
   const auto fill = [&](std::vector<std::uint64_t>& to, const Format& f) {
     for (std::uint64_t& code : to) {
@@ -107,24 +106,17 @@ void check(const Instruction& how, int m, int n, int k) {
   fill(a, how.types.a);
   fill(b, how.types.b);
   fill(c, how.types.c);
-  // Step by step with c = d, each one instruction.
-  const Matmul one{how.model, how.types, m, n, how.k};
+  const auto whole = [&](const std::vector<std::uint64_t>& from, int row) {
+    std::vector<std::uint64_t> out(at(padded));
+    std::copy_n(from.data() + row * k, k, out.data());
+    return out;
+  };
   want = c;
-  for (int step = 0; step < steps; ++step) {
-    const auto piece = [&](const std::vector<std::uint64_t>& from, int rows) {
-      std::vector<std::uint64_t> out(at(rows * how.k));
-      for (int row = 0; row < rows; ++row) {
-        for (int i = 0; i < how.k && step * how.k + i < k; ++i) {
-          out[at(row * how.k + i)] = from[at(row * k + step * how.k + i)];
-        }
-      }
-      return out;
-    };
-    const std::vector<std::uint64_t> a_piece = piece(a, m), b_piece = piece(b, n), before = want;
-    std::vector<fast::Factor> factors(at((m + n) * how.k));
-    const auto finite = std::make_unique<bool[]>(at(m + n));
-    matmul(one, a_piece.data(), b_piece.data(), before.data(), want.data(),
-           {factors.data(), finite.get()});
+  for (int i = 0; i < m; ++i) {
+    for (int j = 0; j < n; ++j) {
+      std::uint64_t& sum = want[at(i * n + j)];
+      sum = chain(how, whole(a, i).data(), whole(b, j).data(), padded, sum);
+    }
   }
   const int words = padded * how.types.a.storage_bits() / 32;
   const auto a_words = words_of(a, m, k, words, how.types.a.storage_bits());

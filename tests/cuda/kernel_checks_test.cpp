@@ -10,10 +10,9 @@
 
 #include "cuda/emulated_matmul.h"
 #include "cuda/gemm.h"
+#include "cuda/multiply.h"
 #include "cuda/quantize.h"
 #include "cuda/range_count.h"
-#include "cuda/unscale.h"
-#include "emulate/unscale.h"
 
 namespace binade {
 namespace {
@@ -25,9 +24,11 @@ std::vector<std::uint64_t> product_of(const Matmul& x, std::span<const std::uint
                                       std::span<const std::uint64_t> b,
                                       std::span<const std::uint64_t> c) {
   std::vector<std::uint64_t> d(c.size());
-  std::vector<fast::Factor> factors(a.size() + b.size());
-  const auto finite = std::make_unique<bool[]>(static_cast<std::size_t>(x.m + x.n));
-  matmul(x, a.data(), b.data(), c.data(), d.data(), {factors.data(), finite.get()});
+  const auto n = static_cast<std::size_t>(x.n);
+  const auto k = static_cast<std::size_t>(x.k);
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    d[i] = dot(x.model, x.types, a.data() + i / n * k, b.data() + i % n * k, x.k, c[i]);
+  }
   return d;
 }
 
@@ -44,15 +45,6 @@ void range_count_on_gpu(std::span<const float> in, std::span<const ErrorColumn>,
                         RangeBlock<float>& block) {
   range_count(in.data(), in.size(), block);
   if (lie == Lie::all) block.rows[100].squares += uint128{1} << 70;
-}
-
-bool unscale_on_gpu(std::span<const std::uint32_t> in, std::span<std::uint32_t> out,
-                    float inv_scale) {
-  return unscale(in.data(), out.data(), in.size(), binary32, inv_scale) && lie != Lie::all;
-}
-bool unscale_on_gpu(std::span<const std::uint16_t> in, std::span<std::uint16_t> out,
-                    const Format& format, float inv_scale) {
-  return unscale(in.data(), out.data(), in.size(), format, inv_scale);
 }
 
 struct EmulatedMatmul::OnDevice {
@@ -112,8 +104,7 @@ Checked check_all(Lie how) {
   return out;
 }
 
-const std::set<std::string> all_kernels{"emulated matmul", "gemm", "quantize", "range_count",
-                                        "unscale"};
+const std::set<std::string> all_kernels{"emulated matmul", "gemm", "quantize", "range_count"};
 
 TEST_CASE("the definitions pass their own checks, and every kernel has some") {
   const Checked checked = check_all(Lie::none);
@@ -121,7 +112,93 @@ TEST_CASE("the definitions pass their own checks, and every kernel has some") {
   CHECK(checked.kernels == all_kernels);
 }
 
-TEST_CASE("one wrong bit, count, sum, flag or product is found, and only that") {
+/// Codes of any bits but NaNs and infinities, with near exponents.
+std::vector<std::uint64_t> some_codes(const Format& f, int n, std::uint64_t stream) {
+  std::vector<std::uint64_t> out;
+  for (int i = 0; i < n; ++i) {
+    const auto x = random_words(3, stream, static_cast<std::uint64_t>(i));
+    const auto field = static_cast<std::uint64_t>(f.bias - 2 + static_cast<int>(x[1] % 5));
+    out.push_back(bits_of({x[2] % 2 == 0, field, x[0] & f.fraction_mask()}, f));
+  }
+  return out;
+}
+
+struct Multiplied {
+  ProductWay way;
+  std::uint64_t different = 0;
+};
+
+/// A product on a GPU of this architecture against the chains that its elements are.
+Multiplied multiplied(int sm, const Instruction& how) {
+  const int m = 5, n = 6, k = 4 * how.k;
+  const auto a = some_codes(how.types.a, m * k, 1);
+  const auto b = some_codes(how.types.b, n * k, 2);
+  const auto before = some_codes(how.types.d, m * n, 3);
+  auto sums = before;
+  Multiplied out{multiply_on_gpu(sm, {how, m, n, k, a, b, sums})};
+  for (int at = 0; at < m * n; ++at) {
+    const auto i = static_cast<std::size_t>(at);
+    const std::uint64_t want =
+        chain(how, a.data() + at / n * k, b.data() + at % n * k, k, before[i]);
+    out.different += sums[i] == want ? 0 : 1;
+  }
+  return out;
+}
+
+TEST_CASE("products are chains, by the instruction itself only where it is the GPU's own") {
+  lie = Lie::none;
+  const auto instruction = [](Family family, int sm, int n, int k, const DotTypes& types) {
+    return *find_instruction(family, sm, 16, n, k, types);
+  };
+  const DotTypes halves{binary16, binary16, binary32, binary32};
+  const Instruction own = instruction(Family::mma, 80, 8, 16, halves);
+  const Multiplied by_itself = multiplied(80, own);
+  CHECK(by_itself.way == ProductWay::instruction);
+  CHECK(by_itself.different == 0);
+  const auto changed = [&](const auto& change) {
+    Instruction out = own;
+    change(out);
+    return out;
+  };
+  struct Row {
+    Instruction how;
+    bool one_dot;
+  };
+  const Row rows[] = {
+      {instruction(Family::mma, 80, 8, 8, halves), true},
+      {instruction(Family::mma, 86, 8, 16, halves), true},
+      {instruction(Family::mma, 90, 8, 16, halves), true},
+      {instruction(Family::wmma, 80, 16, 16, halves), true},
+      {instruction(Family::wmma, 80, 16, 16, {binary16, binary16, binary16, binary32}), false},
+      {instruction(Family::wmma, 80, 16, 16, {binary16, binary16, binary32, binary16}), false},
+      {instruction(Family::mma, 90, 8, 32, {e4m3, e4m3, binary32, binary32}), false},
+      {instruction(Family::mma_sp, 80, 8, 32, halves), false},
+      {{.k = 1, .types = halves, .model = {Recipe::fma_chain, 1, 0, 0, binary32}}, true},
+      {changed([](Instruction& x) { x.model.exponent_floor += 3; }), true},
+      {changed([](Instruction& x) { x.model.block = 12; }), false},
+      {changed([](Instruction& x) { x.model.c_last = true; }), false},
+      {changed([](Instruction& x) { x.model.descending = true; }), false},
+      {changed([](Instruction& x) {
+         x.types.c = x.types.d = binary16;
+         x.model.through_f32 = true;
+       }),
+       false},
+      {changed([](Instruction& x) {
+         x.k = 32;
+         x.model.recipe = Recipe::expanded;
+       }),
+       false},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(&row - rows);
+    const Multiplied got = multiplied(80, row.how);
+    CHECK(got.way == ProductWay::emulated);
+    CHECK(got.different == 0);
+    CHECK(is_one_dot(row.how) == row.one_dot);
+  }
+}
+
+TEST_CASE("one wrong bit, count, sum or product is found, and only that") {
   CHECK(check_all(Lie::all).differing == all_kernels);
   CHECK(check_all(Lie::event).differing == std::set<std::string>{"quantize"});
 }

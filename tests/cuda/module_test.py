@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The program and the modules it may find beside it: none, that of this build with all GPUs hidden from it, one whose
-# device fails, and what cannot be used. Without a GPU it says so in one line and exits with 77, which Meson counts as
+# device fails and works, and what cannot be used. Without a GPU it says so in one line and exits with 77, which Meson counts as
 # skipped; a module that is there and does not fit is a fault, one line on stderr and 2. Arguments: the program of this
 # build, "built" or "absent" (the module of this build), then a fitting, a stale and a half module.
 
@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from made_files import f32, npy, values_of_npy
 
 FAULT, NO_HARDWARE = 2, 77
 MODULE = "binade_cuda.so"
@@ -61,6 +64,20 @@ def check_made_gpu(program, module):
     assert json.loads(run(program, "device", "--json").stdout)["module"] == {"file": module, "architectures": "80 90a"}
 
 
+def check_bulk_work(program, folder):
+    """--device has the module's device do the work, or tells what it cannot."""
+    floats, out = f"{folder}/floats.npy", f"{folder}/out.npy"
+    Path(floats).write_bytes(npy("<f4", (2, 2), f32(1, 2, 3, 4)))
+    done = run(program, "quantize", floats, out, "--format", "e4m3", "--device")
+    assert done.stdout.endswith("quantized on Made GPU: 1 of 1 tensors, those of F32\n"), done
+    assert values_of_npy(out)[1] == f32(7, 7, 7, 7)
+    name = "mma.m16n8k16.f32.f16.f16.f32"
+    done = run(program, "gemm", floats, floats, "-o", out, "--instruction", name, "--arch", "sm_90", "--device", "--alpha", "2")
+    assert done.stdout.endswith(f"\nsums on Made GPU: by {name} itself\n"), done
+    assert values_of_npy(out)[1] == f32(14, 14, 14, 14)
+    check_fault(program, ["report", floats, "--device"], "binade: Made GPU: this device counts no ranges; leave --device out\n")
+
+
 def main():
     built, own, fitting, stale, half = sys.argv[1:]
     beside = str(Path(built).resolve().with_name(MODULE))
@@ -73,6 +90,7 @@ def main():
         check_absent_gpu(program, f"no GPU: there is no {module} beside this program; ./dev build makes one", "")
         shutil.copy(fitting, module)
         check_made_gpu(program, module)
+        check_bulk_work(program, folder)
         link = f"{folder}/elsewhere"
         os.symlink(program, link)
         check_made_gpu(link, module)

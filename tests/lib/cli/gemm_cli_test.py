@@ -130,6 +130,44 @@ class Gemm(Case):
         self.gemm("two.safetensors:x", "two.safetensors:w", "-o", "d.npy", "--transpose-b", *HOPPER)
         self.assertEqual(self.read("d"), self.flat())
 
+    def test_on_a_device_are_the_same_bytes(self):
+        self.write("c", npy("<f4", [[0.5, -1, 2e-9]] * 5))
+        self.write("ai", npy("|i1", self.a))
+        self.write("bi", npy("|i1", self.b))
+        halves, whole = ("a.npy", "b.npy"), ("ai.npy", "bi.npy")
+        products = (
+            (*halves, *HOPPER), (*halves, "c.npy", *HOPPER, "--alpha", "0.3", "--beta", "-2", "--out-format", "f16"),
+            (*halves, "c.npy", *HOPPER, "--c-first", "--floor", "-3"),
+            (*halves, "--arch", "sm_80", "--instruction", "wmma.m16n16k16.f16.f16.f16.f32"),
+            (*halves, "--instruction", "fma.rn.f16.f16.f16.f16"),
+            (*whole, "--arch", "sm_80", "--instruction", "mma.m16n8k32.s32.s8.s8.s32"))
+        for words in products:
+            here = self.gemm(*words, "-o", "here.safetensors")
+            for device in (("--emulated", "sm_90"), ("--device", "--emulated", "sm_75")):
+                there = self.gemm(*words, "-o", "there.safetensors", *device)
+                self.assertEqual(there, here + f"sums on emulated {device[-1]}: by the emulator's arithmetic\n")
+                with open(self.path("here.safetensors"), "rb") as one, open(self.path("there.safetensors"), "rb") as other:
+                    self.assertEqual(one.read(), other.read(), words)
+
+    def test_an_account_is_made_beside_a_device(self):
+        said = self.gemm("a.npy", "b.npy", *HOPPER, "-o", "d.npy", "--account", "d.json", "--emulated", "sm_90")
+        self.assertIn("sums on emulated sm_90: ", said)
+        self.assertIn("--emulated out", self.complaint("gemm", "a.npy", "b.npy", *HOPPER, "--account", "e.json",
+                                                       "--emulated", "sm_90"))
+
+    def test_what_no_device_sums_is_refused(self):
+        for option, value in (("--promote-every", "2"), ("--split", "2"), ("--k-order", "descending")):
+            for device in (("--device",), ("--emulated", "sm_90")):  # told with or without a GPU
+                self.assertIn(f"leave {option} out", self.complaint(
+                    "gemm", "a.npy", "b.npy", *HOPPER, "-o", "d.npy", *device, option, value))
+        self.assertFalse(os.path.exists(self.path("d.npy")))
+
+    def test_without_a_gpu_nothing_is_written(self):
+        result = self.run_binade("gemm", "a.npy", "b.npy", *HOPPER, "-o", "new/d.npy", "--device", CUDA_VISIBLE_DEVICES="")
+        self.assertEqual((result.returncode, result.stderr), (77, b""))
+        self.assertRegex(result.stdout.decode(), r"\Ano GPU: [^\n]+\n\Z")
+        self.assertFalse(os.path.exists(self.path("new/d.npy")) or os.path.exists(os.path.join(self.folder, "new")))
+
     def test_bytes_do_not_depend_on_threads(self):
         results = []
         for threads in ("1", "2", "7"):

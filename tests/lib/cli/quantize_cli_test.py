@@ -104,6 +104,41 @@ class Quantize(CliCase):
                                   self.good("show", *words[1:], "--format", words[0], "--", x))
                 os.unlink(self.path("q.npy"))
 
+    def mixed_file(self):
+        """Tensors of F32 of more than one read and of none, and others."""
+        source = random.Random(4)
+        values = array.array("f", (source.uniform(-1, 1) * 2.0 ** source.randint(-30, 18) for _ in range(2100003)))
+        self.write("in.safetensors", safetensors(
+            ("a", "F32", [len(values)], values.tobytes()), ("b", "F64", [2], struct.pack("<dd", 0.3, 1e300)),
+            ("c", "F32", [0], b""), ("d", "BF16", [2], b"\x12\x34\x56\x78"), ("e", "F32", [3], f32(math.nan, math.inf, 0.3))))
+
+    def test_on_a_device_are_the_same_bytes_and_counts(self):
+        self.mixed_file()
+        for words in (("binary16",), ("e4m3", "--saturation", "finite"), ("e5m2", "--rounding", "stochastic", "--seed", "5"),
+                      ("e8m0",), ("tf32", "--ftz")):
+            here = self.good("quantize", "in.safetensors", "here.safetensors", "--format", *words)
+            for device in (("--emulated", "sm_90"), ("--device", "--emulated", "sm_70")):
+                there = self.good("quantize", "in.safetensors", "there.safetensors", "--format", *words, *device)
+                self.assertEqual(there, here + f"quantized on emulated {device[-1]}: 3 of 5 tensors, those of F32\n")
+                self.assertEqual(self.read("there.safetensors"), self.read("here.safetensors"), words)
+
+    def test_without_a_gpu_nothing_is_written(self):
+        self.write("a.npy", npy("<f4", (1,), f32(1)))
+        self.no_gpu("quantize", "a.npy", "new/o.npy", "--format", "e4m3")
+
+    def test_what_no_device_does_is_refused(self):
+        self.write("a.npy", npy("<f4", (1,), f32(1)))
+        self.write("d.npy", npy("<f8", (1,), bytes(8)))
+        self.complaints({  # told with or without a GPU
+            ("a.npy", "o.npy", "--format", "e4m3", "--encode"): "--encode: a device makes no encodings; leave out --encode",
+            ("a.npy", "o.npy", "--format", "binary64"): "binary32, which does not hold it; leave --device and --emulated out",
+        }, "quantize", "--device")
+        self.complaints({
+            ("d.npy", "o.npy", "--format", "e4m3"): "no tensor is F32.*leave --device and --emulated out",
+        }, "quantize", "--emulated", "sm_90")
+        self.assertIn("no architecture", self.complaint(
+            "quantize", "a.npy", "o.npy", "--format", "e4m3", "--emulated", "sm_61"))
+
     def test_fortran_order_is_kept(self):
         self.write("f.npy", npy("<f4", (2, 3), f32(1, 2, 3, 4, 5, 6), fortran=True))
         self.good("quantize", "f.npy", "g.npy", "--format", "binary16")

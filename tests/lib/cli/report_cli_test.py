@@ -339,6 +339,35 @@ class Memory(Reports):
             self.assertIn(name.encode(), result.stderr)
 
 
+class OnDevice(Reports):
+    def setUp(self):
+        super().setUp()
+        source = random.Random(6)
+        values = array.array("f", (source.uniform(-1, 1) * 2.0 ** source.randint(-40, 18) for _ in range(2100003)))
+        self.write("in.safetensors", safetensors(
+            ("a.grad", "F32", [len(values)], values.tobytes()), ("b.grad", "F16", [2], b"\x12\x34\x56\x38"),
+            ("c.grad", "F32", [3], f32(math.nan, math.inf, -0.3)), ("d.grad", "F64", [1], struct.pack("<d", 1e-300))))
+
+    def test_the_same_bytes(self):
+        words = ("report", "in.safetensors", "--sqnr-scale", "8", "--json")
+        here = self.good(*words, "here.json", "-o", "here.html")
+        there = self.good(*words, "there.json", "-o", "there.html", "--emulated", "sm_90")
+        self.assertEqual(there, here + "counted on emulated sm_90: 2 of 4 tensors, those of F32\n")
+        for kind in ("json", "html"):
+            self.assertEqual(self.read("there." + kind), self.read("here." + kind))
+        self.assertEqual(self.good(*words, "-", "--device", "--emulated", "sm_80"), self.read("here.json").decode())
+
+    def test_without_a_gpu_nothing_is_written(self):
+        self.no_gpu("report", "in.safetensors", "-o", "new/report.html")
+        result = self.run_binade("report", "in.safetensors", "--json", "-", "--device", CUDA_VISIBLE_DEVICES="")
+        self.assertEqual((result.returncode, json.loads(result.stdout)["device"]), (77, None))
+
+    def test_a_file_of_which_nothing_goes_there_is_refused(self):
+        self.write("half.npy", npy("<f2", (1,), bytes(2)))
+        self.assertRegex(self.complaint("report", "half.npy", "--emulated", "sm_90", "-o", "x.html"),
+                         "no tensor is F32.*leave --device and --emulated out")
+
+
 class Diff(Reports):
     def setUp(self):
         super().setUp()
@@ -360,7 +389,8 @@ class Diff(Reports):
         self.assertIn("loss scales that serve every tensor ", self.good("report", "--diff", "a.json", "a.json"))
 
     def test_what_a_comparison_does_not_do_is_refused(self):
-        for words in (("--json", "x.json"), ("-o", "x.html"), ("-q",), ("--tensors", "3"), ("--role", "grad=x")):
+        for words in (("--json", "x.json"), ("-o", "x.html"), ("-q",), ("--tensors", "3"), ("--role", "grad=x"),
+                      ("--device",), ("--emulated", "sm_90")):
             line = self.complaint("report", "--diff", "a.json", "b.json", *words)
             self.assertIn("excludes", line)
 

@@ -9,12 +9,15 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <set>
 #include <string>
 
+#include "emulate/range_count.h"
 #include "lib/record/crossing.h"
 #include "lib/record/dot_cases.h"
 #include "lib/record/instruction_name.h"
+#include "lib/record/matrix_product.h"
 #include "lib/record/scalar_cases.h"
 #include "lib/record/scalar_tally.h"
 #include "lib/validate/replay.h"
@@ -227,6 +230,72 @@ TEST_CASE("a planted scalar rule shows in tallies and in results") {
   CHECK_FALSE(device.run_scalar(x, cases, numbers, results));
   CHECK((results[0] & 0x7FFFFFFF) == 0);
   CHECK(is_subnormal(emulate(x.operation, operands_of(x.operation, cases, numbers[0])), binary32));
+}
+
+std::vector<float> some_floats(std::size_t n) {
+  std::vector<float> out;
+  for (std::size_t i = 0; i < n; ++i) out.push_back(std::bit_cast<float>(random_word(7, 0, i)));
+  return out;
+}
+
+TEST_CASE("bulk work is the definitions' own: bytes, counts and places in the stream") {
+  EmulatedDevice device(70);
+  const std::vector<float> in = some_floats(20000);
+  const Quantizer to{.format = e5m2, .attributes = {.rounding = Rounding::stochastic}, .seed = 4};
+  std::vector<float> want(in.size()), got(in);
+  EventCounts want_counts, got_counts;
+  quantize(in.data(), want.data(), in.size(), 77, to, want_counts);
+  CHECK_FALSE(device.quantize(got, got, 77, to, got_counts));
+  CHECK(std::ranges::equal(got, want, [](float x, float y) { return bits_of(x) == bits_of(y); }));
+  CHECK(got_counts == want_counts);
+  const std::array columns{ErrorColumn{binary16, 3}};
+  const auto ours = std::make_unique<RangeBlock<float>>();
+  const auto theirs = std::make_unique<RangeBlock<float>>();
+  ours->reset(columns);
+  theirs->reset(columns);
+  range_count(in.data(), in.size(), *ours);
+  CHECK_FALSE(device.range_count(in, columns, *theirs));
+  CHECK(theirs->rows[100].count == ours->rows[100].count);
+  CHECK(theirs->rows[100].squared_error == ours->rows[100].squared_error);
+  CHECK(theirs->largest == ours->largest);
+}
+
+TEST_CASE("products are chains of whatever instruction, and follow what is planted") {
+  const Instruction how = parse_instruction("wmma.m16n16k16.f16.f16.f16.f32", 80);
+  const Dots rows = make_dots(parse_dot_generator("normal"), how, 3, 0, 12);
+  std::vector<std::uint64_t> sums(36);
+  const auto k = 2 * how.k;
+  ProductWay way = ProductWay::instruction;
+  EmulatedDevice device(90);
+  CHECK_FALSE(device.multiply({how, 6, 6, k, rows.a, rows.b, sums}, way));
+  CHECK(way == ProductWay::emulated);
+  for (std::size_t at = 0; at < sums.size(); ++at) {
+    const auto i = at / 6 * static_cast<std::size_t>(k);
+    const auto j = at % 6 * static_cast<std::size_t>(k);
+    std::uint64_t want = 0;
+    for (int step = 0; step < 2; ++step) {
+      want = dot(how.model, how.types, rows.a.data() + i + step * how.k,
+                 rows.b.data() + j + step * how.k, how.k, convert(want, binary16, binary32).bits);
+    }
+    CHECK(sums[at] == want);
+  }
+  EmulatedDevice wrong(90, [](DotModel& model) { model.fraction_bits -= 9; });
+  std::vector<std::uint64_t> other(36);
+  CHECK_FALSE(wrong.multiply({how, 6, 6, k, rows.a, rows.b, other}, way));
+  CHECK(other != sums);
+}
+
+TEST_CASE("a device without bulk work says so") {
+  Bare bare;
+  EventCounts counts;
+  ProductWay way{};
+  const auto block = std::make_unique<RangeBlock<float>>();
+  CHECK(bare.quantize({}, {}, 0, {}, counts) == "this device quantizes nothing");
+  CHECK(bare.range_count({}, {}, *block) == "this device counts no ranges");
+  CHECK(bare.multiply({}, way) == "this device multiplies no matrices");
+  CHECK_NOTHROW(expect_done(bare, std::nullopt));
+  CHECK(complaint([&] { expect_done(bare, "it cannot"); }) ==
+        "bare: it cannot; leave --device out");
 }
 
 TEST_CASE("a device without scalar instructions says so") {
