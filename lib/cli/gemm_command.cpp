@@ -69,7 +69,8 @@ void write_account(const GemmArguments& options, const NamedGemm& named,
 }
 
 /// D, on the device where there is one.
-DeviceGemm multiply(Device* device, const NamedGemm& named, const GemmOperands& operands) {
+DeviceGemm gemm_here_or_there(Device* device, const NamedGemm& named,
+                              const GemmOperands& operands) {
   ProgressLine line("GMAC");
   const std::size_t row = operands.n * operands.k;
   const auto progress = [&](std::size_t rows) { line.update(rows * row, operands.m * row); };
@@ -90,7 +91,7 @@ int run_gemm(const GemmArguments& options) {
                                                          OutputPath{"--account", options.account}});
   const GemmOperands operands = operands_of(options.product, named.model);
   if (!options.out.empty()) {
-    const DeviceGemm made = multiply(opened.device.get(), named, operands);
+    const DeviceGemm made = gemm_here_or_there(opened.device.get(), named, operands);
     write_result(
         options.out, named.model, operands, made.d,
         {{"binade.instruction", headline(named)}, {"binade.options", options_of(named.model)}});

@@ -57,7 +57,7 @@ std::string counts_head() {
 }
 
 /// Error where nothing of any file could go to a device.
-void check_for_device(const QuantizeArguments& a, const Quantizer& to) {
+void check_quantize_for_device(const QuantizeArguments& a, const Quantizer& to) {
   if (a.encode) {
     throw Error(
         "--encode: a device makes no encodings; leave out --encode, or --device and --emulated");
@@ -76,7 +76,7 @@ int run_quantize(const QuantizeArguments& a) {
                 ": no dtype holds all its values, which go beyond binary64's; write encodings, by "
                 "--encode");
   }
-  if (a.device.asked()) check_for_device(a, to);
+  if (a.device.asked()) check_quantize_for_device(a, to);
   const Dtype out_dtype = a.encode ? encoded_dtype(to.format) : value_dtype(to.format);
   const bool npy = ends_with(a.out, ".npy");
   if (!npy && !ends_with(a.out, ".safetensors")) {
