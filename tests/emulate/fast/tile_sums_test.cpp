@@ -28,7 +28,7 @@ struct Element {
 
 /// A block of n products on top of a sum.
 template <bool nearest, bool wide>
-Element block_of(const fast::TileRules& rules, const Factor* a, const Factor* b, int n,
+Element block_of(const fast::TileRules& rules, const fast::Factor* a, const fast::Factor* b, int n,
                  fast::TileSum c) {
   const WholeShift shift;
   int top = std::max(c.exponent, rules.floor);
