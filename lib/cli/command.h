@@ -26,6 +26,7 @@ extern const Command report_command;
 extern const Command formats_command;
 extern const Command show_command;
 extern const Command quantize_command;
+extern const Command arith_command;
 extern const Command check_command;
 extern const Command cases_command;
 extern const Command architectures_command;

@@ -22,6 +22,7 @@
 #include "lib/explain/svg.h"
 #include "lib/explain/text.h"
 #include "lib/io/atomic_file.h"
+#include "lib/io/opened_tensor.h"
 #include "lib/io/output_paths.h"
 #include "lib/record/instruction_name.h"
 #include "lib/record/recording.h"

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "lib/io/opened_tensor.h"
 #include "lib/record/instruction_name.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/format_spec.h"

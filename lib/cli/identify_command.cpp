@@ -15,9 +15,9 @@
 
 #include "lib/cli/command.h"
 #include "lib/cli/progress.h"
-#include "lib/gemm/files.h"
 #include "lib/identify/propose.h"
 #include "lib/identify/writers.h"
+#include "lib/io/opened_tensor.h"
 #include "lib/io/output_paths.h"
 #include "lib/record/instruction_name.h"
 #include "lib/tensor/error.h"

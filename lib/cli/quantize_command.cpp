@@ -12,6 +12,7 @@
 
 #include "lib/cli/attribute_options.h"
 #include "lib/cli/command.h"
+#include "lib/cli/count_columns.h"
 #include "lib/cli/device_option.h"
 #include "lib/cli/progress.h"
 #include "lib/io/npy_writer.h"
@@ -42,18 +43,6 @@ Quantizer quantizer_from(const QuantizeArguments& a) {
 
 bool ends_with(const std::string& text, const char* end) {
   return text.size() >= std::strlen(end) && text.ends_with(end);
-}
-
-std::string counts_line(const std::string& name, const EventCounts& c) {
-  return fmt::format("{:<36}{:>13}{:>11}{:>11}{:>10}{:>10}{:>12}{:>8}{:>8}\n", printable(name, 35),
-                     c.values, c.to_zero, c.subnormal, c.overflow, c.saturated, c.inexact, c.nan_in,
-                     c.inf_in);
-}
-
-std::string counts_head() {
-  return fmt::format("{:<36}{:>13}{:>11}{:>11}{:>10}{:>10}{:>12}{:>8}{:>8}\n", "tensor", "values",
-                     "to zero", "subnormal", "overflow", "saturated", "inexact", "NaN in",
-                     "Inf in");
 }
 
 /// Error where nothing of any file could go to a device.
@@ -136,7 +125,7 @@ int run_quantize(const QuantizeArguments& a) {
     metadata["binade.rounding"] = name_of(to.attributes.rounding);
     writer = std::make_unique<SafetensorsWriter>(a.out, specs, metadata);
   }
-  std::string text = counts_head();
+  std::string text = counts_head("tensor", rounding_columns);
   EventCounts all;
   std::uint64_t done = 0;
   {
@@ -160,12 +149,12 @@ int run_quantize(const QuantizeArguments& a) {
         done += chunk.size();
         line.update(done, bytes);
       });
-      text += counts_line(info.name, stream.counts());
+      text += counts_line(info.name, stream.counts(), rounding_columns);
       all += stream.counts();
     }
   }
   npy ? npy_writer->finish() : writer->finish();
-  if (chosen.size() > 1) text += counts_line("total", all);
+  if (chosen.size() > 1) text += counts_line("total", all, rounding_columns);
   for (const std::string& tensor : left_out) text += "skipped " + tensor + ", not written\n";
   fmt::print("{}{}", text, on_device);
   return 0;

@@ -5,17 +5,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
 #include <span>
 #include <utility>
 
 #include "emulate/mma_shapes.h"
 #include "lib/io/npy_writer.h"
+#include "lib/io/opened_tensor.h"
 #include "lib/io/safetensors_writer.h"
-#include "lib/io/tensor_file.h"
 #include "lib/range/quantize_stream.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/format_spec.h"
@@ -23,44 +21,6 @@
 
 namespace binade {
 namespace {
-
-/// FILE:NAME in its parts; a file of that very name comes first.
-std::pair<std::string, std::string> file_and_name(const std::string& where) {
-  std::error_code ignored;
-  if (where == "-" || std::filesystem::exists(where, ignored)) return {where, ""};
-  for (std::size_t at = where.find(':'); at != std::string::npos; at = where.find(':', at + 1)) {
-    const std::string file = where.substr(0, at);
-    if (std::filesystem::exists(file, ignored)) return {file, where.substr(at + 1)};
-  }
-  return {where, ""};
-}
-
-struct Opened {
-  std::unique_ptr<TensorFile> file;
-  std::size_t index = 0;
-
-  const TensorInfo& info() const { return file->tensors()[index]; }
-};
-
-Opened open(const std::string& where, const std::optional<Dtype>& raw = {}) {
-  const auto [path, name] = file_and_name(where);
-  Opened out{open_tensor_file(path, {raw})};
-  const auto& tensors = out.file->tensors();
-  if (name.empty()) {
-    if (tensors.size() == 1) return out;
-    throw error_in(path, fmt::format("{} tensors", tensors.size()),
-                   "name one, as " + printable(path, longest_path) + ":NAME");
-  }
-  const auto found = std::ranges::find(tensors, name, &TensorInfo::name);
-  if (found == tensors.end()) {
-    throw error_in(path, "no tensor '" + printable(name) + "'",
-                   tensors.empty() ? "the file is empty"
-                                   : "there is '" + printable(tensors[0].name) + "'" +
-                                         (tensors.size() > 1 ? " and others" : ""));
-  }
-  out.index = static_cast<std::size_t>(found - tensors.begin());
-  return out;
-}
 
 std::optional<Dtype> dtype_of(const Format& f) {
   for (const Dtype& row : dtypes()) {
@@ -144,16 +104,14 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
-std::string file_of(const std::string& where) { return file_and_name(where).first; }
-
 std::optional<Format> named_format(const std::string& where) {
-  const Opened tensor = open(where);
+  const OpenedTensor tensor = open_tensor(where);
   const Dtype& dtype = tensor.info().dtype;
   return dtype.kind == DtypeKind::floating ? find_format(dtype.format) : std::nullopt;
 }
 
 Array read_array(const std::string& where, const Format& format, const ReadArray& how) {
-  const Opened tensor = open(where, dtype_of(format));
+  const OpenedTensor tensor = open_tensor(where, {dtype_of(format)});
   const TensorInfo& info = tensor.info();
   const auto width = static_cast<unsigned>(format.storage_bits());
   const bool bits = info.dtype.kind == DtypeKind::integer && info.dtype.bits == width;

@@ -36,9 +36,6 @@ Array read_array(const std::string& where, const Format& format, const ReadArray
 /// The format that a tensor's own dtype names; nothing where it holds bare bits.
 std::optional<Format> named_format(const std::string& where);
 
-/// The file of FILE or FILE:NAME; a file of that very name comes first.
-std::string file_of(const std::string& where);
-
 /// "(5000, 16)"
 std::string shape_text(const std::vector<std::uint64_t>& shape);
 

@@ -18,6 +18,7 @@ SPEC = b'{"name": "n", "base": {"workload": "digits_mlp", "steps": 1}, "grid": {
 # words of the command → its inputs, then pairs of options of which the second names the first one's file: an input by
 # its place in the list of inputs, or an option that is given a name that is not there.
 QUANTIZE = (("quantize", "in0.npy", "--format", "binary16"), ["in0.npy"])
+ARITH = (("arith", "--format", "binary16", "fma", "in0.npy", "in1.npy:d", "in2.npy"), [f"in{i}.npy" for i in range(3)])
 REPORT = (("report", "in0"), ["in0"])
 GEMM_CALL = (("gemm", "in0.npy", "in1.npy:d", "in2.npy", "--bias", "in3.npy", *GEMM), [f"in{i}.npy" for i in range(4)])
 EXPLAIN_DOTS = (("explain", "dots", "--a", "in0", "--b", "in1", "--c", "in2", "--d", "in3", "--row", "0", *GEMM),
@@ -34,7 +35,7 @@ EXPERIMENT = (("experiment", "run", "clip_order", "--quick"), [])
 
 RECORD = (("record", "--emulated", "sm_90", "--only", "none"), [])
 
-OVER_INPUTS = [(QUANTIZE, "OUT")] + [(REPORT, option) for option in ("-o", "--html", "--json")] + [
+OVER_INPUTS = [(QUANTIZE, "OUT"), (ARITH, "OUT")] + [(REPORT, option) for option in ("-o", "--html", "--json")] + [
     (GEMM_CALL, "-o"), (EXPLAIN_DOTS, "--svg"), (EXPLAIN_RECORDING, "--svg"), (EXPLAIN_GEMM, "--svg"),
     (IDENTIFY, "--propose"), (SWEEP, "-o"), (SWEEP, "--json"), (SWEEP, "--html"), (VALIDATE, "--seen")]
 EACH_OTHER = [(REPORT, "-o", "--json"), (SWEEP, "-o", "--json"), (SWEEP, "-o", "--html"), (SWEEP, "--json", "--html"),
@@ -42,9 +43,9 @@ EACH_OTHER = [(REPORT, "-o", "--json"), (SWEEP, "-o", "--json"), (SWEEP, "-o", "
               (EXPERIMENT, "-o", "--dump")]
 # Options whose results are files of a folder, which reads nothing.
 FOLDERS = [(RECORD, "-o")]
-NOT_WRITABLE = [(QUANTIZE, "OUT"), (REPORT, "-o"), (REPORT, "--json"), (GEMM_CALL, "-o"), (EXPLAIN_RECORDING, "--svg"),
-                (IDENTIFY, "--propose"), (SWEEP, "--json"), (SWEEP, "--html"), (TRAIN, "--json"), (VALIDATE, "--seen"),
-                (EXPERIMENT, "--json"), (EXPERIMENT, "-o")]
+NOT_WRITABLE = [(QUANTIZE, "OUT"), (ARITH, "OUT"), (REPORT, "-o"), (REPORT, "--json"), (GEMM_CALL, "-o"),
+                (EXPLAIN_RECORDING, "--svg"), (IDENTIFY, "--propose"), (SWEEP, "--json"), (SWEEP, "--html"),
+                (TRAIN, "--json"), (VALIDATE, "--seen"), (EXPERIMENT, "--json"), (EXPERIMENT, "-o")]
 
 
 def option_words(option, name):
@@ -60,7 +61,8 @@ class OutputPaths(CliCase):
         tried["gemm"].add("--account")  # needs no -o: a test of its own
         had = {}
         for words, text in self.commands():
-            for first, second, positional in re.findall(r"^  (?:(-\w),)?(--\S+) OUT\b|^  (OUT) TEXT", text, re.MULTILINE):
+            outputs = r"^  (?:(-\w),)?(--\S+) OUT\b|^  (?:FILES .* )?(OUT) (?:TEXT|\.\.\.)"
+            for first, second, positional in re.findall(outputs, text, re.MULTILINE):
                 had.setdefault(" ".join(words), []).append({first, second, positional} - {""})
         self.assertEqual(set(had), set(tried))
         for name, options in had.items():

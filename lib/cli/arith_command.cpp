@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// binade arith: an arithmetic operation on every element of arrays, rounded once to a format, with counts.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "emulate/operation.h"
+#include "lib/cli/attribute_options.h"
+#include "lib/cli/command.h"
+#include "lib/cli/count_columns.h"
+#include "lib/cli/progress.h"
+#include "lib/gemm/files.h"
+#include "lib/io/chunk_reader.h"
+#include "lib/io/npy_writer.h"
+#include "lib/io/opened_tensor.h"
+#include "lib/io/output_paths.h"
+#include "lib/io/safetensors_writer.h"
+#include "lib/range/elementwise.h"
+#include "lib/range/quantize_stream.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/format_spec.h"
+#include "lib/tensor/spelling.h"
+
+namespace binade {
+namespace {
+
+struct ArithArguments {
+  std::string operation, format, dtype, name;
+  std::vector<std::string> files;  ///< operands, then the result
+  AttributeOptions attributes;
+  std::uint64_t seed = 0;
+};
+
+constexpr std::array<std::string_view, 3> arith_operand_names{"A", "B", "C"};
+
+/// A word for an operation.
+struct OperationWord {
+  std::string_view name;
+  Operation operation;
+};
+
+std::vector<OperationWord> operation_words() {
+  std::vector<OperationWord> words;
+  for (const NamedOperation& row : operations) words.push_back({row.name, row.operation});
+  for (const NamedOperation& row : operations) words.push_back({row.testfloat, row.operation});
+  words.push_back({"fma", Operation::multiply_add});
+  return words;
+}
+
+const NamedOperation& parse_operation(const std::string& text) {
+  const auto words = operation_words();
+  const auto found = std::ranges::find(words, text, &OperationWord::name);
+  if (found != words.end()) return operations[static_cast<std::size_t>(found->operation)];
+  const std::string hint = did_you_mean(text, names_of(words));
+  throw Error("no operation '" + printable(text) + "'" + hint + "; there are " +
+              listed(names_of(operations)));
+}
+
+void check_operand_count(const NamedOperation& operation, std::size_t files) {
+  const auto wanted = static_cast<std::size_t>(operation.operands);
+  if (files == wanted + 1) return;
+  std::string given;
+  for (std::size_t i = 0; i < wanted; ++i) given += std::string(arith_operand_names[i]) + " ";
+  throw Error(std::string(operation.name) + " has " + std::to_string(wanted) +
+              (wanted == 1 ? " operand" : " operands") + ": give " + given + "OUT, " +
+              std::to_string(wanted + 1) + " files and not " + std::to_string(files));
+}
+
+/// An operand, and what of it was read and is not yet used.
+struct ArithOperand {
+  std::string where;
+  OpenedTensor tensor;
+  Format format;
+  std::vector<std::byte> repeated = {};  ///< its one element, if results have more
+  std::unique_ptr<ChunkReader> reader = {};
+  std::span<const std::byte> left = {};
+
+  const TensorInfo& info() const { return tensor.info(); }
+  bool in_fortran_order() const { return info().fortran_order && info().shape.size() > 1; }
+};
+
+ArithOperand open_operand(const std::string& where, std::string_view name,
+                          const OpenOptions& options) {
+  OpenedTensor tensor = open_tensor(where, options);
+  const Dtype& dtype = tensor.info().dtype;
+  if (dtype.kind != DtypeKind::floating) {
+    throw error_in(where, "dtype " + std::string(dtype.name),
+                   std::string(name) + " is a tensor of a floating-point dtype");
+  }
+  return {where, std::move(tensor), *find_format(dtype.format)};
+}
+
+/// What the results are: as the operands that are not of one element, all of one shape and order.
+struct ResultLayout {
+  std::vector<std::uint64_t> shape;
+  std::uint64_t elements;
+  bool fortran_order;
+};
+
+ResultLayout layout_of(const std::vector<ArithOperand>& operands) {
+  const auto& whole = *std::ranges::max_element(operands, {}, [](const ArithOperand& operand) {
+    return std::pair(operand.info().elements != 1, operand.info().shape.size());
+  });
+  for (const ArithOperand& other : operands) {
+    if (other.info().elements == 1) continue;
+    if (other.info().shape != whole.info().shape) {
+      throw error_in(other.where, "shape " + shape_text(other.info().shape),
+                     "that of " + printable(whole.where, longest_path) + " is " +
+                         shape_text(whole.info().shape) +
+                         "; operands are of one shape, or of one element");
+    }
+    if (other.in_fortran_order() != whole.in_fortran_order()) {
+      const ArithOperand& fortran = other.in_fortran_order() ? other : whole;
+      throw error_in(fortran.where, "in Fortran order, and another operand in C order",
+                     "save numpy.ascontiguousarray of it");
+    }
+  }
+  return {whole.info().shape, whole.info().elements, whole.in_fortran_order()};
+}
+
+/// Elements at hand, at most `most`.
+std::size_t elements_at_hand(ArithOperand& operand, std::size_t most) {
+  if (!operand.repeated.empty()) return most;
+  if (operand.left.empty()) operand.left = operand.reader->next();
+  return std::min(most, operand.left.size() / code_bytes(operand.format));
+}
+
+/// Takes elements that are at hand.
+OperandBytes take_elements(ArithOperand& operand, std::size_t elements) {
+  if (!operand.repeated.empty()) return {operand.repeated, true};
+  const auto taken = operand.left.first(elements * code_bytes(operand.format));
+  operand.left = operand.left.subspan(taken.size());
+  return {taken};
+}
+
+void begin_reading(ArithOperand& operand, std::uint64_t results) {
+  if (operand.info().elements == 1 && results != 1) {
+    operand.tensor.file->read(operand.tensor.index, [&](std::span<const std::byte> chunk) {
+      operand.repeated.assign(chunk.begin(), chunk.end());
+    });
+  } else {
+    operand.reader = std::make_unique<ChunkReader>(*operand.tensor.file, operand.tensor.index);
+  }
+}
+
+/// Results to `sink` in order.
+template <typename Sink>
+EventCounts operate_on_operands(const Elementwise& how, std::vector<ArithOperand>& operands,
+                                std::uint64_t elements, const Sink& sink) {
+  constexpr std::size_t most = std::size_t{1} << 20;  // results held in memory at a time
+  std::uint64_t bytes_each = 0;
+  for (ArithOperand& operand : operands) {
+    begin_reading(operand, elements);
+    bytes_each += operand.repeated.empty() ? code_bytes(operand.format) : 0;
+  }
+  ProgressLine line;
+  EventCounts counts;
+  std::vector<std::byte> results;
+  for (std::uint64_t done = 0; done < elements;) {
+    std::size_t n = most;
+    for (ArithOperand& operand : operands) n = elements_at_hand(operand, n);
+    std::vector<OperandBytes> taken;
+    for (ArithOperand& operand : operands) taken.push_back(take_elements(operand, n));
+    results.resize(n * (value_dtype(how.to).bits / 8));
+    counts += operate_on_elements(how, taken, done, results);
+    sink(results);
+    done += n;
+    line.update(done * bytes_each, elements * bytes_each);
+  }
+  for (const ArithOperand& operand : operands) {
+    if (operand.reader) operand.reader->next();  // the end, where a checksum may fail
+  }
+  return counts;
+}
+
+/// Writes OUT, of values of `dtype`; `fill` gets what takes them.
+template <typename Fill>
+void write_results(const std::string& path, const TensorSpec& tensor, const ResultLayout& layout,
+                   const std::map<std::string, std::string>& metadata, const Fill& fill) {
+  const auto fill_and_finish = [&fill](auto&& writer) {
+    fill([&writer](std::span<const std::byte> values) { writer.write(values); });
+    writer.finish();
+  };
+  if (path.ends_with(".npy")) {
+    fill_and_finish(NpyWriter(path, tensor.dtype, tensor.shape, layout.fortran_order));
+  } else {
+    fill_and_finish(SafetensorsWriter(path, std::array{tensor}, metadata));
+  }
+}
+
+void run_arith(const ArithArguments& a) {
+  const NamedOperation& operation = parse_operation(a.operation);
+  check_operand_count(operation, a.files.size());
+  Elementwise how{.operation = operation.operation,
+                  .to = parse_format(a.format).format,
+                  .attributes = attributes_of(a.attributes),
+                  .seed = a.seed};
+  if (!fits_in(how.to, binary64)) {
+    throw Error("--format " + printable(a.format) +
+                ": no dtype holds all its values, which go beyond binary64's; give a format within "
+                "it");
+  }
+  const std::string& out = a.files.back();
+  check_result_name(out);
+  if (out.ends_with(".npy") && !a.name.empty()) {
+    throw error_in(out, "a .npy has no place for --name", "name it .safetensors");
+  }
+  const std::span wheres = std::span(a.files).first(a.files.size() - 1);
+  std::vector<InputPath> inputs;
+  for (std::size_t i = 0; i < wheres.size(); ++i) {
+    inputs.push_back({std::string(arith_operand_names[i]), file_of(wheres[i])});
+  }
+  prepare_outputs(inputs, std::array{OutputPath{"OUT", out}});
+  const OpenOptions options{a.dtype.empty() ? std::optional<Dtype>{} : parse_dtype(a.dtype)};
+  std::vector<ArithOperand> operands;
+  for (std::size_t i = 0; i < wheres.size(); ++i) {
+    operands.push_back(open_operand(wheres[i], arith_operand_names[i], options));
+    how.from[i] = operands[i].format;
+  }
+  const ResultLayout layout = layout_of(operands);
+  if (layout.fortran_order && !out.ends_with(".npy")) {
+    throw error_in(out, "the operands are in Fortran order, which .safetensors does not have",
+                   "write .npy");
+  }
+  const TensorSpec tensor{a.name.empty() ? "out" : a.name, value_dtype(how.to), layout.shape};
+  EventCounts counts;
+  write_results(out, tensor, layout,
+                {{"binade.operation", std::string(operation.name)},
+                 {"binade.format", a.format},
+                 {"binade.rounding", std::string(name_of(how.attributes.rounding))}},
+                [&](const auto& sink) {
+                  counts = operate_on_operands(how, operands, layout.elements, sink);
+                });
+  const std::string text =
+      counts_head("operation", count_columns) + counts_line(operation.name, counts, count_columns);
+  std::fputs(text.c_str(), stdout);
+}
+
+void define_arith(App app, int&) {
+  const auto a = std::make_shared<ArithArguments>();
+  app.add_option("OP", a->operation,
+                 listed(names_of(operations)) + "; or sub, mul, div, rem, sqrt, fma")
+      .required();
+  app.add_option("FILES", a->files,
+                 "as many operands as OP has, then the result. An operand is .safetensors, .npy or "
+                 ".npz, FILE:NAME where it holds several, - for standard input; of any "
+                 "floating-point dtype, all of one shape, but a tensor of one element is taken for "
+                 "every element. OUT is .npy or .safetensors, values in F32 where the format fits "
+                 "binary32, else F64")
+      .type_name("A [B [C]] OUT")
+      .required();
+  app.add_option("--format", a->format, "format to round to; see binade formats").required();
+  add_rounding(app, a->attributes);
+  add_saturation(app, a->attributes);
+  add_nan(app, a->attributes);
+  add_flush_results(app, a->attributes);
+  add_flush_operands(app, a->attributes);
+  app.add_option("--seed", a->seed, "seed of stochastic rounding; element i draws word i")
+      .capture_default_str();
+  add_random_bits(app, a->attributes);
+  app.add_option("--name", a->name, "of the result's tensor in .safetensors; out");
+  app.add_option("--dtype", a->dtype, "what raw .npy arrays (V1, V2) hold");
+  app.callback([a] { run_arith(*a); });
+}
+
+}  // namespace
+
+const Command arith_command{"arith",
+                            "an operation on every element of arrays, rounded once to a format, "
+                            "and counts of what happened",
+                            &define_arith};
+
+}  // namespace binade

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What happened to arrays as lines of a table, the same columns in every command that rounds arrays.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "emulate/event_count.h"
+
+namespace binade {
+
+struct CountColumn {
+  std::string_view title;
+  int width;
+  std::uint64_t EventCounts::*count;
+};
+
+inline constexpr std::array<CountColumn, 9> count_columns{{
+    {"values", 13, &EventCounts::values},
+    {"to zero", 11, &EventCounts::to_zero},
+    {"subnormal", 11, &EventCounts::subnormal},
+    {"overflow", 10, &EventCounts::overflow},
+    {"saturated", 10, &EventCounts::saturated},
+    {"inexact", 12, &EventCounts::inexact},
+    {"NaN in", 8, &EventCounts::nan_in},
+    {"Inf in", 8, &EventCounts::inf_in},
+    {"invalid", 10, &EventCounts::invalid},
+}};
+
+/// Rounding alone is never invalid without a NaN operand.
+inline constexpr std::span rounding_columns = std::span(count_columns).first<8>();
+
+/// `first`: what the lines' names are.
+std::string counts_head(std::string_view first, std::span<const CountColumn> columns);
+std::string counts_line(std::string_view name, const EventCounts& counts,
+                        std::span<const CountColumn> columns);
+
+}  // namespace binade

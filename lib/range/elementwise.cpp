@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Decoded, operated on and written in parts that stay in the cache; counts are integers, so their order does not matter.
+#include "lib/range/elementwise.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstring>
+#include <vector>
+
+#include "lib/parallel/parallel.h"
+#include "lib/range/quantize_stream.h"
+
+namespace binade {
+namespace {
+
+constexpr std::size_t elementwise_grain = std::size_t{1}
+                                          << 14;  ///< elements a thread takes at a time
+constexpr std::size_t elementwise_part = 1024;    ///< elements decoded at a time
+
+/// The kernels that operate on values carried by T.
+template <std::floating_point T>
+struct CarriedKernels;
+template <>
+struct CarriedKernels<float> {
+  static constexpr auto decode = &Kernels::decode_f32;
+  static constexpr auto elementwise = &Kernels::elementwise_f32;
+};
+template <>
+struct CarriedKernels<double> {
+  static constexpr auto decode = &Kernels::decode_f64;
+  static constexpr auto elementwise = &Kernels::elementwise_f64;
+};
+
+/// The results from `begin` to `end`: T carries every operand and the result, U holds the result.
+template <std::floating_point T, std::floating_point U>
+void operate_on_run(const Elementwise& how, std::span<const OperandBytes> operands,
+                    std::uint64_t first, std::span<std::byte> results, std::size_t begin,
+                    std::size_t end, EventCounts& counts) {
+  const Kernels& kernels = fastest_kernels();
+  std::array<std::array<T, elementwise_part>, 3> values;
+  const auto decode = [&](std::size_t operand, std::size_t at, std::size_t n) {
+    const Format& from = how.from[operand];
+    (kernels.*CarriedKernels<T>::decode)(operands[operand].elements.data() + at * code_bytes(from),
+                                         values[operand].data(), n, from);
+  };
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!operands[i].repeated) continue;
+    decode(i, 0, 1);
+    values[i].fill(values[i][0]);
+  }
+  for (std::size_t start = begin; start < end; start += elementwise_part) {
+    const std::size_t n = std::min(elementwise_part, end - start);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (!operands[i].repeated) decode(i, start, n);
+    }
+    std::array<T, elementwise_part> carried;
+    (kernels.*CarriedKernels<T>::elementwise)(values[0].data(), values[1].data(), values[2].data(),
+                                              carried.data(), n, first + start, how, counts);
+    std::array<U, elementwise_part> held;
+    std::copy_n(carried.begin(), n, held.begin());
+    std::memcpy(results.data() + start * sizeof(U), held.data(), n * sizeof(U));
+  }
+}
+
+}  // namespace
+
+EventCounts operate_on_elements(const Elementwise& how, std::span<const OperandBytes> operands,
+                                std::uint64_t first, std::span<std::byte> results) {
+  assert(operands.size() == static_cast<std::size_t>(operand_count(how.operation)));
+  const auto is_narrow = [](const Format& f) { return fits_in(f, binary32); };
+  const bool narrow = is_narrow(how.to) &&
+                      std::ranges::all_of(std::span(how.from).first(operands.size()), is_narrow);
+  const auto run = narrow              ? &operate_on_run<float, float>
+                   : is_narrow(how.to) ? &operate_on_run<double, float>
+                                       : &operate_on_run<double, double>;
+  const std::size_t n = results.size() / (value_dtype(how.to).bits / 8);
+  std::vector<EventCounts> counts(thread_count());
+  parallel_for(n, elementwise_grain, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+    run(how, operands, first, results, begin, end, counts[slot]);
+  });
+  EventCounts all;
+  for (const EventCounts& c : counts) all += c;
+  return all;
+}
+
+}  // namespace binade
