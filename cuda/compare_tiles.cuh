@@ -16,7 +16,7 @@ __device__ inline std::uint64_t emulated_dot(const Comparison& x, const CrossedR
   std::uint64_t d = 0;
   const bool quick = x.factors_a != nullptr && x.finite_a[rows.a] != 0 && x.finite_b[rows.b] != 0 &&
                      fast::dot_predecoded(x.model, x.types, x.factors_a + rows.a * k,
-                                    x.factors_b + rows.b * k, x.k, c, d);
+                                          x.factors_b + rows.b * k, x.k, c, d);
   return quick ? d : shared_dot(x.model, x.types, x.a + rows.a * k, x.b + rows.b * k, x.k, c);
 }
 

@@ -113,9 +113,8 @@ void define_device(App app, int& status) {
   app.add_option("--seed", a->seed, "of the cases of those that have too many")
       .needs(check)
       .capture_default_str();
-  app.add_flag(
-      "--check-kernels", a->kernels,
-      "run its bulk kernels (quantize, range counts, products) and their definitions");
+  app.add_flag("--check-kernels", a->kernels,
+               "run its bulk kernels (quantize, range counts, products) and their definitions");
   app.add_flag("--rates", a->rates, "measure them, each beside the limit measured in the same run");
   add_device_option(app, a->device);
   app.add_flag("--json", a->json, "as JSON");

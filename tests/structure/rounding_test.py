@@ -28,7 +28,7 @@ IDIOMS = {
 # file → (idiom, why).
 EXCEPTIONS = {
     "cuda/quantize.cuh": ("a twin past the table", "a kernel's body, an element a thread, is the twin of the twin"),
-    "cuda/emulated_matmul.cuh": ("a twin past the table", "likewise, a tile of sums a thread"),
+    "cuda/matmul_plan.h": ("a twin past the table", "likewise, a tile of sums a thread"),
     "cuda/comparison.h": ("a twin past the table", "counts factors of sums in a tally on the device"),
     "cuda/pool.h": ("a twin past the table", "packs operands for the device"),
     "lib/range/exact_sum.cpp": ("a sticky bit", "sums of thousands of bits, wider than Exact's window, to a double"),

@@ -13,7 +13,8 @@ namespace {
 
 const KernelCheck equal{"quantize", "e4m3 stochastic", 1000, 0, ""};
 const KernelCheck also_equal{"quantize", "binary16 ties_to_even", 500, 0, ""};
-const KernelCheck different{"range_count", "77 floats", 10, 2, "element 3: GPU 0x1, definition 0x0"};
+const KernelCheck different{"range_count", "77 floats", 10, 2,
+                            "element 3: GPU 0x1, definition 0x0"};
 const KernelCheck empty{"gemm", "f16", 0, 0, ""};
 
 bool holds(const std::string& text, const std::string& part) {
@@ -31,9 +32,9 @@ TEST_CASE("the text sums up kernels and names what differs") {
   const std::string text = kernel_checks_text(std::vector{equal, also_equal, different, empty});
   CHECK(holds(text, "quantize                2         1500          0\n"));
   CHECK(holds(text, "range_count             1           10          2\n"));
-  CHECK(holds(
-      text,
-      "range_count, 77 floats: 2 of 10 results differ, first element 3: GPU 0x1, definition 0x0\n"));
+  CHECK(holds(text,
+              "range_count, 77 floats: 2 of 10 results differ, first element 3: GPU 0x1, "
+              "definition 0x0\n"));
   CHECK(holds(text, "gemm, f16: nothing compared\n"));
   CHECK(!holds(text, "stochastic"));
 }
