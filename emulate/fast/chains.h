@@ -73,7 +73,8 @@ inline bool narrow_chain(bool fused, const Format& d, const double* a, const dou
     const double exact = a[i] * b[i];
     const double product = fused ? exact : on_grid(exact, d);
     if (!fused && std::fabs(product) > largest) return false;
-    sum = on_grid(sum_to_odd(product, sum), d);
+    const TwoSum next = two_sum(product, sum);
+    sum = on_grid(next.lost == 0 ? next.sum : to_odd(next), d);  // short numbers seldom lose
     if (std::fabs(sum) > largest) return false;
   }
   return true;

@@ -20,10 +20,10 @@ void compute_tile(Operation operation, const OperandTile& x, double* out, std::s
   const auto wide = [](float value) { return static_cast<double>(value); };
   switch (operation) {
     case Operation::add:
-      for (std::size_t i = 0; i < n; ++i) out[i] = sum_to_odd(wide(x.a[i]), wide(x.b[i]));
+      for (std::size_t i = 0; i < n; ++i) out[i] = to_odd(two_sum(wide(x.a[i]), wide(x.b[i])));
       return;
     case Operation::subtract:
-      for (std::size_t i = 0; i < n; ++i) out[i] = sum_to_odd(wide(x.a[i]), -wide(x.b[i]));
+      for (std::size_t i = 0; i < n; ++i) out[i] = to_odd(two_sum(wide(x.a[i]), -wide(x.b[i])));
       return;
     case Operation::multiply:
       for (std::size_t i = 0; i < n; ++i) out[i] = wide(x.a[i]) * wide(x.b[i]);
@@ -40,7 +40,7 @@ void compute_tile(Operation operation, const OperandTile& x, double* out, std::s
       return;
     case Operation::multiply_add:
       for (std::size_t i = 0; i < n; ++i) {
-        out[i] = sum_to_odd(wide(x.a[i]) * wide(x.b[i]), wide(x.c[i]));
+        out[i] = to_odd(two_sum(wide(x.a[i]) * wide(x.b[i]), wide(x.c[i])));
       }
       return;
     case Operation::remainder: return;

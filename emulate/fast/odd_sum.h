@@ -13,14 +13,21 @@
 
 namespace binade::fast {
 
-inline double sum_to_odd(double a, double b) {
+struct TwoSum {
+  double sum, lost;
+};
+inline TwoSum two_sum(double a, double b) {
   const double s = a + b;
   const double of_b = s - a;
-  const double lost = (a - (s - of_b)) + (b - of_b);
-  const auto bits = std::bit_cast<std::uint64_t>(s);
-  const std::uint64_t is_lost = lost < 0 || lost > 0 ? 1 : 0;  // beside an infinity it is a NaN
-  // Toward zero first, where s is beyond the exact sum: what it lost has the other sign.
-  const std::uint64_t is_beyond = (lost < 0) != (s < 0) ? 1 : 0;
+  return {s, (a - (s - of_b)) + (b - of_b)};
+}
+
+/// Without a branch; of a sum that lost nothing itself.
+inline double to_odd(const TwoSum& x) {
+  const auto bits = std::bit_cast<std::uint64_t>(x.sum);
+  const std::uint64_t is_lost = x.lost < 0 || x.lost > 0 ? 1 : 0;  // beside an infinity it is a NaN
+  // Toward zero first, where the sum is beyond the exact one: what it lost has the other sign.
+  const std::uint64_t is_beyond = (x.lost < 0) != (x.sum < 0) ? 1 : 0;
   return std::bit_cast<double>((bits - (is_lost & is_beyond & ~bits)) | is_lost);
 }
 

@@ -1,405 +1,412 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Judges of the kernels of matrix products: tiles of every size of every model, against `dot` element by element; sums
-// added to sums, and epilogues, against their definitions.
+// Sums of products, tile by tile: every dense model of every architecture and chains, groups of every size, operands that
+// hurt. What a kernel leaves to the definition may be no number alone. Then sums of sums, and epilogues of every format.
 #include <algorithm>
-#include <memory>
 
-#include "emulate/dot_models.h"
+#include "lib/record/instruction_name.h"
+#include "tests/emulate/dot_draw.h"
 #include "tests/kernels/judge.h"
 
 namespace binade::kernel_test {
 namespace {
 
-using Codes = std::vector<std::uint64_t>;
+using test::between;
 
-/// Codes of a format: any bits; near 1, where sums round; below the smallest normal number; zeros. NaNs and infinities
-/// only where `with_specials`.
-Codes drawn_codes(const Format& f, std::size_t n, bool with_specials, Random& random) {
-  Codes out(n);
-  for (std::uint64_t& x : out) {
-    const std::uint64_t any = random();
-    const int near = f.bias - 7 + static_cast<int>(random() % 15);
-    const auto field =
-        static_cast<std::uint64_t>(std::clamp(near, 0, static_cast<int>(f.exponent_mask()) - 1));
-    switch (random() % 8) {
-      case 0: x = any >> (64 - f.bits()) << f.padding_bits; break;
-      case 1: x = zero_bits(f, random() % 2 == 0); break;
-      case 2: x = bits_of({random() % 2 == 0, random() % 2, any & f.fraction_mask()}, f); break;
-      default: x = bits_of({random() % 2 == 0, field, any & f.fraction_mask()}, f);
-    }
-    const Kind kind = decode(x, f).kind;
-    const bool is_special = kind == Kind::nan || kind == Kind::infinite;
-    if (is_special && (!with_specials || random() % 32 != 0)) {
-      x = bits_of({false, static_cast<std::uint64_t>(f.bias), 0}, f);
-    }
-  }
-  return out;
+GemmModel chain(Recipe recipe, const Format& a, const Format& d) {
+  const DotModel model{.recipe = recipe, .rounding = Rounding::ties_to_even};
+  return {.model = model, .types = {a, a, d, d}, .k = 1};
 }
 
-/// A model with the types that a row of the table is for.
-GemmModel model_of(const ModelRow& row) {
-  GemmModel g{.model = row.model, .types = {row.d, row.d, row.unlike_c ? binary32 : row.d, row.d}};
-  for (const NamedFormat& f : formats) {
-    if (contains(row.operands, f.format)) g.types.a = g.types.b = f.format;
-  }
-  g.k = row.only_k != 0 ? row.only_k : row.model.recipe == Recipe::expanded ? 32 : 16;
-  return g;
-}
-
-/// Every model of the table, then chains, then what a rule or a number changes of the first ones.
-std::vector<GemmModel> tried_models() {
-  std::vector<GemmModel> out;
-  for (const ModelRow& row : model_rows) {
-    if (row.model.recipe != Recipe::exact_integer) out.push_back(model_of(row));
-  }
-  for (const Recipe recipe : {Recipe::fma_chain, Recipe::mul_add_chain}) {
-    const DotModel chain{recipe, 1, 0, 0, binary32, Rounding::ties_to_even};
-    for (const DotTypes& t : {DotTypes{binary32, binary32, binary32, binary32},
-                              DotTypes{binary16, bfloat16, binary32, binary32},
-                              DotTypes{binary64, binary64, binary64, binary64},
-                              DotTypes{binary16, binary16, binary16, binary16},
-                              DotTypes{bfloat16, bfloat16, bfloat16, bfloat16},
-                              DotTypes{e4m3, e5m2, binary16, binary16}}) {
-      GemmModel g{.model = chain, .types = t, .k = 3};
-      g.model.grid = t.d;
-      out.push_back(g);
-    }
-  }
-  const std::size_t plain = out.size();
-  for (std::size_t i = 0; i < plain; ++i) {
-    if (!is_fused(out[i].model)) continue;
-    for (int change = 0; change < 5; ++change) {
-      GemmModel g = out[i];
-      DotModel& m = g.model;
-      switch (change) {
-        case 0: m.fraction_bits += 1; break;
-        case 1: m.exponent_floor += 20; break;
-        case 2: m.block = 5; break;
-        case 3: m.rounding = Rounding::ties_to_even; break;
-        case 4: g.k *= 2; break;
+/// What differs in what it computes: m and n aside.
+const std::vector<GemmModel>& product_models() {
+  static const std::vector<GemmModel> models = [] {
+    std::vector<GemmModel> out;
+    for (const Recipe recipe : {Recipe::fma_chain, Recipe::mul_add_chain}) {
+      for (const Format& f : {binary16, bfloat16, binary32, binary64}) {
+        out.push_back(chain(recipe, f, f));
+        if (f != binary64) out.push_back(chain(recipe, f, binary64));
       }
-      out.push_back(g);
+      out.push_back(chain(recipe, binary16, binary32));
     }
+    for (const Architecture& on : architectures) {
+      for (const Instruction& x : instructions_of(on.sm)) {
+        const bool known = std::ranges::any_of(out, [&x](const GemmModel& g) {
+          return x.model == g.model && x.types == g.types && x.k == g.k;
+        });
+        if (!known) out.push_back({.model = x.model, .types = x.types, .k = x.k});
+      }
+    }
+    // And what a rule or a number changes.
+    const std::size_t plain = out.size();
+    for (std::size_t i = 0; i < plain; i += 3) {
+      for (int change = 0; change < 4 && is_fused(out[i].model); ++change) {
+        GemmModel g = out[i];
+        DotModel& m = g.model;
+        switch (change) {
+          case 0: m.fraction_bits += 1; break;
+          case 1: m.exponent_floor += 20; break;
+          case 2: m.block = 5; break;
+          case 3: m.rounding = Rounding::toward_positive; break;
+        }
+        out.push_back(g);
+      }
+    }
+    return out;
+  }();
+  return models;
+}
+
+using Lines = std::vector<std::vector<std::uint64_t>>;
+
+/// Lines of codes, packed by a kernel, and which it can use.
+struct Group {
+  std::vector<std::byte> bytes;
+  std::vector<bool> usable;
+};
+Group group_of(const ProductKernel& kernel, const GemmModel& g, const Lines& lines,
+               const std::vector<std::int32_t>& order, bool is_column) {
+  const Packing p = kernel.packing(g);
+  const std::size_t step = is_column ? p.column_step : p.row_step;
+  const std::size_t rounded = (lines.size() + step - 1) / step * step;
+  std::vector<std::int32_t> places(order.size());
+  for (int i = 0; i < static_cast<int>(order.size()); ++i) {
+    const int first = i / g.k * g.k;
+    places[static_cast<std::size_t>(i)] =
+        order[static_cast<std::size_t>(first + kernel.place(g, i - first))];
+  }
+  const Format& f = is_column ? g.types.b : g.types.a;
+  const Format& as = is_column ? p.b : p.a;
+  Group out;
+  out.bytes.resize(rounded * order.size() * (is_column ? p.column_bytes : p.row_bytes));
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::vector<std::byte> operands(lines[i].size() * p.operand_bytes);
+    out.usable.push_back(kernel.decode(f, as, lines[i].data(), lines[i].size(), operands.data()));
+    kernel.pack({operands.data(), places.data(), places.size(), as, is_column, i, rounded},
+                out.bytes.data());
   }
   return out;
 }
 
-/// Operands of a tile, line after line in the program's order, and the same packed.
+/// A tile's operands and what is done with them.
 struct TileCase {
-  GemmModel g;
-  std::size_t rows, columns, length;
-  Codes a{}, b{}, c{};
-  std::vector<std::int32_t> places{};
-  std::vector<std::byte> packed_rows{}, packed_columns{};
-  TileMask left{};
+  const GemmModel& g;
+  int rows = 1, columns = 1, instructions = 1;
+  int before = 0;  ///< products that lie in front
+  std::vector<std::int32_t> order;
+  Lines a, b;
+
+  TileCase(Random& random, const GemmModel& model) : g(model) {
+    rows = between(random, 1, tile_rows);
+    columns = random() % 4 == 0 ? tile_columns : between(random, 1, tile_columns);
+    instructions = g.types.c == g.types.d ? between(random, 1, 4) : 1;
+    before = between(random, 0, 1) * g.k;
+    const int length = before + instructions * g.k;
+    for (int i = 0; i < length; ++i) order.push_back(i);
+    if (g.model.sparse_group == 0 && random() % 2 == 0) {
+      std::ranges::reverse(order);
+      order.back() = -1;
+    }
+    for (int i = 0; i < std::max(rows, columns); ++i) {
+      const test::DrawnDot drawn = test::draw_dot(random, g.types, length);
+      if (i < rows) a.push_back(drawn.a);
+      if (i < columns) b.push_back(drawn.b);
+    }
+  }
+  ProductTile tile(const Group& row, const Group& column) const {
+    return {row.bytes.data(), column.bytes.data(),
+            order.size(),     static_cast<std::size_t>(before),
+            instructions,     rows,
+            columns};
+  }
+  std::uint64_t by_definition(std::size_t i, std::size_t j, std::uint64_t sum) const {
+    std::vector<std::uint64_t> x, y;
+    for (const std::int32_t place : order) {
+      const auto at = static_cast<std::size_t>(place);
+      x.push_back(place < 0 ? zero_bits(g.types.a, false) : a[i][at]);
+      y.push_back(place < 0 ? zero_bits(g.types.b, false) : b[j][at]);
+    }
+    for (int turn = 0; turn < instructions; ++turn) {
+      const int first = before + turn * g.k;
+      sum = dot(g.model, g.types, x.data() + first, y.data() + first, g.k, sum);
+    }
+    return sum;
+  }
 };
 
-std::size_t whole_steps(std::size_t n, std::size_t step) { return (n + step - 1) / step * step; }
-
-/// One side's lines through the kernel; sets bits of `unusable`.
-std::vector<std::byte> packed_lines(const ProductKernel& kernel, const TileCase& x, bool is_column,
-                                    std::uint32_t& unusable) {
-  const Packing packing = kernel.packing(x.g);
-  const std::size_t count = is_column ? x.columns : x.rows;
-  const std::size_t lines = whole_steps(count, is_column ? packing.column_step : packing.row_step);
-  const Codes& codes = is_column ? x.b : x.a;
-  const Format& f = is_column ? x.g.types.b : x.g.types.a;
-  const Format& as = is_column ? packing.b : packing.a;
-  std::vector<std::byte> out(lines * x.length *
-                             (is_column ? packing.column_bytes : packing.row_bytes));
-  std::vector<std::byte> operands(x.length * packing.operand_bytes);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!kernel.decode(f, as, codes.data() + i * x.length, x.length, operands.data())) {
-      unusable |= std::uint32_t{1} << i;
-    }
-    kernel.pack({operands.data(), x.places.data(), x.length, as, is_column, i, lines}, out.data());
-  }
-  return out;
+bool is_number(std::uint64_t bits, const Format& f) {
+  if (is_integer(f)) return true;
+  const Kind kind = decode(bits, f).kind;
+  return kind == Kind::finite || kind == Kind::zero;
 }
 
-TileCase tile_case(const ProductKernel& kernel, const GemmModel& g, std::size_t rows,
-                   std::size_t columns, int instructions, bool with_specials, Random& random) {
-  const auto k = static_cast<std::size_t>(g.k);
-  TileCase x{.g = g,
-             .rows = rows,
-             .columns = columns,
-             .length = k * static_cast<std::size_t>(instructions)};
-  x.a = drawn_codes(g.types.a, rows * x.length, with_specials, random);
-  x.b = drawn_codes(g.types.b, columns * x.length, with_specials, random);
-  x.c = drawn_codes(g.types.c, rows * columns, with_specials, random);
-  for (std::size_t first = 0; first < x.length; first += k) {
-    for (int i = 0; i < g.k; ++i) {
-      x.places.push_back(static_cast<std::int32_t>(first) + kernel.place(g, i));
+void judge_tile(Verdict& verdict, const ProductKernel& kernel, const TileCase& x, Random& random) {
+  const GemmModel& g = x.g;
+  const Group row = group_of(kernel, g, x.a, x.order, false);
+  const Group column = group_of(kernel, g, x.b, x.order, true);
+  TileSums sums{};
+  for (auto& line : sums) {
+    for (std::uint64_t& sum : line) sum = test::draw_dot(random, g.types, 1).c;
+  }
+  TileMask left{};
+  for (std::size_t i = 0; i < row.usable.size(); ++i) {
+    for (std::size_t j = 0; j < column.usable.size(); ++j) {
+      const bool usable = row.usable[i] && column.usable[j];
+      if (!usable || random() % 16 == 0) left[i] |= std::uint32_t{1} << j;
     }
   }
-  std::uint32_t no_rows = 0, no_columns = 0;
-  x.packed_rows = packed_lines(kernel, x, false, no_rows);
-  x.packed_columns = packed_lines(kernel, x, true, no_columns);
-  for (std::size_t i = 0; i < rows; ++i) x.left[i] = (no_rows >> i & 1) != 0 ? ~0U : no_columns;
-  return x;
-}
-
-std::uint64_t defined_sum(const TileCase& x, std::size_t i, std::size_t j) {
-  const auto k = static_cast<std::size_t>(x.g.k);
-  std::uint64_t sum = x.c[i * x.columns + j];
-  for (std::size_t first = 0; first < x.length; first += k) {
-    sum = dot(x.g.model, x.g.types, x.a.data() + i * x.length + first,
-              x.b.data() + j * x.length + first, x.g.k, sum);
+  const TileMask before = left;
+  TileSums got = sums;
+  kernel.run(g, x.tile(row, column), got, left);
+  const std::string what = std::string(name_of(g.model.recipe)) + ", " +
+                           std::string(name_of(g.types.a)) + " into " +
+                           std::string(name_of(g.types.d));
+  std::vector<std::uint64_t> found, wanted;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    for (std::size_t j = 0; j < sums[i].size(); ++j) {
+      const bool is_there = i < x.a.size() && j < x.b.size();
+      const bool was_left = (before[i] >> j & 1) != 0, is_left = (left[i] >> j & 1) != 0;
+      verdict.require(is_there || got[i][j] == sums[i][j], what + ": wrote outside the tile");
+      verdict.require(is_there || !is_left, what + ": left what is not there");
+      verdict.require(!was_left || is_left, what + ": forgot what was left");
+      if (!is_there || was_left) continue;
+      const std::uint64_t want = x.by_definition(i, j, sums[i][j]);
+      if (is_left) {
+        verdict.require(!is_number(want, g.types.d), what + ": left a number");
+        continue;
+      }
+      found.push_back(got[i][j]);
+      wanted.push_back(want);
+    }
   }
-  return sum;
-}
-
-std::string words_of(const GemmModel& g) {
-  const DotModel& m = g.model;
-  return std::string(name_of(m.recipe)) + " of " + std::string(name_of(g.types.a)) + " to " +
-         std::string(name_of(g.types.d)) + ", L " + std::to_string(m.block) + ", F " +
-         std::to_string(m.fraction_bits) + ", k " + std::to_string(g.k);
+  verdict.compare<std::uint64_t>(what, found, wanted);
 }
 
 template <const ProductKernel* Kernels::*entry>
 Verdict judge_products(const Kernels& kernels, const Fault& fault) {
   Verdict verdict(fault);
+  Random random(1);
   const ProductKernel& kernel = *(kernels.*entry);
-  Random random(3);
-  std::uint64_t elements = 0, left = 0;
-  for (const GemmModel& g : tried_models()) {
+  for (const GemmModel& g : product_models()) {
     if (!kernel.packing(g).known) continue;
-    for (int turn = 0; turn < 8; ++turn) {
-      const std::size_t rows = 1 + random() % 4;
-      const std::size_t columns = turn == 0 ? 32 : 1 + random() % 32;
-      // Instructions in a row are one call only where c and d are of one type.
-      const int instructions = g.types.c == g.types.d ? 1 + static_cast<int>(random() % 4) : 1;
-      const bool with_specials = turn % 4 == 3;
-      TileCase x = tile_case(kernel, g, rows, columns, instructions, with_specials, random);
-      TileSums sums{};
-      for (std::size_t i = 0; i < rows * columns; ++i) sums[i / columns][i % columns] = x.c[i];
-      kernel.run(g,
-                 {x.packed_rows.data(), x.packed_columns.data(), x.length, 0, instructions,
-                  static_cast<int>(rows), static_cast<int>(columns)},
-                 sums, x.left);
-      Codes got, want;
-      for (std::size_t i = 0; i < rows; ++i) {
-        for (std::size_t j = 0; j < columns; ++j) {
-          ++elements;
-          const bool is_left = (x.left[i] >> j & 1) != 0;
-          left += is_left ? 1 : 0;
-          if (is_left) continue;
-          want.push_back(defined_sum(x, i, j));
-          got.push_back(sums[i][j]);
-        }
-      }
-      verdict.compare<std::uint64_t>(words_of(g) + ", " + std::to_string(rows) + " x " +
-                                         std::to_string(columns) + " x " + std::to_string(x.length),
-                                     got, want);
+    for (int round = 0; round < 12; ++round) {
+      judge_tile(verdict, kernel, TileCase(random, g), random);
     }
   }
-  verdict.require(4 * left < elements, "a quarter of the elements is left to the definition");
   return verdict;
 }
 
-constexpr std::array<Format, 6> summed{binary32, binary16, bfloat16, binary64, tf32, e5m2};
+/// One whole tile of 1024 products an element.
+struct TimedTile {
+  GemmModel g;
+  std::string name;
+};
+const std::vector<TimedTile>& timed_tiles() {
+  static const std::vector<TimedTile> tiles = [] {
+    const auto instruction = [](Family family, int sm, int m, int n, int k, const DotTypes& types) {
+      const Instruction x = *find_instruction(family, sm, m, n, k, types);
+      return GemmModel{.model = x.model, .types = x.types, .k = x.k};
+    };
+    const DotTypes f16{binary16, binary16, binary32, binary32};
+    const DotTypes f16_alone{binary16, binary16, binary16, binary16};
+    const DotTypes bf16{bfloat16, bfloat16, binary32, binary32};
+    const DotTypes fp8{e4m3, e4m3, binary32, binary32};
+    return std::vector<TimedTile>{
+        {instruction(Family::mma, 90, 16, 8, 16, f16), "sm_90, f16 into f32"},
+        {instruction(Family::mma, 80, 16, 8, 16, f16), "sm_80, f16 into f32"},
+        {instruction(Family::wmma, 70, 16, 16, 16, f16), "sm_70, f16 into f32"},
+        {instruction(Family::mma, 90, 16, 8, 16, f16_alone), "sm_90, f16 into f16"},
+        {instruction(Family::mma, 90, 16, 8, 16, bf16), "sm_90, bf16 into f32"},
+        {instruction(Family::wgmma, 90, 64, 8, 32, fp8), "sm_90, e4m3 by wgmma"},
+        {chain(Recipe::fma_chain, binary32, binary32), "fma in f32"},
+        {chain(Recipe::mul_add_chain, binary32, binary32), "mul, add in f32"},
+        {chain(Recipe::fma_chain, binary64, binary64), "fma in f64"},
+        {chain(Recipe::fma_chain, binary16, binary16), "fma in f16"}};
+  }();
+  return tiles;
+}
+constexpr std::size_t timed_k = 1024;
+constexpr std::size_t timed_products = timed_k * tile_rows * tile_columns;
+
+template <const ProductKernel* Kernels::*entry>
+void time_products(const Kernels& kernels, std::size_t variant) {
+  const ProductKernel& kernel = *(kernels.*entry);
+  const GemmModel& g = timed_tiles()[variant].g;
+  static const ProductKernel* packed_for = nullptr;
+  static std::size_t packed_variant = 0;
+  static Group row, column;
+  if (packed_for != &kernel || packed_variant != variant) {
+    Random random(7);
+    std::vector<std::int32_t> order(timed_k);
+    Lines a(tile_rows), b(tile_columns);
+    for (std::size_t i = 0; i < timed_k; ++i) {
+      order[i] = static_cast<std::int32_t>(i);
+      for (auto& line : a) line.push_back(test::draw_at(random, g.types.a, between(random, -3, 3)));
+      for (auto& line : b) line.push_back(test::draw_at(random, g.types.b, between(random, -3, 3)));
+    }
+    row = group_of(kernel, g, a, order, false);
+    column = group_of(kernel, g, b, order, true);
+    packed_for = &kernel;
+    packed_variant = variant;
+  }
+  TileSums sums{};
+  TileMask left{};
+  const int instructions = static_cast<int>(timed_k) / g.k;
+  kernel.run(
+      g, {row.bytes.data(), column.bytes.data(), timed_k, 0, instructions, tile_rows, tile_columns},
+      sums, left);
+}
+
+template <const ProductKernel* Kernels::*entry>
+Entry products_entry(std::string_view name, std::size_t first, std::size_t end,
+                     std::string_view bound) {
+  std::vector<Work> works;
+  for (std::size_t i = first; i < end; ++i) {
+    works.push_back({timed_tiles()[i].name, timed_products, &time_products<entry>, i});
+  }
+  return {name, &has_entry<entry>, &same_entry<entry>, &judge_products<entry>, std::move(works),
+          bound};
+}
+
+// Sums of sums and epilogues.
+
+using Row = std::array<std::uint64_t, tile_columns>;
+
+std::uint64_t draw_any(Random& random, const Format& f) {
+  switch (random() % 8) {
+    case 0: return random() >> (64 - f.bits()) << f.padding_bits;
+    case 1: return zero_bits(f, random() % 2 == 0);
+    case 2: return max_bits(f, random() % 2 == 0);
+    case 3: return test::draw_at(random, f, between(random, f.emin() - 2, f.emin() + 3));
+    default: return test::draw_at(random, f, between(random, -6, 6));
+  }
+}
+Row draw_row(Random& random, const Format& f) {
+  Row out{};
+  for (std::uint64_t& x : out) x = draw_any(random, f);
+  return out;
+}
+template <std::size_t n>
+Format any(Random& random, const std::array<Format, n>& of) {
+  return of[random() % n];
+}
+constexpr std::array sum_formats{binary32, binary32, binary16, bfloat16, binary64, tf32, e5m2};
 
 Verdict judge_add_sums(const Kernels& kernels, const Fault& fault) {
   Verdict verdict(fault);
-  Random random(4);
-  for (const Format& f : summed) {
-    for (const Format& g : summed) {
-      for (const Format& to : {f, g, binary32}) {
-        for (int turn = 0; turn < 6; ++turn) {
-          const std::size_t n = turn == 0 ? 32 : 1 + random() % 32;
-          const Codes left = drawn_codes(f, n, turn % 3 == 2, random);
-          Codes right = drawn_codes(g, n, turn % 3 == 2, random);
-          for (std::size_t i = 0; f == g && i < n; i += 6) right[i] = left[i] ^ zero_bits(f, true);
-          Codes got = left, want = left;
-          add_sums({want.data(), n, f}, {right.data(), n, g}, to);
-          kernels.add_sums({got.data(), n, f}, {right.data(), n, g}, to);
-          verdict.compare<std::uint64_t>(std::string(name_of(f)) + " + " + std::string(name_of(g)) +
-                                             " to " + std::string(name_of(to)),
-                                         got, want);
-        }
-      }
+  Random random(2);
+  for (int round = 0; round < 6000; ++round) {
+    const Format x = any(random, sum_formats), y = any(random, sum_formats);
+    const Format to = random() % 2 == 0 ? x : any(random, sum_formats);
+    const Row left = draw_row(random, x), right = draw_row(random, y);
+    const std::size_t n = random() % (left.size() + 1);
+    Row got = left, want = left;
+    for (std::size_t i = 0; i < n; ++i) {
+      want[i] =
+          compute(Operation::add, {left[i], right[i]}, {x, y}, to, {.nan = NanResult::nvidia}).bits;
     }
-  }
-  return verdict;
-}
-
-EpiloguePlan drawn_epilogue(Random& random) {
-  constexpr std::array<Format, 6> outputs{binary32, binary16, bfloat16, e4m3, e5m2, binary64};
-  constexpr std::array<double, 6> factors{1, 0.5, -3, 0, 0.1, 0x1p-130};
-  const auto one_of = [&random](const auto& some) { return some[random() % some.size()]; };
-  GemmModel g{.c = one_of(summed), .bias = one_of(summed)};
-  g.sum.c_first = random() % 8 == 0;
-  g.epilogue = {.compute = random() % 8 == 0 ? binary64 : binary32,
-                .alpha = one_of(factors),
-                .beta = one_of(factors),
-                .sum_last = random() % 2 == 0,
-                .out = one_of(outputs),
-                .saturate = random() % 4 == 0};
-  const Format sum = random() % 4 == 0 ? one_of(summed) : binary32;
-  const int scale_log2 = random() % 4 == 0 ? static_cast<int>(random() % 505) - 252 : 0;
-  return epilogue_plan(g, sum, random() % 2 == 0, random() % 2 == 0, scale_log2);
-}
-
-Verdict judge_epilogue(const Kernels& kernels, const Fault& fault) {
-  Verdict verdict(fault);
-  Random random(5);
-  for (int turn = 0; turn < 4000; ++turn) {
-    const EpiloguePlan plan = drawn_epilogue(random);
-    const std::size_t n = turn % 4 == 0 ? 32 : 1 + random() % 32;
-    const bool with_specials = turn % 5 == 0;
-    const Codes sums = drawn_codes(plan.sum, n, with_specials, random);
-    const Codes c = drawn_codes(plan.model.c, n, with_specials, random);
-    const Codes bias = drawn_codes(plan.model.bias, n, with_specials, random);
-    const EpilogueRow row{&plan, plan.has_c ? c.data() : nullptr,
-                          plan.has_bias ? bias.data() : nullptr, n};
-    Codes got = sums, want = sums;
-    epilogue_row(row, want.data());
-    kernels.epilogue(row, got.data());
-    const Epilogue& e = plan.model.epilogue;
-    verdict.compare<std::uint64_t>(std::string(name_of(plan.sum)) + " to " +
-                                       std::string(name_of(e.out)) + ", alpha " +
-                                       std::to_string(e.alpha) + ", turn " + std::to_string(turn),
+    kernels.add_sums({got.data(), n, x}, {right.data(), n, y}, to);
+    verdict.compare<std::uint64_t>(std::string(name_of(x)) + " + " + std::string(name_of(y)) +
+                                       " in " + std::string(name_of(to)),
                                    got, want);
   }
   return verdict;
 }
 
-/// A model's tile of 4 x 32 x 256 (256 multiply-adds an element), packed once.
-struct TimedModel {
-  const char* name;
+GemmModel draw_epilogue(Random& random) {
   GemmModel g;
-};
-const std::vector<TimedModel>& timed_models() {
-  static const std::vector<TimedModel> models = [] {
-    const auto fused = [](const Format& a, const Format& d, const DotModel& m, int k) {
-      return GemmModel{.model = m, .types = {a, a, d, d}, .k = k};
-    };
-    const auto chain = [](Recipe recipe, const Format& f) {
-      return GemmModel{
-          .model = {recipe, 1, 0, 0, f, Rounding::ties_to_even}, .types = {f, f, f, f}, .k = 1};
-    };
-    return std::vector<TimedModel>{
-        {"f16 to f32, L 16", fused(binary16, binary32, detail::to_f32(16, 25), 16)},
-        {"f16 to f32, L 8", fused(binary16, binary32, detail::to_f32(8, 24), 16)},
-        {"f16 to f32, L 4", fused(binary16, binary32, detail::to_f32(4, 23), 16)},
-        {"f16 to f16, L 16", fused(binary16, binary16, detail::to_f16(16, 25), 16)},
-        {"bf16 to f32, L 16", fused(bfloat16, binary32, detail::to_f32(16, 25), 16)},
-        {"e4m3 to f32, L 32", fused(e4m3, binary32, detail::fp8_to_f32(32, -133), 32)},
-        {"fma in f32", chain(Recipe::fma_chain, binary32)},
-        {"mul, add in f32", chain(Recipe::mul_add_chain, binary32)},
-        {"fma in f64", chain(Recipe::fma_chain, binary64)},
-        {"fma in f16", chain(Recipe::fma_chain, binary16)}};
-  }();
-  return models;
+  g.c = any(random, std::array{binary32, binary16, bfloat16, e4m3, binary64});
+  g.bias = any(random, std::array{binary32, binary16, bfloat16, tf32, binary64});
+  Epilogue& e = g.epilogue;
+  e.compute = any(random, std::array{binary32, binary32, binary32, binary16, binary64});
+  e.out = any(random, std::array{binary32, binary32, binary16, bfloat16, e4m3, e5m2, tf32, e4m3fnuz,
+                                 e2m1, e8m0, ue4m3, binary64});
+  e.alpha = std::array{1.0, 1.0, 0.5, -0.375, 0.1, 1e30, 0.0}[random() % 7];
+  e.beta = std::array{1.0, 2.0, -3.0, 0.0, 1e-30, 0.3}[random() % 6];
+  e.sum_last = random() % 2 == 0;
+  e.saturate = random() % 3 == 0;
+  g.sum.c_first = random() % 4 == 0;
+  return g;
 }
 
-constexpr std::size_t timed_k = 256;
-
-template <const ProductKernel* Kernels::*entry>
-void time_products(const Kernels& kernels, std::size_t i) {
-  const ProductKernel& kernel = *(kernels.*entry);
-  const GemmModel& g = timed_models()[i].g;
-  const int instructions = static_cast<int>(timed_k) / g.k;
-  static const ProductKernel* packed_for = nullptr;
-  static std::size_t packed_model = 0;
-  static std::unique_ptr<TileCase> x;
-  if (packed_for != &kernel || packed_model != i) {
-    Random random(6);
-    x = std::make_unique<TileCase>(tile_case(kernel, g, 4, 32, 1, false, random));
-    const auto near_one = [&random](const Format& f, Codes& codes, std::size_t n) {
-      codes.resize(n);
-      for (std::uint64_t& code : codes) {
-        const auto field = static_cast<std::uint64_t>(f.bias - 3) + random() % 6;
-        code = bits_of({random() % 2 == 0, field, random() & f.fraction_mask()}, f);
-      }
-    };
-    x->length = timed_k;
-    near_one(g.types.a, x->a, 4 * timed_k);
-    near_one(g.types.b, x->b, 32 * timed_k);
-    x->places.clear();
-    for (int at = 0; at < static_cast<int>(timed_k); ++at) {
-      x->places.push_back(at / g.k * g.k + kernel.place(g, at % g.k));
+Verdict judge_epilogue(const Kernels& kernels, const Fault& fault) {
+  Verdict verdict(fault);
+  Random random(3);
+  for (int round = 0; round < 6000; ++round) {
+    const GemmModel g = draw_epilogue(random);
+    const Format sum = any(random, sum_formats);
+    const bool has_c = random() % 2 == 0, has_bias = random() % 2 == 0;
+    const int scale = random() % 2 == 0 ? 0 : between(random, -260, 260);
+    const EpiloguePlan plan = epilogue_plan(g, sum, has_c, has_bias, scale);
+    const Row c = draw_row(random, g.c), bias = draw_row(random, g.bias);
+    const Row sums = draw_row(random, sum);
+    const std::size_t n = random() % (sums.size() + 1);
+    Row got = sums, want = sums;
+    for (std::size_t i = 0; i < n; ++i) {
+      const GemmElement<std::uint64_t> x{
+          .c = c[i], .bias = bias[i], .has_c = has_c, .has_bias = has_bias};
+      want[i] = epilogue(g, x, rescaled({sums[i], sum}, scale, g.epilogue.compute));
     }
-    std::uint32_t unusable = 0;
-    x->packed_rows = packed_lines(kernel, *x, false, unusable);
-    x->packed_columns = packed_lines(kernel, *x, true, unusable);
-    packed_for = &kernel;
-    packed_model = i;
+    kernels.epilogue({&plan, has_c ? c.data() : nullptr, has_bias ? bias.data() : nullptr, n},
+                     got.data());
+    verdict.compare<std::uint64_t>(std::string(name_of(sum)) + " by " +
+                                       std::string(name_of(g.epilogue.compute)) + " to " +
+                                       std::string(name_of(g.epilogue.out)),
+                                   got, want);
   }
-  TileSums sums{};
-  TileMask left{};
-  kernel.run(g, {x->packed_rows.data(), x->packed_columns.data(), timed_k, 0, instructions, 4, 32},
-             sums, left);
+  return verdict;
 }
 
-void time_add_sums(const Kernels& kernels, std::size_t i) {
-  static const std::array<Codes, 2> parts = [] {
-    Random random(7);
-    return std::array{drawn_codes(binary32, 32, false, random),
-                      drawn_codes(binary16, 32, false, random)};
-  }();
-  const Format& f = i == 0 ? binary32 : binary16;
-  std::array<std::uint64_t, 32> sums;
-  std::ranges::copy(parts[i], sums.begin());
-  for (int turn = 0; turn < 8; ++turn)
-    kernels.add_sums({sums.data(), 32, f}, {parts[i].data(), 32, f}, f);
-}
-
-void time_epilogue(const Kernels& kernels, std::size_t i) {
-  static const std::array<EpiloguePlan, 3> plans = [] {
-    GemmModel scaled, narrowed;
-    scaled.epilogue = {.alpha = 0.5, .beta = 2};
-    narrowed.epilogue = {.out = binary16};
-    return std::array{epilogue_plan(scaled, binary32, true, true),
-                      epilogue_plan(narrowed, binary32, false, false),
-                      epilogue_plan(GemmModel{}, binary32, false, true, -9)};
-  }();
-  static const Codes numbers = [] {
-    Random random(8);
-    Codes out(96);
-    for (std::uint64_t& x : out)
-      x = bits_of({random() % 2 == 0, 120 + random() % 12, random() & 0x7FFFFF}, binary32);
+const Row& timed_row() {
+  static const Row row = [] {
+    Random random(4);
+    Row out{};
+    for (std::uint64_t& x : out) x = test::draw_at(random, binary32, between(random, -3, 3));
     return out;
   }();
-  const EpiloguePlan& plan = plans[i];
-  std::array<std::uint64_t, 32> sums;
-  std::copy_n(numbers.begin(), 32, sums.begin());
-  kernels.epilogue(
-      {&plan, plan.has_c ? &numbers[32] : nullptr, plan.has_bias ? &numbers[64] : nullptr, 32},
-      sums.data());
+  return row;
 }
-
-template <const ProductKernel* Kernels::*entry>
-Entry products_entry(std::string_view name, std::size_t first, std::size_t end) {
-  std::vector<Work> works;
-  for (std::size_t i = first; i < end; ++i) {
-    works.push_back({timed_models()[i].name, 4 * 32 * timed_k, &time_products<entry>, i});
-  }
-  return {name, &has_entry<entry>, &same_entry<entry>, &judge_products<entry>, std::move(works),
-          ""};
+void time_add_sums(const Kernels& kernels, std::size_t variant) {
+  Row sums = timed_row();
+  const Format to = variant == 0 ? binary32 : binary16;
+  kernels.add_sums({sums.data(), sums.size(), binary32},
+                   {timed_row().data(), sums.size(), binary32}, to);
+}
+void time_epilogue(const Kernels& kernels, std::size_t variant) {
+  static const std::array plans = [] {
+    GemmModel g{.epilogue = {.alpha = 0.5, .beta = 2}};
+    const EpiloguePlan single = epilogue_plan(g, binary32, true, true);
+    g.epilogue.out = binary16;
+    return std::array{single, epilogue_plan(g, binary32, true, true)};
+  }();
+  Row sums = timed_row();
+  kernels.epilogue({&plans[variant], timed_row().data(), timed_row().data(), sums.size()},
+                   sums.data());
 }
 
 }  // namespace
 
 std::vector<Entry> product_entries() {
-  return {products_entry<&Kernels::dot_blocks>("dot_blocks", 0, 6),
-          products_entry<&Kernels::chains>("chains", 6, 10),
-          products_entry<&Kernels::dots>("dots", 0, 0),
-          {"add_sums",
-           &has_entry<&Kernels::add_sums>,
-           &same_entry<&Kernels::add_sums>,
-           &judge_add_sums,
-           {{"binary32", 256, &time_add_sums, 0}, {"binary16", 256, &time_add_sums, 1}},
-           ""},
-          {"epilogue",
-           &has_entry<&Kernels::epilogue>,
-           &same_entry<&Kernels::epilogue>,
-           &judge_epilogue,
-           {{"alpha, beta, C, bias", 32, &time_epilogue, 0},
-            {"to binary16", 32, &time_epilogue, 1},
-            {"scaled, bias", 32, &time_epilogue, 2}},
-           ""}};
+  using K = Kernels;
+  return {
+      products_entry<&K::dot_blocks>("dot_blocks", 0, 6, ""),
+      products_entry<&K::chains>("chains", 6, 10, ""),
+      products_entry<&K::dots>("dots", 0, 0, ""),
+      {"add_sums",
+       &has_entry<&K::add_sums>,
+       &same_entry<&K::add_sums>,
+       &judge_add_sums,
+       {{"in binary32", tile_columns, &time_add_sums, 0},
+        {"binary32 in binary16", tile_columns, &time_add_sums, 1}},
+       ""},
+      {"epilogue",
+       &has_entry<&K::epilogue>,
+       &same_entry<&K::epilogue>,
+       &judge_epilogue,
+       {{"C and bias, f32", tile_columns, &time_epilogue, 0},
+        {"C and bias, to f16", tile_columns, &time_epilogue, 1}},
+       ""},
+  };
 }
 
 }  // namespace binade::kernel_test
