@@ -72,6 +72,26 @@ struct Kernels {
   void (*epilogue)(const EpilogueRow& x, std::uint64_t* sums);
 };
 
+/// The entries for arrays of T.
+template <class T>
+struct KernelsOf;
+template <>
+struct KernelsOf<float> {
+  static constexpr auto quantize = &Kernels::quantize_f32;
+  static constexpr auto encode = &Kernels::encode_f32;
+  static constexpr auto decode = &Kernels::decode_f32;
+  static constexpr auto elementwise = &Kernels::elementwise_f32;
+  static constexpr auto range_count = &Kernels::range_count_f32;
+};
+template <>
+struct KernelsOf<double> {
+  static constexpr auto quantize = &Kernels::quantize_f64;
+  static constexpr auto encode = &Kernels::encode_f64;
+  static constexpr auto decode = &Kernels::decode_f64;
+  static constexpr auto elementwise = &Kernels::elementwise_f64;
+  static constexpr auto range_count = &Kernels::range_count_f64;
+};
+
 template <class Entry>
 struct KernelName {
   std::string_view name;

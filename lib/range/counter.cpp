@@ -40,11 +40,10 @@ struct Dense {
   }
 
   /// Adds n <= count_grain elements; kernels want aligned ones.
-  void add(const std::byte* data, std::size_t n, RangeSummary& summary, fast::RangeCells& work,
-           Kernels::RangeCount<T> kernel) {
+  void add(const std::byte* data, std::size_t n, RangeSummary& summary, fast::RangeCells& work) {
     aligned.resize(count_grain);
     std::memcpy(aligned.data(), data, n * sizeof(T));
-    kernel(aligned.data(), n, room_for(n, summary), work);
+    (fastest_kernels().*KernelsOf<T>::range_count)(aligned.data(), n, room_for(n, summary), work);
   }
 };
 
@@ -68,11 +67,10 @@ struct RangeCounter::Slot {
   Format histogram_format;
 
   void add(const std::byte* data, std::size_t n, const Format& format) {
-    const Kernels& kernel = fastest_kernels();
     if (format == binary32) {
-      binary32_block.add(data, n, summary, work, kernel.range_count_f32);
+      binary32_block.add(data, n, summary, work);
     } else if (format == binary64) {
-      binary64_block.add(data, n, summary, work, kernel.range_count_f64);
+      binary64_block.add(data, n, summary, work);
     } else {
       assert(format.storage_bits() <= 16);
       histogram_format = format;

@@ -19,20 +19,6 @@ constexpr std::size_t elementwise_grain = std::size_t{1}
                                           << 14;  ///< elements a thread takes at a time
 constexpr std::size_t elementwise_part = 1024;    ///< elements decoded at a time
 
-/// The kernels that operate on values carried by T.
-template <std::floating_point T>
-struct CarriedKernels;
-template <>
-struct CarriedKernels<float> {
-  static constexpr auto decode = &Kernels::decode_f32;
-  static constexpr auto elementwise = &Kernels::elementwise_f32;
-};
-template <>
-struct CarriedKernels<double> {
-  static constexpr auto decode = &Kernels::decode_f64;
-  static constexpr auto elementwise = &Kernels::elementwise_f64;
-};
-
 /// The results from `begin` to `end`: T carries every operand and the result, U holds the result.
 template <std::floating_point T, std::floating_point U>
 void operate_on_run(const Elementwise& how, std::span<const OperandBytes> operands,
@@ -42,8 +28,8 @@ void operate_on_run(const Elementwise& how, std::span<const OperandBytes> operan
   std::array<std::array<T, elementwise_part>, 3> values;
   const auto decode = [&](std::size_t operand, std::size_t at, std::size_t n) {
     const Format& from = how.from[operand];
-    (kernels.*CarriedKernels<T>::decode)(operands[operand].elements.data() + at * code_bytes(from),
-                                         values[operand].data(), n, from);
+    (kernels.*KernelsOf<T>::decode)(operands[operand].elements.data() + at * code_bytes(from),
+                                    values[operand].data(), n, from);
   };
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!operands[i].repeated) continue;
@@ -56,8 +42,8 @@ void operate_on_run(const Elementwise& how, std::span<const OperandBytes> operan
       if (!operands[i].repeated) decode(i, start, n);
     }
     std::array<T, elementwise_part> carried;
-    (kernels.*CarriedKernels<T>::elementwise)(values[0].data(), values[1].data(), values[2].data(),
-                                              carried.data(), n, first + start, how, counts);
+    (kernels.*KernelsOf<T>::elementwise)(values[0].data(), values[1].data(), values[2].data(),
+                                         carried.data(), n, first + start, how, counts);
     std::array<U, elementwise_part> held;
     std::copy_n(carried.begin(), n, held.begin());
     std::memcpy(results.data() + start * sizeof(U), held.data(), n * sizeof(U));

@@ -17,22 +17,6 @@ constexpr std::size_t batch = std::size_t{1} << 20;  ///< elements held in memor
 constexpr std::size_t quantize_grain = std::size_t{1} << 14;
 constexpr std::size_t piece_size = 1024;
 
-/// The kernels that work on T.
-template <std::floating_point T>
-struct KernelsOn;
-template <>
-struct KernelsOn<float> {
-  static constexpr auto quantize = &Kernels::quantize_f32;
-  static constexpr auto encode = &Kernels::encode_f32;
-  static constexpr auto decode = &Kernels::decode_f32;
-};
-template <>
-struct KernelsOn<double> {
-  static constexpr auto quantize = &Kernels::quantize_f64;
-  static constexpr auto encode = &Kernels::encode_f64;
-  static constexpr auto decode = &Kernels::decode_f64;
-};
-
 struct Piece {
   const std::byte* in;
   std::byte* out;
@@ -48,7 +32,7 @@ void for_each_part(const Piece& piece, const Format& from, const Sink& sink) {
   std::array<T, piece_size> values;
   for (std::size_t start = 0; start < piece.n; start += piece_size) {
     const std::size_t n = std::min(piece_size, piece.n - start);
-    (fastest_kernels().*KernelsOn<T>::decode)(piece.in + start * in_size, values.data(), n, from);
+    (fastest_kernels().*KernelsOf<T>::decode)(piece.in + start * in_size, values.data(), n, from);
     sink(std::span(values).first(n), start);
   }
 }
@@ -58,7 +42,7 @@ template <std::floating_point T, std::floating_point U>
 void piece_to_values(const Piece& piece, const Format& from, const Quantizer& to,
                      EventCounts& counts) {
   for_each_part<T>(piece, from, [&](std::span<T> values, std::size_t start) {
-    (fastest_kernels().*KernelsOn<T>::quantize)(values.data(), values.data(), values.size(),
+    (fastest_kernels().*KernelsOf<T>::quantize)(values.data(), values.data(), values.size(),
                                                 piece.first + start, to, counts);
     std::array<U, piece_size> results;
     std::copy(values.begin(), values.end(), results.begin());
@@ -71,7 +55,7 @@ template <std::floating_point T>
 void piece_to_encodings(const Piece& piece, const Format& from, const Quantizer& to,
                         EventCounts& counts) {
   for_each_part<T>(piece, from, [&](std::span<T> values, std::size_t start) {
-    (fastest_kernels().*KernelsOn<T>::encode)(values.data(),
+    (fastest_kernels().*KernelsOf<T>::encode)(values.data(),
                                               piece.out + start * code_bytes(to.format),
                                               values.size(), piece.first + start, to, counts);
   });

@@ -32,6 +32,24 @@ LastAxis last_axis_of(std::string_view op, const Shape& shape) {
   return {elements(shape) / shape.back(), shape.back()};
 }
 
+/// body(row of x, row to fill) for every row along the last axis.
+template <std::floating_point T, class F>
+std::vector<T> map_rows(const LastAxis& of, const std::vector<T>& x, const F& body) {
+  std::vector<T> out(x.size());
+  for_rows(of.rows, of.columns, [&](std::size_t row) {
+    body(x.data() + row * of.columns, out.data() + row * of.columns);
+  });
+  return out;
+}
+/// Likewise of two arrays: body(row of x, row of y, row to fill).
+template <std::floating_point T, class F>
+std::vector<T> map_rows(const LastAxis& of, const std::vector<T>& x, const std::vector<T>& y,
+                        const F& body) {
+  const T* first = x.data();
+  return map_rows(
+      of, y, [&](const T* row_of_y, T* to) { body(first + (row_of_y - y.data()), row_of_y, to); });
+}
+
 /// to[i] = exp(from[i] - top); their sum.
 template <std::floating_point T>
 T exponentials(const T* from, T top, T* to, std::size_t n) {
@@ -100,32 +118,22 @@ Var softmax(Tape<T>& tape, Var x_in) {
   const OpInputs op = op_inputs(tape, "softmax", {x_in});
   const Var x = op[0];
   const LastAxis of = last_axis_of("softmax", tape.shape(x));
-  std::vector<T> out(of.rows * of.columns);
-  for_rows(of.rows, of.columns, [&](std::size_t row) {
-    const T* from = tape.values(x).data() + row * of.columns;
-    T* to = out.data() + row * of.columns;
-    const T total = exponentials(from, largest(from, of.columns), to, of.columns);
-    for (std::size_t i = 0; i < of.columns; ++i) to[i] /= total;
+  std::vector<T> out = map_rows(of, tape.values(x), [n = of.columns](const T* from, T* to) {
+    const T total = exponentials(from, largest(from, n), to, n);
+    for (std::size_t i = 0; i < n; ++i) to[i] /= total;
   });
-  return record_result(tape, "softmax", op, tape.shape(x), std::move(out),
-                       [x, of](Tape<T>& t, Var result, const std::vector<T>& g) {
-                         std::vector<T> dx(g.size());
-                         for_rows(of.rows, of.columns, [&](std::size_t row) {
-                           const T* y = t.values(result).data() + row * of.columns;
-                           const T* dy = g.data() + row * of.columns;
-                           T* to = dx.data() + row * of.columns;
-                           for (std::size_t i = 0; i < of.columns; ++i) to[i] = dy[i] * y[i];
-                         });
-                         // PyTorch's CUDA backward makes a tensor of the products first.
-                         round_to(t.dtype(result), std::span(dx));
-                         for_rows(of.rows, of.columns, [&](std::size_t row) {
-                           const T* y = t.values(result).data() + row * of.columns;
-                           T* to = dx.data() + row * of.columns;
-                           const T total = pairwise_sum(to, of.columns);
-                           for (std::size_t i = 0; i < of.columns; ++i) to[i] -= y[i] * total;
-                         });
-                         t.add_gradient(x, std::move(dx));
-                       });
+  const auto backward = [x, of](Tape<T>& t, Var result, const std::vector<T>& g) {
+    const std::vector<T>& y = t.values(result);
+    std::vector<T> products = map(g, y, [](T d, T v) { return d * v; });
+    // PyTorch's CUDA backward makes a tensor of the products first.
+    round_to(t.dtype(result), std::span(products));
+    const auto row = [n = of.columns](const T* values, const T* product, T* to) {
+      const T total = pairwise_sum(product, n);
+      for (std::size_t i = 0; i < n; ++i) to[i] = product[i] - values[i] * total;
+    };
+    t.add_gradient(x, map_rows(of, y, products, row));
+  };
+  return record_result(tape, "softmax", op, tape.shape(x), std::move(out), backward);
 }
 
 template <std::floating_point T>
@@ -133,28 +141,20 @@ Var log_softmax(Tape<T>& tape, Var x_in) {
   const OpInputs op = op_inputs(tape, "log_softmax", {x_in});
   const Var x = op[0];
   const LastAxis of = last_axis_of("log_softmax", tape.shape(x));
-  std::vector<T> out(of.rows * of.columns);
-  for_rows(of.rows, of.columns, [&](std::size_t row) {
-    const T* from = tape.values(x).data() + row * of.columns;
-    T* to = out.data() + row * of.columns;
-    const T top = largest(from, of.columns);
-    const T rest = log_of(exponentials(from, top, to, of.columns));
+  std::vector<T> out = map_rows(of, tape.values(x), [n = of.columns](const T* from, T* to) {
+    const T top = largest(from, n);
+    const T rest = log_of(exponentials(from, top, to, n));
     // Not from - (top + rest): rest would drown where top is large.
-    for (std::size_t i = 0; i < of.columns; ++i) to[i] = from[i] - top - rest;
+    for (std::size_t i = 0; i < n; ++i) to[i] = from[i] - top - rest;
   });
-  return record_result(tape, "log_softmax", op, tape.shape(x), std::move(out),
-                       [x, of](Tape<T>& t, Var result, const std::vector<T>& g) {
-                         std::vector<T> dx(g.size());
-                         for_rows(of.rows, of.columns, [&](std::size_t row) {
-                           const T* y = t.values(result).data() + row * of.columns;
-                           const T* dy = g.data() + row * of.columns;
-                           T* to = dx.data() + row * of.columns;
-                           const T total = pairwise_sum(dy, of.columns);
-                           for (std::size_t i = 0; i < of.columns; ++i)
-                             to[i] = dy[i] - exp_of(y[i]) * total;
-                         });
-                         t.add_gradient(x, std::move(dx));
-                       });
+  const auto backward = [x, of](Tape<T>& t, Var result, const std::vector<T>& g) {
+    const auto row = [n = of.columns](const T* y, const T* dy, T* to) {
+      const T total = pairwise_sum(dy, n);
+      for (std::size_t i = 0; i < n; ++i) to[i] = dy[i] - exp_of(y[i]) * total;
+    };
+    t.add_gradient(x, map_rows(of, t.values(result), g, row));
+  };
+  return record_result(tape, "log_softmax", op, tape.shape(x), std::move(out), backward);
 }
 
 #define BINADE_ACTIVATIONS(T)          \

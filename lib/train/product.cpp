@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "lib/gemm/prepared_product.h"
 #include "lib/parallel/parallel.h"
@@ -80,8 +81,11 @@ int amax_scale_log2(const std::vector<T>& values, const Format& format) {
 /// Bytes of codes of up to 64 bits, a code a word.
 template <class Code>
 void widen(const std::byte* codes, std::uint64_t* out, std::size_t n) {
-  const auto* from = reinterpret_cast<const Code*>(codes);
-  for (std::size_t i = 0; i < n; ++i) out[i] = from[i];
+  for (std::size_t i = 0; i < n; ++i) {
+    Code code;
+    std::memcpy(&code, codes + i * sizeof(Code), sizeof(Code));
+    out[i] = code;
+  }
 }
 
 /// Encodings of values on the grid of a format.
@@ -93,12 +97,8 @@ std::vector<std::uint64_t> encodings_of(const std::vector<T>& values, const Form
   for_pieces(values.size(), [&](std::size_t begin, std::size_t end) {
     std::vector<std::byte> codes((end - begin) * bytes);
     EventCounts unread;
-    const T* from = values.data() + begin;
-    if constexpr (sizeof(T) == sizeof(float)) {
-      fastest_kernels().encode_f32(from, codes.data(), end - begin, begin, to, unread);
-    } else {
-      fastest_kernels().encode_f64(from, codes.data(), end - begin, begin, to, unread);
-    }
+    (fastest_kernels().*KernelsOf<T>::encode)(values.data() + begin, codes.data(), end - begin,
+                                              begin, to, unread);
     std::uint64_t* const wide = out.data() + begin;
     switch (bytes) {
       case 1: return widen<std::uint8_t>(codes.data(), wide, end - begin);

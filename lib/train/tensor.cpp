@@ -15,16 +15,6 @@ namespace {
 
 constexpr std::size_t piece = 1 << 13;
 
-void quantize_piece(float* x, std::size_t n, std::size_t first, const Quantizer& to,
-                    EventCounts& counts) {
-  fastest_kernels().quantize_f32(x, x, n, first, to, counts);
-}
-
-void quantize_piece(double* x, std::size_t n, std::size_t first, const Quantizer& to,
-                    EventCounts& counts) {
-  fastest_kernels().quantize_f64(x, x, n, first, to, counts);
-}
-
 }  // namespace
 
 std::size_t elements(const Shape& shape) {
@@ -53,7 +43,8 @@ EventCounts quantize_all(const Quantizer& to, std::span<T> values) {
   std::mutex adding;
   for_pieces(values.size(), [&](std::size_t begin, std::size_t end) {
     EventCounts counts;
-    quantize_piece(values.data() + begin, end - begin, begin, to, counts);
+    T* const x = values.data() + begin;
+    (fastest_kernels().*KernelsOf<T>::quantize)(x, x, end - begin, begin, to, counts);
     const std::lock_guard lock(adding);
     total += counts;
   });
