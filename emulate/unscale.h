@@ -28,20 +28,6 @@ constexpr std::uint64_t unscaled(std::uint64_t bits, const Format& format, float
   return convert(product, binary32, format, attributes).bits;
 }
 
-/// in[i] to out[i], which may be one array; true, `found_inf`, where one of in is NaN or infinite: the
-/// scaled gradient is asked, so one that overflows on the way out stays unnoticed.
-template <class Code>
-constexpr bool unscale(const Code* in, Code* out, std::size_t n, const Format& format,
-                       float inv_scale) {
-  bool found_inf = false;
-  for (std::size_t i = 0; i < n; ++i) {
-    const Kind kind = decode(in[i], format).kind;
-    found_inf = found_inf || kind == Kind::nan || kind == Kind::infinite;
-    out[i] = static_cast<Code>(unscaled(in[i], format, inv_scale));
-  }
-  return found_inf;
-}
-
 /// The first gradient of an array that is NaN or infinite; `at` is the array's size where none is.
 struct NonFinite {
   std::size_t at = 0;
@@ -52,7 +38,8 @@ struct NonFinite {
   }
 };
 
-/// The same of gradients carried in floats, on the grid of `format`; found_inf with its place. `out` may be `in`.
+/// The same of gradients carried in floats, on the grid of `format`, with found_inf and its place: the scaled gradient is
+/// asked, so one that overflows on the way out stays unnoticed. `out` may be `in`.
 constexpr NonFinite unscale(const float* in, float* out, std::size_t n, const Format& format,
                             float inv_scale) {
   NonFinite found{.at = n};

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "lib/amp/step_statistics.h"
+#include "lib/parallel/parallel.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/spelling.h"
 #include "lib/train/tensor_core_products.h"
@@ -28,8 +29,8 @@ OptimizerView view_of(const std::vector<Optimizer<float>::Gradient>& gradients,
 
 void multiply(const std::vector<Optimizer<float>::Gradient>& gradients, float factor) {
   for (const auto& g : gradients) {
-    for (float& x : g.values) x *= factor;
-    round_to(g.dtype, g.values);
+    fastest_kernels().unscale_f32(g.values.data(), g.values.data(), g.values.size(), g.dtype,
+                                  factor);
   }
 }
 

@@ -20,9 +20,11 @@ std::uint32_t bits32(float x) { return std::bit_cast<std::uint32_t>(x); }
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 bool finds_inf(float x, float inv_scale) {
-  const std::array in{bits32(1), bits32(x)};
-  std::array<std::uint32_t, 2> out{};
-  return unscale(in.data(), out.data(), in.size(), binary32, inv_scale);
+  const std::array in{1.0F, x};
+  std::array<float, 2> out{};
+  const NonFinite found = unscale(in.data(), out.data(), in.size(), binary32, inv_scale);
+  CHECK((found.at == 1) == (found.at < in.size()));
+  return found.at < in.size();
 }
 
 TEST_CASE("float gradients are multiplied as the CPU multiplies floats") {
@@ -69,10 +71,9 @@ TEST_CASE("an infinity is found in the scaled gradient, not in the result") {
   CHECK(finds_inf(std::numeric_limits<float>::quiet_NaN(), 1));
   CHECK(!finds_inf(std::numeric_limits<float>::max(), 2));  // overflows, unnoticed
   CHECK(unscaled(bits32(0x1p127F), binary32, 2) == bits32(infinity));
-  const std::uint16_t overflowed = 0x7C00;
-  std::uint16_t out = 0;
-  CHECK(unscale(&overflowed, &out, 1, binary16, 0x1p-16F));
-  CHECK(out == 0x7C00);
+  float out = 0;
+  CHECK(unscale(&infinity, &out, 1, binary16, 0x1p-16F) == NonFinite{0, infinity});
+  CHECK(out == infinity);
 }
 
 TEST_CASE("an inv_scale of 1 multiplies nothing: a float NaN keeps its payload") {
