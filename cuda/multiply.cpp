@@ -52,7 +52,7 @@ ProductWay multiply_on_gpu(int sm, const MatrixProduct& x) {
     product.results(x.sums);
     return ProductWay::instruction;
   }
-  if (is_one_dot(x.how)) {
+  if (is_one_dot(x.how.model, x.how.types, x.how.k)) {
     emulate_dots(x, x.k, x.a, x.b);
     return ProductWay::emulated;
   }

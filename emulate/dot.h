@@ -205,4 +205,12 @@ constexpr std::uint64_t dot(const DotModel& model, const DotTypes& types, const 
   return dense_dot(model, types, kept_a, kept_b, k / 2, c, PlacedTrace{trace, place});
 }
 
+/// Whether a chain of instructions of `k` products each is one `dot` of all their products.
+constexpr bool is_one_dot(const DotModel& x, const DotTypes& types, int k) {
+  const bool ends_alike = types.c == types.d && !x.c_last && !x.through_f32 && !x.descending &&
+                          x.sparse_group == 0 && x.scales == WgmmaScales{};
+  const bool blocks = x.recipe == Recipe::fused_block && k % x.block == 0;
+  return ends_alike && (blocks || is_chain(x));
+}
+
 }  // namespace binade

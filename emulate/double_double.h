@@ -67,12 +67,21 @@ constexpr DoubleDouble operator/(DoubleDouble a, DoubleDouble b) {
   return exact_sum_ordered(first, second) + DoubleDouble{last.high / b.high};
 }
 
-/// Rounded once to binary32, ties to even: high is made odd where low is not 0, and then stands on the
-/// same side of every boundary as the sum (Boldo and Melquiond 2008).
-constexpr float rounded_to_float(DoubleDouble x) {
-  auto bits = std::bit_cast<std::uint64_t>(x.high);
-  if (x.low != 0 && (bits & 1) == 0) bits += (x.low > 0) == (x.high > 0) ? 1 : ~std::uint64_t{0};
-  return static_cast<float>(std::bit_cast<double>(bits));
+/// The sum rounded to odd, without a branch. A second rounding, to two bits less or fewer, cannot mistake it for another
+/// number, in any direction: it stands on the same side of every boundary as the sum (Boldo and Melquiond 2008).
+///
+///     sum      1xxxxxxxxxx…xxxxxxxxxx…xxx 1            high + low, beyond 53 bits
+///     high     1xxxxxxxxxx…xxxxxxxxxxx                 the nearest
+///     to odd   1xxxxxxxxxx…xxxxxxxxxx1                 the neighbour of the sum whose last bit is 1
+constexpr double to_odd(DoubleDouble x) {
+  const auto bits = std::bit_cast<std::uint64_t>(x.high);
+  const std::uint64_t is_lost = x.low < 0 || x.low > 0 ? 1 : 0;  // beside an infinity it is a NaN
+  // Toward zero first, where high is beyond the sum: low has the other sign.
+  const std::uint64_t is_beyond = (x.low < 0) != (x.high < 0) ? 1 : 0;
+  return std::bit_cast<double>((bits - (is_lost & is_beyond & ~bits)) | is_lost);
 }
+
+/// Rounded once to binary32, ties to even.
+constexpr float rounded_to_float(DoubleDouble x) { return static_cast<float>(to_odd(x)); }
 
 }  // namespace binade

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An operation on every element of arrays, as a GPU's elementwise kernel does it, with exact counts
-// of what happened. This is the definition; faster levels in kernels.h must give the same bytes and
-// counts.
+// of what happened. This is the definition; its twins in fast/ give the same bytes and counts.
 #pragma once
 
 #include <array>

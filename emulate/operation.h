@@ -63,13 +63,16 @@ constexpr Exact compute(Operation operation, const Exact& a, const Exact& b, con
 using Operands = std::array<std::uint64_t, 3>;
 using OperandFormats = std::array<Format, 3>;
 
-/// Operands of any formats to a result of another, rounded once.
+/// Operands of any formats to a result of another, rounded once; those that the operation does not have are ignored.
 constexpr Projected compute(Operation operation, const Operands& bits, const OperandFormats& from,
                             const Format& to, const Attributes& attributes,
                             std::uint32_t random = 0) {
-  const Exact exact = compute(operation, decode_operand(bits[0], from[0], attributes),
-                              decode_operand(bits[1], from[1], attributes),
-                              decode_operand(bits[2], from[2], attributes), attributes.rounding);
+  const int count = operand_count(operation);
+  const auto operand = [&](int i) {
+    const auto at = static_cast<std::size_t>(i);
+    return i < count ? decode_operand(bits[at], from[at], attributes) : Exact{};
+  };
+  const Exact exact = compute(operation, operand(0), operand(1), operand(2), attributes.rounding);
   return project(exact, to, attributes, random);
 }
 

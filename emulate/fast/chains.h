@@ -4,7 +4,7 @@
 // nothing becomes a NaN or an infinity. Accumulators of binary32 and binary64 are floats and doubles. Narrower ones are
 // doubles that are rounded twice, which is once since the first rounding is to odd:
 //
-//     to odd   1xxxxxxxxxx…xxxxxxxxxx1                 product + sum in 53 bits (odd_sum.h)
+//     to odd   1xxxxxxxxxx…xxxxxxxxxx1                 product + sum in 53 bits (double_double.h)
 //     on grid  1xxxxxxxxxx|0…                          p <= 24 bits: a tie or its neighbour is still seen
 //
 // The second rounding adds and takes away 1.5·2^(52+u): beside that a double has no bits below 2^u.
@@ -16,7 +16,7 @@
 #include <cstdint>
 
 #include "emulate/dot.h"
-#include "emulate/fast/odd_sum.h"
+#include "emulate/double_double.h"
 
 namespace binade::fast {
 
@@ -36,8 +36,10 @@ inline double largest_of(const Format& f) {
 
 /// Whether products are exact in binary64, and numbers far from its ends.
 constexpr bool is_narrow_chain(const DotTypes& t) {
-  const auto is_small = [](const Format& f) { return f.precision <= 24 && f.exponent_bits <= 8; };
-  return is_small(t.a) && is_small(t.b) && is_small(t.d) && t.d != binary32;
+  const auto is_small = [](const Format& f) {
+    return f.precision <= 24 && f.quantum_exponent() >= -256 && f.emax() <= 256;
+  };
+  return is_small(t.a) && is_small(t.b) && is_small(t.d) && t.d.has_sign && t.d != binary32;
 }
 
 /// Whether a model's chain is one in `host`: binary32 or binary64.
@@ -73,8 +75,8 @@ inline bool narrow_chain(bool fused, const Format& d, const double* a, const dou
     const double exact = a[i] * b[i];
     const double product = fused ? exact : on_grid(exact, d);
     if (!fused && std::fabs(product) > largest) return false;
-    const TwoSum next = two_sum(product, sum);
-    sum = on_grid(next.lost == 0 ? next.sum : to_odd(next), d);  // short numbers seldom lose
+    const DoubleDouble next = exact_sum(product, sum);
+    sum = on_grid(next.low == 0 ? next.high : to_odd(next), d);  // short numbers seldom lose
     if (std::fabs(sum) > largest) return false;
   }
   return true;

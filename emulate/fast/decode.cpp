@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "emulate/fast/kernels.h"
+
 namespace binade::fast {
 namespace {
 
@@ -27,7 +29,9 @@ struct ValuePlan {
   explicit ValuePlan(const Format& f) {
     constexpr const Format& c = Carrier<T>::format;
     const int shift = c.bias - f.bias;
-    known = fits_in(f, c) && f.has_zero && shift >= 0 && shift <= c.emax();
+    // Codes are taken apart in T's words, padding included.
+    known = fits_in(f, c) && f.has_zero && shift >= 0 && shift <= c.emax() &&
+            f.storage_bits() <= c.storage_bits();
     if (!known) return;
     from_bias = std::bit_cast<T>(static_cast<Bits>(shift + c.bias) << c.fraction_bits());
     padding = f.padding_bits;
@@ -84,7 +88,7 @@ void decode_by_tiles(const std::byte* in, T* out, std::size_t n, const Format& f
 template <std::floating_point T>
 void decode_codes(const std::byte* in, T* out, std::size_t n, const Format& format) {
   const ValuePlan<T> plan(format);
-  if (!plan.known) return binade::values_of_codes(in, out, n, format);
+  if (!plan.known) return (definitions().*KernelsOf<T>::decode)(in, out, n, format);
   switch (code_bytes(format)) {
     case 1: return decode_by_tiles<std::uint8_t>(in, out, n, format, plan);
     case 2: return decode_by_tiles<std::uint16_t>(in, out, n, format, plan);

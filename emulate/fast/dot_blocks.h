@@ -58,7 +58,10 @@ constexpr bool is_predecodable(const DotModel& model, const DotTypes& types) {
   return is_fused(model) && !model.descending && model.edges == EdgeRules{} &&
          model.sparse_group == 0 && model.scales == WgmmaScales{} && !model.through_f32 &&
          model.grid.bias == types.d.bias && model.fraction_bits <= 29 && model.block <= 64 &&
-         types.a.fraction_bits() + types.b.fraction_bits() <= model.fraction_bits;
+         types.d.has_sign && types.d.specials == Specials::ieee &&
+         block_operand(model, types.a).fraction_bits() +
+                 block_operand(model, types.b).fraction_bits() <=
+             model.fraction_bits;
 }
 
 namespace detail {

@@ -6,7 +6,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "emulate/fast/odd_sum.h"
+#include "emulate/double_double.h"
+#include "emulate/fast/kernels.h"
 #include "emulate/fast/quantize_tile.h"
 
 namespace binade::fast {
@@ -20,10 +21,10 @@ void compute_tile(Operation operation, const OperandTile& x, double* out, std::s
   const auto wide = [](float value) { return static_cast<double>(value); };
   switch (operation) {
     case Operation::add:
-      for (std::size_t i = 0; i < n; ++i) out[i] = to_odd(two_sum(wide(x.a[i]), wide(x.b[i])));
+      for (std::size_t i = 0; i < n; ++i) out[i] = to_odd(exact_sum(wide(x.a[i]), wide(x.b[i])));
       return;
     case Operation::subtract:
-      for (std::size_t i = 0; i < n; ++i) out[i] = to_odd(two_sum(wide(x.a[i]), -wide(x.b[i])));
+      for (std::size_t i = 0; i < n; ++i) out[i] = to_odd(exact_sum(wide(x.a[i]), -wide(x.b[i])));
       return;
     case Operation::multiply:
       for (std::size_t i = 0; i < n; ++i) out[i] = wide(x.a[i]) * wide(x.b[i]);
@@ -40,7 +41,7 @@ void compute_tile(Operation operation, const OperandTile& x, double* out, std::s
       return;
     case Operation::multiply_add:
       for (std::size_t i = 0; i < n; ++i) {
-        out[i] = to_odd(two_sum(wide(x.a[i]) * wide(x.b[i]), wide(x.c[i])));
+        out[i] = to_odd(exact_sum(wide(x.a[i]) * wide(x.b[i]), wide(x.c[i])));
       }
       return;
     case Operation::remainder: return;
@@ -71,7 +72,7 @@ void elementwise(const float* a, const float* b, const float* c, float* out, std
                  std::uint64_t first, const Elementwise& how, EventCounts& counts) {
   const TileQuantizer<double> quantizer({how.to, how.attributes, how.seed, how.stream});
   if (!quantizer.known() || !is_known(how)) {
-    return binade::elementwise(a, b, c, out, n, first, how, counts);
+    return definitions().elementwise_f32(a, b, c, out, n, first, how, counts);
   }
   const int operands = operand_count(how.operation);
   OperandTile x;
@@ -90,8 +91,8 @@ void elementwise(const float* a, const float* b, const float* c, float* out, std
       out[done + i] = static_cast<float>(std::bit_cast<double>(results[i]));
     }
     specials.each(counts, [&](std::size_t i, double) {
-      binade::elementwise(&x.a[i], &x.b[i], &x.c[i], out + done + i, 1, first + done + i, how,
-                          counts);
+      definitions().elementwise_f32(&x.a[i], &x.b[i], &x.c[i], out + done + i, 1, first + done + i,
+                                    how, counts);
     });
   }
 }

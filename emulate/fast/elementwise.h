@@ -4,7 +4,7 @@
 // another once it is rounded to at most 24 bits, then by the tiles of quantize_tile.h.
 //
 //     product           24 + 24 bits: exact
-//     sum, fused sum    to odd (odd_sum.h): the last bit stands for all that lies below it
+//     sum, fused sum    to odd (double_double.h): the last bit stands for all that lies below it
 //     quotient, root    of 24-bit operands they keep 2^-50 of themselves away from every number of up to 25 bits that
 //                       they are not: neither a result nor the middle between two is reached by rounding to 53 bits
 //

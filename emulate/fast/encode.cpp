@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "emulate/fast/kernels.h"
+
 namespace binade::fast {
 namespace {
 
@@ -31,7 +33,7 @@ void encode_by_tiles(const T* in, std::byte* out, std::size_t n, std::uint64_t f
   const TileQuantizer<T> quantizer(to);
   const CodePlan<T> codes_of(to.format);
   if (!quantizer.known() || !codes_of.known) {
-    return binade::quantize_to_codes(in, out, n, first, to, counts);
+    return (definitions().*KernelsOf<T>::encode)(in, out, n, first, to, counts);
   }
   const std::size_t bytes = code_bytes(to.format);
   std::array<typename Carrier<T>::Bits, tile_size> x, values, codes;
@@ -44,7 +46,8 @@ void encode_by_tiles(const T* in, std::byte* out, std::size_t n, std::uint64_t f
     if (any_special(values.data(), count)) codes_of.mend(values.data(), codes.data(), count);
     store(codes.data(), out + done * bytes, count, bytes);
     specials.each(counts, [&](std::size_t i, T value) {
-      binade::quantize_to_codes(&value, out + (done + i) * bytes, 1, first + done + i, to, counts);
+      (definitions().*KernelsOf<T>::encode)(&value, out + (done + i) * bytes, 1, first + done + i,
+                                            to, counts);
     });
   }
 }

@@ -30,7 +30,8 @@ struct CodePlan {
   explicit CodePlan(const Format& f) : format(f) {
     constexpr const Format& c = Carrier<T>::format;
     const int shift = f.bias - c.bias;
-    known = shift >= c.emin() && shift <= 0;
+    // Codes are made in T's words, padding included.
+    known = shift >= c.emin() && shift <= 0 && f.storage_bits() <= c.storage_bits();
     if (!known) return;
     to_bias = std::bit_cast<T>(static_cast<Bits>(shift + c.bias) << c.fraction_bits());
     fraction_drop = c.precision - f.precision;

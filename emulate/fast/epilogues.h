@@ -96,7 +96,7 @@ inline void epilogue_row(const EpilogueRow& x, std::uint64_t* sums) {
 }
 inline std::uint64_t sum_of(std::uint64_t left, const Format& of_left, std::uint64_t right,
                             const Format& of_right, const Format& to) {
-  return action_bits(Action::add, {left, right}, {of_left, of_right}, to, detail::to_nearest);
+  return action_bits(Action::add, {left, right}, {of_left, of_right, to}, to, detail::to_nearest);
 }
 inline void add_sums(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint64_t>& right,
                      const Format& to) {

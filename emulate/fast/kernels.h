@@ -124,6 +124,9 @@ inline constexpr std::tuple kernel_names{
 /// What a level itself brings; null where it brings nothing.
 const Kernels& own_kernels(Level level);
 
+/// The reference, for what a twin leaves to it.
+inline const Kernels& definitions() { return own_kernels(Level::reference); }
+
 /// Each kernel of the level, or of the highest level below it that has one.
 const Kernels& kernels(Level level);
 

@@ -91,9 +91,7 @@ void pack_factors(const PackedLine& line, std::byte* group) {
   detail::pack_line(line, group, fast::Factor{});
 }
 void run_blocks(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
-  // Whole blocks chain alike within an instruction and across several.
-  const bool is_one =
-      g.model.recipe == Recipe::fused_block && !g.model.c_last && g.k % g.model.block == 0;
+  const bool is_one = is_one_dot(g.model, g.types, g.k);
   const int runs = is_one ? 1 : x.instructions;
   const int k = is_one ? x.instructions * g.k : g.k;
   using Factors = const fast::Factor*;
@@ -157,8 +155,10 @@ void run_host_chains(const GemmModel& g, const ProductTile& x, TileSums& sums, T
     fast::chain_sums<width>(fused, lines.row(static_cast<int>(row)), b, n, s);
     for (int at = 0; at < width; ++at) {
       const auto i = static_cast<std::size_t>(at);
+      const std::uint32_t bit = std::uint32_t{1} << (first + at);
+      if ((left[row] & bit) != 0) continue;
       sums[row][static_cast<std::size_t>(first) + i] = bits_of(s[i]);
-      if (!std::isfinite(s[i])) left[row] |= std::uint32_t{1} << (first + at);
+      if (!std::isfinite(s[i])) left[row] |= bit;
     }
   };
   for (std::size_t row = 0; row < static_cast<std::size_t>(x.row_count); ++row) {

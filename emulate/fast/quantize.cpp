@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "emulate/fast/kernels.h"
 #include "emulate/fast/quantize_tile.h"
 
 namespace binade::fast {
@@ -14,7 +15,7 @@ namespace {
 void quantize_one_by_one(const float* in, float* out, std::size_t n, std::uint64_t first,
                          const Quantizer& to, EventCounts& counts) {
   const QuantizePlan plan = quantize_plan(to);
-  if (!plan.known) return binade::quantize(in, out, n, first, to, counts);
+  if (!plan.known) return definitions().quantize_f32(in, out, n, first, to, counts);
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint32_t random = plan.stochastic ? random_word(to.seed, to.stream, first + i) : 0;
     const auto bits = static_cast<std::uint32_t>(bits_of(in[i]));
@@ -25,7 +26,7 @@ void quantize_one_by_one(const float* in, float* out, std::size_t n, std::uint64
 }
 void quantize_one_by_one(const double* in, double* out, std::size_t n, std::uint64_t first,
                          const Quantizer& to, EventCounts& counts) {
-  binade::quantize(in, out, n, first, to, counts);
+  definitions().quantize_f64(in, out, n, first, to, counts);
 }
 
 template <std::floating_point T>
@@ -41,7 +42,8 @@ void quantize_by_tiles(const T* in, T* out, std::size_t n, std::uint64_t first, 
     quantizer(x.data(), results.data(), count, first + done, counts);
     std::memcpy(out + done, results.data(), count * sizeof(T));
     specials.each(counts, [&](std::size_t i, T value) {
-      binade::quantize(&value, out + done + i, 1, first + done + i, to, counts);
+      (definitions().*KernelsOf<T>::quantize)(&value, out + done + i, 1, first + done + i, to,
+                                              counts);
     });
   }
 }

@@ -3,6 +3,9 @@
 // A tile of numbers onto the grid of a format with the counts of what happened: rounding.h, then what lies beyond the
 // range becomes what the format has, signs come back and the events are counted, again in operations of vector units.
 // Equal to `quantize` of emulate/quantize.h, which does NaNs and infinities.
+//
+//     is_over  1111…1111 where the magnitude > max     out = result of overflow & is_over | (magnitude | sign) & ~is_over
+//              minus one, summed: minus the count      likewise zeros, subnormals, exact ones
 #pragma once
 
 #include <array>

@@ -54,8 +54,8 @@ constexpr std::uint64_t nearest_sum(std::uint64_t x_bits, const Format& x_format
   const int y_unit = y.exponent - y.fraction_bits;
   const int unit = x_unit < y_unit ? x_unit : y_unit;
   const int distance = x_unit < y_unit ? y_unit - x_unit : x_unit - y_unit;
-  const bool is_short =
-      x_format.precision <= 24 && y_format.precision <= 24 && d.specials == Specials::ieee;
+  const bool is_short = x_format.precision <= 24 && y_format.precision <= 24 &&
+                        d.specials == Specials::ieee && d.has_sign;
   if (is_short && x.kind == Kind::finite && y.kind == Kind::finite && distance < 32) {
     const auto a = static_cast<std::int64_t>(x.significand << (x_unit - unit));
     const auto b = static_cast<std::int64_t>(y.significand << (y_unit - unit));

@@ -65,6 +65,7 @@ constexpr RoundingPlan<T> rounding_plan(const Format& f, const Attributes& attri
   };
   out.drop = c.precision - f.precision;
   if (f.emin() == c.emin()) {
+    if (f.precision == 1) return out;  // the last bit kept is the hidden one
     out.family = Family::cut;
   } else if (out.drop > 0 && f.emax() + 1 + out.drop <= c.emax() &&
              f.emin() + out.drop >= 32 + c.fraction_bits() - c.bias) {

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "emulate/fast/kernels.h"
 #include "emulate/fast/quantize_tile.h"
 
 namespace binade::fast {
@@ -12,7 +13,7 @@ namespace binade::fast {
 NonFinite unscale(const float* in, float* out, std::size_t n, const Format& format,
                   float inv_scale) {
   const TileQuantizer<float> quantizer({format, {.nan = NanResult::nvidia}});
-  if (!quantizer.known()) return binade::unscale(in, out, n, format, inv_scale);
+  if (!quantizer.known()) return definitions().unscale_f32(in, out, n, format, inv_scale);
   NonFinite found{.at = n};
   std::array<float, tile_size> x;
   std::array<std::uint32_t, tile_size> products, results;
@@ -28,7 +29,7 @@ NonFinite unscale(const float* in, float* out, std::size_t n, const Format& form
     quantizer(products.data(), results.data(), count, 0, counts);
     std::memcpy(out + done, results.data(), count * sizeof(float));
     specials.each(counts, [&](std::size_t i, float) {
-      const NonFinite here = binade::unscale(&x[i], out + done + i, 1, format, inv_scale);
+      const NonFinite here = definitions().unscale_f32(&x[i], out + done + i, 1, format, inv_scale);
       if (found.at == n && here.at == 0) found = {done + i, here.value};
     });
   }

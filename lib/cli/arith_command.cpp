@@ -268,6 +268,10 @@ void define_arith(App app, int&) {
   add_random_bits(app, a->attributes);
   app.add_option("--name", a->name, "of the result's tensor in .safetensors; out");
   app.add_option("--dtype", a->dtype, "what raw .npy arrays (V1, V2) hold");
+  app.footer(
+      "\nA division by zero is exact: it gives the infinity, or what the format has in its place, "
+      "and no column counts it."
+      "\n  binade arith fma a.npy b.npy c.npy d.npy --format e4m3 --saturation finite");
   app.callback([a] { run_arith(*a); });
 }
 

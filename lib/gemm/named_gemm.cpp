@@ -95,7 +95,17 @@ std::string words_of(const Split& split, const Format& partial) {
 
 }  // namespace
 
-bool is_chain_name(std::string_view instruction) { return find_chain(instruction) != nullptr; }
+bool is_chain_name(std::string_view instruction) {
+  if (find_chain(instruction) != nullptr) return true;
+  for (const ChainName& row : chain_names) {
+    const std::string_view operation = row.prefix.substr(0, row.prefix.find('.') + 1);
+    if (instruction.starts_with(operation)) {
+      throw Error("'" + printable(instruction) + "': chains round to nearest; write it as " +
+                  std::string(row.prefix) + "f32.f16.f16.f32, the types of d, a, b and c");
+    }
+  }
+  return false;
+}
 
 NamedGemm named_gemm(const Instruction& x) {
   return {name_of(x), x.sm, brief_of(x), plain(x.model, x.types, x.k)};

@@ -7,6 +7,8 @@
 #include <array>
 #include <initializer_list>
 
+#include "emulate/dot.h"
+
 namespace binade {
 namespace {
 

@@ -43,14 +43,4 @@ constexpr std::uint64_t chain(const Instruction& how, const std::uint64_t* a,
   return sum;
 }
 
-/// Whether one `dot` of all k is the chain: where an instruction is itself one, of whole blocks.
-constexpr bool is_one_dot(const Instruction& how) {
-  const DotModel& x = how.model;
-  const bool ends_alike = how.types.c == how.types.d && !x.c_last && !x.through_f32 &&
-                          !x.descending && x.sparse_group == 0 && x.scales == WgmmaScales{};
-  const bool blocks = x.recipe == Recipe::fused_block && how.k % x.block == 0;
-  return ends_alike &&
-         (blocks || x.recipe == Recipe::fma_chain || x.recipe == Recipe::mul_add_chain);
-}
-
 }  // namespace binade

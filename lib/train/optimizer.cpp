@@ -15,8 +15,9 @@
 namespace binade {
 namespace {
 
-/// decayed(weights[i]) + change[i] by stochastic rounding, once, with all of a random word, that of `first` + i. The sum
-/// of binary32 numbers is exact in binary64, or off by less than the word can tell.
+/// decayed(weights[i]) + change[i], summed in binary64, by stochastic rounding with the word of `first` + i. Weights of
+/// up to 20 bits are rounded as the exact sum would be; beside one of 24 bits binary64 has 29 bits below the last one, so
+/// that the word's last three decide nothing.
 template <class T, class Decayed>
 std::vector<double> stochastic_sums(std::span<const T> weights, std::span<const T> change,
                                     const Decayed& decayed, std::uint64_t first,

@@ -194,7 +194,7 @@ TEST_CASE("products are chains, by the instruction itself only where it is the G
     const Multiplied got = multiplied(80, row.how);
     CHECK(got.way == ProductWay::emulated);
     CHECK(got.different == 0);
-    CHECK(is_one_dot(row.how) == row.one_dot);
+    CHECK(is_one_dot(row.how.model, row.how.types, row.how.k) == row.one_dot);
   }
 }
 

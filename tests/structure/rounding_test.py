@@ -14,15 +14,18 @@ CODE = (".h", ".cuh", ".cpp", ".cu", ".inc")
 
 # What rounds: idiom → its pattern, in code without comments and texts.
 IDIOMS = {
-    "a rounding function of the machine": r"\b(nearbyint|l?l?rint|std::fma)[fl]?\(",
+    "a rounding function of the machine": r"\b(__builtin_)?(nearbyint|l?l?rint|roundeven|fma)[fl]?\s*\(",
     "the machine's rounding mode": r"\bfe[sg]etround\b|_MM_(SET|GET)_ROUNDING_MODE|_mm_[sg]etcsr|\bFE_TO\w+",
     "a conversion intrinsic": r"\b_mm\d*_(mask_|maskz_)?cvt\w*|\b_cvt\w+_s[hs]\b|\b__(float|double|half|int|uint)\w*2\w+\(",
-    "an addition of a magic number": r"\(\s*\w+\s*\+\s*([A-Za-z]\w*)\s*\)\s*-\s*\1\b|<<\s*51\b|\b0x1\.8p\+?(23|52)\b|"
-                                     r"\b0x1p\+?(23|52)\b|\b(12582912|6755399441055744)\b",
-    "a rest held against a half": r"\brest\w*\s*[<>=]=?\s*half(_ulp)?\b",
+    "a short type of the machine": r"\b(_Float16|__fp16|__bf16|__half|__nv_bfloat16|__nv_fp8\w*|(half|bfloat16)_t)\b|"
+                                   r"\bEigen::(half|bfloat16)\b",
+    "an addition of a magic number": r"\+\s*([A-Za-z]\w*)\s*\)?\s*-\s*\1\b|<<\s*51\b|"
+                                     r"\b0x1\.8p\+?(23|52)\b|\b0x1p\+?(23|52)\b|"
+                                     r"\b(8388608|12582912|4503599627370496|6755399441055744)\b|\b0x7FFFU?\s*\+|\+\s*0x7FFFU?\b",
+    "a rest held against a half": r"\brest\w*\s*[<>=]=?\s*half(_ulp)?\b|\+\s*\(?\s*rest\w*\s*(!=\s*0\s*)?\?",
     "a sticky bit": r"\|\s*\(?\s*\w*sticky\b|\bsticky\s*(\|=|=[^=])",
     "Eigen's arithmetic": r"#include <Eigen/",
-    "a twin past the table": r'#include "emulate/fast/(?!kernels\.h")',
+    "a twin past the table": r'#include "(emulate/fast/(?!kernels\.h")|lib/train/nearest\.h")',
 }
 
 # file → (idiom, why).
@@ -31,10 +34,13 @@ EXCEPTIONS = {
     "cuda/matmul_plan.h": ("a twin past the table", "likewise, a tile of sums a thread"),
     "cuda/comparison.h": ("a twin past the table", "counts factors of sums in a tally on the device"),
     "cuda/pool.h": ("a twin past the table", "packs operands for the device"),
-    "lib/range/exact_sum.cpp": ("a sticky bit", "sums of thousands of bits, wider than Exact's window, to a double"),
+    "lib/gemm/upper.cpp": ("a rest held against a half", "an upper bound: every operation rounds up, whatever the format"),
+    "lib/range/exact_sum.cpp": ("a sticky bit", "sums of thousands of bits, wider than Exact's window, to the nearest double"),
     "lib/tensor/decimal.cpp": ("a sticky bit", "digits of any number into Exact, whose sticky bit it is"),
     "lib/train/ops_attention.cpp": ("a rounding function of the machine", "FFMA: one operation of binary32, the machine's own"),
     "lib/train/nearest.h": ("a twin past the table", "one number at a time, between the ops of a weight's update"),
+    "lib/train/optimizer.cpp": ("a twin past the table", "likewise"),
+    "lib/train/optimizers.cpp": ("a twin past the table", "likewise"),
     "lib/train/product.cpp": ("Eigen's arithmetic", "the FP32 and FP64 reference is the machine's by intent"),
 }
 
@@ -43,6 +49,9 @@ WRONG = [
     "return __float2half_rn(x);", "return (x + big) - big;", "return x + 0x1.8p52 - 0x1.8p52;",
     "kept += rest > half || (rest == half && odd);", "bits = kept << 1 | sticky;", "sticky |= rest != 0;",
     '#include "emulate/fast/quantize.h"', "#include <Eigen/Core>", "std::uint64_t{1} << 51", "y = std::fma(a, b, y);",
+    "y = fmaf(a, b, y);", "y = __builtin_rintf(x);", "y = std::roundeven(x);", "return x + big - big;",
+    "return (x + big)\n    - big;", "x + 4503599627370496.0", "bits + 0x7FFF + (bits >> 16 & 1)", "_Float16 h = x;",
+    "Eigen::half h(x);", "kept + (rest ? 1 : 0)", '#include "lib/train/nearest.h"',
 ]
 RIGHT = [
     "auto d = project(x, f);", '#include "emulate/fast/kernels.h"', "const double half = 0.5 * x;", "// rounds by (x + big) - big",
