@@ -2,7 +2,7 @@
 //
 // Judges of the kernels on arrays: every format in every rounding, and what else a quantizer says in turn, at odd
 // lengths and places; bytes and counts.
-#include <memory>
+#include <limits>
 
 #include "tests/kernels/judge.h"
 
@@ -21,7 +21,15 @@ Quantizer quantizer_of(const Format& f, Rounding rounding, std::uint64_t i) {
            .nan = static_cast<NanResult>(i % 3),
            .random_bits = random_bits[i % 4]},
           i * 0x9E3779B97F4A7C15,
-          i};
+          starts[i / 3 % starts.size()] + i % 4};
+}
+
+/// The case in words: its kind is the format and rounding.
+void begin(Verdict& verdict, const std::string& what, const Quantizer& to, std::size_t n,
+           std::uint64_t first) {
+  verdict.begin(
+      what + words_of(to.format) + ", " + std::string(name_of(to.attributes.rounding)),
+      words_of(to.attributes) + ", n " + std::to_string(n) + ", first " + std::to_string(first));
 }
 
 /// f(format, rounding, number of the case, length, first element, place in memory) for each format and rounding once,
@@ -33,26 +41,30 @@ void for_each_case(const F& f) {
     for (const NamedRounding& row : roundings) {
       for (std::size_t i = 0; i < lengths.size(); ++i) {
         ++number;
-        const std::uint64_t first = number % 7 == 0 ? (std::uint64_t{1} << 34) - 77 : number % 9;
         f(quantizer_of(format, row.rounding, number), number,
-          lengths[(i + number) % lengths.size()], first);
+          lengths[(i + number) % lengths.size()], starts[number * 5 % starts.size()]);
       }
     }
   }
 }
 
-void compare_counts(Verdict& verdict, const std::string& what, EventCounts got,
-                    const EventCounts& want) {
-  verdict.compare<EventCounts>(what + ", counts", std::span(&got, 1), std::span(&want, 1));
+void compare_counts(Verdict& verdict, const EventCounts& got, const EventCounts& want) {
+  const auto words = [](const EventCounts& x) {
+    return std::bit_cast<std::array<std::uint64_t, sizeof(EventCounts) / 8>>(x);
+  };
+  verdict.compare<std::uint64_t>(words(got), words(want));
 }
 
+/// NaNs and infinities in every fourth case.
+With with_of(std::uint64_t number) { return number % 4 == 0 ? With::specials : With::numbers; }
+
 template <std::floating_point T, Kernels::Quantize<T> Kernels::*entry>
-Verdict judge_quantize(const Kernels& kernels, const Fault& fault) {
-  Verdict verdict(fault);
+Verdict judge_quantize(const Kernels& kernels) {
+  Verdict verdict;
   for_each_case([&](const Quantizer& to, std::uint64_t number, std::size_t n, std::uint64_t first) {
     if (!fits_in(to.format, Carrier<T>::format)) return;
-    const std::vector<T> in = hard_numbers<T>(to.format, n, number);
-    const std::string what = words_of(to) + ", n " + std::to_string(n);
+    const std::vector<T> in = hard_numbers<T>(to.format, n, number, with_of(number));
+    begin(verdict, "", to, n, first);
     std::vector<T> want(n);
     EventCounts want_counts, counts;
     quantize(in.data(), want.data(), n, first, to, want_counts);
@@ -60,23 +72,22 @@ Verdict judge_quantize(const Kernels& kernels, const Fault& fault) {
     Walled<T> from(in, number % 4), out(n, number / 4 % 4);
     T* const result = in_place ? from.data() : out.data();
     (kernels.*entry)(from.data(), result, n, first, to, counts);
-    verdict.compare<T>(what, {result, n}, want);
-    compare_counts(verdict, what, counts, want_counts);
-    verdict.require(from.is_whole() && out.is_whole(), what + ": wrote outside the array");
+    verdict.compare<T>({result, n}, want);
+    compare_counts(verdict, counts, want_counts);
+    verdict.require(from.is_whole() && out.is_whole(), "wrote outside the array");
     if (!in_place && n > 0) {
-      verdict.require(std::memcmp(from.data(), in.data(), n * sizeof(T)) == 0,
-                      what + ": changed its input");
+      verdict.require(std::memcmp(from.data(), in.data(), n * sizeof(T)) == 0, "changed its input");
     }
   });
   return verdict;
 }
 
 template <std::floating_point T, Kernels::Encode<T> Kernels::*entry>
-Verdict judge_encode(const Kernels& kernels, const Fault& fault) {
-  Verdict verdict(fault);
+Verdict judge_encode(const Kernels& kernels) {
+  Verdict verdict;
   for_each_case([&](const Quantizer& to, std::uint64_t number, std::size_t n, std::uint64_t first) {
-    const std::vector<T> in = hard_numbers<T>(to.format, n, number);
-    const std::string what = words_of(to) + ", n " + std::to_string(n);
+    const std::vector<T> in = hard_numbers<T>(to.format, n, number, with_of(number));
+    begin(verdict, "", to, n, first);
     const std::size_t bytes = n * code_bytes(to.format);
     std::vector<std::byte> want(bytes);
     EventCounts want_counts, counts;
@@ -84,9 +95,9 @@ Verdict judge_encode(const Kernels& kernels, const Fault& fault) {
     Walled<T> from(in, number % 4);
     Walled<std::byte> out(bytes, number / 4 % 16);
     (kernels.*entry)(from.data(), out.data(), n, first, to, counts);
-    verdict.compare<std::byte>(what, out.span(), want);
-    compare_counts(verdict, what, counts, want_counts);
-    verdict.require(out.is_whole(), what + ": wrote outside the array");
+    verdict.compare<std::byte>(out.span(), want);
+    compare_counts(verdict, counts, want_counts);
+    verdict.require(out.is_whole(), "wrote outside the array");
   });
   return verdict;
 }
@@ -104,8 +115,8 @@ std::vector<std::byte> codes_of(const Format& f, std::size_t n, std::uint64_t se
 }
 
 template <std::floating_point T, Kernels::Decode<T> Kernels::*entry>
-Verdict judge_decode(const Kernels& kernels, const Fault& fault) {
-  Verdict verdict(fault);
+Verdict judge_decode(const Kernels& kernels) {
+  Verdict verdict;
   std::uint64_t number = 0;
   for (const Format& f : tried_formats()) {
     if (!fits_in(f, Carrier<T>::format)) continue;
@@ -114,80 +125,109 @@ Verdict judge_decode(const Kernels& kernels, const Fault& fault) {
     for (const std::size_t n : all) {
       number += n > 1003 ? number % 2 : 1;  // all codes once
       const std::vector<std::byte> in = codes_of(f, n, n > 1003 ? 0 : number);
-      const std::string what = words_of({.format = f}) + ", n " + std::to_string(n);
+      verdict.begin(words_of(f), "n " + std::to_string(n));
       std::vector<T> want(n);
       values_of_codes(in.data(), want.data(), n, f);
       Walled<std::byte> from(std::span<const std::byte>(in), number % 8);
       Walled<T> out(n, number % 4);
       (kernels.*entry)(from.data(), out.data(), n, f);
-      verdict.compare<T>(what, out.span(), want);
-      verdict.require(out.is_whole(), what + ": wrote outside the array");
+      verdict.compare<T>(out.span(), want);
+      verdict.require(out.is_whole(), "wrote outside the array");
     }
   }
   return verdict;
 }
 
-Verdict judge_random_words(const Kernels& kernels, const Fault& fault) {
-  Verdict verdict(fault);
+Verdict judge_random_words(const Kernels& kernels) {
+  Verdict verdict;
   Random random(1);
-  for (int i = 0; i < 500; ++i) {
-    const std::uint64_t seed = random(), stream = random();
-    const std::uint64_t first =
-        i % 3 == 0 ? (std::uint64_t{1} << 34) - random() % 99 : random() % 99;
-    const std::size_t n = lengths[static_cast<std::size_t>(i) % lengths.size()];
+  for (std::size_t i = 0; i < 2000; ++i) {
+    const std::uint64_t seed = random();
+    const std::uint64_t stream = i % 3 == 0 ? random() : starts[i / 3 % starts.size()];
+    const std::uint64_t first = starts[i % starts.size()] + random() % 7;
+    const std::size_t n = lengths[random() % lengths.size()];
+    verdict.begin("first " + std::to_string(first),
+                  "stream " + std::to_string(stream) + ", n " + std::to_string(n));
     std::vector<std::uint32_t> want(n);
     for (std::size_t k = 0; k < n; ++k) want[k] = random_word(seed, stream, first + k);
-    Walled<std::uint32_t> out(n, static_cast<std::size_t>(i) % 4);
+    Walled<std::uint32_t> out(n, i % 4);
     kernels.random_words(seed, stream, first, n, out.data());
-    verdict.compare<std::uint32_t>("n " + std::to_string(n), out.span(), want);
+    verdict.compare<std::uint32_t>(out.span(), want);
     verdict.require(out.is_whole(), "wrote outside the array");
   }
   return verdict;
 }
 
-Verdict judge_unscale(const Kernels& kernels, const Fault& fault) {
-  Verdict verdict(fault);
+Verdict judge_unscale(const Kernels& kernels) {
+  Verdict verdict;
   std::uint64_t number = 0;
   for (const Format& f : tried_formats()) {
     if (!fits_in(f, binary32)) continue;
     for (const float inv_scale : {1.0F, 0x1p-16F, 0.3F, 0.0F, 0x1p-140F, 0x1p100F, -3.0F}) {
       for (const std::size_t n : lengths) {
         ++number;
-        std::vector<float> in = hard_numbers<float>(f, n, number);
+        std::vector<float> in = hard_numbers<float>(f, n, number, with_of(number));
         EventCounts counts;
         if (f != binary32) quantize(in.data(), in.data(), n, 0, {.format = f}, counts);
-        const std::string what = words_of({.format = f}) + ", inv_scale " +
-                                 std::to_string(inv_scale) + ", n " + std::to_string(n);
+        verdict.begin(words_of(f),
+                      "inv_scale " + std::to_string(inv_scale) + ", n " + std::to_string(n));
         std::vector<float> want(n);
         const NonFinite found = unscale(in.data(), want.data(), n, f, inv_scale);
         Walled<float> from(in, number % 4), out(n, number / 4 % 4);
         float* const result = number % 3 == 0 ? from.data() : out.data();
-        NonFinite got = kernels.unscale_f32(from.data(), result, n, f, inv_scale);
-        verdict.compare<float>(what, {result, n}, want);
-        verdict.require(got == found, what + ": found_inf, or its place");
-        verdict.require(from.is_whole() && out.is_whole(), what + ": wrote outside the array");
+        const NonFinite got = kernels.unscale_f32(from.data(), result, n, f, inv_scale);
+        verdict.compare<float>({result, n}, want);
+        verdict.require(got == found, "found_inf, or its place");
+        verdict.require(from.is_whole() && out.is_whole(), "wrote outside the array");
       }
     }
   }
   return verdict;
 }
 
+template <std::floating_point T>
+using Operands3 = std::array<std::vector<T>, 3>;
+
+/// Each operand of its own; in some places and cases a NaN, an infinity or a zero of either sign in one, two or all of
+/// them, and sums that are exactly zero.
+template <std::floating_point T>
+Operands3<T> operands_of(const Elementwise& how, std::size_t n, std::uint64_t number) {
+  Operands3<T> out;
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    out[k] = hard_numbers<T>(how.from[k], n, 4 * number + k, with_of(number / 2));
+  }
+  Random random(number);
+  const bool with_specials = number % 2 == 0, with_zeros = number % 4 < 2;
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+  constexpr std::array<T, 6> specials{infinity, -infinity, nan, -nan, T{0}, -T{0}};
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t kind = random() % 8;
+    if (kind == 0 && with_zeros) {
+      const bool fused = how.operation == Operation::multiply_add;
+      out[1][i] = fused ? T{1} : -out[0][i];
+      out[2][i] = -out[0][i];
+    }
+    for (std::size_t k = 0; kind < 3 && with_specials && k < out.size(); ++k) {
+      if (random() % 2 == 0) out[k][i] = specials[random() % specials.size()];
+    }
+  }
+  return out;
+}
+
 template <std::floating_point T, Kernels::OnElements<T> Kernels::*entry>
-Verdict judge_elementwise(const Kernels& kernels, const Fault& fault) {
-  Verdict verdict(fault);
+Verdict judge_elementwise(const Kernels& kernels) {
+  Verdict verdict;
   for_each_case([&](const Quantizer& to, std::uint64_t number, std::size_t n, std::uint64_t first) {
     if (!fits_in(to.format, Carrier<T>::format)) return;
-    const NamedOperation& row = operations[number % operations.size()];
+    // An operation in turn, whatever the length's place.
+    const NamedOperation& row = operations[(number + number / lengths.size()) % operations.size()];
     const bool own = number % 5 != 0;  // operands of another format, now and then
     const Format from = own ? to.format : binary16;
     const Elementwise how{row.operation, {from, from, from}, to.format, to.attributes,
                           to.seed,       to.stream};
-    std::array<std::vector<T>, 3> in;
-    for (std::size_t k = 0; k < 3; ++k)
-      in[k] = hard_numbers<T>(from, n, 4 * number + (number % 4 == 0 ? 0 : k + 1));
-    for (std::size_t i = 0; i < n; i += 5) in[2][i] = in[1][i] = -in[0][i];  // exact zeros
-    const std::string what =
-        std::string(row.name) + " in " + words_of(to) + ", n " + std::to_string(n);
+    const Operands3<T> in = operands_of<T>(how, n, number);
+    begin(verdict, std::string(row.name) + " in ", to, n, first);
     std::vector<T> want(n);
     EventCounts want_counts, counts;
     elementwise(in[0].data(), in[1].data(), in[2].data(), want.data(), n, first, how, want_counts);
@@ -198,11 +238,56 @@ Verdict judge_elementwise(const Kernels& kernels, const Fault& fault) {
     T* const result = in_place ? x[0].data() : out.data();
     (kernels.*entry)(x[0].data(), row.operands > 1 ? x[1].data() : nullptr,
                      row.operands > 2 ? x[2].data() : nullptr, result, n, first, how, counts);
-    verdict.compare<T>(what, {result, n}, want);
-    compare_counts(verdict, what, counts, want_counts);
-    verdict.require(out.is_whole() && x[0].is_whole(), what + ": wrote outside the array");
+    verdict.compare<T>({result, n}, want);
+    compare_counts(verdict, counts, want_counts);
+    verdict.require(out.is_whole() && x[0].is_whole(), "wrote outside the array");
   });
   return verdict;
+}
+
+// The same kernels with faults.
+
+template <std::floating_point T, Kernels::Quantize<T> Kernels::*entry>
+void quantize_with_faults(const T* in, T* out, std::size_t n, std::uint64_t first,
+                          const Quantizer& to, EventCounts& counts) {
+  behind<entry>(in, out, n, first, to, counts);
+  plant(out, n, &counts);
+}
+template <std::floating_point T, Kernels::Encode<T> Kernels::*entry>
+void encode_with_faults(const T* in, std::byte* out, std::size_t n, std::uint64_t first,
+                        const Quantizer& to, EventCounts& counts) {
+  behind<entry>(in, out, n, first, to, counts);
+  plant(out, n * code_bytes(to.format), &counts);
+}
+template <std::floating_point T, Kernels::Decode<T> Kernels::*entry>
+void decode_with_faults(const std::byte* in, T* out, std::size_t n, const Format& format) {
+  behind<entry>(in, out, n, format);
+  plant(out, n);
+}
+void random_words_with_faults(std::uint64_t seed, std::uint64_t stream, std::uint64_t first,
+                              std::size_t n, std::uint32_t* out) {
+  behind<&Kernels::random_words>(seed, stream, first, n, out);
+  plant(out, n);
+}
+NonFinite unscale_with_faults(const float* in, float* out, std::size_t n, const Format& format,
+                              float inv_scale) {
+  NonFinite found = behind<&Kernels::unscale_f32>(in, out, n, format, inv_scale);
+  const Fault* fault = n == 0 ? nullptr : fault_of_call();
+  if (fault == nullptr) return found;
+  if (!fault->in_counts) {
+    turn_bit(out, n, *fault);
+  } else if (fault->at_end) {
+    turn_bit(&found.value, 1, *fault);
+  } else {
+    turn_bit(&found.at, 1, *fault);
+  }
+  return found;
+}
+template <std::floating_point T, Kernels::OnElements<T> Kernels::*entry>
+void elementwise_with_faults(const T* a, const T* b, const T* c, T* out, std::size_t n,
+                             std::uint64_t first, const Elementwise& how, EventCounts& counts) {
+  behind<entry>(a, b, c, out, n, first, how, counts);
+  plant(out, n, &counts);
 }
 
 constexpr std::size_t timed_elements = 16384;
@@ -304,10 +389,32 @@ std::vector<Work> operation_works(void (*run)(const Kernels&, std::size_t)) {
   return out;
 }
 
-template <auto entry>
-Entry entry_of(std::string_view name, Verdict (*judge)(const Kernels&, const Fault&),
-               std::vector<Work> works, std::string_view bound = "") {
-  return {name, &has_entry<entry>, &same_entry<entry>, judge, std::move(works), bound};
+template <auto entry, auto with>
+Entry entry_of(std::string_view name, Verdict (*judge)(const Kernels&), std::vector<Work> works,
+               std::string_view bound = "") {
+  return {name,  &has_entry<entry>,         &same_entry<entry>,
+          judge, &with_faults<entry, with>, std::move(works),
+          bound};
+}
+template <std::floating_point T, Kernels::Quantize<T> Kernels::*entry>
+Entry quantize_entry(std::string_view name) {
+  return entry_of<entry, &quantize_with_faults<T, entry>>(name, &judge_quantize<T, entry>,
+                                                          format_works(&time_quantize<T, entry>));
+}
+template <std::floating_point T, Kernels::Encode<T> Kernels::*entry>
+Entry encode_entry(std::string_view name) {
+  return entry_of<entry, &encode_with_faults<T, entry>>(name, &judge_encode<T, entry>,
+                                                        format_works(&time_encode<T, entry>));
+}
+template <std::floating_point T, Kernels::Decode<T> Kernels::*entry>
+Entry decode_entry(std::string_view name) {
+  return entry_of<entry, &decode_with_faults<T, entry>>(name, &judge_decode<T, entry>,
+                                                        format_works(&time_decode<T, entry>, 3));
+}
+template <std::floating_point T, Kernels::OnElements<T> Kernels::*entry>
+Entry elementwise_entry(std::string_view name) {
+  return entry_of<entry, &elementwise_with_faults<T, entry>>(
+      name, &judge_elementwise<T, entry>, operation_works(&time_elementwise<T, entry>));
 }
 
 }  // namespace
@@ -315,29 +422,20 @@ Entry entry_of(std::string_view name, Verdict (*judge)(const Kernels&, const Fau
 std::vector<Entry> array_entries() {
   using K = Kernels;
   return {
-      entry_of<&K::quantize_f32>("quantize_f32", &judge_quantize<float, &K::quantize_f32>,
-                                 format_works(&time_quantize<float, &K::quantize_f32>)),
-      entry_of<&K::quantize_f64>("quantize_f64", &judge_quantize<double, &K::quantize_f64>,
-                                 format_works(&time_quantize<double, &K::quantize_f64>)),
-      entry_of<&K::encode_f32>("encode_f32", &judge_encode<float, &K::encode_f32>,
-                               format_works(&time_encode<float, &K::encode_f32>)),
-      entry_of<&K::encode_f64>("encode_f64", &judge_encode<double, &K::encode_f64>,
-                               format_works(&time_encode<double, &K::encode_f64>)),
-      entry_of<&K::decode_f32>("decode_f32", &judge_decode<float, &K::decode_f32>,
-                               format_works(&time_decode<float, &K::decode_f32>, 3)),
-      entry_of<&K::decode_f64>("decode_f64", &judge_decode<double, &K::decode_f64>,
-                               format_works(&time_decode<double, &K::decode_f64>, 3)),
-      entry_of<&K::random_words>("random_words", &judge_random_words,
-                                 {{"Philox", timed_elements, &time_random_words, 0}}),
-      entry_of<&K::unscale_f32>("unscale_f32", &judge_unscale,
-                                {{"binary32", timed_elements, &time_unscale, 0},
-                                 {"binary16", timed_elements, &time_unscale, 1}}),
-      entry_of<&K::elementwise_f32>("elementwise_f32",
-                                    &judge_elementwise<float, &K::elementwise_f32>,
-                                    operation_works(&time_elementwise<float, &K::elementwise_f32>)),
-      entry_of<&K::elementwise_f64>(
-          "elementwise_f64", &judge_elementwise<double, &K::elementwise_f64>,
-          operation_works(&time_elementwise<double, &K::elementwise_f64>)),
+      quantize_entry<float, &K::quantize_f32>("quantize_f32"),
+      quantize_entry<double, &K::quantize_f64>("quantize_f64"),
+      encode_entry<float, &K::encode_f32>("encode_f32"),
+      encode_entry<double, &K::encode_f64>("encode_f64"),
+      decode_entry<float, &K::decode_f32>("decode_f32"),
+      decode_entry<double, &K::decode_f64>("decode_f64"),
+      entry_of<&K::random_words, &random_words_with_faults>(
+          "random_words", &judge_random_words, {{"Philox", timed_elements, &time_random_words, 0}}),
+      entry_of<&K::unscale_f32, &unscale_with_faults>(
+          "unscale_f32", &judge_unscale,
+          {{"binary32", timed_elements, &time_unscale, 0},
+           {"binary16", timed_elements, &time_unscale, 1}}),
+      elementwise_entry<float, &K::elementwise_f32>("elementwise_f32"),
+      elementwise_entry<double, &K::elementwise_f64>("elementwise_f64"),
   };
 }
 

@@ -8,12 +8,12 @@
 namespace binade::kernel_test {
 namespace {
 
-std::vector<ErrorColumn> columns_of(std::uint64_t i) {
+/// Error columns: some formats as they are, then scaled, to where all is lost and to where nothing is.
+std::vector<ErrorColumn> columns_of(std::size_t count) {
   constexpr std::array<Format, 6> tried{binary16, bfloat16, tf32, e5m2, e4m3, binary32};
-  constexpr std::array<std::size_t, 6> counts{0, 5, 1, 4, 7, 16};
   std::vector<ErrorColumn> out;
-  for (std::size_t k = 0; k < counts[i % counts.size()]; ++k) {
-    const int scale = k < 5 ? 0 : static_cast<int>(i * 37 + k * 11) % 300 - 150;
+  for (std::size_t k = 0; k < count; ++k) {
+    const int scale = k < 5 ? 0 : static_cast<int>(count * 37 + k * 11) % 300 - 150;
     out.push_back({tried[k % tried.size()], scale});
   }
   return out;
@@ -54,42 +54,152 @@ bool is_zero(const fast::RangeCells& work) {
 }
 
 template <std::floating_point T>
-std::vector<T> values_of_kind(std::uint64_t kind, std::size_t n) {
-  switch (kind % 4) {
-    case 0: return hard_numbers<T>(binary16, n, kind + 1);
-    case 1: return hard_numbers<T>(e4m3, n, 4 * kind);
-    case 2: return hard_numbers<T>(Carrier<T>::format, n, kind + 1);
-    default: return std::vector<T>(n, static_cast<T>(1.9999));  // all in one cell
+T of_fields(std::uint64_t field, std::uint64_t fraction, bool negative) {
+  using Bits = typename Carrier<T>::Bits;
+  return std::bit_cast<T>(
+      static_cast<Bits>(bits_of({negative, field, fraction}, Carrier<T>::format)));
+}
+
+/// Every cut of a binade between segments and both its neighbours, in binades of all sorts; subnormals too.
+template <std::floating_point T>
+std::vector<T> at_cuts() {
+  const Format& c = Carrier<T>::format;
+  const auto unit = [&c](int k) { return std::uint64_t{1} << (c.fraction_bits() - k); };
+  const std::uint64_t end = std::uint64_t{1} << c.fraction_bits();
+  const std::uint64_t cuts[]{0,
+                             3 * unit(2),
+                             13 * unit(4),
+                             7 * unit(3),
+                             end - unit(7),
+                             end - unit(8),
+                             end - unit(10),
+                             end - unit(11)};
+  const auto bias = static_cast<std::uint64_t>(c.bias);
+  std::vector<T> out;
+  for (const std::uint64_t field :
+       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, bias - 24, bias - 15, bias - 9,
+        bias - 1, bias, bias + 8, bias + 15, bias + 16, c.exponent_mask() - 1}) {
+    for (const std::uint64_t cut : cuts) {
+      for (const std::uint64_t step : {~std::uint64_t{0}, std::uint64_t{0}, std::uint64_t{1}}) {
+        out.push_back(of_fields<T>(field, (cut + step) & c.fraction_mask(), (cut + step) % 3 == 0));
+      }
+    }
   }
+  return out;
+}
+
+template <std::floating_point T>
+std::vector<T> repeated(std::size_t n, std::initializer_list<T> values) {
+  std::vector<T> out(n);
+  for (std::size_t i = 0; i < n; ++i) out[i] = values.begin()[i % values.size()];
+  return out;
+}
+
+/// Kinds of arrays.
+template <std::floating_point T>
+struct ValueKind {
+  const char* name;
+  std::vector<T> (*values)(std::size_t n, std::uint64_t seed);
+};
+template <std::floating_point T>
+constexpr std::array<ValueKind<T>, 7> value_kinds{{
+    {"about binary16",
+     [](std::size_t n, std::uint64_t seed) {
+       return hard_numbers<T>(binary16, n, seed, With::numbers);
+     }},
+    {"about e4m3, NaNs and infinities",
+     [](std::size_t n, std::uint64_t seed) {
+       return hard_numbers<T>(e4m3, n, seed, With::specials);
+     }},
+    {"about the carrier",
+     [](std::size_t n, std::uint64_t seed) {
+       return hard_numbers<T>(Carrier<T>::format, n, seed, With::numbers);
+     }},
+    {"regular",  // no subnormals that would divide a tile
+     [](std::size_t n, std::uint64_t seed) {
+       Random random(seed);
+       std::vector<T> out(n);
+       for (T& x : out) {
+         x = of_fields<T>(static_cast<std::uint64_t>(Carrier<T>::format.bias) - 60 + random() % 80,
+                          random() & Carrier<T>::format.fraction_mask(), random() % 2 == 0);
+       }
+       return out;
+     }},
+    {"zeros",
+     [](std::size_t n, std::uint64_t) {
+       return repeated<T>(n, {T{0}, -T{0}, T{0}});
+     }},
+    {"largest significands in one cell",
+     [](std::size_t n, std::uint64_t) {
+       const Format& c = Carrier<T>::format;
+       const auto field = static_cast<std::uint64_t>(c.bias);
+       return repeated<T>(n, {of_fields<T>(field, c.fraction_mask(), false)});
+     }},
+    {"largest numbers of binary16's top binade, in one cell",
+     [](std::size_t n, std::uint64_t) {
+       const Format& c = Carrier<T>::format;
+       const auto field = static_cast<std::uint64_t>(c.bias + binary16.emax());
+       return repeated<T>(n, {of_fields<T>(field, c.fraction_mask(), true)});
+     }},
+}};
+
+/// A case: values counted twice into a block of so many error columns.
+template <std::floating_point T, Kernels::RangeCount<T> Kernels::*entry>
+void judge_values(Verdict& verdict, const Kernels& kernels, const std::string& what,
+                  const std::vector<T>& in, std::size_t error_columns) {
+  static const auto got = std::make_unique<RangeBlock<T>>(),
+                    want = std::make_unique<RangeBlock<T>>();
+  const auto work = std::make_unique<fast::RangeCells>();
+  const std::vector<ErrorColumn> columns = columns_of(error_columns);
+  verdict.begin(what, std::to_string(in.size()) + " values, " + std::to_string(columns.size()) +
+                          " error columns");
+  Walled<T> from(in, in.size() % 4);
+  got->reset(columns);
+  want->reset(columns);
+  for (int twice = 0; twice < 2; ++twice) {
+    range_count(in.data(), in.size(), *want);
+    (kernels.*entry)(from.data(), in.size(), *got, *work);
+  }
+  verdict.compare<std::uint64_t>(words_of(*got), words_of(*want));
+  verdict.require(is_zero(*work), "left work space that is not zero");
 }
 
 template <std::floating_point T, Kernels::RangeCount<T> Kernels::*entry>
-Verdict judge_range_count(const Kernels& kernels, const Fault& fault) {
-  Verdict verdict(fault);
-  const auto got = std::make_unique<RangeBlock<T>>(), want = std::make_unique<RangeBlock<T>>();
-  const auto work = std::make_unique<fast::RangeCells>();
-  std::vector<std::size_t> sizes(lengths.begin(), lengths.end());
-  sizes.push_back(70'001);  // more than a cell holds
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    for (std::uint64_t kind = 0; kind < 4; ++kind) {
-      const std::size_t n = sizes[i];
-      const std::vector<ErrorColumn> columns = columns_of(i + kind);
-      const std::vector<T> in = values_of_kind<T>(kind, n);
-      Walled<T> from(in, i % 4);
-      got->reset(columns);
-      want->reset(columns);
-      for (int twice = 0; twice < 2; ++twice) {
-        range_count(in.data(), n, *want);
-        (kernels.*entry)(from.data(), n, *got, *work);
-      }
-      const std::string what = std::to_string(n) + " numbers of kind " + std::to_string(kind) +
-                               ", " + std::to_string(columns.size()) + " error columns";
-      std::vector<std::uint64_t> words = words_of(*got);
-      verdict.compare<std::uint64_t>(what, words, words_of(*want));
-      verdict.require(is_zero(*work), what + ": left work space that is not zero");
+Verdict judge_range_count(const Kernels& kernels) {
+  Verdict verdict;
+  std::size_t number = 0;
+  for (const std::size_t n : lengths) {
+    for (const ValueKind<T>& kind : value_kinds<T>) {
+      ++number;
+      judge_values<T, entry>(verdict, kernels, kind.name, kind.values(n, number),
+                             number % (max_error_columns + 1));
     }
   }
+  // As much as a cell holds.
+  for (const std::size_t n : {65'535, 65'536, 65'537}) {
+    for (const ValueKind<T>& kind : value_kinds<T>) {
+      judge_values<T, entry>(verdict, kernels, kind.name, kind.values(n, n),
+                             ++number % 2 == 0 ? 0 : 7);
+    }
+  }
+  for (const std::size_t columns : {0, 7, 16}) {
+    judge_values<T, entry>(verdict, kernels, "at the cuts", at_cuts<T>(), columns);
+  }
   return verdict;
+}
+
+template <std::floating_point T, Kernels::RangeCount<T> Kernels::*entry>
+void count_with_faults(const T* in, std::size_t n, RangeBlock<T>& block, fast::RangeCells& work) {
+  behind<entry>(in, n, block, work);
+  const Fault* fault = n == 0 ? nullptr : fault_of_call();
+  if (fault == nullptr) return;
+  auto& last = block.rows.back();
+  if (!fault->in_counts) {
+    if (fault->at_end) return turn_bit(&last.squares, 1, *fault);
+    return turn_bit(&block.zeros, 1, *fault);
+  }
+  if (fault->at_end) return turn_bit(work.errors.back().data(), 1, *fault);
+  turn_bit(&last.count.back(), 1, *fault);
 }
 
 constexpr std::size_t timed_values = std::size_t{1} << 16;
@@ -110,7 +220,7 @@ void time_range_count(const Kernels& kernels, std::size_t errors) {
   static const std::array<std::unique_ptr<RangeBlock<T>>, 2> blocks = [] {
     std::array out{std::make_unique<RangeBlock<T>>(), std::make_unique<RangeBlock<T>>()};
     out[0]->reset({});
-    out[1]->reset(columns_of(1));
+    out[1]->reset(columns_of(5));
     return out;
   }();
   (kernels.*entry)(in.data(), in.size(), *blocks[errors], *work);
@@ -124,6 +234,7 @@ Entry entry_of(std::string_view name) {
           &has_entry<entry>,
           &same_entry<entry>,
           &judge_range_count<T, entry>,
+          &with_faults<entry, &count_with_faults<T, entry>>,
           std::move(works),
           "eight comparisons a value, where a byte shuffle would read the segment from a register"};
 }

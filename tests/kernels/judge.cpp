@@ -1,38 +1,103 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Formats and numbers that hurt.
+// Formats and numbers that hurt, and which call has a fault.
 #include "tests/kernels/judge.h"
 
 namespace binade::kernel_test {
 
-std::vector<Format> tried_formats() {
-  std::vector<Format> out;
-  for (const NamedFormat& row : formats) out.push_back(row.format);
-  for (const Format& f :
-       {Format{2, 1, 1, Specials::none}, Format{3, 1, 3, Specials::none},  // precision 1
-        Format{8, 23, 127}, Format{8, 24, 100}, Format{7, 22, 63},
-        Format{7, 24, 63},                                          // as precise as binary32
-        Format{5, 11, 20}, Format{5, 11, -60}, Format{5, 8, 140},   // other biases
-        Format{8, 2, 127}, Format{8, 10, 128}, Format{8, 12, 120},  // ends beside binary32's
-        Format{4, 3, 7, Specials::nan_only, true, false}, Format{6, 12, 31, Specials::fnuz},
-        Format{5, 11, 15, Specials::none}, Format{11, 40, 1023}, Format{10, 52, 511},
-        Format{5, 6, 15, Specials::ieee, true, true, 4}, Format{4, 4, 7, Specials::ieee, false}}) {
-    out.push_back(f);
+const Fault* fault_of_call() {
+  const std::uint64_t call = faults.calls++;
+  for (const Fault& fault : faults.planted) {
+    if (fault.call == call) return &fault;
   }
+  return nullptr;
+}
+
+namespace {
+
+constexpr Format unsigned_format(int exponent_bits, int precision, int bias, Specials specials,
+                                 bool has_zero = true, int padding_bits = 0) {
+  return {exponent_bits, precision, bias, specials, has_zero, false, padding_bits};
+}
+
+/// Of users, by the condition on whose two sides they lie. c: the carrier.
+constexpr std::array user_formats{
+    Format{2, 1, 1, Specials::none}, Format{3, 1, 3, Specials::none},
+    // As precise as binary32.
+    Format{8, 23, 127}, Format{8, 24, 100}, Format{7, 22, 63}, Format{7, 24, 63},
+    // Subnormals that begin with c's own, and beside them.
+    Format{8, 2, 127}, Format{8, 10, 128}, Format{8, 12, 120}, Format{7, 11, 127},
+    Format{8, 11, 126}, Format{5, 11, 127}, Format{5, 11, 126}, Format{11, 40, 1023},
+    Format{10, 30, 1023}, Format{11, 40, 1022}, Format{10, 52, 511}, Format{11, 53, 1023},
+    // emax + 1 + drop <= emax of c.
+    Format{7, 11, 13}, Format{7, 11, 12}, Format{10, 11, 42}, Format{10, 11, 41},
+    // emin + drop >= 32 + c's fraction bits - c's bias.
+    Format{6, 11, 86}, Format{6, 11, 87}, Format{6, 11, 982}, Format{6, 11, 983},
+    // fits_in: quantum and emax.
+    Format{5, 11, 140}, Format{5, 11, 141}, Format{5, 11, -97}, Format{5, 11, -98},
+    Format{5, 11, 1065}, Format{5, 11, 1066}, Format{5, 11, -993}, Format{5, 11, -994},
+    Format{5, 8, 140}, Format{5, 11, 20}, Format{5, 11, -60},
+    // A code's field: 1 <= bias <= c's, 0 <= bias.
+    Format{5, 11, 1}, Format{5, 11, 0}, Format{5, 11, -1}, Format{5, 6, 128}, Format{5, 6, 1023},
+    Format{5, 6, 1024},
+    // Which encodings are no numbers.
+    Format{6, 12, 31, Specials::fnuz}, Format{5, 11, 15, Specials::none},
+    Format{5, 11, 15, Specials::nan_only}, Format{8, 11, 127, Specials::nan_only},
+    Format{8, 11, 127, Specials::none}, Format{8, 11, 127, Specials::fnuz},
+    Format{5, 11, 15, Specials::nan_only, false}, Format{5, 11, 15, Specials::none, false},
+    Format{4, 4, 7, Specials::ieee, false},
+    // Without a sign.
+    unsigned_format(4, 3, 7, Specials::nan_only), unsigned_format(5, 11, 15, Specials::ieee),
+    unsigned_format(5, 11, 15, Specials::nan_only), unsigned_format(5, 11, 15, Specials::none),
+    unsigned_format(5, 11, 15, Specials::nan_only, false),
+    unsigned_format(8, 8, 127, Specials::ieee), unsigned_format(8, 24, 127, Specials::ieee),
+    unsigned_format(5, 6, 15, Specials::ieee, true, 4),
+    unsigned_format(8, 11, 127, Specials::none, true, 3)};
+
+/// Widths of codes and their padding, 11 bits in all the containers.
+constexpr std::array padded_to{13, 16, 17, 32, 33, 40, 49, 62, 64};
+
+}  // namespace
+
+const std::vector<Format>& tried_formats() {
+  static const std::vector<Format> tried = [] {
+    std::vector<Format> out;
+    for (const NamedFormat& row : formats) out.push_back(row.format);
+    out.insert(out.end(), user_formats.begin(), user_formats.end());
+    for (const int bits : padded_to) {
+      out.push_back({5, 6, 15, Specials::ieee, true, true, bits - 11});
+      out.push_back({4, 4, 7, Specials::fnuz, true, true, bits - 8});
+    }
+    out.push_back({8, 24, 127, Specials::ieee, true, true, 8});
+    out.push_back({8, 24, 127, Specials::ieee, true, true, 32});
+    for (const Specials specials : {Specials::nan_only, Specials::none, Specials::fnuz}) {
+      for (int i = 0; i < 4; ++i) {  // of precision 1, over the whole range of a carrier
+        out.push_back({8, 1, 127, specials, i % 2 == 0, i / 2 == 0});
+        out.push_back({11, 1, 1023, specials, i % 2 == 0, i / 2 == 0});
+      }
+    }
+    std::erase_if(out, [](const Format& f) { return !is_valid(f); });
+    return out;
+  }();
+  return tried;
+}
+
+std::string words_of(const Format& f) {
+  const std::string_view name = name_of(f);
+  if (name != "custom") return std::string(name);
+  constexpr std::array<std::string_view, 4> of_specials{"", ", nan_only", ", none", ", fnuz"};
+  std::string out = "e" + std::to_string(f.exponent_bits) + "m" +
+                    std::to_string(f.fraction_bits()) + " bias " + std::to_string(f.bias);
+  out += of_specials[static_cast<std::size_t>(f.specials)];
+  if (!f.has_zero) out += ", no zero";
+  if (!f.has_sign) out += ", unsigned";
+  if (f.padding_bits > 0) out += ", padding " + std::to_string(f.padding_bits);
   return out;
 }
 
-std::string words_of(const Quantizer& to) {
-  const Attributes& a = to.attributes;
-  const Format& f = to.format;
-  std::string out(name_of(f));
-  if (out == "custom") {
-    out = "e" + std::to_string(f.exponent_bits) + "m" + std::to_string(f.fraction_bits()) +
-          " bias " + std::to_string(f.bias);
-  }
-  out += ", " + std::string(name_of(a.rounding));
-  if (a.rounding == Rounding::stochastic) out += " " + std::to_string(a.random_bits);
-  if (a.saturation == Saturation::finite) out += ", finite";
+std::string words_of(const Attributes& a) {
+  std::string out = a.saturation == Saturation::finite ? "finite" : "none";
+  if (a.rounding == Rounding::stochastic) out += ", bits " + std::to_string(a.random_bits);
   if (a.flush_results) out += ", ftz";
   if (a.flush_operands) out += ", daz";
   if (a.tininess == Tininess::before_rounding) out += ", before rounding";
@@ -61,7 +126,7 @@ T near(std::uint64_t bits, const Format& f, Random& random) {
 }
 
 template <std::floating_point T>
-T hard_number(const Format& f, bool with_specials, Random& random) {
+T hard_number(const Format& f, With with, Random& random) {
   const Format& c = Carrier<T>::format;
   const auto power = [&c](int e) {
     const int within = e < c.quantum_exponent() ? c.quantum_exponent()
@@ -95,21 +160,20 @@ T hard_number(const Format& f, bool with_specials, Random& random) {
   }
   const bool is_special = (bits_of(out) & ~(std::uint64_t{1} << (c.bits() - 1))) >= infinity;
   if (!is_special) return out;
-  return with_specials ? out : T{1};
+  return with == With::specials ? out : T{1};
 }
 
 }  // namespace
 
 template <std::floating_point T>
-std::vector<T> hard_numbers(const Format& f, std::size_t n, std::uint64_t seed) {
+std::vector<T> hard_numbers(const Format& f, std::size_t n, std::uint64_t seed, With with) {
   Random random(seed);
-  const bool with_specials = seed % 4 == 0;
   std::vector<T> out(n);
-  for (T& x : out) x = hard_number<T>(f, with_specials, random);
+  for (T& x : out) x = hard_number<T>(f, with, random);
   return out;
 }
 
-template std::vector<float> hard_numbers<float>(const Format&, std::size_t, std::uint64_t);
-template std::vector<double> hard_numbers<double>(const Format&, std::size_t, std::uint64_t);
+template std::vector<float> hard_numbers<float>(const Format&, std::size_t, std::uint64_t, With);
+template std::vector<double> hard_numbers<double>(const Format&, std::size_t, std::uint64_t, With);
 
 }  // namespace binade::kernel_test

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What every judge of a kernel shares: inputs that hurt, arrays at odd places with walls around them, and a comparison
-// bit by bit into which a fault can be planted, so that a judge is seen to fail.
+// bit by bit. And faults: kernels that call a level's and then turn one bit of what it wrote, so that a judge is seen to
+// notice:
+//
+//     judge ── a kernel of the table's type ── the level's own kernel
+//                     `- the call's fault: first or last element, results or counts
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -20,53 +25,110 @@ namespace binade::kernel_test {
 
 using Random = std::mt19937_64;
 
-/// A fault in what a kernel gives: of the call of this number one bit of one result; none: -1.
-struct Fault {
-  std::int64_t call = -1;
-  std::uint64_t where = 0;  ///< which bit, modulo how many there are
-};
+/// What a judge found, case by case.
+struct Verdict {
+  std::uint64_t calls = 0, values = 0;  ///< compared
+  std::uint64_t different = 0;          ///< cases that are not as defined
+  std::vector<std::string> found;       ///< the first of each kind of them, in words
 
-/// What a judge found.
-class Verdict {
- public:
-  explicit Verdict(const Fault& fault = {}) : fault_(fault) {}
-
-  /// A call's results, of which a fault changes one bit, against those of the definition. `what`: of which case.
+  /// The next case, of a kind of cases; what follows is told of it.
+  void begin(std::string kind, std::string rest) {
+    kind_ = std::move(kind);
+    rest_ = std::move(rest);
+    is_counted_ = false;
+  }
+  /// A call's results against those of the definition.
   template <class Result>
-  void compare(const std::string& what, std::span<Result> got, std::span<const Result> want) {
+  void compare(std::span<const Result> got, std::span<const Result> want) {
     static_assert(std::is_trivially_copyable_v<Result>);
-    const bool is_faulty = static_cast<std::int64_t>(calls_) == fault_.call && !got.empty();
-    if (is_faulty) {
-      auto* bytes = reinterpret_cast<unsigned char*>(got.data());
-      const std::uint64_t bit = fault_.where % (8 * got.size_bytes());
-      bytes[bit / 8] = static_cast<unsigned char>(bytes[bit / 8] ^ 1U << bit % 8);
-    }
-    if (!got.empty()) ++calls_;
-    values_ += got.size();
-    if (got.size_bytes() == 0) return;
+    require(got.size() == want.size(), "of another size");
+    if (got.size() != want.size() || got.empty()) return;
+    ++calls;
+    values += got.size();
     if (std::memcmp(got.data(), want.data(), got.size_bytes()) == 0) return;
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      if (std::memcmp(&got[i], &want[i], sizeof(Result)) == 0) continue;
-      if (different_++ == 0) {
-        first_ = what + ", result " + std::to_string(i) + " of " + std::to_string(got.size());
-      }
-    }
+    std::size_t i = 0;
+    while (std::memcmp(&got[i], &want[i], sizeof(Result)) == 0) ++i;
+    require(false, "result " + std::to_string(i) + " of " + std::to_string(got.size()) + ": " +
+                       hex_of(got[i]) + " for " + hex_of(want[i]));
   }
   /// Something that must hold.
   void require(bool holds, const std::string& what) {
-    if (!holds && different_++ == 0) first_ = what;
+    if (holds || is_counted_) return;
+    is_counted_ = true;
+    ++different;
+    const auto is_of_kind = [this](const std::string& told) { return told.starts_with(kind_); };
+    if (found.size() >= told_at_most || std::ranges::any_of(found, is_of_kind)) return;
+    found.push_back(kind_ + ", " + rest_ + ": " + what);
   }
 
-  std::uint64_t calls() const { return calls_; }
-  std::uint64_t values() const { return values_; }
-  std::uint64_t different() const { return different_; }
-  const std::string& first() const { return first_; }
-
  private:
-  Fault fault_;
-  std::uint64_t calls_ = 0, values_ = 0, different_ = 0;
-  std::string first_;
+  static constexpr std::size_t told_at_most = 24;
+  std::string kind_, rest_;
+  bool is_counted_ = false;  ///< among the cases that differ
+
+  template <class Result>
+  static std::string hex_of(const Result& x) {
+    std::string out;
+    for (const std::byte byte : std::as_bytes(std::span(&x, 1))) {
+      constexpr std::string_view digits = "0123456789ABCDEF";
+      out.insert(0, {digits[std::to_integer<std::size_t>(byte >> 4)],
+                     digits[std::to_integer<std::size_t>(byte & std::byte{15})]});
+    }
+    return out;
+  }
 };
+
+/// Of a kernel's calls that write something, the one of this number has one wrong bit.
+struct Fault {
+  std::uint64_t call = 0;
+  bool at_end = false;     ///< in the last element, else in the first
+  bool in_counts = false;  ///< in what it counts or returns, where it does; else in its results
+};
+
+/// The faults of the kernels that `with_faults` made last.
+struct Faults {
+  std::vector<Fault> planted;
+  std::uint64_t calls = 0;  ///< that wrote something
+};
+inline Faults faults;
+
+/// The fault of a call that wrote something; null: none.
+const Fault* fault_of_call();
+
+/// Turns a bit of the first or of the last element.
+template <class Element>
+void turn_bit(Element* elements, std::size_t n, const Fault& fault) {
+  const std::size_t bits = 8 * sizeof(Element);
+  const std::size_t bit = fault.call * 11 % bits;
+  auto* bytes = reinterpret_cast<unsigned char*>(elements + (fault.at_end ? n - 1 : 0));
+  bytes[bit / 8] = static_cast<unsigned char>(bytes[bit / 8] ^ 1U << bit % 8);
+}
+
+/// A fault in n results, or in counts.
+template <class Result>
+void plant(Result* results, std::size_t n, EventCounts* counts = nullptr) {
+  const Fault* fault = n == 0 ? nullptr : fault_of_call();
+  if (fault == nullptr) return;
+  if (fault->in_counts && counts != nullptr) {
+    static_assert(sizeof(EventCounts) % sizeof(std::uint64_t) == 0);
+    auto* words = reinterpret_cast<std::uint64_t*>(counts);
+    return turn_bit(words, sizeof(EventCounts) / sizeof(std::uint64_t), *fault);
+  }
+  turn_bit(results, n, *fault);
+}
+
+/// The level's kernel behind the one with faults.
+template <auto entry>
+inline std::remove_cvref_t<decltype(Kernels{}.*entry)> behind{};
+
+/// A level's kernels but for an entry, which is `with`.
+template <auto entry, auto with>
+Kernels with_faults(const Kernels& kernels) {
+  behind<entry> = kernels.*entry;
+  Kernels out = kernels;
+  out.*entry = with;
+  return out;
+}
 
 /// How long a call takes, and on how many elements (or multiply-adds).
 struct Work {
@@ -84,7 +146,9 @@ struct Entry {
   /// Whether two rows' pointers are one.
   bool (*same)(const Kernels& a, const Kernels& b);
   /// Every call of a level's kernel against the definition's.
-  Verdict (*judge)(const Kernels& kernels, const Fault& fault);
+  Verdict (*judge)(const Kernels& kernels);
+  /// A level's kernels of which this one has `faults`.
+  Kernels (*with_faults)(const Kernels& kernels);
   std::vector<Work> works;
   /// Why the portable level may be less than three times as fast as the reference; empty: it may not.
   std::string_view bound;
@@ -107,13 +171,37 @@ std::vector<Entry> product_entries();   // products.cpp
 inline constexpr std::array<std::size_t, 16> lengths{0,  1,  2,   3,   4,   5,   7,   15,
                                                      31, 33, 127, 128, 129, 257, 384, 1003};
 
-/// Named formats, and users' that lie at the ends of what tiles know.
-std::vector<Format> tried_formats();
+/// Where streams and their elements begin: at once, and where words of a counter end, on both sides and at odd places.
+constexpr std::uint64_t two_to(int k) { return std::uint64_t{1} << k; }
+inline constexpr std::array<std::uint64_t, 18> starts{0,
+                                                      1,
+                                                      2,
+                                                      3,
+                                                      6,
+                                                      two_to(32) - 2,
+                                                      two_to(34) - 77,
+                                                      two_to(34) - 2,
+                                                      two_to(34) + 1,
+                                                      two_to(40) - 130,
+                                                      two_to(40) + 3,
+                                                      two_to(42) - 1,
+                                                      two_to(42) + 5,
+                                                      two_to(63) - 513,
+                                                      two_to(63) - 3,
+                                                      two_to(63) + 2,
+                                                      two_to(63) + two_to(40) + 7,
+                                                      ~std::uint64_t{0} - 2001};
+
+/// Named formats, and users' on both sides of every limit of what tiles know.
+const std::vector<Format>& tried_formats();
+
+/// Whether NaNs and infinities are among numbers.
+enum class With : std::uint8_t { numbers, specials };
 
 /// Bits of finite and other numbers: ends of a format's range, ties, subnormals, the carrier's own ends, NaNs with
-/// payloads, and random bits; in three quarters of the seeds nothing special.
+/// payloads, and random bits.
 template <std::floating_point T>
-std::vector<T> hard_numbers(const Format& f, std::size_t n, std::uint64_t seed);
+std::vector<T> hard_numbers(const Format& f, std::size_t n, std::uint64_t seed, With with);
 
 /// A copy of values that begins `offset` elements after an aligned place, between walls that nobody may touch.
 template <class T>
@@ -141,7 +229,9 @@ class Walled {
   std::size_t offset_, n_;
 };
 
-/// "binary16, ties_to_even, finite, ftz".
-std::string words_of(const Quantizer& to);
+/// "binary16", "e5m10 bias 15, nan_only, unsigned, 3 bits of padding".
+std::string words_of(const Format& f);
+/// "finite, ftz".
+std::string words_of(const Attributes& a);
 
 }  // namespace binade::kernel_test

@@ -2,7 +2,7 @@
 //
 // Every kernel of every level against the definition, in the manner of dav1d's checkasm: bytes and counts; --bench also
 // times the same calls. Fails where a result differs, where a level's entry is another level's, where an entry of the
-// table has no judge, and where a judge does not see a single wrong bit.
+// table has no judge, and where a judge does not see each single wrong bit that is planted in what a level's kernel wrote.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -49,18 +49,24 @@ double time_of(const Work& work, const Kernels& kernels) {
   return 1e9 * best;
 }
 
-/// A single wrong bit in the first, a middle and the last call.
-void try_faults(const Entry& entry, const Kernels& kernels, std::uint64_t calls) {
-  int seen = 0, planted = 0;
-  for (const std::uint64_t call : {std::uint64_t{0}, calls / 2, calls - 1}) {
-    ++planted;
-    seen += entry.judge(kernels, {static_cast<std::int64_t>(call), 0x9E3779B9 * (call + 1)})
-                .different() > 0;
+/// Single wrong bits in early, middle and late calls, in the first and in the last element, in results and in counts: as
+/// many cases must differ. Calls apart by more than a case has.
+std::vector<Fault> faults_among(std::uint64_t calls) {
+  constexpr std::uint64_t apart = 4, together = 4;
+  constexpr std::uint64_t span = apart * (together - 1);
+  std::vector<Fault> out;
+  for (const std::uint64_t first : {std::uint64_t{0}, calls / 2, calls - 1 - span}) {
+    for (std::uint64_t i = 0; i < together; ++i) {
+      out.push_back({first + i * apart, i % 2 != 0, i / 2 != 0});
+    }
   }
-  if (seen != planted) {
-    fail(std::string(entry.name) + ": its judge saw " + std::to_string(seen) + " of " +
-         std::to_string(planted) + " wrong bits");
-  }
+  return out;
+}
+
+/// Judges a level's kernel with faults: none, then those.
+Verdict judged(const Entry& entry, const Kernels& kernels, std::vector<Fault> planted) {
+  faults = {std::move(planted), 0};
+  return entry.judge(entry.with_faults(kernels));
 }
 
 void judge(const Entry& entry, std::size_t level) {
@@ -76,14 +82,23 @@ void judge(const Entry& entry, std::size_t level) {
            std::string(level_names[other]));
     }
   }
-  const Verdict verdict = entry.judge(kernels(static_cast<Level>(level)), {});
+  const Kernels& of_level = kernels(static_cast<Level>(level));
+  const Verdict verdict = judged(entry, of_level, {});
   std::printf("%-16s %-10s %10llu calls %12llu results %10llu different\n", entry.name.data(),
-              name.c_str(), static_cast<unsigned long long>(verdict.calls()),
-              static_cast<unsigned long long>(verdict.values()),
-              static_cast<unsigned long long>(verdict.different()));
-  if (verdict.values() == 0) fail(std::string(entry.name) + ": nothing was compared");
-  if (verdict.different() > 0) fail(std::string(entry.name) + ", " + name + ": " + verdict.first());
-  if (level == 0 && verdict.calls() > 0) try_faults(entry, own, verdict.calls());
+              name.c_str(), static_cast<unsigned long long>(verdict.calls),
+              static_cast<unsigned long long>(verdict.values),
+              static_cast<unsigned long long>(verdict.different));
+  std::fflush(stdout);
+  const std::string what = std::string(entry.name) + ", " + name;
+  for (const std::string& found : verdict.found) fail(what + ": " + found);
+  if (verdict.different > 0) return;  // beside those, no fault could be told
+  if (faults.calls < 64) return fail(what + ": hardly called");
+  const std::vector<Fault> planted = faults_among(faults.calls);
+  const std::uint64_t seen = judged(entry, of_level, planted).different;
+  if (seen != planted.size()) {
+    fail(what + ": its judge saw " + std::to_string(seen) + " of " +
+         std::to_string(planted.size()) + " wrong bits");
+  }
 }
 
 /// Every entry of the table has a judge, under its name.
@@ -104,6 +119,7 @@ void bench(const std::vector<Entry>& entries) {
     for (const Work& work : entry.works) {
       std::printf("%-16s %-25s", entry.name.data(), work.what.c_str());
       double reference = 0;
+      bool is_slow = false;
       for (std::size_t level = 0; level < level_names.size(); ++level) {
         if (!entry.has(own_kernels(static_cast<Level>(level)))) {
           std::printf("%12s", "-");
@@ -113,9 +129,10 @@ void bench(const std::vector<Entry>& entries) {
         if (level == 0) reference = ns;
         std::printf("%12.3f", ns);
         if (level > 0) std::printf("  %5.1f x", reference / ns);
+        is_slow = is_slow || (level > 0 && reference < 3 * ns && entry.bound.empty());
         std::fflush(stdout);
       }
-      std::printf("\n");
+      std::printf("%s\n", is_slow ? "  below 3 x" : "");
     }
     const bool is_bound = !entry.bound.empty() && entry.has(own_kernels(Level::portable));
     if (is_bound) std::printf("%16s bound by %s\n", "", entry.bound.data());

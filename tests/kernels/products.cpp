@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums of products, tile by tile: every dense model of every architecture and chains, groups of every size, operands that
-// hurt. What a kernel leaves to the definition may be no number alone. Then sums of sums, and epilogues of every format.
+// Sums of products, tile by tile: every model of every architecture, chains, and what each number and rule of a model
+// changes, which a kernel may refuse but not ignore; groups of every size, operands that hurt. What a kernel leaves to the
+// definition may be no number alone. Then sums of sums, and epilogues of every format.
 #include <algorithm>
+#include <numeric>
 
 #include "lib/record/instruction_name.h"
 #include "tests/emulate/dot_draw.h"
@@ -13,43 +15,164 @@ namespace {
 
 using test::between;
 
-GemmModel chain(Recipe recipe, const Format& a, const Format& d) {
+GemmModel chain(Recipe recipe, const Format& a, const Format& d, int k = 1) {
   const DotModel model{.recipe = recipe, .rounding = Rounding::ties_to_even};
-  return {.model = model, .types = {a, a, d, d}, .k = 1};
+  return {.model = model, .types = {a, a, d, d}, .k = k};
 }
 
-/// What differs in what it computes: m and n aside.
-const std::vector<GemmModel>& product_models() {
-  static const std::vector<GemmModel> models = [] {
-    std::vector<GemmModel> out;
-    for (const Recipe recipe : {Recipe::fma_chain, Recipe::mul_add_chain}) {
-      for (const Format& f : {binary16, bfloat16, binary32, binary64}) {
-        out.push_back(chain(recipe, f, f));
-        if (f != binary64) out.push_back(chain(recipe, f, binary64));
-      }
-      out.push_back(chain(recipe, binary16, binary32));
+/// A model, and what was changed in it.
+struct TriedModel {
+  GemmModel g;
+  std::string name;
+};
+
+void set_sums(GemmModel& g, const Format& d) { g.types.c = g.types.d = g.model.grid = d; }
+constexpr Format half_of(Specials specials, bool has_zero, bool has_sign, int padding_bits = 0) {
+  return {5, 11, 15, specials, has_zero, has_sign, padding_bits};
+}
+int product_bits(const GemmModel& g) {
+  const bool expanded = g.model.recipe == Recipe::expanded;
+  return expanded ? 2 * binary16.fraction_bits()
+                  : g.types.a.fraction_bits() + g.types.b.fraction_bits();
+}
+
+/// A change of a number or rule.
+struct Change {
+  const char* name;
+  void (*make)(GemmModel& g);
+};
+constexpr Change changes[]{
+    {"ties_to_even", [](GemmModel& g) { g.model.rounding = Rounding::ties_to_even; }},
+    {"ties_to_away", [](GemmModel& g) { g.model.rounding = Rounding::ties_to_away; }},
+    {"toward_zero", [](GemmModel& g) { g.model.rounding = Rounding::toward_zero; }},
+    {"toward_positive", [](GemmModel& g) { g.model.rounding = Rounding::toward_positive; }},
+    {"toward_negative", [](GemmModel& g) { g.model.rounding = Rounding::toward_negative; }},
+    {"to_odd", [](GemmModel& g) { g.model.rounding = Rounding::to_odd; }},
+    {"descending", [](GemmModel& g) { g.model.descending = true; }},
+    {"c_last", [](GemmModel& g) { g.model.c_last = true; }},
+    {"through_f32",
+     [](GemmModel& g) {
+       g.model.through_f32 = true;
+       g.types.c = g.types.d = binary16;
+       g.model.grid = binary32;
+     }},
+    {"sparse", [](GemmModel& g) { g.model.sparse_group = 4; }},
+    {"without c", [](GemmModel& g) { g.model.scales.without_c = true; }},
+    {"minus a", [](GemmModel& g) { g.model.scales.minus_a = true; }},
+    {"minus b", [](GemmModel& g) { g.model.scales.minus_b = true; }},
+    {"minus a and b", [](GemmModel& g) { g.model.scales.minus_a = g.model.scales.minus_b = true; }},
+    {"d unsigned", [](GemmModel& g) { set_sums(g, half_of(Specials::ieee, true, false)); }},
+    {"d nan_only", [](GemmModel& g) { set_sums(g, half_of(Specials::nan_only, true, true)); }},
+    {"d all numbers", [](GemmModel& g) { set_sums(g, half_of(Specials::none, true, true)); }},
+    {"d fnuz", [](GemmModel& g) { set_sums(g, half_of(Specials::fnuz, true, true)); }},
+    {"d without zero", [](GemmModel& g) { set_sums(g, half_of(Specials::nan_only, false, true)); }},
+    {"d padded", [](GemmModel& g) { set_sums(g, half_of(Specials::ieee, true, true, 5)); }},
+    {"d tf32", [](GemmModel& g) { set_sums(g, tf32); }},
+    {"c wider",
+     [](GemmModel& g) {
+       set_sums(g, binary16);
+       g.types.c = binary32;
+     }},
+    {"c narrower",
+     [](GemmModel& g) {
+       set_sums(g, binary32);
+       g.types.c = bfloat16;
+     }},
+};
+constexpr Change block_changes[]{
+    {"F + 1", [](GemmModel& g) { g.model.fraction_bits += 1; }},
+    {"F 29", [](GemmModel& g) { g.model.fraction_bits = 29; }},
+    {"F 30", [](GemmModel& g) { g.model.fraction_bits = 30; }},
+    {"F 10", [](GemmModel& g) { g.model.fraction_bits = 10; }},
+    {"F the products'", [](GemmModel& g) { g.model.fraction_bits = product_bits(g); }},
+    {"F less than the products'",
+     [](GemmModel& g) { g.model.fraction_bits = product_bits(g) - 1; }},
+    {"floor + 20", [](GemmModel& g) { g.model.exponent_floor += 20; }},
+    {"no floor", [](GemmModel& g) { g.model.exponent_floor = no_floor; }},
+    {"blocks of 5", [](GemmModel& g) { g.model.block = 5; }},
+    {"blocks of 64",
+     [](GemmModel& g) {
+       g.model.block = 64;
+       g.k = g.model.recipe == Recipe::expanded ? 64 : 128;
+     }},
+    {"blocks of 80",
+     [](GemmModel& g) {
+       g.model.block = 80;
+       g.k = g.model.recipe == Recipe::expanded ? 64 : 160;
+     }},
+    {"grid of 14 bits",
+     [](GemmModel& g) {
+       set_sums(g, binary32);
+       g.model.grid = {8, 14, 127};
+     }},
+    {"grid of another bias",
+     [](GemmModel& g) {
+       set_sums(g, binary32);
+       g.model.grid = binary16;
+     }},
+    {"zeros raise, single", [](GemmModel& g) { g.model.edges.zero_raises = ZeroRaises::single; }},
+    {"zeros raise, emin", [](GemmModel& g) { g.model.edges.zero_raises = ZeroRaises::emin; }},
+    {"zero c raises", [](GemmModel& g) { g.model.edges.zero_c_raises = true; }},
+    {"cut keeps sign", [](GemmModel& g) { g.model.edges.cut_keeps_sign = true; }},
+    {"zeros keep sign", [](GemmModel& g) { g.model.edges.zeros_keep_sign = true; }},
+    {"saturates", [](GemmModel& g) { g.model.edges.saturates = true; }},
+    {"flushes", [](GemmModel& g) { g.model.edges.flushes = true; }},
+    {"no infinity", [](GemmModel& g) { g.model.edges.no_infinity = true; }},
+    {"narrow c",
+     [](GemmModel& g) {
+       g.model.edges.narrow_c = true;
+       g.types.c = binary16;
+     }},
+    {"quiet NaN", [](GemmModel& g) { g.model.edges.nan = NanResult::quiet; }},
+};
+
+std::vector<GemmModel> chain_models(int k) {
+  constexpr Format tiny{5, 11, 532};  // whose products leave doubles
+  std::vector<GemmModel> out;
+  for (const Recipe recipe : {Recipe::fma_chain, Recipe::mul_add_chain}) {
+    for (const Format& f : {binary16, bfloat16, binary32, binary64, e5m2, e4m3, tf32}) {
+      out.push_back(chain(recipe, f, f, k));
+      if (f != binary64) out.push_back(chain(recipe, f, binary64, k));
     }
+    out.push_back(chain(recipe, binary16, binary32, k));
+    out.push_back(chain(recipe, binary32, binary16, k));
+    out.push_back(chain(recipe, tiny, {5, 11, 1064}, k));
+  }
+  return out;
+}
+
+/// What differs in what it computes, m and n aside; then a few of those with each change.
+const std::vector<TriedModel>& product_models() {
+  static const std::vector<TriedModel> models = [] {
+    std::vector<TriedModel> out;
+    std::vector<GemmModel> changed = chain_models(4);
+    for (const GemmModel& g : chain_models(1)) out.push_back({g, ""});
     for (const Architecture& on : architectures) {
       for (const Instruction& x : instructions_of(on.sm)) {
-        const bool known = std::ranges::any_of(out, [&x](const GemmModel& g) {
-          return x.model == g.model && x.types == g.types && x.k == g.k;
+        const bool known = std::ranges::any_of(out, [&x](const TriedModel& tried) {
+          return x.model == tried.g.model && x.types == tried.g.types && x.k == tried.g.k;
         });
-        if (!known) out.push_back({.model = x.model, .types = x.types, .k = x.k});
+        if (known) continue;
+        const GemmModel g{.model = x.model, .types = x.types, .k = x.k};
+        out.push_back({g, ""});
+        const bool is_new = std::ranges::none_of(changed, [&g](const GemmModel& other) {
+          return g.model.recipe == other.model.recipe && g.types.a == other.types.a &&
+                 g.model.fraction_bits == other.model.fraction_bits;
+        });
+        if (is_fused(g.model) && g.model.sparse_group == 0 && g.k % 4 == 0 && is_new) {
+          changed.push_back(g);
+        }
       }
     }
-    // And what a rule or a number changes.
-    const std::size_t plain = out.size();
-    for (std::size_t i = 0; i < plain; i += 3) {
-      for (int change = 0; change < 4 && is_fused(out[i].model); ++change) {
-        GemmModel g = out[i];
-        DotModel& m = g.model;
-        switch (change) {
-          case 0: m.fraction_bits += 1; break;
-          case 1: m.exponent_floor += 20; break;
-          case 2: m.block = 5; break;
-          case 3: m.rounding = Rounding::toward_positive; break;
-        }
-        out.push_back(g);
+    const auto add = [&](const GemmModel& g, const Change& change) {
+      TriedModel tried{g, std::string(", ") + change.name};
+      change.make(tried.g);
+      out.push_back(tried);
+    };
+    for (const GemmModel& g : changed) {
+      for (const Change& change : changes) add(g, change);
+      for (const Change& change : block_changes) {
+        if (is_fused(g.model)) add(g, change);
       }
     }
     return out;
@@ -88,6 +211,41 @@ Group group_of(const ProductKernel& kernel, const GemmModel& g, const Lines& lin
   return out;
 }
 
+/// Products about a power of two, each operand about its square root.
+test::DrawnDot draw_about(Random& random, const DotTypes& types, int n, int exponent) {
+  test::DrawnDot out;
+  for (int i = 0; i < n; ++i) {
+    const int e = exponent / 2 + between(random, -2, 2);
+    out.a.push_back(test::draw_at(random, types.a, e));
+    out.b.push_back(test::draw_at(random, types.b, exponent - e + between(random, -3, 0)));
+  }
+  out.c = test::draw_at(random, types.c, exponent - between(random, 0, 3));
+  return out;
+}
+/// All sorts, and about the ends of d.
+test::DrawnDot draw_products(Random& random, const DotTypes& types, int n) {
+  const std::uint64_t kind = is_integer(types.d) ? 7 : random() % 8;
+  if (kind < 2) return draw_about(random, types, n, types.d.emax());
+  if (kind == 2) return draw_about(random, types, n, types.d.quantum_exponent() + 1);
+  return test::draw_dot(random, types, n);
+}
+
+/// The order of the products in their lines; -1: +0.
+std::vector<std::int32_t> draw_order(Random& random, int length) {
+  std::vector<std::int32_t> out;
+  for (int i = 0; i < length; ++i) out.push_back(i);
+  switch (random() % 3) {
+    case 0: break;
+    case 1: std::ranges::reverse(out); break;
+    default:
+      for (std::int32_t& place : out) {
+        std::swap(place, out[random() % out.size()]);
+      }
+      for (std::int32_t& place : out) place = random() % 8 == 0 ? -1 : place;
+  }
+  return out;
+}
+
 /// A tile's operands and what is done with them.
 struct TileCase {
   const GemmModel& g;
@@ -96,19 +254,16 @@ struct TileCase {
   std::vector<std::int32_t> order;
   Lines a, b;
 
-  TileCase(Random& random, const GemmModel& model) : g(model) {
+  TileCase(Random& random, const GemmModel& model, std::uint64_t number) : g(model) {
     rows = between(random, 1, tile_rows);
-    columns = random() % 4 == 0 ? tile_columns : between(random, 1, tile_columns);
+    columns = 1 + static_cast<int>(number % tile_columns);
     instructions = g.types.c == g.types.d ? between(random, 1, 4) : 1;
-    before = between(random, 0, 1) * g.k;
+    before = between(random, 0, 2) * g.k;
     const int length = before + instructions * g.k;
-    for (int i = 0; i < length; ++i) order.push_back(i);
-    if (g.model.sparse_group == 0 && random() % 2 == 0) {
-      std::ranges::reverse(order);
-      order.back() = -1;
-    }
+    order = draw_order(random, length);
+    if (g.model.sparse_group != 0) std::iota(order.begin(), order.end(), 0);
     for (int i = 0; i < std::max(rows, columns); ++i) {
-      const test::DrawnDot drawn = test::draw_dot(random, g.types, length);
+      const test::DrawnDot drawn = draw_products(random, g.types, length);
       if (i < rows) a.push_back(drawn.a);
       if (i < columns) b.push_back(drawn.b);
     }
@@ -140,60 +295,107 @@ bool is_number(std::uint64_t bits, const Format& f) {
   return kind == Kind::finite || kind == Kind::zero;
 }
 
+/// Whether a kernel may leave a result to the definition: what is no number, and all of a type without infinities, whose
+/// sums may end elsewhere.
+bool may_be_left(std::uint64_t bits, const Format& d) {
+  return !is_number(bits, d) || (!is_integer(d) && !d.has_infinity());
+}
+
 void judge_tile(Verdict& verdict, const ProductKernel& kernel, const TileCase& x, Random& random) {
   const GemmModel& g = x.g;
   const Group row = group_of(kernel, g, x.a, x.order, false);
   const Group column = group_of(kernel, g, x.b, x.order, true);
   TileSums sums{};
   for (auto& line : sums) {
-    for (std::uint64_t& sum : line) sum = test::draw_dot(random, g.types, 1).c;
+    for (std::uint64_t& sum : line) sum = draw_products(random, g.types, 1).c;
   }
   TileMask left{};
   for (std::size_t i = 0; i < row.usable.size(); ++i) {
     for (std::size_t j = 0; j < column.usable.size(); ++j) {
       const bool usable = row.usable[i] && column.usable[j];
-      if (!usable || random() % 16 == 0) left[i] |= std::uint32_t{1} << j;
+      if (!usable || random() % 8 == 0) left[i] |= std::uint32_t{1} << j;
     }
   }
   const TileMask before = left;
   TileSums got = sums;
   kernel.run(g, x.tile(row, column), got, left);
-  const std::string what = std::string(name_of(g.model.recipe)) + ", " +
-                           std::string(name_of(g.types.a)) + " into " +
-                           std::string(name_of(g.types.d));
   std::vector<std::uint64_t> found, wanted;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     for (std::size_t j = 0; j < sums[i].size(); ++j) {
       const bool is_there = i < x.a.size() && j < x.b.size();
       const bool was_left = (before[i] >> j & 1) != 0, is_left = (left[i] >> j & 1) != 0;
-      verdict.require(is_there || got[i][j] == sums[i][j], what + ": wrote outside the tile");
-      verdict.require(is_there || !is_left, what + ": left what is not there");
-      verdict.require(!was_left || is_left, what + ": forgot what was left");
+      verdict.require(is_there || got[i][j] == sums[i][j], "wrote outside the tile");
+      verdict.require(is_there || !is_left, "left what is not there");
+      verdict.require(!was_left || is_left, "forgot what was left");
+      verdict.require(!was_left || got[i][j] == sums[i][j], "changed a sum that was left");
       if (!is_there || was_left) continue;
       const std::uint64_t want = x.by_definition(i, j, sums[i][j]);
       if (is_left) {
-        verdict.require(!is_number(want, g.types.d), what + ": left a number");
+        verdict.require(may_be_left(want, g.types.d), "left a number");
         continue;
       }
       found.push_back(got[i][j]);
       wanted.push_back(want);
     }
   }
-  verdict.compare<std::uint64_t>(what, found, wanted);
+  verdict.compare<std::uint64_t>(found, wanted);
 }
 
 template <const ProductKernel* Kernels::*entry>
-Verdict judge_products(const Kernels& kernels, const Fault& fault) {
-  Verdict verdict(fault);
+Verdict judge_products(const Kernels& kernels) {
+  constexpr int rounds = 6;
+  Verdict verdict;
   Random random(1);
   const ProductKernel& kernel = *(kernels.*entry);
-  for (const GemmModel& g : product_models()) {
+  std::uint64_t number = 0;
+  for (const TriedModel& tried : product_models()) {
+    const GemmModel& g = tried.g;
     if (!kernel.packing(g).known) continue;
-    for (int round = 0; round < 12; ++round) {
-      judge_tile(verdict, kernel, TileCase(random, g), random);
+    for (int round = 0; round < rounds; ++round) {
+      const TileCase x(random, g, number++);
+      verdict.begin(std::string(name_of(g.model.recipe)) + ", " + words_of(g.types.a) + " into " +
+                        words_of(g.types.d) + ", k " + std::to_string(g.k) + tried.name,
+                    std::to_string(x.rows) + " rows, " + std::to_string(x.columns) + " columns, " +
+                        std::to_string(x.instructions) + " instructions after " +
+                        std::to_string(x.before) + " products");
+      judge_tile(verdict, kernel, x, random);
     }
   }
   return verdict;
+}
+
+/// A fault in the first or last sum of a tile: a bit of it, or that it is left.
+template <const ProductKernel* Kernels::*entry>
+void run_with_faults(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
+  behind<entry>->run(g, x, sums, left);
+  struct Place {
+    std::size_t i, j;
+  };
+  std::vector<Place> written;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(x.row_count); ++i) {
+    for (std::size_t j = 0; j < static_cast<std::size_t>(x.column_count); ++j) {
+      if ((left[i] >> j & 1) == 0) written.push_back({i, j});
+    }
+  }
+  const Fault* fault = written.empty() ? nullptr : fault_of_call();
+  if (fault == nullptr) return;
+  const Place at = fault->at_end ? written.back() : written.front();
+  std::uint64_t& sum = sums[at.i][at.j];
+  if (fault->in_counts && !may_be_left(sum, g.types.d)) {
+    left[at.i] |= std::uint32_t{1} << at.j;
+  } else {
+    turn_bit(&sum, 1, *fault);
+  }
+}
+template <const ProductKernel* Kernels::*entry>
+Kernels products_with_faults(const Kernels& kernels) {
+  static ProductKernel kernel;
+  kernel = *(kernels.*entry);
+  kernel.run = &run_with_faults<entry>;
+  behind<entry> = kernels.*entry;
+  Kernels out = kernels;
+  out.*entry = &kernel;
+  return out;
 }
 
 /// One whole tile of 1024 products an element.
@@ -264,7 +466,12 @@ Entry products_entry(std::string_view name, std::size_t first, std::size_t end,
   for (std::size_t i = first; i < end; ++i) {
     works.push_back({timed_tiles()[i].name, timed_products, &time_products<entry>, i});
   }
-  return {name, &has_entry<entry>, &same_entry<entry>, &judge_products<entry>, std::move(works),
+  return {name,
+          &has_entry<entry>,
+          &same_entry<entry>,
+          &judge_products<entry>,
+          &products_with_faults<entry>,
+          std::move(works),
           bound};
 }
 
@@ -291,36 +498,69 @@ Format any(Random& random, const std::array<Format, n>& of) {
   return of[random() % n];
 }
 constexpr std::array sum_formats{binary32, binary32, binary16, bfloat16, binary64, tf32, e5m2};
+/// Of users: without a sign, a zero, infinities or NaNs; padded; binary32 but for its range.
+constexpr std::array odd_formats{half_of(Specials::ieee, true, false),
+                                 half_of(Specials::nan_only, true, false),
+                                 half_of(Specials::none, true, false),
+                                 half_of(Specials::nan_only, true, true),
+                                 half_of(Specials::none, true, true),
+                                 half_of(Specials::fnuz, true, true),
+                                 half_of(Specials::ieee, true, true, 5),
+                                 half_of(Specials::ieee, true, false, 3),
+                                 half_of(Specials::nan_only, false, true),
+                                 half_of(Specials::ieee, true, true, 24),
+                                 Format{8, 24, 127, Specials::ieee, true, false},
+                                 Format{8, 24, 127, Specials::nan_only},
+                                 Format{8, 24, 100},
+                                 Format{7, 24, 63},
+                                 Format{8, 1, 127, Specials::none},
+                                 Format{5, 11, 200},
+                                 e4m3,
+                                 e4m3fnuz,
+                                 ue4m3,
+                                 e8m0,
+                                 e2m1};
+template <std::size_t n>
+Format any_or_odd(Random& random, const std::array<Format, n>& of) {
+  return random() % 3 == 0 ? any(random, odd_formats) : any(random, of);
+}
 
-Verdict judge_add_sums(const Kernels& kernels, const Fault& fault) {
-  Verdict verdict(fault);
+constexpr int row_rounds = 20'000;
+
+Verdict judge_add_sums(const Kernels& kernels) {
+  Verdict verdict;
   Random random(2);
-  for (int round = 0; round < 6000; ++round) {
-    const Format x = any(random, sum_formats), y = any(random, sum_formats);
-    const Format to = random() % 2 == 0 ? x : any(random, sum_formats);
+  for (int round = 0; round < row_rounds; ++round) {
+    const Format x = any_or_odd(random, sum_formats), y = any_or_odd(random, sum_formats);
+    const Format to = random() % 2 == 0 ? x : any_or_odd(random, sum_formats);
     const Row left = draw_row(random, x), right = draw_row(random, y);
     const std::size_t n = random() % (left.size() + 1);
+    verdict.begin("in " + words_of(to),
+                  words_of(x) + " + " + words_of(y) + ", n " + std::to_string(n));
     Row got = left, want = left;
     for (std::size_t i = 0; i < n; ++i) {
       want[i] =
           compute(Operation::add, {left[i], right[i]}, {x, y}, to, {.nan = NanResult::nvidia}).bits;
     }
     kernels.add_sums({got.data(), n, x}, {right.data(), n, y}, to);
-    verdict.compare<std::uint64_t>(std::string(name_of(x)) + " + " + std::string(name_of(y)) +
-                                       " in " + std::string(name_of(to)),
-                                   got, want);
+    verdict.compare<std::uint64_t>(got, want);
   }
   return verdict;
+}
+void add_with_faults(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint64_t>& right,
+                     const Format& to) {
+  behind<&Kernels::add_sums>(left, right, to);
+  plant(left.bits, left.n);
 }
 
 GemmModel draw_epilogue(Random& random) {
   GemmModel g;
-  g.c = any(random, std::array{binary32, binary16, bfloat16, e4m3, binary64});
-  g.bias = any(random, std::array{binary32, binary16, bfloat16, tf32, binary64});
+  g.c = any_or_odd(random, std::array{binary32, binary16, bfloat16, e4m3, binary64});
+  g.bias = any_or_odd(random, std::array{binary32, binary16, bfloat16, tf32, binary64});
   Epilogue& e = g.epilogue;
   e.compute = any(random, std::array{binary32, binary32, binary32, binary16, binary64});
-  e.out = any(random, std::array{binary32, binary32, binary16, bfloat16, e4m3, e5m2, tf32, e4m3fnuz,
-                                 e2m1, e8m0, ue4m3, binary64});
+  e.out = any_or_odd(random, std::array{binary32, binary32, binary16, bfloat16, e4m3, e5m2, tf32,
+                                        e4m3fnuz, e2m1, e8m0, ue4m3, binary64});
   e.alpha = std::array{1.0, 1.0, 0.5, -0.375, 0.1, 1e30, 0.0}[random() % 7];
   e.beta = std::array{1.0, 2.0, -3.0, 0.0, 1e-30, 0.3}[random() % 6];
   e.sum_last = random() % 2 == 0;
@@ -329,18 +569,24 @@ GemmModel draw_epilogue(Random& random) {
   return g;
 }
 
-Verdict judge_epilogue(const Kernels& kernels, const Fault& fault) {
-  Verdict verdict(fault);
+Verdict judge_epilogue(const Kernels& kernels) {
+  Verdict verdict;
   Random random(3);
-  for (int round = 0; round < 6000; ++round) {
+  for (int round = 0; round < row_rounds; ++round) {
     const GemmModel g = draw_epilogue(random);
-    const Format sum = any(random, sum_formats);
+    const Format sum = any_or_odd(random, sum_formats);
     const bool has_c = random() % 2 == 0, has_bias = random() % 2 == 0;
     const int scale = random() % 2 == 0 ? 0 : between(random, -260, 260);
     const EpiloguePlan plan = epilogue_plan(g, sum, has_c, has_bias, scale);
     const Row c = draw_row(random, g.c), bias = draw_row(random, g.bias);
     const Row sums = draw_row(random, sum);
     const std::size_t n = random() % (sums.size() + 1);
+    verdict.begin("to " + words_of(g.epilogue.out),
+                  "by " + words_of(g.epilogue.compute) + ", sum " + words_of(sum) +
+                      (has_c ? ", c " + words_of(g.c) : "") +
+                      (has_bias ? ", bias " + words_of(g.bias) : "") + ", n " + std::to_string(n) +
+                      ", alpha " + std::to_string(g.epilogue.alpha) + ", scale " +
+                      std::to_string(scale));
     Row got = sums, want = sums;
     for (std::size_t i = 0; i < n; ++i) {
       const GemmElement<std::uint64_t> x{
@@ -349,12 +595,13 @@ Verdict judge_epilogue(const Kernels& kernels, const Fault& fault) {
     }
     kernels.epilogue({&plan, has_c ? c.data() : nullptr, has_bias ? bias.data() : nullptr, n},
                      got.data());
-    verdict.compare<std::uint64_t>(std::string(name_of(sum)) + " by " +
-                                       std::string(name_of(g.epilogue.compute)) + " to " +
-                                       std::string(name_of(g.epilogue.out)),
-                                   got, want);
+    verdict.compare<std::uint64_t>(got, want);
   }
   return verdict;
+}
+void finish_with_faults(const EpilogueRow& x, std::uint64_t* sums) {
+  behind<&Kernels::epilogue>(x, sums);
+  plant(sums, x.n);
 }
 
 const Row& timed_row() {
@@ -396,6 +643,7 @@ std::vector<Entry> product_entries() {
        &has_entry<&K::add_sums>,
        &same_entry<&K::add_sums>,
        &judge_add_sums,
+       &with_faults<&K::add_sums, &add_with_faults>,
        {{"in binary32", tile_columns, &time_add_sums, 0},
         {"binary32 in binary16", tile_columns, &time_add_sums, 1}},
        ""},
@@ -403,6 +651,7 @@ std::vector<Entry> product_entries() {
        &has_entry<&K::epilogue>,
        &same_entry<&K::epilogue>,
        &judge_epilogue,
+       &with_faults<&K::epilogue, &finish_with_faults>,
        {{"C and bias, f32", tile_columns, &time_epilogue, 0},
         {"C and bias, to f16", tile_columns, &time_epilogue, 1}},
        ""},
