@@ -39,12 +39,14 @@ constexpr bool is_narrow_chain(const DotTypes& t) {
   const auto is_small = [](const Format& f) {
     return f.precision <= 24 && f.quantum_exponent() >= -256 && f.emax() <= 256;
   };
-  return is_small(t.a) && is_small(t.b) && is_small(t.d) && t.d.has_sign && t.d != binary32;
+  return is_small(t.a) && is_small(t.b) && is_small(t.d) && t.d.has_sign && t.d.has_zero &&
+         t.d != binary32;
 }
 
 /// Whether a model's chain is one in `host`: binary32 or binary64.
 constexpr bool is_chain_in(const DotModel& model, const DotTypes& t, const Format& host) {
   return is_chain(model) && !model.descending && !model.c_last && !model.through_f32 &&
+         model.sparse_group == 0 && model.scales == WgmmaScales{} &&
          model.rounding == Rounding::ties_to_even && t.c == t.d &&
          (t.d == host || (host == binary64 && is_narrow_chain(t))) && fits_in(t.a, host) &&
          fits_in(t.b, host);
