@@ -64,7 +64,7 @@ T of_fields(std::uint64_t field, std::uint64_t fraction, bool negative) {
 template <std::floating_point T>
 std::vector<T> at_cuts() {
   const Format& c = Carrier<T>::format;
-  const auto unit = [&c](int k) { return std::uint64_t{1} << (c.fraction_bits() - k); };
+  const auto unit = [](int k) { return two_to(Carrier<T>::format.fraction_bits() - k); };
   const std::uint64_t end = std::uint64_t{1} << c.fraction_bits();
   const std::uint64_t cuts[]{0,
                              3 * unit(2),
@@ -176,13 +176,13 @@ Verdict judge_range_count(const Kernels& kernels) {
     }
   }
   // As much as a cell holds.
-  for (const std::size_t n : {65'535, 65'536, 65'537}) {
+  for (const std::size_t n : {65'535U, 65'536U, 65'537U}) {
     for (const ValueKind<T>& kind : value_kinds<T>) {
       judge_values<T, entry>(verdict, kernels, kind.name, kind.values(n, n),
                              ++number % 2 == 0 ? 0 : 7);
     }
   }
-  for (const std::size_t columns : {0, 7, 16}) {
+  for (const std::size_t columns : {0U, 7U, 16U}) {
     judge_values<T, entry>(verdict, kernels, "at the cuts", at_cuts<T>(), columns);
   }
   return verdict;

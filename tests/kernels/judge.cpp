@@ -20,7 +20,8 @@ constexpr Format unsigned_format(int exponent_bits, int precision, int bias, Spe
   return {exponent_bits, precision, bias, specials, has_zero, false, padding_bits};
 }
 
-/// Of users, by the condition on whose two sides they lie. c: the carrier.
+/// Of users, by the condition on whose two sides they lie, also by two where it is stricter than it must be by one. c: the
+/// carrier.
 constexpr std::array user_formats{
     Format{2, 1, 1, Specials::none}, Format{3, 1, 3, Specials::none},
     // As precise as binary32.
@@ -30,9 +31,11 @@ constexpr std::array user_formats{
     Format{8, 11, 126}, Format{5, 11, 127}, Format{5, 11, 126}, Format{11, 40, 1023},
     Format{10, 30, 1023}, Format{11, 40, 1022}, Format{10, 52, 511}, Format{11, 53, 1023},
     // emax + 1 + drop <= emax of c.
-    Format{7, 11, 13}, Format{7, 11, 12}, Format{10, 11, 42}, Format{10, 11, 41},
+    Format{7, 11, 13}, Format{7, 11, 12}, Format{7, 11, 11}, Format{10, 11, 42}, Format{10, 11, 41},
+    Format{10, 11, 40},
     // emin + drop >= 32 + c's fraction bits - c's bias.
-    Format{6, 11, 86}, Format{6, 11, 87}, Format{6, 11, 982}, Format{6, 11, 983},
+    Format{6, 11, 86}, Format{6, 11, 87}, Format{6, 11, 88}, Format{6, 11, 982}, Format{6, 11, 983},
+    Format{6, 11, 984},
     // fits_in: quantum and emax.
     Format{5, 11, 140}, Format{5, 11, 141}, Format{5, 11, -97}, Format{5, 11, -98},
     Format{5, 11, 1065}, Format{5, 11, 1066}, Format{5, 11, -993}, Format{5, 11, -994},
@@ -125,29 +128,31 @@ T near(std::uint64_t bits, const Format& f, Random& random) {
   return bits_to<T>((moved & (sign - 1)) | (random() % 2 == 0 ? sign : 0));
 }
 
+/// 2^e in the carrier, or its nearest power of two.
+template <std::floating_point T>
+std::uint64_t power(int e) {
+  const Format& c = Carrier<T>::format;
+  const int within = std::clamp(e, c.quantum_exponent(), c.emax());
+  return within < c.emin() ? std::uint64_t{1} << (within - c.quantum_exponent())
+                           : static_cast<std::uint64_t>(within + c.bias) << c.fraction_bits();
+}
+
 template <std::floating_point T>
 T hard_number(const Format& f, With with, Random& random) {
   const Format& c = Carrier<T>::format;
-  const auto power = [&c](int e) {
-    const int within = e < c.quantum_exponent() ? c.quantum_exponent()
-                       : e > c.emax()           ? c.emax()
-                                                : e;
-    return within < c.emin() ? std::uint64_t{1} << (within - c.quantum_exponent())
-                             : static_cast<std::uint64_t>(within + c.bias) << c.fraction_bits();
-  };
   const std::uint64_t infinity = c.exponent_mask() << c.fraction_bits();
   T out = 0;
   switch (random() % 8) {
-    case 0: out = near<T>(power(f.emax()), f, random); break;
-    case 1: out = near<T>(power(f.emax() + 1), f, random); break;
-    case 2: out = near<T>(power(f.emin()), f, random); break;
+    case 0: out = near<T>(power<T>(f.emax()), f, random); break;
+    case 1: out = near<T>(power<T>(f.emax() + 1), f, random); break;
+    case 2: out = near<T>(power<T>(f.emin()), f, random); break;
     case 3:
-      out = near<T>(power(f.quantum_exponent() - static_cast<int>(random() % 3)), f, random);
+      out = near<T>(power<T>(f.quantum_exponent() - static_cast<int>(random() % 3)), f, random);
       break;
     case 4: out = bits_to<T>(random()); break;
     case 5: out = random() % 2 == 0 ? T{0} : -T{0}; break;
     case 6: {
-      const std::uint64_t ends[] = {0, power(c.emin()), infinity};
+      const std::uint64_t ends[] = {0, power<T>(c.emin()), infinity};
       out = near<T>(ends[random() % 3], c, random);
       break;
     }
@@ -155,7 +160,7 @@ T hard_number(const Format& f, With with, Random& random) {
       const int span = f.emax() - f.quantum_exponent() + 6;
       const int e =
           f.quantum_exponent() - 3 + static_cast<int>(random() % static_cast<unsigned>(span));
-      out = near<T>(power(e) | (random() & c.fraction_mask()), f, random);
+      out = near<T>(power<T>(e) | (random() & c.fraction_mask()), f, random);
     }
   }
   const bool is_special = (bits_of(out) & ~(std::uint64_t{1} << (c.bits() - 1))) >= infinity;

@@ -56,9 +56,11 @@ struct Verdict {
     if (holds || is_counted_) return;
     is_counted_ = true;
     ++different;
-    const auto is_of_kind = [this](const std::string& told) { return told.starts_with(kind_); };
+    const auto is_of_kind = [this](const std::string& told) {
+      return told.starts_with(kind_ + ": ");
+    };
     if (found.size() >= told_at_most || std::ranges::any_of(found, is_of_kind)) return;
-    found.push_back(kind_ + ", " + rest_ + ": " + what);
+    found.push_back(kind_ + ": " + rest_ + ": " + what);
   }
 
  private:
@@ -166,6 +168,7 @@ bool same_entry(const Kernels& a, const Kernels& b) {
 std::vector<Entry> array_entries();     // arrays.cpp
 std::vector<Entry> counting_entries();  // counting.cpp
 std::vector<Entry> product_entries();   // products.cpp
+std::vector<Entry> sum_entries();       // sums.cpp
 
 /// Lengths around those of vectors and tiles.
 inline constexpr std::array<std::size_t, 16> lengths{0,  1,  2,   3,   4,   5,   7,   15,

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tables of changes, each made in every chain and in one fused model of each recipe, type and number of bits.
+#include "tests/kernels/product_models.h"
+
+#include <algorithm>
+
+#include "emulate/tensor_core.h"
+#include "lib/record/instruction_name.h"
+
+namespace binade::kernel_test {
+namespace {
+
+void set_sums(GemmModel& g, const Format& d) { g.types.c = g.types.d = g.model.grid = d; }
+void go_through_f32(GemmModel& g, const Format& d) {
+  g.types.c = g.types.d = d;
+  g.model.through_f32 = true;
+  g.model.grid = binary32;
+}
+int product_bits(const GemmModel& g) {
+  const bool expanded = g.model.recipe == Recipe::expanded;
+  return expanded ? 2 * binary16.fraction_bits()
+                  : g.types.a.fraction_bits() + g.types.b.fraction_bits();
+}
+
+/// A change of a number or rule.
+struct Change {
+  const char* name;
+  void (*make)(GemmModel& g);
+};
+constexpr Change changes[]{
+    {"ties_to_even", [](GemmModel& g) { g.model.rounding = Rounding::ties_to_even; }},
+    {"ties_to_away", [](GemmModel& g) { g.model.rounding = Rounding::ties_to_away; }},
+    {"toward_zero", [](GemmModel& g) { g.model.rounding = Rounding::toward_zero; }},
+    {"toward_positive", [](GemmModel& g) { g.model.rounding = Rounding::toward_positive; }},
+    {"toward_negative", [](GemmModel& g) { g.model.rounding = Rounding::toward_negative; }},
+    {"to_odd", [](GemmModel& g) { g.model.rounding = Rounding::to_odd; }},
+    {"descending", [](GemmModel& g) { g.model.descending = true; }},
+    {"c_last", [](GemmModel& g) { g.model.c_last = true; }},
+    {"through_f32", [](GemmModel& g) { go_through_f32(g, binary16); }},
+    {"through_f32 to bfloat16", [](GemmModel& g) { go_through_f32(g, bfloat16); }},
+    {"sparse", [](GemmModel& g) { g.model.sparse_group = 4; }},
+    {"without c", [](GemmModel& g) { g.model.scales.without_c = true; }},
+    {"minus a", [](GemmModel& g) { g.model.scales.minus_a = true; }},
+    {"minus b", [](GemmModel& g) { g.model.scales.minus_b = true; }},
+    {"minus a and b", [](GemmModel& g) { g.model.scales.minus_a = g.model.scales.minus_b = true; }},
+    {"d unsigned", [](GemmModel& g) { set_sums(g, half_of(Specials::ieee, true, false)); }},
+    {"d nan_only", [](GemmModel& g) { set_sums(g, half_of(Specials::nan_only, true, true)); }},
+    {"d all numbers", [](GemmModel& g) { set_sums(g, half_of(Specials::none, true, true)); }},
+    {"d fnuz", [](GemmModel& g) { set_sums(g, half_of(Specials::fnuz, true, true)); }},
+    {"d without zero", [](GemmModel& g) { set_sums(g, half_of(Specials::nan_only, false, true)); }},
+    {"d padded", [](GemmModel& g) { set_sums(g, half_of(Specials::ieee, true, true, 5)); }},
+    {"d tf32", [](GemmModel& g) { set_sums(g, tf32); }},
+    {"c wider",
+     [](GemmModel& g) {
+       set_sums(g, binary16);
+       g.types.c = binary32;
+     }},
+    {"c narrower",
+     [](GemmModel& g) {
+       set_sums(g, binary32);
+       g.types.c = bfloat16;
+     }},
+};
+constexpr Change block_changes[]{
+    {"F + 1", [](GemmModel& g) { g.model.fraction_bits += 1; }},
+    {"F 29", [](GemmModel& g) { g.model.fraction_bits = 29; }},
+    {"F 30", [](GemmModel& g) { g.model.fraction_bits = 30; }},
+    {"F 10", [](GemmModel& g) { g.model.fraction_bits = 10; }},
+    {"F the products'", [](GemmModel& g) { g.model.fraction_bits = product_bits(g); }},
+    {"F less than the products'",
+     [](GemmModel& g) { g.model.fraction_bits = product_bits(g) - 1; }},
+    {"floor + 20", [](GemmModel& g) { g.model.exponent_floor += 20; }},
+    {"no floor", [](GemmModel& g) { g.model.exponent_floor = no_floor; }},
+    {"blocks of 5", [](GemmModel& g) { g.model.block = 5; }},
+    {"blocks of 64",
+     [](GemmModel& g) {
+       g.model.block = 64;
+       g.k = g.model.recipe == Recipe::expanded ? 64 : 128;
+     }},
+    {"blocks of 80",
+     [](GemmModel& g) {
+       g.model.block = 80;
+       g.k = g.model.recipe == Recipe::expanded ? 64 : 160;
+     }},
+    {"grid of 14 bits",
+     [](GemmModel& g) {
+       set_sums(g, binary32);
+       g.model.grid = {8, 14, 127};
+     }},
+    {"grid of another bias",
+     [](GemmModel& g) {
+       set_sums(g, binary32);
+       g.model.grid = binary16;
+     }},
+    {"zeros raise, single", [](GemmModel& g) { g.model.edges.zero_raises = ZeroRaises::single; }},
+    {"zeros raise, emin", [](GemmModel& g) { g.model.edges.zero_raises = ZeroRaises::emin; }},
+    {"zero c raises", [](GemmModel& g) { g.model.edges.zero_c_raises = true; }},
+    {"cut keeps sign", [](GemmModel& g) { g.model.edges.cut_keeps_sign = true; }},
+    {"zeros keep sign", [](GemmModel& g) { g.model.edges.zeros_keep_sign = true; }},
+    {"saturates", [](GemmModel& g) { g.model.edges.saturates = true; }},
+    {"flushes", [](GemmModel& g) { g.model.edges.flushes = true; }},
+    {"no infinity", [](GemmModel& g) { g.model.edges.no_infinity = true; }},
+    {"narrow c",
+     [](GemmModel& g) {
+       g.model.edges.narrow_c = true;
+       g.types.c = binary16;
+     }},
+    {"quiet NaN", [](GemmModel& g) { g.model.edges.nan = NanResult::quiet; }},
+};
+
+std::vector<GemmModel> chain_models(int k) {
+  constexpr Format tiny{5, 11, 532};  // whose products leave doubles
+  std::vector<GemmModel> out;
+  for (const Recipe recipe : {Recipe::fma_chain, Recipe::mul_add_chain}) {
+    for (const Format& f : {binary16, bfloat16, binary32, binary64, e5m2, e4m3, tf32}) {
+      out.push_back(chain(recipe, f, f, k));
+      if (f != binary64) out.push_back(chain(recipe, f, binary64, k));
+    }
+    out.push_back(chain(recipe, binary16, binary32, k));
+    out.push_back(chain(recipe, binary32, binary16, k));
+    out.push_back(chain(recipe, tiny, {5, 11, 1064}, k));
+  }
+  return out;
+}
+
+}  // namespace
+
+GemmModel chain(Recipe recipe, const Format& a, const Format& d, int k) {
+  const DotModel model{.recipe = recipe, .rounding = Rounding::ties_to_even};
+  return {.model = model, .types = {a, a, d, d}, .k = k};
+}
+
+const std::vector<TriedModel>& product_models() {
+  static const std::vector<TriedModel> models = [] {
+    std::vector<TriedModel> out;
+    std::vector<GemmModel> changed = chain_models(4);
+    for (const GemmModel& g : chain_models(1)) out.push_back({g, ""});
+    for (const Architecture& on : architectures) {
+      for (const Instruction& x : instructions_of(on.sm)) {
+        const bool known = std::ranges::any_of(out, [&x](const TriedModel& tried) {
+          return x.model == tried.g.model && x.types == tried.g.types && x.k == tried.g.k;
+        });
+        if (known) continue;
+        const GemmModel g{.model = x.model, .types = x.types, .k = x.k};
+        out.push_back({g, ""});
+        const bool is_new = std::ranges::none_of(changed, [&g](const GemmModel& other) {
+          return g.model.recipe == other.model.recipe && g.types.a == other.types.a &&
+                 g.model.fraction_bits == other.model.fraction_bits;
+        });
+        if (is_fused(g.model) && g.model.sparse_group == 0 && g.k % 4 == 0 && is_new) {
+          changed.push_back(g);
+        }
+      }
+    }
+    const auto add = [&](const GemmModel& g, const Change& change) {
+      TriedModel tried{g, std::string(", ") + change.name};
+      change.make(tried.g);
+      out.push_back(tried);
+    };
+    for (const GemmModel& g : changed) {
+      for (const Change& change : changes) add(g, change);
+      for (const Change& change : block_changes) {
+        if (is_fused(g.model)) add(g, change);
+      }
+    }
+    return out;
+  }();
+  return models;
+}
+
+}  // namespace binade::kernel_test

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The judges of what follows the products: sums of sums, and epilogues, with operands and results of every format, users'
+// without a sign, infinities or NaNs, and padded ones, too.
+#include "tests/emulate/dot_draw.h"
+#include "tests/kernels/judge.h"
+#include "tests/kernels/product_models.h"
+
+namespace binade::kernel_test {
+namespace {
+
+using test::between;
+
+using Row = std::array<std::uint64_t, tile_columns>;
+
+std::uint64_t draw_any(Random& random, const Format& f) {
+  switch (random() % 8) {
+    case 0: return random() >> (64 - f.bits()) << f.padding_bits;
+    case 1: return zero_bits(f, random() % 2 == 0);
+    case 2: return max_bits(f, random() % 2 == 0);
+    case 3: return test::draw_at(random, f, between(random, f.emin() - 2, f.emin() + 3));
+    default: return test::draw_at(random, f, between(random, -6, 6));
+  }
+}
+Row draw_row(Random& random, const Format& f) {
+  Row out{};
+  for (std::uint64_t& x : out) x = draw_any(random, f);
+  return out;
+}
+template <std::size_t n>
+Format any(Random& random, const std::array<Format, n>& of) {
+  return of[random() % n];
+}
+constexpr std::array sum_formats{binary32, binary32, binary16, bfloat16, binary64, tf32, e5m2};
+/// Of users: without a sign, a zero, infinities or NaNs; padded; binary32 but for its range.
+constexpr std::array odd_formats{half_of(Specials::ieee, true, false),
+                                 half_of(Specials::nan_only, true, false),
+                                 half_of(Specials::none, true, false),
+                                 half_of(Specials::nan_only, true, true),
+                                 half_of(Specials::none, true, true),
+                                 half_of(Specials::fnuz, true, true),
+                                 half_of(Specials::ieee, true, true, 5),
+                                 half_of(Specials::ieee, true, false, 3),
+                                 half_of(Specials::nan_only, false, true),
+                                 half_of(Specials::ieee, true, true, 24),
+                                 Format{8, 24, 127, Specials::ieee, true, false},
+                                 Format{8, 24, 127, Specials::nan_only},
+                                 Format{8, 24, 100},
+                                 Format{7, 24, 63},
+                                 Format{8, 1, 127, Specials::none},
+                                 Format{5, 11, 200},
+                                 e4m3,
+                                 e4m3fnuz,
+                                 ue4m3,
+                                 e8m0,
+                                 e2m1};
+template <std::size_t n>
+Format any_or_odd(Random& random, const std::array<Format, n>& of) {
+  return random() % 3 == 0 ? any(random, odd_formats) : any(random, of);
+}
+
+constexpr int row_rounds = 20'000;
+
+Verdict judge_add_sums(const Kernels& kernels) {
+  Verdict verdict;
+  Random random(2);
+  for (int round = 0; round < row_rounds; ++round) {
+    const Format x = any_or_odd(random, sum_formats), y = any_or_odd(random, sum_formats);
+    const Format to = random() % 2 == 0 ? x : any_or_odd(random, sum_formats);
+    const Row left = draw_row(random, x), right = draw_row(random, y);
+    const std::size_t n = random() % (left.size() + 1);
+    verdict.begin("in " + words_of(to),
+                  words_of(x) + " + " + words_of(y) + ", n " + std::to_string(n));
+    Row got = left, want = left;
+    for (std::size_t i = 0; i < n; ++i) {
+      want[i] =
+          compute(Operation::add, {left[i], right[i]}, {x, y}, to, {.nan = NanResult::nvidia}).bits;
+    }
+    kernels.add_sums({got.data(), n, x}, {right.data(), n, y}, to);
+    verdict.compare<std::uint64_t>(got, want);
+  }
+  return verdict;
+}
+void add_with_faults(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint64_t>& right,
+                     const Format& to) {
+  behind<&Kernels::add_sums>(left, right, to);
+  plant(left.bits, left.n);
+}
+
+GemmModel draw_epilogue(Random& random) {
+  GemmModel g;
+  g.c = any_or_odd(random, std::array{binary32, binary16, bfloat16, e4m3, binary64});
+  g.bias = any_or_odd(random, std::array{binary32, binary16, bfloat16, tf32, binary64});
+  Epilogue& e = g.epilogue;
+  e.compute = any(random, std::array{binary32, binary32, binary32, binary16, binary64});
+  e.out = any_or_odd(random, std::array{binary32, binary32, binary16, bfloat16, e4m3, e5m2, tf32,
+                                        e4m3fnuz, e2m1, e8m0, ue4m3, binary64});
+  e.alpha = std::array{1.0, 1.0, 0.5, -0.375, 0.1, 1e30, 0.0}[random() % 7];
+  e.beta = std::array{1.0, 2.0, -3.0, 0.0, 1e-30, 0.3}[random() % 6];
+  e.sum_last = random() % 2 == 0;
+  e.saturate = random() % 3 == 0;
+  g.sum.c_first = random() % 4 == 0;
+  return g;
+}
+
+Verdict judge_epilogue(const Kernels& kernels) {
+  Verdict verdict;
+  Random random(3);
+  for (int round = 0; round < row_rounds; ++round) {
+    const GemmModel g = draw_epilogue(random);
+    const Format sum = any_or_odd(random, sum_formats);
+    const bool has_c = random() % 2 == 0, has_bias = random() % 2 == 0;
+    const int scale = random() % 2 == 0 ? 0 : between(random, -260, 260);
+    const EpiloguePlan plan = epilogue_plan(g, sum, has_c, has_bias, scale);
+    const Row c = draw_row(random, g.c), bias = draw_row(random, g.bias);
+    const Row sums = draw_row(random, sum);
+    const std::size_t n = random() % (sums.size() + 1);
+    verdict.begin("to " + words_of(g.epilogue.out),
+                  "by " + words_of(g.epilogue.compute) + ", sum " + words_of(sum) +
+                      (has_c ? ", c " + words_of(g.c) : "") +
+                      (has_bias ? ", bias " + words_of(g.bias) : "") + ", n " + std::to_string(n) +
+                      ", alpha " + std::to_string(g.epilogue.alpha) + ", scale " +
+                      std::to_string(scale));
+    Row got = sums, want = sums;
+    for (std::size_t i = 0; i < n; ++i) {
+      const GemmElement<std::uint64_t> x{
+          .c = c[i], .bias = bias[i], .has_c = has_c, .has_bias = has_bias};
+      want[i] = epilogue(g, x, rescaled({sums[i], sum}, scale, g.epilogue.compute));
+    }
+    kernels.epilogue({&plan, has_c ? c.data() : nullptr, has_bias ? bias.data() : nullptr, n},
+                     got.data());
+    verdict.compare<std::uint64_t>(got, want);
+  }
+  return verdict;
+}
+void finish_with_faults(const EpilogueRow& x, std::uint64_t* sums) {
+  behind<&Kernels::epilogue>(x, sums);
+  plant(sums, x.n);
+}
+
+const Row& timed_row() {
+  static const Row row = [] {
+    Random random(4);
+    Row out{};
+    for (std::uint64_t& x : out) x = test::draw_at(random, binary32, between(random, -3, 3));
+    return out;
+  }();
+  return row;
+}
+void time_add_sums(const Kernels& kernels, std::size_t variant) {
+  Row sums = timed_row();
+  const Format to = variant == 0 ? binary32 : binary16;
+  kernels.add_sums({sums.data(), sums.size(), binary32},
+                   {timed_row().data(), sums.size(), binary32}, to);
+}
+void time_epilogue(const Kernels& kernels, std::size_t variant) {
+  static const std::array plans = [] {
+    GemmModel g{.epilogue = {.alpha = 0.5, .beta = 2}};
+    const EpiloguePlan single = epilogue_plan(g, binary32, true, true);
+    g.epilogue.out = binary16;
+    return std::array{single, epilogue_plan(g, binary32, true, true)};
+  }();
+  Row sums = timed_row();
+  kernels.epilogue({&plans[variant], timed_row().data(), timed_row().data(), sums.size()},
+                   sums.data());
+}
+
+}  // namespace
+
+std::vector<Entry> sum_entries() {
+  using K = Kernels;
+  return {
+      {"add_sums",
+       &has_entry<&K::add_sums>,
+       &same_entry<&K::add_sums>,
+       &judge_add_sums,
+       &with_faults<&K::add_sums, &add_with_faults>,
+       {{"in binary32", tile_columns, &time_add_sums, 0},
+        {"binary32 in binary16", tile_columns, &time_add_sums, 1}},
+       ""},
+      {"epilogue",
+       &has_entry<&K::epilogue>,
+       &same_entry<&K::epilogue>,
+       &judge_epilogue,
+       &with_faults<&K::epilogue, &finish_with_faults>,
+       {{"C and bias, f32", tile_columns, &time_epilogue, 0},
+        {"C and bias, to f16", tile_columns, &time_epilogue, 1}},
+       ""},
+  };
+}
+
+}  // namespace binade::kernel_test
