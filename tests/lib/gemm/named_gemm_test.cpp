@@ -45,7 +45,8 @@ TEST_CASE("a chain names its types in the order d a b c and no architecture") {
   CHECK(x.model.types == DotTypes{binary16, bfloat16, binary32, binary32});
   CHECK(parse_gemm("mul_add.rn.f64.f64.f64.f64", 0).model.model.recipe == Recipe::mul_add_chain);
   CHECK(is_chain_name("fma.rn.f32"));
-  CHECK(!is_chain_name("fma.rz.f32.f32.f32.f32"));
+  CHECK_THROWS_WITH_AS(is_chain_name("fma.rz.f32.f32.f32.f32"),
+                       doctest::Contains("chains round to nearest; write it as fma.rn."), Error);
   for (const auto& row : {std::pair{"fma.rn.f32", "has 1 types and not 4"},
                           {"fma.rn.f32.f32.f32.s8", "'s8', which is no floating-point type"},
                           {"fma.rn.f32.f32.f32.f99", "'f99', which is no floating-point type"},
