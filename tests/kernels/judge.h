@@ -45,9 +45,11 @@ struct Verdict {
     if (got.size() != want.size() || got.empty()) return;
     ++calls;
     values += got.size();
-    if (std::memcmp(got.data(), want.data(), got.size_bytes()) == 0) return;
-    std::size_t i = 0;
-    while (std::memcmp(&got[i], &want[i], sizeof(Result)) == 0) ++i;
+    const auto [found_at, wanted_at] =
+        std::ranges::mismatch(std::as_bytes(got), std::as_bytes(want));
+    const std::size_t byte = static_cast<std::size_t>(found_at - std::as_bytes(got).begin());
+    if (byte == got.size_bytes()) return;
+    const std::size_t i = byte / sizeof(Result);
     require(false, "result " + std::to_string(i) + " of " + std::to_string(got.size()) + ": " +
                        hex_of(got[i]) + " for " + hex_of(want[i]));
   }

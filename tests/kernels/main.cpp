@@ -90,7 +90,7 @@ void judge(const Entry& entry, std::size_t level) {
               static_cast<unsigned long long>(verdict.different));
   std::fflush(stdout);
   const std::string what = std::string(entry.name) + ", " + name;
-  for (const std::string& found : verdict.found) fail(what + ": " + found);
+  for (std::string found : verdict.found) fail(found.insert(0, what + ": "));
   if (verdict.different > 0) return;  // beside those, no fault could be told
   if (faults.calls < 64) return fail(what + ": hardly called");
   const std::vector<Fault> planted = faults_among(faults.calls);
