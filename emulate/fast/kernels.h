@@ -57,7 +57,7 @@ struct Kernels {
                               std::uint64_t first, const Elementwise& how, EventCounts& counts);
   OnElements<float> elementwise_f32;
   OnElements<double> elementwise_f64;
-  /// `range_count` of emulate/range_count.h; `work` is all zero before and after.
+  /// `range_count` of emulate/range_count.h; `work` is all zero before and after, but for its rules.
   template <class T>
   using RangeCount = void (*)(const T* in, std::size_t n, RangeBlock<T>& block,
                               fast::RangeCells& work);

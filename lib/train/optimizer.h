@@ -2,7 +2,7 @@
 //
 // What steps the parameters of a model, by any row of the optimizers: each op is computed in binary32 and rounded to
 // the dtype the weights are kept in. Low-precision weights have binary32 master weights or none; what is added to a
-// weight without one is rounded to nearest, stochastically (the exact sum, once), or with Kahan's compensation.
+// weight without one is rounded to nearest, stochastically (the sum in binary64, once), or with Kahan's compensation.
 #pragma once
 
 #include <array>
