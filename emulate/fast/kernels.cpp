@@ -3,9 +3,13 @@
 // The rows of the table.
 #include "emulate/fast/kernels.h"
 
+#include <type_traits>
+#include <utility>
+
 #include "emulate/fast/decode.h"
 #include "emulate/fast/elementwise.h"
 #include "emulate/fast/encode.h"
+#include "emulate/fast/environment.h"
 #include "emulate/fast/quantize.h"
 #include "emulate/fast/stochastic.h"
 #include "emulate/fast/unscale.h"
@@ -54,35 +58,95 @@ constexpr Kernels portable{
     .random_words = &fast::random_words,
     .unscale_f32 = &fast::unscale,
     .elementwise_f32 = &fast::elementwise,
-    .elementwise_f64 = nullptr,
     .range_count_f32 = &fast::range_count,
-    .range_count_f64 = nullptr,
     .dot_blocks = &fast::dot_blocks,
     .chains = &fast::chains,
-    .dots = nullptr,
     .add_sums = &fast::add_sums,
     .epilogue = &fast::epilogue_row,
 };
 
-constexpr std::array<Kernels, level_names.size()> rows{reference, portable};
+#ifdef __x86_64__
+}  // namespace
+extern const Kernels avx2_kernels, avx512_kernels;
+namespace {
+#else
+constexpr Kernels avx2_kernels, avx512_kernels;
+#endif
 
-constexpr std::array<Kernels, rows.size()> complete() {
-  std::array<Kernels, rows.size()> out = rows;
-  for (std::size_t level = 1; level < rows.size(); ++level) {
-    const auto fill = [&](const auto& name) {
-      auto& entry = out[level].*name.entry;
-      if (entry == nullptr) entry = out[level - 1].*name.entry;
-    };
-    std::apply([&](const auto&... names) { (fill(names), ...); }, kernel_names);
+/// The door to a level's own entry, for whoever has set another floating-point environment.
+template <Level level, auto entry, class Entry = std::remove_cvref_t<decltype(Kernels{}.*entry)>>
+struct Door;
+
+template <class Function>
+Function* opaque(Function* kernel) {
+  asm volatile("" : "+r"(kernel) : : "memory");  // nothing of it is computed before
+  return kernel;
+}
+
+template <Level level, auto entry, class Result, class... Arguments>
+struct Door<level, entry, Result (*)(Arguments...)> {
+  static Result enter(Arguments... arguments) {
+    const fast::DefaultEnvironment environment;
+    return opaque(own_kernels(level).*entry)(arguments...);
   }
+  static constexpr auto value = &enter;
+};
+
+template <Level level, auto entry>
+struct Door<level, entry, const ProductKernel*> {
+  template <auto step, class Step = std::remove_cvref_t<decltype(ProductKernel{}.*step)>>
+  struct StepDoor;
+  template <auto step, class Result, class... Arguments>
+  struct StepDoor<step, Result (*)(Arguments...)> {
+    static Result enter(Arguments... arguments) {
+      const fast::DefaultEnvironment environment;
+      return opaque((own_kernels(level).*entry)->*step)(arguments...);
+    }
+  };
+  static constexpr ProductKernel kernel{
+      &StepDoor<&ProductKernel::packing>::enter, &StepDoor<&ProductKernel::place>::enter,
+      &StepDoor<&ProductKernel::decode>::enter, &StepDoor<&ProductKernel::pack>::enter,
+      &StepDoor<&ProductKernel::run>::enter};
+  static constexpr const ProductKernel* value = &kernel;
+};
+
+template <auto entry, std::size_t... level>
+void open_doors(std::array<Kernels, level_names.size()>& tables, std::index_sequence<level...>) {
+  const auto open = [&]<std::size_t at>() {
+    if (own_kernels(static_cast<Level>(at)).*entry != nullptr) {
+      tables[at].*entry = Door<static_cast<Level>(at), entry>::value;
+    } else if constexpr (at > 0) {
+      tables[at].*entry = tables[at - 1].*entry;
+    }
+  };
+  (open.template operator()<level>(), ...);
+}
+
+template <std::size_t... name>
+std::array<Kernels, level_names.size()> doors(std::index_sequence<name...>) {
+  std::array<Kernels, level_names.size()> out;
+  (open_doors<std::get<name>(kernel_names).entry>(out,
+                                                  std::make_index_sequence<level_names.size()>{}),
+   ...);
   return out;
 }
 
-constexpr std::array<Kernels, rows.size()> tables = complete();
-
 }  // namespace
 
-const Kernels& own_kernels(Level level) { return rows[static_cast<std::size_t>(level)]; }
-const Kernels& kernels(Level level) { return tables[static_cast<std::size_t>(level)]; }
+const Kernels& own_kernels(Level level) {
+  switch (level) {
+    case Level::reference: return reference;
+    case Level::portable: return portable;
+    case Level::avx2: return avx2_kernels;
+    case Level::avx512: return avx512_kernels;
+  }
+  return reference;
+}
+
+const Kernels& kernels(Level level) {
+  static const std::array<Kernels, level_names.size()> tables =
+      doors(std::make_index_sequence<std::tuple_size_v<decltype(kernel_names)>>{});
+  return tables[static_cast<std::size_t>(level)];
+}
 
 }  // namespace binade

@@ -21,10 +21,11 @@
 namespace binade {
 
 /// What a kernel asks of the machine: nothing; nor does `portable`, whose loops are written so that a compiler makes
-/// good code of them for any processor.
-enum class Level : std::uint8_t { reference, portable };
+/// good code of them for any processor. The others are vectors of x86-64.
+enum class Level : std::uint8_t { reference, portable, avx2, avx512 };
 
-inline constexpr std::array<std::string_view, 2> level_names{"reference", "portable"};
+inline constexpr std::array<std::string_view, 4> level_names{"reference", "portable", "avx2",
+                                                             "avx512"};
 
 /// Arrays of n elements each, whose first has the number `first` in its stream; counts are added to.
 struct Kernels {
@@ -32,44 +33,44 @@ struct Kernels {
   template <class T>
   using Quantize = void (*)(const T* in, T* out, std::size_t n, std::uint64_t first,
                             const Quantizer& to, EventCounts& counts);
-  Quantize<float> quantize_f32;
-  Quantize<double> quantize_f64;
+  Quantize<float> quantize_f32 = nullptr;
+  Quantize<double> quantize_f64 = nullptr;
   /// `quantize_to_codes` of emulate/quantize.h.
   template <class T>
   using Encode = void (*)(const T* in, std::byte* out, std::size_t n, std::uint64_t first,
                           const Quantizer& to, EventCounts& counts);
-  Encode<float> encode_f32;
-  Encode<double> encode_f64;
+  Encode<float> encode_f32 = nullptr;
+  Encode<double> encode_f64 = nullptr;
   /// `values_of_codes` of emulate/quantize.h.
   template <class T>
   using Decode = void (*)(const std::byte* in, T* out, std::size_t n, const Format& format);
-  Decode<float> decode_f32;
-  Decode<double> decode_f64;
+  Decode<float> decode_f32 = nullptr;
+  Decode<double> decode_f64 = nullptr;
   /// `random_word` of emulate/philox.h.
   void (*random_words)(std::uint64_t seed, std::uint64_t stream, std::uint64_t first, std::size_t n,
-                       std::uint32_t* out);
+                       std::uint32_t* out) = nullptr;
   /// `unscale` of emulate/unscale.h.
   NonFinite (*unscale_f32)(const float* in, float* out, std::size_t n, const Format& format,
-                           float inv_scale);
+                           float inv_scale) = nullptr;
   /// `elementwise` of emulate/elementwise.h.
   template <class T>
   using OnElements = void (*)(const T* a, const T* b, const T* c, T* out, std::size_t n,
                               std::uint64_t first, const Elementwise& how, EventCounts& counts);
-  OnElements<float> elementwise_f32;
-  OnElements<double> elementwise_f64;
+  OnElements<float> elementwise_f32 = nullptr;
+  OnElements<double> elementwise_f64 = nullptr;
   /// `range_count` of emulate/range_count.h; `work` is all zero before and after, but for its rules.
   template <class T>
   using RangeCount = void (*)(const T* in, std::size_t n, RangeBlock<T>& block,
                               fast::RangeCells& work);
-  RangeCount<float> range_count_f32;
-  RangeCount<double> range_count_f64;
+  RangeCount<float> range_count_f32 = nullptr;
+  RangeCount<double> range_count_f64 = nullptr;
   /// Sums of products: the first of the three that knows a model. `dots` knows all.
-  const ProductKernel *dot_blocks, *chains, *dots;
+  const ProductKernel *dot_blocks = nullptr, *chains = nullptr, *dots = nullptr;
   /// left becomes left + right: `compute` to nearest, in format `to`.
   void (*add_sums)(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint64_t>& right,
-                   const Format& to);
+                   const Format& to) = nullptr;
   /// `epilogue` of emulate/gemm.h: sums become a row's elements of D.
-  void (*epilogue)(const EpilogueRow& x, std::uint64_t* sums);
+  void (*epilogue)(const EpilogueRow& x, std::uint64_t* sums) = nullptr;
 };
 
 /// The entries for arrays of T.
@@ -127,7 +128,8 @@ const Kernels& own_kernels(Level level);
 /// The reference, for what a twin leaves to it.
 inline const Kernels& definitions() { return own_kernels(Level::reference); }
 
-/// Each kernel of the level, or of the highest level below it that has one.
+/// Each kernel of the level, or of the highest level below it that has one, in the default floating-point environment
+/// whatever the caller's. The machine must have what the level asks for.
 const Kernels& kernels(Level level);
 
 }  // namespace binade

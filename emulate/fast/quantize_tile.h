@@ -65,7 +65,7 @@ struct TileQuantizer {
 
   constexpr explicit TileQuantizer(const Quantizer& quantizer)
       : to(quantizer), plan(rounding_plan<T>(quantizer.format, quantizer.attributes)) {
-    if (!known()) return;
+    if (plan.family == Family::none) return;
     round = round_tile<T>(plan.family, to.attributes.rounding);
     for (const bool negative : {false, true}) {
       const Exact huge{Kind::finite, negative, false, false, 1 << 14, 1};
@@ -73,7 +73,10 @@ struct TileQuantizer {
       overflow[negative ? 1 : 0] = static_cast<Bits>(bits_of(value_of<T>(bits, to.format)));
     }
   }
-  constexpr bool known() const { return plan.family != Family::none; }
+  /// Tiles flush no results.
+  constexpr bool known() const {
+    return plan.family != Family::none && plan.tiny_below == std::array<Bits, 2>{};
+  }
 
   /// The elements first … first + n - 1 of a stream, n <= tile_size, all finite; in and out as bits.
   void operator()(const Bits* x, Bits* out, std::size_t n, std::uint64_t first,

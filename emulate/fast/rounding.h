@@ -18,6 +18,7 @@
 // the power of two above it, which overflows whatever the rounding.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -40,11 +41,12 @@ struct RoundingPlan {
   static constexpr Bits infinity = static_cast<Bits>(carrier.exponent_mask())
                                    << carrier.fraction_bits();
 
-  Family family = Family::none;  ///< none: nothing else is set
-  int drop = 0;                  ///< bits that normal results lose
-  Bits last = infinity;          ///< larger magnitudes become this one
-  Bits lowest_m = 0;             ///< M of the smallest normal number
-  Bits flushed_below = 0;        ///< DAZ: the carrier's smallest normal number
+  Family family = Family::none;      ///< none: nothing else is set
+  int drop = 0;                      ///< bits that normal results lose
+  Bits last = infinity;              ///< larger magnitudes become this one
+  Bits lowest_m = 0;                 ///< M of the smallest normal number
+  Bits flushed_below = 0;            ///< DAZ: the carrier's smallest normal number
+  std::array<Bits, 2> tiny_below{};  ///< FTZ, by sign: operands whose results are flushed
   Bits min_normal = 0;
   Bits max = 0;
   Bits sign = 0;       ///< that results keep: 0 where the format has none
@@ -52,14 +54,38 @@ struct RoundingPlan {
   int random_bits = 32;
 };
 
-/// Families of T's formats; flushing results, and what no family holds, is the definition's.
+namespace detail {
+
+/// The least magnitude that is not tiny, 0 left out, under a rounding for which that does not hang on a random word.
+template <std::floating_point T>
+constexpr typename RoundingPlan<T>::Bits first_not_tiny(const Format& f,
+                                                        const Attributes& attributes,
+                                                        bool negative) {
+  using Bits = typename RoundingPlan<T>::Bits;
+  Bits tiny = 0, not_tiny = RoundingPlan<T>::infinity;
+  while (not_tiny - tiny > 1) {
+    const Bits middle = tiny + (not_tiny - tiny) / 2;
+    Exact x = decode(middle, RoundingPlan<T>::carrier);
+    x.negative = negative && f.has_sign;
+    (is_tiny(x, f, attributes, 0) ? tiny : not_tiny) = middle;
+  }
+  return not_tiny;
+}
+
+}  // namespace detail
+
+/// Families of T's formats; what no family holds is the definition's.
 template <std::floating_point T>
 constexpr RoundingPlan<T> rounding_plan(const Format& f, const Attributes& attributes) {
   using Plan = RoundingPlan<T>;
   using Bits = typename Plan::Bits;
   const Format& c = Plan::carrier;
   Plan out;
-  if (!fits_in(f, c) || !f.has_zero || f.emin() < c.emin() || attributes.flush_results) return out;
+  if (!fits_in(f, c) || !f.has_zero || f.emin() < c.emin()) return out;
+  if (attributes.flush_results && attributes.rounding == Rounding::stochastic &&
+      attributes.tininess == Tininess::after_rounding) {
+    return out;
+  }
   const auto power = [](int e) {
     return static_cast<Bits>(e + Plan::carrier.bias) << Plan::carrier.fraction_bits();
   };
@@ -77,6 +103,11 @@ constexpr RoundingPlan<T> rounding_plan(const Format& f, const Attributes& attri
     return out;
   }
   if (attributes.flush_operands) out.flushed_below = power(c.emin());
+  if (attributes.flush_results) {
+    for (const bool negative : {false, true}) {
+      out.tiny_below[negative ? 1 : 0] = detail::first_not_tiny<T>(f, attributes, negative);
+    }
+  }
   out.min_normal = power(f.emin());
   out.max = static_cast<Bits>(bits_of(value_of<T>(max_bits(f, false), f)));
   const Bits sign = ~Plan::magnitude_bits;

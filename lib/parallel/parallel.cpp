@@ -50,12 +50,21 @@ std::size_t chosen_threads() {
 
 Level chosen_level() {
   const char* text = std::getenv("BINADE_ISA");
-  if (text == nullptr || *text == '\0') return static_cast<Level>(level_names.size() - 1);
-  const auto* row = std::ranges::find(level_names, text);
-  if (row == level_names.end()) {
-    throw Error("BINADE_ISA=" + printable(text) + ": no such level; give reference or portable");
+  auto level = static_cast<Level>(level_names.size() - 1);
+  if (text != nullptr && *text != '\0') {
+    const auto* row = std::ranges::find(level_names, text);
+    if (row == level_names.end()) {
+      std::string known;
+      for (const std::string_view name : level_names) {
+        known += known.empty() ? "" : name == level_names.back() ? " or " : ", ";
+        known += name;
+      }
+      throw Error("BINADE_ISA=" + printable(text) + ": no such level; give " + known);
+    }
+    level = static_cast<Level>(row - level_names.begin());
   }
-  return static_cast<Level>(row - level_names.begin());
+  while (!machine_has(level)) level = static_cast<Level>(static_cast<int>(level) - 1);
+  return level;
 }
 
 #ifndef BINADE_HAVE_TBB
@@ -122,6 +131,24 @@ void parallel_for(std::size_t n, std::size_t grain,
   if (pieces > 1 && thread_count() > 1 && !inside) return on_threads(pieces, run);
 #endif
   for (std::size_t piece = 0; piece < pieces; ++piece) run(piece, own_slot);
+}
+
+bool machine_has(Level level) {
+  switch (level) {
+    case Level::reference:
+    case Level::portable: return true;
+#ifdef __x86_64__
+    case Level::avx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case Level::avx512:
+      return machine_has(Level::avx2) && __builtin_cpu_supports("avx512f") &&
+             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vl");
+#else
+    case Level::avx2:
+    case Level::avx512: return false;
+#endif
+  }
+  return false;
 }
 
 const Kernels& fastest_kernels() {

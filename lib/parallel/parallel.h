@@ -19,7 +19,11 @@ std::size_t thread_count();
 void parallel_for(std::size_t n, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t, std::size_t)>& body);
 
-/// The kernels of the fastest level; BINADE_ISA (reference, portable) lowers it. Error if that is no level.
+/// Whether the machine has what the kernels of a level ask for.
+bool machine_has(Level level);
+
+/// The kernels of the fastest level that the machine has; BINADE_ISA (reference, portable, avx2, avx512) lowers it. Error
+/// if that is no level.
 const Kernels& fastest_kernels();
 
 }  // namespace binade

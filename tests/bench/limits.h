@@ -52,7 +52,8 @@ struct ReadyLevel {
 template <class Entry>
 std::vector<ReadyLevel> levels_of(Entry Kernels::*entry) {
   std::vector<ReadyLevel> out;
-  for (const Level level : {Level::reference, Level::portable}) {
+  for (std::size_t at = 0; at < level_names.size(); ++at) {
+    const auto level = static_cast<Level>(at);
     const Kernels& table = kernels(level);
     if (out.empty() || table.*entry != out.back().kernels->*entry) {
       out.push_back({std::string(level_names[static_cast<std::size_t>(level)]), &table});

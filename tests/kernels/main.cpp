@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/parallel/parallel.h"
 #include "tests/kernels/judge.h"
 
 namespace {
@@ -72,8 +73,10 @@ Verdict judged(const Entry& entry, const Kernels& kernels, std::vector<Fault> pl
 void judge(const Entry& entry, std::size_t level) {
   const Kernels& own = own_kernels(static_cast<Level>(level));
   const std::string name = std::string(level_names[level]);
-  if (!entry.has(own)) {
-    std::printf("%-16s %-10s %14s\n", entry.name.data(), name.c_str(), "none");
+  if (!entry.has(own)) return;
+  if (!machine_has(static_cast<Level>(level))) {
+    std::printf("%-16s %-10s skipped: this machine has not what it asks for\n", entry.name.data(),
+                name.c_str());
     return;
   }
   for (std::size_t other = 0; other < level; ++other) {
@@ -121,8 +124,9 @@ void bench(const std::vector<Entry>& entries) {
       double reference = 0;
       bool is_slow = false;
       for (std::size_t level = 0; level < level_names.size(); ++level) {
-        if (!entry.has(own_kernels(static_cast<Level>(level)))) {
-          std::printf("%12s", "-");
+        const bool has = entry.has(own_kernels(static_cast<Level>(level)));
+        if (!has || !machine_has(static_cast<Level>(level))) {
+          std::printf("%12s", has ? "not measured" : "-");
           continue;
         }
         const double ns = time_of(work, kernels(static_cast<Level>(level)));

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The row `avx2` of the table.
+#include "emulate/fast/avx2.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstring>
+
+#include "emulate/fast/kernels.h"
+#include "emulate/fast/quantize_tile.h"
+
+BINADE_AVX2_BEGIN
+#include "emulate/fast/vector_quantize.h"
+
+namespace binade {
+
+extern const Kernels avx2_kernels;
+constinit const Kernels avx2_kernels{
+    .quantize_f32 = &fast::quantize_vectors<fast::Avx2<float>>,
+    .quantize_f64 = &fast::quantize_vectors<fast::Avx2<double>>,
+    .encode_f32 = &fast::encode_vectors<fast::Avx2<float>>,
+    .encode_f64 = &fast::encode_vectors<fast::Avx2<double>>,
+};
+
+}  // namespace binade
+
+BINADE_AVX2_END

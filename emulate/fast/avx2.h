@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Vectors of 32 bytes: what the templates of vector_*.h ask of a machine, in AVX2 and FMA. Masks are all ones or
+// zeros a lane. Whoever includes those templates does so between BINADE_AVX2_BEGIN and BINADE_AVX2_END, after all
+// other headers: what they instantiate has the target's instructions, and nothing else has.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+// A pragma's string is one.
+// clang-format off
+#ifdef __clang__
+#define BINADE_AVX2_BEGIN \
+  _Pragma("clang attribute push(__attribute__((target(\"avx2,fma\"))), apply_to = function)")
+#define BINADE_AVX2_END _Pragma("clang attribute pop")
+#else
+#define BINADE_AVX2_BEGIN \
+  _Pragma("GCC push_options") _Pragma("GCC target(\"avx2,fma\")")
+#define BINADE_AVX2_END _Pragma("GCC pop_options")
+#endif
+// clang-format on
+
+BINADE_AVX2_BEGIN
+
+namespace binade::fast {
+
+/// What lanes of any width share.
+struct Avx2Integers {
+  using I = __m256i;  ///< integers, or bits
+  using M = __m256i;
+
+  static constexpr std::size_t bytes = 32;
+
+  static I load(const void* from) { return _mm256_loadu_si256(static_cast<const I*>(from)); }
+  static void store(void* to, I x) { _mm256_storeu_si256(static_cast<I*>(to), x); }
+  /// Past the caches; `to` is a multiple of `bytes`.
+  static void stream(void* to, I x) { _mm256_stream_si256(static_cast<I*>(to), x); }
+  static void streamed() { _mm_sfence(); }
+  static void prefetch(const void* from) {
+    _mm_prefetch(static_cast<const char*>(from), _MM_HINT_T0);
+  }
+
+  static I zero() { return _mm256_setzero_si256(); }
+  static I bit_and(I a, I b) { return _mm256_and_si256(a, b); }
+  static I bit_or(I a, I b) { return _mm256_or_si256(a, b); }
+  static I bit_xor(I a, I b) { return _mm256_xor_si256(a, b); }
+  static I and_not(I a, I b) { return _mm256_andnot_si256(b, a); }  ///< a & ~b
+  static I bit_xor(I a, I b, I c) { return bit_xor(bit_xor(a, b), c); }
+
+  static M both(M a, M b) { return bit_and(a, b); }
+  static M but_not(M a, M b) { return and_not(a, b); }
+  static bool any(M m) { return _mm256_movemask_epi8(m) != 0; }
+  static I where(M m, I a) { return bit_and(m, a); }  ///< a or 0
+  static I select(M m, I a, I b) { return _mm256_blendv_epi8(b, a, m); }
+};
+
+/// Lanes as wide as T.
+template <class T>
+struct Avx2;
+
+template <>
+struct Avx2<float> : Avx2Integers {
+  using F = __m256;
+  using Words = Avx2<double>;  ///< the unit of 64-bit lanes
+  static constexpr std::size_t lanes = 8;
+
+  static I set(std::uint32_t x) { return _mm256_set1_epi32(static_cast<std::int32_t>(x)); }
+  static F set_number(float x) { return _mm256_set1_ps(x); }
+  static F number(I x) { return _mm256_castsi256_ps(x); }
+  static I bits(F x) { return _mm256_castps_si256(x); }
+
+  static I add(I a, I b) { return _mm256_add_epi32(a, b); }
+  static I sub(I a, I b) { return _mm256_sub_epi32(a, b); }
+  static I shift_left(I a, int by) { return _mm256_sll_epi32(a, _mm_cvtsi32_si128(by)); }
+  static I shift_right(I a, int by) { return _mm256_srl_epi32(a, _mm_cvtsi32_si128(by)); }
+  /// Of magnitudes, below 2^31.
+  static I min(I a, I b) { return _mm256_min_epi32(a, b); }
+  static I max(I a, I b) { return _mm256_max_epi32(a, b); }
+
+  static M equal(I a, I b) { return _mm256_cmpeq_epi32(a, b); }
+  static M greater(I a, I b) { return _mm256_cmpgt_epi32(a, b); }  ///< signed
+  static M greater_unsigned(I a, I b) {
+    const I sign = set(0x80000000);
+    return greater(bit_xor(a, sign), bit_xor(b, sign));
+  }
+  static M has_sign(I a) { return _mm256_srai_epi32(a, 31); }
+  static M has_last_bit(I a) { return has_sign(_mm256_slli_epi32(a, 31)); }
+  static I select_by_sign(I of, I negative, I positive) {
+    return bits(_mm256_blendv_ps(number(positive), number(negative), number(of)));
+  }
+  static I plus_one(I a, M m) { return sub(a, m); }
+  static I minus_one(I a, M m) { return add(a, m); }
+
+  static F add(F a, F b) { return _mm256_add_ps(a, b); }
+  static F sub(F a, F b) { return _mm256_sub_ps(a, b); }
+  static F mul(F a, F b) { return _mm256_mul_ps(a, b); }
+  /// floor(x) of 0 <= x < 2^32, as an integer.
+  static I floor_unsigned(F x) {
+    const F half = set_number(0x1p31F);
+    const F is_high = _mm256_cmp_ps(x, half, _CMP_GE_OQ);
+    const I low = _mm256_cvttps_epi32(_mm256_sub_ps(x, _mm256_and_ps(is_high, half)));
+    return _mm256_xor_si256(low, _mm256_slli_epi32(bits(is_high), 31));
+  }
+
+  /// Words of 32 bits, one a lane.
+  static I load_words(const std::uint32_t* from) { return load(from); }
+  /// The lanes' sum, each as an unsigned number.
+  static std::uint64_t total(I x) {
+    alignas(bytes) std::uint32_t lane[lanes];
+    store(lane, x);
+    std::uint64_t out = 0;
+    for (const std::uint32_t count : lane) out += count;
+    return out;
+  }
+  /// The lanes of four vectors as integers of `size` bytes, which they fit in.
+  static void store_narrow(void* to, const I (&x)[4], std::size_t size) {
+    auto* out = static_cast<char*>(to);
+    if (size == 4) {
+      for (std::size_t k = 0; k < 4; ++k) store(out + k * bytes, x[k]);
+      return;
+    }
+    const I low = _mm256_packus_epi32(x[0], x[1]), high = _mm256_packus_epi32(x[2], x[3]);
+    if (size == 2) {
+      store(out, _mm256_permute4x64_epi64(low, 0xD8));
+      store(out + bytes, _mm256_permute4x64_epi64(high, 0xD8));
+      return;
+    }
+    const I all = _mm256_packus_epi16(low, high);
+    store(out, _mm256_permutevar8x32_epi32(all, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+  }
+  /// `lanes` integers of `size` bytes each.
+  static I load_narrow(const void* from, std::size_t size) {
+    if (size == 4) return load(from);
+    if (size == 2) return _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(from)));
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(from)));
+  }
+};
+
+template <>
+struct Avx2<double> : Avx2Integers {
+  using F = __m256d;
+  using Words = Avx2<double>;
+  static constexpr std::size_t lanes = 4;
+
+  static I set(std::uint64_t x) { return _mm256_set1_epi64x(static_cast<std::int64_t>(x)); }
+  static F set_number(double x) { return _mm256_set1_pd(x); }
+  static F number(I x) { return _mm256_castsi256_pd(x); }
+  static I bits(F x) { return _mm256_castpd_si256(x); }
+
+  static I add(I a, I b) { return _mm256_add_epi64(a, b); }
+  static I sub(I a, I b) { return _mm256_sub_epi64(a, b); }
+  static I shift_left(I a, int by) { return _mm256_sll_epi64(a, _mm_cvtsi32_si128(by)); }
+  static I shift_right(I a, int by) { return _mm256_srl_epi64(a, _mm_cvtsi32_si128(by)); }
+  static I min(I a, I b) { return select(greater(a, b), b, a); }
+  static I max(I a, I b) { return select(greater(a, b), a, b); }
+
+  static M equal(I a, I b) { return _mm256_cmpeq_epi64(a, b); }
+  static M greater(I a, I b) { return _mm256_cmpgt_epi64(a, b); }
+  static M greater_unsigned(I a, I b) {
+    const I sign = set(std::uint64_t{1} << 63);
+    return greater(bit_xor(a, sign), bit_xor(b, sign));
+  }
+  static M has_sign(I a) { return greater(zero(), a); }
+  static M has_last_bit(I a) { return has_sign(_mm256_slli_epi64(a, 63)); }
+  static I select_by_sign(I of, I negative, I positive) {
+    return bits(_mm256_blendv_pd(number(positive), number(negative), number(of)));
+  }
+  static I plus_one(I a, M m) { return sub(a, m); }
+  static I minus_one(I a, M m) { return add(a, m); }
+
+  static F add(F a, F b) { return _mm256_add_pd(a, b); }
+  static F sub(F a, F b) { return _mm256_sub_pd(a, b); }
+  static F mul(F a, F b) { return _mm256_mul_pd(a, b); }
+  static I floor_unsigned(F x) {
+    const F above = set_number(0x1p52);  // whose last bit is a one
+    return bit_xor(bits(add(_mm256_floor_pd(x), above)), bits(above));
+  }
+
+  /// Products of the lower words; the lanes' upper words, down; {lower of a, lower of b} a lane.
+  static I mul_words(I a, I b) { return _mm256_mul_epu32(a, b); }
+  static I high_words(I a) { return _mm256_srli_epi64(a, 32); }
+  static I join_words(I a, I b) { return _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA); }
+  /// The pairs {a, b} of lanes, in the order in which `lane_order` counts.
+  static constexpr std::uint64_t lane_order[lanes]{0, 2, 1, 3};
+  static I low_pairs(I a, I b) { return _mm256_unpacklo_epi64(a, b); }
+  static I high_pairs(I a, I b) { return _mm256_unpackhi_epi64(a, b); }
+
+  static I load_words(const std::uint32_t* from) {
+    return _mm256_cvtepu32_epi64(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  }
+  static std::uint64_t total(I x) {
+    alignas(bytes) std::uint64_t lane[lanes];
+    store(lane, x);
+    return lane[0] + lane[1] + lane[2] + lane[3];
+  }
+  static void store_narrow(void* to, const I (&x)[4], std::size_t size) {
+    auto* out = static_cast<char*>(to);
+    if (size == 8) {
+      for (std::size_t k = 0; k < 4; ++k) store(out + k * bytes, x[k]);
+      return;
+    }
+    const I even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
+    __m128i words[4];
+    for (std::size_t k = 0; k < 4; ++k) {
+      words[k] = _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(x[k], even));
+    }
+    if (size == 4) {
+      for (std::size_t k = 0; k < 4; ++k) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(out + k * 16), words[k]);
+      }
+      return;
+    }
+    const __m128i low = _mm_packus_epi32(words[0], words[1]);
+    const __m128i high = _mm_packus_epi32(words[2], words[3]);
+    if (size == 2) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out), low);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16), high);
+      return;
+    }
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_packus_epi16(low, high));
+  }
+  static I load_narrow(const void* from, std::size_t size) {
+    if (size == 8) return load(from);
+    if (size == 4) return _mm256_cvtepu32_epi64(_mm_loadu_si128(static_cast<const __m128i*>(from)));
+    if (size == 2) return _mm256_cvtepu16_epi64(_mm_loadl_epi64(static_cast<const __m128i*>(from)));
+    std::int32_t word;
+    __builtin_memcpy(&word, from, sizeof word);
+    return _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(word));
+  }
+};
+
+}  // namespace binade::fast
+
+BINADE_AVX2_END

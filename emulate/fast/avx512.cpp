@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The row `avx512` of the table.
+#include "emulate/fast/avx512.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstring>
+
+#include "emulate/fast/kernels.h"
+#include "emulate/fast/quantize_tile.h"
+
+BINADE_AVX512_BEGIN
+#include "emulate/fast/vector_quantize.h"
+
+namespace binade {
+
+extern const Kernels avx512_kernels;
+constinit const Kernels avx512_kernels{
+    .quantize_f32 = &fast::quantize_vectors<fast::Avx512<float>>,
+    .quantize_f64 = &fast::quantize_vectors<fast::Avx512<double>>,
+    .encode_f32 = &fast::encode_vectors<fast::Avx512<float>>,
+    .encode_f64 = &fast::encode_vectors<fast::Avx512<double>>,
+};
+
+}  // namespace binade
+
+BINADE_AVX512_END

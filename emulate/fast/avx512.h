@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Vectors of 64 bytes, as avx2.h: AVX-512 F, BW, DQ and VL. Masks are a bit a lane, and an addition may name its own
+// rounding.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+// A pragma's string is one.
+// clang-format off
+#ifdef __clang__
+#define BINADE_AVX512_BEGIN \
+  _Pragma("clang attribute push(__attribute__((target(\"avx512bw,avx512dq,avx512vl,fma\"))), apply_to = function)")
+#define BINADE_AVX512_END _Pragma("clang attribute pop")
+#else
+#define BINADE_AVX512_BEGIN \
+  _Pragma("GCC push_options") _Pragma("GCC target(\"avx512bw,avx512dq,avx512vl,fma\")")
+#define BINADE_AVX512_END _Pragma("GCC pop_options")
+#endif
+// clang-format on
+
+BINADE_AVX512_BEGIN
+
+namespace binade::fast {
+
+struct Avx512Integers {
+  using I = __m512i;
+
+  static constexpr std::size_t bytes = 64;
+
+  static I load(const void* from) { return _mm512_loadu_si512(from); }
+  static void store(void* to, I x) { _mm512_storeu_si512(to, x); }
+  static void stream(void* to, I x) { _mm512_stream_si512(static_cast<I*>(to), x); }
+  static void streamed() { _mm_sfence(); }
+  static void prefetch(const void* from) {
+    _mm_prefetch(static_cast<const char*>(from), _MM_HINT_T0);
+  }
+
+  static I zero() { return _mm512_setzero_si512(); }
+  static I bit_and(I a, I b) { return _mm512_and_si512(a, b); }
+  static I bit_or(I a, I b) { return _mm512_or_si512(a, b); }
+  static I bit_xor(I a, I b) { return _mm512_xor_si512(a, b); }
+  static I and_not(I a, I b) { return _mm512_andnot_si512(b, a); }
+  static I bit_xor(I a, I b, I c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
+};
+
+/// Lanes as wide as T.
+template <class T>
+struct Avx512;
+
+template <>
+struct Avx512<float> : Avx512Integers {
+  using F = __m512;
+  using Words = Avx512<double>;
+  using M = __mmask16;
+  static constexpr std::size_t lanes = 16;
+
+  static I set(std::uint32_t x) { return _mm512_set1_epi32(static_cast<std::int32_t>(x)); }
+  static F set_number(float x) { return _mm512_set1_ps(x); }
+  static F number(I x) { return _mm512_castsi512_ps(x); }
+  static I bits(F x) { return _mm512_castps_si512(x); }
+
+  static I add(I a, I b) { return _mm512_add_epi32(a, b); }
+  static I sub(I a, I b) { return _mm512_sub_epi32(a, b); }
+  static I shift_left(I a, int by) { return _mm512_sll_epi32(a, _mm_cvtsi32_si128(by)); }
+  static I shift_right(I a, int by) { return _mm512_srl_epi32(a, _mm_cvtsi32_si128(by)); }
+  static I min(I a, I b) { return _mm512_min_epi32(a, b); }
+  static I max(I a, I b) { return _mm512_max_epi32(a, b); }
+
+  static M both(M a, M b) { return _kand_mask16(a, b); }
+  static M but_not(M a, M b) { return _kandn_mask16(b, a); }
+  static bool any(M m) { return m != 0; }
+  static I where(M m, I a) { return _mm512_maskz_mov_epi32(m, a); }
+  static I select(M m, I a, I b) { return _mm512_mask_blend_epi32(m, b, a); }
+  static M equal(I a, I b) { return _mm512_cmpeq_epi32_mask(a, b); }
+  static M greater(I a, I b) { return _mm512_cmpgt_epi32_mask(a, b); }
+  static M greater_unsigned(I a, I b) { return _mm512_cmpgt_epu32_mask(a, b); }
+  static M has_sign(I a) { return _mm512_movepi32_mask(a); }
+  static M has_last_bit(I a) { return _mm512_test_epi32_mask(a, set(1)); }
+  static I select_by_sign(I of, I negative, I positive) {
+    return select(has_sign(of), negative, positive);
+  }
+  static I plus_one(I a, M m) { return _mm512_mask_sub_epi32(a, m, a, set(~0U)); }
+  static I minus_one(I a, M m) { return _mm512_mask_add_epi32(a, m, a, set(~0U)); }
+
+  static F add(F a, F b) { return _mm512_add_ps(a, b); }
+  template <int rounding>
+  static F add(F a, F b) {
+    return _mm512_add_round_ps(a, b, rounding | _MM_FROUND_NO_EXC);
+  }
+  static F sub(F a, F b) { return _mm512_sub_ps(a, b); }
+  static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
+  static I floor_unsigned(F x) { return _mm512_cvttps_epu32(x); }
+
+  static I load_words(const std::uint32_t* from) { return load(from); }
+  static std::uint64_t total(I x) {
+    alignas(bytes) std::uint32_t lane[lanes];
+    store(lane, x);
+    std::uint64_t out = 0;
+    for (const std::uint32_t count : lane) out += count;
+    return out;
+  }
+  static void store_narrow(void* to, const I (&x)[4], std::size_t size) {
+    auto* out = static_cast<char*>(to);
+    if (size == 4) {
+      for (std::size_t k = 0; k < 4; ++k) store(out + k * bytes, x[k]);
+      return;
+    }
+    const I low = _mm512_packus_epi32(x[0], x[1]), high = _mm512_packus_epi32(x[2], x[3]);
+    if (size == 2) {
+      const I order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+      store(out, _mm512_permutexvar_epi64(order, low));
+      store(out + bytes, _mm512_permutexvar_epi64(order, high));
+      return;
+    }
+    const I order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    store(out, _mm512_permutexvar_epi32(order, _mm512_packus_epi16(low, high)));
+  }
+  static I load_narrow(const void* from, std::size_t size) {
+    if (size == 4) return load(from);
+    if (size == 2) {
+      return _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(from)));
+    }
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(from)));
+  }
+};
+
+template <>
+struct Avx512<double> : Avx512Integers {
+  using F = __m512d;
+  using Words = Avx512<double>;
+  using M = __mmask8;
+  static constexpr std::size_t lanes = 8;
+
+  static I set(std::uint64_t x) { return _mm512_set1_epi64(static_cast<std::int64_t>(x)); }
+  static F set_number(double x) { return _mm512_set1_pd(x); }
+  static F number(I x) { return _mm512_castsi512_pd(x); }
+  static I bits(F x) { return _mm512_castpd_si512(x); }
+
+  static I add(I a, I b) { return _mm512_add_epi64(a, b); }
+  static I sub(I a, I b) { return _mm512_sub_epi64(a, b); }
+  static I shift_left(I a, int by) { return _mm512_sll_epi64(a, _mm_cvtsi32_si128(by)); }
+  static I shift_right(I a, int by) { return _mm512_srl_epi64(a, _mm_cvtsi32_si128(by)); }
+  static I min(I a, I b) { return _mm512_min_epi64(a, b); }
+  static I max(I a, I b) { return _mm512_max_epi64(a, b); }
+
+  static M both(M a, M b) { return _kand_mask8(a, b); }
+  static M but_not(M a, M b) { return _kandn_mask8(b, a); }
+  static bool any(M m) { return m != 0; }
+  static I where(M m, I a) { return _mm512_maskz_mov_epi64(m, a); }
+  static I select(M m, I a, I b) { return _mm512_mask_blend_epi64(m, b, a); }
+  static M equal(I a, I b) { return _mm512_cmpeq_epi64_mask(a, b); }
+  static M greater(I a, I b) { return _mm512_cmpgt_epi64_mask(a, b); }
+  static M greater_unsigned(I a, I b) { return _mm512_cmpgt_epu64_mask(a, b); }
+  static M has_sign(I a) { return _mm512_movepi64_mask(a); }
+  static M has_last_bit(I a) { return _mm512_test_epi64_mask(a, set(1)); }
+  static I select_by_sign(I of, I negative, I positive) {
+    return select(has_sign(of), negative, positive);
+  }
+  static I plus_one(I a, M m) { return _mm512_mask_sub_epi64(a, m, a, set(~std::uint64_t{0})); }
+  static I minus_one(I a, M m) { return _mm512_mask_add_epi64(a, m, a, set(~std::uint64_t{0})); }
+
+  static F add(F a, F b) { return _mm512_add_pd(a, b); }
+  template <int rounding>
+  static F add(F a, F b) {
+    return _mm512_add_round_pd(a, b, rounding | _MM_FROUND_NO_EXC);
+  }
+  static F sub(F a, F b) { return _mm512_sub_pd(a, b); }
+  static F mul(F a, F b) { return _mm512_mul_pd(a, b); }
+  static I floor_unsigned(F x) { return _mm512_cvttpd_epu64(x); }
+
+  static I mul_words(I a, I b) { return _mm512_mul_epu32(a, b); }
+  static I high_words(I a) { return _mm512_srli_epi64(a, 32); }
+  static I join_words(I a, I b) {
+    return _mm512_mask_blend_epi32(0xAAAA, a, _mm512_slli_epi64(b, 32));
+  }
+  static constexpr std::uint64_t lane_order[lanes]{0, 4, 1, 5, 2, 6, 3, 7};
+  static I low_pairs(I a, I b) { return _mm512_unpacklo_epi64(a, b); }
+  static I high_pairs(I a, I b) { return _mm512_unpackhi_epi64(a, b); }
+
+  static I load_words(const std::uint32_t* from) {
+    return _mm512_cvtepu32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+  }
+  static std::uint64_t total(I x) {
+    alignas(bytes) std::uint64_t lane[lanes];
+    store(lane, x);
+    std::uint64_t out = 0;
+    for (const std::uint64_t count : lane) out += count;
+    return out;
+  }
+  static void store_narrow(void* to, const I (&x)[4], std::size_t size) {
+    auto* out = static_cast<char*>(to);
+    for (std::size_t k = 0; k < 4; ++k) {
+      char* const part = out + k * lanes * size;
+      if (size == 8) store(part, x[k]);
+      if (size == 4) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(part), _mm512_cvtepi64_epi32(x[k]));
+      }
+      if (size == 2)
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(part), _mm512_cvtepi64_epi16(x[k]));
+      if (size == 1) _mm_storel_epi64(reinterpret_cast<__m128i*>(part), _mm512_cvtepi64_epi8(x[k]));
+    }
+  }
+  static I load_narrow(const void* from, std::size_t size) {
+    if (size == 8) return load(from);
+    if (size == 4) {
+      return _mm512_cvtepu32_epi64(_mm256_loadu_si256(static_cast<const __m256i*>(from)));
+    }
+    if (size == 2) return _mm512_cvtepu16_epi64(_mm_loadu_si128(static_cast<const __m128i*>(from)));
+    return _mm512_cvtepu8_epi64(_mm_loadl_epi64(static_cast<const __m128i*>(from)));
+  }
+};
+
+}  // namespace binade::fast
+
+BINADE_AVX512_END

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The two families of rounding.h by vectors of a level's unit V (avx2.h, avx512.h): magnitudes onto the grid of a
+// format. Where an addition may name its own rounding, directed roundings are the machine's.
+//
+//     a                1.ffff fffx xxxx · 2^e
+//     S = a + M        1.0000 0001 ffff · 2^(e + drop)       r = S - M; by the last bit of S where r is not the one
+#pragma once
+
+#include <concepts>
+
+#include "emulate/fast/rounding.h"
+
+namespace binade::fast {
+
+/// Whether V's additions may name their rounding.
+template <class V>
+concept NamesRounding = requires(typename V::F x) {
+  V::template add<1>(x, x);
+};
+
+/// Bits cut off with an increment.
+template <class V, std::floating_point T>
+struct CutLanes {
+  using I = typename V::I;
+  using Plan = RoundingPlan<T>;
+  using Bits = typename Plan::Bits;
+  static constexpr Family family = Family::cut;
+
+  int drop, random_shift, word_right, word_left;
+  I kept, rest, half, below_half, odd;
+
+  explicit CutLanes(const Plan& plan)
+      : drop(plan.drop),
+        random_shift(32 - plan.random_bits),
+        word_right(plan.drop < 32 ? 32 - plan.drop : 0),
+        word_left(plan.drop < 32 ? 0 : plan.drop - 32) {
+    const Bits ulp = Bits{1} << drop;
+    kept = V::set(~(ulp - 1));
+    rest = V::set(ulp - 1);
+    half = V::set(ulp >> 1);
+    below_half = V::set(drop == 0 ? 0 : (ulp >> 1) - 1);
+    odd = V::set(drop == 0 ? 0 : 1);
+  }
+
+  /// `x`: whose signs count; `random`: words.
+  template <Rounding rounding>
+  I round(I a, I x, I random) const {
+    if constexpr (rounding == Rounding::ties_to_even) {
+      const I last = V::bit_and(V::shift_right(a, drop), odd);
+      a = V::add(V::add(a, below_half), last);
+    } else if constexpr (rounding == Rounding::ties_to_away) {
+      a = V::add(a, half);
+    } else if constexpr (rounding == Rounding::toward_positive) {
+      a = V::add(a, V::select_by_sign(x, V::zero(), rest));
+    } else if constexpr (rounding == Rounding::toward_negative) {
+      a = V::add(a, V::select_by_sign(x, rest, V::zero()));
+    } else if constexpr (rounding == Rounding::to_odd) {
+      const auto is_odd = V::has_last_bit(V::shift_right(a, drop));
+      a = V::add(a, V::select(is_odd, V::zero(), rest));
+    } else if constexpr (rounding == Rounding::stochastic) {
+      // The word's bits stand below the fraction's first; what is below them can carry nothing.
+      const I word = V::bit_and(V::shift_left(random, random_shift), V::set(0xFFFFFFFF));
+      a = V::add(a, V::shift_left(V::shift_right(word, word_right), word_left));
+    }
+    return V::bit_and(a, kept);
+  }
+};
+
+/// The machine's own addition of a power of two.
+template <class V, std::floating_point T>
+struct CarrierLanes {
+  using I = typename V::I;
+  using F = typename V::F;
+  using Plan = RoundingPlan<T>;
+  using Bits = typename Plan::Bits;
+  static constexpr Family family = Family::carrier;
+
+  int random_shift;
+  I magnitude, exponent, last, up_by, lowest_m, one, per_ulp, word_bits;
+
+  explicit CarrierLanes(const Plan& plan)
+      : random_shift(32 - plan.random_bits),
+        magnitude(V::set(Plan::magnitude_bits)),
+        exponent(V::set(Plan::infinity)),
+        last(V::set(plan.last)),
+        up_by(V::set(static_cast<Bits>(plan.drop) << Plan::carrier.fraction_bits())),
+        lowest_m(V::set(plan.lowest_m)),
+        one(V::set(1)),
+        // Minus M: 2^32 / ulp.
+        per_ulp(
+            V::set(static_cast<Bits>(2 * Plan::carrier.bias + 32 + Plan::carrier.fraction_bits())
+                   << Plan::carrier.fraction_bits())),
+        word_bits(V::set(0xFFFFFFFF)) {}
+
+  template <Rounding rounding>
+  I round(I operand, I x, I random) const {
+    const I a = V::min(operand, last);
+    const I m = V::max(V::add(V::bit_and(a, exponent), up_by), lowest_m);
+    if constexpr (rounding == Rounding::ties_to_even) {
+      return minus(V::add(V::number(a), V::number(m)), m);
+    } else if constexpr (rounding == Rounding::ties_to_away) {
+      // A tie's last bit is a zero, which makes it more than a tie (at least two bits are dropped).
+      const I above = V::bit_or(a, one);
+      return minus(V::add(V::number(above), V::number(m)), m);
+    } else if constexpr (rounding == Rounding::stochastic) {
+      const I s = toward_zero(a, m);
+      const F rest = V::sub(V::number(a), V::sub(V::number(s), V::number(m)));
+      const I fraction = V::floor_unsigned(V::mul(rest, V::number(V::sub(per_ulp, m))));
+      const I word = V::bit_and(V::shift_left(random, random_shift), word_bits);
+      const auto carries = V::greater_unsigned(fraction, V::bit_xor(word, word_bits));
+      return minus(V::number(V::plus_one(s, carries)), m);
+    } else if constexpr (rounding == Rounding::toward_zero) {
+      return minus(V::number(toward_zero(a, m)), m);
+    } else if constexpr (rounding == Rounding::to_odd) {
+      return minus(V::number(to_odd(a, m)), m);
+    } else {
+      return directed<rounding>(a, m, x);
+    }
+  }
+
+ private:
+  static I minus(F s, I m) { return V::bits(V::sub(s, V::number(m))); }
+
+  /// The bits of S.
+  I toward_zero(I a, I m) const {
+    if constexpr (NamesRounding<V>) {
+      return V::bits(V::template add<3>(V::number(a), V::number(m)));
+    } else {
+      const F s = V::add(V::number(a), V::number(m));
+      return V::minus_one(V::bits(s), V::greater(minus(s, m), a));
+    }
+  }
+  I to_odd(I a, I m) const {
+    if constexpr (NamesRounding<V>) {
+      const F s = V::template add<3>(V::number(a), V::number(m));
+      return V::select(V::equal(minus(s, m), a), V::bits(s), V::bit_or(V::bits(s), one));
+    } else {
+      const F s = V::add(V::number(a), V::number(m));
+      const I r = minus(s, m), bits = V::bits(s);
+      const I moved = V::plus_one(V::minus_one(bits, V::greater(r, a)), V::greater(a, r));
+      return V::select(V::has_last_bit(bits), bits, moved);
+    }
+  }
+  template <Rounding rounding>
+  I directed(I a, I m, I x) const {
+    constexpr bool up = rounding == Rounding::toward_positive;
+    if constexpr (NamesRounding<V>) {
+      const I sign = V::and_not(x, magnitude);
+      const I signed_m = V::bit_or(m, sign);
+      const F s =
+          V::template add < up ? 2 : 1 > (V::number(V::bit_or(a, sign)), V::number(signed_m));
+      return V::bit_and(minus(s, signed_m), magnitude);
+    } else {
+      const F s = V::add(V::number(a), V::number(m));
+      const I r = minus(s, m), bits = V::bits(s);
+      const I larger = V::plus_one(bits, V::greater(a, r));
+      const I smaller = V::minus_one(bits, V::greater(r, a));
+      const I moved =
+          up ? V::select_by_sign(x, smaller, larger) : V::select_by_sign(x, larger, smaller);
+      return minus(V::number(moved), m);
+    }
+  }
+};
+
+}  // namespace binade::fast
