@@ -250,28 +250,28 @@ Verdict judge_elementwise(const Kernels& kernels) {
 template <std::floating_point T, Kernels::Quantize<T> Kernels::*entry>
 void quantize_with_faults(const T* in, T* out, std::size_t n, std::uint64_t first,
                           const Quantizer& to, EventCounts& counts) {
-  behind<entry>(in, out, n, first, to, counts);
+  called(behind<entry>, in, out, n, first, to, counts);
   plant(out, n, &counts);
 }
 template <std::floating_point T, Kernels::Encode<T> Kernels::*entry>
 void encode_with_faults(const T* in, std::byte* out, std::size_t n, std::uint64_t first,
                         const Quantizer& to, EventCounts& counts) {
-  behind<entry>(in, out, n, first, to, counts);
+  called(behind<entry>, in, out, n, first, to, counts);
   plant(out, n * code_bytes(to.format), &counts);
 }
 template <std::floating_point T, Kernels::Decode<T> Kernels::*entry>
 void decode_with_faults(const std::byte* in, T* out, std::size_t n, const Format& format) {
-  behind<entry>(in, out, n, format);
+  called(behind<entry>, in, out, n, format);
   plant(out, n);
 }
 void random_words_with_faults(std::uint64_t seed, std::uint64_t stream, std::uint64_t first,
                               std::size_t n, std::uint32_t* out) {
-  behind<&Kernels::random_words>(seed, stream, first, n, out);
+  called(behind<&Kernels::random_words>, seed, stream, first, n, out);
   plant(out, n);
 }
 NonFinite unscale_with_faults(const float* in, float* out, std::size_t n, const Format& format,
                               float inv_scale) {
-  NonFinite found = behind<&Kernels::unscale_f32>(in, out, n, format, inv_scale);
+  NonFinite found = called(behind<&Kernels::unscale_f32>, in, out, n, format, inv_scale);
   const Fault* fault = n == 0 ? nullptr : fault_of_call();
   if (fault == nullptr) return found;
   if (!fault->in_counts) {
@@ -286,7 +286,7 @@ NonFinite unscale_with_faults(const float* in, float* out, std::size_t n, const 
 template <std::floating_point T, Kernels::OnElements<T> Kernels::*entry>
 void elementwise_with_faults(const T* a, const T* b, const T* c, T* out, std::size_t n,
                              std::uint64_t first, const Elementwise& how, EventCounts& counts) {
-  behind<entry>(a, b, c, out, n, first, how, counts);
+  called(behind<entry>, a, b, c, out, n, first, how, counts);
   plant(out, n, &counts);
 }
 

@@ -190,7 +190,7 @@ Verdict judge_range_count(const Kernels& kernels) {
 
 template <std::floating_point T, Kernels::RangeCount<T> Kernels::*entry>
 void count_with_faults(const T* in, std::size_t n, RangeBlock<T>& block, fast::RangeCells& work) {
-  behind<entry>(in, n, block, work);
+  called(behind<entry>, in, n, block, work);
   const Fault* fault = n == 0 ? nullptr : fault_of_call();
   if (fault == nullptr) return;
   auto& last = block.rows.back();

@@ -3,6 +3,10 @@
 // Formats and numbers that hurt, and which call has a fault.
 #include "tests/kernels/judge.h"
 
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
+
 namespace binade::kernel_test {
 
 const Fault* fault_of_call() {
@@ -12,6 +16,33 @@ const Fault* fault_of_call() {
   }
   return nullptr;
 }
+
+#ifdef __SSE2__
+OtherEnvironment::OtherEnvironment() {
+  if (!faults.in_other_environments) return;
+  constexpr std::uint32_t ftz = 1U << 15, daz = 1U << 6, usual = 0x1F80;
+  constexpr auto rounding = [](std::uint32_t mode) { return mode << 13; };
+  constexpr std::array others{usual | ftz,
+                              usual | daz,
+                              usual | ftz | daz,
+                              usual | rounding(1),
+                              usual | rounding(2),
+                              usual | rounding(3),
+                              usual | ftz | daz | rounding(2)};
+  before_ = _mm_getcsr();
+  set_ = others[faults.environments++ % others.size()];
+  _mm_setcsr(set_);
+}
+OtherEnvironment::~OtherEnvironment() {
+  if (set_ == 0) return;
+  constexpr std::uint32_t flags = 0x3F;
+  faults.environments_lost += (_mm_getcsr() & ~flags) == set_ ? 0 : 1;
+  _mm_setcsr(before_);
+}
+#else
+OtherEnvironment::OtherEnvironment() = default;
+OtherEnvironment::~OtherEnvironment() = default;
+#endif
 
 namespace {
 

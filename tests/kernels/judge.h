@@ -93,11 +93,34 @@ struct Fault {
 struct Faults {
   std::vector<Fault> planted;
   std::uint64_t calls = 0;  ///< that wrote something
+  /// Calls are made in floating-point environments of others, a different one each time: subnormals flushed, another
+  /// rounding. How many were, and how many came back in another one.
+  bool in_other_environments = false;
+  std::uint64_t environments = 0, environments_lost = 0;
 };
 inline Faults faults;
 
 /// The fault of a call that wrote something; null: none.
 const Fault* fault_of_call();
+
+/// While it lives the floating-point environment is some other's, where `faults` says so.
+class OtherEnvironment {
+ public:
+  OtherEnvironment();
+  ~OtherEnvironment();
+  OtherEnvironment(const OtherEnvironment&) = delete;
+  OtherEnvironment& operator=(const OtherEnvironment&) = delete;
+
+ private:
+  std::uint32_t before_ = 0, set_ = 0;
+};
+
+/// The call of a kernel, in such an environment.
+template <class Kernel, class... Arguments>
+auto called(Kernel kernel, Arguments&&... arguments) {
+  const OtherEnvironment environment;
+  return kernel(std::forward<Arguments>(arguments)...);
+}
 
 /// Turns a bit of the first or of the last element.
 template <class Element>

@@ -64,9 +64,10 @@ std::vector<Fault> faults_among(std::uint64_t calls) {
   return out;
 }
 
-/// Judges a level's kernel with faults: none, then those.
-Verdict judged(const Entry& entry, const Kernels& kernels, std::vector<Fault> planted) {
-  faults = {std::move(planted), 0};
+/// Judges a level's kernel with faults.
+Verdict judged(const Entry& entry, const Kernels& kernels, std::vector<Fault> planted,
+               bool in_other_environments) {
+  faults = {std::move(planted), 0, in_other_environments, 0, 0};
   return entry.judge(entry.with_faults(kernels));
 }
 
@@ -86,7 +87,7 @@ void judge(const Entry& entry, std::size_t level) {
     }
   }
   const Kernels& of_level = kernels(static_cast<Level>(level));
-  const Verdict verdict = judged(entry, of_level, {});
+  const Verdict verdict = judged(entry, of_level, {}, false);
   std::printf("%-16s %-10s %10llu calls %12llu results %10llu different\n", entry.name.data(),
               name.c_str(), static_cast<unsigned long long>(verdict.calls),
               static_cast<unsigned long long>(verdict.values),
@@ -97,10 +98,19 @@ void judge(const Entry& entry, std::size_t level) {
   if (verdict.different > 0) return;  // beside those, no fault could be told
   if (faults.calls < 64) return fail(what + ": hardly called");
   const std::vector<Fault> planted = faults_among(faults.calls);
-  const std::uint64_t seen = judged(entry, of_level, planted).different;
-  if (seen != planted.size()) {
-    fail(what + ": its judge saw " + std::to_string(seen) + " of " +
-         std::to_string(planted.size()) + " wrong bits");
+  // Among callers who flush subnormals or round otherwise, which no result may show.
+  const Verdict seen = judged(entry, of_level, planted, true);
+  const std::uint64_t lost = faults.environments_lost, environments = faults.environments;
+  if (seen.different != planted.size()) {
+    const std::uint64_t in_ours = judged(entry, of_level, planted, false).different;
+    fail(what + ": its judge saw " + std::to_string(in_ours) + " of " +
+         std::to_string(planted.size()) +
+         " wrong bits, and in others' floating-point environments " +
+         std::to_string(seen.different));
+  }
+  if (lost > 0) {
+    fail(what + ": " + std::to_string(lost) + " of " + std::to_string(environments) +
+         " calls changed the caller's environment");
   }
 }
 

@@ -201,7 +201,7 @@ Verdict judge_products(const Kernels& kernels) {
 /// A fault in the first or last sum of a tile: a bit of it, or that it is left.
 template <const ProductKernel* Kernels::*entry>
 void run_with_faults(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
-  behind<entry>->run(g, x, sums, left);
+  called(behind<entry>->run, g, x, sums, left);
   struct Place {
     std::size_t i, j;
   };

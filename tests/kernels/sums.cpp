@@ -83,7 +83,7 @@ Verdict judge_add_sums(const Kernels& kernels) {
 }
 void add_with_faults(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint64_t>& right,
                      const Format& to) {
-  behind<&Kernels::add_sums>(left, right, to);
+  called(behind<&Kernels::add_sums>, left, right, to);
   plant(left.bits, left.n);
 }
 
@@ -134,7 +134,7 @@ Verdict judge_epilogue(const Kernels& kernels) {
   return verdict;
 }
 void finish_with_faults(const EpilogueRow& x, std::uint64_t* sums) {
-  behind<&Kernels::epilogue>(x, sums);
+  called(behind<&Kernels::epilogue>, x, sums);
   plant(sums, x.n);
 }
 

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Instructions of AVX stand in functions of their level alone: whose names hold the level's unit (emulate/fast/avx2.h,
+# avx512.h). A weak inline function with such code could be the one that the linker keeps for everybody, and end the
+# program on a machine without them. Looks at the programs that are given, disassembled.
+#
+# usage: levels_test.py PROGRAM…
+
+import re
+import shutil
+import subprocess
+import sys
+
+UNITS = {"avx2": "Avx2", "avx512": "Avx512"}
+FUNCTION = re.compile(r"^[0-9a-f]+ <(.*)>:$")
+# VEX and EVEX: mnemonics that begin with v, on vector registers; zmm, xmm16 and mask registers are EVEX's.
+VECTOR = re.compile(r"\t(v[a-z0-9]+)\s.*%([xyz])mm(\d+)")
+MASK = re.compile(r"\tk[a-z]+[bwdq]\s.*%k[0-7]")
+
+
+def level_of(line):
+    """The level whose instruction a line of disassembly is, or None."""
+    if MASK.search(line) or "%zmm" in line or re.search(r"%[xy]mm(1[6-9]|[23]\d)", line):
+        return "avx512"
+    return "avx2" if VECTOR.search(line) else None
+
+
+def leaks(lines):
+    """Of disassembled functions: how many of each level there are, and which have another one's instructions."""
+    found, seen = [], dict.fromkeys(UNITS, 0)
+    name, told = None, set()
+    for line in lines:
+        start = FUNCTION.match(line)
+        if start:
+            name, told = start.group(1), set()
+            continue
+        level = level_of(line)
+        if name is None or level is None or level in told:
+            continue
+        told.add(level)
+        if UNITS[level] in name:
+            seen[level] += 1
+        elif level != "avx2" or UNITS["avx512"] not in name:
+            found.append(f"{name}: {line.strip()}")
+    return seen, found
+
+
+WRONG = [
+    "0000 <binade::decode(unsigned long)>:\n  10:\tvaddps %ymm1,%ymm2,%ymm3",
+    "0000 <std::array<int, 4ul>::operator[]>:\n  10:\tvmovdqu (%rax),%xmm0",
+    "0000 <binade::fast::run<binade::fast::Avx2<float>>>:\n  10:\tvaddps %zmm1,%zmm2,%zmm3",
+    "0000 <binade::fast::run<binade::fast::Avx2<float>>>:\n  10:\tkmovw %k1,%eax",
+    "0000 <binade::fast::run<binade::fast::Avx2<float>>>:\n  10:\tvaddps %ymm16,%ymm2,%ymm3",
+]
+RIGHT = [
+    "0000 <binade::decode(unsigned long)>:\n  10:\taddps %xmm1,%xmm2",
+    "0000 <binade::fast::run<binade::fast::Avx2<float>>>:\n  10:\tvaddps %ymm1,%ymm2,%ymm3",
+    "0000 <binade::fast::run<binade::fast::Avx512<float>>>:\n  10:\tvaddps %zmm1,%zmm2,%zmm3",
+]
+
+
+def main():
+    for text in WRONG:
+        assert leaks(text.splitlines())[1], f"not seen: {text}"
+    for text in RIGHT:
+        assert not leaks(text.splitlines())[1], f"refused: {text}"
+    if not shutil.which("objdump"):
+        print("SKIP: no objdump here")
+        return 77
+    bad = 0
+    for program in sys.argv[1:]:
+        process = subprocess.Popen(["objdump", "--disassemble", "--no-show-raw-insn", "--demangle", program],
+                                   stdout=subprocess.PIPE, text=True, errors="replace")
+        seen, found = leaks(process.stdout)
+        if process.wait() != 0:
+            print(f"{program}: objdump cannot read it")
+            return 1
+        if not any(seen.values()):
+            print(f"{program}: SKIP: no function of a level is in it: another processor, or stripped")
+            return 77
+        print(f"{program}: " + ", ".join(f"{count} functions of {level}" for level, count in seen.items()))
+        for text in found:
+            print(f"  leaked: {text}")
+        bad += len(found)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
