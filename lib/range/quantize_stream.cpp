@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "lib/parallel/parallel.h"
 
@@ -15,25 +17,29 @@ namespace {
 
 constexpr std::size_t batch = std::size_t{1} << 20;  ///< elements held in memory at a time
 constexpr std::size_t quantize_grain = std::size_t{1} << 14;
-constexpr std::size_t piece_size = 1024;
+constexpr std::size_t part_size = 4096;
 
 struct Piece {
   const std::byte* in;
-  std::byte* out;
+  std::byte* out;  ///< aligned for what is written there
   std::size_t n;
   std::uint64_t first;  ///< index of the first element in the tensor
 };
 
-/// Calls back with up to piece_size elements of `from` at a time, as values of type T, which holds it, and where they
-/// begin.
+/// Calls back with elements of `from` as values of type T, which holds it, and where they begin: all at once where they
+/// are such values already, else decoded, up to part_size at a time.
 template <std::floating_point T, typename Sink>
 void for_each_part(const Piece& piece, const Format& from, const Sink& sink) {
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(piece.in) % alignof(T) == 0;
+  if (from == Carrier<T>::format && is_aligned) {
+    return sink(std::span(reinterpret_cast<const T*>(piece.in), piece.n), 0);
+  }
   const std::size_t in_size = code_bytes(from);
-  std::array<T, piece_size> values;
-  for (std::size_t start = 0; start < piece.n; start += piece_size) {
-    const std::size_t n = std::min(piece_size, piece.n - start);
+  std::array<T, part_size> values;
+  for (std::size_t start = 0; start < piece.n; start += part_size) {
+    const std::size_t n = std::min(part_size, piece.n - start);
     (fastest_kernels().*KernelsOf<T>::decode)(piece.in + start * in_size, values.data(), n, from);
-    sink(std::span(values).first(n), start);
+    sink(std::span<const T>(values).first(n), start);
   }
 }
 
@@ -41,12 +47,19 @@ void for_each_part(const Piece& piece, const Format& from, const Sink& sink) {
 template <std::floating_point T, std::floating_point U>
 void piece_to_values(const Piece& piece, const Format& from, const Quantizer& to,
                      EventCounts& counts) {
-  for_each_part<T>(piece, from, [&](std::span<T> values, std::size_t start) {
-    (fastest_kernels().*KernelsOf<T>::quantize)(values.data(), values.data(), values.size(),
-                                                piece.first + start, to, counts);
-    std::array<U, piece_size> results;
-    std::copy(values.begin(), values.end(), results.begin());
-    std::memcpy(piece.out + start * sizeof(U), results.data(), values.size() * sizeof(U));
+  const auto quantize = fastest_kernels().*KernelsOf<T>::quantize;
+  for_each_part<T>(piece, from, [&](std::span<const T> values, std::size_t start) {
+    U* const out = reinterpret_cast<U*>(piece.out) + start;
+    if constexpr (std::is_same_v<T, U>) {
+      quantize(values.data(), out, values.size(), piece.first + start, to, counts);
+    } else {
+      std::array<T, part_size> results;
+      for (std::size_t done = 0; done < values.size(); done += part_size) {
+        const std::size_t n = std::min(part_size, values.size() - done);
+        quantize(values.data() + done, results.data(), n, piece.first + start + done, to, counts);
+        std::copy_n(results.begin(), n, out + done);
+      }
+    }
   });
 }
 
@@ -54,10 +67,10 @@ void piece_to_values(const Piece& piece, const Format& from, const Quantizer& to
 template <std::floating_point T>
 void piece_to_encodings(const Piece& piece, const Format& from, const Quantizer& to,
                         EventCounts& counts) {
-  for_each_part<T>(piece, from, [&](std::span<T> values, std::size_t start) {
-    (fastest_kernels().*KernelsOf<T>::encode)(values.data(),
-                                              piece.out + start * code_bytes(to.format),
-                                              values.size(), piece.first + start, to, counts);
+  const auto encode = fastest_kernels().*KernelsOf<T>::encode;
+  for_each_part<T>(piece, from, [&](std::span<const T> values, std::size_t start) {
+    encode(values.data(), piece.out + start * code_bytes(to.format), values.size(),
+           piece.first + start, to, counts);
   });
 }
 
@@ -105,19 +118,18 @@ void QuantizeStream::add(std::span<const std::byte> data,
                      : !fits_in(to_.format, binary32) ? &piece_to_values<double, double>
                      : narrow_in                      ? &piece_to_values<float, float>
                                                       : &piece_to_values<double, float>;
-  std::vector<std::byte> out;
   for (std::size_t start = 0; start < data.size() / in_size; start += batch) {
     const std::size_t n = std::min(batch, data.size() / in_size - start);
-    out.resize(n * out_size);
+    out_.resize(n * out_size);
     std::vector<EventCounts> counts(thread_count());
     parallel_for(n, quantize_grain, [&](std::size_t begin, std::size_t end, std::size_t slot) {
-      piece({data.data() + (start + begin) * in_size, out.data() + begin * out_size, end - begin,
+      piece({data.data() + (start + begin) * in_size, out_.data() + begin * out_size, end - begin,
              next_ + begin},
             from_, to_, counts[slot]);
     });
     for (const EventCounts& c : counts) counts_ += c;
     next_ += n;
-    sink(out);
+    sink(out_);
   }
 }
 

@@ -46,6 +46,7 @@ class QuantizeStream {
   QuantizeFloats floats_;
   std::uint64_t next_ = 0;
   EventCounts counts_;
+  std::vector<std::byte> out_;  ///< room for results, kept from call to call
 };
 
 }  // namespace binade
