@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Vectors of 64 bytes, as avx2.h: AVX-512 F, BW, DQ and VL. Masks are a bit a lane, and an addition may name its own
-// rounding.
+// rounding. BINADE_AVX512_INTRINSICS: a header that has the intrinsics in software, for machines that lack them.
 #pragma once
 
+#ifdef BINADE_AVX512_INTRINSICS
+#include BINADE_AVX512_INTRINSICS
+#else
 #include <immintrin.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
 
 // A pragma's string is one.
 // clang-format off
-#ifdef __clang__
+#ifdef BINADE_AVX512_INTRINSICS
+#define BINADE_AVX512_BEGIN
+#define BINADE_AVX512_END
+#elif defined(__clang__)
 #define BINADE_AVX512_BEGIN \
   _Pragma("clang attribute push(__attribute__((target(\"avx512bw,avx512dq,avx512vl,fma\"))), apply_to = function)")
 #define BINADE_AVX512_END _Pragma("clang attribute pop")

@@ -13,6 +13,12 @@
 #include "lib/parallel/parallel.h"
 #include "tests/kernels/judge.h"
 
+#ifdef BINADE_HAVE_SIMDE
+namespace binade {
+extern const Kernels software_avx512_kernels;  // simde_avx512.cpp
+}
+#endif
+
 namespace {
 
 using namespace binade;
@@ -71,38 +77,64 @@ Verdict judged(const Entry& entry, const Kernels& kernels, std::vector<Fault> pl
   return entry.judge(entry.with_faults(kernels));
 }
 
-void judge(const Entry& entry, std::size_t level) {
-  const Kernels& own = own_kernels(static_cast<Level>(level));
-  const std::string name = std::string(level_names[level]);
-  if (!entry.has(own)) return;
-  if (!machine_has(static_cast<Level>(level))) {
-    std::printf("%-16s %-10s skipped: this machine has not what it asks for\n", entry.name.data(),
-                name.c_str());
+/// A row of the table, and the kernels that it gives, lower rows' included.
+struct Row {
+  std::string name;
+  const Kernels* own = nullptr;
+  Kernels kernels;
+  bool is_here = true;         ///< the machine has what it asks for
+  bool is_behind_door = true;  ///< kernels take the default floating-point environment
+};
+
+/// The levels; and the highest once more in software, where the build has that.
+std::vector<Row> rows_of_table() {
+  std::vector<Row> out;
+  for (std::size_t i = 0; i < level_names.size(); ++i) {
+    const auto level = static_cast<Level>(i);
+    out.push_back(
+        {std::string(level_names[i]), &own_kernels(level), kernels(level), machine_has(level)});
+  }
+#ifdef BINADE_HAVE_SIMDE
+  Row software{"avx512 (SIMDe)", &software_avx512_kernels, kernels(Level::portable), true, false};
+  const auto take = [&](const auto& row) {
+    const auto entry = software_avx512_kernels.*row.entry;
+    if (entry != nullptr) software.kernels.*row.entry = entry;
+  };
+  std::apply([&](const auto&... rows) { (take(rows), ...); }, kernel_names);
+  out.push_back(software);
+#endif
+  return out;
+}
+
+void judge(const Entry& entry, const std::vector<Row>& rows, std::size_t at) {
+  const Row& row = rows[at];
+  if (!entry.has(*row.own)) return;
+  if (!row.is_here) {
+    std::printf("%-16s %-14s skipped: this machine has not what it asks for\n", entry.name.data(),
+                row.name.c_str());
     return;
   }
-  for (std::size_t other = 0; other < level; ++other) {
-    if (entry.same(own, own_kernels(static_cast<Level>(other)))) {
-      fail(std::string(entry.name) + ": " + name + " has the kernel of " +
-           std::string(level_names[other]));
+  for (std::size_t other = 0; other < at; ++other) {
+    if (entry.same(*row.own, *rows[other].own)) {
+      fail(std::string(entry.name) + ": " + row.name + " has the kernel of " + rows[other].name);
     }
   }
-  const Kernels& of_level = kernels(static_cast<Level>(level));
-  const Verdict verdict = judged(entry, of_level, {}, false);
-  std::printf("%-16s %-10s %10llu calls %12llu results %10llu different\n", entry.name.data(),
-              name.c_str(), static_cast<unsigned long long>(verdict.calls),
+  const Verdict verdict = judged(entry, row.kernels, {}, false);
+  std::printf("%-16s %-14s %10llu calls %12llu results %10llu different\n", entry.name.data(),
+              row.name.c_str(), static_cast<unsigned long long>(verdict.calls),
               static_cast<unsigned long long>(verdict.values),
               static_cast<unsigned long long>(verdict.different));
   std::fflush(stdout);
-  const std::string what = std::string(entry.name) + ", " + name;
+  const std::string what = std::string(entry.name) + ", " + row.name;
   for (std::string found : verdict.found) fail(found.insert(0, what + ": "));
   if (verdict.different > 0) return;  // beside those, no fault could be told
   if (faults.calls < 64) return fail(what + ": hardly called");
   const std::vector<Fault> planted = faults_among(faults.calls);
   // Among callers who flush subnormals or round otherwise, which no result may show.
-  const Verdict seen = judged(entry, of_level, planted, true);
+  const Verdict seen = judged(entry, row.kernels, planted, row.is_behind_door);
   const std::uint64_t lost = faults.environments_lost, environments = faults.environments;
   if (seen.different != planted.size()) {
-    const std::uint64_t in_ours = judged(entry, of_level, planted, false).different;
+    const std::uint64_t in_ours = judged(entry, row.kernels, planted, false).different;
     fail(what + ": its judge saw " + std::to_string(in_ours) + " of " +
          std::to_string(planted.size()) +
          " wrong bits, and in others' floating-point environments " +
@@ -181,8 +213,9 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
+  const std::vector<Row> rows = rows_of_table();
   for (const Entry& entry : entries) {
-    for (std::size_t level = 0; level < level_names.size(); ++level) judge(entry, level);
+    for (std::size_t row = 0; row < rows.size(); ++row) judge(entry, rows, row);
   }
   if (timed) bench(entries);
   return failures == 0 ? 0 : 1;

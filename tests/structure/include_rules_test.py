@@ -46,7 +46,8 @@ MAY_INCLUDE = {
 # Third party, by how its includes begin → where it may be included, and in files of which names.
 THIRD_PARTIES = [
     (r"immintrin\.h", ["emulate"], r"emulate/fast/(avx2|avx512)\.h"),
-    (r"(immintrin|cpuid)\.h", ["tests"], r".*"),
+    (r"([ix]mmintrin|cpuid)\.h", ["tests"], r".*"),
+    (r"simde/", ["tests/kernels"], r".*"),
     (r"cpuid\.h", ["lib/parallel"], r".*"),
     (r"Eigen/", ["lib/train", "tests"], r".*"),
     (r"boost/", ["tests"], r".*"),

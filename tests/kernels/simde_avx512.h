@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// AVX-512's intrinsics in software, for machines that lack it: SIMDe's, and what SIMDe 0.7.4 lacks as loops over lanes. An
+// addition that names its rounding is the same addition under fesetround.
+#pragma once
+
+#define SIMDE_ENABLE_NATIVE_ALIASES
+#include <simde/x86/avx512.h>
+
+#include <array>
+#include <bit>
+#include <cfenv>
+#include <cmath>
+#include <cstdint>
+
+using __mmask8 = simde__mmask8;
+using __mmask16 = simde__mmask16;
+using __mmask32 = simde__mmask32;
+using __mmask64 = simde__mmask64;
+
+#define _MM_FROUND_NO_EXC 8
+
+namespace binade::simde_stand_in {
+
+/// The lanes of a vector.
+template <class Lane, class Vector>
+using Lanes = std::array<Lane, sizeof(Vector) / sizeof(Lane)>;
+template <class Lane, class Vector>
+Lanes<Lane, Vector> lanes_of(const Vector& x) {
+  return std::bit_cast<Lanes<Lane, Vector>>(x);
+}
+
+/// Each of the result's lanes from the one of x of its number.
+template <class From, class To, class Result, class Vector, class Function>
+Result map(const Vector& x, const Function& function) {
+  const auto in = lanes_of<From>(x);
+  Lanes<To, Result> out{};
+  for (std::size_t i = 0; i < out.size() && i < in.size(); ++i) {
+    out[i] = static_cast<To>(function(in[i]));
+  }
+  return std::bit_cast<Result>(out);
+}
+template <class From, class To, class Result, class Vector>
+Result convert(const Vector& x) {
+  return map<From, To, Result>(x, [](From lane) { return lane; });
+}
+
+template <class Lane, class Mask, class Vector, class Holds>
+Mask compare(const Vector& a, const Vector& b, const Holds& holds) {
+  const auto x = lanes_of<Lane>(a), y = lanes_of<Lane>(b);
+  std::uint64_t out = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) out |= std::uint64_t{holds(x[i], y[i])} << i;
+  return static_cast<Mask>(out);
+}
+
+template <class Lane, class Vector>
+Vector add_rounded(const Vector& a, const Vector& b, int rounding) {
+  constexpr std::array modes{FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+  const auto x = lanes_of<Lane>(a), y = lanes_of<Lane>(b);
+  Lanes<Lane, Vector> out;
+  const int before = std::fegetround();
+  std::fesetround(modes[static_cast<std::size_t>(rounding & 3)]);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    volatile Lane left = x[i], right = y[i];  // added here and now
+    volatile Lane sum = left + right;
+    out[i] = sum;
+  }
+  std::fesetround(before);
+  return std::bit_cast<Vector>(out);
+}
+
+}  // namespace binade::simde_stand_in
+
+// clang-format off
+inline __m512 _mm512_add_round_ps(__m512 a, __m512 b, int r) { return binade::simde_stand_in::add_rounded<float>(a, b, r); }
+inline __m512d _mm512_add_round_pd(__m512d a, __m512d b, int r) { return binade::simde_stand_in::add_rounded<double>(a, b, r); }
+inline void _mm512_stream_si512(__m512i* to, __m512i x) { _mm512_storeu_si512(to, x); }
+
+inline __m512i _mm512_cvtepu8_epi32(__m128i x) { return binade::simde_stand_in::convert<std::uint8_t, std::uint32_t, __m512i>(x); }
+inline __m512i _mm512_cvtepu16_epi32(__m256i x) { return binade::simde_stand_in::convert<std::uint16_t, std::uint32_t, __m512i>(x); }
+inline __m512i _mm512_cvtepu8_epi64(__m128i x) { return binade::simde_stand_in::convert<std::uint8_t, std::uint64_t, __m512i>(x); }
+inline __m512i _mm512_cvtepu16_epi64(__m128i x) { return binade::simde_stand_in::convert<std::uint16_t, std::uint64_t, __m512i>(x); }
+inline __m512i _mm512_cvtepu32_epi64(__m256i x) { return binade::simde_stand_in::convert<std::uint32_t, std::uint64_t, __m512i>(x); }
+inline __m128i _mm512_cvtepi64_epi8(__m512i x) { return binade::simde_stand_in::convert<std::uint64_t, std::uint8_t, __m128i>(x); }
+inline __m128i _mm512_cvtepi64_epi16(__m512i x) { return binade::simde_stand_in::convert<std::uint64_t, std::uint16_t, __m128i>(x); }
+inline __m512i _mm512_cvttps_epu32(__m512 x) { return binade::simde_stand_in::convert<float, std::uint32_t, __m512i>(x); }
+inline __m512i _mm512_cvttpd_epu64(__m512d x) { return binade::simde_stand_in::convert<double, std::uint64_t, __m512i>(x); }
+
+inline __mmask16 _mm512_cmpgt_epu32_mask(__m512i a, __m512i b) {
+  return binade::simde_stand_in::compare<std::uint32_t, __mmask16>(a, b, [](auto x, auto y) { return x > y; });
+}
+inline __mmask8 _mm512_cmpgt_epu64_mask(__m512i a, __m512i b) {
+  return binade::simde_stand_in::compare<std::uint64_t, __mmask8>(a, b, [](auto x, auto y) { return x > y; });
+}
+inline __mmask8 _kand_mask8(__mmask8 a, __mmask8 b) { return a & b; }
+inline __mmask16 _kand_mask16(__mmask16 a, __mmask16 b) { return a & b; }
+inline __mmask8 _kandn_mask8(__mmask8 a, __mmask8 b) { return static_cast<__mmask8>(~a & b); }
+inline __mmask16 _kandn_mask16(__mmask16 a, __mmask16 b) { return static_cast<__mmask16>(~a & b); }
+// clang-format on
