@@ -97,6 +97,11 @@ struct Avx2<float> : Avx2Integers {
   static F add(F a, F b) { return _mm256_add_ps(a, b); }
   static F sub(F a, F b) { return _mm256_sub_ps(a, b); }
   static F mul(F a, F b) { return _mm256_mul_ps(a, b); }
+  static F div(F a, F b) { return _mm256_div_ps(a, b); }
+  static F root(F a) { return _mm256_sqrt_ps(a); }
+  static F mul_sub(F a, F b, F c) { return _mm256_fmsub_ps(a, b, c); }   ///< a·b - c, rounded once
+  static F sub_mul(F a, F b, F c) { return _mm256_fnmadd_ps(b, c, a); }  ///< a - b·c
+  static M nonzero(F a) { return bits(_mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_NEQ_OQ)); }
   /// floor(x) of 0 <= x < 2^32, as an integer.
   static I floor_unsigned(F x) {
     const F half = set_number(0x1p31F);
@@ -105,6 +110,8 @@ struct Avx2<float> : Avx2Integers {
     return _mm256_xor_si256(low, _mm256_slli_epi32(bits(is_high), 31));
   }
 
+  /// `lanes` floats as numbers.
+  static F load_floats(const float* from) { return _mm256_loadu_ps(from); }
   /// Words of 32 bits, one a lane.
   static I load_words(const std::uint32_t* from) { return load(from); }
   /// The lanes' sum, each as an unsigned number.
@@ -174,6 +181,11 @@ struct Avx2<double> : Avx2Integers {
   static F add(F a, F b) { return _mm256_add_pd(a, b); }
   static F sub(F a, F b) { return _mm256_sub_pd(a, b); }
   static F mul(F a, F b) { return _mm256_mul_pd(a, b); }
+  static F div(F a, F b) { return _mm256_div_pd(a, b); }
+  static F root(F a) { return _mm256_sqrt_pd(a); }
+  static F mul_sub(F a, F b, F c) { return _mm256_fmsub_pd(a, b, c); }
+  static F sub_mul(F a, F b, F c) { return _mm256_fnmadd_pd(b, c, a); }
+  static M nonzero(F a) { return bits(_mm256_cmp_pd(a, _mm256_setzero_pd(), _CMP_NEQ_OQ)); }
   static I floor_unsigned(F x) {
     const F above = set_number(0x1p52);  // whose last bit is a one
     return bit_xor(bits(add(_mm256_floor_pd(x), above)), bits(above));
@@ -188,6 +200,11 @@ struct Avx2<double> : Avx2Integers {
   static I low_pairs(I a, I b) { return _mm256_unpacklo_epi64(a, b); }
   static I high_pairs(I a, I b) { return _mm256_unpackhi_epi64(a, b); }
 
+  static F load_floats(const float* from) { return _mm256_cvtps_pd(_mm_loadu_ps(from)); }
+  /// The lanes of a, then those of b, as floats.
+  static __m256i narrow(F a, F b) {
+    return _mm256_castps_si256(_mm256_set_m128(_mm256_cvtpd_ps(b), _mm256_cvtpd_ps(a)));
+  }
   static I load_words(const std::uint32_t* from) {
     return _mm256_cvtepu32_epi64(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
   }

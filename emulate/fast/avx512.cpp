@@ -13,6 +13,7 @@
 #include "emulate/fast/quantize_tile.h"
 
 BINADE_AVX512_BEGIN
+#include "emulate/fast/vector_elementwise.h"
 #include "emulate/fast/vector_quantize.h"
 
 namespace binade {
@@ -23,6 +24,7 @@ constinit const Kernels avx512_kernels{
     .quantize_f64 = &fast::quantize_vectors<fast::Avx512<double>>,
     .encode_f32 = &fast::encode_vectors<fast::Avx512<float>>,
     .encode_f64 = &fast::encode_vectors<fast::Avx512<double>>,
+    .elementwise_f32 = &fast::elementwise_vectors<fast::Avx512<float>>,
 };
 
 }  // namespace binade

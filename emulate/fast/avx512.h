@@ -100,8 +100,25 @@ struct Avx512<float> : Avx512Integers {
   }
   static F sub(F a, F b) { return _mm512_sub_ps(a, b); }
   static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
+  template <int rounding>
+  static F mul(F a, F b) {
+    return _mm512_mul_round_ps(a, b, rounding | _MM_FROUND_NO_EXC);
+  }
+  template <int rounding>
+  static F div(F a, F b) {
+    return _mm512_div_round_ps(a, b, rounding | _MM_FROUND_NO_EXC);
+  }
+  template <int rounding>
+  static F root(F a) {
+    return _mm512_sqrt_round_ps(a, rounding | _MM_FROUND_NO_EXC);
+  }
+  static F mul_sub(F a, F b, F c) { return _mm512_fmsub_ps(a, b, c); }
+  static F sub_mul(F a, F b, F c) { return _mm512_fnmadd_ps(b, c, a); }
+  static M nonzero(F a) { return _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_NEQ_OQ); }
+  static M differ(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_OQ); }
   static I floor_unsigned(F x) { return _mm512_cvttps_epu32(x); }
 
+  static F load_floats(const float* from) { return _mm512_loadu_ps(from); }
   static I load_words(const std::uint32_t* from) { return load(from); }
   static std::uint64_t total(I x) {
     alignas(bytes) std::uint32_t lane[lanes];
@@ -177,6 +194,22 @@ struct Avx512<double> : Avx512Integers {
   }
   static F sub(F a, F b) { return _mm512_sub_pd(a, b); }
   static F mul(F a, F b) { return _mm512_mul_pd(a, b); }
+  template <int rounding>
+  static F mul(F a, F b) {
+    return _mm512_mul_round_pd(a, b, rounding | _MM_FROUND_NO_EXC);
+  }
+  template <int rounding>
+  static F div(F a, F b) {
+    return _mm512_div_round_pd(a, b, rounding | _MM_FROUND_NO_EXC);
+  }
+  template <int rounding>
+  static F root(F a) {
+    return _mm512_sqrt_round_pd(a, rounding | _MM_FROUND_NO_EXC);
+  }
+  static F mul_sub(F a, F b, F c) { return _mm512_fmsub_pd(a, b, c); }
+  static F sub_mul(F a, F b, F c) { return _mm512_fnmadd_pd(b, c, a); }
+  static M nonzero(F a) { return _mm512_cmp_pd_mask(a, _mm512_setzero_pd(), _CMP_NEQ_OQ); }
+  static M differ(F a, F b) { return _mm512_cmp_pd_mask(a, b, _CMP_NEQ_OQ); }
   static I floor_unsigned(F x) { return _mm512_cvttpd_epu64(x); }
 
   static I mul_words(I a, I b) { return _mm512_mul_epu32(a, b); }
@@ -188,6 +221,11 @@ struct Avx512<double> : Avx512Integers {
   static I low_pairs(I a, I b) { return _mm512_unpacklo_epi64(a, b); }
   static I high_pairs(I a, I b) { return _mm512_unpackhi_epi64(a, b); }
 
+  static F load_floats(const float* from) { return _mm512_cvtps_pd(_mm256_loadu_ps(from)); }
+  static __m512i narrow(F a, F b) {
+    return _mm512_castps_si512(
+        _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(a)), _mm512_cvtpd_ps(b), 1));
+  }
   static I load_words(const std::uint32_t* from) {
     return _mm512_cvtepu32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
   }

@@ -198,6 +198,7 @@ struct VectorQuantizer {
     std::size_t n;
     bool streamed;
     EventCounts& counts;
+    bool prepared = false;  ///< the operands are numbers, and in the cache
   };
 
   template <class Lanes, Rounding rounding, bool plain, bool codes>
@@ -247,12 +248,12 @@ struct VectorQuantizer {
     std::size_t counted = 0;
     for (; done + group <= call.n; done += group) {
       const auto* x = reinterpret_cast<const Bits*>(in + done);
-      if (call.streamed) {
+      if (call.streamed && !call.prepared) {
         for (std::size_t k = 0; k < group * sizeof(T); k += 64) {
           V::prefetch(reinterpret_cast<const std::byte*>(x) + prefetch_distance + k);
         }
       }
-      if (has_special(x)) [[unlikely]] {
+      if (!call.prepared && has_special(x)) [[unlikely]] {
         apart(done, group);
         continue;
       }
@@ -293,23 +294,30 @@ struct VectorQuantizer {
     return nullptr;
   }
 
+  /// Null where this is not for vectors.
+  template <bool codes>
+  static Run<codes> run_of(const TileQuantizer<T>& quantizer) {
+    const Plan& plan = quantizer.plan;
+    if (plan.family == Family::none) return nullptr;
+    // ties_to_away makes a tie more than one by a bit below it.
+    if (plan.family == Family::carrier && plan.drop < 2) return nullptr;
+    constexpr Bits sign = ~Plan::magnitude_bits;
+    const bool plain = plan.sign == sign && plan.zero_sign == sign && plan.flushed_below == 0 &&
+                       plan.tiny_below == std::array<Bits, 2>{};
+    return run_of<codes>(quantizer.to.attributes.rounding, plan.family, plain);
+  }
+
   /// False where this is not for vectors.
   template <bool codes>
   static bool quantize_array(const T* in, std::byte* out, std::size_t n, std::uint64_t first,
                              const Quantizer& to, EventCounts& counts) {
     const TileQuantizer<T> quantizer(to);
-    const Plan& plan = quantizer.plan;
     const CodeLanes<V, T> code(quantizer);
-    if (plan.family == Family::none || (codes && !code.known)) return false;
-    // ties_to_away makes a tie more than one by a bit below it.
-    if (plan.family == Family::carrier && plan.drop < 2) return false;
-    constexpr Bits sign = ~Plan::magnitude_bits;
-    const bool plain = plan.sign == sign && plan.zero_sign == sign && plan.flushed_below == 0 &&
-                       plan.tiny_below == std::array<Bits, 2>{};
+    const auto run = run_of<codes>(quantizer);
+    if (run == nullptr || (codes && !code.known)) return false;
     const bool streamed = !codes && n * sizeof(T) >= streamed_bytes &&
                           static_cast<const void*>(in) != static_cast<const void*>(out);
     constexpr std::size_t lane_capacity = std::size_t{1} << 30;
-    const auto run = run_of<codes>(to.attributes.rounding, plan.family, plain);
     const std::size_t size = codes ? code.bytes : sizeof(T);
     for (std::size_t done = 0; done < n; done += lane_capacity) {
       const std::size_t count = std::min(n - done, lane_capacity);
