@@ -38,6 +38,7 @@ struct Avx2Integers {
   static void store(void* to, I x) { _mm256_storeu_si256(static_cast<I*>(to), x); }
   /// Past the caches; `to` is a multiple of `bytes`.
   static void stream(void* to, I x) { _mm256_stream_si256(static_cast<I*>(to), x); }
+  static void put(bool streamed, void* to, I x) { streamed ? stream(to, x) : store(to, x); }
   static void streamed() { _mm_sfence(); }
   static void prefetch(const void* from) {
     _mm_prefetch(static_cast<const char*>(from), _MM_HINT_T0);
@@ -122,21 +123,22 @@ struct Avx2<float> : Avx2Integers {
     for (const std::uint32_t count : lane) out += count;
     return out;
   }
-  /// The lanes of four vectors as integers of `size` bytes, which they fit in.
-  static void store_narrow(void* to, const I (&x)[4], std::size_t size) {
+  /// The lanes of four vectors as integers of `size` bytes, which they fit in. `streamed`: `to` is a multiple of
+  /// `bytes`.
+  static void store_narrow(void* to, const I (&x)[4], std::size_t size, bool streamed) {
     auto* out = static_cast<char*>(to);
     if (size == 4) {
-      for (std::size_t k = 0; k < 4; ++k) store(out + k * bytes, x[k]);
+      for (std::size_t k = 0; k < 4; ++k) put(streamed, out + k * bytes, x[k]);
       return;
     }
     const I low = _mm256_packus_epi32(x[0], x[1]), high = _mm256_packus_epi32(x[2], x[3]);
     if (size == 2) {
-      store(out, _mm256_permute4x64_epi64(low, 0xD8));
-      store(out + bytes, _mm256_permute4x64_epi64(high, 0xD8));
+      put(streamed, out, _mm256_permute4x64_epi64(low, 0xD8));
+      put(streamed, out + bytes, _mm256_permute4x64_epi64(high, 0xD8));
       return;
     }
     const I all = _mm256_packus_epi16(low, high);
-    store(out, _mm256_permutevar8x32_epi32(all, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+    put(streamed, out, _mm256_permutevar8x32_epi32(all, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
   }
   /// `lanes` integers of `size` bytes each.
   static I load_narrow(const void* from, std::size_t size) {
@@ -213,7 +215,7 @@ struct Avx2<double> : Avx2Integers {
     store(lane, x);
     return lane[0] + lane[1] + lane[2] + lane[3];
   }
-  static void store_narrow(void* to, const I (&x)[4], std::size_t size) {
+  static void store_narrow(void* to, const I (&x)[4], std::size_t size, bool) {
     auto* out = static_cast<char*>(to);
     if (size == 8) {
       for (std::size_t k = 0; k < 4; ++k) store(out + k * bytes, x[k]);

@@ -41,6 +41,7 @@ struct Avx512Integers {
   static I load(const void* from) { return _mm512_loadu_si512(from); }
   static void store(void* to, I x) { _mm512_storeu_si512(to, x); }
   static void stream(void* to, I x) { _mm512_stream_si512(static_cast<I*>(to), x); }
+  static void put(bool streamed, void* to, I x) { streamed ? stream(to, x) : store(to, x); }
   static void streamed() { _mm_sfence(); }
   static void prefetch(const void* from) {
     _mm_prefetch(static_cast<const char*>(from), _MM_HINT_T0);
@@ -127,21 +128,21 @@ struct Avx512<float> : Avx512Integers {
     for (const std::uint32_t count : lane) out += count;
     return out;
   }
-  static void store_narrow(void* to, const I (&x)[4], std::size_t size) {
+  static void store_narrow(void* to, const I (&x)[4], std::size_t size, bool streamed) {
     auto* out = static_cast<char*>(to);
     if (size == 4) {
-      for (std::size_t k = 0; k < 4; ++k) store(out + k * bytes, x[k]);
+      for (std::size_t k = 0; k < 4; ++k) put(streamed, out + k * bytes, x[k]);
       return;
     }
     const I low = _mm512_packus_epi32(x[0], x[1]), high = _mm512_packus_epi32(x[2], x[3]);
     if (size == 2) {
       const I order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-      store(out, _mm512_permutexvar_epi64(order, low));
-      store(out + bytes, _mm512_permutexvar_epi64(order, high));
+      put(streamed, out, _mm512_permutexvar_epi64(order, low));
+      put(streamed, out + bytes, _mm512_permutexvar_epi64(order, high));
       return;
     }
     const I order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    store(out, _mm512_permutexvar_epi32(order, _mm512_packus_epi16(low, high)));
+    put(streamed, out, _mm512_permutexvar_epi32(order, _mm512_packus_epi16(low, high)));
   }
   static I load_narrow(const void* from, std::size_t size) {
     if (size == 4) return load(from);
@@ -236,7 +237,7 @@ struct Avx512<double> : Avx512Integers {
     for (const std::uint64_t count : lane) out += count;
     return out;
   }
-  static void store_narrow(void* to, const I (&x)[4], std::size_t size) {
+  static void store_narrow(void* to, const I (&x)[4], std::size_t size, bool) {
     auto* out = static_cast<char*>(to);
     for (std::size_t k = 0; k < 4; ++k) {
       char* const part = out + k * lanes * size;

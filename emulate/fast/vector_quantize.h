@@ -3,11 +3,8 @@
 // `quantize` and `quantize_to_codes` of emulate/quantize.h by vectors of a level's unit V (avx2.h, avx512.h), four at a
 // time, whose lanes count what happened. Large results go past the caches.
 //
-//     four vectors ── a NaN or an infinity among them? ── zeros there, and these by the definition
-//          `- rounded ─ counted ─ overflow, sign ─ stored as numbers, or their fields moved and narrowed
-//
-// A code's field without a product that would underflow: of normal numbers by shifts, of subnormal ones the last bits of
-// their sum with a power of two.
+//     four vectors ── rounded ── beyond the range? ── once more: NaNs and infinities by the definition, overflow
+//                        `- counted ── signs ── stored as numbers, or their fields, narrowed
 #pragma once
 
 #include <array>
@@ -83,29 +80,20 @@ struct CodeLanes {
 
   bool known = false;
   std::size_t bytes = 0;
-  int fraction_drop = 0, sign_shift = 0, padding = 0;
-  I below_fields, quantum_sum;  ///< carrier family
-  I overflow[2];                ///< by sign
+  int sign_shift = 0, padding = 0;
+  I overflow[2];  ///< by sign, without padding
 
   explicit CodeLanes(const TileQuantizer<T>& quantizer) {
     const Format& f = quantizer.to.format;
     known = quantizer.plan.family != Family::none && f.storage_bits() <= carrier.storage_bits();
     if (!known) return;
     bytes = code_bytes(f);
-    fraction_drop = quantizer.plan.drop;
     sign_shift = carrier.bits() - f.bits();
     padding = f.padding_bits;
-    const auto power = [](int e) {
-      return static_cast<Bits>(e + carrier.bias) << carrier.fraction_bits();
-    };
-    if (quantizer.plan.family == Family::carrier) {
-      below_fields = V::set(power(f.emin() - 1));
-      quantum_sum = V::set(power(f.quantum_exponent() + carrier.fraction_bits()));
-    }
     for (std::size_t i = 0; i < 2; ++i) {
       const Attributes keep{.nan = NanResult::propagate};
-      overflow[i] =
-          V::set(static_cast<Bits>(convert(quantizer.overflow[i], carrier, f, keep).bits));
+      const std::uint64_t bits = convert(quantizer.overflow[i], carrier, f, keep).bits;
+      overflow[i] = V::set(static_cast<Bits>(bits >> padding));
     }
   }
 };
@@ -119,75 +107,78 @@ struct VectorQuantizer {
 
   static constexpr std::size_t group = 4 * V::lanes;
 
-  /// Four vectors: `x` and random words to `out`, numbers or codes.
-  template <class Lanes, Rounding rounding, bool plain, bool codes>
-  static void quantize_group(const Bits* x, const std::uint32_t* random, std::byte* out,
-                             bool streamed, const Lanes& lanes, const FinishLanes<V, T>& finish,
-                             const CodeLanes<V, T>& code, EventLanes<V>& events) {
-    I results[4];
+  /// What four vectors became: magnitudes, and their codes' fields.
+  struct Rounded {
+    I r[4], field[4];
+  };
+
+  /// False where one of them is beyond the range, or is no number.
+  template <class Lanes, Rounding rounding, bool plain>
+  static bool round_group(const Bits* x, const std::uint32_t* random, const Lanes& lanes,
+                          const FinishLanes<V, T>& finish, Rounded& out) {
     for (std::size_t k = 0; k < 4; ++k) {
       const I in = V::load(x + k * V::lanes);
       const I operand = V::bit_and(in, finish.magnitude);
       I word = V::zero();
       if constexpr (rounding == Rounding::stochastic) word = V::load_words(random + k * V::lanes);
-      I r;
       if constexpr (plain) {
-        r = lanes.template round<rounding>(operand, in, word);
+        out.r[k] = lanes.template round<rounding>(operand, in, word, out.field[k]);
       } else {
-        const I kept_sign = V::bit_and(in, finish.sign);
-        const I unflushed = V::where(V::greater(finish.flushed_below, operand), operand);
-        r = lanes.template round<rounding>(V::sub(operand, unflushed), kept_sign, word);
-        const I tiny_below =
-            V::select_by_sign(kept_sign, finish.tiny_below[1], finish.tiny_below[0]);
-        r = V::and_not(r, V::where(V::greater(tiny_below, operand), r));
+        const I sign = V::bit_and(in, finish.sign);
+        const I flushed = V::where(V::greater(finish.flushed_below, operand), operand);
+        const I r =
+            lanes.template round<rounding>(V::sub(operand, flushed), sign, word, out.field[k]);
+        const I below = V::select_by_sign(sign, finish.tiny_below[1], finish.tiny_below[0]);
+        const M is_tiny = V::greater(below, operand);
+        out.r[k] = V::select(is_tiny, V::zero(), r);
+        out.field[k] = V::select(is_tiny, V::zero(), out.field[k]);
       }
-      const M is_over = V::greater(r, finish.max);
+    }
+    const I largest = V::max(V::max(out.r[0], out.r[1]), V::max(out.r[2], out.r[3]));
+    return !V::any(V::greater(largest, finish.max));
+  }
+
+  /// Counts and stores what `round_group` made; `may_overflow`: as far as it is known.
+  template <bool plain, bool codes, bool may_overflow>
+  static void finish_group(const Bits* x, const Rounded& of, std::byte* out, bool streamed,
+                           const FinishLanes<V, T>& finish, const CodeLanes<V, T>& code,
+                           EventLanes<V>& events) {
+    I results[4];
+    for (std::size_t k = 0; k < 4; ++k) {
+      const I in = V::load(x + k * V::lanes);
+      const I operand = V::bit_and(in, finish.magnitude);
+      const I r = of.r[k];
       const M is_zero = V::equal(r, V::zero());
-      const M is_below = V::greater(finish.min_normal, r);
       events.zeros_in = V::plus_one(events.zeros_in, V::equal(operand, V::zero()));
       events.zeros = V::plus_one(events.zeros, is_zero);
-      events.below_normal = V::plus_one(events.below_normal, is_below);
-      events.overflows = V::plus_one(events.overflows, is_over);
+      events.below_normal = V::plus_one(events.below_normal, V::greater(finish.min_normal, r));
+      M is_exact = V::equal(r, operand);
       I sign = V::and_not(in, finish.magnitude);
       if constexpr (!plain) {
         sign = V::bit_and(in, V::select(is_zero, finish.zero_sign, finish.sign));
       }
       if constexpr (codes) {
-        I field = V::shift_right(r, code.fraction_drop);
-        if constexpr (Lanes::family == Family::carrier) {
-          const I of_normal = V::shift_right(V::sub(r, code.below_fields), code.fraction_drop);
-          const I sum = V::bits(V::add(V::number(r), V::number(code.quantum_sum)));
-          field = V::select(is_below, V::sub(sum, code.quantum_sum), of_normal);
-        }
-        const I kept =
-            V::shift_left(V::bit_or(field, V::shift_right(sign, code.sign_shift)), code.padding);
-        results[k] =
-            V::select(is_over, V::select_by_sign(in, code.overflow[1], code.overflow[0]), kept);
-        events.exact = V::plus_one(events.exact, V::but_not(V::equal(r, operand), is_over));
+        results[k] = V::bit_or(of.field[k], V::shift_right(sign, code.sign_shift));
       } else {
-        results[k] =
-            V::select(is_over, V::select_by_sign(in, finish.overflow[1], finish.overflow[0]),
-                      V::bit_or(r, sign));
-        events.exact = V::plus_one(events.exact, plain ? V::equal(results[k], in)
-                                                       : V::but_not(V::equal(r, operand), is_over));
+        results[k] = V::bit_or(r, sign);
       }
+      if constexpr (may_overflow) {
+        const M is_over = V::greater(r, finish.max);
+        const I(&beyond)[2] = codes ? code.overflow : finish.overflow;
+        results[k] = V::select(is_over, V::select_by_sign(in, beyond[1], beyond[0]), results[k]);
+        is_exact = V::but_not(is_exact, is_over);
+        events.overflows = V::plus_one(events.overflows, is_over);
+      }
+      events.exact = V::plus_one(events.exact, is_exact);
     }
     if constexpr (codes) {
-      V::store_narrow(out, results, code.bytes);
-    } else if (streamed) {
-      for (std::size_t k = 0; k < 4; ++k) V::stream(out + k * V::bytes, results[k]);
+      if (code.padding > 0) {
+        for (I& result : results) result = V::shift_left(result, code.padding);
+      }
+      V::store_narrow(out, results, code.bytes, streamed);
     } else {
-      for (std::size_t k = 0; k < 4; ++k) V::store(out + k * V::bytes, results[k]);
+      for (std::size_t k = 0; k < 4; ++k) V::put(streamed, out + k * V::bytes, results[k]);
     }
-  }
-
-  static bool has_special(const Bits* x) {
-    const I magnitude = V::set(Plan::magnitude_bits);
-    I largest = V::bit_and(V::load(x), magnitude);
-    for (std::size_t k = 1; k < 4; ++k) {
-      largest = V::max(largest, V::bit_and(V::load(x + k * V::lanes), magnitude));
-    }
-    return V::any(V::greater(largest, V::set(Plan::infinity - 1)));
   }
 
   /// A call, and what it needs throughout.
@@ -198,7 +189,7 @@ struct VectorQuantizer {
     std::size_t n;
     bool streamed;
     EventCounts& counts;
-    bool prepared = false;  ///< the operands are numbers, and in the cache
+    bool prepared = false;  ///< the operands are in the cache
   };
 
   template <class Lanes, Rounding rounding, bool plain, bool codes>
@@ -215,18 +206,20 @@ struct VectorQuantizer {
       return rounding == Rounding::stochastic ? philox.fill(call.first + at, group, words.data())
                                               : nullptr;
     };
-    // Fewer than a group's elements, or some that are no numbers: beside the array.
+    // Fewer than a group's elements, or some that overflow or are no numbers: beside the array.
+    EventLanes<V> events_apart;
+    std::size_t padding = 0;
     const auto apart = [&](std::size_t at, std::size_t count) __attribute__((noinline)) {
       std::array<Bits, group> x{};
       std::memcpy(x.data(), in + at, count * sizeof(T));
       const SpecialValues<T> specials(x.data(), count);
       alignas(V::bytes) std::array<std::byte, group * sizeof(T)> results;
-      EventLanes<V> events;
-      quantize_group<Lanes, rounding, plain, codes>(x.data(), words_of(at), results.data(), false,
-                                                    lanes, finish, call.code, events);
+      Rounded rounded;
+      round_group<Lanes, rounding, plain>(x.data(), words_of(at), lanes, finish, rounded);
+      finish_group<plain, codes, true>(x.data(), rounded, results.data(), false, finish, call.code,
+                                       events_apart);
       std::memcpy(out + at * size, results.data(), count * size);
-      events.add_to(call.counts, group, saturates);
-      call.counts.values -= group - count;
+      padding += group - count;
       specials.each(call.counts, [&](std::size_t i, T value) {
         std::byte* const result = out + (at + i) * size;
         if constexpr (codes) {
@@ -253,17 +246,21 @@ struct VectorQuantizer {
           V::prefetch(reinterpret_cast<const std::byte*>(x) + prefetch_distance + k);
         }
       }
-      if (!call.prepared && has_special(x)) [[unlikely]] {
+      Rounded rounded;
+      if (!round_group<Lanes, rounding, plain>(x, words_of(done), lanes, finish, rounded))
+          [[unlikely]] {
         apart(done, group);
         continue;
       }
-      quantize_group<Lanes, rounding, plain, codes>(
-          x, words_of(done), out + done * size, call.streamed, lanes, finish, call.code, events);
+      finish_group<plain, codes, false>(x, rounded, out + done * size, call.streamed, finish,
+                                        call.code, events);
       counted += group;
     }
     if (done < call.n) apart(done, call.n - done);
     if (call.streamed) V::streamed();
     events.add_to(call.counts, counted, saturates);
+    events_apart.add_to(call.counts, call.n - counted + padding, saturates);
+    call.counts.values -= padding;
   }
 
   template <bool codes>
@@ -315,10 +312,12 @@ struct VectorQuantizer {
     const CodeLanes<V, T> code(quantizer);
     const auto run = run_of<codes>(quantizer);
     if (run == nullptr || (codes && !code.known)) return false;
-    const bool streamed = !codes && n * sizeof(T) >= streamed_bytes &&
-                          static_cast<const void*>(in) != static_cast<const void*>(out);
     constexpr std::size_t lane_capacity = std::size_t{1} << 30;
     const std::size_t size = codes ? code.bytes : sizeof(T);
+    // A group's codes of doubles may be less than a vector.
+    const bool streamed = n * sizeof(T) >= streamed_bytes &&
+                          (!codes || sizeof(T) == sizeof(float)) &&
+                          static_cast<const void*>(in) != static_cast<const void*>(out);
     for (std::size_t done = 0; done < n; done += lane_capacity) {
       const std::size_t count = std::min(n - done, lane_capacity);
       run(in + done, out + done * size, {quantizer, code, first + done, count, streamed, counts});

@@ -28,7 +28,7 @@ struct CutLanes {
   static constexpr Family family = Family::cut;
 
   int drop, random_shift, word_right, word_left;
-  I kept, rest, half, below_half, odd;
+  I infinity, kept, rest, half, below_half, odd;
 
   explicit CutLanes(const Plan& plan)
       : drop(plan.drop),
@@ -36,6 +36,7 @@ struct CutLanes {
         word_right(plan.drop < 32 ? 32 - plan.drop : 0),
         word_left(plan.drop < 32 ? 0 : plan.drop - 32) {
     const Bits ulp = Bits{1} << drop;
+    infinity = V::set(Plan::infinity);
     kept = V::set(~(ulp - 1));
     rest = V::set(ulp - 1);
     half = V::set(ulp >> 1);
@@ -43,9 +44,11 @@ struct CutLanes {
     odd = V::set(drop == 0 ? 0 : 1);
   }
 
-  /// `x`: whose signs count; `random`: words.
+  /// `x`: whose signs count; `random`: words. `field`: of a number in range its code's exponent and fraction. Infinities
+  /// and NaNs come out above every number.
   template <Rounding rounding>
-  I round(I a, I x, I random) const {
+  I round(I operand, I x, I random, I& field) const {
+    I a = V::min(operand, infinity);
     if constexpr (rounding == Rounding::ties_to_even) {
       const I last = V::bit_and(V::shift_right(a, drop), odd);
       a = V::add(V::add(a, below_half), last);
@@ -63,6 +66,7 @@ struct CutLanes {
       const I word = V::bit_and(V::shift_left(random, random_shift), V::set(0xFFFFFFFF));
       a = V::add(a, V::shift_left(V::shift_right(word, word_right), word_left));
     }
+    field = V::shift_right(a, drop);
     return V::bit_and(a, kept);
   }
 };
@@ -76,11 +80,12 @@ struct CarrierLanes {
   using Bits = typename Plan::Bits;
   static constexpr Family family = Family::carrier;
 
-  int random_shift;
+  int drop, random_shift;
   I magnitude, exponent, last, up_by, lowest_m, one, per_ulp, word_bits;
 
   explicit CarrierLanes(const Plan& plan)
-      : random_shift(32 - plan.random_bits),
+      : drop(plan.drop),
+        random_shift(32 - plan.random_bits),
         magnitude(V::set(Plan::magnitude_bits)),
         exponent(V::set(Plan::infinity)),
         last(V::set(plan.last)),
@@ -94,71 +99,67 @@ struct CarrierLanes {
         word_bits(V::set(0xFFFFFFFF)) {}
 
   template <Rounding rounding>
-  I round(I operand, I x, I random) const {
+  I round(I operand, I x, I random, I& field) const {
     const I a = V::min(operand, last);
     const I m = V::max(V::add(V::bit_and(a, exponent), up_by), lowest_m);
+    I s, s_m = m;  // S, and M with its sign
     if constexpr (rounding == Rounding::ties_to_even) {
-      return minus(V::add(V::number(a), V::number(m)), m);
+      s = sum(a, m);
     } else if constexpr (rounding == Rounding::ties_to_away) {
       // A tie's last bit is a zero, which makes it more than a tie (at least two bits are dropped).
-      const I above = V::bit_or(a, one);
-      return minus(V::add(V::number(above), V::number(m)), m);
+      s = sum(V::bit_or(a, one), m);
     } else if constexpr (rounding == Rounding::stochastic) {
-      const I s = toward_zero(a, m);
+      s = toward_zero(a, m);
       const F rest = V::sub(V::number(a), V::sub(V::number(s), V::number(m)));
       const I fraction = V::floor_unsigned(V::mul(rest, V::number(V::sub(per_ulp, m))));
       const I word = V::bit_and(V::shift_left(random, random_shift), word_bits);
-      const auto carries = V::greater_unsigned(fraction, V::bit_xor(word, word_bits));
-      return minus(V::number(V::plus_one(s, carries)), m);
+      s = V::plus_one(s, V::greater_unsigned(fraction, V::bit_xor(word, word_bits)));
     } else if constexpr (rounding == Rounding::toward_zero) {
-      return minus(V::number(toward_zero(a, m)), m);
+      s = toward_zero(a, m);
     } else if constexpr (rounding == Rounding::to_odd) {
-      return minus(V::number(to_odd(a, m)), m);
+      s = to_odd(a, m);
     } else {
-      return directed<rounding>(a, m, x);
+      constexpr bool up = rounding == Rounding::toward_positive;
+      if constexpr (NamesRounding<V>) {
+        const I sign = V::and_not(x, magnitude);
+        s_m = V::bit_or(m, sign);
+        s = V::bits(V::template add < up ? 2 : 1 > (V::number(V::bit_or(a, sign)), V::number(s_m)));
+      } else {
+        s = sum(a, m);
+        const I r = minus(s, m);
+        const I larger = V::plus_one(s, V::greater(a, r));
+        const I smaller = V::minus_one(s, V::greater(r, a));
+        s = up ? V::select_by_sign(x, smaller, larger) : V::select_by_sign(x, larger, smaller);
+      }
     }
+    // M's exponent is the binade, and the last bits of S count ulps.
+    field = V::add(V::shift_right(V::sub(m, lowest_m), drop), V::sub(s, s_m));
+    const I r = minus(s, s_m);
+    constexpr bool is_signed = NamesRounding<V> && (rounding == Rounding::toward_positive ||
+                                                    rounding == Rounding::toward_negative);
+    return is_signed ? V::bit_and(r, magnitude) : r;
   }
 
  private:
-  static I minus(F s, I m) { return V::bits(V::sub(s, V::number(m))); }
+  static I sum(I a, I m) { return V::bits(V::add(V::number(a), V::number(m))); }
+  static I minus(I s, I m) { return V::bits(V::sub(V::number(s), V::number(m))); }
 
-  /// The bits of S.
-  I toward_zero(I a, I m) const {
+  static I toward_zero(I a, I m) {
     if constexpr (NamesRounding<V>) {
       return V::bits(V::template add<3>(V::number(a), V::number(m)));
     } else {
-      const F s = V::add(V::number(a), V::number(m));
-      return V::minus_one(V::bits(s), V::greater(minus(s, m), a));
+      const I s = sum(a, m);
+      return V::minus_one(s, V::greater(minus(s, m), a));
     }
   }
   I to_odd(I a, I m) const {
     if constexpr (NamesRounding<V>) {
-      const F s = V::template add<3>(V::number(a), V::number(m));
-      return V::select(V::equal(minus(s, m), a), V::bits(s), V::bit_or(V::bits(s), one));
+      const I s = toward_zero(a, m);
+      return V::select(V::equal(minus(s, m), a), s, V::bit_or(s, one));
     } else {
-      const F s = V::add(V::number(a), V::number(m));
-      const I r = minus(s, m), bits = V::bits(s);
-      const I moved = V::plus_one(V::minus_one(bits, V::greater(r, a)), V::greater(a, r));
-      return V::select(V::has_last_bit(bits), bits, moved);
-    }
-  }
-  template <Rounding rounding>
-  I directed(I a, I m, I x) const {
-    constexpr bool up = rounding == Rounding::toward_positive;
-    if constexpr (NamesRounding<V>) {
-      const I sign = V::and_not(x, magnitude);
-      const I signed_m = V::bit_or(m, sign);
-      const F s =
-          V::template add < up ? 2 : 1 > (V::number(V::bit_or(a, sign)), V::number(signed_m));
-      return V::bit_and(minus(s, signed_m), magnitude);
-    } else {
-      const F s = V::add(V::number(a), V::number(m));
-      const I r = minus(s, m), bits = V::bits(s);
-      const I larger = V::plus_one(bits, V::greater(a, r));
-      const I smaller = V::minus_one(bits, V::greater(r, a));
-      const I moved =
-          up ? V::select_by_sign(x, smaller, larger) : V::select_by_sign(x, larger, smaller);
-      return minus(V::number(moved), m);
+      const I s = sum(a, m), r = minus(s, m);
+      const I moved = V::plus_one(V::minus_one(s, V::greater(r, a)), V::greater(a, r));
+      return V::select(V::has_last_bit(s), s, moved);
     }
   }
 };

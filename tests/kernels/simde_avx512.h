@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // AVX-512's intrinsics in software, for machines that lack it: SIMDe's, and what SIMDe 0.7.4 lacks as loops over lanes. An
-// addition that names its rounding is the same addition under fesetround.
+// operation that names its rounding is the same one under fesetround.
 #pragma once
 
 #define SIMDE_ENABLE_NATIVE_ALIASES
@@ -53,17 +53,18 @@ Mask compare(const Vector& a, const Vector& b, const Holds& holds) {
   return static_cast<Mask>(out);
 }
 
-template <class Lane, class Vector>
-Vector add_rounded(const Vector& a, const Vector& b, int rounding) {
+/// operation(x, y) of each lane under a rounding of _MM_FROUND.
+template <class Lane, class Vector, class Operation>
+Vector rounded(const Vector& a, const Vector& b, int rounding, const Operation& operation) {
   constexpr std::array modes{FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
   const auto x = lanes_of<Lane>(a), y = lanes_of<Lane>(b);
   Lanes<Lane, Vector> out;
   const int before = std::fegetround();
   std::fesetround(modes[static_cast<std::size_t>(rounding & 3)]);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    volatile Lane left = x[i], right = y[i];  // added here and now
-    volatile Lane sum = left + right;
-    out[i] = sum;
+    volatile Lane left = x[i], right = y[i];  // computed here and now
+    volatile Lane result = operation(Lane{left}, Lane{right});
+    out[i] = result;
   }
   std::fesetround(before);
   return std::bit_cast<Vector>(out);
@@ -72,8 +73,32 @@ Vector add_rounded(const Vector& a, const Vector& b, int rounding) {
 }  // namespace binade::simde_stand_in
 
 // clang-format off
-inline __m512 _mm512_add_round_ps(__m512 a, __m512 b, int r) { return binade::simde_stand_in::add_rounded<float>(a, b, r); }
-inline __m512d _mm512_add_round_pd(__m512d a, __m512d b, int r) { return binade::simde_stand_in::add_rounded<double>(a, b, r); }
+inline __m512 _mm512_add_round_ps(__m512 a, __m512 b, int r) {
+  return binade::simde_stand_in::rounded<float>(a, b, r, [](float x, float y) { return x + y; });
+}
+inline __m512 _mm512_mul_round_ps(__m512 a, __m512 b, int r) {
+  return binade::simde_stand_in::rounded<float>(a, b, r, [](float x, float y) { return x * y; });
+}
+inline __m512 _mm512_div_round_ps(__m512 a, __m512 b, int r) {
+  return binade::simde_stand_in::rounded<float>(a, b, r, [](float x, float y) { return x / y; });
+}
+inline __m512 _mm512_sqrt_round_ps(__m512 a, int r) {
+  return binade::simde_stand_in::rounded<float>(a, a, r, [](float x, float) { return std::sqrt(x); });
+}
+inline __m512d _mm512_add_round_pd(__m512d a, __m512d b, int r) {
+  return binade::simde_stand_in::rounded<double>(a, b, r, [](double x, double y) { return x + y; });
+}
+inline __m512d _mm512_mul_round_pd(__m512d a, __m512d b, int r) {
+  return binade::simde_stand_in::rounded<double>(a, b, r, [](double x, double y) { return x * y; });
+}
+inline __m512d _mm512_div_round_pd(__m512d a, __m512d b, int r) {
+  return binade::simde_stand_in::rounded<double>(a, b, r, [](double x, double y) { return x / y; });
+}
+inline __m512d _mm512_sqrt_round_pd(__m512d a, int r) {
+  return binade::simde_stand_in::rounded<double>(a, a, r, [](double x, double) { return std::sqrt(x); });
+}
+inline __m512d _mm512_cvtps_pd(__m256 x) { return binade::simde_stand_in::convert<float, double, __m512d>(x); }
+inline __m256 _mm512_cvtpd_ps(__m512d x) { return binade::simde_stand_in::convert<double, float, __m256>(x); }
 inline void _mm512_stream_si512(__m512i* to, __m512i x) { _mm512_storeu_si512(to, x); }
 
 inline __m512i _mm512_cvtepu8_epi32(__m128i x) { return binade::simde_stand_in::convert<std::uint8_t, std::uint32_t, __m512i>(x); }
