@@ -138,6 +138,15 @@ struct VectorQuantizer {
     return !V::any(V::greater(largest, finish.max));
   }
 
+  static bool has_special(const Bits* x) {
+    const I magnitude = V::set(Plan::magnitude_bits);
+    I largest = V::bit_and(V::load(x), magnitude);
+    for (std::size_t k = 1; k < 4; ++k) {
+      largest = V::max(largest, V::bit_and(V::load(x + k * V::lanes), magnitude));
+    }
+    return V::any(V::greater(largest, V::set(Plan::infinity - 1)));
+  }
+
   /// Counts and stores what `round_group` made; `may_overflow`: as far as it is known.
   template <bool plain, bool codes, bool may_overflow>
   static void finish_group(const Bits* x, const Rounded& of, std::byte* out, bool streamed,
@@ -247,13 +256,17 @@ struct VectorQuantizer {
         }
       }
       Rounded rounded;
-      if (!round_group<Lanes, rounding, plain>(x, words_of(done), lanes, finish, rounded))
-          [[unlikely]] {
+      std::byte* const to_here = out + done * size;
+      if (round_group<Lanes, rounding, plain>(x, words_of(done), lanes, finish, rounded)) {
+        finish_group<plain, codes, false>(x, rounded, to_here, call.streamed, finish, call.code,
+                                          events);
+      } else if (!has_special(x)) {
+        finish_group<plain, codes, true>(x, rounded, to_here, call.streamed, finish, call.code,
+                                         events);
+      } else {
         apart(done, group);
         continue;
       }
-      finish_group<plain, codes, false>(x, rounded, out + done * size, call.streamed, finish,
-                                        call.code, events);
       counted += group;
     }
     if (done < call.n) apart(done, call.n - done);

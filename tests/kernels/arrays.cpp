@@ -58,6 +58,42 @@ void compare_counts(Verdict& verdict, const EventCounts& got, const EventCounts&
 /// NaNs and infinities in every fourth case.
 With with_of(std::uint64_t number) { return number % 4 == 0 ? With::specials : With::numbers; }
 
+/// Arrays so large that kernels write past the caches, which ask for places in memory: numbers and others of a format, and
+/// what the definition makes of them.
+template <std::floating_point T>
+struct LargeCase {
+  Quantizer to;
+  std::uint64_t first = 0;
+  std::size_t place = 0;  ///< of results
+  std::vector<T> in, values;
+  std::vector<std::byte> codes;
+  EventCounts counts;
+};
+template <std::floating_point T>
+const std::vector<LargeCase<T>>& large_cases() {
+  static const std::vector<LargeCase<T>> cases = [] {
+    std::vector<LargeCase<T>> out;
+    constexpr std::array<Format, 3> tried{binary16, e4m3, bfloat16};
+    for (std::size_t i = 0; i < tried.size(); ++i) {
+      const Rounding rounding = i == 2 ? Rounding::stochastic : Rounding::ties_to_even;
+      LargeCase<T> one{
+          quantizer_of(tried[i], rounding, 6 * i), starts[5 * i], 13 * i, {}, {}, {}, {}};
+      const std::size_t n = (std::size_t{8} << 20) / sizeof(T) + 77;
+      one.in.resize(n);
+      const std::vector<T> hard = hard_numbers<T>(tried[i], 4099, i, With::specials);
+      for (std::size_t k = 0; k < n; ++k) one.in[k] = hard[k % hard.size()];
+      one.values.resize(n);
+      quantize(one.in.data(), one.values.data(), n, one.first, one.to, one.counts);
+      one.codes.resize(n * code_bytes(tried[i]));
+      EventCounts again;
+      quantize_to_codes(one.in.data(), one.codes.data(), n, one.first, one.to, again);
+      out.push_back(std::move(one));
+    }
+    return out;
+  }();
+  return cases;
+}
+
 template <std::floating_point T, Kernels::Quantize<T> Kernels::*entry>
 Verdict judge_quantize(const Kernels& kernels) {
   Verdict verdict;
@@ -79,6 +115,15 @@ Verdict judge_quantize(const Kernels& kernels) {
       verdict.require(std::memcmp(from.data(), in.data(), n * sizeof(T)) == 0, "changed its input");
     }
   });
+  for (const LargeCase<T>& x : large_cases<T>()) {
+    begin(verdict, "large, ", x.to, x.in.size(), x.first);
+    Walled<T> out(x.in.size(), x.place);
+    EventCounts counts;
+    (kernels.*entry)(x.in.data(), out.data(), x.in.size(), x.first, x.to, counts);
+    verdict.compare<T>(out.span(), x.values);
+    compare_counts(verdict, counts, x.counts);
+    verdict.require(out.is_whole(), "wrote outside the array");
+  }
   return verdict;
 }
 
@@ -99,6 +144,15 @@ Verdict judge_encode(const Kernels& kernels) {
     compare_counts(verdict, counts, want_counts);
     verdict.require(out.is_whole(), "wrote outside the array");
   });
+  for (const LargeCase<T>& x : large_cases<T>()) {
+    begin(verdict, "large, ", x.to, x.in.size(), x.first);
+    Walled<std::byte> out(x.codes.size(), x.place * code_bytes(x.to.format));
+    EventCounts counts;
+    (kernels.*entry)(x.in.data(), out.data(), x.in.size(), x.first, x.to, counts);
+    verdict.compare<std::byte>(out.span(), x.codes);
+    compare_counts(verdict, counts, x.counts);
+    verdict.require(out.is_whole(), "wrote outside the array");
+  }
   return verdict;
 }
 
