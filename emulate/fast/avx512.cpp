@@ -11,9 +11,11 @@
 
 #include "emulate/fast/kernels.h"
 #include "emulate/fast/quantize_tile.h"
+#include "emulate/fast/range_count.h"
 
 BINADE_AVX512_BEGIN
 #include "emulate/fast/vector_quantize.h"
+#include "emulate/fast/vector_range_count.h"
 
 namespace binade {
 
@@ -23,6 +25,7 @@ constinit const Kernels avx512_kernels{
     .quantize_f64 = &fast::quantize_vectors<fast::Avx512<double>>,
     .encode_f32 = &fast::encode_vectors<fast::Avx512<float>>,
     .encode_f64 = &fast::encode_vectors<fast::Avx512<double>>,
+    .range_count_f32 = &fast::range_count_vectors<fast::Avx512<float>>,
 };
 
 }  // namespace binade
