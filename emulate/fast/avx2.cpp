@@ -25,7 +25,7 @@ constinit const Kernels avx2_kernels{
     .quantize_f64 = &fast::quantize_vectors<fast::Avx2<double>>,
     .encode_f32 = &fast::encode_vectors<fast::Avx2<float>>,
     .encode_f64 = &fast::encode_vectors<fast::Avx2<double>>,
-    .range_count_f32 = &fast::range_count_vectors<fast::Avx2<float>>,
+    .range_count_f32 = &fast::range_count_vectors<fast::Avx2<float>, fast::Avx2<float>>,
 };
 
 }  // namespace binade

@@ -2,6 +2,7 @@
 //
 // The row `avx512` of the table.
 #include "emulate/fast/avx512.h"
+#include "emulate/fast/avx2.h"
 
 #include <algorithm>
 #include <array>
@@ -25,7 +26,7 @@ constinit const Kernels avx512_kernels{
     .quantize_f64 = &fast::quantize_vectors<fast::Avx512<double>>,
     .encode_f32 = &fast::encode_vectors<fast::Avx512<float>>,
     .encode_f64 = &fast::encode_vectors<fast::Avx512<double>>,
-    .range_count_f32 = &fast::range_count_vectors<fast::Avx512<float>>,
+    .range_count_f32 = &fast::range_count_vectors<fast::Avx512<float>, fast::Avx2<float>>,
 };
 
 }  // namespace binade

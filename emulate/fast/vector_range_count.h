@@ -19,15 +19,18 @@
 
 namespace binade::fast {
 
-template <class V>
+/// By the unit V, columns of errors by the unit E: each in turn adds to what its neighbour in memory may have added to, and
+/// short vectors come back from memory sooner.
+template <class V, class E>
 struct VectorRangeCount {
   using I = typename V::I;
   using M = typename V::M;
   using Words = typename V::Words;
+  using Columns = typename E::I;
   using Cell = RangeCells::Cell;
 
-  static constexpr std::size_t group = 4 * V::lanes;
-  static constexpr std::size_t half = V::lanes / 2;  ///< columns of a vector's even lanes
+  static constexpr std::size_t group = 32, vectors = group / V::lanes;
+  static constexpr std::size_t half = E::lanes / 2;  ///< columns of a vector's even lanes
   static constexpr std::uint32_t hidden_bit = 0x00800000;
   static constexpr std::uint32_t infinity = 0x7F800000;
 
@@ -52,8 +55,7 @@ struct VectorRangeCount {
       out.negative = V::total(negative);
       for (std::size_t k = 0; k < V::lanes; ++k) {
         out.largest = out.largest < large[k] ? large[k] : out.largest;
-        out.smallest_less_one =
-            small[k] < out.smallest_less_one ? small[k] : out.smallest_less_one;
+        out.smallest_less_one = small[k] < out.smallest_less_one ? small[k] : out.smallest_less_one;
       }
       return out;
     }
@@ -67,7 +69,7 @@ struct VectorRangeCount {
   /// Whether a group has only zeros and normal numbers.
   static bool is_regular(const float* x, Seen& seen) {
     I largest = V::zero(), smallest_less_one = V::set(~0U);
-    for (std::size_t k = 0; k < 4; ++k) {
+    for (std::size_t k = 0; k < vectors; ++k) {
       const I magnitude = V::bit_and(V::load(x + k * V::lanes), V::set(~0U >> 1));
       largest = V::max(largest, magnitude);
       smallest_less_one = V::min_unsigned(smallest_less_one, V::sub(magnitude, V::set(1)));
@@ -82,7 +84,7 @@ struct VectorRangeCount {
   template <bool regular, bool with_rows>
   static void prepare(const float* in, Tile& tile, Seen& seen) {
     const I table = V::table(segment_table);
-    for (std::size_t k = 0; k < 4; ++k) {
+    for (std::size_t k = 0; k < vectors; ++k) {
       const I x = V::load(in + k * V::lanes);
       I magnitude = V::bit_and(x, V::set(~0U >> 1));
       if constexpr (regular) {
@@ -129,60 +131,45 @@ struct VectorRangeCount {
   }
 
   static void add(const Tile& tile, RangeCells& work) {
-    for (std::size_t k = 0; k < group; k += V::lanes) {
-#pragma GCC unroll 16
+    for (std::size_t i = 0; i < group; i += V::lanes) {
       for (std::size_t lane = 0; lane < V::lanes; ++lane) {
-        auto* const cells =
-            reinterpret_cast<std::byte*>(&work) +
-            lane % RangeCells::copies * (sizeof(RangeCells::cells) / RangeCells::copies);
-        V::add_two_words(cells + tile.cell[k + lane],
-                         tile.added + k + lane % 4 * (V::lanes / 4) + lane / 4);
-      }
-    }
-  }
-
-  /// For `halves` times `half` columns.
-  template <std::size_t halves>
-  static void add_errors(const Tile& tile, RangeCells& work) {
-    constexpr bool in_turn = halves * half <= RangeCells::columns_in_turn;
-    for (std::size_t i = 0; i < group; i += 2) {
-#pragma GCC unroll 2
-      for (std::size_t turn = 0; turn < 2; ++turn) {
-        const std::size_t row = tile.row[i + turn];
-        const RangeCells::Rules& rules = work.rules.data()[row];
-        std::uint64_t* const sums = work.errors.data()[row].data() +
-                                    (in_turn ? turn * RangeCells::columns_in_turn : 0);
-        const I m = V::set(tile.significand[i + turn]);
-#pragma GCC unroll 2
-        for (std::size_t k = 0; k < halves; k += 2) {
-          const std::size_t first = k * half;
-          const I rest = V::bit_and(m, V::load(rules.mask.data() + first));
-          const I above = V::sub(V::load(rules.ulp.data() + first), rest);
-          // The cap is on the grid: what lies above it is no nearer to another number there.
-          const I error =
-              V::max(V::min(rest, above), V::sub(m, V::load(rules.cap.data() + first)));
-          add_squares(sums + first, error);
-          if (k + 1 < halves) add_squares(sums + first + half, Words::high_words(error));
-        }
+        auto* const first_cell =
+            reinterpret_cast<std::byte*>(work.cells[lane % RangeCells::copies].data());
+        V::add_two_words(first_cell + tile.cell[i + lane],
+                         tile.added + i + lane % 4 * (V::lanes / 4) + lane / 4);
       }
     }
   }
 
   /// Squares of the even lanes.
-  static void add_squares(std::uint64_t* sums, I x) {
-    Words::store(sums, Words::add(Words::load(sums), Words::mul_words(x, x)));
+  static void add_squares(std::uint64_t* sums, Columns x) {
+    using Squares = typename E::Words;
+    Squares::store(sums, Squares::add(Squares::load(sums), Squares::mul_words(x, x)));
   }
 
+  /// In `halves` times `half` columns.
   template <std::size_t halves>
-  static void count_group(const float* in, RangeCells& work, Seen& seen) {
-    Tile tile;
-    if (is_regular(in, seen)) {
-      prepare<true, (halves > 0)>(in, tile, seen);
-    } else {
-      prepare<false, (halves > 0)>(in, tile, seen);
+  static void add_errors(const Tile& tile, RangeCells& work) {
+    constexpr bool in_turn = halves * half <= RangeCells::columns_in_turn;
+    for (std::size_t i = 0; i < group; i += 2) {
+      for (std::size_t turn = 0; turn < 2; ++turn) {
+        const std::size_t row = tile.row[i + turn];
+        const RangeCells::Rules& rules = work.rules[row];
+        std::uint64_t* const sums =
+            work.errors[row].data() + (in_turn ? turn * RangeCells::columns_in_turn : 0);
+        const Columns m = E::set(tile.significand[i + turn]);
+        for (std::size_t k = 0; k < halves; k += 2) {
+          const std::size_t first = k * half;
+          const Columns rest = E::bit_and(m, E::load(rules.mask.data() + first));
+          const Columns above = E::sub(E::load(rules.ulp.data() + first), rest);
+          // The cap is on the grid: what lies above it is no nearer to another number there.
+          const Columns error =
+              E::max(E::min(rest, above), E::sub(m, E::load(rules.cap.data() + first)));
+          add_squares(sums + first, error);
+          if (k + 1 < halves) add_squares(sums + first + half, E::Words::high_words(error));
+        }
+      }
     }
-    add(tile, work);
-    if constexpr (halves > 0) add_errors<halves>(tile, work);
   }
 
   template <std::size_t halves>
@@ -190,33 +177,43 @@ struct VectorRangeCount {
     constexpr std::size_t capacity =
         halves > 0 ? RangeCells::capacity_with_errors : RangeCells::capacity;
     if constexpr (halves > 0) set_rules(work, block, half);
+    Tile tile;
     for (std::size_t done = 0; done < n;) {
       const std::size_t end = n - done < capacity ? n : done + capacity;
       Seen seen;
-      for (; done + group <= end; done += group) count_group<halves>(in + done, work, seen);
-      if (done < end) {  // with zeros, which are taken back
-        float rest[group]{};
-        std::memcpy(rest, in + done, (end - done) * sizeof(float));
-        count_group<halves>(rest, work, seen);
-        block.zeros -= group - (end - done);
-        done = end;
+      for (; done < end; done += group) {
+        const float* from = in + done;
+        float rest[group];
+        if (end - done < group) {  // with zeros, which are taken back
+          std::memset(rest, 0, sizeof rest);
+          std::memcpy(rest, from, (end - done) * sizeof(float));
+          from = rest;
+          block.zeros -= group - (end - done);
+        }
+        if (is_regular(from, seen)) {
+          prepare<true, (halves > 0)>(from, tile, seen);
+        } else {
+          prepare<false, (halves > 0)>(from, tile, seen);
+        }
+        add(tile, work);
+        if constexpr (halves > 0) add_errors<halves>(tile, work);
       }
       empty_cells(block, work, seen.total());
     }
   }
 };
 
-template <class V>
+template <class V, class E>
 void range_count_vectors(const float* in, std::size_t n, RangeBlock<float>& block,
                          RangeCells& work) {
-  using Count = VectorRangeCount<V>;
-  const std::size_t halves = (static_cast<std::size_t>(block.columns) + Count::half - 1) / Count::half;
+  using Count = VectorRangeCount<V, E>;
+  const std::size_t halves =
+      (static_cast<std::size_t>(block.columns) + Count::half - 1) / Count::half;
   switch (halves) {
     case 0: return Count::template count<0>(in, n, block, work);
     case 1: return Count::template count<1>(in, n, block, work);
     case 2: return Count::template count<2>(in, n, block, work);
-    case 3: if constexpr (4 * Count::half <= RangeCells::columns) return Count::template count<3>(in, n, block, work);
-    default: if constexpr (4 * Count::half <= RangeCells::columns) return Count::template count<4>(in, n, block, work);
+    default: return Count::template count<RangeCells::columns / Count::half>(in, n, block, work);
   }
 }
 
