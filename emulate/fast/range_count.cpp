@@ -133,16 +133,19 @@ Taken take(RangeCells& work, std::size_t row, std::size_t segment) {
 
 void set_rules(RangeCells& work, const RangeBlock<float>& block, std::size_t half) {
   const auto columns = static_cast<std::size_t>(block.columns);
+  std::array<std::size_t, RangeCells::columns> lane;
+  for (std::size_t c = 0; c < columns; ++c) {
+    lane[c] = c / (2 * half) * (2 * half) + c % half * 2 + c / half % 2;
+  }
   for (std::size_t row = 0; row < block.rows.size(); ++row) {
     RangeCells::Rules& to = work.rules[cells_of(row)];
-    for (std::size_t c = 0; c < (columns + 2 * half - 1) / (2 * half) * (2 * half); ++c) {
-      const ErrorRule rule = c < columns ? block.rows[row].rules[c] : ErrorRule{};
-      const std::size_t lane = c / (2 * half) * (2 * half) + c % half * 2 + c / half % 2;
+    for (std::size_t c = 0; c < columns; ++c) {
+      const ErrorRule& rule = block.rows[row].rules[c];
       // From 2^25 on the significand itself is what is lost, whatever the ulp.
-      to.cap[lane] = static_cast<std::uint32_t>(std::min<std::uint64_t>(rule.cap, 1U << 25));
-      to.mask[lane] =
+      to.cap[lane[c]] = static_cast<std::uint32_t>(std::min<std::uint64_t>(rule.cap, 1U << 25));
+      to.mask[lane[c]] =
           static_cast<std::uint32_t>(std::min<std::uint64_t>(rule.mask, (1U << 26) - 1));
-      to.ulp[lane] = static_cast<std::uint32_t>(std::min<std::uint64_t>(rule.ulp, 1U << 26));
+      to.ulp[lane[c]] = static_cast<std::uint32_t>(std::min<std::uint64_t>(rule.ulp, 1U << 26));
     }
   }
 }
@@ -181,6 +184,7 @@ void empty_cells(RangeBlock<float>& block, RangeCells& work, const RangeSeen& se
 }
 
 void range_count(const float* in, std::size_t n, RangeBlock<float>& block, RangeCells& work) {
+  if (n < few_values) return binade::range_count(in, n, block);
   const auto columns = static_cast<std::size_t>(block.columns);
   if (columns > 0) set_rules(work, block, 1);
   const std::size_t capacity =

@@ -41,7 +41,7 @@ struct RangeCells {
   /// By row, a row's from the last segment down to the first.
   alignas(64) std::array<std::array<Cell, rows * std::size_t{segments}>, copies> cells{};
   alignas(64) std::array<std::array<std::uint64_t, columns>, rows> errors{};
-  /// Of 24-bit significands, as `set_rules` has put them.
+  /// Of 24-bit significands, as `set_rules` has put them; those of other columns are anything.
   struct Rules {
     std::array<std::uint32_t, columns> cap, mask, ulp;
   };
@@ -54,6 +54,9 @@ struct RangeSeen {
   std::uint32_t largest = 0,
                 smallest_less_one = ~std::uint32_t{0};  ///< encodings of finite non-zero magnitudes
 };
+
+/// Fewer values are left to the definition: to set rules and to empty cells costs as much.
+inline constexpr std::size_t few_values = 256;
 
 /// The rules of a block's columns in the order of vectors whose even lanes have `half` columns, and odd lanes the next.
 void set_rules(RangeCells& work, const RangeBlock<float>& block, std::size_t half);

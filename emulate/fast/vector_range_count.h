@@ -66,19 +66,27 @@ struct VectorRangeCount {
   alignas(16) static constexpr std::uint8_t segment_table[16]{0,  0,  0,  0,  16, 32, 32, 48,
                                                               64, 64, 64, 64, 80, 96, 96, 112};
 
-  /// Whether a group has only zeros and normal numbers.
-  static bool is_regular(const float* x, Seen& seen) {
+  /// What a group has: zeros, also normal numbers, or also others.
+  enum class Values : std::uint8_t { zeros, regular, any };
+
+  static Values values_of(const float* x, Seen& seen) {
     I largest = V::zero(), smallest_less_one = V::set(~0U);
     for (std::size_t k = 0; k < vectors; ++k) {
       const I magnitude = V::bit_and(V::load(x + k * V::lanes), V::set(~0U >> 1));
       largest = V::max(largest, magnitude);
       smallest_less_one = V::min_unsigned(smallest_less_one, V::sub(magnitude, V::set(1)));
     }
-    if (V::any(V::greater(largest, V::set(infinity - 1)))) return false;
-    if (V::any(V::greater_unsigned(V::set(hidden_bit - 1), smallest_less_one))) return false;
+    if (V::any(V::greater(largest, V::set(infinity - 1)))) return Values::any;
+    if (V::any(V::greater_unsigned(V::set(hidden_bit - 1), smallest_less_one))) return Values::any;
     seen.largest = V::max(seen.largest, largest);
     seen.smallest_less_one = V::min_unsigned(seen.smallest_less_one, smallest_less_one);
-    return true;
+    return V::any(V::greater(largest, V::zero())) ? Values::regular : Values::zeros;
+  }
+
+  static void count_signs(const float* x, Seen& seen) {
+    for (std::size_t k = 0; k < vectors; ++k) {
+      seen.negative = V::plus_one(seen.negative, V::has_sign(V::load(x + k * V::lanes)));
+    }
   }
 
   template <bool regular, bool with_rows>
@@ -87,9 +95,7 @@ struct VectorRangeCount {
     for (std::size_t k = 0; k < vectors; ++k) {
       const I x = V::load(in + k * V::lanes);
       I magnitude = V::bit_and(x, V::set(~0U >> 1));
-      if constexpr (regular) {
-        seen.negative = V::plus_one(seen.negative, V::has_sign(x));
-      } else {
+      if constexpr (!regular) {
         const M is_special = V::greater(magnitude, V::set(infinity - 1));
         const M is_nan = V::greater(magnitude, V::set(infinity));
         const I special = V::where(is_special, V::set(~0U));
@@ -190,7 +196,14 @@ struct VectorRangeCount {
           from = rest;
           block.zeros -= group - (end - done);
         }
-        if (is_regular(from, seen)) {
+        const Values values = values_of(from, seen);
+        if (values == Values::zeros) {
+          count_signs(from, seen);
+          block.zeros += group;
+          continue;
+        }
+        if (values == Values::regular) {
+          count_signs(from, seen);
           prepare<true, (halves > 0)>(from, tile, seen);
         } else {
           prepare<false, (halves > 0)>(from, tile, seen);
@@ -206,6 +219,7 @@ struct VectorRangeCount {
 template <class V, class E>
 void range_count_vectors(const float* in, std::size_t n, RangeBlock<float>& block,
                          RangeCells& work) {
+  if (n < few_values) return definitions().range_count_f32(in, n, block, work);
   using Count = VectorRangeCount<V, E>;
   const std::size_t halves =
       (static_cast<std::size_t>(block.columns) + Count::half - 1) / Count::half;
