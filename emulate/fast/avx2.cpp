@@ -11,10 +11,12 @@
 
 #include "emulate/fast/kernels.h"
 #include "emulate/fast/quantize_tile.h"
+#include "emulate/fast/range_count.h"
 
 BINADE_AVX2_BEGIN
 #include "emulate/fast/vector_elementwise.h"
 #include "emulate/fast/vector_quantize.h"
+#include "emulate/fast/vector_range_count.h"
 
 namespace binade {
 
@@ -25,6 +27,7 @@ constinit const Kernels avx2_kernels{
     .encode_f32 = &fast::encode_vectors<fast::Avx2<float>>,
     .encode_f64 = &fast::encode_vectors<fast::Avx2<double>>,
     .elementwise_f32 = &fast::elementwise_vectors<fast::Avx2<float>>,
+    .range_count_f32 = &fast::range_count_vectors<fast::Avx2<float>, fast::Avx2<float>>,
 };
 
 }  // namespace binade

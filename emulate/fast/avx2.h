@@ -44,6 +44,17 @@ struct Avx2Integers {
     _mm_prefetch(static_cast<const char*>(from), _MM_HINT_T0);
   }
 
+  /// Two words of 64 bits more, at a multiple of 16.
+  static void add_two_words(void* to, const void* more) {
+    auto* const words = static_cast<__m128i*>(to);
+    _mm_store_si128(words, _mm_add_epi64(_mm_load_si128(words),
+                                         _mm_load_si128(static_cast<const __m128i*>(more))));
+  }
+  /// 16 bytes for `look_up`.
+  static I table(const std::uint8_t* from) {
+    return _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(from)));
+  }
+
   static I zero() { return _mm256_setzero_si256(); }
   static I bit_and(I a, I b) { return _mm256_and_si256(a, b); }
   static I bit_or(I a, I b) { return _mm256_or_si256(a, b); }
@@ -80,6 +91,12 @@ struct Avx2<float> : Avx2Integers {
   /// Of magnitudes, below 2^31.
   static I min(I a, I b) { return _mm256_min_epi32(a, b); }
   static I max(I a, I b) { return _mm256_max_epi32(a, b); }
+  static I min_unsigned(I a, I b) { return _mm256_min_epu32(a, b); }
+  /// Of lanes below 2^16: the product's lower half, in 32 bits; a - b or 0; the table's byte, 0 of index 0, index below 16.
+  static I mul_low(I a, I b) { return _mm256_madd_epi16(a, b); }
+  static I sub_to_zero(I a, I b) { return _mm256_subs_epu16(a, b); }
+  static I look_up(I table, I index) { return _mm256_shuffle_epi8(table, index); }
+  static F to_number(I x) { return _mm256_cvtepi32_ps(x); }  ///< signed
 
   static M equal(I a, I b) { return _mm256_cmpeq_epi32(a, b); }
   static M greater(I a, I b) { return _mm256_cmpgt_epi32(a, b); }  ///< signed

@@ -2,6 +2,7 @@
 //
 // The row `avx512` of the table.
 #include "emulate/fast/avx512.h"
+#include "emulate/fast/avx2.h"
 
 #include <algorithm>
 #include <array>
@@ -11,10 +12,12 @@
 
 #include "emulate/fast/kernels.h"
 #include "emulate/fast/quantize_tile.h"
+#include "emulate/fast/range_count.h"
 
 BINADE_AVX512_BEGIN
 #include "emulate/fast/vector_elementwise.h"
 #include "emulate/fast/vector_quantize.h"
+#include "emulate/fast/vector_range_count.h"
 
 namespace binade {
 
@@ -25,6 +28,7 @@ constinit const Kernels avx512_kernels{
     .encode_f32 = &fast::encode_vectors<fast::Avx512<float>>,
     .encode_f64 = &fast::encode_vectors<fast::Avx512<double>>,
     .elementwise_f32 = &fast::elementwise_vectors<fast::Avx512<float>>,
+    .range_count_f32 = &fast::range_count_vectors<fast::Avx512<float>, fast::Avx2<float>>,
 };
 
 }  // namespace binade

@@ -47,6 +47,17 @@ struct Avx512Integers {
     _mm_prefetch(static_cast<const char*>(from), _MM_HINT_T0);
   }
 
+  /// Two words of 64 bits more, at a multiple of 16.
+  static void add_two_words(void* to, const void* more) {
+    auto* const words = static_cast<__m128i*>(to);
+    _mm_store_si128(words, _mm_add_epi64(_mm_load_si128(words),
+                                         _mm_load_si128(static_cast<const __m128i*>(more))));
+  }
+  /// 16 bytes for `look_up`.
+  static I table(const std::uint8_t* from) {
+    return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(from)));
+  }
+
   static I zero() { return _mm512_setzero_si512(); }
   static I bit_and(I a, I b) { return _mm512_and_si512(a, b); }
   static I bit_or(I a, I b) { return _mm512_or_si512(a, b); }
@@ -77,6 +88,13 @@ struct Avx512<float> : Avx512Integers {
   static I shift_right(I a, int by) { return _mm512_srl_epi32(a, _mm_cvtsi32_si128(by)); }
   static I min(I a, I b) { return _mm512_min_epi32(a, b); }
   static I max(I a, I b) { return _mm512_max_epi32(a, b); }
+
+  static I min_unsigned(I a, I b) { return _mm512_min_epu32(a, b); }
+  /// Of lanes below 2^16: the product's lower half, in 32 bits; a - b or 0; the table's byte, 0 of index 0, index below 16.
+  static I mul_low(I a, I b) { return _mm512_madd_epi16(a, b); }
+  static I sub_to_zero(I a, I b) { return _mm512_subs_epu16(a, b); }
+  static I look_up(I table, I index) { return _mm512_shuffle_epi8(table, index); }
+  static F to_number(I x) { return _mm512_cvtepi32_ps(x); }  ///< signed
 
   static M both(M a, M b) { return _kand_mask16(a, b); }
   static M but_not(M a, M b) { return _kandn_mask16(b, a); }

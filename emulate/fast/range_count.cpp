@@ -1,49 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pieces of 2^16 values: counted into cells, then the cells that were used are emptied into the block.
+// Pieces of as many values as cells hold: counted, then the cells that were used are emptied into the block.
 #include "emulate/fast/range_count.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace binade::fast {
 namespace {
 
-constexpr std::size_t piece_size = std::size_t{1} << 16;
 constexpr std::int32_t fraction_mask = 0x007FFFFF;
 constexpr std::int32_t hidden_bit = 0x00800000;
 constexpr std::int32_t infinity = 0x7F800000;
 constexpr std::int32_t largest_integer = 0x7FFFFFFF;
-constexpr std::int32_t nobodys_row = static_cast<std::int32_t>(RangeCells::rows);
 
 constexpr std::size_t range_tile = 128;
 
-/// What the values of a tile add to which cell.
+/// What the values of a tile add to which cell, counted from the first row's.
 struct RangeTile {
-  std::array<std::uint32_t, range_tile> cell, significand;
+  std::array<std::uint32_t, range_tile> row, cell, significand;
   std::array<RangeCells::Cell, range_tile> added;
 };
-
-/// What a tile or a piece saw besides.
-struct Seen {
-  std::uint64_t zeros = 0, nan = 0, inf = 0, negative = 0;
-  std::int32_t largest = 0,
-               smallest_less_one = largest_integer;  ///< encodings of finite non-zero ones
-};
-
-/// Rules of 24-bit significands; what exceeds them cuts or caps nothing.
-void set_rules(RangeCells& work, const RangeBlock<float>& block) {
-  const auto columns = static_cast<std::size_t>(block.columns);
-  for (std::size_t row = 0; row < RangeCells::rows; ++row) {
-    RangeCells::Rules& to = work.rules[row];
-    for (std::size_t c = 0; c < RangeCells::columns; ++c) {
-      const ErrorRule rule = c < columns ? block.rows[row].rules[c] : ErrorRule{};
-      // From 2^25 on the significand itself is what is lost, whatever the ulp.
-      to.cap[c] = static_cast<std::uint32_t>(std::min<std::uint64_t>(rule.cap, 1U << 25));
-      to.mask[c] = static_cast<std::uint32_t>(std::min<std::uint64_t>(rule.mask, (1U << 26) - 1));
-      to.ulp[c] = static_cast<std::uint32_t>(std::min<std::uint64_t>(rule.ulp, 1U << 26));
-    }
-  }
-}
 
 /// Columns first … first + width - 1.
 template <std::size_t width>
@@ -62,10 +39,10 @@ inline void add_errors(std::int32_t m, const RangeCells::Rules& rules, std::uint
   }
 }
 
-/// The tile of up to range_tile values. False where none of them is a number other than zero.
-bool prepare(const float* in, std::size_t n, RangeTile& tile, Seen& seen) {
+/// The tile of up to range_tile values.
+void prepare(const float* in, std::size_t n, RangeTile& tile, RangeSeen& seen) {
   const auto mask = [](bool is_so) { return -static_cast<std::int32_t>(is_so); };
-  std::int32_t zeros = 0, nan = 0, inf = 0, negative = 0;  // minus the counts
+  std::int32_t negative = 0;  // minus the count
   std::int32_t largest = 0, smallest_less_one = largest_integer;
   for (std::size_t i = 0; i < n; ++i) {
     const auto bits = std::bit_cast<std::int32_t>(in[i]);
@@ -73,10 +50,7 @@ bool prepare(const float* in, std::size_t n, RangeTile& tile, Seen& seen) {
     const std::int32_t is_zero = mask(magnitude == 0);
     const std::int32_t is_nan = mask(magnitude > infinity);
     const std::int32_t is_special = mask(magnitude >= infinity);
-    const std::int32_t is_subnormal = mask(magnitude < hidden_bit);
-    zeros += is_zero;
-    nan += is_nan;
-    inf += is_special & ~is_nan;
+    const std::int32_t is_subnormal = mask(magnitude < hidden_bit) & ~is_zero;
     negative += (bits >> 31) & ~is_nan;
     const std::int32_t number = magnitude & ~is_special;
     largest = number > largest ? number : largest;
@@ -87,42 +61,37 @@ bool prepare(const float* in, std::size_t n, RangeTile& tile, Seen& seen) {
     const auto as_float = std::bit_cast<std::int32_t>(static_cast<float>(magnitude));
     const std::int32_t placed = (as_float & is_subnormal) | (magnitude & ~is_subnormal);
     const std::int32_t fraction = placed & fraction_mask;
-    const std::int32_t own_row = (placed >> 23) + 22 - (149 & is_subnormal);
-    const std::int32_t is_nobodys = is_zero | is_special;
-    const std::int32_t row = (own_row & ~is_nobodys) | (nobodys_row & is_nobodys);
+    const std::int32_t row = (placed >> 23) + (129 & is_subnormal);
     // The cuts of segment_of, each by the last fraction below it.
     const std::int32_t past = mask(fraction > 0) + mask(fraction > 0x5FFFFF) +
                               mask(fraction > 0x680000) + mask(fraction > 0x6FFFFF) +
                               mask(fraction > 0x7EFFFF) + mask(fraction > 0x7F7FFF) +
                               mask(fraction > 0x7FDFFF) + mask(fraction > 0x7FEFFF);
-    tile.cell[i] = static_cast<std::uint32_t>((row << 4) - past);
+    tile.row[i] = static_cast<std::uint32_t>(row);
+    tile.cell[i] = static_cast<std::uint32_t>((row << 3) + row + 8 + past);
     tile.significand[i] = static_cast<std::uint32_t>(fraction | hidden_bit);
   }
-  const auto count = [](std::int32_t sum) { return static_cast<std::uint64_t>(-sum); };
-  seen.zeros += count(zeros);
-  seen.nan += count(nan);
-  seen.inf += count(inf);
-  seen.negative += count(negative);
-  if (largest == 0) return false;
-  seen.largest = std::max(seen.largest, largest);
-  seen.smallest_less_one = std::min(seen.smallest_less_one, smallest_less_one);
+  seen.negative += static_cast<std::uint64_t>(-negative);
+  seen.largest = std::max(seen.largest, static_cast<std::uint32_t>(largest));
+  seen.smallest_less_one =
+      std::min(seen.smallest_less_one, static_cast<std::uint32_t>(smallest_less_one));
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint64_t m = tile.significand[i];
     tile.added[i] = {std::uint64_t{1} << 40 | m, m * m};
   }
-  return true;
 }
 
-void count_tile(const float* in, std::size_t n, std::size_t columns, RangeCells& work, Seen& seen) {
+void count_tile(const float* in, std::size_t n, std::size_t columns, RangeCells& work,
+                RangeSeen& seen) {
   RangeTile tile;
-  if (!prepare(in, n, tile, seen)) return;
+  prepare(in, n, tile, seen);
   for (std::size_t i = 0; i < n; ++i) {
-    RangeCells::Cell& cell = work.cells[tile.cell[i]];
+    RangeCells::Cell& cell = work.cells[i % RangeCells::copies][tile.cell[i]];
     cell.count_and_sum += tile.added[i].count_and_sum;
     cell.squares += tile.added[i].squares;
   }
   for (std::size_t i = 0; columns > 0 && i < n; ++i) {
-    const std::size_t row = tile.cell[i] >> 4;
+    const std::size_t row = tile.row[i];
     const auto m = static_cast<std::int32_t>(tile.significand[i]);
     std::uint64_t* sums = work.errors[row].data();
     std::size_t c = 0;
@@ -131,47 +100,98 @@ void count_tile(const float* in, std::size_t n, std::size_t columns, RangeCells&
   }
 }
 
+/// The cells' row of a block's row.
+constexpr std::size_t cells_of(std::size_t row) {
+  constexpr std::size_t subnormals = RangeCells::rows - RangeCells::subnormal_rows;
+  return row < subnormals ? row + RangeCells::subnormal_rows : row - subnormals + 1;
+}
+
 /// The row of a finite non-zero magnitude.
-std::size_t row_of(std::int32_t magnitude) {
-  const Fields x = fields_of(static_cast<std::uint64_t>(magnitude), binary32);
+std::size_t row_of(std::uint32_t magnitude) {
+  const Fields x = fields_of(magnitude, binary32);
   return static_cast<std::size_t>(place(x, binary32).exponent - RangeBlock<float>::lowest);
 }
 
-void empty_cells(RangeBlock<float>& block, RangeCells& work, const Seen& seen) {
-  block.zeros += seen.zeros;
-  block.nan += seen.nan;
-  block.inf += seen.inf;
-  block.negative += seen.negative;
-  if (seen.largest == 0) return;
-  const std::int32_t smallest = seen.smallest_less_one + 1;
-  block.smallest = std::min(block.smallest, static_cast<std::uint64_t>(smallest));
-  block.largest = std::max(block.largest, static_cast<std::uint64_t>(seen.largest));
-  for (std::size_t row = row_of(smallest); row <= row_of(seen.largest); ++row) {
-    RangeBlock<float>::Row& to = block.rows[row];
-    for (std::size_t segment = 0; segment < std::size_t{segments}; ++segment) {
-      RangeCells::Cell& cell = work.cells[row << 4 | segment];
-      to.count[segment] += cell.count_and_sum >> 40;
-      to.sum[segment] += cell.count_and_sum & ((std::uint64_t{1} << 40) - 1);
-      to.squares += cell.squares;
-      cell = {};
-    }
-    for (std::size_t c = 0; c < static_cast<std::size_t>(block.columns); ++c) {
-      to.squared_error[c] += work.errors[row][c];
-    }
-    work.errors[row] = {};
+/// What all copies of a cell hold, which are emptied.
+struct Taken {
+  std::uint64_t count = 0, sum = 0;
+  uint128 squares = 0;
+};
+Taken take(RangeCells& work, std::size_t row, std::size_t segment) {
+  Taken out;
+  for (auto& cells : work.cells) {
+    RangeCells::Cell& cell = cells[row * segments + segments - 1 - segment];
+    out.count += cell.count_and_sum >> 40;
+    out.sum += cell.count_and_sum & ((std::uint64_t{1} << 40) - 1);
+    out.squares += cell.squares;
+    cell = {};
   }
-  std::fill_n(&work.cells[RangeCells::rows << 4], 16, RangeCells::Cell{});
-  work.errors[RangeCells::rows] = {};
+  return out;
 }
 
 }  // namespace
 
-void range_count(const float* in, std::size_t n, RangeBlock<float>& block, RangeCells& work) {
-  if (block.columns > 0) set_rules(work, block);
+void set_rules(RangeCells& work, const RangeBlock<float>& block, std::size_t half) {
   const auto columns = static_cast<std::size_t>(block.columns);
-  for (std::size_t done = 0; done < n; done += piece_size) {
-    const std::size_t end = done + std::min(piece_size, n - done);
-    Seen seen;
+  std::array<std::size_t, RangeCells::columns> lane;
+  for (std::size_t c = 0; c < columns; ++c) {
+    lane[c] = c / (2 * half) * (2 * half) + c % half * 2 + c / half % 2;
+  }
+  for (std::size_t row = 0; row < block.rows.size(); ++row) {
+    RangeCells::Rules& to = work.rules[cells_of(row)];
+    for (std::size_t c = 0; c < columns; ++c) {
+      const ErrorRule& rule = block.rows[row].rules[c];
+      // From 2^25 on the significand itself is what is lost, whatever the ulp.
+      to.cap[lane[c]] = static_cast<std::uint32_t>(std::min<std::uint64_t>(rule.cap, 1U << 25));
+      to.mask[lane[c]] =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(rule.mask, (1U << 26) - 1));
+      to.ulp[lane[c]] = static_cast<std::uint32_t>(std::min<std::uint64_t>(rule.ulp, 1U << 26));
+    }
+  }
+}
+
+void empty_cells(RangeBlock<float>& block, RangeCells& work, const RangeSeen& seen) {
+  block.zeros += take(work, 0, 0).count;
+  block.inf += take(work, RangeCells::special_row, 0).count;
+  for (std::size_t s = 1; s < std::size_t{segments}; ++s) {
+    block.nan += take(work, RangeCells::special_row, s).count;
+  }
+  work.errors[0] = work.errors[RangeCells::special_row] = {};
+  block.negative += seen.negative;
+  if (seen.largest == 0) return;
+  const std::uint32_t smallest = seen.smallest_less_one + 1;
+  block.smallest = std::min(block.smallest, std::uint64_t{smallest});
+  block.largest = std::max(block.largest, std::uint64_t{seen.largest});
+  const auto columns = static_cast<std::size_t>(block.columns);
+  const std::size_t last = row_of(seen.largest);
+  for (std::size_t row = row_of(smallest); row <= last; ++row) {
+    RangeBlock<float>::Row& to = block.rows[row];
+    for (std::size_t s = 0; s < std::size_t{segments}; ++s) {
+      const Taken taken = take(work, cells_of(row), s);
+      to.count[s] += taken.count;
+      to.sum[s] += taken.sum;
+      to.squares += taken.squares;
+    }
+    auto& errors = work.errors[cells_of(row)];
+    for (std::size_t c = 0; c < columns; ++c) {
+      to.squared_error[c] += errors[c];
+      if (columns <= RangeCells::columns_in_turn) {
+        to.squared_error[c] += errors[c + RangeCells::columns_in_turn];
+      }
+    }
+    errors = {};
+  }
+}
+
+void range_count(const float* in, std::size_t n, RangeBlock<float>& block, RangeCells& work) {
+  if (n < few_values) return binade::range_count(in, n, block);
+  const auto columns = static_cast<std::size_t>(block.columns);
+  if (columns > 0) set_rules(work, block, 1);
+  const std::size_t capacity =
+      columns > 0 ? RangeCells::capacity_with_errors : RangeCells::capacity;
+  for (std::size_t done = 0; done < n; done += capacity) {
+    const std::size_t end = done + std::min(capacity, n - done);
+    RangeSeen seen;
     for (std::size_t at = done; at < end; at += range_tile) {
       count_tile(in + at, std::min(range_tile, end - at), columns, work, seen);
     }

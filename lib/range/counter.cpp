@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdint>
 #include <cstring>
 
 #include "lib/parallel/parallel.h"
@@ -41,9 +42,13 @@ struct Dense {
 
   /// Adds n <= count_grain elements; kernels want aligned ones.
   void add(const std::byte* data, std::size_t n, RangeSummary& summary, fast::RangeCells& work) {
-    aligned.resize(count_grain);
-    std::memcpy(aligned.data(), data, n * sizeof(T));
-    (fastest_kernels().*KernelsOf<T>::range_count)(aligned.data(), n, room_for(n, summary), work);
+    const auto* values = reinterpret_cast<const T*>(data);
+    if (reinterpret_cast<std::uintptr_t>(data) % alignof(T) != 0) {
+      aligned.resize(count_grain);
+      std::memcpy(aligned.data(), data, n * sizeof(T));
+      values = aligned.data();
+    }
+    (fastest_kernels().*KernelsOf<T>::range_count)(values, n, room_for(n, summary), work);
   }
 };
 

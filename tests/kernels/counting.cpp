@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The judge of range_count: whole blocks against the definition's, with and without error columns.
+#include <concepts>
+#include <limits>
 #include <memory>
 
 #include "tests/kernels/judge.h"
@@ -8,13 +10,14 @@
 namespace binade::kernel_test {
 namespace {
 
-/// Error columns: some formats as they are, then scaled, to where all is lost and to where nothing is.
-std::vector<ErrorColumn> columns_of(std::size_t count) {
-  constexpr std::array<Format, 6> tried{binary16, bfloat16, tf32, e5m2, e4m3, binary32};
+/// Error columns: some formats as they are, then any, scaled, to where all is lost and to where nothing is.
+std::vector<ErrorColumn> columns_of(std::size_t count, std::size_t seed = 0) {
+  constexpr std::array<Format, 6> named{binary16, bfloat16, tf32, e5m2, e4m3, binary32};
+  const std::vector<Format>& tried = tried_formats();
   std::vector<ErrorColumn> out;
   for (std::size_t k = 0; k < count; ++k) {
     const int scale = k < 5 ? 0 : static_cast<int>(count * 37 + k * 11) % 300 - 150;
-    out.push_back({tried[k % tried.size()], scale});
+    out.push_back({k < named.size() ? named[k] : tried[(seed * 16 + k) % tried.size()], scale});
   }
   return out;
 }
@@ -42,8 +45,10 @@ std::vector<std::uint64_t> words_of(const RangeBlock<T>& block) {
 }
 
 bool is_zero(const fast::RangeCells& work) {
-  for (const auto& cell : work.cells) {
-    if (cell.count_and_sum != 0 || cell.squares != 0) return false;
+  for (const auto& copy : work.cells) {
+    for (const auto& cell : copy) {
+      if (cell.count_and_sum != 0 || cell.squares != 0) return false;
+    }
   }
   for (const auto& row : work.errors) {
     for (const std::uint64_t x : row) {
@@ -95,6 +100,19 @@ std::vector<T> repeated(std::size_t n, std::initializer_list<T> values) {
   return out;
 }
 
+/// Now this, now that: of every so many values one of others.
+template <std::floating_point T>
+std::vector<T> subnormals(std::size_t n, std::uint64_t seed, std::uint64_t of, T other) {
+  Random random(seed);
+  std::vector<T> out(n, other);
+  for (T& x : out) {
+    const std::uint64_t fraction = (random() & Carrier<T>::format.fraction_mask()) >>
+                                   random() % Carrier<T>::format.fraction_bits();
+    if (random() % of == 0) x = of_fields<T>(0, fraction, random() % 2 == 0);
+  }
+  return out;
+}
+
 /// Kinds of arrays.
 template <std::floating_point T>
 struct ValueKind {
@@ -102,7 +120,7 @@ struct ValueKind {
   std::vector<T> (*values)(std::size_t n, std::uint64_t seed);
 };
 template <std::floating_point T>
-constexpr std::array<ValueKind<T>, 7> value_kinds{{
+constexpr std::array<ValueKind<T>, 12> value_kinds{{
     {"about binary16",
      [](std::size_t n, std::uint64_t seed) {
        return hard_numbers<T>(binary16, n, seed, With::numbers);
@@ -129,6 +147,24 @@ constexpr std::array<ValueKind<T>, 7> value_kinds{{
      [](std::size_t n, std::uint64_t) {
        return repeated<T>(n, {T{0}, -T{0}, T{0}});
      }},
+    {"at the cuts, in any lane",
+     [](std::size_t n, std::uint64_t seed) {
+       static const std::vector<T> cuts = at_cuts<T>();
+       Random random(seed);
+       std::vector<T> out(n);
+       for (T& x : out) x = cuts[random() % cuts.size()];
+       return out;
+     }},
+    {"subnormal", [](std::size_t n, std::uint64_t seed) { return subnormals<T>(n, seed, 1, 0); }},
+    {"subnormal beside normal",
+     [](std::size_t n, std::uint64_t seed) { return subnormals<T>(n, seed, 7, T{-3}); }},
+    {"subnormal beside NaNs",
+     [](std::size_t n, std::uint64_t seed) {
+       const std::uint64_t field = Carrier<T>::format.exponent_mask();
+       return subnormals<T>(n, seed, 3, of_fields<T>(field, seed % 5 + 1, seed % 2 == 0));
+     }},
+    {"the largest number",
+     [](std::size_t n, std::uint64_t) { return repeated<T>(n, {std::numeric_limits<T>::max()}); }},
     {"largest significands in one cell",
      [](std::size_t n, std::uint64_t) {
        const Format& c = Carrier<T>::format;
@@ -150,7 +186,7 @@ void judge_values(Verdict& verdict, const Kernels& kernels, const std::string& w
   static const auto got = std::make_unique<RangeBlock<T>>(),
                     want = std::make_unique<RangeBlock<T>>();
   const auto work = std::make_unique<fast::RangeCells>();
-  const std::vector<ErrorColumn> columns = columns_of(error_columns);
+  const std::vector<ErrorColumn> columns = columns_of(error_columns, in.size());
   verdict.begin(what, std::to_string(in.size()) + " values, " + std::to_string(columns.size()) +
                           " error columns");
   Walled<T> from(in, in.size() % 4);
@@ -168,19 +204,37 @@ template <std::floating_point T, Kernels::RangeCount<T> Kernels::*entry>
 Verdict judge_range_count(const Kernels& kernels) {
   Verdict verdict;
   std::size_t number = 0;
-  for (const std::size_t n : lengths) {
+  std::vector<std::size_t> tried(lengths.begin(), lengths.end());
+  for (std::size_t n = 0; n < 40; ++n) tried.push_back(fast::few_values + n);  // and every rest
+  for (const std::size_t n : tried) {
     for (const ValueKind<T>& kind : value_kinds<T>) {
       ++number;
       judge_values<T, entry>(verdict, kernels, kind.name, kind.values(n, number),
                              number % (max_error_columns + 1));
     }
   }
-  // As much as a cell holds.
+  // As much as cells hold, and as all copies of one.
   for (const std::size_t n : {65'535U, 65'536U, 65'537U}) {
     for (const ValueKind<T>& kind : value_kinds<T>) {
       judge_values<T, entry>(verdict, kernels, kind.name, kind.values(n, n),
                              ++number % 2 == 0 ? 0 : 7);
     }
+  }
+  for (const std::size_t n : {262'143U, 262'144U, 262'145U, 262'177U}) {
+    const ValueKind<T>& largest = value_kinds<T>.back();
+    for (const std::size_t columns : {0U, 9U}) {
+      judge_values<T, entry>(verdict, kernels, largest.name, largest.values(n, n), columns);
+    }
+    judge_values<T, entry>(verdict, kernels, "the largest number, often",
+                           repeated<T>(n, {std::numeric_limits<T>::max()}), 0);
+  }
+  if constexpr (std::same_as<T, float>) {
+    std::vector<float> all(std::size_t{1} << 24);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i] = std::bit_cast<float>(static_cast<std::uint32_t>(i));
+    }
+    judge_values<T, entry>(verdict, kernels, "zero, all subnormal numbers, all of a binade", all,
+                           0);
   }
   for (const std::size_t columns : {0U, 7U, 16U}) {
     judge_values<T, entry>(verdict, kernels, "at the cuts", at_cuts<T>(), columns);
@@ -204,18 +258,35 @@ void count_with_faults(const T* in, std::size_t n, RangeBlock<T>& block, fast::R
 
 constexpr std::size_t timed_values = std::size_t{1} << 16;
 
-template <std::floating_point T, Kernels::RangeCount<T> Kernels::*entry>
-void time_range_count(const Kernels& kernels, std::size_t errors) {
-  static const std::vector<T> in = [] {
+/// Values of 40 binades, alone or among others.
+enum class Timed : std::uint8_t { normal, sorted, zeros, subnormal, some_nan };
+
+template <std::floating_point T>
+const std::vector<T>& timed(Timed kind) {
+  static const std::array<std::vector<T>, 5> kinds = [] {
+    std::array<std::vector<T>, 5> out;
     Random random(9);
-    std::vector<T> out(timed_values);
-    for (T& x : out) {
+    std::vector<T> normal(timed_values);
+    for (T& x : normal) {
       const std::uint64_t bits =
           random() % 2 << 31 | (87 + random() % 40) << 23 | (random() & 0x7FFFFF);
       x = static_cast<T>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
     }
+    out.fill(normal);
+    std::ranges::sort(out[static_cast<std::size_t>(Timed::sorted)]);
+    std::ranges::fill(out[static_cast<std::size_t>(Timed::zeros)], T{0});
+    out[static_cast<std::size_t>(Timed::subnormal)] = subnormals<T>(timed_values, 9, 1, 0);
+    for (T& x : out[static_cast<std::size_t>(Timed::some_nan)]) {
+      if (random() % 100 == 0) x = std::numeric_limits<T>::quiet_NaN();
+    }
     return out;
   }();
+  return kinds[static_cast<std::size_t>(kind)];
+}
+
+template <std::floating_point T, Kernels::RangeCount<T> Kernels::*entry, Timed kind>
+void time_range_count(const Kernels& kernels, std::size_t errors) {
+  const std::vector<T>& in = timed<T>(kind);
   static const auto work = std::make_unique<fast::RangeCells>();
   static const std::array<std::unique_ptr<RangeBlock<T>>, 2> blocks = [] {
     std::array out{std::make_unique<RangeBlock<T>>(), std::make_unique<RangeBlock<T>>()};
@@ -228,8 +299,16 @@ void time_range_count(const Kernels& kernels, std::size_t errors) {
 
 template <auto entry, std::floating_point T>
 Entry entry_of(std::string_view name) {
-  std::vector<Work> works{{"counts", timed_values, &time_range_count<T, entry>, 0},
-                          {"with 5 error columns", timed_values, &time_range_count<T, entry>, 1}};
+  std::vector<Work> works;
+  const auto add = [&]<Timed kind>(const std::string& what) {
+    works.push_back({what, timed_values, &time_range_count<T, entry, kind>, 0});
+    works.push_back({what + ", 5 columns", timed_values, &time_range_count<T, entry, kind>, 1});
+  };
+  add.template operator()<Timed::normal>("normal");
+  add.template operator()<Timed::sorted>("sorted");
+  add.template operator()<Timed::zeros>("zeros");
+  add.template operator()<Timed::subnormal>("subnormal");
+  add.template operator()<Timed::some_nan>("1 % NaN");
   return {name,
           &has_entry<entry>,
           &same_entry<entry>,
