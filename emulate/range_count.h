@@ -84,6 +84,16 @@ constexpr ErrorRule error_rule(const ErrorColumn& column, int exponent, int prec
           .ulp = ulp};
 }
 
+/// The binade and significand of a finite non-zero encoding of `f`, f.precision <= 53.
+constexpr Placed place(const Fields& x, const Format& f) {
+  const bool subnormal = f.has_zero && x.exponent == 0;
+  const std::uint64_t m =
+      subnormal ? x.fraction : x.fraction | std::uint64_t{1} << f.fraction_bits();
+  const int width = bit_width(m);
+  const int e = subnormal ? f.emin() : static_cast<int>(x.exponent) - f.bias;
+  return {e - f.fraction_bits() + width - 1, m << (53 - width)};
+}
+
 /// Counts of up to 2^40 floats or 2^22 doubles: dense, one row per binade of T. Significands are
 /// counted as integers of T's precision, so Sum (64 bits for float, 128 for double) holds the sums and
 /// any one square, and 128 bits hold the sums of squares.
@@ -125,17 +135,34 @@ struct RangeBlock {
       }
     }
   }
-};
 
-/// The binade and significand of a finite non-zero encoding of `f`, f.precision <= 53.
-constexpr Placed place(const Fields& x, const Format& f) {
-  const bool subnormal = f.has_zero && x.exponent == 0;
-  const std::uint64_t m =
-      subnormal ? x.fraction : x.fraction | std::uint64_t{1} << f.fraction_bits();
-  const int width = bit_width(m);
-  const int e = subnormal ? f.emin() : static_cast<int>(x.exponent) - f.bias;
-  return {e - f.fraction_bits() + width - 1, m << (53 - width)};
-}
+  /// Empties a block that was reset, of the columns it has.
+  constexpr void clear() {
+    for (Row& row : used_rows()) {
+      row.count = {};
+      row.sum = {};
+      row.squares = 0;
+      row.squared_error = {};
+    }
+    zeros = nan = inf = negative = largest = 0;
+    smallest = ~std::uint64_t{0};
+  }
+
+  /// The rows from the smallest value's to the largest one's; all others are empty.
+  constexpr std::span<Row> used_rows() { return std::span(rows).subspan(first_row(), used()); }
+  constexpr std::span<const Row> used_rows() const {
+    return std::span(rows).subspan(first_row(), used());
+  }
+  constexpr std::size_t first_row() const { return largest == 0 ? 0 : row_of(smallest); }
+
+ private:
+  static constexpr std::size_t row_of(std::uint64_t magnitude) {
+    return static_cast<std::size_t>(place(fields_of(magnitude, format), format).exponent - lowest);
+  }
+  constexpr std::size_t used() const {
+    return largest == 0 ? 0 : row_of(largest) + 1 - row_of(smallest);
+  }
+};
 
 /// Adds n values to a block that was reset; at most `capacity` between two resets.
 template <std::floating_point T>

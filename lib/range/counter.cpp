@@ -24,7 +24,7 @@ struct Dense {
   void flush(RangeSummary& summary) {
     if (used == 0) return;
     add_block(summary, *block, used);
-    block->reset(summary.columns);
+    block->clear();
     used = 0;
   }
 
@@ -102,8 +102,7 @@ RangeCounter::Slot& RangeCounter::slot(std::size_t at) {
   std::unique_ptr<Slot>& out = slots_[at];
   if (!out) {
     out = std::make_unique<Slot>();
-    out->summary.columns = columns_;
-    out->summary.squared_error.resize(columns_.size());
+    out->summary = empty_summary(columns_);
   }
   return *out;
 }
@@ -125,16 +124,17 @@ void RangeCounter::add(std::span<const std::byte> data, const Dtype& dtype) {
 }
 
 RangeSummary RangeCounter::finish() {
-  RangeSummary out;
-  out.columns = columns_;
-  out.squared_error.resize(columns_.size());
+  RangeSummary out = empty_summary(columns_);
   for (std::unique_ptr<Slot>& slot : slots_) {
     if (!slot) continue;
     slot->flush();
-    merge(out, slot->summary);
-    slot->summary = RangeSummary{};
-    slot->summary.columns = columns_;
-    slot->summary.squared_error.resize(columns_.size());
+    if (slot->summary.values == 0) continue;
+    if (out.values == 0) {
+      std::swap(out, slot->summary);
+    } else {
+      merge(out, slot->summary);
+      slot->summary = empty_summary(columns_);
+    }
   }
   return out;
 }

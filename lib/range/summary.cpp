@@ -3,6 +3,7 @@
 // Filling and merging range summaries.
 #include "lib/range/summary.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <numeric>
@@ -53,6 +54,13 @@ std::uint64_t BinadeRow::total() const {
   return std::accumulate(count.begin(), count.end(), std::uint64_t{0});
 }
 
+RangeSummary empty_summary(const std::vector<ErrorColumn>& columns) {
+  RangeSummary out;
+  out.columns = columns;
+  out.squared_error.resize(columns.size());
+  return out;
+}
+
 void merge(RangeSummary& a, const RangeSummary& b) {
   assert(a.columns == b.columns);
   a.values += b.values;
@@ -61,8 +69,9 @@ void merge(RangeSummary& a, const RangeSummary& b) {
   a.inf += b.inf;
   a.negative += b.negative;
   extend(a, b.smallest, b.largest);
+  std::size_t place = 0;
   for (const auto& [exponent, from] : b.binades) {
-    BinadeRow& to = a.binades[exponent];
+    BinadeRow& to = a.binades.row_from(place, exponent);
     for (std::size_t s = 0; s < segments; ++s) {
       to.count[s] += from.count[s];
       to.sum[s] += from.sum[s];
@@ -112,11 +121,16 @@ void add_block(RangeSummary& summary, const RangeBlock<T>& block, std::uint64_t 
     extend(summary, place(fields_of(block.smallest, Block::format), Block::format),
            place(fields_of(block.largest, Block::format), Block::format));
   }
-  for (int i = 0; i < Block::binades; ++i) {
-    const typename Block::Row& from = block.rows[static_cast<std::size_t>(i)];
-    if (from.squares == 0) continue;
-    const int exponent = Block::lowest + i;
-    BinadeRow& to = summary.binades[exponent];
+  const auto used = block.used_rows();
+  const auto holds_values = [](const typename Block::Row& row) { return row.squares != 0; };
+  summary.binades.reserve(summary.binades.size() +
+                          static_cast<std::size_t>(std::ranges::count_if(used, holds_values)));
+  int exponent = Block::lowest + static_cast<int>(block.first_row()) - 1;
+  std::size_t place = 0;
+  for (const typename Block::Row& from : used) {
+    ++exponent;
+    if (!holds_values(from)) continue;
+    BinadeRow& to = summary.binades.row_from(place, exponent);
     for (std::size_t s = 0; s < segments; ++s) {
       to.count[s] += from.count[s];
       to.sum[s] += static_cast<uint128>(from.sum[s]) << unit;
