@@ -164,40 +164,43 @@ struct RangeBlock {
   }
 };
 
-/// Adds n values to a block that was reset; at most `capacity` between two resets.
+/// Adds a value so many times to a block that was reset; at most `capacity` values between two resets.
 template <std::floating_point T>
-constexpr void range_count(const T* in, std::size_t n, RangeBlock<T>& block) {
+constexpr void count_value(RangeBlock<T>& block, T value, std::uint64_t times) {
   using Block = RangeBlock<T>;
   using Sum = typename Block::Sum;
-  const auto columns = static_cast<std::size_t>(block.columns);
-  for (std::size_t i = 0; i < n; ++i) {
-    const Fields x = fields_of(bits_of(in[i]), Block::format);
-    if (x.exponent == Block::format.exponent_mask()) {
-      block.nan += x.fraction != 0 ? 1 : 0;
-      block.inf += x.fraction == 0 ? 1 : 0;
-      block.negative += x.fraction == 0 && x.negative ? 1 : 0;
-      continue;
-    }
-    block.negative += x.negative ? 1 : 0;
-    if (x.exponent == 0 && x.fraction == 0) {
-      block.zeros += 1;
-      continue;
-    }
-    const std::uint64_t magnitude = bits_of({false, x.exponent, x.fraction}, Block::format);
-    block.smallest = magnitude < block.smallest ? magnitude : block.smallest;
-    block.largest = magnitude > block.largest ? magnitude : block.largest;
-    const Placed p = place(x, Block::format);
-    typename Block::Row& row = block.rows[static_cast<std::size_t>(p.exponent - Block::lowest)];
-    const auto segment = static_cast<std::size_t>(segment_of(p.significand));
-    const std::uint64_t m = p.significand >> (53 - Block::format.precision);
-    row.count[segment] += 1;
-    row.sum[segment] += m;
-    row.squares += static_cast<Sum>(m) * m;
-    for (std::size_t c = 0; c < columns; ++c) {
-      const std::uint64_t error = row.rules[c].error(m);
-      row.squared_error[c] += static_cast<Sum>(error) * error;
-    }
+  const Fields x = fields_of(bits_of(value), Block::format);
+  if (x.exponent == Block::format.exponent_mask()) {
+    block.nan += x.fraction != 0 ? times : 0;
+    block.inf += x.fraction == 0 ? times : 0;
+    block.negative += x.fraction == 0 && x.negative ? times : 0;
+    return;
   }
+  block.negative += x.negative ? times : 0;
+  if (x.exponent == 0 && x.fraction == 0) {
+    block.zeros += times;
+    return;
+  }
+  const std::uint64_t magnitude = bits_of({false, x.exponent, x.fraction}, Block::format);
+  block.smallest = magnitude < block.smallest ? magnitude : block.smallest;
+  block.largest = magnitude > block.largest ? magnitude : block.largest;
+  const Placed p = place(x, Block::format);
+  typename Block::Row& row = block.rows[static_cast<std::size_t>(p.exponent - Block::lowest)];
+  const auto segment = static_cast<std::size_t>(segment_of(p.significand));
+  const std::uint64_t m = p.significand >> (53 - Block::format.precision);
+  row.count[segment] += times;
+  row.sum[segment] += static_cast<Sum>(m) * times;
+  row.squares += static_cast<uint128>(static_cast<Sum>(m) * m) * times;
+  for (std::size_t c = 0; c < static_cast<std::size_t>(block.columns); ++c) {
+    const std::uint64_t error = row.rules[c].error(m);
+    row.squared_error[c] += static_cast<uint128>(static_cast<Sum>(error) * error) * times;
+  }
+}
+
+/// Adds n values.
+template <std::floating_point T>
+constexpr void range_count(const T* in, std::size_t n, RangeBlock<T>& block) {
+  for (std::size_t i = 0; i < n; ++i) count_value(block, in[i], 1);
 }
 
 }  // namespace binade

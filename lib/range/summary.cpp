@@ -81,33 +81,6 @@ void merge(RangeSummary& a, const RangeSummary& b) {
   for (std::size_t c = 0; c < a.squared_error.size(); ++c) a.squared_error[c] += b.squared_error[c];
 }
 
-void add_encoding(RangeSummary& summary, std::uint64_t bits, const Format& format,
-                  std::uint64_t count) {
-  const Fields x = fields_of(bits, format);
-  const Kind kind = kind_of(x, format);
-  summary.values += count;
-  summary.negative += x.negative && kind != Kind::nan ? count : 0;
-  switch (kind) {
-    case Kind::nan: summary.nan += count; return;
-    case Kind::infinite: summary.inf += count; return;
-    case Kind::zero: summary.zeros += count; return;
-    case Kind::finite: break;
-  }
-  const Placed p = place(x, format);
-  extend(summary, p, p);
-  BinadeRow& row = summary.binades[p.exponent];
-  const auto segment = static_cast<std::size_t>(segment_of(p.significand));
-  row.count[segment] += count;
-  row.sum[segment] += static_cast<uint128>(p.significand) * count;
-  row.squares.add_product(static_cast<uint128>(p.significand) * p.significand, count);
-  for (std::size_t c = 0; c < summary.columns.size(); ++c) {
-    const std::uint64_t error =
-        error_rule(summary.columns[c], p.exponent, summary_fraction_bits + 1).error(p.significand);
-    summary.squared_error[c].add_product(static_cast<uint128>(error) * error, count,
-                                         2 * (p.exponent - summary_fraction_bits));
-  }
-}
-
 template <std::floating_point T>
 void add_block(RangeSummary& summary, const RangeBlock<T>& block, std::uint64_t values) {
   using Block = RangeBlock<T>;

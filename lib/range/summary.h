@@ -35,10 +35,6 @@ RangeSummary empty_summary(const std::vector<ErrorColumn>& columns);
 /// Adds b to a. Both must have the same columns.
 void merge(RangeSummary& a, const RangeSummary& b);
 
-/// Adds `count` equal values, given by their encoding in `format`.
-void add_encoding(RangeSummary& summary, std::uint64_t bits, const Format& format,
-                  std::uint64_t count);
-
 /// Adds a block of `values` values counted with the summary's columns.
 template <std::floating_point T>
 void add_block(RangeSummary& summary, const RangeBlock<T>& block, std::uint64_t values);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <tuple>
 
 #include "lib/io/tensor_file.h"
@@ -288,7 +289,9 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
   }
   RangeCounter counter(columns, on_device);
   std::uint64_t done = 0;
+  std::mutex advancing;
   const auto advance = [&](std::uint64_t more) {
+    const std::lock_guard lock(advancing);
     done += more;
     if (progress) progress(done, bytes);
   };
@@ -302,12 +305,23 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
           {file->path(), info.name, std::string(info.dtype.name), info.shape, reason});
     }
   }
+  const TensorFile* held_file = nullptr;
+  std::shared_ptr<const void> held;
   for (const auto& [place, role, time, by_file, by_rule] : named) {
     const TensorInfo& info = place.info();
-    place.file->read(place.index, [&](std::span<const std::byte> chunk) {
-      counter.add(chunk, info.dtype);
-      advance(chunk.size());
-    });
+    if (place.file != held_file) held = place.file->hold();
+    held_file = place.file;
+    if (device != nullptr) {
+      place.file->read(place.index, [&](std::span<const std::byte> chunk) {
+        counter.add(chunk, info.dtype);
+        advance(chunk.size());
+      });
+    } else {
+      place.file->read_on_threads(place.index, [&](std::span<const std::byte> piece, auto slot) {
+        counter.add(piece, info.dtype, slot);
+        advance(piece.size());
+      });
+    }
     TensorReport tensor;
     tensor.name = info.name;
     tensor.file = place.file->path();

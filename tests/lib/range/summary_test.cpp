@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "lib/range/fate.h"
+#include "tests/lib/range/add_encoding.h"
 #include "tests/lib/range/exact.h"
 #include "tests/lib/range/values.h"
 

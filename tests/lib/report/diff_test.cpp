@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/lib/range/add_encoding.h"
 #include "tests/lib/report/made_report.h"
 
 namespace binade::test::diff_test {

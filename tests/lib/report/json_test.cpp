@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/lib/range/add_encoding.h"
 #include "tests/lib/report/made_report.h"
 
 namespace binade::test::json_test {
