@@ -84,6 +84,16 @@ constexpr ErrorRule error_rule(const ErrorColumn& column, int exponent, int prec
           .ulp = ulp};
 }
 
+/// The binade and significand of a finite non-zero encoding of `f`, f.precision <= 53.
+constexpr Placed place(const Fields& x, const Format& f) {
+  const bool subnormal = f.has_zero && x.exponent == 0;
+  const std::uint64_t m =
+      subnormal ? x.fraction : x.fraction | std::uint64_t{1} << f.fraction_bits();
+  const int width = bit_width(m);
+  const int e = subnormal ? f.emin() : static_cast<int>(x.exponent) - f.bias;
+  return {e - f.fraction_bits() + width - 1, m << (53 - width)};
+}
+
 /// Counts of up to 2^40 floats or 2^22 doubles: dense, one row per binade of T. Significands are
 /// counted as integers of T's precision, so Sum (64 bits for float, 128 for double) holds the sums and
 /// any one square, and 128 bits hold the sums of squares.
@@ -125,52 +135,72 @@ struct RangeBlock {
       }
     }
   }
+
+  /// Empties a block that was reset, of the columns it has.
+  constexpr void clear() {
+    for (Row& row : used_rows()) {
+      row.count = {};
+      row.sum = {};
+      row.squares = 0;
+      row.squared_error = {};
+    }
+    zeros = nan = inf = negative = largest = 0;
+    smallest = ~std::uint64_t{0};
+  }
+
+  /// The rows from the smallest value's to the largest one's; all others are empty.
+  constexpr std::span<Row> used_rows() { return std::span(rows).subspan(first_row(), used()); }
+  constexpr std::span<const Row> used_rows() const {
+    return std::span(rows).subspan(first_row(), used());
+  }
+  constexpr std::size_t first_row() const { return largest == 0 ? 0 : row_of(smallest); }
+
+ private:
+  static constexpr std::size_t row_of(std::uint64_t magnitude) {
+    return static_cast<std::size_t>(place(fields_of(magnitude, format), format).exponent - lowest);
+  }
+  constexpr std::size_t used() const {
+    return largest == 0 ? 0 : row_of(largest) + 1 - row_of(smallest);
+  }
 };
 
-/// The binade and significand of a finite non-zero encoding of `f`, f.precision <= 53.
-constexpr Placed place(const Fields& x, const Format& f) {
-  const bool subnormal = f.has_zero && x.exponent == 0;
-  const std::uint64_t m =
-      subnormal ? x.fraction : x.fraction | std::uint64_t{1} << f.fraction_bits();
-  const int width = bit_width(m);
-  const int e = subnormal ? f.emin() : static_cast<int>(x.exponent) - f.bias;
-  return {e - f.fraction_bits() + width - 1, m << (53 - width)};
-}
-
-/// Adds n values to a block that was reset; at most `capacity` between two resets.
+/// Adds a value so many times to a block that was reset; at most `capacity` values between two resets.
 template <std::floating_point T>
-constexpr void range_count(const T* in, std::size_t n, RangeBlock<T>& block) {
+constexpr void count_value(RangeBlock<T>& block, T value, std::uint64_t times) {
   using Block = RangeBlock<T>;
   using Sum = typename Block::Sum;
-  const auto columns = static_cast<std::size_t>(block.columns);
-  for (std::size_t i = 0; i < n; ++i) {
-    const Fields x = fields_of(bits_of(in[i]), Block::format);
-    if (x.exponent == Block::format.exponent_mask()) {
-      block.nan += x.fraction != 0 ? 1 : 0;
-      block.inf += x.fraction == 0 ? 1 : 0;
-      block.negative += x.fraction == 0 && x.negative ? 1 : 0;
-      continue;
-    }
-    block.negative += x.negative ? 1 : 0;
-    if (x.exponent == 0 && x.fraction == 0) {
-      block.zeros += 1;
-      continue;
-    }
-    const std::uint64_t magnitude = bits_of({false, x.exponent, x.fraction}, Block::format);
-    block.smallest = magnitude < block.smallest ? magnitude : block.smallest;
-    block.largest = magnitude > block.largest ? magnitude : block.largest;
-    const Placed p = place(x, Block::format);
-    typename Block::Row& row = block.rows[static_cast<std::size_t>(p.exponent - Block::lowest)];
-    const auto segment = static_cast<std::size_t>(segment_of(p.significand));
-    const std::uint64_t m = p.significand >> (53 - Block::format.precision);
-    row.count[segment] += 1;
-    row.sum[segment] += m;
-    row.squares += static_cast<Sum>(m) * m;
-    for (std::size_t c = 0; c < columns; ++c) {
-      const std::uint64_t error = row.rules[c].error(m);
-      row.squared_error[c] += static_cast<Sum>(error) * error;
-    }
+  const Fields x = fields_of(bits_of(value), Block::format);
+  if (x.exponent == Block::format.exponent_mask()) {
+    block.nan += x.fraction != 0 ? times : 0;
+    block.inf += x.fraction == 0 ? times : 0;
+    block.negative += x.fraction == 0 && x.negative ? times : 0;
+    return;
   }
+  block.negative += x.negative ? times : 0;
+  if (x.exponent == 0 && x.fraction == 0) {
+    block.zeros += times;
+    return;
+  }
+  const std::uint64_t magnitude = bits_of({false, x.exponent, x.fraction}, Block::format);
+  block.smallest = magnitude < block.smallest ? magnitude : block.smallest;
+  block.largest = magnitude > block.largest ? magnitude : block.largest;
+  const Placed p = place(x, Block::format);
+  typename Block::Row& row = block.rows[static_cast<std::size_t>(p.exponent - Block::lowest)];
+  const auto segment = static_cast<std::size_t>(segment_of(p.significand));
+  const std::uint64_t m = p.significand >> (53 - Block::format.precision);
+  row.count[segment] += times;
+  row.sum[segment] += static_cast<Sum>(m) * times;
+  row.squares += static_cast<uint128>(static_cast<Sum>(m) * m) * times;
+  for (std::size_t c = 0; c < static_cast<std::size_t>(block.columns); ++c) {
+    const std::uint64_t error = row.rules[c].error(m);
+    row.squared_error[c] += static_cast<uint128>(static_cast<Sum>(error) * error) * times;
+  }
+}
+
+/// Adds n values.
+template <std::floating_point T>
+constexpr void range_count(const T* in, std::size_t n, RangeBlock<T>& block) {
+  for (std::size_t i = 0; i < n; ++i) count_value(block, in[i], 1);
 }
 
 }  // namespace binade

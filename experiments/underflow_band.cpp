@@ -112,9 +112,7 @@ std::string fate_words(const Fates& f, std::uint64_t values) {
 }
 
 double norm_share(const RangeSummary& part, const RangeSummary& whole) {
-  return std::sqrt(
-      divide(masses(part, binary16, 0).total_squares, masses(whole, binary16, 0).total_squares)
-          .value());
+  return std::sqrt(divide(norms(part).squares, norms(whole).squares).value());
 }
 
 /// One table: bands by scales. Returns whether rounding and summary agreed everywhere.

@@ -10,6 +10,7 @@
 #include "emulate/fast/elementwise.h"
 #include "emulate/fast/encode.h"
 #include "emulate/fast/environment.h"
+#include "emulate/fast/histogram.h"
 #include "emulate/fast/quantize.h"
 #include "emulate/fast/stochastic.h"
 #include "emulate/fast/unscale.h"
@@ -41,6 +42,8 @@ constexpr Kernels reference{
     .elementwise_f64 = &elementwise<double>,
     .range_count_f32 = &range_count_by_definition<float>,
     .range_count_f64 = &range_count_by_definition<double>,
+    .histogram_8 = &histogram<8>,
+    .histogram_16 = &histogram<16>,
     .dot_blocks = &defined_dots,
     .chains = &defined_dots,
     .dots = &defined_dots,
@@ -59,6 +62,8 @@ constexpr Kernels portable{
     .unscale_f32 = &fast::unscale,
     .elementwise_f32 = &fast::elementwise,
     .range_count_f32 = &fast::range_count,
+    .histogram_8 = &fast::histogram,
+    .histogram_16 = &fast::histogram,
     .dot_blocks = &fast::dot_blocks,
     .chains = &fast::chains,
     .add_sums = &fast::add_sums,

@@ -14,6 +14,7 @@
 #include "emulate/fast/epilogues.h"
 #include "emulate/fast/products.h"
 #include "emulate/fast/range_count.h"
+#include "emulate/histogram.h"
 #include "emulate/quantize.h"
 #include "emulate/range_count.h"
 #include "emulate/unscale.h"
@@ -64,6 +65,11 @@ struct Kernels {
                               fast::RangeCells& work);
   RangeCount<float> range_count_f32 = nullptr;
   RangeCount<double> range_count_f64 = nullptr;
+  /// `histogram` of emulate/histogram.h.
+  template <int bits>
+  using Histogram = void (*)(const std::byte* in, std::size_t n, EncodingCounts<bits>& counts);
+  Histogram<8> histogram_8 = nullptr;
+  Histogram<16> histogram_16 = nullptr;
   /// Sums of products: the first of the three that knows a model. `dots` knows all.
   const ProductKernel *dot_blocks = nullptr, *chains = nullptr, *dots = nullptr;
   /// left becomes left + right: `compute` to nearest, in format `to`.
@@ -115,6 +121,8 @@ inline constexpr std::tuple kernel_names{
     KernelName{"elementwise_f64", &Kernels::elementwise_f64},
     KernelName{"range_count_f32", &Kernels::range_count_f32},
     KernelName{"range_count_f64", &Kernels::range_count_f64},
+    KernelName{"histogram_8", &Kernels::histogram_8},
+    KernelName{"histogram_16", &Kernels::histogram_16},
     KernelName{"dot_blocks", &Kernels::dot_blocks},
     KernelName{"chains", &Kernels::chains},
     KernelName{"dots", &Kernels::dots},

@@ -105,13 +105,13 @@ int make(const ReportArguments& arguments) {
     on_device = tensors_on_device("counted", *opened.device, static_cast<std::size_t>(of_f32),
                                   report.tensors.size());
   }
-  const nlohmann::ordered_json json = to_json(report);
-  if (arguments.json == "-") {
-    fmt::print("{}", json_text(json));
-  } else if (!arguments.quiet) {
+  if (!arguments.quiet && arguments.json != "-") {
     fmt::print("{}{}", report_text(report, {wants_color(STDOUT_FILENO), arguments.tensors}),
                on_device);
   }
+  if (arguments.json.empty() && arguments.html.empty()) return 0;
+  const nlohmann::ordered_json json = to_json(report);
+  if (arguments.json == "-") fmt::print("{}", json_text(json));
   if (!arguments.json.empty() && arguments.json != "-") {
     write_file(arguments.json, json_text(json));
   }

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/parallel/parallel.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -39,6 +40,7 @@ class InputFile::Descriptor {
 namespace {
 
 constexpr std::size_t most_streamed = std::size_t{8} << 20;
+constexpr std::size_t streamed_by_thread = std::size_t{1} << 18;
 
 [[noreturn]] void fail_to_keep(const std::string& name, int error) {
   throw error_in(name, std::string("cannot be kept in a temporary file: ") + std::strerror(error),
@@ -181,6 +183,20 @@ void InputFile::stream(std::uint64_t at, std::uint64_t size,
     at += piece.size();
     size -= piece.size();
   }
+}
+
+void InputFile::stream_on_threads(
+    std::uint64_t at, std::uint64_t size,
+    const std::function<void(std::span<const std::byte>, std::size_t slot)>& sink) const {
+  const auto held = hold();
+  std::vector<std::vector<std::byte>> buffers(thread_count());
+  parallel_for(size, streamed_by_thread, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+    std::vector<std::byte>& buffer = buffers[slot];
+    buffer.resize(std::max(buffer.size(), end - begin));
+    const auto piece = std::span(buffer).first(end - begin);
+    read(at + begin, piece);
+    sink(piece, slot);
+  });
 }
 
 void InputFile::check_unchanged() const { check_state(*open()); }

@@ -50,6 +50,12 @@ class InputFile {
   void stream(std::uint64_t at, std::uint64_t size,
               const std::function<void(std::span<std::byte>)>& sink) const;
 
+  /// Hands `size` bytes from `at` on to all threads, each reading its own, in any order: in pieces of at most 256 KiB,
+  /// which a core's cache holds, of which all but the last are a multiple of 16 bytes long. `slot` is parallel_for's.
+  void stream_on_threads(
+      std::uint64_t at, std::uint64_t size,
+      const std::function<void(std::span<const std::byte>, std::size_t slot)>& sink) const;
+
   /// Error if it is another file than at first, or size or time of modification are not what they were.
   void check_unchanged() const;
 

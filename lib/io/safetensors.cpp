@@ -197,6 +197,10 @@ class StreamedSafetensors : public SafetensorsFile {
   }
 
   void read_data(std::size_t index, const ChunkSink& sink) const override {
+    file_->stream(*begin_of(index), tensors_[index].bytes, sink);
+  }
+
+  std::optional<std::uint64_t> begin_of(std::size_t index) const override {
     const TensorInfo& tensor = tensors_.at(index);
     if (tensor.dtype.kind == DtypeKind::packed) {
       throw error_in(
@@ -204,7 +208,7 @@ class StreamedSafetensors : public SafetensorsFile {
           tensor_name(tensor.name) + " is of the packed type " + std::string(tensor.dtype.name),
           "unpack it to an 8-bit type first");
     }
-    file_->stream(data_at_ + begins_[index], tensor.bytes, sink);
+    return data_at_ + begins_[index];
   }
 
  private:

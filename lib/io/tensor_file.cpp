@@ -14,6 +14,7 @@
 #include "lib/io/npy.h"
 #include "lib/io/npz.h"
 #include "lib/io/safetensors.h"
+#include "lib/parallel/parallel.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -118,6 +119,22 @@ auto unless_changed(const InputFile& file, Work&& work) {
 void TensorFile::read(std::size_t index, const ChunkSink& sink) const {
   const auto held = file_->hold();
   unless_changed(*file_, [&] { read_data(index, sink); });
+  file_->check_unchanged();
+}
+
+void TensorFile::read_on_threads(std::size_t index, const PieceSink& sink) const {
+  constexpr std::size_t piece = std::size_t{1} << 18;  // as InputFile's
+  const auto divide_chunk = [&sink](std::span<const std::byte> chunk) {
+    parallel_for(chunk.size(), piece, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+      sink(chunk.subspan(begin, end - begin), slot);
+    });
+  };
+  const auto held = file_->hold();
+  unless_changed(*file_, [&] {
+    const std::optional<std::uint64_t> begin = begin_of(index);
+    if (!begin) return read_data(index, divide_chunk);
+    file_->stream_on_threads(*begin, tensors_[index].bytes, sink);
+  });
   file_->check_unchanged();
 }
 

@@ -33,6 +33,9 @@ struct TensorInfo {
 /// alignment. The span is valid only during the call.
 using ChunkSink = std::function<void(std::span<const std::byte>)>;
 
+/// The same on many threads at once; a slot is one thread's (parallel_for's).
+using PieceSink = std::function<void(std::span<const std::byte>, std::size_t slot)>;
+
 class TensorFile {
  public:
   explicit TensorFile(std::shared_ptr<const InputFile> file) : file_(std::move(file)) {}
@@ -46,9 +49,16 @@ class TensorFile {
   /// Streams one tensor; an empty one makes no call. Threads may read at the same time.
   /// An Error may come after chunks did (a checksum ends a .npz member): discard what they gave.
   void read(std::size_t index, const ChunkSink& sink) const;
+  /// The same to all threads, in pieces of at most 256 KiB and in any order.
+  void read_on_threads(std::size_t index, const PieceSink& sink) const;
+
+  /// The file is open while this lives: for whoever reads many of its tensors in turn.
+  std::shared_ptr<const void> hold() const { return file_->hold(); }
 
  protected:
   virtual void read_data(std::size_t index, const ChunkSink& sink) const = 0;
+  /// Where in the file a tensor's bytes lie just as `read` hands them out; nothing where it makes them.
+  virtual std::optional<std::uint64_t> begin_of(std::size_t) const { return std::nullopt; }
 
   std::shared_ptr<const InputFile> file_;
   std::vector<TensorInfo> tensors_;

@@ -19,18 +19,18 @@ constexpr std::size_t count_grain = std::size_t{1} << 16;  ///< elements a threa
 template <std::floating_point T>
 struct Dense {
   std::unique_ptr<RangeBlock<T>> block;
-  std::vector<T> aligned;
-  std::size_t used = 0;
+  std::vector<T> values;  ///< of a piece
+  std::uint64_t used = 0;
 
   void flush(RangeSummary& summary) {
     if (used == 0) return;
     add_block(summary, *block, used);
-    block->reset(summary.columns);
+    block->clear();
     used = 0;
   }
 
   /// For n <= capacity more.
-  RangeBlock<T>& room_for(std::size_t n, RangeSummary& summary) {
+  RangeBlock<T>& room_for(std::uint64_t n, RangeSummary& summary) {
     if (!block) {
       block = std::make_unique<RangeBlock<T>>();
       block->reset(summary.columns);
@@ -40,26 +40,66 @@ struct Dense {
     return *block;
   }
 
-  /// Adds n <= count_grain elements; kernels want aligned ones.
-  void add(const std::byte* data, std::size_t n, RangeSummary& summary, fast::RangeCells& work) {
-    const auto* values = reinterpret_cast<const T*>(data);
-    if (reinterpret_cast<std::uintptr_t>(data) % alignof(T) != 0) {
-      aligned.resize(count_grain);
-      std::memcpy(aligned.data(), data, n * sizeof(T));
-      values = aligned.data();
+  void add(const T* in, std::size_t n, RangeSummary& summary, fast::RangeCells& work) {
+    (fastest_kernels().*KernelsOf<T>::range_count)(in, n, room_for(n, summary), work);
+  }
+
+  /// Adds n <= count_grain elements of any alignment; kernels want aligned ones.
+  void add_bytes(const std::byte* data, std::size_t n, RangeSummary& summary,
+                 fast::RangeCells& work) {
+    if (reinterpret_cast<std::uintptr_t>(data) % alignof(T) == 0) {
+      return add(reinterpret_cast<const T*>(data), n, summary, work);
     }
-    (fastest_kernels().*KernelsOf<T>::range_count)(values, n, room_for(n, summary), work);
+    values.resize(count_grain);
+    std::memcpy(values.data(), data, n * sizeof(T));
+    add(values.data(), n, summary, work);
   }
 };
 
-template <class Bits>
-void count_encodings(const std::byte* data, std::size_t n, std::vector<std::uint64_t>& histogram) {
-  for (std::size_t i = 0; i < n; ++i) {
-    Bits bits;
-    std::memcpy(&bits, data + i * sizeof(Bits), sizeof(Bits));
-    ++histogram[bits];
+/// Encodings of 8 or 16 bits, counted each by itself before their values are.
+template <int bits>
+struct Histogram {
+  using Counts = EncodingCounts<bits>;
+  /// From so many elements of a piece on; fewer are counted as the values they are, since what a histogram costs in the
+  /// end is looking at all of its codes.
+  static constexpr std::size_t worthwhile = bits == 8 ? std::size_t{1} << 10 : std::size_t{1} << 14;
+
+  std::unique_ptr<Counts> counts;
+  std::uint64_t used = 0;
+  Format format;
+
+  void add(const std::byte* data, std::size_t n, const Format& of, Dense<float>& values,
+           RangeSummary& summary) {
+    if (!counts) counts = std::make_unique<Counts>();
+    if (used + n > Counts::capacity) flush(values, summary);
+    used += n;
+    format = of;
+    constexpr auto kernel = [] {
+      if constexpr (bits == 8) return &Kernels::histogram_8;
+      if constexpr (bits == 16) return &Kernels::histogram_16;
+    }();
+    (fastest_kernels().*kernel)(data, n, *counts);
   }
-}
+
+  void flush(Dense<float>& values, RangeSummary& summary) {
+    if (used == 0) return;
+    RangeBlock<float>& block = values.room_for(used, summary);
+    used = 0;
+    constexpr std::size_t group = 16;
+    for (std::size_t first = 0; first < Counts::codes; first += group) {
+      std::uint32_t any = 0;
+      for (const auto& table : counts->counts) {
+        for (std::size_t k = 0; k < group; ++k) any |= table[first + k];
+      }
+      if (any == 0) continue;
+      for (std::size_t code = first; code < first + group; ++code) {
+        const std::uint32_t times = counts->of(code);
+        if (times != 0) count_value(block, value_of<float>(code, format), times);
+      }
+      for (auto& table : counts->counts) std::fill_n(&table[first], group, 0);
+    }
+  }
+};
 
 }  // namespace
 
@@ -68,30 +108,38 @@ struct RangeCounter::Slot {
   fast::RangeCells work;
   Dense<float> binary32_block;
   Dense<double> binary64_block;
-  std::vector<std::uint64_t> histogram;
-  Format histogram_format;
+  Histogram<8> of_8_bits;
+  Histogram<16> of_16_bits;
 
+  /// Adds n <= count_grain elements.
   void add(const std::byte* data, std::size_t n, const Format& format) {
     if (format == binary32) {
-      binary32_block.add(data, n, summary, work);
+      binary32_block.add_bytes(data, n, summary, work);
     } else if (format == binary64) {
-      binary64_block.add(data, n, summary, work);
+      binary64_block.add_bytes(data, n, summary, work);
+    } else if (format.storage_bits() == 8) {
+      add_short(of_8_bits, data, n, format);
     } else {
-      assert(format.storage_bits() <= 16);
-      histogram_format = format;
-      histogram.resize(std::size_t{1} << format.storage_bits());
-      if (format.storage_bits() == 8) count_encodings<std::uint8_t>(data, n, histogram);
-      if (format.storage_bits() == 16) count_encodings<std::uint16_t>(data, n, histogram);
+      add_short(of_16_bits, data, n, format);
     }
   }
 
+  template <int bits>
+  void add_short(Histogram<bits>& histogram, const std::byte* data, std::size_t n,
+                 const Format& format) {
+    assert(format.storage_bits() == bits && fits_in(format, binary32));
+    Dense<float>& to = binary32_block;
+    if (n >= histogram.worthwhile) return histogram.add(data, n, format, to, summary);
+    to.values.resize(std::max(to.values.size(), n));
+    fastest_kernels().decode_f32(data, to.values.data(), n, format);
+    to.add(to.values.data(), n, summary, work);
+  }
+
   void flush() {
+    of_8_bits.flush(binary32_block, summary);
+    of_16_bits.flush(binary32_block, summary);
     binary32_block.flush(summary);
     binary64_block.flush(summary);
-    for (std::size_t bits = 0; bits < histogram.size(); ++bits) {
-      if (histogram[bits] != 0) add_encoding(summary, bits, histogram_format, histogram[bits]);
-    }
-    histogram.clear();
   }
 };
 
@@ -107,8 +155,7 @@ RangeCounter::Slot& RangeCounter::slot(std::size_t at) {
   std::unique_ptr<Slot>& out = slots_[at];
   if (!out) {
     out = std::make_unique<Slot>();
-    out->summary.columns = columns_;
-    out->summary.squared_error.resize(columns_.size());
+    out->summary = empty_summary(columns_);
   }
   return *out;
 }
@@ -129,17 +176,26 @@ void RangeCounter::add(std::span<const std::byte> data, const Dtype& dtype) {
                });
 }
 
+void RangeCounter::add(std::span<const std::byte> data, const Dtype& dtype, std::size_t at) {
+  const std::size_t size = dtype.bits / 8;
+  for (std::size_t done = 0; done < data.size(); done += count_grain * size) {
+    const auto piece = data.subspan(done, std::min(count_grain * size, data.size() - done));
+    slot(at).add(piece.data(), piece.size() / size, *find_format(dtype.format));
+  }
+}
+
 RangeSummary RangeCounter::finish() {
-  RangeSummary out;
-  out.columns = columns_;
-  out.squared_error.resize(columns_.size());
+  RangeSummary out = empty_summary(columns_);
   for (std::unique_ptr<Slot>& slot : slots_) {
     if (!slot) continue;
     slot->flush();
-    merge(out, slot->summary);
-    slot->summary = RangeSummary{};
-    slot->summary.columns = columns_;
-    slot->summary.squared_error.resize(columns_.size());
+    if (slot->summary.values == 0) continue;
+    if (out.values == 0) {
+      std::swap(out, slot->summary);
+    } else {
+      merge(out, slot->summary);
+      slot->summary = empty_summary(columns_);
+    }
   }
   return out;
 }

@@ -17,8 +17,8 @@ namespace binade {
 /// `range_count` of floats, by a device.
 using CountFloats = std::function<void(std::span<const float> values, RangeBlock<float>& block)>;
 
-/// Work space for counting, kept from tensor to tensor: per thread a dense block of binades
-/// (binary32, binary64) or a histogram of encodings (formats of up to 16 bits).
+/// Work space for counting, kept from tensor to tensor: per thread dense blocks of binades, and histograms of
+/// encodings (formats of up to 16 bits), whose values end in the block of binary32.
 class RangeCounter {
  public:
   /// `floats`, where there is one, counts the elements of binary32.
@@ -30,6 +30,8 @@ class RangeCounter {
   /// Adds elements of a floating dtype: whole ones, little-endian, at any alignment. All calls
   /// between two calls of `finish` must have the same dtype.
   void add(std::span<const std::byte> data, const Dtype& dtype);
+  /// The same by the calling thread alone, which owns the slot (parallel_for's), so threads may add at the same time.
+  void add(std::span<const std::byte> data, const Dtype& dtype, std::size_t slot);
 
   /// The summary of what was added since the last call.
   RangeSummary finish();

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fixed-point arithmetic on 72 limbs: additions with carry, and one long division.
+// Fixed-point arithmetic on 72 limbs: additions with carry, and a division by leading bits, or a long one where those do
+// not decide.
 #include "lib/range/exact_sum.h"
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 namespace binade {
@@ -81,6 +83,31 @@ std::strong_ordering compare_limbs(ConstLimbs a, ConstLimbs b) {
   return std::lexicographical_compare_three_way(a.rbegin(), a.rend(), b.rbegin(), b.rend());
 }
 
+/// The 64 bits from the highest one on, which is the bit `top`.
+std::uint64_t leading_bits(const Limbs& limbs, int top) {
+  const auto i = static_cast<std::size_t>(top / 64);
+  const int below = 63 - top % 64;
+  return limbs[i] << below | (below != 0 && i != 0 ? limbs[i - 1] >> (64 - below) : 0);
+}
+
+/// a/b by their leading bits A and B, where those decide. With a = A + α and b = B + β in units of their last bits, 0 <=
+/// α, β < 1, and 2^63 <= A, B, the quotient Q = ⌊A·2^s/B⌋ of 64 bits lies near: Q - 2 < a/b·2^s < Q + 3, as
+///
+///   (A + 1)·2^s/B - A·2^s/B = 2^s/B <= 2      A·2^s/B - A·2^s/(B + 1) < 2^64/(B + 1) < 2
+///
+/// so Q tells the nearest of 53 bits unless its last 11 are near those of a tie, 1024.
+std::optional<ScaledDouble> divide_leading(const Limbs& a, const Limbs& b, int top_a, int top_b) {
+  const std::uint64_t high_a = leading_bits(a, top_a);
+  const std::uint64_t high_b = leading_bits(b, top_b);
+  const bool smaller = high_a < high_b;
+  const auto q =
+      static_cast<std::uint64_t>((static_cast<uint128>(high_a) << (smaller ? 64 : 63)) / high_b);
+  const std::uint64_t rest = q & 2047;
+  const bool up = rest >= 1024 + 2;
+  if (!up && rest > 1024 - 3) return std::nullopt;
+  return rounded((q >> 11) << 2 | (up ? 3 : 0), top_a - top_b - (smaller ? 1 : 0));
+}
+
 int lowest_limb(const Limbs& limbs) {
   const auto is_used = [](std::uint64_t limb) { return limb != 0; };
   return static_cast<int>(std::ranges::find_if(limbs, is_used) - limbs.begin());
@@ -93,21 +120,26 @@ bool ExactSum::is_zero() const {
 }
 
 void ExactSum::add(uint128 value, int exponent) {
-  if (value == 0) return;
   const int shift = exponent - unit_exponent;
   assert(shift >= 0 || (value & ((uint128{1} << -shift) - 1)) == 0);
   if (shift < 0) value >>= -shift;
-  const int position = std::max(shift, 0);
+  add({static_cast<std::uint64_t>(value), static_cast<std::uint64_t>(value >> 64), 0},
+      std::max(exponent, unit_exponent));
+}
+
+void ExactSum::add(const std::array<std::uint64_t, 3>& value, int exponent) {
+  if ((value[0] | value[1] | value[2]) == 0) return;
+  const int position = exponent - unit_exponent;
+  assert(position >= 0);
   auto i = static_cast<std::size_t>(position / 64);
   const int low_bits = position % 64;
-  // The shifted value spans three limbs.
-  const uint128 low = value << low_bits;
-  std::uint64_t pieces[3] = {
-      static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(low >> 64),
-      low_bits == 0 ? 0 : static_cast<std::uint64_t>(value >> (128 - low_bits))};
+  const auto piece = [&value, low_bits](std::size_t k) {  // the shifted value spans four limbs
+    const std::uint64_t own = k < 3 ? value[k] << low_bits : 0;
+    return k > 0 && low_bits != 0 ? own | value[k - 1] >> (64 - low_bits) : own;
+  };
   std::uint64_t carry = 0;
-  for (std::size_t k = 0; i < size && (k < 3 || carry != 0); ++i, ++k) {
-    const uint128 sum = static_cast<uint128>(limbs[i]) + (k < 3 ? pieces[k] : 0) + carry;
+  for (std::size_t k = 0; i < size && (k < 4 || carry != 0); ++i, ++k) {
+    const uint128 sum = static_cast<uint128>(limbs[i]) + (k < 4 ? piece(k) : 0) + carry;
     limbs[i] = static_cast<std::uint64_t>(sum);
     carry = static_cast<std::uint64_t>(sum >> 64);
   }
@@ -115,8 +147,11 @@ void ExactSum::add(uint128 value, int exponent) {
 }
 
 void ExactSum::add_product(uint128 a, std::uint64_t b, int exponent) {
-  add(static_cast<uint128>(static_cast<std::uint64_t>(a)) * b, exponent);
-  add((a >> 64) * b, exponent + 64);
+  const uint128 low = static_cast<uint128>(static_cast<std::uint64_t>(a)) * b;
+  const uint128 high = (a >> 64) * b + (low >> 64);
+  add({static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(high),
+       static_cast<std::uint64_t>(high >> 64)},
+      exponent);
 }
 
 ExactSum& ExactSum::operator+=(const ExactSum& other) {
@@ -153,16 +188,22 @@ ScaledDouble to_scaled(const ExactSum& a) {
 }
 
 ScaledDouble divide(const ExactSum& dividend, const ExactSum& divisor) {
-  assert(!divisor.is_zero() && divisor.limbs[ExactSum::size - 1] >> 63 == 0);
-  if (dividend.is_zero()) return {};
+  const int top_dividend = highest_bit(dividend.limbs);
+  const int top_divisor = highest_bit(divisor.limbs);
+  assert(top_divisor >= 0 && divisor.limbs[ExactSum::size - 1] >> 63 == 0);
+  if (top_dividend < 0) return {};
+  if (const auto decided =
+          divide_leading(dividend.limbs, divisor.limbs, top_dividend, top_divisor)) {
+    return *decided;
+  }
   // Of the limbs most are zeros below both numbers, which the quotient does not depend on.
   const int zeros = 64 * std::min(lowest_limb(dividend.limbs), lowest_limb(divisor.limbs));
   const Limbs a = top_of(dividend, zeros).limbs;
   const Limbs b = top_of(divisor, zeros).limbs;
-  const int top_b = highest_bit(b);
+  const int top_b = top_divisor - zeros;
   // Schoolbook binary division, one bit of quotient a step. The bits of a above `next` start as the
   // remainder: one fewer than b has, so that it is below b. Past the end of a come zeros.
-  int next = highest_bit(a) - top_b;
+  int next = top_dividend - top_divisor;
   ExactSum rest = top_of({a}, next + 1);
   // A step doubles what is below b: nothing above one more bit than b's.
   const std::size_t used = static_cast<std::size_t>(top_b + 1) / 64 + 1;

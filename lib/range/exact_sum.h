@@ -25,7 +25,8 @@ struct ExactSum {
   friend constexpr bool operator==(const ExactSum&, const ExactSum&) = default;
 
   bool is_zero() const;
-  void add(uint128 value, int exponent);  ///< += value·2^exponent
+  void add(uint128 value, int exponent);                              ///< += value·2^exponent
+  void add(const std::array<std::uint64_t, 3>& value, int exponent);  ///< limbs, lowest first
   void add_product(uint128 a, std::uint64_t b, int exponent);
   ExactSum& operator+=(const ExactSum& other);
   ExactSum& operator-=(const ExactSum& other);  ///< other must not be larger

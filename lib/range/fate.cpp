@@ -33,23 +33,38 @@ constexpr bool segments_serve(const Format& f) {
 static_assert(std::ranges::all_of(report_formats,
                                   [](const NamedFormat& f) { return segments_serve(f.format); }));
 
-enum class Fate { to_zero, subnormal, normal, overflow };
+/// What becomes of the segments of a binade: [0, zero) to zero, [zero, normal) subnormal, [overflow, segments) overflow.
+struct FateCuts {
+  int zero = 0, normal = 0, overflow = segments;
 
-Fate fate_of(const Format& f, const Cuts& cuts, int e, int segment) {
-  if (e < f.emin() - f.precision || (e == f.emin() - f.precision && segment == 0)) {
-    return Fate::to_zero;
-  }
-  if (e < f.emin() && !(e == f.emin() - 1 && segment >= cuts.normal)) return Fate::subnormal;
-  if (e > f.emax() || (e == f.emax() && segment >= cuts.overflow)) return Fate::overflow;
-  return Fate::normal;
+  bool all_normal() const { return normal == 0 && overflow == segments; }
+};
+
+/// Of the binade that lies at e when scaled.
+FateCuts fate_cuts(const Format& f, const Cuts& cuts, int e) {
+  const int tie = f.emin() - f.precision;
+  return {.zero = e < tie    ? segments
+                  : e == tie ? 1
+                             : 0,
+          .normal = e < f.emin() - 1    ? segments
+                    : e == f.emin() - 1 ? cuts.normal
+                                        : 0,
+          .overflow = e > f.emax()    ? 0
+                      : e == f.emax() ? cuts.overflow
+                                      : segments};
 }
 
-/// Adds the squares of one binade's values, or of its m = 1 values alone.
+/// Σ of a row's counts or sums in the segments [first, last).
+template <class T>
+T sum_between(const std::array<T, segments>& of, int first, int last) {
+  T out = 0;
+  for (int s = first; s < last; ++s) out += of[static_cast<std::size_t>(s)];
+  return out;
+}
+
+/// Adds the squares of one binade's values.
 void add_squares(ExactSum& sum, const BinadeRow& row, int exponent) {
-  for (std::size_t i = 0; i < row.squares.limbs.size(); ++i) {
-    sum.add(row.squares.limbs[i],
-            2 * (exponent - summary_fraction_bits) + static_cast<int>(64 * i));
-  }
+  sum.add(row.squares.limbs, 2 * (exponent - summary_fraction_bits));
 }
 
 ExactSum largest_finite(const Format& f, int scale_log2, std::uint64_t count) {
@@ -67,15 +82,20 @@ Fates fates(const RangeSummary& summary, const Format& format, int scale_log2) {
   const Cuts cuts = cuts_of(format);
   Fates out;
   for (const auto& [exponent, row] : summary.binades) {
-    for (int s = 0; s < segments; ++s) {
-      const std::uint64_t n = row.count[static_cast<std::size_t>(s)];
-      switch (fate_of(format, cuts, exponent + scale_log2, s)) {
-        case Fate::to_zero: out.to_zero += n; break;
-        case Fate::subnormal: out.subnormal += n; break;
-        case Fate::overflow: out.overflow += n; break;
-        case Fate::normal: break;
-      }
-    }
+    const FateCuts of = fate_cuts(format, cuts, exponent + scale_log2);
+    if (of.all_normal()) continue;
+    out.to_zero += sum_between(row.count, 0, of.zero);
+    out.subnormal += sum_between(row.count, of.zero, of.normal);
+    out.overflow += sum_between(row.count, of.overflow, segments);
+  }
+  return out;
+}
+
+Norms norms(const RangeSummary& summary) {
+  Norms out;
+  for (const auto& [exponent, row] : summary.binades) {
+    out.l1.add(sum_between(row.sum, 0, segments), exponent - summary_fraction_bits);
+    add_squares(out.squares, row, exponent);
   }
   return out;
 }
@@ -85,34 +105,33 @@ Masses masses(const RangeSummary& summary, const Format& format, int scale_log2)
   Masses out;
   std::uint64_t overflowing = 0;
   for (const auto& [exponent, row] : summary.binades) {
-    const int e = exponent + scale_log2;
-    add_squares(out.total_squares, row, exponent);
-    if (fate_of(format, cuts, e, segments - 1) == Fate::to_zero) {
+    const FateCuts of = fate_cuts(format, cuts, exponent + scale_log2);
+    if (of.all_normal()) continue;
+    const int unit = exponent - summary_fraction_bits;
+    out.lost_l1.add(sum_between(row.sum, 0, of.zero), unit);
+    out.clipped_l1.add(sum_between(row.sum, of.overflow, segments), unit);
+    overflowing += sum_between(row.count, of.overflow, segments);
+    if (of.zero == segments) {
       add_squares(out.lost_squares, row, exponent);
-    } else if (fate_of(format, cuts, e, 0) == Fate::to_zero) {
+    } else if (of.zero > 0) {
       out.lost_squares.add(row.count[0], 2 * exponent);
     }
-    for (int s = 0; s < segments; ++s) {
-      const auto i = static_cast<std::size_t>(s);
-      const Fate fate = fate_of(format, cuts, e, s);
-      out.total_l1.add(row.sum[i], exponent - summary_fraction_bits);
-      if (fate == Fate::to_zero) out.lost_l1.add(row.sum[i], exponent - summary_fraction_bits);
-      if (fate == Fate::overflow) {
-        out.clipped_l1.add(row.sum[i], exponent - summary_fraction_bits);
-        overflowing += row.count[i];
-      }
-    }
   }
-  out.clipped_l1 -= largest_finite(format, scale_log2, overflowing);
+  if (overflowing > 0) out.clipped_l1 -= largest_finite(format, scale_log2, overflowing);
   return out;
 }
 
-std::optional<Losses> losses(const RangeSummary& summary, const Format& format, int scale_log2) {
+std::optional<Losses> losses(const RangeSummary& summary, const Norms& of, const Format& format,
+                             int scale_log2) {
   if (summary.nonzero() == 0) return std::nullopt;
   const Masses m = masses(summary, format, scale_log2);
-  return Losses{divide(m.lost_l1, m.total_l1).value(),
-                std::sqrt(divide(m.lost_squares, m.total_squares).value()),
-                divide(m.clipped_l1, m.total_l1).value()};
+  return Losses{divide(m.lost_l1, of.l1).value(),
+                std::sqrt(divide(m.lost_squares, of.squares).value()),
+                divide(m.clipped_l1, of.l1).value()};
+}
+
+std::optional<Losses> losses(const RangeSummary& summary, const Format& format, int scale_log2) {
+  return losses(summary, norms(summary), format, scale_log2);
 }
 
 ExactSum total_squared_error(const RangeSummary& summary, std::size_t column) {
@@ -121,25 +140,29 @@ ExactSum total_squared_error(const RangeSummary& summary, std::size_t column) {
   const std::uint64_t max = format.max_significand();
   const int max_exponent = format.emax() - format.fraction_bits() - scale_log2;
   ExactSum out = summary.squared_error[column];
+  const auto first = summary.binades.lower_bound(format.emax() - scale_log2 + 1);
+  if (first == summary.binades.end()) return out;
   ExactSum twice_max_x;
-  for (const auto& [exponent, row] : summary.binades) {
-    if (exponent + scale_log2 <= format.emax()) continue;
+  for (auto at = first; at != summary.binades.end(); ++at) {
+    const auto& [exponent, row] = *at;
     add_squares(out, row, exponent);
     out.add_product(static_cast<uint128>(max) * max, row.total(), 2 * max_exponent);
-    for (const uint128 sum : row.sum) {
-      twice_max_x.add_product(sum, max, exponent - summary_fraction_bits + max_exponent + 1);
-    }
+    twice_max_x.add_product(sum_between(row.sum, 0, segments), max,
+                            exponent - summary_fraction_bits + max_exponent + 1);
   }
   return out -= twice_max_x;
 }
 
-std::optional<double> sqnr_db(const RangeSummary& summary, std::size_t column) {
+std::optional<double> sqnr_db(const RangeSummary& summary, const Norms& of, std::size_t column) {
+  if (summary.nonzero() == 0) return std::nullopt;
   const ExactSum error = total_squared_error(summary, column);
-  if (summary.nonzero() == 0 || error.is_zero()) return std::nullopt;
-  ExactSum squares;
-  for (const auto& [exponent, row] : summary.binades) add_squares(squares, row, exponent);
+  if (error.is_zero()) return std::nullopt;
   constexpr double decibels_per_binade = 3.0102999566398120;  // 10 log10(2)
-  return decibels_per_binade * divide(squares, error).log2();
+  return decibels_per_binade * divide(of.squares, error).log2();
+}
+
+std::optional<double> sqnr_db(const RangeSummary& summary, std::size_t column) {
+  return sqnr_db(summary, norms(summary), column);
 }
 
 namespace {
@@ -164,32 +187,45 @@ std::optional<int> headroom(const RangeSummary& summary, const Format& format) {
   return largest_scale(summary.largest, format);
 }
 
-std::optional<ScaleInterval> scale_interval(const RangeSummary& summary, const Format& format,
-                                            int headroom_log2, double target_loss) {
+std::optional<int> highest_tie(const RangeSummary& summary, const Norms& of, double target_loss) {
   if (summary.nonzero() == 0) return std::nullopt;
-  ExactSum total;
-  for (const auto& [exponent, row] : summary.binades) add_squares(total, row, exponent);
-  // At scale 2^(tie - e) all binades below e become zero, and the m = 1 values of binade e. The loss
-  // grows with e: the smallest scale is the last before it exceeds the target.
-  const int tie = format.emin() - format.precision;
-  int highest_lost = summary.smallest.exponent - 1;
-  ExactSum below;
-  const auto loss = [&total](const ExactSum& lost) {
-    return std::sqrt(divide(lost, total).value());
+  const auto is_too_much = [&](const ExactSum& lost) {
+    return std::sqrt(divide(lost, of.squares).value()) > target_loss;
   };
+  // The sum of all squares is at least 4^largest, and n values up to 2^e have at most n·4^e of it: nothing is divided
+  // while that is at most half the target, far from where rounded logarithms and roots matter.
+  const double divided_above = summary.largest.exponent + std::log2(target_loss) - 1 -
+                               0.5 * std::log2(static_cast<double>(summary.nonzero()));
+  // The loss grows with e: the highest is the last before it exceeds the target.
+  int out = summary.smallest.exponent - 1;
+  ExactSum below;
   for (const auto& [exponent, row] : summary.binades) {
-    if (loss(below) > target_loss) break;
-    highest_lost = std::max(highest_lost, exponent - 1);
-    ExactSum with_ones = below;
-    with_ones.add(row.count[0], 2 * exponent);
-    if (loss(with_ones) > target_loss) break;
-    highest_lost = exponent;
+    const bool may_be_too_much = exponent > divided_above;
+    if (may_be_too_much && is_too_much(below)) break;
+    out = std::max(out, exponent - 1);
+    if (may_be_too_much && row.count[0] > 0) {
+      ExactSum with_ones = below;
+      with_ones.add(row.count[0], 2 * exponent);
+      if (is_too_much(with_ones)) break;
+    }
+    out = exponent;
     add_squares(below, row, exponent);
   }
+  return out;
+}
+
+ScaleInterval interval_of(const RangeSummary& summary, const Format& format, int headroom_log2,
+                          int tie) {
   const ScaleRange scales = scale_range(summary);
-  return ScaleInterval{
-      std::max(tie - highest_lost, scales.lowest_log2),
-      std::min(largest_scale(summary.largest, format) - headroom_log2, scales.highest_log2)};
+  return {std::max(format.emin() - format.precision - tie, scales.lowest_log2),
+          std::min(largest_scale(summary.largest, format) - headroom_log2, scales.highest_log2)};
+}
+
+std::optional<ScaleInterval> scale_interval(const RangeSummary& summary, const Format& format,
+                                            int headroom_log2, double target_loss) {
+  const std::optional<int> tie = highest_tie(summary, norms(summary), target_loss);
+  if (!tie) return std::nullopt;
+  return interval_of(summary, format, headroom_log2, *tie);
 }
 
 }  // namespace binade

@@ -47,6 +47,12 @@ struct Fates {
 };
 Fates fates(const RangeSummary& summary, const Format& format, int scale_log2);
 
+/// What shares are of: the exact sums of all finite values, in units of x.
+struct Norms {
+  ExactSum l1, squares;
+};
+Norms norms(const RangeSummary& summary);
+
 /// Shares of the finite total; nothing where there is no finite non-zero value.
 struct Losses {
   double l1 = 0;          ///< sum |x| over values that become zero
@@ -54,16 +60,19 @@ struct Losses {
   double clipped_l1 = 0;  ///< sum of |x| - max over values that overflow, as if saturated
 };
 std::optional<Losses> losses(const RangeSummary& summary, const Format& format, int scale_log2);
+std::optional<Losses> losses(const RangeSummary& summary, const Norms& of, const Format& format,
+                             int scale_log2);
 
 /// The exact sums behind Losses, in units of x.
 struct Masses {
-  ExactSum total_l1, total_squares, lost_l1, lost_squares, clipped_l1;
+  ExactSum lost_l1, lost_squares, clipped_l1;
 };
 Masses masses(const RangeSummary& summary, const Format& format, int scale_log2);
 
 /// 10 log10(sum x² / sum err²), overflow counted as saturation; nothing where there is no finite
 /// non-zero value or no error at all. `column` indexes summary.columns.
 std::optional<double> sqnr_db(const RangeSummary& summary, std::size_t column);
+std::optional<double> sqnr_db(const RangeSummary& summary, const Norms& of, std::size_t column);
 /// The exact sum of squared errors of a column, saturated values included.
 ExactSum total_squared_error(const RangeSummary& summary, std::size_t column);
 
@@ -80,5 +89,10 @@ struct ScaleInterval {
 /// an end that none of them reaches.
 std::optional<ScaleInterval> scale_interval(const RangeSummary& summary, const Format& format,
                                             int headroom, double target_loss);
+
+/// Its parts, for several formats. The highest e so that the lost l2 is within the target where a scale moves 2^e to a
+/// format's tie to zero: all binades below become zero, and the values 2^e. Nothing as above.
+std::optional<int> highest_tie(const RangeSummary& summary, const Norms& of, double target_loss);
+ScaleInterval interval_of(const RangeSummary& summary, const Format& format, int headroom, int tie);
 
 }  // namespace binade

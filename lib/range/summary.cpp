@@ -3,6 +3,7 @@
 // Filling and merging range summaries.
 #include "lib/range/summary.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <numeric>
@@ -53,6 +54,13 @@ std::uint64_t BinadeRow::total() const {
   return std::accumulate(count.begin(), count.end(), std::uint64_t{0});
 }
 
+RangeSummary empty_summary(const std::vector<ErrorColumn>& columns) {
+  RangeSummary out;
+  out.columns = columns;
+  out.squared_error.resize(columns.size());
+  return out;
+}
+
 void merge(RangeSummary& a, const RangeSummary& b) {
   assert(a.columns == b.columns);
   a.values += b.values;
@@ -61,8 +69,9 @@ void merge(RangeSummary& a, const RangeSummary& b) {
   a.inf += b.inf;
   a.negative += b.negative;
   extend(a, b.smallest, b.largest);
+  std::size_t place = 0;
   for (const auto& [exponent, from] : b.binades) {
-    BinadeRow& to = a.binades[exponent];
+    BinadeRow& to = a.binades.row_from(place, exponent);
     for (std::size_t s = 0; s < segments; ++s) {
       to.count[s] += from.count[s];
       to.sum[s] += from.sum[s];
@@ -70,33 +79,6 @@ void merge(RangeSummary& a, const RangeSummary& b) {
     to.squares += from.squares;
   }
   for (std::size_t c = 0; c < a.squared_error.size(); ++c) a.squared_error[c] += b.squared_error[c];
-}
-
-void add_encoding(RangeSummary& summary, std::uint64_t bits, const Format& format,
-                  std::uint64_t count) {
-  const Fields x = fields_of(bits, format);
-  const Kind kind = kind_of(x, format);
-  summary.values += count;
-  summary.negative += x.negative && kind != Kind::nan ? count : 0;
-  switch (kind) {
-    case Kind::nan: summary.nan += count; return;
-    case Kind::infinite: summary.inf += count; return;
-    case Kind::zero: summary.zeros += count; return;
-    case Kind::finite: break;
-  }
-  const Placed p = place(x, format);
-  extend(summary, p, p);
-  BinadeRow& row = summary.binades[p.exponent];
-  const auto segment = static_cast<std::size_t>(segment_of(p.significand));
-  row.count[segment] += count;
-  row.sum[segment] += static_cast<uint128>(p.significand) * count;
-  row.squares.add_product(static_cast<uint128>(p.significand) * p.significand, count);
-  for (std::size_t c = 0; c < summary.columns.size(); ++c) {
-    const std::uint64_t error =
-        error_rule(summary.columns[c], p.exponent, summary_fraction_bits + 1).error(p.significand);
-    summary.squared_error[c].add_product(static_cast<uint128>(error) * error, count,
-                                         2 * (p.exponent - summary_fraction_bits));
-  }
 }
 
 template <std::floating_point T>
@@ -112,11 +94,16 @@ void add_block(RangeSummary& summary, const RangeBlock<T>& block, std::uint64_t 
     extend(summary, place(fields_of(block.smallest, Block::format), Block::format),
            place(fields_of(block.largest, Block::format), Block::format));
   }
-  for (int i = 0; i < Block::binades; ++i) {
-    const typename Block::Row& from = block.rows[static_cast<std::size_t>(i)];
-    if (from.squares == 0) continue;
-    const int exponent = Block::lowest + i;
-    BinadeRow& to = summary.binades[exponent];
+  const auto used = block.used_rows();
+  const auto holds_values = [](const typename Block::Row& row) { return row.squares != 0; };
+  summary.binades.reserve(summary.binades.size() +
+                          static_cast<std::size_t>(std::ranges::count_if(used, holds_values)));
+  int exponent = Block::lowest + static_cast<int>(block.first_row()) - 1;
+  std::size_t place = 0;
+  for (const typename Block::Row& from : used) {
+    ++exponent;
+    if (!holds_values(from)) continue;
+    BinadeRow& to = summary.binades.row_from(place, exponent);
     for (std::size_t s = 0; s < segments; ++s) {
       to.count[s] += from.count[s];
       to.sum[s] += static_cast<uint128>(from.sum[s]) << unit;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <tuple>
 
 #include "lib/io/tensor_file.h"
@@ -32,26 +33,34 @@ std::uint64_t count_between(const RangeSummary& s, int first, int last) {
   return count;
 }
 
-FormatReport format_report(const RangeSummary& s, const NamedFormat& row,
+FormatReport format_report(const RangeSummary& s, const Norms& of, const NamedFormat& row,
                            const ReportOptions& options) {
   const Fates at_one = fates(s, row.format, 0);
   FormatReport out{.name = std::string(row.name),
                    .to_zero = share(at_one.to_zero, s),
                    .subnormal = share(at_one.subnormal, s),
                    .overflow = share(at_one.overflow, s),
-                   .lost = losses(s, row.format, 0),
+                   .lost = losses(s, of, row.format, 0),
                    .sqnr_db = {},
                    .headroom = headroom(s, row.format),
                    .band_27_24 = {},
                    .rne_zero = {}};
   for (const int scale : options.scales_log2) {
     const auto column = std::ranges::find(s.columns, ErrorColumn{row.format, scale});
-    out.sqnr_db.push_back(sqnr_db(s, static_cast<std::size_t>(column - s.columns.begin())));
+    out.sqnr_db.push_back(sqnr_db(s, of, static_cast<std::size_t>(column - s.columns.begin())));
   }
   if (row.format == binary16) {
     out.band_27_24 = share(count_between(s, -27, -25), s);
     out.rne_zero = out.to_zero;
   }
+  return out;
+}
+
+std::vector<FormatReport> reports_in_formats(const RangeSummary& s, const Norms& of,
+                                             const ReportOptions& options) {
+  std::vector<FormatReport> out;
+  out.reserve(options.formats.size());
+  for (const NamedFormat& row : options.formats) out.push_back(format_report(s, of, row, options));
   return out;
 }
 
@@ -62,14 +71,15 @@ std::string status_of(const RangeSummary& s) {
 }
 
 /// The scale picked from an interval; where that is empty, no overflow comes before no loss.
-void choose(LossScale& scale, const RangeSummary& s, const ReportOptions& options) {
+void choose(LossScale& scale, const RangeSummary& s, const Norms& of,
+            const ReportOptions& options) {
   const ScaleInterval& interval = *scale.interval;
   const bool low = options.prefer == ScaleChoice::s_min && !interval.empty();
   scale.status = interval.empty() ? "empty interval" : "ok";
   const ScaleRange scales = scale_range(s);
   scale.recommended_log2 = std::clamp(low ? interval.min_log2 : interval.max_log2,
                                       scales.lowest_log2, scales.highest_log2);
-  scale.lost_l2 = losses(s, binary16, *scale.recommended_log2)->l2;
+  scale.lost_l2 = losses(s, of, binary16, *scale.recommended_log2)->l2;
 }
 
 std::string within(const ReportOptions& options) {
@@ -82,17 +92,16 @@ std::string kept_free(const ReportOptions& options) {
                                              options.headroom, options.headroom == 1 ? "" : "s");
 }
 
-}  // namespace
-
-LossScale loss_scale_of(const RangeSummary& s, const ReportOptions& options) {
+LossScale scale_from(const RangeSummary& s, const Norms& of, std::optional<int> tie,
+                     const ReportOptions& options) {
   LossScale out;
-  out.interval = scale_interval(s, binary16, options.headroom, options.target_loss);
-  if (!out.interval) {
+  if (!tie) {
     out.status = "no finite value";
     out.reason = "there is no finite non-zero value";
     return out;
   }
-  choose(out, s, options);
+  out.interval = interval_of(s, binary16, options.headroom, *tie);
+  choose(out, s, of, options);
   out.reason =
       out.interval->empty()
           ? fmt::format(
@@ -112,8 +121,6 @@ LossScale loss_scale_of(const RangeSummary& s, const ReportOptions& options) {
                     : fmt::format("above, the largest value is not {}", kept_free(options)));
   return out;
 }
-
-namespace {
 
 /// The name, and the file where another one holds the same.
 std::string name_among(const std::vector<const TensorReport*>& tensors,
@@ -143,17 +150,16 @@ std::string served_words(const LossScale& scale, const std::string& high, const 
 }
 
 /// "e4m3 needs 2^14…2^20, e5m2 2^6…2^27, binary16 as it is": formats by width.
-void advise(TensorReport& tensor, const ReportOptions& options) {
+void advise(TensorReport& tensor, std::optional<int> tie, const ReportOptions& options) {
+  if (!tie) return;
   constexpr std::array<NamedFormat, 4> by_width{{{"e4m3", e4m3, ""},
                                                  {"e5m2", e5m2, ""},
                                                  {"binary16", binary16, ""},
                                                  {"bfloat16", bfloat16, ""}}};
   std::vector<std::string> words;
   for (const NamedFormat& row : by_width) {
-    const auto interval =
-        scale_interval(tensor.summary, row.format, options.headroom, options.target_loss);
-    if (!interval) continue;
-    if (interval->empty()) {
+    const ScaleInterval interval = interval_of(tensor.summary, row.format, options.headroom, *tie);
+    if (interval.empty()) {
       words.push_back(fmt::format("{}: no scale serves", row.name));
       continue;
     }
@@ -161,10 +167,10 @@ void advise(TensorReport& tensor, const ReportOptions& options) {
       tensor.advice_format = row.name;
       tensor.advice_interval = interval;
     }
-    const bool as_is = interval->min_log2 <= 0 && interval->max_log2 >= 0;
+    const bool as_is = interval.min_log2 <= 0 && interval.max_log2 >= 0;
     words.push_back(as_is ? fmt::format("{}: as it is", row.name)
-                          : fmt::format("{}: times 2^{} to 2^{}", row.name, interval->min_log2,
-                                        interval->max_log2));
+                          : fmt::format("{}: times 2^{} to 2^{}", row.name, interval.min_log2,
+                                        interval.max_log2));
     if (as_is) break;  // wider formats only do better
   }
   tensor.advice = fmt::format("{}", fmt::join(words, "; "));
@@ -187,19 +193,22 @@ std::string percent(double share) {
 
 std::vector<FormatReport> format_reports(const RangeSummary& summary,
                                          const ReportOptions& options) {
-  std::vector<FormatReport> out;
-  for (const NamedFormat& row : options.formats) {
-    out.push_back(format_report(summary, row, options));
-  }
-  return out;
+  return reports_in_formats(summary, norms(summary), options);
+}
+
+LossScale loss_scale_of(const RangeSummary& summary, const ReportOptions& options) {
+  const Norms of = norms(summary);
+  return scale_from(summary, of, highest_tie(summary, of, options.target_loss), options);
 }
 
 void analyse(TensorReport& tensor, const ReportOptions& options) {
   const RangeSummary& s = tensor.summary;
+  const Norms of = norms(s);
+  const std::optional<int> tie = highest_tie(s, of, options.target_loss);
   tensor.status = status_of(s);
-  tensor.formats = format_reports(s, options);
-  tensor.loss_scale = loss_scale_of(s, options);
-  advise(tensor, options);
+  tensor.formats = reports_in_formats(s, of, options);
+  tensor.loss_scale = scale_from(s, of, tie, options);
+  advise(tensor, tie, options);
 }
 
 LossScale joint_loss_scale(const std::vector<TensorReport>& tensors, const TensorReport& total,
@@ -231,7 +240,7 @@ LossScale joint_loss_scale(const std::vector<const TensorReport*>& tensors,
       ScaleInterval{low->loss_scale.interval->min_log2, high->loss_scale.interval->max_log2};
   out.binding_min = low->name;
   out.binding_max = high->name;
-  choose(out, total, options);
+  choose(out, total, norms(total), options);
   const std::string shown_high = name_among(tensors, *high);
   const std::string shown_low = name_among(tensors, *low);
   const std::string top = power_of_two(out.interval->max_log2);
@@ -280,13 +289,14 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
   }
   RangeCounter counter(columns, on_device);
   std::uint64_t done = 0;
+  std::mutex advancing;
   const auto advance = [&](std::uint64_t more) {
+    const std::lock_guard lock(advancing);
     done += more;
     if (progress) progress(done, bytes);
   };
   report.total.name = "total";
-  report.total.summary.columns = columns;
-  report.total.summary.squared_error.resize(columns.size());
+  report.total.summary = empty_summary(columns);
   for (const auto& file : open) {
     for (const TensorInfo& info : file->tensors()) {
       const std::string reason = reason_to_skip(info.dtype);
@@ -295,12 +305,23 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
           {file->path(), info.name, std::string(info.dtype.name), info.shape, reason});
     }
   }
+  const TensorFile* held_file = nullptr;
+  std::shared_ptr<const void> held;
   for (const auto& [place, role, time, by_file, by_rule] : named) {
     const TensorInfo& info = place.info();
-    place.file->read(place.index, [&](std::span<const std::byte> chunk) {
-      counter.add(chunk, info.dtype);
-      advance(chunk.size());
-    });
+    if (place.file != held_file) held = place.file->hold();
+    held_file = place.file;
+    if (device != nullptr) {
+      place.file->read(place.index, [&](std::span<const std::byte> chunk) {
+        counter.add(chunk, info.dtype);
+        advance(chunk.size());
+      });
+    } else {
+      place.file->read_on_threads(place.index, [&](std::span<const std::byte> piece, auto slot) {
+        counter.add(piece, info.dtype, slot);
+        advance(piece.size());
+      });
+    }
     TensorReport tensor;
     tensor.name = info.name;
     tensor.file = place.file->path();

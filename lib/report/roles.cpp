@@ -27,8 +27,7 @@ bool is_scaled(const TensorReport& tensor, const Report& report) {
 TensorReport nothing_named(std::string name, const Report& report) {
   TensorReport out;
   out.name = std::move(name);
-  out.summary.columns = report.total.summary.columns;
-  out.summary.squared_error.resize(out.summary.columns.size());
+  out.summary = empty_summary(report.total.summary.columns);
   return out;
 }
 

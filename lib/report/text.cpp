@@ -331,25 +331,26 @@ std::string interval_text(const std::optional<ScaleInterval>& interval) {
 }
 
 std::string tensor_table(const Report& report, const TextStyle& style, const Paint& paint) {
-  std::vector<const TensorReport*> order;
-  std::multiset<std::string_view> names;
-  for (const TensorReport& t : report.tensors) {
-    order.push_back(&t);
-    names.insert(t.name);
-  }
-  const auto loss = [](const TensorReport* t) {
-    const std::optional<Losses> l = losses(t->summary, binary16, 0);
-    return l ? l->l2 : -1.0;
+  struct Ranked {
+    const TensorReport* tensor;
+    double lost_l2;
   };
-  std::ranges::stable_sort(order, [&](auto* a, auto* b) { return loss(a) > loss(b); });
+  std::vector<Ranked> order;
+  std::multiset<std::string_view> names;  // of several files
+  for (const TensorReport& t : report.tensors) {
+    const std::optional<Losses> lost = losses(t.summary, binary16, 0);
+    order.push_back({&t, lost ? lost->l2 : -1.0});
+    if (report.files.size() > 1) names.insert(t.name);
+  }
+  std::ranges::stable_sort(order, std::ranges::greater{}, &Ranked::lost_l2);
   std::string out = "\n" + paint(bold, fmt::format("{:<31}", "Tensors, most lost l2 first")) +
                     fmt::format("{:>10}{:>9}{:>10}{:>10}  {:<13} {}\n", "values", "to zero",
                                 "subnormal", "lost l2", "loss scale", "narrowest");
   std::size_t shown = 0;
-  for (const TensorReport* t : order) {
+  for (const auto& [t, lost_l2] : order) {
     if (shown++ == style.tensors) break;
     const RangeSummary& s = t->summary;
-    const bool several = names.count(t->name) > 1 && report.files.size() > 1;
+    const bool several = names.count(t->name) > 1;
     const std::string file = std::filesystem::path(t->file).replace_extension().string();
     const std::string name =
         several ? shortened(file, 13) + ":" + shortened(t->name, 15) : shortened(t->name, 29);
@@ -362,7 +363,7 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
       return percent(static_cast<double>(n) / static_cast<double>(s.nonzero()));
     };
     out += fmt::format("  {}{:>10}{:>9}{:>10}{:>10}  {} {}\n", padded(name, 29), grouped(s.values),
-                       part(f.to_zero), part(f.subnormal), percent(loss(t)),
+                       part(f.to_zero), part(f.subnormal), percent(lost_l2),
                        padded(interval_text(t->loss_scale.interval), 13),
                        t->advice_format.empty()
                            ? "none"

@@ -161,5 +161,35 @@ TEST_CASE("the error columns hold the squared distance to what ties-to-even satu
   CHECK(nonzero > 100);
 }
 
+template <class T>
+void check_clear(const std::vector<T>& values) {
+  constexpr std::array<ErrorColumn, 2> columns{{{binary16, 0}, {e4m3, 5}}};
+  const auto block = std::make_unique<RangeBlock<T>>();
+  const auto fresh = std::make_unique<RangeBlock<T>>();
+  block->reset(columns);
+  fresh->reset(columns);
+  range_count(values.data(), values.size(), *block);
+  block->clear();
+  const auto is_as_fresh = [](const auto& a, const auto& b) {
+    return a.count == b.count && a.sum == b.sum && a.squares == b.squares &&
+           a.squared_error == b.squared_error && a.rules[0].ulp == b.rules[0].ulp &&
+           a.rules[1].ulp == b.rules[1].ulp;
+  };
+  CHECK(std::ranges::equal(block->rows, fresh->rows, is_as_fresh));
+  CHECK(block->zeros + block->nan + block->inf + block->negative == 0);
+  CHECK(block->smallest == fresh->smallest);
+  CHECK(block->largest == fresh->largest);
+  CHECK(block->used_rows().empty());
+}
+
+TEST_CASE("a block that is cleared is as reset, rules and all, wherever its values were") {
+  check_clear(batch<float>(3000));
+  check_clear(batch<double>(3000));
+  check_clear(std::vector<float>{0x1p-149F});
+  check_clear(std::vector<float>{std::numeric_limits<float>::max(), 1});
+  check_clear(std::vector<float>{0, std::numeric_limits<float>::infinity()});
+  check_clear(std::vector<double>{0x1p-1074, -0x1p-1070});
+}
+
 }  // namespace
 }  // namespace binade::range_count_test

@@ -5,11 +5,13 @@
 #include "lib/io/input_file.h"
 
 #include <doctest/doctest.h>
+
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -191,7 +193,7 @@ std::vector<Kind> kinds() {
           {"deflated.npz", test::zip({{.name = "a.npy", .contents = array, .deflate = true}})}};
 }
 
-TEST_CASE("every reader tells that its file changed, by whatever it stumbles over") {
+void check_changes(bool on_threads) {
   const test::Folder folder;
   for (const Kind& kind : kinds()) {
     CAPTURE(kind.name);
@@ -210,12 +212,14 @@ TEST_CASE("every reader tells that its file changed, by whatever it stumbles ove
             set_time(path, std::chrono::milliseconds(10));
           }
         };
-        int pieces = 0;
+        std::atomic<int> pieces = 0;
+        const auto first_changes = [&](auto...) {
+          if (++pieces == 1 && !before) change();
+        };
         if (before) change();
         const std::string said = error_of([&] {
-          file->read(0, [&](auto) {
-            if (++pieces == 1 && !before) change();
-          });
+          if (on_threads) return file->read_on_threads(0, first_changes);
+          file->read(0, first_changes);
         });
         CHECK(has(said, "changed while it was read"));
         CHECK(said.starts_with(path));
@@ -223,6 +227,12 @@ TEST_CASE("every reader tells that its file changed, by whatever it stumbles ove
     }
   }
 }
+
+TEST_CASE("every reader tells that its file changed, by whatever it stumbles over") {
+  check_changes(false);
+}
+
+TEST_CASE("and so it does on all threads") { check_changes(true); }
 
 TEST_CASE("a whole text is read, unless it is too long") {
   const test::Folder folder;

@@ -5,9 +5,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <thread>
 
+#include "lib/parallel/parallel.h"
 #include "tests/lib/io/files.h"
 
 namespace binade::tensor_file_test {
@@ -71,6 +73,41 @@ TEST_CASE("threads may read one file at the same time") {
   }
   for (std::thread& thread : threads) thread.join();
   CHECK((equal[0] && equal[1] && equal[2]));
+}
+
+TEST_CASE("all threads together get what one gets, whole elements at a time") {
+  const test::Folder folder;
+  std::string data;  // 300 001 numbers, no two alike
+  for (std::uint32_t i = 0; i < 300'001; ++i) data += test::little(i * 2'654'435'761U, 4);
+  const std::string array = npy(dict("<f4", "(300001,)"), data);
+  const std::string files[] = {
+      folder.write("a.npy", array), folder.write("b.npy", npy(dict(">f4", "(300001,)"), data)),
+      folder.write(
+          "c.safetensors",
+          test::safetensors(R"({"x":{"dtype":"F32","shape":[300001],"data_offsets":[0,1200004]}})",
+                            data)),
+      folder.write("d.npz", test::zip({{.name = "a.npy", .contents = array, .deflate = true}})),
+      folder.write("e.npy", npy(dict("<f4", "(0,)"), ""))};
+  const auto sorted_words = [](std::string_view bytes) {
+    std::vector<std::string_view> words;
+    for (std::size_t at = 0; at < bytes.size(); at += 4) words.push_back(bytes.substr(at, 4));
+    std::ranges::sort(words);
+    return words;
+  };
+  for (const std::string& path : files) {
+    CAPTURE(path);
+    const auto file = open_tensor_file(path);
+    std::vector<std::string> by_slot(thread_count());
+    bool fits = true;
+    file->read_on_threads(0, [&](std::span<const std::byte> piece, std::size_t slot) {
+      if (piece.size() > std::size_t{1} << 18 || piece.size() % 4 != 0) fits = false;
+      by_slot[slot].append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    });
+    CHECK(fits);
+    std::string got;
+    for (const std::string& part : by_slot) got += part;
+    CHECK(sorted_words(got) == sorted_words(contents(*file, 0)));
+  }
 }
 
 TEST_CASE("paths and globs become a sorted list of files") {

@@ -104,12 +104,13 @@ std::string difference(const RangeSummary& summary, const Sample& sample, const 
                        int k, const Expected& want) {
   const Fates f = fates(summary, format, k);
   const Masses m = masses(summary, format, k);
+  const Norms all = norms(summary);
   const int square_unit = 2 * sample.lowest;
   if (f.to_zero != want.fates.to_zero) return "to_zero";
   if (f.subnormal != want.fates.subnormal) return "subnormal";
   if (f.overflow != want.fates.overflow) return "overflow";
-  if (integer_of(m.total_l1) != in_units(sample.total, sample.lowest, unit)) return "total l1";
-  if (integer_of(m.total_squares) != in_units(sample.total_squares, square_unit, unit)) {
+  if (integer_of(all.l1) != in_units(sample.total, sample.lowest, unit)) return "total l1";
+  if (integer_of(all.squares) != in_units(sample.total_squares, square_unit, unit)) {
     return "total squares";
   }
   if (integer_of(m.lost_l1) != in_units(want.lost, sample.lowest, unit)) return "lost l1";

@@ -135,6 +135,32 @@ TEST_CASE("encodings of 8 and 16 bits count like the values they stand for, all 
   check_narrow<std::uint8_t>("F8_E4M3", grids[4]);
 }
 
+TEST_CASE("few encodings and many, at any alignment and on any slot, count like their values") {
+  std::mt19937_64 random(9);
+  for (const auto& [name, grid] : {std::pair{"BF16", grids[1]}, {"F16", grids[0]}}) {
+    // What is worth a histogram, one less, and several grains with a rest.
+    for (const std::size_t n : {1U, 100U, (1U << 14) - 1, 1U << 14, 200'001U}) {
+      std::vector<std::byte> bytes(2 * n + 1);
+      std::vector<float> floats(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto code = static_cast<std::uint16_t>(i % 3 == 0 ? 0x8000 : random());
+        std::memcpy(&bytes[2 * i + 1], &code, sizeof code);
+        floats[i] = static_cast<float>(value_of_encoding(code, grid));
+      }
+      INFO(std::string(name) << ", " << n);
+      const auto data = std::span(bytes).subspan(1);
+      const RangeSummary want = summary_of(floats, columns);
+      RangeCounter counter(columns);
+      counter.add(data, *find_dtype(name));
+      CHECK(counter.finish() == want);
+      const std::size_t half = n / 2 * 2;
+      counter.add(data.first(half), *find_dtype(name), thread_count() - 1);
+      counter.add(data.subspan(half), *find_dtype(name), 0);
+      CHECK(counter.finish() == want);
+    }
+  }
+}
+
 TEST_CASE("more values than a block holds are all counted") {
   const double x = std::nextafter(2.0, 0.0);
   constexpr std::uint64_t block = RangeBlock<double>::capacity;

@@ -234,6 +234,11 @@ TEST_CASE("the scale interval is what trying every scale finds") {
     check_interval(random_values<float>(1 + random() % 30, first, first + width, random()), empty);
   }
   check_interval(edge_values<float>(-30, -22, 4), empty);
+  check_interval(random_values<float>(300, -149, 127, 5),
+                 empty);                           // most are far too small to matter
+  std::vector<float> many_below(2000, -0x1p-11F);  // that together do
+  many_below.push_back(1);
+  check_interval(many_below, empty);
   CHECK(empty > 0);
 }
 

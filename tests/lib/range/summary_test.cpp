@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "lib/range/fate.h"
+#include "tests/lib/range/add_encoding.h"
 #include "tests/lib/range/exact.h"
 #include "tests/lib/range/values.h"
 
@@ -64,9 +65,7 @@ TEST_CASE("merging is associative and commutative, and an empty summary is its n
 
 TEST_CASE("adding encodings one by one is counting the values") {
   const auto check = [](const auto& values, const Format& format) {
-    RangeSummary one_by_one;
-    one_by_one.columns = some_columns();
-    one_by_one.squared_error.resize(one_by_one.columns.size());
+    RangeSummary one_by_one = empty_summary(some_columns());
     for (const auto x : values) add_encoding(one_by_one, bits_of(x), format, 1);
     CHECK(one_by_one == summary_of(values, some_columns()));
   };
@@ -119,9 +118,7 @@ TEST_CASE("each cut of the significand divides where the schema says") {
 TEST_CASE("2^64 - 1 equal values wrap no sum: 128 bits of significands, 192 of squares") {
   constexpr std::uint64_t n = ~std::uint64_t{0};
   const std::uint64_t bits = bits_of(std::nextafter(2.0, 0.0));  // the largest significand
-  RangeSummary s;
-  s.columns = {{binary16, 0}, {e4m3, 0}, {e4m3, 8}, {e4m3, 20}};
-  s.squared_error.resize(s.columns.size());
+  RangeSummary s = empty_summary({{binary16, 0}, {e4m3, 0}, {e4m3, 8}, {e4m3, 20}});
   add_encoding(s, bits, binary64, n);
   const Integer m = power_of_two_of(53) - 1;
   const BinadeRow& row = s.binades.at(0);

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/lib/range/add_encoding.h"
 #include "tests/lib/report/made_report.h"
 
 namespace binade::test::diff_test {
@@ -106,9 +107,7 @@ TEST_CASE("the table of all tensors shows before and after") {
 
 TEST_CASE("counts beyond 2^53, which are strings, are shown and compared") {
   const auto with_count = [](std::uint64_t n) {
-    RangeSummary s;
-    s.columns = columns_of({});
-    s.squared_error.resize(s.columns.size());
+    RangeSummary s = empty_summary(columns_of({}));
     add_encoding(s, 0x3C00, binary16, n);
     return to_json(report_of_summaries({{"t", s}}));
   };

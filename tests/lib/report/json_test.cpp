@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/lib/range/add_encoding.h"
 #include "tests/lib/report/made_report.h"
 
 namespace binade::test::json_test {
@@ -130,9 +131,7 @@ TEST_CASE("binades hold counts and sums by segment, from the lowest exponent up"
 TEST_CASE("integers up to 2^53 are numbers, above they are decimal strings") {
   const auto with_count = [](std::uint64_t n) {
     const ReportOptions options;
-    RangeSummary s;
-    s.columns = columns_of(options);
-    s.squared_error.resize(s.columns.size());
+    RangeSummary s = empty_summary(columns_of(options));
     add_encoding(s, 0x3C00, binary16, n);
     return to_json(report_of_summaries({{"many", s}}, options));
   };

@@ -34,8 +34,7 @@ inline Report report_of_summaries(const std::vector<std::pair<std::string, Range
   report.options = options;
   report.files = {"made.safetensors"};
   report.total.name = "total";
-  report.total.summary.columns = columns_of(options);
-  report.total.summary.squared_error.resize(report.total.summary.columns.size());
+  report.total.summary = empty_summary(columns_of(options));
   for (const auto& [name, summary] : tensors) {
     TensorReport tensor;
     tensor.name = name;
