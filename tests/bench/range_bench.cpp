@@ -62,16 +62,16 @@ void add_range_count(std::size_t n, const std::vector<ErrorColumn>& columns) {
 
 /// Beside a read pass on all threads, and by the wall's clock.
 void add_range_counter(std::size_t n, const char* dtype_name) {
-  const Dtype& dtype = *find_dtype(dtype_name);
+  const Dtype dtype = *find_dtype(dtype_name);
   const std::size_t size = dtype.bits / 8;
   add_row("range_counter/" + std::string(dtype_name) + "/" + std::to_string(n) +
               "/threads:" + std::to_string(thread_count()),
-          n, [=, &dtype] {
+          n, [=] {
             const Arrays arrays = input_alone();
             const Pass read = fastest_pass({1, size, 0}, arrays, n);
             const auto counter = std::make_shared<RangeCounter>(report_columns());
             return Compared{seconds_of(
-                                [=, &dtype] {
+                                [=] {
                                   counter->add({arrays.in[0], n * size}, dtype);
                                   benchmark::DoNotOptimize(counter->finish());
                                 },

@@ -40,6 +40,12 @@ double seconds_of_independent(const Work& work, const Kernels& kernels, const Ar
   return static_cast<double>(work.n) / together;
 }
 
+double lower_quartile(std::vector<double> times) {
+  const auto quarter = static_cast<std::ptrdiff_t>(times.size() / 4);
+  std::ranges::nth_element(times, times.begin() + quarter);
+  return times[times.size() / 4];
+}
+
 }  // namespace
 
 Measurement seconds_of(std::function<void()> pass, std::size_t n, double (*clock)()) {
@@ -57,13 +63,15 @@ Measurement seconds_of(std::function<void()> pass, std::size_t n, double (*clock
 void add_row(const std::string& name, std::size_t n, std::function<Compared()> compared) {
   const auto row = [n, compared = std::move(compared)](benchmark::State& state) {
     const Compared measured = compared();
-    double kernel = 1e9, limit = 1e9;
+    std::vector<double> kernel_seconds, limit_seconds;
     while (state.KeepRunningBatch(static_cast<benchmark::IterationCount>(passes_at_once(n)))) {
       state.PauseTiming();
-      limit = std::min(limit, measured.limit());
+      limit_seconds.push_back(measured.limit());
       state.ResumeTiming();
-      kernel = std::min(kernel, measured.kernel());
+      kernel_seconds.push_back(measured.kernel());
     }
+    const double kernel = lower_quartile(std::move(kernel_seconds));
+    const double limit = lower_quartile(std::move(limit_seconds));
     state.counters["ns_per_element"] = 1e9 * kernel / static_cast<double>(n);
     state.counters["limit_ns"] = 1e9 * limit / static_cast<double>(n);
     state.counters["of_limit"] = kernel / limit;

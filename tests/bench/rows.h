@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rows of the benchmarks: a kernel's work at every level that has it, in turns with what bounds it, so that both see the
-// machine in the same state. Of the many times of each the least counts:
+// machine in the same state. Of the times of each their lower quartile counts: others on the machine lengthen some, and a
+// hypervisor that takes its time from a thread's clock shortens a few:
 //
 //     ns_per_element   of the kernel
 //     limit_ns         of the limit's pass over the same arrays
