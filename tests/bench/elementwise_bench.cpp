@@ -52,12 +52,13 @@ void add_operation(std::size_t n, const NamedOperation& operation, const NamedFo
 void add_operations() {
   for (const std::size_t n : {in_l2, several_from_dram}) {
     for (const NamedOperation& operation : operations) {
-      const bool as_another =
-          operation.operation == Operation::subtract || operation.operation == Operation::remainder;
-      if (as_another) continue;
+      const Operation o = operation.operation;
+      if (o == Operation::subtract || o == Operation::remainder) continue;
+      const bool in_all = o != Operation::divide && o != Operation::square_root;
       for (const NamedFormat& format : report_formats) {
         for (const NamedRounding& row : roundings) {
-          const bool wanted = row.rounding == Rounding::ties_to_even || format.format == binary16;
+          const bool wanted =
+              row.rounding == Rounding::ties_to_even || (in_all && format.format == binary16);
           if (wanted) add_operation(n, operation, format, row.rounding);
         }
       }
