@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "emulate/functions.h"
-#include "tests/bench/limits.h"
+#include "tests/bench/clock.h"
 
 namespace binade::bench {
 namespace {
@@ -40,9 +40,9 @@ template <Function function>
 double seconds_of_pass(const std::vector<float>& in) {
   double best = 1;
   for (int i = 0; i < 50; ++i) {
-    const double start = seconds_now(Limit::copy);
+    const double start = thread_seconds();
     pass<function>(in);
-    best = std::min(best, seconds_now(Limit::copy) - start);
+    best = std::min(best, thread_seconds() - start);
   }
   return best;
 }
@@ -52,10 +52,9 @@ void add(const char* name, float low, float high) {
   const auto row = [low, high](benchmark::State& state) {
     const std::vector<float> in = arguments(low, high);
     const double library = seconds_of_pass<theirs>(in);
-    const double start = seconds_now(Limit::copy);
+    const double start = thread_seconds();
     for (auto _ : state) pass<ours>(in);
-    const double elapsed =
-        (seconds_now(Limit::copy) - start) / static_cast<double>(state.iterations());
+    const double elapsed = (thread_seconds() - start) / static_cast<double>(state.iterations());
     state.counters["ns/call"] = 1e9 * elapsed / static_cast<double>(in.size());
     state.counters["of_std_x"] = elapsed / library;
   };

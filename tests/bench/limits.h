@@ -1,66 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the machine can do at most, measured in the same process as the rows beside it: copying an
-// array, and reading one.
+// What the machine can do at most: memcpy, and passes that read and write as many bytes an element as a kernel and compute
+// nothing. Of the ways to write such a pass (vectors of each level; through the caches or past them; asking ahead for
+// what is read, or not) the one that is fastest here is the limit.
 #pragma once
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "lib/parallel/parallel.h"
+#include <functional>
 
 namespace binade::bench {
 
-/// The sizes of the input array: with its output it stays in the L2 cache, or comes from DRAM.
-struct Size {
-  const char* name;
-  std::size_t bytes;
-};
-inline constexpr std::array<Size, 2> sizes{
-    {{"128KiB", std::size_t{128} << 10}, {"256MiB", std::size_t{256} << 20}}};
+/// Bytes of an element that a kernel reads from each of some arrays, and writes.
+struct Traffic {
+  std::size_t arrays = 1;
+  std::size_t read = 4;
+  std::size_t written = 4;
 
-/// Bytes in the first `bytes` of two arrays that all rows share. The input is floats of both signs,
-/// log-uniform over 2^-24..2^13: normal, subnormal and lost values in binary16.
-std::span<const float> input(std::size_t bytes);
-std::span<float> output(std::size_t bytes);
-
-/// The sum of the array's 64-bit words.
-std::uint64_t read_pass(std::span<const float> data);
-
-/// Gigabytes a second, the median of several passes, measured at the first call and kept: of memcpy
-/// (bytes read and written), and of read_pass on one thread or on all.
-enum class Limit : std::uint8_t { copy, read, read_on_all_threads };
-double limit(Limit which, std::size_t bytes);
-
-/// Seconds on the clock that is right for passes under this limit: the processor time of this thread,
-/// which a busy machine does not lengthen, or with all threads the wall's.
-double seconds_now(Limit which);
-
-/// A level that this machine runs and that brings its own version of a kernel.
-struct ReadyLevel {
-  std::string name;
-  const Kernels* kernels;
+  friend constexpr auto operator<=>(const Traffic&, const Traffic&) = default;
 };
 
-/// The reference, and above it each level, up to the fastest allowed, whose entry differs from the
-/// one below.
-template <class Entry>
-std::vector<ReadyLevel> levels_of(Entry Kernels::*entry) {
-  std::vector<ReadyLevel> out;
-  for (std::size_t at = 0; at < level_names.size(); ++at) {
-    const auto level = static_cast<Level>(at);
-    const Kernels& table = kernels(level);
-    if (out.empty() || table.*entry != out.back().kernels->*entry) {
-      out.push_back({std::string(level_names[static_cast<std::size_t>(level)]), &table});
-    }
-    if (&table == &fastest_kernels()) break;
-  }
-  return out;
+/// The pass of n elements; null where there is none of this traffic.
+using Pass = void (*)(const std::byte* const* in, std::byte* out, std::size_t n);
+
+/// How a pass may be written.
+struct Way {
+  bool streamed = false;    ///< results past the caches
+  bool prefetched = false;  ///< operands asked for 2 KiB ahead
+};
+
+/// By the vectors of any processor, of AVX2, of AVX-512.
+Pass words_pass(const Traffic& traffic, Way way);
+Pass avx2_pass(const Traffic& traffic, Way way);
+Pass avx512_pass(const Traffic& traffic, Way way);
+
+/// The arrays that a kernel reads and the one that it writes.
+struct Arrays {
+  std::array<const std::byte*, 3> in{};
+  std::byte* out = nullptr;
+};
+
+/// A pass of this traffic over n elements, in the way that is fastest on this machine.
+Pass fastest_pass(const Traffic& traffic, const Arrays& arrays, std::size_t n);
+
+/// What bounds a kernel: a pass of its traffic, or memcpy of as many floats.
+struct Limit {
+  Traffic traffic;
+  bool is_memcpy = false;
+};
+
+/// The limit's pass over these arrays, to be called.
+std::function<void()> limit_pass(const Limit& limit, const Arrays& arrays, std::size_t n);
+
+/// How many passes over n elements take a fraction of a millisecond or more, so that no clock's own time counts.
+constexpr std::size_t passes_at_once(std::size_t n) {
+  constexpr std::size_t enough = std::size_t{1} << 20;
+  return n < enough ? enough / n : 1;
 }
 
 }  // namespace binade::bench

@@ -6,8 +6,6 @@
 // threads and are counted by the time of all of them: their rate is one core's.
 #include <benchmark/benchmark.h>
 
-#include <ctime>
-
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -15,18 +13,12 @@
 #include "emulate/philox.h"
 #include "lib/gemm/gemm.h"
 #include "lib/gemm/named_gemm.h"
+#include "tests/bench/clock.h"
 
 namespace binade::bench {
 namespace {
 
 constexpr int size = 128;  // m and n
-
-double cpu_seconds(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-double thread_seconds() { return cpu_seconds(CLOCK_THREAD_CPUTIME_ID); }
 
 struct Named {
   const char* name;
@@ -79,13 +71,13 @@ std::vector<std::uint32_t> operands(const Format& f, std::size_t n, std::uint64_
 
 template <class Pass>
 void measure(benchmark::State& state, double macs, double limit, Pass&& pass,
-             clockid_t clock = CLOCK_THREAD_CPUTIME_ID) {
-  const double start = cpu_seconds(clock);
+             double (*clock)() = &thread_seconds) {
+  const double start = clock();
   for (auto _ : state) {
     pass();
     benchmark::ClobberMemory();
   }
-  const double rate = macs * static_cast<double>(state.iterations()) / (cpu_seconds(clock) - start);
+  const double rate = macs * static_cast<double>(state.iterations()) / (clock() - start);
   state.counters["GMAC/s"] = rate / 1e9;
   state.counters["of_float_%"] = 100 * rate / limit;
 }
@@ -104,7 +96,7 @@ void run_whole(benchmark::State& state, const GemmModel& g, const Named& row) {
   const double limit = float_rate(row.k);
   measure(
       state, 1.0 * size * size * row.k, limit, [&] { benchmark::DoNotOptimize(gemm(g, x)); },
-      CLOCK_PROCESS_CPUTIME_ID);
+      &process_seconds);
 }
 
 void run_reference(benchmark::State& state, const GemmModel& g, const Named& row) {

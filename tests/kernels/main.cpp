@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every kernel of every level against the definition, in the manner of dav1d's checkasm: bytes and counts; --bench also
-// times the same calls. Fails where a result differs, where a level's entry is another level's, where an entry of the
+// times the same calls, and --once makes each of a level's a single time, for whoever counts its instructions. Fails where a result differs, where a level's entry is another level's, where an entry of the
 // table has no judge, and where a judge does not see each single wrong bit that is planted in what a level's kernel wrote.
 #include <algorithm>
 #include <cstdio>
@@ -185,19 +185,53 @@ void bench(const std::vector<Entry>& entries) {
   }
 }
 
+/// instruction_counts_test.py has the instructions of the one counted, and asks for their number when the other is done,
+/// by these names.
+[[gnu::noinline]] void counted_run(const Work& work, const Kernels& kernels) {
+  work.run(kernels, work.variant);
+}
+[[gnu::noinline]] void tell_counted(const Entry& entry, const Work& work) {
+  std::printf("%s\t%s\t%zu\n", entry.name.data(), work.what.c_str(), work.n);
+}
+
+/// Each call of the level's own kernels once, inputs made before: below the compiler's a line for each, of entry,
+/// work and how many elements, with tabs between. Code 77 where the machine has not what the level asks for.
+int run_once(const std::vector<Entry>& entries, std::string_view level_name) {
+  const auto* row = std::ranges::find(level_names, level_name);
+  if (row == level_names.end()) return 2;
+  const auto level = static_cast<Level>(row - level_names.begin());
+  if (!machine_has(level)) return 77;
+#ifdef __clang__
+  std::printf("clang %d\n", __clang_major__);
+#else
+  std::printf("gcc %d\n", __GNUC__);
+#endif
+  for (const Entry& entry : entries) {
+    if (!entry.has(own_kernels(level))) continue;
+    for (const Work& work : entry.works) {
+      work.run(kernels(level), work.variant);
+      counted_run(work, kernels(level));
+      tell_counted(entry, work);
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   bool timed = false;
-  std::string only;
+  std::string only, once;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--bench") {
       timed = true;
+    } else if (word == "--once" && i + 1 < argc) {
+      once = argv[++i];
     } else if (word[0] != '-' && only.empty()) {
       only = word;
     } else {
-      std::printf("usage: %s [--bench] [ENTRY]\n", argv[0]);
+      std::printf("usage: %s [--bench | --once LEVEL] [ENTRY]\n", argv[0]);
       return 2;
     }
   }
@@ -213,6 +247,7 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
+  if (!once.empty()) return run_once(entries, once);
   const std::vector<Row> rows = rows_of_table();
   for (const Entry& entry : entries) {
     for (std::size_t row = 0; row < rows.size(); ++row) judge(entry, rows, row);

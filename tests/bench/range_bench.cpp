@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows of what counts where values lie: range_count without and with the squared errors that a report sums, and the whole
+// way of `binade report` from bytes to a summary on all threads.
+#include <benchmark/benchmark.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/range/counter.h"
+#include "lib/range/fate.h"
+#include "tests/bench/arrays.h"
+#include "tests/bench/clock.h"
+#include "tests/bench/rows.h"
+
+namespace binade::bench {
+namespace {
+
+std::vector<ErrorColumn> report_columns() {
+  std::vector<ErrorColumn> columns;
+  columns.reserve(report_formats.size());
+  for (const NamedFormat& row : report_formats) columns.push_back({row.format, 0});
+  return columns;
+}
+
+Arrays input_alone() { return {{reinterpret_cast<const std::byte*>(input())}, nullptr}; }
+
+/// A block for the values of many calls, emptied when it is full, as in use.
+struct Counting {
+  std::unique_ptr<RangeBlock<float>> block = std::make_unique<RangeBlock<float>>();
+  std::unique_ptr<fast::RangeCells> cells = std::make_unique<fast::RangeCells>();
+  std::size_t columns = 0;
+  std::size_t room = 0;
+
+  void add(const Kernels& kernels, const float* in, std::size_t n,
+           const std::vector<ErrorColumn>& error_columns) {
+    if (room < n || columns != error_columns.size()) {
+      block->reset(error_columns);
+      columns = error_columns.size();
+      room = RangeBlock<float>::capacity;
+    }
+    kernels.range_count_f32(in, n, *block, *cells);
+    room -= n;
+  }
+};
+
+void add_range_count(std::size_t n, const std::vector<ErrorColumn>& columns) {
+  const Work work{.name = "range/F32/" + std::to_string(columns.size()),
+                  .n = n,
+                  .limit = {{1, sizeof(float), 0}},
+                  .arrays = &input_alone,
+                  .run = [columns](const Kernels& kernels, const Arrays& arrays, std::size_t begin,
+                                   std::size_t end) {
+                    thread_local Counting counting;
+                    const auto* in = reinterpret_cast<const float*>(arrays.in[0]);
+                    counting.add(kernels, in + begin, end - begin, columns);
+                  }};
+  add_rows(work, levels_of(&Kernels::range_count_f32));
+  if (n > in_l2) add_thread_rows(work, levels_of(&Kernels::range_count_f32));
+}
+
+/// Beside a read pass on all threads, and by the wall's clock.
+void add_range_counter(std::size_t n, const char* dtype_name) {
+  const Dtype dtype = *find_dtype(dtype_name);
+  const std::size_t size = dtype.bits / 8;
+  add_row("range_counter/" + std::string(dtype_name) + "/" + std::to_string(n) +
+              "/threads:" + std::to_string(thread_count()),
+          n, [=] {
+            const Arrays arrays = input_alone();
+            const Pass read = fastest_pass({1, size, 0}, arrays, n);
+            const auto counter = std::make_shared<RangeCounter>(report_columns());
+            return Compared{seconds_of(
+                                [=] {
+                                  counter->add({arrays.in[0], n * size}, dtype);
+                                  benchmark::DoNotOptimize(counter->finish());
+                                },
+                                n, &wall_seconds),
+                            seconds_of(
+                                [=] {
+                                  parallel_for(
+                                      n, std::size_t{1} << 16,
+                                      [&](std::size_t begin, std::size_t end, std::size_t) {
+                                        const std::byte* const from = arrays.in[0] + begin * size;
+                                        read(&from, nullptr, end - begin);
+                                      });
+                                },
+                                n, &wall_seconds)};
+          });
+}
+
+}  // namespace
+
+void add_range() {
+  for (const std::size_t n : {in_l2, from_dram}) {
+    add_range_count(n, {});
+    add_range_count(n, report_columns());
+    for (const char* dtype : {"F32", "BF16"}) add_range_counter(n, dtype);
+  }
+}
+
+}  // namespace binade::bench

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The speed table of emulate/README.md, between its two marker comments, from what `./dev bench --json FILE` wrote and,
+# beneath, from `./dev bench --peers FILE`: each goal, what was measured at its level, and the limit of the same run.
+#    speed_table.py JSON [PEERS_JSON] [--readme FILE]
+import argparse
+import json
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+README = Path(__file__).resolve().parents[2] / "emulate/README.md"
+BEGIN = "<!-- begin of what tests/bench/speed_table.py writes -->"
+END = "<!-- end of what tests/bench/speed_table.py writes -->"
+LEVELS = {"avx2": "AVX2", "avx512": "AVX-512"}
+IN_L2, FROM_DRAM = "in L2", "from DRAM"
+SIZES = {1 << 14: IN_L2, 1 << 24: FROM_DRAM, 1 << 26: FROM_DRAM}
+
+TO_NEAREST, TO_ODD = "ties_to_even", "(ties_to_away|toward_\\w+|to_odd)"
+SHORT = "(binary16|bfloat16|e5m2|e4m3)"
+
+
+@dataclass
+class Goal:
+    """The rows whose work matches, at a size, and what each may take; None: no goal."""
+    work: str
+    rows: str
+    size: str
+    avx2: float | None = None
+    avx512: float | None = None
+    unit: str = "×"  # of the limit's time; "ns" an element; "rate": of independent threads' rate, at least
+    limit: str = "pass"
+
+
+GOALS = [
+    Goal("quantize with all counts, to nearest even", rf"quantize/\w+/{TO_NEAREST}", FROM_DRAM,
+         1.35, 1.2, limit="memcpy"),
+    Goal("quantize, other deterministic roundings", rf"quantize/\w+/{TO_ODD}", FROM_DRAM,
+         1.8, 1.4, limit="memcpy"),
+    Goal("quantize, stochastic", r"quantize/\w+/stochastic", IN_L2, 1.4, 0.8, "ns", "memcpy"),
+    Goal("quantize, stochastic", r"quantize/\w+/stochastic", FROM_DRAM, 1.8, 1.0, "ns", "memcpy"),
+    Goal("encode to 8 and 16 bits, to nearest even", rf"encode/{SHORT}/{TO_NEAREST}", FROM_DRAM,
+         1.5, 1.3),
+    Goal("encode, other deterministic roundings", rf"encode/{SHORT}/{TO_ODD}", FROM_DRAM),
+    Goal("decode from 8 and 16 bits", rf"decode/{SHORT}", FROM_DRAM),
+    Goal("unscale", r"unscale/\w+", FROM_DRAM, limit="memcpy"),
+    Goal("random words", r"random_words", IN_L2, unit="ns"),
+    Goal("binary16 add, multiply, to nearest even",
+         rf"elementwise/(add|multiply)/binary16/{TO_NEAREST}", FROM_DRAM, 1.5, 1.3),
+    Goal("binary16 multiply_add, to nearest even",
+         rf"elementwise/multiply_add/binary16/{TO_NEAREST}", FROM_DRAM, 2, 1.3),
+    Goal("binary16 add, multiply, multiply_add, other deterministic roundings",
+         rf"elementwise/(add|multiply|multiply_add)/binary16/{TO_ODD}", FROM_DRAM, 3, 1.3),
+    Goal("range counts and masses", r"range/F32/0", IN_L2, 1.3, 1.0, "ns", "read"),
+    Goal("range counts and masses", r"range/F32/0", FROM_DRAM, 1.7, 1.2, "ns", "read"),
+    Goal("range with five error columns", r"range/F32/5", FROM_DRAM, 4, 2.4, "ns", "read"),
+    Goal("rate on all threads, of independent threads'", r".*/threads:\d+", FROM_DRAM, 0.9, 0.9,
+         "rate", "independent"),
+]
+
+
+@dataclass
+class Row:
+    work: str  # with /threads:T
+    level: str
+    size: str
+    ns: float
+    limit: float
+
+    def measured(self, unit):
+        return {"×": self.ns / self.limit, "ns": self.ns, "rate": self.limit / self.ns}[unit]
+
+
+def rows_of(benchmarks):
+    out = []
+    for x in benchmarks:
+        name = re.fullmatch(r"(.+)/(reference|portable|avx2|avx512)/(\d+)(/threads:\d+)?", x["name"])
+        if name and int(name[3]) in SIZES and x.get("run_type", "iteration") == "iteration":
+            out.append(Row(name[1] + (name[4] or ""), name[2], SIZES[int(name[3])],
+                           x["ns_per_element"], x["limit_ns"]))
+    return out
+
+
+def at_level(rows, level, levels):
+    """Of each work the row at the level, or at the highest below it that has the kernel."""
+    best = {}
+    for row in rows:
+        allowed = row.level in levels and levels.index(row.level) <= levels.index(level)
+        if allowed and (row.work not in best or
+                        levels.index(row.level) > levels.index(best[row.work].level)):
+            best[row.work] = row
+    return list(best.values())
+
+
+def number(x, unit):
+    return f"{x:.2f} ns" if unit == "ns" else f"{x:.2f} ×"
+
+
+def told_goal(goal, level):
+    wanted = getattr(goal, level)
+    return "–" if wanted is None else ("≥ " if goal.unit == "rate" else "≤ ") + \
+        f"{wanted:g} {'ns' if goal.unit == 'ns' else '×'}"
+
+
+def told_measured(goal, rows, level, levels):
+    """"1.21 to 1.30 ×, met", or by how much which of them missed."""
+    if level not in levels:
+        return "not measured"
+    found = at_level(rows, level, levels)
+    if not found:
+        return "not measured"
+    values = [row.measured(goal.unit) for row in found]
+    low, high = number(min(values), goal.unit), number(max(values), goal.unit)
+    out = high if low == high else f"{low.split()[0]} to {high}"
+    below = sorted({row.level for row in found} - {level})
+    if below:
+        out += " (" + ", ".join(LEVELS.get(name, name) for name in below) + ")"
+    wanted = getattr(goal, level)
+    if wanted is None:
+        return out
+    at_least = goal.unit == "rate"
+    worst = min(found, key=lambda row: row.measured(goal.unit) * (1 if at_least else -1))
+    missed = worst.measured(goal.unit) / wanted - 1
+    missed = -missed if at_least else missed
+    missing = [row for row in found if
+               (row.measured(goal.unit) < wanted if at_least else row.measured(goal.unit) > wanted)]
+    if not missing:
+        return out + ", met"
+    by = f"missed by {missed:.0%}" if missed < 1 else f"{missed + 1:.1f} times the goal"
+    return f"{out}, **{by}**" + (
+        f" ({len(missing)} of {len(found)}; most: {shown(worst.work)})" if len(found) > 1 else "")
+
+
+def shown(work):
+    return " ".join(work.split("/")[1:] if "threads" not in work else work.split("/")[:-1])
+
+
+def told_limit(goal, rows):
+    if not rows:
+        return "–"
+    values = sorted(row.limit for row in rows)
+    low, high = f"{values[0]:.2f}", f"{values[-1]:.2f}"
+    name = {"memcpy": "memcpy", "pass": "pass of equal traffic", "read": "read pass",
+            "independent": "as many independent threads"}[goal.limit]
+    return f"{name}, {low if low == high else f'{low} to {high}'} ns"
+
+
+def goal_table(rows, levels):
+    yield "| work | elements | goal AVX2 | measured AVX2 | goal AVX-512 | measured AVX-512 | limit |"
+    yield "|---|---|---|---|---|---|---|"
+    for goal in GOALS:
+        of_goal = [row for row in rows if re.fullmatch(goal.rows, row.work) and
+                   row.size == goal.size and row.level in LEVELS | {"portable": ""}]
+        cells = [goal.work, goal.size]
+        for level in LEVELS:
+            cells += [told_goal(goal, level), told_measured(goal, of_goal, level, levels)]
+        yield "| " + " | ".join([*cells, told_limit(goal, of_goal)]) + " |"
+
+
+def peer_table(peers, rows, levels):
+    """A line of a peer's work: its time and ours at the fastest level, at both sizes."""
+    yield "| who | what | in L2 | ours | from DRAM | ours | our row |"
+    yield "|---|---|---|---|---|---|---|"
+    lines = {}
+    for x in peers["rows"]:
+        lines.setdefault((x["peer"], x["what"], x["ours"]), {})[x["n"]] = x["ns_per_element"]
+    for (peer, what, work), times in lines.items():
+        cells = [peer, what]
+        for size in (IN_L2, FROM_DRAM):
+            ours = at_level([row for row in rows if row.work == work and row.size == size],
+                            levels[-1], levels)
+            cells.append(f"{times[size]:.2f} ns" if size in times else "–")
+            cells.append(f"{ours[0].ns:.2f} ns" if ours else "not measured")
+        yield "| " + " | ".join([*cells, f"`{work}`"]) + " |"
+    for x in peers["quoted"]:
+        yield (f"| {x['peer']} | from another machine (Zen 3) | – | – | {x['ns_per_element']} ns | – "
+               f"| `{x['ours']}` |")
+
+
+def text_of(bench, peers):
+    context, rows = bench["context"], rows_of(bench["benchmarks"])
+    levels = context["levels"].split()
+    if not rows:
+        sys.exit("no row of a kernel in that file")
+    yield (f"Measured on {context['processor']} ({context['num_cpus']} processors), compiled by "
+           f"{context['compiler']}, revision {context['revision']}: `./dev bench --json FILE`. A time "
+           "an element, or how many times the limit's, which took turns with it; counts and results "
+           "as defined.")
+    yield ""
+    yield from goal_table(rows, levels)
+    if peers:
+        versions = ", ".join(f"{name} {version}" for name, version in peers["context"].items())
+        yield ""
+        yield f"Others on the same arrays, which count nothing ({versions}): `./dev bench --peers FILE`."
+        yield ""
+        yield from peer_table(peers, rows, levels)
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("bench", type=Path)
+    arguments.add_argument("peers", type=Path, nargs="?")
+    arguments.add_argument("--readme", type=Path, default=README)
+    x = arguments.parse_args()
+    readme = x.readme.read_text(encoding="utf-8")
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        sys.exit(f"{x.readme} lacks the comments between which the table stands:\n{BEGIN}\n{END}")
+    text = "\n".join(text_of(json.loads(x.bench.read_text()),
+                             json.loads(x.peers.read_text()) if x.peers else None))
+    x.readme.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+
+
+main()

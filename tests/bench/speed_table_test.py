@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# speed_table.py on made measurements: a goal met, one missed and by how much, a level that the machine lacks, one that
+# takes the kernel from below, and a README around them that stays.   speed_table_test.py
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SCRIPT = Path(__file__).with_name("speed_table.py")
+BEGIN, END = (f"<!-- {word} of what tests/bench/speed_table.py writes -->" for word in ("begin", "end"))
+
+
+def row(name, ns, limit):
+    return {"name": name, "run_type": "iteration", "ns_per_element": ns, "limit_ns": limit}
+
+
+BENCH = {
+    "context": {"processor": "a processor", "num_cpus": 2, "compiler": "a compiler",
+                "revision": "abc", "levels": "reference portable avx2"},
+    "benchmarks": [
+        row("quantize/binary16/ties_to_even/avx2/67108864", 0.52, 0.4),
+        row("quantize/binary16/ties_to_even/portable/67108864", 5.2, 0.4),
+        row("quantize/e4m3/to_odd/avx2/67108864", 0.4, 0.4),
+        row("quantize/e4m3/toward_zero/avx2/67108864", 0.9, 0.4),
+        row("range/F32/0/portable/16384", 3.9, 0.1),
+        row("quantize/binary16/ties_to_even/avx2/67108864/threads:2", 0.5, 0.4),
+        row("gemm/of_something", 1, 1),
+    ],
+}
+PEERS = {"context": {"NumPy": "2"},
+         "rows": [{"peer": "NumPy", "what": "float16 and back", "n": "from DRAM",
+                   "ours": "quantize/binary16/ties_to_even", "ns_per_element": 30.6}],
+         "quoted": [{"peer": "CPFloat", "ours": "quantize/e4m3/ties_to_even",
+                     "ns_per_element": "9.8"}]}
+EXPECTED = [
+    "Measured on a processor (2 processors), compiled by a compiler, revision abc",
+    "| from DRAM | ≤ 1.35 × | 1.30 ×, met | ≤ 1.2 × | not measured | memcpy, 0.40 ns |",
+    "| ≤ 1.8 × | 1.00 to 2.25 ×, **missed by 25%** (1 of 2; most: e4m3 toward_zero) |",
+    "| ≤ 1.3 ns | 3.90 ns (portable), **3.0 times the goal** | ≤ 1 ns | not measured |",
+    "| ≥ 0.9 × | 0.80 ×, **missed by 11%** |",
+    "| NumPy | float16 and back | – | not measured | 30.60 ns | 0.52 ns |",
+    "| CPFloat | from another machine (Zen 3) | – | – | 9.8 ns |",
+]
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        bench, peers, readme = (Path(folder, name) for name in ("bench", "peers", "README.md"))
+        bench.write_text(json.dumps(BENCH))
+        peers.write_text(json.dumps(PEERS))
+        readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
+        for _ in range(2):  # what it wrote it writes again
+            subprocess.run([sys.executable, SCRIPT, bench, peers, "--readme", readme], check=True)
+        text = readme.read_text(encoding="utf-8")
+        missing = [part for part in EXPECTED if text.count(part) != 1]
+        whole = text.startswith(f"before\n{BEGIN}\n") and text.endswith(f"\n{END}\nafter\n")
+        if missing or not whole or "old" in text:
+            sys.exit("\n".join([text, "lacks:", *missing]))
+        readme.write_text("no comments", encoding="utf-8")
+        run = subprocess.run([sys.executable, SCRIPT, bench, "--readme", readme], capture_output=True)
+        if run.returncode == 0:
+            sys.exit("a README without the comments was taken")
+    print(f"{len(EXPECTED)} parts of the table found")
+
+
+main()
