@@ -23,8 +23,8 @@
 
 namespace binade::fast {
 
-/// n elements of each operand; who has less than three repeats one.
-struct OperandTile {
+/// Where operands stand; who has fewer repeats one.
+struct ElementOperands {
   const float *a, *b, *c;
 };
 
@@ -63,27 +63,12 @@ struct ExactLanes {
   static constexpr Bits most = static_cast<Bits>(2 * Plan::carrier.bias)
                                << Plan::carrier.fraction_bits();
 
-  /// `x`, computed toward zero where the machine names its roundings, else to nearest; `rest`: the exact result less x;
-  /// `beyond`: has a sign where the exact result's magnitude is smaller.
-  static I to_odd(F x, F rest, I beyond) {
-    const M is_lost = V::nonzero(rest);
-    I bits = V::bits(x);
-    if constexpr (!NamesRounding<V>) {
-      bits = V::minus_one(bits, V::both(is_lost, V::has_sign(beyond)));
-    }
-    return V::bit_or(bits, V::where(is_lost, V::set(1)));
-  }
-  static I sum(F a, F b) {
-    if constexpr (NamesRounding<V>) {
-      const M is_lost = V::differ(V::template add<1>(a, b), V::template add<2>(a, b));
-      return V::bit_or(V::bits(V::template add<3>(a, b)), V::where(is_lost, V::set(1)));
-    } else {
-      const F s = V::add(a, b);
-      const F b_part = V::sub(s, a);
-      const F rest = V::add(V::sub(a, V::sub(s, b_part)), V::sub(b, b_part));
-      return to_odd(s, rest, V::bit_xor(V::bits(rest), V::bits(s)));
-    }
-  }
+  /// A result: the machine's, toward zero where an operation may name its rounding, else to nearest; and the exact one
+  /// less that, or what has its sign.
+  struct Rest {
+    F x, rest;
+  };
+
   static F product(F a, F b) {
     if constexpr (NamesRounding<V>) {
       return V::template mul<3>(a, b);
@@ -105,6 +90,26 @@ struct ExactLanes {
       return V::root(a);
     }
   }
+  static Rest sum(F a, F b) {
+    if constexpr (NamesRounding<V>) {
+      // Of whatever sign: zero where both directed sums are one number.
+      const F down = V::template add<1>(a, b), up = V::template add<2>(a, b);
+      return {V::template add<3>(a, b), V::sub(up, down)};
+    } else {
+      const F s = V::add(a, b);
+      const F b_part = V::sub(s, a);
+      return {s, V::add(V::sub(a, V::sub(s, b_part)), V::sub(b, b_part))};
+    }
+  }
+  static I to_odd(Rest exact) {
+    const M is_lost = V::nonzero(exact.rest);
+    I bits = V::bits(exact.x);
+    if constexpr (!NamesRounding<V>) {  // toward zero
+      const M is_beyond = V::has_sign(V::bit_xor(V::bits(exact.rest), bits));
+      bits = V::minus_one(bits, V::both(is_lost, is_beyond));
+    }
+    return V::bit_or(bits, V::where(is_lost, V::set(1)));
+  }
 
   /// What must not be near the carrier's least number.
   template <Operation operation>
@@ -118,7 +123,7 @@ struct ExactLanes {
   }
   /// Whether that is so for another reason than a zero operand.
   template <Operation operation>
-  [[gnu::noinline]] static bool has_small(const OperandTile& x, std::size_t at) {
+  [[gnu::noinline]] static bool has_small(const ElementOperands& x, std::size_t at) {
     const I magnitude = V::set(Plan::magnitude_bits);
     bool found = false;
     for (std::size_t i = at; i < at + group; i += V::lanes) {
@@ -131,68 +136,68 @@ struct ExactLanes {
   }
 
   /// Results of whole groups from `at` up to n, as bits. Returns the first group with one in doubt, whose own are
-  /// written, too; n if there is none. `ahead`: how many bytes ahead operands are asked for; 0: none are.
-  template <Operation operation>
-  static std::size_t compute(const OperandTile& x, std::size_t at, std::size_t n,
-                             const TurnedSigns<Bits>& turned, std::size_t ahead, Bits* out) {
-    constexpr bool has_b = operation != Operation::square_root;
-    constexpr bool has_c = operation == Operation::multiply_add;
+  /// written, too; n if there is none. `turns`: some sign. `whole`: what is lost is in doubt.
+  template <Operation operation, bool turns, bool whole>
+  static std::size_t compute(const ElementOperands& x, std::size_t at, std::size_t n,
+                             const TurnedSigns<Bits>& turned, Bits* out) {
+    constexpr bool adds = operation == Operation::add || operation == Operation::multiply_add;
     const I magnitude = V::set(Plan::magnitude_bits);
     const I left = V::set(turned.left), right = V::set(turned.right), all = V::set(turned.result);
+    const auto sum_of = [&](F a, F b) {
+      if constexpr (!turns) return sum(a, b);
+      return sum(V::number(V::bit_xor(V::bits(a), left)), V::number(V::bit_xor(V::bits(b), right)));
+    };
     for (; at < n; at += group) {
-      for (std::size_t k = 0; ahead != 0 && k < group * sizeof(float); k += 64) {
-        V::prefetch(reinterpret_cast<const std::byte*>(x.a + at) + ahead + k);
-        if (has_b) V::prefetch(reinterpret_cast<const std::byte*>(x.b + at) + ahead + k);
-        if (has_c) V::prefetch(reinterpret_cast<const std::byte*>(x.c + at) + ahead + k);
-      }
-      I largest = V::zero(), smallest = magnitude, rests = V::zero();
-      for (std::size_t i = at; i < at + group; i += V::lanes) {
+      I largest = V::zero(), smallest = magnitude, lost = V::zero(), of_products = V::zero();
+      Rest exact[4];
+      for (std::size_t k = 0; k < 4; ++k) {
+        const std::size_t i = at + k * V::lanes;
         const F a = V::load_floats(x.a + i);
         F b = a;
-        if constexpr (has_b) b = V::load_floats(x.b + i);
-        I r;
+        if constexpr (operation != Operation::square_root) b = V::load_floats(x.b + i);
         if constexpr (operation == Operation::add) {
-          r = sum(V::number(V::bit_xor(V::bits(a), left)),
-                  V::number(V::bit_xor(V::bits(b), right)));
-          r = V::bit_xor(r, all);
+          exact[k] = sum_of(a, b);
         } else if constexpr (operation == Operation::multiply) {
           const F p = product(a, b);
-          const F rest = V::mul_sub(a, b, p);
-          r = to_odd(p, rest, V::bit_xor(V::bits(rest), V::bits(p)));
+          exact[k] = {p, V::mul_sub(a, b, p)};
           smallest = V::min(smallest, V::bit_and(V::bits(p), magnitude));
         } else if constexpr (operation == Operation::divide) {
           const F q = quotient(a, b);
-          const F rest = V::sub_mul(a, q, b);
-          r = to_odd(q, rest, V::bit_xor(V::bits(rest), V::bits(b), V::bits(q)));
+          const I rest = V::bits(V::sub_mul(a, q, b));
+          exact[k] = {q, V::number(V::bit_xor(rest, V::and_not(V::bits(b), magnitude)))};
           smallest = V::min(smallest, V::min(V::bit_and(V::bits(a), magnitude),
                                              V::bit_and(V::bits(q), magnitude)));
           largest = V::max(largest, V::bit_and(V::bits(b), magnitude));  // 0 / infinity
         } else if constexpr (operation == Operation::square_root) {
           const F s = root(a);
-          const F rest = V::sub_mul(a, s, s);
-          r = to_odd(s, rest, V::bits(rest));
+          exact[k] = {s, V::sub_mul(a, s, s)};
           smallest = V::min(smallest, V::bit_and(V::bits(a), magnitude));
         } else {
-          const F p = product(a, b), c = V::load_floats(x.c + i);
+          const F p = product(a, b);
           if constexpr (is_narrow) {
-            rests = V::bit_or(rests, V::bits(V::mul_sub(a, b, p)));
+            of_products = V::bit_or(of_products, V::bits(V::mul_sub(a, b, p)));
             smallest = V::min(smallest, V::bit_and(V::bits(p), magnitude));
           }
-          r = sum(V::number(V::bit_xor(V::bits(p), left)),
-                  V::number(V::bit_xor(V::bits(c), right)));
-          r = V::bit_xor(r, all);
+          exact[k] = sum_of(p, V::load_floats(x.c + i));
         }
-        largest = V::max(largest, V::bit_and(r, magnitude));
-        V::store(out + i, r);
+        largest = V::max(largest, V::bit_and(V::bits(exact[k].x), magnitude));
+        lost = V::bit_or(lost, V::bits(exact[k].rest));
       }
-      bool in_doubt = V::any(V::greater(largest, V::set(most - 1)));
+      const bool loses = V::any(V::greater(V::bit_and(lost, magnitude), V::zero()));
+      for (std::size_t k = 0; k < 4; ++k) {
+        I r = V::bits(exact[k].x);
+        if (loses) r = to_odd(exact[k]);
+        if constexpr (turns && adds) r = V::bit_xor(r, all);
+        V::store(out + at + k * V::lanes, r);
+      }
+      bool in_doubt = V::any(V::greater(largest, V::set(most - 1))) || (whole && loses);
       if constexpr (operation != Operation::add) {
         if (V::any(V::greater(V::set(least), smallest))) {
           in_doubt = in_doubt || has_small<operation>(x, at);
         }
       }
       if constexpr (operation == Operation::multiply_add && is_narrow) {
-        in_doubt = in_doubt || V::any(V::greater(V::bit_and(rests, magnitude), V::zero()));
+        in_doubt = in_doubt || V::any(V::greater(V::bit_and(of_products, magnitude), V::zero()));
       }
       if (in_doubt) [[unlikely]]
         return at;
@@ -200,20 +205,30 @@ struct ExactLanes {
     return n;
   }
 
-  using Compute = std::size_t (*)(const OperandTile& x, std::size_t at, std::size_t n,
-                                  const TurnedSigns<Bits>& turned, std::size_t ahead, Bits* out);
+  using Compute = std::size_t (*)(const ElementOperands& x, std::size_t at, std::size_t n,
+                                  const TurnedSigns<Bits>& turned, Bits* out);
   /// Null: for the definition.
-  static Compute compute_of(Operation operation) {
+  static Compute compute_of(Operation operation, bool turns, bool whole) {
     switch (operation) {
       case Operation::add:
-      case Operation::subtract: return &compute<Operation::add>;
-      case Operation::multiply: return &compute<Operation::multiply>;
-      case Operation::divide: return &compute<Operation::divide>;
-      case Operation::square_root: return &compute<Operation::square_root>;
-      case Operation::multiply_add: return &compute<Operation::multiply_add>;
+      case Operation::subtract: return compute_of<Operation::add>(turns, whole);
+      case Operation::multiply: return compute_of<Operation::multiply>(turns, whole);
+      case Operation::divide: return compute_of<Operation::divide>(turns, whole);
+      case Operation::square_root: return compute_of<Operation::square_root>(turns, whole);
+      case Operation::multiply_add: return compute_of<Operation::multiply_add>(turns, whole);
       case Operation::remainder: return nullptr;
     }
     return nullptr;
+  }
+
+ private:
+  template <Operation operation>
+  static Compute compute_of(bool turns, bool whole) {
+    if constexpr (is_narrow) {
+      if (whole) return &compute<operation, true, true>;
+    }
+    constexpr bool adds = operation == Operation::add || operation == Operation::multiply_add;
+    return turns || !adds ? &compute<operation, true, false> : &compute<operation, false, false>;
   }
 };
 
@@ -226,22 +241,52 @@ struct ExactWay {
   TileQuantizer<T> quantizer;
   CodeLanes<V, T> no_codes;
   typename Quantizer::template Run<false> quantize;
-  typename ExactLanes<V, T>::Compute compute;
   TurnedSigns<Bits> turned;
+  typename ExactLanes<V, T>::Compute results_of;
 
   ExactWay(const Elementwise& how, const Attributes& attributes)
       : quantizer({how.to, attributes, how.seed, how.stream}),
         no_codes(quantizer),
         quantize(Quantizer::template run_of<false>(quantizer)),
-        compute(ExactLanes<V, T>::compute_of(how.operation)),
-        turned(turned_signs<T>(how.operation, attributes.rounding)) {}
+        turned(turned_signs<T>(how.operation, attributes.rounding)),
+        // Stochastic rounding asks for bits below the precision.
+        results_of(ExactLanes<V, T>::compute_of(how.operation, (turned.left | turned.right) != 0,
+                                                attributes.rounding == Rounding::stochastic)) {}
 
-  bool known() const { return quantize != nullptr && compute != nullptr; }
-  /// Numbers at hand onto the grid.
+  bool known() const { return quantize != nullptr && results_of != nullptr; }
+  /// Results of whole groups from `at` on, as `compute`.
+  std::size_t compute(const ElementOperands& x, std::size_t at, std::size_t n, Bits* exact) const {
+    return results_of(x, at, n, turned, exact);
+  }
+  /// n of them onto the grid. `next`: operands that are asked for meanwhile.
   void round(const Bits* exact, void* out, std::size_t n, std::uint64_t first, bool streamed,
-             EventCounts& counts) const {
+             EventCounts& counts, const ElementOperands& next = {}) const {
+    const auto bytes = [](const float* x) { return reinterpret_cast<const std::byte*>(x); };
     quantize(reinterpret_cast<const T*>(exact), static_cast<std::byte*>(out),
-             {quantizer, no_codes, first, n, streamed, counts, true});
+             {quantizer,
+              no_codes,
+              first,
+              n,
+              streamed,
+              counts,
+              {bytes(next.a), bytes(next.b), bytes(next.c)}});
+  }
+};
+
+/// Results of operations that end in no rounding, counted; NaNs that keep their payloads are the definition's.
+struct SpecialResults {
+  bool nan_is_known = false;
+  float nan = 0, invalid = 0;
+  float infinity[2]{};  ///< by sign
+
+  explicit SpecialResults(const Elementwise& how)
+      : nan_is_known(how.attributes.nan != NanResult::propagate),
+        nan(of({.kind = Kind::nan}, how)),
+        invalid(of(invalid_result(), how)),
+        infinity{of({.kind = Kind::infinite}, how),
+                 of({.kind = Kind::infinite, .negative = true}, how)} {}
+  static float of(const Exact& x, const Elementwise& how) {
+    return value_of<float>(project(x, how.to, how.attributes).bits, how.to);
   }
 };
 
@@ -251,23 +296,29 @@ struct VectorElementwise {
   using Wide = typename V::Words;
   using I = typename V::I;
 
-  static constexpr std::size_t tile = 1024;
-  using Floats = std::array<float, tile>;
+  static constexpr std::size_t tile = 2048;
+  static constexpr std::size_t wide_tile = 512;
+  static constexpr std::size_t group = ExactLanes<V, float>::group;
 
   const Elementwise& how;
   EventCounts& counts;
+  int operands;
   ExactWay<V, float> narrow;
   ExactWay<Wide, double> wide;
-  bool is_narrow;                              ///< whether binary32 to odd says enough
-  std::array<std::uint32_t, 3> flushed_below;  ///< DAZ: magnitudes, by operand
+  bool is_narrow;                  ///< whether binary32 to odd says enough
+  std::uint32_t flushed_below[3];  ///< DAZ: magnitudes, by operand
+  SpecialResults special_results;
 
   VectorElementwise(const Elementwise& x, EventCounts& to)
-      : how(x), counts(to), narrow(x, unflushed(x)), wide(x, unflushed(x)) {
-    // Stochastic rounding asks for bits below the precision.
-    is_narrow =
-        narrow.known() && how.to.precision <= 22 && how.attributes.rounding != Rounding::stochastic;
-    for (std::size_t i = 0; i < 3; ++i) flushed_below[i] = first_normal(how.from[i]);
-  }
+      : how(x),
+        counts(to),
+        operands(operand_count(x.operation)),
+        narrow(x, unflushed(x)),
+        wide(x, unflushed(x)),
+        is_narrow(narrow.known() && x.to.precision <= 22),
+        flushed_below{first_normal(x.from[0]), first_normal(x.from[1]), first_normal(x.from[2])},
+        special_results(x) {}
+
   /// Operands are flushed before.
   static Attributes unflushed(const Elementwise& how) {
     Attributes out = how.attributes;
@@ -290,65 +341,70 @@ struct VectorElementwise {
            how.to.precision + how.attributes.random_bits <= 52;
   }
 
-  /// n elements, of which operands have whole groups.
-  void operator()(const OperandTile& x, float* out, std::size_t n, std::uint64_t first,
+  static ElementOperands from_place(const ElementOperands& x, std::size_t at) {
+    return {x.a + at, x.b + at, x.c + at};
+  }
+  static std::size_t whole_groups(std::size_t n) { return (n + group - 1) / group * group; }
+
+  /// n <= tile elements, of which operands have whole groups.
+  void operator()(const ElementOperands& x, float* out, std::size_t n, std::uint64_t first,
                   bool streamed) const {
-    const std::size_t padded = whole_groups(n);
-    const std::array<const float*, 3> given{x.a, x.b, x.c};
-    if (how.attributes.flush_operands) {
-      const auto operands = static_cast<std::size_t>(operand_count(how.operation));
-      bool any = false;
-      for (std::size_t i = 0; i < operands; ++i) {
-        any = any || has_subnormal(given[i], padded, flushed_below[i]);
-      }
-      if (any) return flushed_tile(x, out, n, first);
+    if (how.attributes.flush_operands && has_subnormal(x, n)) {
+      return each_wide(n, [&](std::size_t at, std::size_t count) {
+        flushed_tile(from_place(x, at), out + at, count, first + at);
+      });
     }
     if (is_narrow) {
       alignas(V::bytes) std::array<std::uint32_t, tile> exact;
-      const std::size_t ahead = streamed ? prefetch_distance : 0;
-      if (narrow.compute(x, 0, padded, narrow.turned, ahead, exact.data()) == padded) {
-        return narrow.round(exact.data(), out, n, first, streamed, counts);
+      const std::size_t padded = whole_groups(n);
+      if (narrow.compute(x, 0, padded, exact.data()) == padded) {
+        ElementOperands next{};
+        if (streamed) {
+          next = from_place(x, tile);
+          if (operands < 2) next.b = nullptr;
+          if (operands < 3) next.c = nullptr;
+        }
+        return narrow.round(exact.data(), out, n, first, streamed, counts, next);
       }
     }
-    wide_tile(x, x, out, n, first, streamed, nullptr);
+    each_wide(n, [&](std::size_t at, std::size_t count) {
+      const ElementOperands here = from_place(x, at);
+      in_binary64(here, here, out + at, count, first + at, streamed, nullptr);
+    });
   }
 
  private:
-  static std::size_t whole_groups(std::size_t n) {
-    constexpr std::size_t group = ExactLanes<V, float>::group;
-    return (n + group - 1) / group * group;
+  template <class F>
+  static void each_wide(std::size_t n, const F& f) {
+    for (std::size_t at = 0; at < n; at += wide_tile)
+      f(at, n - at < wide_tile ? n - at : wide_tile);
   }
 
-  /// Elements that the definition does.
-  struct Special {
-    std::uint32_t place;
-    float value;
-  };
-
-  /// In binary64. `given`: the operands before they were flushed; `unflushed`: their results to odd, null where none were.
-  [[gnu::noinline]] void wide_tile(const OperandTile& x, const OperandTile& given, float* out,
-                                   std::size_t n, std::uint64_t first, bool streamed,
-                                   std::uint64_t* unflushed_results) const {
-    constexpr std::size_t group = ExactLanes<Wide, double>::group;
+  /// `given`: the operands before they were flushed; `unflushed_results`: theirs, to odd, null where none were.
+  [[gnu::noinline]] void in_binary64(const ElementOperands& x, const ElementOperands& given,
+                                     float* out, std::size_t n, std::uint64_t first, bool streamed,
+                                     std::uint64_t* unflushed_results) const {
+    constexpr std::size_t step = ExactLanes<Wide, double>::group;
     const std::size_t padded = whole_groups(n);
-    alignas(V::bytes) std::array<std::uint64_t, tile> exact, results;
-    std::array<Special, tile> specials;
+    alignas(V::bytes) std::array<std::uint64_t, wide_tile> exact, results;
+    struct {
+      std::size_t place;
+      float value;
+    } specials[wide_tile];
     std::size_t special_count = 0;
-    const auto compute_from = [&](std::size_t at) {
-      return wide.compute(x, at, padded, wide.turned, 0, exact.data());
-    };
-    for (std::size_t at = compute_from(0); at < padded; at = compute_from(at + group)) {
-      for (std::size_t i = at; i < at + group && i < n; ++i) {
+    for (std::size_t at = wide.compute(x, 0, padded, exact.data()); at < padded;
+         at = wide.compute(x, at + step, padded, exact.data())) {
+      for (std::size_t i = at; i < at + step && i < n; ++i) {
         if (!is_special(exact[i], x.b[i])) continue;
-        Special& special = specials[special_count++];
-        special.place = static_cast<std::uint32_t>(i);
-        definitions().elementwise_f32(given.a + i, given.b + i, given.c + i, &special.value, 1,
-                                      first + i, how, counts);
+        const float value = unflushed_results == nullptr && is_known(exact[i], from_place(given, i))
+                                ? known_result(exact[i], from_place(given, i))
+                                : defined(from_place(given, i), first + i);
+        specials[special_count++] = {i, value};
         exact[i] = 0;
         if (unflushed_results != nullptr) unflushed_results[i] = 0;
       }
     }
-    counts.values -= special_count;
+    counts.values -= special_count;  // as zeros they are counted again
     wide.round(exact.data(), results.data(), n, first, false, counts);
     if (unflushed_results != nullptr) {
       count_flushed(unflushed_results, exact.data(), results.data(), n);
@@ -357,68 +413,106 @@ struct VectorElementwise {
     for (std::size_t i = 0; i < special_count; ++i) out[specials[i].place] = specials[i].value;
   }
 
+  static std::uint32_t magnitude_of(const float* x) {
+    std::uint32_t bits;
+    std::memcpy(&bits, x, sizeof bits);
+    return bits & RoundingPlan<float>::magnitude_bits;
+  }
+  /// Whether it is of this magnitude that an operand is, or of a larger one.
+  static bool any_from(std::uint32_t magnitude, const ElementOperands& x) {
+    return magnitude_of(x.a) >= magnitude || magnitude_of(x.b) >= magnitude ||
+           magnitude_of(x.c) >= magnitude;
+  }
   /// No number, or a quotient by infinity.
   bool is_special(std::uint64_t exact, const float& b) const {
     using Plan = RoundingPlan<double>;
-    if ((exact & Plan::magnitude_bits) >= Plan::infinity) return true;
-    std::uint32_t bits;
-    std::memcpy(&bits, &b, sizeof bits);
-    return how.operation == Operation::divide &&
-           (bits << 1) == (RoundingPlan<float>::infinity << 1);
+    return (exact & Plan::magnitude_bits) >= Plan::infinity ||
+           (how.operation == Operation::divide &&
+            magnitude_of(&b) == RoundingPlan<float>::infinity);
+  }
+  bool is_known(std::uint64_t exact, const ElementOperands& x) const {
+    using Plan = RoundingPlan<double>;
+    if ((exact & Plan::magnitude_bits) < Plan::infinity) return false;
+    return special_results.nan_is_known || !any_from(RoundingPlan<float>::infinity + 1, x);
+  }
+  float known_result(std::uint64_t exact, const ElementOperands& x) const {
+    constexpr std::uint32_t infinity = RoundingPlan<float>::infinity;
+    counts.values += 1;
+    if (any_from(infinity + 1, x)) {
+      counts.nan_in += 1;
+      return special_results.nan;
+    }
+    counts.inf_in += any_from(infinity, x) ? 1 : 0;
+    if ((exact & RoundingPlan<double>::magnitude_bits) == RoundingPlan<double>::infinity) {
+      return special_results.infinity[exact >> 63];
+    }
+    counts.invalid += 1;
+    return special_results.invalid;
+  }
+  [[gnu::noinline]] float defined(const ElementOperands& x, std::uint64_t place) const {
+    float out;
+    definitions().elementwise_f32(x.a, x.b, x.c, &out, 1, place, how, counts);
+    return out;
   }
 
   static void store_floats(const std::uint64_t* from, float* to, std::size_t n, bool streamed) {
+    const auto floats_at = [&](std::size_t i) {
+      return Wide::narrow(Wide::number(Wide::load(from + i)),
+                          Wide::number(Wide::load(from + i + Wide::lanes)));
+    };
     std::size_t i = 0;
     for (; i + V::lanes <= n; i += V::lanes) {
-      const I x = Wide::narrow(Wide::number(Wide::load(from + i)),
-                               Wide::number(Wide::load(from + i + Wide::lanes)));
-      streamed ? V::stream(to + i, x) : V::store(to + i, x);
+      streamed ? V::stream(to + i, floats_at(i)) : V::store(to + i, floats_at(i));
     }
-    alignas(V::bytes) std::array<float, V::lanes> last;
     if (i == n) return;
-    V::store(last.data(), Wide::narrow(Wide::number(Wide::load(from + i)),
-                                       Wide::number(Wide::load(from + i + Wide::lanes))));
+    alignas(V::bytes) std::array<float, V::lanes> last;
+    V::store(last.data(), floats_at(i));
     std::memcpy(to + i, last.data(), (n - i) * sizeof(float));
   }
 
-  static I is_flushed(I x, I magnitude, I below) {
+  /// DAZ: magnitudes that are subnormal in the format, else 0.
+  static I flushed_part(I x, I magnitude, I below) {
     const I a = V::bit_and(x, magnitude);
     return V::where(V::greater(below, a), a);
   }
-  static bool has_subnormal(const float* x, std::size_t n, std::uint32_t flushed_below) {
-    const I magnitude = V::set(RoundingPlan<float>::magnitude_bits), below = V::set(flushed_below);
+  bool has_subnormal(const ElementOperands& x, std::size_t n) const {
+    const float* const of[3]{x.a, x.b, x.c};
+    const I magnitude = V::set(RoundingPlan<float>::magnitude_bits);
     I found = V::zero();
-    for (std::size_t i = 0; i < n; i += V::lanes) {
-      found = V::bit_or(found, is_flushed(V::load(x + i), magnitude, below));
+    for (int k = 0; k < operands; ++k) {
+      const I below = V::set(flushed_below[k]);
+      for (std::size_t i = 0; i < n; i += V::lanes) {
+        found = V::bit_or(found, flushed_part(V::load(of[k] + i), magnitude, below));
+      }
     }
     return V::any(V::greater(found, V::zero()));
   }
 
-  /// DAZ where it changes an operand: results of the operands as they are, too, for what is counted.
-  [[gnu::noinline]] void flushed_tile(const OperandTile& x, float* out, std::size_t n,
+  /// With the results of the operands as they are, too, for what is counted.
+  [[gnu::noinline]] void flushed_tile(const ElementOperands& x, float* out, std::size_t n,
                                       std::uint64_t first) const {
+    const float* const of[3]{x.a, x.b, x.c};
     const std::size_t padded = whole_groups(n);
-    alignas(V::bytes) std::array<Floats, 3> flushed;
-    alignas(V::bytes) std::array<std::uint64_t, tile> unflushed_results;
-    const std::array<const float*, 3> given{x.a, x.b, x.c};
+    alignas(V::bytes) std::array<float, wide_tile> flushed[3];
+    alignas(V::bytes) std::array<std::uint64_t, wide_tile> unflushed_results;
     const I magnitude = V::set(RoundingPlan<float>::magnitude_bits);
-    for (std::size_t k = 0; k < 3; ++k) {
+    for (int k = 0; k < 3; ++k) {
       const I below = V::set(flushed_below[k]);
       for (std::size_t i = 0; i < padded; i += V::lanes) {
-        const I operand = V::load(given[k] + i);
-        V::store(flushed[k].data() + i, V::sub(operand, is_flushed(operand, magnitude, below)));
+        const I operand = V::load(of[k] + i);
+        V::store(flushed[k].data() + i, V::sub(operand, flushed_part(operand, magnitude, below)));
       }
     }
-    constexpr std::size_t group = ExactLanes<Wide, double>::group;
-    for (std::size_t at = 0; at < padded; at += group) {
-      at = wide.compute(x, at, padded, wide.turned, 0, unflushed_results.data());
+    constexpr std::size_t step = ExactLanes<Wide, double>::group;
+    for (std::size_t at = 0; at < padded; at += step) {
+      at = wide.compute(x, at, padded, unflushed_results.data());
     }
-    wide_tile({flushed[0].data(), flushed[1].data(), flushed[2].data()}, x, out, n, first, false,
-              unflushed_results.data());
+    in_binary64({flushed[0].data(), flushed[1].data(), flushed[2].data()}, x, out, n, first, false,
+                unflushed_results.data());
   }
 
-  /// What the rounding of flushed results did not count: those that were none without. A flushed result is exact in
-  /// binary64 and no odd number there, so it equals no other that is to odd.
+  /// What the rounding of flushed results did not count: where others would have been before it. A flushed result is one
+  /// operand, a product or zero: exact in binary64 and no odd number there, so it equals no other that is to odd.
   void count_flushed(const std::uint64_t* exact, const std::uint64_t* flushed,
                      const std::uint64_t* results, std::size_t n) const {
     constexpr std::uint64_t magnitude = RoundingPlan<double>::magnitude_bits;
@@ -426,9 +520,9 @@ struct VectorElementwise {
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint64_t e = exact[i] & magnitude, f = flushed[i] & magnitude;
       const std::uint64_t r = results[i] & magnitude;
-      const std::uint64_t were = e != 0 ? 1 : 0, are = f != 0 ? 1 : 0;
-      to_zero += r == 0 ? were - are : 0;
-      inexact += exact[i] != flushed[i] && (were | are) != 0 && r == f ? 1 : 0;
+      const std::uint64_t was = e != 0 ? 1 : 0, is = f != 0 ? 1 : 0;
+      to_zero += r == 0 ? was - is : 0;
+      inexact += exact[i] != flushed[i] && (was | is) != 0 && r == f ? 1 : 0;
     }
     counts.to_zero += to_zero;
     counts.inexact += inexact;
@@ -443,30 +537,33 @@ void elementwise_vectors(const float* a, const float* b, const float* c, float* 
   if (!elements.known()) {
     return own_kernels(Level::portable).elementwise_f32(a, b, c, out, n, first, how, counts);
   }
-  const int operands = operand_count(how.operation);
-  if (operands < 2) b = a;
-  if (operands < 3) c = a;
+  if (elements.operands < 2) b = a;
+  if (elements.operands < 3) c = a;
   const bool streamed = n * sizeof(float) >= streamed_bytes && out != a && out != b && out != c;
-  constexpr std::size_t tile = Vectors::tile, group = ExactLanes<V, float>::group;
+  constexpr std::size_t tile = Vectors::tile, group = Vectors::group;
+  // To where results may be streamed.
   const std::size_t past = reinterpret_cast<std::uintptr_t>(out) % V::bytes;
   std::size_t count = streamed && past != 0 ? (V::bytes - past) / sizeof(float) : tile;
   for (std::size_t done = 0; done < n; done += count, count = tile) {
     if (n - done < count) count = n - done;
-    OperandTile x{a + done, b + done, c + done};
+    ElementOperands x{a + done, b + done, c + done};
     if (count % group == 0) {
       elements(x, out + done, count, first + done, streamed);
       continue;
     }
-    // Ones, of which no operation makes what is no number.
-    const auto padded = [&](const float* from, std::array<float, tile>& to) {
-      for (std::size_t i = count / group * group; i < count + group && i < tile; ++i) to[i] = 1;
-      std::memcpy(to.data(), from, count * sizeof(float));
-      return to.data();
-    };
-    typename Vectors::Floats of_a, of_b, of_c;
-    x.a = padded(a + done, of_a);
-    x.b = operands < 2 ? x.a : padded(b + done, of_b);
-    x.c = operands < 3 ? x.a : padded(c + done, of_c);
+    // Ones fill a group: no operation on them ends in another thing than a number.
+    std::array<float, tile> padded[3];
+    const float** const of[3]{&x.a, &x.b, &x.c};
+    for (int k = 0; k < 3; ++k) {
+      if (k < elements.operands) {
+        const std::size_t end = Vectors::whole_groups(count);
+        for (std::size_t i = count; i < end; ++i) padded[k][i] = 1;
+        std::memcpy(padded[k].data(), *of[k], count * sizeof(float));
+        *of[k] = padded[k].data();
+      } else {
+        *of[k] = x.a;
+      }
+    }
     elements(x, out + done, count, first + done, false);
   }
   if (streamed) V::streamed();

@@ -198,7 +198,8 @@ struct VectorQuantizer {
     std::size_t n;
     bool streamed;
     EventCounts& counts;
-    bool prepared = false;  ///< the operands are in the cache
+    /// What is asked for meanwhile, as many bytes of each as results are written; null: nothing.
+    const std::byte* next[3]{};
   };
 
   template <class Lanes, Rounding rounding, bool plain, bool codes>
@@ -250,9 +251,10 @@ struct VectorQuantizer {
     std::size_t counted = 0;
     for (; done + group <= call.n; done += group) {
       const auto* x = reinterpret_cast<const Bits*>(in + done);
-      if (call.streamed && !call.prepared) {
+      for (const std::byte* const next : call.next) {
+        if (next == nullptr) break;
         for (std::size_t k = 0; k < group * sizeof(T); k += 64) {
-          V::prefetch(reinterpret_cast<const std::byte*>(x) + prefetch_distance + k);
+          V::prefetch(next + done * sizeof(T) + k);
         }
       }
       Rounded rounded;
@@ -333,7 +335,16 @@ struct VectorQuantizer {
                           static_cast<const void*>(in) != static_cast<const void*>(out);
     for (std::size_t done = 0; done < n; done += lane_capacity) {
       const std::size_t count = std::min(n - done, lane_capacity);
-      run(in + done, out + done * size, {quantizer, code, first + done, count, streamed, counts});
+      const auto* const next = reinterpret_cast<const std::byte*>(in + done) + prefetch_distance;
+      run(in + done, out + done * size,
+          {quantizer,
+           code,
+           first + done,
+           count,
+           streamed,
+           counts,
+           false,
+           {streamed ? next : nullptr}});
     }
     return true;
   }
