@@ -337,14 +337,7 @@ struct VectorQuantizer {
       const std::size_t count = std::min(n - done, lane_capacity);
       const auto* const next = reinterpret_cast<const std::byte*>(in + done) + prefetch_distance;
       run(in + done, out + done * size,
-          {quantizer,
-           code,
-           first + done,
-           count,
-           streamed,
-           counts,
-           false,
-           {streamed ? next : nullptr}});
+          {quantizer, code, first + done, count, streamed, counts, {streamed ? next : nullptr}});
     }
     return true;
   }
