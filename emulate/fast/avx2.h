@@ -5,14 +5,19 @@
 // other headers: what they instantiate has the target's instructions, and nothing else has.
 #pragma once
 
+#ifndef BINADE_INTRINSICS_IN_SOFTWARE
 #include <immintrin.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
 
 // A pragma's string is one.
 // clang-format off
-#ifdef __clang__
+#ifdef BINADE_INTRINSICS_IN_SOFTWARE
+#define BINADE_AVX2_BEGIN
+#define BINADE_AVX2_END
+#elif defined(__clang__)
 #define BINADE_AVX2_BEGIN \
   _Pragma("clang attribute push(__attribute__((target(\"avx2,fma\"))), apply_to = function)")
 #define BINADE_AVX2_END _Pragma("clang attribute pop")

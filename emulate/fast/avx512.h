@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Vectors of 64 bytes, as avx2.h: AVX-512 F, BW, DQ and VL. Masks are a bit a lane, and an addition may name its own
-// rounding. BINADE_AVX512_INTRINSICS: a header that has the intrinsics in software, for machines that lack them.
+// rounding. BINADE_INTRINSICS_IN_SOFTWARE: whoever includes this
+// has included them, for machines that lack them.
 #pragma once
 
-#ifdef BINADE_AVX512_INTRINSICS
-#include BINADE_AVX512_INTRINSICS
-#else
+#ifndef BINADE_INTRINSICS_IN_SOFTWARE
 #include <immintrin.h>
 #endif
 
@@ -15,7 +14,7 @@
 
 // A pragma's string is one.
 // clang-format off
-#ifdef BINADE_AVX512_INTRINSICS
+#ifdef BINADE_INTRINSICS_IN_SOFTWARE
 #define BINADE_AVX512_BEGIN
 #define BINADE_AVX512_END
 #elif defined(__clang__)

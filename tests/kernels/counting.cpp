@@ -403,7 +403,7 @@ void histogram_with_faults(const std::byte* in, std::size_t n, EncodingCounts<bi
 }
 
 /// Codes as they may come: of gradients, and where additions wait for each other or miss the caches.
-enum class Timed : std::uint8_t { gradients, zeros, mostly_zeros, sorted, random_bits };
+enum class TimedCodes : std::uint8_t { gradients, zeros, mostly_zeros, sorted, random_bits };
 
 template <int bits, Kernels::Histogram<bits> Kernels::*entry>
 void time_histogram(const Kernels& kernels, std::size_t variant) {
@@ -411,21 +411,21 @@ void time_histogram(const Kernels& kernels, std::size_t variant) {
     std::array<std::vector<Code<bits>>, 5> out;
     Random random(12);
     std::normal_distribution<float> normal;
-    const auto kind = [](Timed k) { return static_cast<std::size_t>(k); };
+    const auto kind = [](TimedCodes k) { return static_cast<std::size_t>(k); };
     for (auto& array : out) array.resize(timed_values);
     for (std::size_t i = 0; i < timed_values; ++i) {
       // The leading bits of binary32: bfloat16's, and of 8 bits those of a format e5m2 with another bias.
       const float x = normal(random) * std::exp2(normal(random));
       const std::uint32_t word = std::bit_cast<std::uint32_t>(x);
       const std::uint32_t magnitude = std::max(word << 1 >> 1, 0x38000000U) - 0x38000000U;
-      out[kind(Timed::gradients)][i] = static_cast<Code<bits>>(
+      out[kind(TimedCodes::gradients)][i] = static_cast<Code<bits>>(
           bits == 16 ? word >> 16 : (word >> 31 << 7) | std::min(magnitude >> 21, 0x7BU));
-      out[kind(Timed::random_bits)][i] = static_cast<Code<bits>>(random());
-      out[kind(Timed::mostly_zeros)][i] =
-          random() % 10 == 0 ? out[kind(Timed::gradients)][i] : Code<bits>{0};
+      out[kind(TimedCodes::random_bits)][i] = static_cast<Code<bits>>(random());
+      out[kind(TimedCodes::mostly_zeros)][i] =
+          random() % 10 == 0 ? out[kind(TimedCodes::gradients)][i] : Code<bits>{0};
     }
-    out[kind(Timed::sorted)] = out[kind(Timed::gradients)];
-    std::ranges::sort(out[kind(Timed::sorted)]);
+    out[kind(TimedCodes::sorted)] = out[kind(TimedCodes::gradients)];
+    std::ranges::sort(out[kind(TimedCodes::sorted)]);
     return out;
   }();
   static const auto counts = std::make_unique<EncodingCounts<bits>>();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // AVX-512's intrinsics in software, for machines that lack it: SIMDe's, and what SIMDe 0.7.4 lacks as loops over lanes. An
-// operation that names its rounding is the same one under fesetround.
+// operation that names its rounding is the same one under fesetround, and a fused
+// one is std::fma.
 #pragma once
 
 #define SIMDE_ENABLE_NATIVE_ALIASES
@@ -53,6 +54,28 @@ Mask compare(const Vector& a, const Vector& b, const Holds& holds) {
   return static_cast<Mask>(out);
 }
 
+/// x·y ± z in one rounding: SIMDe's have two where the compiler may not fuse.
+template <class Lane, class Vector>
+Vector fused(const Vector& a, const Vector& b, const Vector& c, Lane sign_of_product,
+             Lane sign_of_c) {
+  const auto x = lanes_of<Lane>(a), y = lanes_of<Lane>(b), z = lanes_of<Lane>(c);
+  Lanes<Lane, Vector> out;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = std::fma(sign_of_product * x[i], y[i], sign_of_c * z[i]);
+  }
+  return std::bit_cast<Vector>(out);
+}
+
+/// Products of 16-bit lanes, summed by pairs.
+inline __m512i multiply_add_pairs(__m512i a, __m512i b) {
+  const auto x = lanes_of<std::int16_t>(a), y = lanes_of<std::int16_t>(b);
+  std::array<std::int32_t, 16> out;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = x[2 * i] * y[2 * i] + x[2 * i + 1] * y[2 * i + 1];
+  }
+  return std::bit_cast<__m512i>(out);
+}
+
 /// operation(x, y) of each lane under a rounding of _MM_FROUND.
 template <class Lane, class Vector, class Operation>
 Vector rounded(const Vector& a, const Vector& b, int rounding, const Operation& operation) {
@@ -99,6 +122,17 @@ inline __m512d _mm512_sqrt_round_pd(__m512d a, int r) {
 }
 inline __m512d _mm512_cvtps_pd(__m256 x) { return binade::simde_stand_in::convert<float, double, __m512d>(x); }
 inline __m256 _mm512_cvtpd_ps(__m512d x) { return binade::simde_stand_in::convert<double, float, __m256>(x); }
+#undef _mm512_madd_epi16
+inline __m512i _mm512_madd_epi16(__m512i a, __m512i b) { return binade::simde_stand_in::multiply_add_pairs(a, b); }
+inline __m512 _mm512_cvtepi32_ps(__m512i x) { return binade::simde_stand_in::convert<std::int32_t, float, __m512>(x); }
+#undef _mm512_fmsub_ps
+#undef _mm512_fmsub_pd
+#undef _mm512_fnmadd_ps
+#undef _mm512_fnmadd_pd
+inline __m512 _mm512_fmsub_ps(__m512 a, __m512 b, __m512 c) { return binade::simde_stand_in::fused<float>(a, b, c, 1, -1); }
+inline __m512d _mm512_fmsub_pd(__m512d a, __m512d b, __m512d c) { return binade::simde_stand_in::fused<double>(a, b, c, 1, -1); }
+inline __m512 _mm512_fnmadd_ps(__m512 a, __m512 b, __m512 c) { return binade::simde_stand_in::fused<float>(a, b, c, -1, 1); }
+inline __m512d _mm512_fnmadd_pd(__m512d a, __m512d b, __m512d c) { return binade::simde_stand_in::fused<double>(a, b, c, -1, 1); }
 inline void _mm512_stream_si512(__m512i* to, __m512i x) { _mm512_storeu_si512(to, x); }
 
 inline __m512i _mm512_cvtepu8_epi32(__m128i x) { return binade::simde_stand_in::convert<std::uint8_t, std::uint32_t, __m512i>(x); }
