@@ -178,8 +178,7 @@ struct ExactLanes {
       if constexpr (operation == Operation::multiply_add && is_narrow) {
         in_doubt = in_doubt || V::any(V::greater(V::bit_and(of_products, magnitude), V::zero()));
       }
-      if (in_doubt) [[unlikely]]
-        return at;
+      if (in_doubt) return at;
     }
     return n;
   }

@@ -4,7 +4,6 @@
 // lengths and places; bytes and counts.
 #include <cmath>
 #include <limits>
-#include <type_traits>
 
 #include "tests/kernels/judge.h"
 
@@ -271,22 +270,46 @@ Operands3<T> operands_of(const Elementwise& how, std::size_t n, std::uint64_t nu
   return out;
 }
 
-/// Operands that are near each other in one array, in the middle of the range or at the limits of what a twin may
-/// conclude from a result in T: of few bits or of all; sums with a hair beside a tie, that cancel or are zero; quotients
-/// and roots that are ties, exact, or an ulp beside that; products that lose everything.
+/// What operands have to do with each other.
+enum class Near : std::uint8_t { hair, cancelling, zero, tie, exact, with_zeros, any };
+std::span<const Near> near_of(Operation operation) {
+  using enum Near;
+  static constexpr std::array of_sums{hair, cancelling, zero, with_zeros, any};
+  static constexpr std::array of_others{tie, exact, with_zeros, any};
+  const bool adds = operation == Operation::add || operation == Operation::subtract ||
+                    operation == Operation::multiply_add;
+  if (adds) return of_sums;
+  return of_others;
+}
+/// Exponents: in the middle of the range, at its ends, and at the limits of what a twin may conclude from a result in T.
 template <std::floating_point T>
-Operands3<T> near_operands(const Elementwise& how, std::size_t n, std::uint64_t number) {
+std::array<int, 11> exponents_of(const Format& to) {
+  return {0,
+          to.emin(),
+          to.emin() + 5,
+          to.quantum_exponent(),
+          to.emax(),
+          -50,
+          -101,
+          -115,
+          63,
+          Carrier<T>::format.quantum_exponent(),
+          Carrier<T>::format.emax() - 1};
+}
+
+/// Operands of few bits or of all, with an exponent in their middle: sums with a hair beside a tie, that cancel or are
+/// zero; others that are ties or on the grid, or exact, or an ulp beside that.
+template <std::floating_point T>
+Operands3<T> near_operands(const Elementwise& how, std::size_t n, std::uint64_t number, int middle,
+                           std::span<const Near> kinds) {
+  using enum Near;
   Random random(number);
   const Format& c = Carrier<T>::format;
   const int p = how.to.precision;
   const auto below = [&](int most) {
     return static_cast<int>(random() % static_cast<unsigned>(most));
   };
-  const std::array<int, 10> middles{0,    1,           how.to.emin(), how.to.quantum_exponent(),
-                                    -50,  -101,        how.to.emax(), 63,
-                                    -149, c.emax() - 1};
-  const int middle = middles[number % middles.size()],
-            spread = std::array{1, 4, 20, 50}[number % 4];
+  const int spread = std::array{1, 4, 20, 50}[random() % 4];
   // `bits` significant ones, of which the last is a one.
   const auto value = [&](int e, int bits) {
     const int top = std::clamp(e, c.quantum_exponent(), c.emax());
@@ -303,48 +326,56 @@ Operands3<T> near_operands(const Elementwise& how, std::size_t n, std::uint64_t 
     const T out = std::bit_cast<T>(static_cast<typename Carrier<T>::Bits>(bits));
     return std::isfinite(out) ? out : x;
   };
-  const int tie_bits = std::min(p + 1, c.precision);
+  const auto tie_bits = [&] { return std::min(p + below(2), c.precision); };
   Operands3<T> out{std::vector<T>(n), std::vector<T>(n), std::vector<T>(n)};
   for (std::size_t i = 0; i < n; ++i) {
     T a = value(middle + below(spread), any_bits()), b = value(middle - below(spread), any_bits());
     T third = value(middle + below(spread), any_bits());
     const bool fused = how.operation == Operation::multiply_add;
     if (fused && random() % 2 == 0) b = value(-below(3), 1 + below(3));
-    switch (random() % 8) {
-      case 0:  // a tie and a hair
-        a = value(middle, tie_bits);
+    switch (kinds[random() % kinds.size()]) {
+      case hair:  // beside a tie
+        a = value(middle, tie_bits());
         third = value(middle - p - 1 - below(60), 1);
         b = fused ? T{1} : third;
         break;
-      case 1:
+      case cancelling:
         b = fused ? b : -ulp_beside(a);
         third = -ulp_beside(static_cast<T>(a * b));
         break;
-      case 2:
+      case zero:
         third = -static_cast<T>(a * b);
         b = fused ? b : -a;
         break;
-      case 3: {  // a quotient
-        b = value(below(20), std::min(11, c.precision));
-        const T whole = static_cast<T>(value(middle, std::min(tie_bits, 13)) * b);
-        a = random() % 2 == 0 ? ulp_beside(whole) : whole;
+      case tie: {  // or what seems one in T
+        const bool is_large = random() % 2 == 0;
+        const T result = value(is_large ? below(20) : middle, tie_bits());
+        b = value(is_large ? middle : below(20), any_bits());
+        a = ulp_beside(static_cast<T>(result * b));
+        if (how.operation == Operation::multiply) {
+          b = value(middle / 2, any_bits());
+          a = ulp_beside(static_cast<T>(value(middle, tie_bits()) / b));
+        } else if (how.operation == Operation::square_root) {
+          const T root = value(middle / 2, tie_bits());
+          a = ulp_beside(static_cast<T>(root * root));
+        }
         break;
       }
-      case 4: {  // a root
-        const T root = value(middle / 2, std::min(tie_bits, c.precision / 2));
-        a = random() % 2 == 0 ? ulp_beside(static_cast<T>(root * root))
-                              : static_cast<T>(root * root);
+      case exact: {
+        const T result = value(middle / 2, std::min(tie_bits(), c.precision / 2));
+        b = how.operation == Operation::square_root ? result : value(below(20), c.precision / 2);
+        a = static_cast<T>(result * b);
         break;
       }
-      case 5: a = random() % 16 == 0 ? T{0} : a; break;
-      default: break;
+      case with_zeros: a = random() % 16 == 0 ? T{0} : a; break;
+      case any: break;
     }
     if (how.operation == Operation::square_root && random() % 64 != 0) a = std::abs(a);
     const std::array<T, 3> all{a, b, third};
     for (std::size_t k = 0; k < all.size(); ++k) out[k][i] = std::isfinite(all[k]) ? all[k] : T{1};
   }
   // Now and then one that is apart, late in an array.
-  if (number % 3 == 0 && n > 0) {
+  if (random() % 3 == 0 && n > 0) {
     constexpr std::array<T, 6> apart{T{0},
                                      std::numeric_limits<T>::infinity(),
                                      static_cast<T>(0x1p-140),
@@ -361,7 +392,8 @@ Operands3<T> near_operands(const Elementwise& how, std::size_t n, std::uint64_t 
 template <std::floating_point T>
 struct ElementwiseCase {
   Elementwise how;
-  std::uint64_t first = 0;
+  std::uint64_t first = 0, number = 0;
+  const char* kind = "";
   Operands3<T> in;
   std::vector<T> want{};
   EventCounts counts{};
@@ -374,17 +406,16 @@ struct ElementwiseCase {
 };
 
 template <std::floating_point T, Kernels::OnElements<T> Kernels::*entry>
-void judge_case(const Kernels& kernels, const ElementwiseCase<T>& x, std::uint64_t number,
-                Verdict& verdict) {
+void judge_case(const Kernels& kernels, const ElementwiseCase<T>& x, Verdict& verdict) {
   const std::size_t n = x.want.size();
   const int operands = operand_count(x.how.operation);
-  const auto place = static_cast<std::size_t>(number);
+  const auto place = static_cast<std::size_t>(x.number);
   std::array<Walled<T>, 3> in{Walled<T>(x.in[0], place % 4), Walled<T>(x.in[1], place / 2 % 4),
                               Walled<T>(x.in[2], place / 3 % 4)};
   Walled<T> out(n, place / 4 % 4);
   // In place of the first operand, or of the last.
-  const std::size_t replaced = number % 6 == 0 ? 0 : static_cast<std::size_t>(operands) - 1;
-  T* const result = number % 3 == 0 ? in[replaced].data() : out.data();
+  const std::size_t replaced = x.number % 6 == 0 ? 0 : static_cast<std::size_t>(operands) - 1;
+  T* const result = x.number % 3 == 0 ? in[replaced].data() : out.data();
   EventCounts counts;
   (kernels.*entry)(in[0].data(), operands > 1 ? in[1].data() : nullptr,
                    operands > 2 ? in[2].data() : nullptr, result, n, x.first, x.how, counts);
@@ -394,24 +425,74 @@ void judge_case(const Kernels& kernels, const ElementwiseCase<T>& x, std::uint64
                   "wrote outside the array");
 }
 
-/// As `large_cases`.
-const std::vector<ElementwiseCase<float>>& large_elementwise_cases() {
-  static const std::vector<ElementwiseCase<float>> cases = [] {
-    std::vector<ElementwiseCase<float>> out;
-    constexpr std::array tried{Operation::add, Operation::multiply_add, Operation::square_root};
-    for (std::size_t i = 0; i < tried.size(); ++i) {
-      const Format& f = i == 1 ? bfloat16 : binary16;
-      ElementwiseCase<float> one{
-          {.operation = tried[i], .from = {f, f, f}, .to = f}, starts[5 * i], {}};
-      const Operands3<float> some = near_operands<float>(one.how, 4099, 20 * i);
-      const std::size_t n = (std::size_t{8} << 20) / sizeof(float) + 77;
-      for (std::size_t k = 0; k < some.size(); ++k) {
-        one.in[k].resize(n);
-        for (std::size_t at = 0; at < n; ++at) one.in[k][at] = some[k][at % some[k].size()];
+/// Every operation in every rounding, at every exponent, and of every kind.
+template <std::floating_point T>
+void add_cases_at_limits(std::vector<ElementwiseCase<T>>& out) {
+  for (const Format& f : {tf32, binary16, Format{8, 22, 127}}) {
+    for (const NamedOperation& row : operations) {
+      for (const Near& kind : near_of(row.operation)) {
+        for (const int middle : exponents_of<T>(f)) {
+          for (const NamedRounding& rounding : roundings) {
+            const std::uint64_t number = out.size();
+            const Quantizer to = quantizer_of(f, rounding.rounding, number);
+            const Elementwise how{row.operation, {f, f, f}, f, to.attributes, to.seed, to.stream};
+            out.push_back({how, number, number, "near",
+                           near_operands<T>(how, 129, number, middle, {&kind, 1})});
+          }
+        }
       }
-      one.define();
-      out.push_back(std::move(one));
     }
+  }
+}
+
+/// As `large_cases`: of operations whose results go past the caches.
+template <std::floating_point T>
+void add_large_cases(std::vector<ElementwiseCase<T>>& out) {
+  constexpr std::array tried{Operation::add, Operation::multiply_add, Operation::square_root};
+  for (std::size_t i = 0; i < tried.size(); ++i) {
+    const Format& f = i == 1 ? bfloat16 : binary16;
+    ElementwiseCase<T> one{{.operation = tried[i], .from = {f, f, f}, .to = f},
+                           starts[5 * i],
+                           13 * i + 1,
+                           "large",
+                           {}};
+    const Operands3<T> some = near_operands<T>(one.how, 4099, i, 0, near_of(tried[i]));
+    const std::size_t n = (std::size_t{8} << 20) / sizeof(T) + 77;
+    for (std::size_t k = 0; k < some.size(); ++k) {
+      one.in[k].resize(n);
+      for (std::size_t at = 0; at < n; ++at) one.in[k][at] = some[k][at % some[k].size()];
+    }
+    out.push_back(std::move(one));
+  }
+}
+
+/// Made and defined once: all levels get the same.
+template <std::floating_point T>
+const std::vector<ElementwiseCase<T>>& elementwise_cases() {
+  static const std::vector<ElementwiseCase<T>> cases = [] {
+    std::vector<ElementwiseCase<T>> out;
+    for_each_case(
+        [&](const Quantizer& to, std::uint64_t number, std::size_t n, std::uint64_t first) {
+          if (!fits_in(to.format, Carrier<T>::format)) return;
+          const bool own = number % 5 != 0;  // operands of another format, now and then
+          const Format from = own ? to.format : binary16;
+          // An operation in turn, whatever the length's place.
+          const std::uint64_t turn = number + number / lengths.size();
+          Elementwise how{operations[turn % operations.size()].operation,
+                          {from, from, from},
+                          to.format,
+                          to.attributes,
+                          to.seed,
+                          to.stream};
+          out.push_back({how, first, number, "hard", operands_of<T>(how, n, number)});
+          how.operation = operations[(turn + 3) % operations.size()].operation;
+          const int middle = exponents_of<T>(to.format)[number % 11];
+          out.push_back({how, first, number, "near",
+                         near_operands<T>(how, n, number, middle, near_of(how.operation))});
+        });
+    add_cases_at_limits(out);
+    add_large_cases(out);
+    for (ElementwiseCase<T>& x : out) x.define();
     return out;
   }();
   return cases;
@@ -420,32 +501,11 @@ const std::vector<ElementwiseCase<float>>& large_elementwise_cases() {
 template <std::floating_point T, Kernels::OnElements<T> Kernels::*entry>
 Verdict judge_elementwise(const Kernels& kernels) {
   Verdict verdict;
-  for_each_case([&](const Quantizer& to, std::uint64_t number, std::size_t n, std::uint64_t first) {
-    if (!fits_in(to.format, Carrier<T>::format)) return;
-    // An operation in turn, whatever the length's place.
-    const NamedOperation& row = operations[(number + number / lengths.size()) % operations.size()];
-    const bool own = number % 5 != 0;  // operands of another format, now and then
-    const Format from = own ? to.format : binary16;
-    ElementwiseCase<T> x{
-        {row.operation, {from, from, from}, to.format, to.attributes, to.seed, to.stream},
-        first,
-        {}};
-    for (const bool near : {false, true}) {
-      x.in = near ? near_operands<T>(x.how, n, number) : operands_of<T>(x.how, n, number);
-      x.counts = {};
-      x.define();
-      begin(verdict, std::string(row.name) + (near ? " of near numbers in " : " in "), to, n,
-            first);
-      judge_case<T, entry>(kernels, x, number, verdict);
-    }
-  });
-  if constexpr (std::is_same_v<T, float>) {
-    std::uint64_t number = 1;  // in no operand's place
-    for (const ElementwiseCase<float>& x : large_elementwise_cases()) {
-      begin(verdict, "large, ", {.format = x.how.to}, x.want.size(), x.first);
-      judge_case<T, entry>(kernels, x, number, verdict);
-      number += 13;
-    }
+  for (const ElementwiseCase<T>& x : elementwise_cases<T>()) {
+    const std::string_view name = operations[static_cast<std::size_t>(x.how.operation)].name;
+    begin(verdict, std::string(name) + " of " + x.kind + " numbers in ",
+          {.format = x.how.to, .attributes = x.how.attributes}, x.want.size(), x.first);
+    judge_case<T, entry>(kernels, x, verdict);
   }
   return verdict;
 }
