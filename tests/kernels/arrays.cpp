@@ -177,6 +177,8 @@ Verdict judge_decode(const Kernels& kernels) {
     if (!fits_in(f, Carrier<T>::format)) continue;
     std::vector<std::size_t> all(lengths.begin(), lengths.end());
     if (f.bits() <= 16) all.push_back(std::size_t{1} << f.bits());
+    // Past the caches.
+    if (f == e4m3 || f == bfloat16) all.push_back((std::size_t{8} << 20) / sizeof(T) + 77);
     for (const std::size_t n : all) {
       number += n > 1003 ? number % 2 : 1;  // all codes once
       const std::vector<std::byte> in = codes_of(f, n, n > 1003 ? 0 : number);
@@ -213,9 +215,41 @@ Verdict judge_random_words(const Kernels& kernels) {
   return verdict;
 }
 
+/// Gradients so many that they go past the caches.
+struct LargeUnscale {
+  Format format;
+  std::vector<float> in, want;
+  NonFinite found;
+};
+const std::vector<LargeUnscale>& large_unscales() {
+  static const std::vector<LargeUnscale> cases = [] {
+    std::vector<LargeUnscale> out;
+    for (const Format& f : {binary32, binary16}) {
+      const std::size_t n = (std::size_t{8} << 20) / sizeof(float) + 77;
+      std::vector<float> some = hard_numbers<float>(f, 4099, 5, With::specials);
+      EventCounts counts;
+      if (f != binary32) quantize(some.data(), some.data(), some.size(), 0, {.format = f}, counts);
+      LargeUnscale one{f, std::vector<float>(n), std::vector<float>(n), {}};
+      for (std::size_t i = 0; i < n; ++i) one.in[i] = some[i % some.size()];
+      one.found = unscale(one.in.data(), one.want.data(), n, f, 0.3F);
+      out.push_back(std::move(one));
+    }
+    return out;
+  }();
+  return cases;
+}
+
 Verdict judge_unscale(const Kernels& kernels) {
   Verdict verdict;
   std::uint64_t number = 0;
+  for (const LargeUnscale& x : large_unscales()) {
+    verdict.begin(words_of(x.format), "large");
+    Walled<float> out(x.in.size(), ++number);
+    const NonFinite got = kernels.unscale_f32(x.in.data(), out.data(), x.in.size(), x.format, 0.3F);
+    verdict.compare<float>(out.span(), x.want);
+    verdict.require(got == x.found, "found_inf, or its place");
+    verdict.require(out.is_whole(), "wrote outside the array");
+  }
   for (const Format& f : tried_formats()) {
     if (!fits_in(f, binary32)) continue;
     for (const float inv_scale : {1.0F, 0x1p-16F, 0.3F, 0.0F, 0x1p-140F, 0x1p100F, -3.0F}) {
