@@ -64,7 +64,7 @@ void add_range_count(std::size_t n, const std::vector<ErrorColumn>& columns) {
 template <int bits, Kernels::Histogram<bits> Kernels::*entry>
 void add_histogram(std::size_t n, const char* dtype_name) {
   const Format f = *find_format(find_dtype(dtype_name)->format);
-  struct Counting {
+  struct Filling {
     EncodingCounts<bits> counts;
     std::uint64_t room = EncodingCounts<bits>::capacity;
   };
@@ -78,10 +78,10 @@ void add_histogram(std::size_t n, const char* dtype_name) {
           },
       .run =
           [](const Kernels& kernels, const Arrays& arrays, std::size_t begin, std::size_t end) {
-            thread_local const auto counting = std::make_unique<Counting>();
-            if (counting->room < end - begin) *counting = {};
-            (kernels.*entry)(arrays.in[0] + begin * bits / 8, end - begin, counting->counts);
-            counting->room -= end - begin;
+            thread_local const auto filling = std::make_unique<Filling>();
+            if (filling->room < end - begin) *filling = {};
+            (kernels.*entry)(arrays.in[0] + begin * bits / 8, end - begin, filling->counts);
+            filling->room -= end - begin;
           }};
   add_rows(work, levels_of(entry));
 }
