@@ -9,14 +9,19 @@
 #include <concepts>
 #include <cstring>
 
+#include "emulate/fast/decode.h"
+#include "emulate/fast/elementwise.h"
 #include "emulate/fast/kernels.h"
 #include "emulate/fast/quantize_tile.h"
 #include "emulate/fast/range_count.h"
 
 BINADE_AVX2_BEGIN
+#include "emulate/fast/vector_decode.h"
 #include "emulate/fast/vector_elementwise.h"
 #include "emulate/fast/vector_quantize.h"
+#include "emulate/fast/vector_random.h"
 #include "emulate/fast/vector_range_count.h"
+#include "emulate/fast/vector_unscale.h"
 
 namespace binade {
 
@@ -26,6 +31,10 @@ constinit const Kernels avx2_kernels{
     .quantize_f64 = &fast::quantize_vectors<fast::Avx2<double>>,
     .encode_f32 = &fast::encode_vectors<fast::Avx2<float>>,
     .encode_f64 = &fast::encode_vectors<fast::Avx2<double>>,
+    .decode_f32 = &fast::decode_vectors<fast::Avx2<float>>,
+    .decode_f64 = &fast::decode_vectors<fast::Avx2<double>>,
+    .random_words = &fast::random_word_vectors<fast::Avx2<double>>,
+    .unscale_f32 = &fast::unscale_vectors<fast::Avx2<float>>,
     .elementwise_f32 = &fast::elementwise_vectors<fast::Avx2<float>>,
     .range_count_f32 = &fast::range_count_vectors<fast::Avx2<float>, fast::Avx2<float>>,
 };

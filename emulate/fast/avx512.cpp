@@ -10,14 +10,19 @@
 #include <concepts>
 #include <cstring>
 
+#include "emulate/fast/decode.h"
+#include "emulate/fast/elementwise.h"
 #include "emulate/fast/kernels.h"
 #include "emulate/fast/quantize_tile.h"
 #include "emulate/fast/range_count.h"
 
 BINADE_AVX512_BEGIN
+#include "emulate/fast/vector_decode.h"
 #include "emulate/fast/vector_elementwise.h"
 #include "emulate/fast/vector_quantize.h"
+#include "emulate/fast/vector_random.h"
 #include "emulate/fast/vector_range_count.h"
+#include "emulate/fast/vector_unscale.h"
 
 namespace binade {
 
@@ -27,6 +32,10 @@ constinit const Kernels avx512_kernels{
     .quantize_f64 = &fast::quantize_vectors<fast::Avx512<double>>,
     .encode_f32 = &fast::encode_vectors<fast::Avx512<float>>,
     .encode_f64 = &fast::encode_vectors<fast::Avx512<double>>,
+    .decode_f32 = &fast::decode_vectors<fast::Avx512<float>>,
+    .decode_f64 = &fast::decode_vectors<fast::Avx512<double>>,
+    .random_words = &fast::random_word_vectors<fast::Avx512<double>>,
+    .unscale_f32 = &fast::unscale_vectors<fast::Avx512<float>>,
     .elementwise_f32 = &fast::elementwise_vectors<fast::Avx512<float>>,
     .range_count_f32 = &fast::range_count_vectors<fast::Avx512<float>, fast::Avx2<float>>,
 };

@@ -14,36 +14,17 @@ namespace {
 constexpr std::size_t decode_tile = 256;
 
 template <std::floating_point T>
-struct ValuePlan {
+struct ValuePlan : CodeFields<T> {
   using Bits = typename Carrier<T>::Bits;
 
-  bool known = false;
   T from_bias = 1;  ///< 2^(carrier's bias - bias)
-  int padding = 0;
-  Bits magnitude = 0;  ///< mask of exponent and fraction
-  Bits special = 0;    ///< the first magnitude that is no number
-  Bits sign = 0;       ///< of the format; 0 where it has none
-  Bits lone_nan = 0;   ///< fnuz: the code of its NaN
-  int fraction_shift = 0, sign_shift = 0;
 
-  explicit ValuePlan(const Format& f) {
+  explicit ValuePlan(const Format& f) : CodeFields<T>(f) {
     constexpr const Format& c = Carrier<T>::format;
     const int shift = c.bias - f.bias;
-    // Codes are taken apart in T's words, padding included.
-    known = fits_in(f, c) && f.has_zero && shift >= 0 && shift <= c.emax() &&
-            f.storage_bits() <= c.storage_bits();
-    if (!known) return;
+    this->known = this->known && shift >= 0 && shift <= c.emax();
+    if (!this->known) return;
     from_bias = std::bit_cast<T>(static_cast<Bits>(shift + c.bias) << c.fraction_bits());
-    padding = f.padding_bits;
-    const auto bit = [](int at) { return static_cast<Bits>(Bits{1} << at); };
-    const int magnitude_bits = f.exponent_bits + f.fraction_bits();
-    magnitude = bit(magnitude_bits) - 1;
-    sign = f.has_sign ? bit(magnitude_bits) : 0;
-    const Bits max = static_cast<Bits>(max_bits(f, false) >> f.padding_bits);
-    special = max + 1;
-    lone_nan = f.specials == Specials::fnuz ? sign : 0;
-    fraction_shift = c.precision - f.precision;
-    sign_shift = c.bits() - f.bits();
   }
 };
 

@@ -17,33 +17,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "emulate/fast/elementwise.h"
 #include "emulate/fast/kernels.h"
 #include "emulate/fast/quantize_tile.h"
 #include "emulate/fast/vector_quantize.h"
 
 namespace binade::fast {
-
-/// Where operands stand; who has fewer repeats one.
-struct ElementOperands {
-  const float *a, *b, *c;
-};
-
-/// Signs that are turned, as bits of a T: of what is added and of the sum. -(-x - y) is -0 toward negative, where x + y,
-/// to nearest, is +0.
-template <class Bits>
-struct TurnedSigns {
-  Bits left, right, result;
-};
-
-template <std::floating_point T>
-TurnedSigns<typename Carrier<T>::Bits> turned_signs(Operation operation, Rounding rounding) {
-  using Bits = typename Carrier<T>::Bits;
-  const bool adds = operation == Operation::add || operation == Operation::subtract ||
-                    operation == Operation::multiply_add;
-  constexpr Bits sign = ~RoundingPlan<T>::magnitude_bits;
-  const Bits all = adds && rounding == Rounding::toward_negative ? sign : 0;
-  return {all, operation == Operation::subtract ? all ^ sign : all, all};
-}
 
 /// The operations' results to odd, in Ts.
 template <class V, std::floating_point T>
@@ -273,23 +252,6 @@ struct ExactWay {
   }
 };
 
-/// Results of operations that end in no rounding, counted; NaNs that keep their payloads are the definition's.
-struct SpecialResults {
-  bool nan_is_known = false;
-  float nan = 0, invalid = 0;
-  float infinity[2]{};  ///< by sign
-
-  explicit SpecialResults(const Elementwise& how)
-      : nan_is_known(how.attributes.nan != NanResult::propagate),
-        nan(of({.kind = Kind::nan}, how)),
-        invalid(of(invalid_result(), how)),
-        infinity{of({.kind = Kind::infinite}, how),
-                 of({.kind = Kind::infinite, .negative = true}, how)} {}
-  static float of(const Exact& x, const Elementwise& how) {
-    return value_of<float>(project(x, how.to, how.attributes).bits, how.to);
-  }
-};
-
 /// V: a unit of 32-bit lanes.
 template <class V>
 struct VectorElementwise {
@@ -462,7 +424,7 @@ struct VectorElementwise {
     };
     std::size_t i = 0;
     for (; i + V::lanes <= n; i += V::lanes) {
-      streamed ? V::stream(to + i, floats_at(i)) : V::store(to + i, floats_at(i));
+      V::put(streamed, to + i, floats_at(i));
     }
     if (i == n) return;
     alignas(V::bytes) std::array<float, V::lanes> last;

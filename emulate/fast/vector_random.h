@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "emulate/fast/stochastic.h"
 
@@ -65,5 +66,23 @@ struct VectorPhilox {
     return out + skipped;
   }
 };
+
+/// V: a unit of 64-bit lanes.
+template <class V>
+void random_word_vectors(std::uint64_t seed, std::uint64_t stream, std::uint64_t first,
+                         std::size_t n, std::uint32_t* out) {
+  using Philox = VectorPhilox<V>;
+  const Philox philox(seed, stream);
+  std::size_t done = (4 - first % 4) % 4;  // to where a block begins
+  if (n < done) done = n;
+  random_words(seed, stream, first, done, out);
+  for (; done + Philox::words <= n; done += Philox::words) {
+    philox.step((first + done) / 4, out + done);
+  }
+  if (done == n) return;
+  std::array<std::uint32_t, Philox::words> last;
+  philox.step((first + done) / 4, last.data());
+  std::memcpy(out + done, last.data(), (n - done) * sizeof *out);
+}
 
 }  // namespace binade::fast
