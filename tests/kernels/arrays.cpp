@@ -2,7 +2,9 @@
 //
 // Judges of the kernels on arrays: every format in every rounding, and what else a quantizer says in turn, at odd
 // lengths and places; bytes and counts.
+#include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "tests/kernels/judge.h"
 
@@ -269,6 +271,152 @@ Operands3<T> operands_of(const Elementwise& how, std::size_t n, std::uint64_t nu
   return out;
 }
 
+/// Operands that are near each other in one array, in the middle of the range or at the limits of what a twin may
+/// conclude from a result in T: of few bits or of all; sums with a hair beside a tie, that cancel or are zero; quotients
+/// and roots that are ties, exact, or an ulp beside that; products that lose everything.
+template <std::floating_point T>
+Operands3<T> near_operands(const Elementwise& how, std::size_t n, std::uint64_t number) {
+  Random random(number);
+  const Format& c = Carrier<T>::format;
+  const int p = how.to.precision;
+  const auto below = [&](int most) {
+    return static_cast<int>(random() % static_cast<unsigned>(most));
+  };
+  const std::array<int, 10> middles{0,    1,           how.to.emin(), how.to.quantum_exponent(),
+                                    -50,  -101,        how.to.emax(), 63,
+                                    -149, c.emax() - 1};
+  const int middle = middles[number % middles.size()],
+            spread = std::array{1, 4, 20, 50}[number % 4];
+  // `bits` significant ones, of which the last is a one.
+  const auto value = [&](int e, int bits) {
+    const int top = std::clamp(e, c.quantum_exponent(), c.emax());
+    const std::uint64_t significand = random() >> (64 - bits) | std::uint64_t{1} << (bits - 1) | 1;
+    const T x = static_cast<T>(std::ldexp(static_cast<double>(significand), top - bits + 1));
+    return random() % 2 == 0 ? x : -x;
+  };
+  const auto any_bits = [&] {
+    return std::array{1, std::min(11, c.precision), p, std::min(p + 1, c.precision),
+                      c.precision}[random() % 5];
+  };
+  const auto ulp_beside = [&](T x) {
+    const std::uint64_t bits = bits_of(x) + random() % 3 - 1;
+    const T out = std::bit_cast<T>(static_cast<typename Carrier<T>::Bits>(bits));
+    return std::isfinite(out) ? out : x;
+  };
+  const int tie_bits = std::min(p + 1, c.precision);
+  Operands3<T> out{std::vector<T>(n), std::vector<T>(n), std::vector<T>(n)};
+  for (std::size_t i = 0; i < n; ++i) {
+    T a = value(middle + below(spread), any_bits()), b = value(middle - below(spread), any_bits());
+    T third = value(middle + below(spread), any_bits());
+    const bool fused = how.operation == Operation::multiply_add;
+    if (fused && random() % 2 == 0) b = value(-below(3), 1 + below(3));
+    switch (random() % 8) {
+      case 0:  // a tie and a hair
+        a = value(middle, tie_bits);
+        third = value(middle - p - 1 - below(60), 1);
+        b = fused ? T{1} : third;
+        break;
+      case 1:
+        b = fused ? b : -ulp_beside(a);
+        third = -ulp_beside(static_cast<T>(a * b));
+        break;
+      case 2:
+        third = -static_cast<T>(a * b);
+        b = fused ? b : -a;
+        break;
+      case 3: {  // a quotient
+        b = value(below(20), std::min(11, c.precision));
+        const T whole = static_cast<T>(value(middle, std::min(tie_bits, 13)) * b);
+        a = random() % 2 == 0 ? ulp_beside(whole) : whole;
+        break;
+      }
+      case 4: {  // a root
+        const T root = value(middle / 2, std::min(tie_bits, c.precision / 2));
+        a = random() % 2 == 0 ? ulp_beside(static_cast<T>(root * root))
+                              : static_cast<T>(root * root);
+        break;
+      }
+      case 5: a = random() % 16 == 0 ? T{0} : a; break;
+      default: break;
+    }
+    if (how.operation == Operation::square_root && random() % 64 != 0) a = std::abs(a);
+    const std::array<T, 3> all{a, b, third};
+    for (std::size_t k = 0; k < all.size(); ++k) out[k][i] = std::isfinite(all[k]) ? all[k] : T{1};
+  }
+  // Now and then one that is apart, late in an array.
+  if (number % 3 == 0 && n > 0) {
+    constexpr std::array<T, 6> apart{T{0},
+                                     std::numeric_limits<T>::infinity(),
+                                     static_cast<T>(0x1p-140),
+                                     std::numeric_limits<T>::quiet_NaN(),
+                                     T{0x1p-70},
+                                     T{0x1.8p127}};
+    for (std::vector<T>& x : out)
+      x[n - 1 - random() % (n / 4 + 1)] = apart[random() % apart.size()];
+  }
+  return out;
+}
+
+/// Operands, and what the definition makes of them.
+template <std::floating_point T>
+struct ElementwiseCase {
+  Elementwise how;
+  std::uint64_t first = 0;
+  Operands3<T> in;
+  std::vector<T> want{};
+  EventCounts counts{};
+
+  void define() {
+    want.resize(in[0].size());
+    elementwise(in[0].data(), in[1].data(), in[2].data(), want.data(), want.size(), first, how,
+                counts);
+  }
+};
+
+template <std::floating_point T, Kernels::OnElements<T> Kernels::*entry>
+void judge_case(const Kernels& kernels, const ElementwiseCase<T>& x, std::uint64_t number,
+                Verdict& verdict) {
+  const std::size_t n = x.want.size();
+  const int operands = operand_count(x.how.operation);
+  const auto place = static_cast<std::size_t>(number);
+  std::array<Walled<T>, 3> in{Walled<T>(x.in[0], place % 4), Walled<T>(x.in[1], place / 2 % 4),
+                              Walled<T>(x.in[2], place / 3 % 4)};
+  Walled<T> out(n, place / 4 % 4);
+  // In place of the first operand, or of the last.
+  const std::size_t replaced = number % 6 == 0 ? 0 : static_cast<std::size_t>(operands) - 1;
+  T* const result = number % 3 == 0 ? in[replaced].data() : out.data();
+  EventCounts counts;
+  (kernels.*entry)(in[0].data(), operands > 1 ? in[1].data() : nullptr,
+                   operands > 2 ? in[2].data() : nullptr, result, n, x.first, x.how, counts);
+  verdict.compare<T>({result, n}, x.want);
+  compare_counts(verdict, counts, x.counts);
+  verdict.require(out.is_whole() && in[0].is_whole() && in[1].is_whole() && in[2].is_whole(),
+                  "wrote outside the array");
+}
+
+/// As `large_cases`.
+const std::vector<ElementwiseCase<float>>& large_elementwise_cases() {
+  static const std::vector<ElementwiseCase<float>> cases = [] {
+    std::vector<ElementwiseCase<float>> out;
+    constexpr std::array tried{Operation::add, Operation::multiply_add, Operation::square_root};
+    for (std::size_t i = 0; i < tried.size(); ++i) {
+      const Format& f = i == 1 ? bfloat16 : binary16;
+      ElementwiseCase<float> one{
+          {.operation = tried[i], .from = {f, f, f}, .to = f}, starts[5 * i], {}};
+      const Operands3<float> some = near_operands<float>(one.how, 4099, 20 * i);
+      const std::size_t n = (std::size_t{8} << 20) / sizeof(float) + 77;
+      for (std::size_t k = 0; k < some.size(); ++k) {
+        one.in[k].resize(n);
+        for (std::size_t at = 0; at < n; ++at) one.in[k][at] = some[k][at % some[k].size()];
+      }
+      one.define();
+      out.push_back(std::move(one));
+    }
+    return out;
+  }();
+  return cases;
+}
+
 template <std::floating_point T, Kernels::OnElements<T> Kernels::*entry>
 Verdict judge_elementwise(const Kernels& kernels) {
   Verdict verdict;
@@ -278,24 +426,27 @@ Verdict judge_elementwise(const Kernels& kernels) {
     const NamedOperation& row = operations[(number + number / lengths.size()) % operations.size()];
     const bool own = number % 5 != 0;  // operands of another format, now and then
     const Format from = own ? to.format : binary16;
-    const Elementwise how{row.operation, {from, from, from}, to.format, to.attributes,
-                          to.seed,       to.stream};
-    const Operands3<T> in = operands_of<T>(how, n, number);
-    begin(verdict, std::string(row.name) + " in ", to, n, first);
-    std::vector<T> want(n);
-    EventCounts want_counts, counts;
-    elementwise(in[0].data(), in[1].data(), in[2].data(), want.data(), n, first, how, want_counts);
-    std::array<Walled<T>, 3> x{Walled<T>(in[0], number % 4), Walled<T>(in[1], number / 2 % 4),
-                               Walled<T>(in[2], number / 3 % 4)};
-    Walled<T> out(n, number / 4 % 4);
-    const bool in_place = number % 3 == 0;
-    T* const result = in_place ? x[0].data() : out.data();
-    (kernels.*entry)(x[0].data(), row.operands > 1 ? x[1].data() : nullptr,
-                     row.operands > 2 ? x[2].data() : nullptr, result, n, first, how, counts);
-    verdict.compare<T>({result, n}, want);
-    compare_counts(verdict, counts, want_counts);
-    verdict.require(out.is_whole() && x[0].is_whole(), "wrote outside the array");
+    ElementwiseCase<T> x{
+        {row.operation, {from, from, from}, to.format, to.attributes, to.seed, to.stream},
+        first,
+        {}};
+    for (const bool near : {false, true}) {
+      x.in = near ? near_operands<T>(x.how, n, number) : operands_of<T>(x.how, n, number);
+      x.counts = {};
+      x.define();
+      begin(verdict, std::string(row.name) + (near ? " of near numbers in " : " in "), to, n,
+            first);
+      judge_case<T, entry>(kernels, x, number, verdict);
+    }
   });
+  if constexpr (std::is_same_v<T, float>) {
+    std::uint64_t number = 1;  // in no operand's place
+    for (const ElementwiseCase<float>& x : large_elementwise_cases()) {
+      begin(verdict, "large, ", {.format = x.how.to}, x.want.size(), x.first);
+      judge_case<T, entry>(kernels, x, number, verdict);
+      number += 13;
+    }
+  }
   return verdict;
 }
 
