@@ -212,7 +212,7 @@ struct Avx2<double> : Avx2Integers {
   static F sub_mul(F a, F b, F c) { return _mm256_fnmadd_pd(b, c, a); }
   static M nonzero(F a) { return bits(_mm256_cmp_pd(a, _mm256_setzero_pd(), _CMP_NEQ_OQ)); }
   static I floor_unsigned(F x) {
-    const F above = set_number(0x1p52);  // whose last bit is a one
+    const F above = set_number(0x1p52);  // whose ulp is one
     return bit_xor(bits(add(_mm256_floor_pd(x), above)), bits(above));
   }
 
