@@ -97,9 +97,10 @@ struct Avx2<float> : Avx2Integers {
   static I min(I a, I b) { return _mm256_min_epi32(a, b); }
   static I max(I a, I b) { return _mm256_max_epi32(a, b); }
   static I min_unsigned(I a, I b) { return _mm256_min_epu32(a, b); }
-  /// Of lanes below 2^16: the product's lower half, in 32 bits; a - b or 0; the table's byte, 0 of index 0, index below 16.
+  /// Of lanes below 2^15: the product; a - b, or 0 where that is negative.
   static I mul_low(I a, I b) { return _mm256_madd_epi16(a, b); }
   static I sub_to_zero(I a, I b) { return _mm256_subs_epu16(a, b); }
+  /// The table's byte of an index below 16; that of index 0, which fills the lane's other bytes, is 0.
   static I look_up(I table, I index) { return _mm256_shuffle_epi8(table, index); }
   static F to_number(I x) { return _mm256_cvtepi32_ps(x); }  ///< signed
 
@@ -211,7 +212,7 @@ struct Avx2<double> : Avx2Integers {
   static F sub_mul(F a, F b, F c) { return _mm256_fnmadd_pd(b, c, a); }
   static M nonzero(F a) { return bits(_mm256_cmp_pd(a, _mm256_setzero_pd(), _CMP_NEQ_OQ)); }
   static I floor_unsigned(F x) {
-    const F above = set_number(0x1p52);  // whose last bit is a one
+    const F above = set_number(0x1p52);  // whose ulp is one
     return bit_xor(bits(add(_mm256_floor_pd(x), above)), bits(above));
   }
 

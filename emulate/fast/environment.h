@@ -13,7 +13,8 @@
 
 namespace binade::fast {
 
-/// For as long as it lives the environment is the default one; then what it was before.
+/// For as long as it lives the environment is the default one; then what it was before, but for the flags that arithmetic
+/// has raised meanwhile where it was the default one already.
 class DefaultEnvironment {
  public:
   DefaultEnvironment(const DefaultEnvironment&) = delete;

@@ -81,8 +81,23 @@ void prepare(const float* in, std::size_t n, RangeTile& tile, RangeSeen& seen) {
   }
 }
 
+/// Whether up to range_tile values are zeros, which are counted at once.
+bool are_zeros(const float* in, std::size_t n, RangeSeen& seen) {
+  std::int32_t any = 0, negative = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto bits = std::bit_cast<std::int32_t>(in[i]);
+    any |= bits & largest_integer;
+    negative += bits >> 31;
+  }
+  if (any != 0) return false;
+  seen.negative += static_cast<std::uint64_t>(-negative);
+  seen.zeros += n;
+  return true;
+}
+
 void count_tile(const float* in, std::size_t n, std::size_t columns, RangeCells& work,
                 RangeSeen& seen) {
+  if (are_zeros(in, n, seen)) return;
   RangeTile tile;
   prepare(in, n, tile, seen);
   for (std::size_t i = 0; i < n; ++i) {
@@ -151,7 +166,7 @@ void set_rules(RangeCells& work, const RangeBlock<float>& block, std::size_t hal
 }
 
 void empty_cells(RangeBlock<float>& block, RangeCells& work, const RangeSeen& seen) {
-  block.zeros += take(work, 0, 0).count;
+  block.zeros += seen.zeros + take(work, 0, 0).count;
   block.inf += take(work, RangeCells::special_row, 0).count;
   for (std::size_t s = 1; s < std::size_t{segments}; ++s) {
     block.nan += take(work, RangeCells::special_row, s).count;

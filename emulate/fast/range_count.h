@@ -50,7 +50,7 @@ struct RangeCells {
 
 /// What there was besides.
 struct RangeSeen {
-  std::uint64_t negative = 0;
+  std::uint64_t negative = 0, zeros = 0;  ///< zeros that are in no cell
   std::uint32_t largest = 0,
                 smallest_less_one = ~std::uint32_t{0};  ///< encodings of finite non-zero magnitudes
 };

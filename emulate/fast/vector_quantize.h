@@ -7,6 +7,7 @@
 //                        `- counted ── signs ── stored as numbers, or their fields, narrowed
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -244,7 +245,7 @@ struct VectorQuantizer {
     std::size_t done = 0;
     if (call.streamed) {
       const std::size_t past = reinterpret_cast<std::uintptr_t>(out) % V::bytes;
-      done = past == 0 ? 0 : (V::bytes - past) / size;
+      done = past == 0 ? 0 : std::min((V::bytes - past) / size, call.n);
       if (done > 0) apart(0, done);
     }
     EventLanes<V> events;
@@ -331,6 +332,7 @@ struct VectorQuantizer {
     const std::size_t size = codes ? code.bytes : sizeof(T);
     // A group's codes of doubles may be less than a vector.
     const bool streamed = n * sizeof(T) >= streamed_bytes &&
+                          reinterpret_cast<std::uintptr_t>(out) % size == 0 &&
                           (!codes || sizeof(T) == sizeof(float)) &&
                           static_cast<const void*>(in) != static_cast<const void*>(out);
     for (std::size_t done = 0; done < n; done += lane_capacity) {

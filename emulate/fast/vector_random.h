@@ -41,7 +41,9 @@ struct VectorPhilox {
   /// The words of V::lanes blocks.
   void step(std::uint64_t block, std::uint32_t* out) const {
     const I first = V::set(0xD2511F53), second = V::set(0xCD9E8D57);
-    I c0 = V::add(V::set(block), V::load(V::lane_order));
+    // Elements count modulo 2^64, blocks modulo 2^62.
+    I c0 =
+        V::bit_and(V::add(V::set(block), V::load(V::lane_order)), V::set(~std::uint64_t{0} >> 2));
     I c1 = V::high_words(c0);
     I c2 = V::set(stream);
     I c3 = V::set(stream >> 32);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `range_count` of emulate/range_count.h, of floats, into the cells of range_count.h, by vectors of a level's unit V
-// (avx2.h, avx512.h), four at a time. The segment of a fraction f is read from a register by the length of what lacks:
+// `range_count` of emulate/range_count.h, of floats, into the cells of range_count.h, 32 at a time by vectors of a level's
+// unit V (avx2.h, avx512.h). The segment of a fraction f is looked up in a register by the length of what it lacks to the
+// next power of two:
 //
-//     f  1111 1110 0000 1010 1111 000   lacks   0000 0001 1111 0101 0000 111   whose binade as a float is 15
+//     f  1111 1110 0000 1010 1111 000   lacks   0000 0001 1111 0101 0000 111 1100'0000   24 bits, as a float field 150
 //
-// to which a tail 1100'0000 is appended: the lack of 0, 2^23 - 1, alone then rounds up to the next binade. One cut, past
-// 1.8125, is no power of two and is compared.
+// The tail makes the lack of 0, 2^23 - 1, and no other round up to the next binade. One cut, past 1.8125, is no power of
+// two and is compared.
 #pragma once
 
 #include <array>
@@ -44,6 +45,7 @@ struct VectorRangeCount {
   /// RangeSeen a lane.
   struct Seen {
     I negative, largest, smallest_less_one;
+    std::uint64_t zeros = 0;
 
     Seen() : negative(V::zero()), largest(V::zero()), smallest_less_one(V::set(~0U)) {}
 
@@ -53,6 +55,7 @@ struct VectorRangeCount {
       V::store(small, smallest_less_one);
       RangeSeen out;
       out.negative = V::total(negative);
+      out.zeros = zeros;
       for (std::size_t k = 0; k < V::lanes; ++k) {
         out.largest = out.largest < large[k] ? large[k] : out.largest;
         out.smallest_less_one = small[k] < out.smallest_less_one ? small[k] : out.smallest_less_one;
@@ -61,10 +64,12 @@ struct VectorRangeCount {
     }
   };
 
-  /// 16 times 8 - segment, less one segment where the fraction is no more than that of 1.8125, by how long the lack is:
-  /// up to 12 bits, 13, …, 23 bits, and of 0.
+  /// A cell's place in its row in bytes, without the one more up to 1.8125, by how long the lack is: up to 12 bits, which
+  /// has index 3, 13, …, 23 bits, and of 0.
   alignas(16) static constexpr std::uint8_t segment_table[16]{0,  0,  0,  0,  16, 32, 32, 48,
                                                               64, 64, 64, 64, 80, 96, 96, 112};
+
+  static constexpr std::uint32_t lack_tail = 0xC0, field_of_index_0 = 127 + 12 + 8 - 1 - 3;
 
   /// What a group has: zeros, also normal numbers, or also others.
   enum class Values : std::uint8_t { zeros, regular, any };
@@ -112,10 +117,10 @@ struct VectorRangeCount {
       const I row = V::shift_right(magnitude, 23);
       const I upper = V::bit_or(V::shift_left(magnitude, 8), V::set(hidden_bit << 8));
       const I m = V::shift_right(upper, 8);
-      const I lack = V::sub(V::set(0xFFFFFFC0), upper);
+      const I lack = V::sub(V::set(0xFFFFFF00 | lack_tail), upper);
       const I length = V::shift_right(V::bits(V::to_number(lack)), 23);
-      const I segment = V::look_up(table, V::sub_to_zero(length, V::set(127 + 19 - 3)));
-      const M is_low = V::greater(lack, V::set(0x17FFFF00));
+      const I segment = V::look_up(table, V::sub_to_zero(length, V::set(field_of_index_0)));
+      const M is_low = V::greater(lack, V::set((0x800000 - 0x680001) << 8));
       const I cell = V::add(V::add(V::mul_low(row, V::set(sizeof(Cell) * segments)), segment),
                             V::where(is_low, V::set(sizeof(Cell))));
       V::store(tile.cell + k * V::lanes, cell);
@@ -194,12 +199,12 @@ struct VectorRangeCount {
           std::memset(rest, 0, sizeof rest);
           std::memcpy(rest, from, (end - done) * sizeof(float));
           from = rest;
-          block.zeros -= group - (end - done);
+          seen.zeros -= group - (end - done);
         }
         const Values values = values_of(from, seen);
         if (values == Values::zeros) {
           count_signs(from, seen);
-          block.zeros += group;
+          seen.zeros += group;
           continue;
         }
         if (values == Values::regular) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of what counts where values lie: range_count without and with the squared errors that a report sums, and the whole
-// way of `binade report` from bytes to a summary on all threads.
+// Rows of what counts where values lie: range_count without and with the squared errors that a report sums, histograms of
+// encodings, which serve any number of those, and the whole way of `binade report` from bytes to a summary on all threads.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -60,6 +60,32 @@ void add_range_count(std::size_t n, const std::vector<ErrorColumn>& columns) {
   if (n > in_l2) add_thread_rows(work, levels_of(&Kernels::range_count_f32));
 }
 
+/// Encodings of a dtype of 8 or 16 bits.
+template <int bits, Kernels::Histogram<bits> Kernels::*entry>
+void add_histogram(std::size_t n, const char* dtype_name) {
+  const Format f = *find_format(find_dtype(dtype_name)->format);
+  struct Filling {
+    EncodingCounts<bits> counts;
+    std::uint64_t room = EncodingCounts<bits>::capacity;
+  };
+  const Work work{
+      .name = "range/" + std::string(dtype_name) + "/0",
+      .n = n,
+      .limit = {{1, bits / 8, 0}},
+      .arrays =
+          [f] {
+            return Arrays{{codes(f)}, nullptr};
+          },
+      .run =
+          [](const Kernels& kernels, const Arrays& arrays, std::size_t begin, std::size_t end) {
+            thread_local const auto filling = std::make_unique<Filling>();
+            if (filling->room < end - begin) *filling = {};
+            (kernels.*entry)(arrays.in[0] + begin * bits / 8, end - begin, filling->counts);
+            filling->room -= end - begin;
+          }};
+  add_rows(work, levels_of(entry));
+}
+
 /// Beside a read pass on all threads, and by the wall's clock.
 void add_range_counter(std::size_t n, const char* dtype_name) {
   const Dtype dtype = *find_dtype(dtype_name);
@@ -95,6 +121,8 @@ void add_range() {
   for (const std::size_t n : {in_l2, from_dram}) {
     add_range_count(n, {});
     add_range_count(n, report_columns());
+    add_histogram<16, &Kernels::histogram_16>(n, "BF16");
+    add_histogram<8, &Kernels::histogram_8>(n, "F8_E4M3");
     for (const char* dtype : {"F32", "BF16"}) add_range_counter(n, dtype);
   }
 }

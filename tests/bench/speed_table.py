@@ -55,6 +55,8 @@ GOALS = [
     Goal("range counts and masses", r"range/F32/0", IN_L2, 1.3, 1.0, "ns", "read"),
     Goal("range counts and masses", r"range/F32/0", FROM_DRAM, 1.7, 1.2, "ns", "read"),
     Goal("range with five error columns", r"range/F32/5", FROM_DRAM, 4, 2.4, "ns", "read"),
+    Goal("histogram of bfloat16, of e4m3", r"range/(BF16|F8_E4M3)/0", FROM_DRAM, unit="ns",
+         limit="read"),
     Goal("rate on all threads, of independent threads'", r".*/threads:\d+", FROM_DRAM, 0.9, 0.9,
          "rate", "independent"),
 ]

@@ -16,6 +16,8 @@ template <class V, std::size_t arrays, std::size_t read, std::size_t written, bo
 void pass_of(const std::byte* const* in, std::byte* out, std::size_t n) {
   using I = typename V::I;
   constexpr std::size_t vectors = read > written ? read : written;
+  constexpr std::size_t fewer = read > written ? written : read;
+  constexpr std::size_t distinct = fewer > 0 ? fewer : 1;  // of what is written
   I x[vectors];
   for (I& of : x) of = V::zero();
   for (std::size_t done = 0; done + V::bytes <= n; done += V::bytes) {
@@ -38,7 +40,7 @@ void pass_of(const std::byte* const* in, std::byte* out, std::size_t n) {
     }
     for (std::size_t v = 0; v < written; ++v) {
       std::byte* const to = out + done * written + v * V::bytes;
-      const I result = x[read > 0 ? v % (read < written ? read : written) : 0];
+      const I result = x[v % distinct];
       streamed ? V::stream(to, result) : V::store(to, result);
     }
   }

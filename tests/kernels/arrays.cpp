@@ -78,7 +78,7 @@ const std::vector<LargeCase<T>>& large_cases() {
     for (std::size_t i = 0; i < tried.size(); ++i) {
       const Rounding rounding = i == 2 ? Rounding::stochastic : Rounding::ties_to_even;
       LargeCase<T> one{
-          quantizer_of(tried[i], rounding, 6 * i), starts[5 * i], 13 * i, {}, {}, {}, {}};
+          quantizer_of(tried[i], rounding, 6 * i), starts[5 * i], 13 * i + 1, {}, {}, {}, {}};
       const std::size_t n = (std::size_t{8} << 20) / sizeof(T) + 77;
       one.in.resize(n);
       const std::vector<T> hard = hard_numbers<T>(tried[i], 4099, i, With::specials);
@@ -147,7 +147,7 @@ Verdict judge_encode(const Kernels& kernels) {
   });
   for (const LargeCase<T>& x : large_cases<T>()) {
     begin(verdict, "large, ", x.to, x.in.size(), x.first);
-    Walled<std::byte> out(x.codes.size(), x.place * code_bytes(x.to.format));
+    Walled<std::byte> out(x.codes.size(), x.place);
     EventCounts counts;
     (kernels.*entry)(x.in.data(), out.data(), x.in.size(), x.first, x.to, counts);
     verdict.compare<std::byte>(out.span(), x.codes);

@@ -201,7 +201,7 @@ inline constexpr std::array<std::size_t, 16> lengths{0,  1,  2,   3,   4,   5,  
 
 /// Where streams and their elements begin: at once, and where words of a counter end, on both sides and at odd places.
 constexpr std::uint64_t two_to(int k) { return std::uint64_t{1} << k; }
-inline constexpr std::array<std::uint64_t, 18> starts{0,
+inline constexpr std::array<std::uint64_t, 19> starts{0,
                                                       1,
                                                       2,
                                                       3,
@@ -218,7 +218,8 @@ inline constexpr std::array<std::uint64_t, 18> starts{0,
                                                       two_to(63) - 3,
                                                       two_to(63) + 2,
                                                       two_to(63) + two_to(40) + 7,
-                                                      ~std::uint64_t{0} - 2001};
+                                                      ~std::uint64_t{0} - 2001,
+                                                      ~std::uint64_t{0} - 100};
 
 /// Named formats, and users' on both sides of every limit of what tiles know.
 const std::vector<Format>& tried_formats();

@@ -11,7 +11,10 @@ import shutil
 import subprocess
 import sys
 
+from sources import ROOT
+
 UNITS = {"avx2": "Avx2", "avx512": "Avx512"}
+INCLUDE = re.compile(r'^#include [<"]([^>"]+)[>"]', re.MULTILINE)
 FUNCTION = re.compile(r"^[0-9a-f]+ <(.*)>:$")
 # VEX and EVEX: mnemonics that begin with v, on vector registers; zmm, xmm16 and mask registers are EVEX's.
 VECTOR = re.compile(r"\t(v[a-z0-9]+)\s.*%([xyz])mm(\d+)")
@@ -59,7 +62,28 @@ RIGHT = [
 ]
 
 
+def read_within(level):
+    """Headers that the level's source would read first between its BEGIN and END, where their functions would take the
+    level's instructions under names of everybody: all but vector_*.h."""
+    def closure(text):
+        seen, todo = set(), INCLUDE.findall(text)
+        while todo:
+            name = todo.pop()
+            if name not in seen and (ROOT / name).is_file():
+                todo += INCLUDE.findall((ROOT / name).read_text())
+            seen.add(name)
+        return seen
+
+    before, within = (ROOT / f"emulate/fast/{level}.cpp").read_text().split(f"BINADE_{level.upper()}_BEGIN", 1)
+    missing = closure(within) - closure(before)
+    return sorted(name for name in missing if not name.startswith("emulate/fast/vector_"))
+
+
 def main():
+    for level in UNITS:
+        if read_within(level):
+            print(f"emulate/fast/{level}.cpp includes after BEGIN first: {', '.join(read_within(level))}")
+            return 1
     for text in WRONG:
         assert leaks(text.splitlines())[1], f"not seen: {text}"
     for text in RIGHT:
