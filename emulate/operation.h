@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arithmetic operations as values of one table, so that kernels, instructions and test streams
+// The arithmetic operations, and minimum and maximum, as values of one table, so that kernels, instructions and test streams
 // choose one at run time; and the whole of one: decode, compute exactly, project.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "emulate/arithmetic.h"
+#include "emulate/compare.h"
 
 namespace binade {
 
@@ -21,16 +21,20 @@ enum class Operation : std::uint8_t {
   remainder,
   square_root,
   multiply_add,
+  minimum,
+  maximum,
+  minimum_number,
+  maximum_number,
 };
 
 struct NamedOperation {
   std::string_view name;
   Operation operation;
   int operands;
-  std::string_view testfloat;  ///< Berkeley TestFloat's name: f16_mulAdd
+  std::string_view testfloat;  ///< Berkeley TestFloat's name: f16_mulAdd; empty: it has none
 };
 
-inline constexpr std::array<NamedOperation, 7> operations{{
+inline constexpr std::array<NamedOperation, 11> operations{{
     {"add", Operation::add, 2, "add"},
     {"subtract", Operation::subtract, 2, "sub"},
     {"multiply", Operation::multiply, 2, "mul"},
@@ -38,7 +42,14 @@ inline constexpr std::array<NamedOperation, 7> operations{{
     {"remainder", Operation::remainder, 2, "rem"},
     {"square_root", Operation::square_root, 1, "sqrt"},
     {"multiply_add", Operation::multiply_add, 3, "mulAdd"},
+    {"minimum", Operation::minimum, 2, ""},
+    {"maximum", Operation::maximum, 2, ""},
+    {"minimum_number", Operation::minimum_number, 2, ""},
+    {"maximum_number", Operation::maximum_number, 2, ""},
 }};
+
+/// Whether it gives one of its operands (9.6).
+constexpr bool selects(Operation operation) { return operation >= Operation::minimum; }
 
 constexpr int operand_count(Operation operation) {
   return operations[static_cast<std::size_t>(operation)].operands;
@@ -55,6 +66,10 @@ constexpr Exact compute(Operation operation, const Exact& a, const Exact& b, con
     case Operation::remainder: return remainder(a, b);
     case Operation::square_root: return square_root(a);
     case Operation::multiply_add: return multiply_add(a, b, c, rounding);
+    case Operation::minimum: return extremum({{}, false, false, false}, a, b);
+    case Operation::maximum: return extremum({{}, true, false, false}, a, b);
+    case Operation::minimum_number: return extremum({{}, false, true, false}, a, b);
+    case Operation::maximum_number: return extremum({{}, true, true, false}, a, b);
   }
   return {};
 }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "emulate/double_double.h"
 #include "emulate/fast/kernels.h"
@@ -16,6 +17,14 @@ namespace {
 struct OperandTile {
   std::array<float, tile_size> a, b, c;
 };
+
+/// Of two numbers, -0 being less than +0; no number where one is none.
+double lesser(float a, float b) {
+  const bool are_numbers = std::isfinite(a) && std::isfinite(b);
+  const bool is_a = a < b || (a == b && std::signbit(a));
+  const float least = is_a ? a : b;
+  return are_numbers ? least : std::numeric_limits<double>::quiet_NaN();
+}
 
 void compute_tile(Operation operation, const OperandTile& x, double* out, std::size_t n) {
   const auto wide = [](float value) { return static_cast<double>(value); };
@@ -44,6 +53,14 @@ void compute_tile(Operation operation, const OperandTile& x, double* out, std::s
         out[i] = to_odd(exact_sum(wide(x.a[i]) * wide(x.b[i]), wide(x.c[i])));
       }
       return;
+    case Operation::minimum:
+    case Operation::minimum_number:
+      for (std::size_t i = 0; i < n; ++i) out[i] = lesser(x.a[i], x.b[i]);
+      return;
+    case Operation::maximum:
+    case Operation::maximum_number:
+      for (std::size_t i = 0; i < n; ++i) out[i] = -lesser(-x.a[i], -x.b[i]);
+      return;
     case Operation::remainder: return;
   }
 }
@@ -56,7 +73,8 @@ bool is_known(const Elementwise& how) {
   switch (how.attributes.rounding) {
     case Rounding::toward_negative: return !adds;  // the sum of x and -x is -0
     case Rounding::stochastic:
-      return how.to.precision <= 20 && (adds || how.operation == Operation::multiply);
+      return selects(how.operation) ||
+             (how.to.precision <= 20 && (adds || how.operation == Operation::multiply));
     case Rounding::ties_to_even:
     case Rounding::ties_to_away:
     case Rounding::toward_zero:

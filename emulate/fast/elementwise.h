@@ -25,7 +25,7 @@ struct ElementOperands {
 };
 
 /// Signs that are turned, as bits of a T: of what is added and of the sum. -(-x - y) is -0 toward negative, where x + y,
-/// to nearest, is +0.
+/// to nearest, is +0; the greater of x and y is -(the lesser of -x and -y).
 template <class Bits>
 struct TurnedSigns {
   Bits left, right, result;
@@ -37,7 +37,9 @@ TurnedSigns<typename Carrier<T>::Bits> turned_signs(Operation operation, Roundin
   const bool adds = operation == Operation::add || operation == Operation::subtract ||
                     operation == Operation::multiply_add;
   constexpr Bits sign = ~RoundingPlan<T>::magnitude_bits;
-  const Bits all = adds && rounding == Rounding::toward_negative ? sign : 0;
+  const bool is_greater = operation == Operation::maximum || operation == Operation::maximum_number;
+  const bool turns = is_greater || (adds && rounding == Rounding::toward_negative);
+  const Bits all = turns ? sign : 0;
   return {all, operation == Operation::subtract ? all ^ sign : all, all};
 }
 

@@ -90,6 +90,14 @@ struct ExactLanes {
     return V::bit_or(bits, V::where(is_lost, V::set(1)));
   }
 
+  /// Of two numbers, -0 being less than +0: their order as integers.
+  static I lesser(I a, I b) {
+    const I magnitude = V::set(Plan::magnitude_bits);
+    const I order_a = V::bit_xor(a, V::where(V::has_sign(a), magnitude));
+    const I order_b = V::bit_xor(b, V::where(V::has_sign(b), magnitude));
+    return V::select(V::greater(order_a, order_b), b, a);
+  }
+
   /// What must not be near the carrier's least number.
   template <Operation operation>
   static I smaller(F a, F b, I magnitude) {
@@ -120,6 +128,7 @@ struct ExactLanes {
   static std::size_t compute(const ElementOperands& x, std::size_t at, std::size_t n,
                              const TurnedSigns<Bits>& turned, Bits* out) {
     constexpr bool adds = operation == Operation::add || operation == Operation::multiply_add;
+    constexpr bool selects = operation == Operation::minimum;
     const I magnitude = V::set(Plan::magnitude_bits);
     const I left = V::set(turned.left), right = V::set(turned.right), all = V::set(turned.result);
     const auto sum_of = [&](F a, F b) {
@@ -151,6 +160,11 @@ struct ExactLanes {
           const F s = root(a);
           exact[k] = {s, V::sub_mul(a, s, s)};
           smallest = V::min(smallest, V::bit_and(V::bits(a), magnitude));
+        } else if constexpr (selects) {
+          const I of_a = V::bit_xor(V::bits(a), left), of_b = V::bit_xor(V::bits(b), right);
+          exact[k] = {V::number(lesser(of_a, of_b)), V::number(V::zero())};
+          largest =
+              V::max(largest, V::max(V::bit_and(of_a, magnitude), V::bit_and(of_b, magnitude)));
         } else {
           const F p = product(a, b);
           if constexpr (is_narrow) {
@@ -166,11 +180,11 @@ struct ExactLanes {
       for (std::size_t k = 0; k < 4; ++k) {
         I r = V::bits(exact[k].x);
         if (loses) r = to_odd(exact[k]);
-        if constexpr (turns && adds) r = V::bit_xor(r, all);
+        if constexpr (turns && (adds || selects)) r = V::bit_xor(r, all);
         V::store(out + at + k * V::lanes, r);
       }
       bool in_doubt = V::any(V::greater(largest, V::set(most - 1))) || (whole && loses);
-      if constexpr (operation != Operation::add) {
+      if constexpr (operation != Operation::add && !selects) {
         if (V::any(V::greater(V::set(least), smallest))) {
           in_doubt = in_doubt || has_small<operation>(x, at);
         }
@@ -194,6 +208,10 @@ struct ExactLanes {
       case Operation::divide: return compute_of<Operation::divide>(turns, whole);
       case Operation::square_root: return compute_of<Operation::square_root>(turns, whole);
       case Operation::multiply_add: return compute_of<Operation::multiply_add>(turns, whole);
+      case Operation::minimum:
+      case Operation::maximum:
+      case Operation::minimum_number:
+      case Operation::maximum_number: return compute_of<Operation::minimum>(true, false);
       case Operation::remainder: return nullptr;
     }
     return nullptr;
@@ -276,7 +294,7 @@ struct VectorElementwise {
         operands(operand_count(x.operation)),
         narrow(x, unflushed(x)),
         wide(x, unflushed(x)),
-        is_narrow(narrow.known() && x.to.precision <= 22),
+        is_narrow(narrow.known() && (x.to.precision <= 22 || selects(x.operation))),
         flushed_below{first_normal(x.from[0]), first_normal(x.from[1]), first_normal(x.from[2])},
         special_results(x) {}
 
@@ -298,7 +316,7 @@ struct VectorElementwise {
   bool known() const {
     if (!wide.known()) return false;
     return how.attributes.rounding != Rounding::stochastic ||
-           how.operation == Operation::multiply ||
+           how.operation == Operation::multiply || selects(how.operation) ||
            how.to.precision + how.attributes.random_bits <= 52;
   }
 
@@ -356,7 +374,7 @@ struct VectorElementwise {
     for (std::size_t at = wide.compute(x, 0, padded, exact.data()); at < padded;
          at = wide.compute(x, at + step, padded, exact.data())) {
       for (std::size_t i = at; i < at + step && i < n; ++i) {
-        if (!is_special(exact[i], x.b[i])) continue;
+        if (!is_special(exact[i], from_place(x, i))) continue;
         const float value = unflushed_results == nullptr && is_known(exact[i], from_place(given, i))
                                 ? known_result(exact[i], from_place(given, i))
                                 : defined(from_place(given, i), first + i);
@@ -384,16 +402,17 @@ struct VectorElementwise {
     return magnitude_of(x.a) >= magnitude || magnitude_of(x.b) >= magnitude ||
            magnitude_of(x.c) >= magnitude;
   }
-  /// No number, or a quotient by infinity.
-  bool is_special(std::uint64_t exact, const float& b) const {
+  /// No number, a quotient by infinity, or the lesser of a number and what is none.
+  bool is_special(std::uint64_t exact, const ElementOperands& x) const {
     using Plan = RoundingPlan<double>;
+    constexpr std::uint32_t infinity = RoundingPlan<float>::infinity;
     return (exact & Plan::magnitude_bits) >= Plan::infinity ||
-           (how.operation == Operation::divide &&
-            magnitude_of(&b) == RoundingPlan<float>::infinity);
+           (how.operation == Operation::divide && magnitude_of(x.b) == infinity) ||
+           (selects(how.operation) && any_from(infinity, x));
   }
   bool is_known(std::uint64_t exact, const ElementOperands& x) const {
     using Plan = RoundingPlan<double>;
-    if ((exact & Plan::magnitude_bits) < Plan::infinity) return false;
+    if ((exact & Plan::magnitude_bits) < Plan::infinity || selects(how.operation)) return false;
     return special_results.nan_is_known || !any_from(RoundingPlan<float>::infinity + 1, x);
   }
   float known_result(std::uint64_t exact, const ElementOperands& x) const {

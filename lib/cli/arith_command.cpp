@@ -50,8 +50,12 @@ struct OperationWord {
 std::vector<OperationWord> operation_words() {
   std::vector<OperationWord> words;
   for (const NamedOperation& row : operations) words.push_back({row.name, row.operation});
-  for (const NamedOperation& row : operations) words.push_back({row.testfloat, row.operation});
+  for (const NamedOperation& row : operations) {
+    if (!row.testfloat.empty()) words.push_back({row.testfloat, row.operation});
+  }
   words.push_back({"fma", Operation::multiply_add});
+  words.push_back({"min", Operation::minimum});
+  words.push_back({"max", Operation::maximum});
   return words;
 }
 
@@ -247,7 +251,7 @@ void run_arith(const ArithArguments& a) {
 void define_arith(App app, int&) {
   const auto a = std::make_shared<ArithArguments>();
   app.add_option("OP", a->operation,
-                 listed(names_of(operations)) + "; or sub, mul, div, rem, sqrt, fma")
+                 listed(names_of(operations)) + "; or sub, mul, div, rem, sqrt, fma, min, max")
       .required();
   app.add_option("FILES", a->files,
                  "as many operands as OP has, then the result. An operand is .safetensors, .npy or "
@@ -271,6 +275,9 @@ void define_arith(App app, int&) {
   app.footer(
       "\nA division by zero is exact: it gives the infinity, or what the format has in its place, "
       "and no column counts it."
+      "\nA NaN operand makes minimum and maximum a NaN (torch.minimum, PTX's min.NaN); "
+      "minimum_number and "
+      "maximum_number take the other operand (torch.fmin, PTX's min)."
       "\n  binade arith fma a.npy b.npy c.npy d.npy --format e4m3 --saturation finite");
   app.callback([a] { run_arith(*a); });
 }

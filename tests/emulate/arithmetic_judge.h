@@ -29,6 +29,10 @@ inline oracle::Operation oracle_operation(Operation operation) {
     case Operation::remainder: return oracle::Operation::remainder;
     case Operation::square_root: return oracle::Operation::square_root;
     case Operation::multiply_add: return oracle::Operation::multiply_add;
+    case Operation::minimum: return oracle::Operation::minimum;
+    case Operation::maximum: return oracle::Operation::maximum;
+    case Operation::minimum_number: return oracle::Operation::minimum_number;
+    case Operation::maximum_number: return oracle::Operation::maximum_number;
   }
   return {};
 }

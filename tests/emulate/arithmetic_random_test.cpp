@@ -42,6 +42,10 @@ Kinds kinds_of(Operation operation) {
     case Operation::multiply_add:
       return {&Seen::ties,      &Seen::subnormal, &Seen::nan,     &Seen::tininess_matters,
               &Seen::underflow, &Seen::overflow,  &Seen::invalid, &Seen::exact_zero};
+    case Operation::minimum:
+    case Operation::maximum: return {&Seen::subnormal, &Seen::nan, &Seen::invalid};
+    case Operation::minimum_number:  // a NaN of two
+    case Operation::maximum_number: return {&Seen::subnormal, &Seen::invalid};
   }
   return {};
 }
@@ -86,6 +90,12 @@ TEST_CASE("operands of two or three formats, named or user-made, give a result i
   CHECK(cases == 1000000);
 }
 
+template <typename Real>
+Real least_number(Real a, Real b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? b : a;
+  return a < b || (a == b && std::signbit(a)) ? a : b;
+}
+
 /// What the machine computes, rounding to nearest.
 template <typename Real>
 Real by_machine(Operation operation, Real a, Real b, Real c) {
@@ -97,6 +107,10 @@ Real by_machine(Operation operation, Real a, Real b, Real c) {
     case Operation::remainder: return std::remainder(a, b);
     case Operation::square_root: return std::sqrt(a);
     case Operation::multiply_add: return std::fma(a, b, c);
+    case Operation::minimum: return std::isnan(a) ? a : std::isnan(b) ? b : least_number(a, b);
+    case Operation::maximum: return std::isnan(a) ? a : std::isnan(b) ? b : -least_number(-a, -b);
+    case Operation::minimum_number: return least_number(a, b);
+    case Operation::maximum_number: return -least_number(-a, -b);
   }
   return 0;
 }

@@ -208,7 +208,11 @@ TEST_CASE("every operation reads its operands, no more and no fewer") {
                          {Operation::divide, 2, 4},
                          {Operation::remainder, 2, 0},
                          {Operation::square_root, 1, 4},
-                         {Operation::multiply_add, 3, 67}}) {
+                         {Operation::multiply_add, 3, 67},
+                         {Operation::minimum, 2, 4},
+                         {Operation::maximum, 2, 16},
+                         {Operation::minimum_number, 2, 4},
+                         {Operation::maximum_number, 2, 16}}) {
     REQUIRE(operand_count(row.operation) == row.operands);
     float out = -1;
     EventCounts counts;

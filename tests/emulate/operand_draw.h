@@ -56,6 +56,10 @@ inline std::uint64_t draw_second(Random& random, Operation operation, std::uint6
   switch (operation) {
     case Operation::add:
     case Operation::subtract:
+    case Operation::minimum:
+    case Operation::maximum:
+    case Operation::minimum_number:
+    case Operation::maximum_number:
       if (same_format && random() % 8 == 0) return a;
       if (same_format && random() % 8 == 0) return zero_bits(from[0], true) ^ a;
       return draw_at(random, from[1], e + between(random, -p - 3, p + 3));

@@ -310,9 +310,9 @@ std::span<const Near> near_of(Operation operation) {
   using enum Near;
   static constexpr std::array of_sums{hair, cancelling, zero, with_zeros, any};
   static constexpr std::array of_others{tie, exact, with_zeros, any};
-  const bool adds = operation == Operation::add || operation == Operation::subtract ||
-                    operation == Operation::multiply_add;
-  if (adds) return of_sums;
+  const bool compares = operation == Operation::add || operation == Operation::subtract ||
+                        operation == Operation::multiply_add || selects(operation);
+  if (compares) return of_sums;
   return of_others;
 }
 /// Exponents: in the middle of the range, at its ends, and at the limits of what a twin may conclude from a result in T.

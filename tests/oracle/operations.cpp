@@ -160,6 +160,15 @@ Computed square_root(const Value& a) {
   return {a.kind == Kind::infinity ? a : root(a)};
 }
 
+/// In the order -Inf, negative numbers, -0, +0, positive numbers, Inf.
+bool is_below(const Value& a, const Value& b) {
+  if (a.negative != b.negative) return a.negative;
+  const Value& inner = a.negative ? b : a;
+  const Value& outer = a.negative ? a : b;
+  if (row(inner) != row(outer)) return row(inner) < row(outer);
+  return row(inner) == 1 && compare(magnitude(inner), magnitude(outer)) < 0;
+}
+
 }  // namespace
 
 Computed compute(Operation operation, const Value& a, const Value& b, const Value& c, Way way) {
@@ -177,6 +186,10 @@ Computed compute(Operation operation, const Value& a, const Value& b, const Valu
   const auto nan = std::find_if(operands, end, is_nan);
   if (nan != end) {
     const bool signaling = std::any_of(operands, end, [](auto* x) { return x->signaling; });
+    const auto number = std::find_if_not(operands, end, is_nan);
+    const bool prefers_numbers =
+        operation == Operation::minimum_number || operation == Operation::maximum_number;
+    if (prefers_numbers && number != end) return {**number, signaling, false};
     return {**nan, signaling, false};
   }
 
@@ -185,6 +198,10 @@ Computed compute(Operation operation, const Value& a, const Value& b, const Valu
   switch (operation) {
     case Operation::subtract: return binary(Operation::add, a, opposite, way);
     case Operation::square_root: return square_root(a);
+    case Operation::minimum:
+    case Operation::minimum_number: return {is_below(b, a) ? b : a};
+    case Operation::maximum:
+    case Operation::maximum_number: return {is_below(a, b) ? b : a};
     case Operation::multiply_add:
       return binary(Operation::add, binary(Operation::multiply, a, b, way).value, c, way);
     default: return binary(operation, a, b, way);

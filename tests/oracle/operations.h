@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an operation means, on exact numbers: IEEE 754-2019 clauses 5.3.1, 5.4.1, 6.1 to 6.3, 7.2
-// and 7.3. The answer is a Value that Oracle::round rounds like the exact one, and the two
+// What an operation means, on exact numbers: IEEE 754-2019 clauses 5.3.1, 5.4.1, 6.1 to 6.3, 7.2,
+// 7.3 and 9.6. The answer is a Value that Oracle::round rounds like the exact one, and the two
 // exceptions that belong to operations rather than to rounding.
 #pragma once
 
@@ -9,7 +9,19 @@
 
 namespace oracle {
 
-enum class Operation { add, subtract, multiply, divide, remainder, square_root, multiply_add };
+enum class Operation {
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  square_root,
+  multiply_add,
+  minimum,
+  maximum,
+  minimum_number,
+  maximum_number
+};
 
 struct Computed {
   Value value;

@@ -42,9 +42,14 @@ EXACT = {
     "multiply": lambda a, b: a * b,
     "divide": lambda a, b: a / b,
     "multiply_add": lambda a, b, c: a * b + c,
+    "minimum": lambda a, b: min(a, b),
+    "maximum": lambda a, b: max(a, b),
+    "minimum_number": lambda a, b: min(a, b),
+    "maximum_number": lambda a, b: max(a, b),
 }
 SHORT = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "remainder": "rem",
-         "square_root": "sqrt", "multiply_add": "fma"}
+         "square_root": "sqrt", "multiply_add": "fma", "minimum": "min", "maximum": "max",
+         "minimum_number": "minimum_number", "maximum_number": "maximum_number"}
 
 
 class Arith(CliCase):
@@ -97,7 +102,9 @@ class Arith(CliCase):
             self.write(name + ".npy", npy("<f4", (1,), f32(value)))
         for operation, operands, want in (("add", 2, 9.5), ("subtract", 2, 5.5), ("multiply", 2, 15),
                                           ("divide", 2, 3.75), ("remainder", 2, -0.5),
-                                          ("square_root", 1, math.sqrt(7.5)), ("multiply_add", 3, 16)):
+                                          ("square_root", 1, math.sqrt(7.5)), ("multiply_add", 3, 16),
+                                          ("minimum", 2, 2), ("maximum", 2, 7.5),
+                                          ("minimum_number", 2, 2), ("maximum_number", 2, 7.5)):
             for word in {operation, SHORT[operation]} | ({"mulAdd"} if operands == 3 else set()):
                 with self.subTest(word):
                     files = ["a.npy", "b.npy", "c.npy"][:operands]
@@ -117,6 +124,18 @@ class Arith(CliCase):
         values = self.result()[1]
         self.assertEqual([v != v for v in values], [True, False, True, False, False, False])
         self.assertEqual(values[3:], [0, 1, 65504])
+
+    def test_what_minimum_and_maximum_make_of_nans_and_zeros(self):
+        inf, nan = math.inf, math.nan
+        self.write("a.npy", npy("<f4", (5,), f32(nan, 1, 0, -inf, nan)))
+        self.write("b.npy", npy("<f4", (5,), f32(1, nan, -0.0, 1, nan)))
+        for operation, want in (("minimum", [nan, nan, -0.0, -inf, nan]), ("maximum", [nan, nan, 0.0, 1, nan]),
+                                ("minimum_number", [1, 1, -0.0, -inf, nan]), ("maximum_number", [1, 1, 0.0, 1, nan])):
+            with self.subTest(operation):
+                text = self.good("arith", operation, "a.npy", "b.npy", "o.npy", "--format", "binary16")
+                self.assertEqual(repr(self.result()[1]), repr([float(x) for x in want]))
+                counts = self.counts(text, operation)
+                self.assertEqual(counts, dict.fromkeys(self.COLUMNS, 0) | {"values": 5, "nan_in": 3, "inf_in": 1})
 
     def test_operands_are_taken_as_they_are_whatever_their_dtype(self):
         self.write("a.safetensors", safetensors(("x", "BF16", [2], struct.pack("<2H", 0x3F81, 0xC000)),
@@ -221,7 +240,7 @@ class Arith(CliCase):
             (*half,): "OP is required",
             ("add", *half): "FILES is required",
             ("ad", "a.npy", "a.npy", "o.npy", *half):
-                "no operation 'ad'; did you mean add.; there are add, subtract, .*, multiply_add$",
+                "no operation 'ad'; did you mean add.; there are add, subtract, .*, maximum_number$",
             ("add", "a.npy", "o.npy", *half): "add has 2 operands: give A B OUT, 3 files and not 2",
             ("sqrt", "a.npy", "a.npy", "o.npy", *half): "square_root has 1 operand: give A OUT, 2 files and not 3",
             ("fma", "a.npy", "a.npy", "o.npy", *half): "multiply_add has 3 operands: give A B C OUT, 4 files and not 3",
