@@ -44,11 +44,6 @@ struct CodeFields {
     sign = f.has_sign ? bit(magnitude_bits) : 0;
     lone_nan = f.specials == Specials::fnuz ? sign : 0;
   }
-  /// Whether a code, its padding gone, is no number.
-  bool is_special(Bits code) const {
-    return (code & magnitude) >= special ||
-           (lone_nan != 0 && (code & (sign | magnitude)) == lone_nan);
-  }
 };
 
 void values_of_codes(const std::byte* in, float* out, std::size_t n, const Format& format);

@@ -7,7 +7,7 @@
 //     binary16  0 01110 0111000000                   0 00000 0111000000
 //     float     0 01111101 01110000000000000000000   (2^-1 + 0111000000 · 2^-24) - 2^-1
 //
-// No operand is a subnormal of the carrier. Infinities and NaNs are the definition's.
+// No operand is a subnormal of the carrier.
 #pragma once
 
 #include <array>
@@ -59,13 +59,12 @@ struct VectorDecoder {
     return fields.known && f.emin() >= carrier.emin() && exponent_of_sum(f) <= carrier.emax();
   }
 
-  /// The values of a group of codes; false where one is no number.
-  bool operator()(const std::byte* in, I (&out)[4]) const {
+  /// The values of a group of codes.
+  void operator()(const std::byte* in, I (&out)[4]) const {
     I largest = V::zero();
-    bool is_nan = false;
+    bool has_lone_nan = false;
     for (std::size_t k = 0; k < 4; ++k) {
-      const I code = V::shift_right(V::load_narrow(in + k * V::lanes * fields.bytes, fields.bytes),
-                                    fields.padding);
+      const I code = code_at(in, k);
       const I a = V::bit_and(code, magnitude), negative = V::bit_and(code, sign);
       const I normal = V::add(V::shift_left(a, fields.fraction_shift), rebias);
       const I below = V::bits(V::sub(V::number(V::add(a, quantum_sum)), V::number(quantum_sum)));
@@ -73,10 +72,10 @@ struct VectorDecoder {
       out[k] = V::bit_or(value, V::shift_left(negative, fields.sign_shift));
       largest = V::max(largest, a);
       if (fields.lone_nan != 0) {
-        is_nan = is_nan || V::any(V::equal(V::bit_or(a, negative), lone_nan));
+        has_lone_nan = has_lone_nan || V::any(V::equal(V::bit_or(a, negative), lone_nan));
       }
     }
-    return !is_nan && !V::any(V::greater(largest, last_number));
+    if (has_lone_nan || V::any(V::greater(largest, last_number))) set_specials(in, out);
   }
 
   void run(const std::byte* in, T* out, std::size_t n) const {
@@ -90,24 +89,41 @@ struct VectorDecoder {
     for (; done + group <= n; done += group) {
       const std::byte* const codes = in + done * fields.bytes;
       I values[4];
-      const bool numbers = (*this)(codes, values);
+      (*this)(codes, values);
       for (std::size_t k = 0; k < 4; ++k) {
-        T* const to = out + done + k * V::lanes;
-        V::put(streamed && numbers, to, values[k]);
+        V::put(streamed, out + done + k * V::lanes, values[k]);
       }
-      if (!numbers) mend(codes, out + done, group);
     }
     if (done < n) apart(in + done * fields.bytes, out + done, n - done);
     if (streamed) V::streamed();
   }
 
  private:
-  [[gnu::noinline]] void mend(const std::byte* codes, T* out, std::size_t n) const {
-    for (std::size_t i = 0; i < n; ++i, codes += fields.bytes) {
-      Bits code = 0;
-      std::memcpy(&code, codes, fields.bytes);
-      if (!fields.is_special(code >> fields.padding)) continue;
-      (definitions().*KernelsOf<T>::decode)(codes, out + i, 1, format);
+  I code_at(const std::byte* in, std::size_t k) const {
+    return V::shift_right(V::load_narrow(in + k * V::lanes * fields.bytes, fields.bytes),
+                          fields.padding);
+  }
+  /// The infinities and NaNs among them: a payload stays, quiet, where the format has some.
+  [[gnu::noinline]] void set_specials(const std::byte* in, I (&out)[4]) const {
+    const I infinity = V::set(field(carrier.emax() + carrier.bias + 1));
+    const I quiet = V::set(Bits{1} << (carrier.fraction_bits() - 1));
+    const I carrier_sign = V::set(~(~Bits{0} >> 1));
+    const bool has_payloads = format.specials == Specials::ieee;
+    const I fraction = V::set(has_payloads ? carrier.fraction_mask() : 0);
+    const I first_nan = V::set(fields.special - (has_payloads ? 0 : 1));
+    for (std::size_t k = 0; k < 4; ++k) {
+      const I code = code_at(in, k);
+      const I a = V::bit_and(code, magnitude);
+      const I payload = V::bit_and(V::shift_left(a, fields.fraction_shift), fraction);
+      const I nan = V::where(V::greater(a, first_nan), quiet);
+      const I special =
+          V::bit_or(V::bit_or(V::bit_and(out[k], carrier_sign), infinity), V::bit_or(payload, nan));
+      out[k] = V::select(V::greater(a, last_number), special, out[k]);
+      if (fields.lone_nan != 0) {
+        const I all = V::bit_and(code, V::bit_or(magnitude, sign));
+        const I lone = V::bit_or(carrier_sign, V::bit_or(infinity, quiet));
+        out[k] = V::select(V::equal(all, lone_nan), lone, out[k]);
+      }
     }
   }
   /// Fewer than a group's: beside the arrays.
@@ -115,9 +131,8 @@ struct VectorDecoder {
     std::array<std::byte, group * sizeof(T)> codes{};
     std::memcpy(codes.data(), in, n * fields.bytes);
     I values[4];
-    const bool numbers = (*this)(codes.data(), values);
+    (*this)(codes.data(), values);
     std::memcpy(out, values, n * sizeof(T));
-    if (!numbers) mend(in, out, n);
   }
 };
 

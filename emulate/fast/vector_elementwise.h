@@ -42,12 +42,6 @@ struct ExactLanes {
   static constexpr Bits most = static_cast<Bits>(2 * Plan::carrier.bias)
                                << Plan::carrier.fraction_bits();
 
-  /// A result: the machine's, toward zero where an operation may name its rounding, else to nearest; and the exact one
-  /// less that, or what has its sign.
-  struct Rest {
-    F x, rest;
-  };
-
   static F product(F a, F b) {
     if constexpr (NamesRounding<V>) {
       return V::template mul<3>(a, b);
@@ -69,25 +63,30 @@ struct ExactLanes {
       return V::root(a);
     }
   }
-  static Rest sum(F a, F b) {
+  /// `x`: the machine's result, toward zero where an operation may name its rounding, else to nearest; `rest`: the exact
+  /// one less that, or what has its sign. Sets bits of `lost` where there is one.
+  static I to_odd(F x, F rest, I& lost) {
+    const M is_lost = V::nonzero(rest);
+    I bits = V::bits(x);
+    if constexpr (!NamesRounding<V>) {  // toward zero
+      const M is_beyond = V::has_sign(V::bit_xor(V::bits(rest), bits));
+      bits = V::minus_one(bits, V::both(is_lost, is_beyond));
+    }
+    const I last = V::where(is_lost, V::set(1));
+    lost = V::bit_or(lost, last);
+    return V::bit_or(bits, last);
+  }
+  static I sum(F a, F b, I& lost) {
     if constexpr (NamesRounding<V>) {
-      // Of whatever sign: zero where both directed sums are one number.
-      const F down = V::template add<1>(a, b), up = V::template add<2>(a, b);
-      return {V::template add<3>(a, b), V::sub(up, down)};
+      const M is_lost = V::differ(V::template add<1>(a, b), V::template add<2>(a, b));
+      const I last = V::where(is_lost, V::set(1));
+      lost = V::bit_or(lost, last);
+      return V::bit_or(V::bits(V::template add<3>(a, b)), last);
     } else {
       const F s = V::add(a, b);
       const F b_part = V::sub(s, a);
-      return {s, V::add(V::sub(a, V::sub(s, b_part)), V::sub(b, b_part))};
+      return to_odd(s, V::add(V::sub(a, V::sub(s, b_part)), V::sub(b, b_part)), lost);
     }
-  }
-  static I to_odd(Rest exact) {
-    const M is_lost = V::nonzero(exact.rest);
-    I bits = V::bits(exact.x);
-    if constexpr (!NamesRounding<V>) {  // toward zero
-      const M is_beyond = V::has_sign(V::bit_xor(V::bits(exact.rest), bits));
-      bits = V::minus_one(bits, V::both(is_lost, is_beyond));
-    }
-    return V::bit_or(bits, V::where(is_lost, V::set(1)));
   }
 
   /// Of two numbers, -0 being less than +0: their order as integers.
@@ -122,47 +121,60 @@ struct ExactLanes {
     return found;
   }
 
-  /// Results of whole groups from `at` up to n, as bits. Returns the first group with one in doubt, whose own are
-  /// written, too; n if there is none. `turns`: some sign. `whole`: what is lost is in doubt.
+  /// Whether some magnitude of a group is more than one.
+  static bool any_more(I largest, Bits than) { return V::any(V::greater(largest, V::set(than))); }
+
+  /// How far the results of some groups go, and whether many of them have one beyond the range.
+  struct Computed {
+    std::size_t end;
+    bool overflows;
+  };
+
+  /// Results of whole groups from `at` up to n, as bits; up to the first group with one in doubt, whose own are written,
+  /// too. `turns`: some sign. `whole`: what is lost is in doubt.
   template <Operation operation, bool turns, bool whole>
-  static std::size_t compute(const ElementOperands& x, std::size_t at, std::size_t n,
-                             const TurnedSigns<Bits>& turned, Bits* out) {
+  static Computed compute(const ElementOperands& x, std::size_t at, std::size_t n,
+                          const TurnedSigns<Bits>& turned, Bits max, Bits* out) {
     constexpr bool adds = operation == Operation::add || operation == Operation::multiply_add;
     constexpr bool selects = operation == Operation::minimum;
     const I magnitude = V::set(Plan::magnitude_bits);
     const I left = V::set(turned.left), right = V::set(turned.right), all = V::set(turned.result);
-    const auto sum_of = [&](F a, F b) {
-      if constexpr (!turns) return sum(a, b);
-      return sum(V::number(V::bit_xor(V::bits(a), left)), V::number(V::bit_xor(V::bits(b), right)));
+    const auto turn = [&](I a, I signs) { return turns ? V::bit_xor(a, signs) : a; };
+    const auto sum_of = [&](F a, F b, I& lost) {
+      return sum(V::number(turn(V::bits(a), left)), V::number(turn(V::bits(b), right)), lost);
     };
+    I beyond = V::zero();
+    const std::size_t begin = at;
+    bool in_doubt = false;
     for (; at < n; at += group) {
       I largest = V::zero(), smallest = magnitude, lost = V::zero(), of_products = V::zero();
-      Rest exact[4];
-      for (std::size_t k = 0; k < 4; ++k) {
-        const std::size_t i = at + k * V::lanes;
+      for (std::size_t i = at; i < at + group; i += V::lanes) {
         const F a = V::load_floats(x.a + i);
         F b = a;
         if constexpr (operation != Operation::square_root) b = V::load_floats(x.b + i);
+        I r;
         if constexpr (operation == Operation::add) {
-          exact[k] = sum_of(a, b);
+          r = sum_of(a, b, lost);
         } else if constexpr (operation == Operation::multiply) {
+          // Of few bits it is exact.
           const F p = product(a, b);
-          exact[k] = {p, V::mul_sub(a, b, p)};
-          smallest = V::min(smallest, V::bit_and(V::bits(p), magnitude));
+          of_products = V::bit_or(of_products, V::bits(V::mul_sub(a, b, p)));
+          r = V::bits(p);
+          smallest = V::min(smallest, V::bit_and(r, magnitude));
         } else if constexpr (operation == Operation::divide) {
           const F q = quotient(a, b);
           const I rest = V::bits(V::sub_mul(a, q, b));
-          exact[k] = {q, V::number(V::bit_xor(rest, V::and_not(V::bits(b), magnitude)))};
+          r = to_odd(q, V::number(V::bit_xor(rest, V::and_not(V::bits(b), magnitude))), lost);
           smallest = V::min(smallest, V::min(V::bit_and(V::bits(a), magnitude),
                                              V::bit_and(V::bits(q), magnitude)));
           largest = V::max(largest, V::bit_and(V::bits(b), magnitude));  // 0 / infinity
         } else if constexpr (operation == Operation::square_root) {
           const F s = root(a);
-          exact[k] = {s, V::sub_mul(a, s, s)};
+          r = to_odd(s, V::sub_mul(a, s, s), lost);
           smallest = V::min(smallest, V::bit_and(V::bits(a), magnitude));
         } else if constexpr (selects) {
-          const I of_a = V::bit_xor(V::bits(a), left), of_b = V::bit_xor(V::bits(b), right);
-          exact[k] = {V::number(lesser(of_a, of_b)), V::number(V::zero())};
+          const I of_a = turn(V::bits(a), left), of_b = turn(V::bits(b), right);
+          r = lesser(of_a, of_b);
           largest =
               V::max(largest, V::max(V::bit_and(of_a, magnitude), V::bit_and(of_b, magnitude)));
         } else {
@@ -171,34 +183,36 @@ struct ExactLanes {
             of_products = V::bit_or(of_products, V::bits(V::mul_sub(a, b, p)));
             smallest = V::min(smallest, V::bit_and(V::bits(p), magnitude));
           }
-          exact[k] = sum_of(p, V::load_floats(x.c + i));
+          r = sum_of(p, V::load_floats(x.c + i), lost);
         }
-        largest = V::max(largest, V::bit_and(V::bits(exact[k].x), magnitude));
-        lost = V::bit_or(lost, V::bits(exact[k].rest));
+        if constexpr (adds || selects) r = turn(r, all);
+        largest = V::max(largest, V::bit_and(r, magnitude));
+        V::store(out + i, r);
       }
-      const bool loses = V::any(V::greater(V::bit_and(lost, magnitude), V::zero()));
-      for (std::size_t k = 0; k < 4; ++k) {
-        I r = V::bits(exact[k].x);
-        if (loses) r = to_odd(exact[k]);
-        if constexpr (turns && (adds || selects)) r = V::bit_xor(r, all);
-        V::store(out + at + k * V::lanes, r);
+      if (any_more(V::bit_and(of_products, magnitude), 0)) {
+        if constexpr (operation == Operation::multiply) {
+          for (std::size_t i = at; i < at + group; i += V::lanes) {
+            const F a = V::load_floats(x.a + i), b = V::load_floats(x.b + i), p = product(a, b);
+            V::store(out + i, to_odd(p, V::mul_sub(a, b, p), lost));
+          }
+        } else {
+          in_doubt = true;
+        }
       }
-      bool in_doubt = V::any(V::greater(largest, V::set(most - 1))) || (whole && loses);
+      if constexpr (whole) in_doubt = in_doubt || any_more(lost, 0);
       if constexpr (operation != Operation::add && !selects) {
         if (V::any(V::greater(V::set(least), smallest))) {
           in_doubt = in_doubt || has_small<operation>(x, at);
         }
       }
-      if constexpr (operation == Operation::multiply_add && is_narrow) {
-        in_doubt = in_doubt || V::any(V::greater(V::bit_and(of_products, magnitude), V::zero()));
-      }
-      if (in_doubt) return at;
+      if (in_doubt || any_more(largest, most - 1)) return {at, true};
+      beyond = V::plus_one(beyond, V::greater(largest, V::set(max)));
     }
-    return n;
+    return {n, V::total(beyond) * group * 4 > n - begin};
   }
 
-  using Compute = std::size_t (*)(const ElementOperands& x, std::size_t at, std::size_t n,
-                                  const TurnedSigns<Bits>& turned, Bits* out);
+  using Compute = Computed (*)(const ElementOperands& x, std::size_t at, std::size_t n,
+                               const TurnedSigns<Bits>& turned, Bits max, Bits* out);
   /// Null: for the definition.
   static Compute compute_of(Operation operation, bool turns, bool whole) {
     switch (operation) {
@@ -251,12 +265,12 @@ struct ExactWay {
 
   bool known() const { return quantize != nullptr && results_of != nullptr; }
   /// Results of whole groups from `at` on, as `compute`.
-  std::size_t compute(const ElementOperands& x, std::size_t at, std::size_t n, Bits* exact) const {
-    return results_of(x, at, n, turned, exact);
+  auto compute(const ElementOperands& x, std::size_t at, std::size_t n, Bits* exact) const {
+    return results_of(x, at, n, turned, quantizer.plan.max, exact);
   }
   /// n of them onto the grid. `next`: operands that are asked for meanwhile.
-  void round(const Bits* exact, void* out, std::size_t n, std::uint64_t first, bool streamed,
-             EventCounts& counts, const ElementOperands& next = {}) const {
+  void round(const Bits* exact, void* out, std::size_t n, std::uint64_t first, bool overflows,
+             bool streamed, EventCounts& counts, const ElementOperands& next = {}) const {
     const auto bytes = [](const float* x) { return reinterpret_cast<const std::byte*>(x); };
     quantize(reinterpret_cast<const T*>(exact), static_cast<std::byte*>(out),
              {quantizer,
@@ -265,7 +279,8 @@ struct ExactWay {
               n,
               streamed,
               counts,
-              {bytes(next.a), bytes(next.b), bytes(next.c)}});
+              {bytes(next.a), bytes(next.b), bytes(next.c)},
+              overflows});
   }
 };
 
@@ -336,14 +351,16 @@ struct VectorElementwise {
     if (is_narrow) {
       alignas(V::bytes) std::array<std::uint32_t, tile> exact;
       const std::size_t padded = whole_groups(n);
-      if (narrow.compute(x, 0, padded, exact.data()) == padded) {
+      const auto computed = narrow.compute(x, 0, padded, exact.data());
+      if (computed.end == padded) {
         ElementOperands next{};
         if (streamed) {
           next = from_place(x, tile);
           if (operands < 2) next.b = nullptr;
           if (operands < 3) next.c = nullptr;
         }
-        return narrow.round(exact.data(), out, n, first, streamed, counts, next);
+        return narrow.round(exact.data(), out, n, first, computed.overflows, streamed, counts,
+                            next);
       }
     }
     each_wide(n, [&](std::size_t at, std::size_t count) {
@@ -371,8 +388,8 @@ struct VectorElementwise {
       float value;
     } specials[wide_tile];
     std::size_t special_count = 0;
-    for (std::size_t at = wide.compute(x, 0, padded, exact.data()); at < padded;
-         at = wide.compute(x, at + step, padded, exact.data())) {
+    for (std::size_t at = wide.compute(x, 0, padded, exact.data()).end; at < padded;
+         at = wide.compute(x, at + step, padded, exact.data()).end) {
       for (std::size_t i = at; i < at + step && i < n; ++i) {
         if (!is_special(exact[i], from_place(x, i))) continue;
         const float value = unflushed_results == nullptr && is_known(exact[i], from_place(given, i))
@@ -384,7 +401,7 @@ struct VectorElementwise {
       }
     }
     counts.values -= special_count;  // as zeros they are counted again
-    wide.round(exact.data(), results.data(), n, first, false, counts);
+    wide.round(exact.data(), results.data(), n, first, true, false, counts);
     if (unflushed_results != nullptr) {
       count_flushed(unflushed_results, exact.data(), results.data(), n);
     }
@@ -485,7 +502,7 @@ struct VectorElementwise {
     }
     constexpr std::size_t step = ExactLanes<Wide, double>::group;
     for (std::size_t at = 0; at < padded; at += step) {
-      at = wide.compute(x, at, padded, unflushed_results.data());
+      at = wide.compute(x, at, padded, unflushed_results.data()).end;
     }
     in_binary64({flushed[0].data(), flushed[1].data(), flushed[2].data()}, x, out, n, first, false,
                 unflushed_results.data());

@@ -201,6 +201,7 @@ struct VectorQuantizer {
     EventCounts& counts;
     /// What is asked for meanwhile, as many bytes of each as results are written; null: nothing.
     const std::byte* next[3]{};
+    bool overflows = false;  ///< it is all of numbers, many of them beyond the range
   };
 
   template <class Lanes, Rounding rounding, bool plain, bool codes>
@@ -260,10 +261,12 @@ struct VectorQuantizer {
       }
       Rounded rounded;
       std::byte* const to_here = out + done * size;
-      if (round_group<Lanes, rounding, plain>(x, words_of(done), lanes, finish, rounded)) {
+      const bool within =
+          round_group<Lanes, rounding, plain>(x, words_of(done), lanes, finish, rounded);
+      if (!call.overflows && within) {
         finish_group<plain, codes, false>(x, rounded, to_here, call.streamed, finish, call.code,
                                           events);
-      } else if (!has_special(x)) {
+      } else if (call.overflows || !has_special(x)) {
         finish_group<plain, codes, true>(x, rounded, to_here, call.streamed, finish, call.code,
                                          events);
       } else {
