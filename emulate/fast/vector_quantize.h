@@ -204,6 +204,7 @@ struct VectorQuantizer {
     bool overflows = false;  ///< it is all of numbers, many of them beyond the range
   };
 
+  /// Whoever streams says V::streamed() at last, which waits for the memory.
   template <class Lanes, Rounding rounding, bool plain, bool codes>
   static void run(const T* in, std::byte* out, const Call& call) {
     const Lanes lanes(call.quantizer.plan);
@@ -276,7 +277,6 @@ struct VectorQuantizer {
       counted += group;
     }
     if (done < call.n) apart(done, call.n - done);
-    if (call.streamed) V::streamed();
     events.add_to(call.counts, counted, saturates);
     events_apart.add_to(call.counts, call.n - counted + padding, saturates);
     call.counts.values -= padding;
@@ -344,6 +344,7 @@ struct VectorQuantizer {
       run(in + done, out + done * size,
           {quantizer, code, first + done, count, streamed, counts, {streamed ? next : nullptr}});
     }
+    if (streamed) V::streamed();
     return true;
   }
 };
