@@ -40,7 +40,6 @@ class InputFile::Descriptor {
 namespace {
 
 constexpr std::size_t most_streamed = std::size_t{8} << 20;
-constexpr std::size_t streamed_by_thread = std::size_t{1} << 18;
 
 [[noreturn]] void fail_to_keep(const std::string& name, int error) {
   throw error_in(name, std::string("cannot be kept in a temporary file: ") + std::strerror(error),
@@ -190,7 +189,7 @@ void InputFile::stream_on_threads(
     const std::function<void(std::span<const std::byte>, std::size_t slot)>& sink) const {
   const auto held = hold();
   std::vector<std::vector<std::byte>> buffers(thread_count());
-  parallel_for(size, streamed_by_thread, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+  parallel_for(size, piece_bytes, [&](std::size_t begin, std::size_t end, std::size_t slot) {
     std::vector<std::byte>& buffer = buffers[slot];
     buffer.resize(std::max(buffer.size(), end - begin));
     const auto piece = std::span(buffer).first(end - begin);

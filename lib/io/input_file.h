@@ -50,8 +50,11 @@ class InputFile {
   void stream(std::uint64_t at, std::uint64_t size,
               const std::function<void(std::span<std::byte>)>& sink) const;
 
-  /// Hands `size` bytes from `at` on to all threads, each reading its own, in any order: in pieces of at most 256 KiB,
-  /// which a core's cache holds, of which all but the last are a multiple of 16 bytes long. `slot` is parallel_for's.
+  /// What a thread takes at a time: a core's cache holds it.
+  static constexpr std::size_t piece_bytes = std::size_t{1} << 18;
+
+  /// Hands `size` bytes from `at` on to all threads, each reading its own, in any order: in pieces of at most
+  /// `piece_bytes`, of which all but the last are a multiple of 16 bytes long. `slot` is parallel_for's.
   void stream_on_threads(
       std::uint64_t at, std::uint64_t size,
       const std::function<void(std::span<const std::byte>, std::size_t slot)>& sink) const;

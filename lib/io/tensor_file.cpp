@@ -123,11 +123,11 @@ void TensorFile::read(std::size_t index, const ChunkSink& sink) const {
 }
 
 void TensorFile::read_on_threads(std::size_t index, const PieceSink& sink) const {
-  constexpr std::size_t piece = std::size_t{1} << 18;  // as InputFile's
   const auto divide_chunk = [&sink](std::span<const std::byte> chunk) {
-    parallel_for(chunk.size(), piece, [&](std::size_t begin, std::size_t end, std::size_t slot) {
-      sink(chunk.subspan(begin, end - begin), slot);
-    });
+    parallel_for(chunk.size(), InputFile::piece_bytes,
+                 [&](std::size_t begin, std::size_t end, std::size_t slot) {
+                   sink(chunk.subspan(begin, end - begin), slot);
+                 });
   };
   const auto held = file_->hold();
   unless_changed(*file_, [&] {

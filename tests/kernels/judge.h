@@ -190,10 +190,11 @@ bool same_entry(const Kernels& a, const Kernels& b) {
   return a.*entry == b.*entry;
 }
 
-std::vector<Entry> array_entries();     // arrays.cpp
-std::vector<Entry> counting_entries();  // counting.cpp
-std::vector<Entry> product_entries();   // products.cpp
-std::vector<Entry> sum_entries();       // sums.cpp
+std::vector<Entry> array_entries();        // arrays.cpp
+std::vector<Entry> elementwise_entries();  // elementwise.cpp
+std::vector<Entry> counting_entries();     // counting.cpp
+std::vector<Entry> product_entries();      // products.cpp
+std::vector<Entry> sum_entries();          // sums.cpp
 
 /// Lengths around those of vectors and tiles.
 inline constexpr std::array<std::size_t, 16> lengths{0,  1,  2,   3,   4,   5,   7,   15,
