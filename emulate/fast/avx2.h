@@ -19,11 +19,11 @@
 #define BINADE_AVX2_END
 #elif defined(__clang__)
 #define BINADE_AVX2_BEGIN \
-  _Pragma("clang attribute push(__attribute__((target(\"avx2,fma\"))), apply_to = function)")
+  _Pragma("clang attribute push(__attribute__((target(\"avx2,fma,popcnt\"))), apply_to = function)")
 #define BINADE_AVX2_END _Pragma("clang attribute pop")
 #else
 #define BINADE_AVX2_BEGIN \
-  _Pragma("GCC push_options") _Pragma("GCC target(\"avx2,fma\")")
+  _Pragma("GCC push_options") _Pragma("GCC target(\"avx2,fma,popcnt\")")
 #define BINADE_AVX2_END _Pragma("GCC pop_options")
 #endif
 // clang-format on
@@ -65,6 +65,8 @@ struct Avx2Integers {
   static I bit_or(I a, I b) { return _mm256_or_si256(a, b); }
   static I bit_xor(I a, I b) { return _mm256_xor_si256(a, b); }
   static I and_not(I a, I b) { return _mm256_andnot_si256(b, a); }  ///< a & ~b
+  /// Of 16 bits each: a - b, or 0 where that is negative.
+  static I sub_to_zero(I a, I b) { return _mm256_subs_epu16(a, b); }
   static I bit_xor(I a, I b, I c) { return bit_xor(bit_xor(a, b), c); }
 
   static M both(M a, M b) { return bit_and(a, b); }
@@ -72,6 +74,57 @@ struct Avx2Integers {
   static bool any(M m) { return _mm256_movemask_epi8(m) != 0; }
   static I where(M m, I a) { return bit_and(m, a); }  ///< a or 0
   static I select(M m, I a, I b) { return _mm256_blendv_epi8(b, a, m); }
+};
+
+/// Lanes of `size` bytes, into which four vectors' go, in an order of their own until they are stored.
+template <std::size_t size>
+struct Avx2Codes;
+
+template <>
+struct Avx2Codes<1> : Avx2Integers {
+  static constexpr std::size_t vectors = 4;  ///< that one takes
+  static constexpr int mark_bits = 1;
+
+  /// Lanes below 2^31; of those above 255 something that is not less.
+  static I pack(const I* x) {
+    return _mm256_packus_epi16(_mm256_packs_epi32(x[0], x[1]), _mm256_packs_epi32(x[2], x[3]));
+  }
+  /// Their first bits are the first bits of the lanes.
+  static I pack_signs(const I* x) {
+    return _mm256_packs_epi16(_mm256_packs_epi32(x[0], x[1]), _mm256_packs_epi32(x[2], x[3]));
+  }
+  static M pack_masks(const M* x) { return pack_signs(x); }
+  static M equal(I a, I b) { return _mm256_cmpeq_epi8(a, b); }
+  static M at_most(I a, I b) { return equal(_mm256_min_epu8(a, b), a); }  ///< unsigned
+  static M has_sign(I a) { return _mm256_cmpgt_epi8(zero(), a); }
+  /// Where no bit leaves its lane.
+  static I shift_left(I a, int by) { return _mm256_sll_epi16(a, _mm_cvtsi32_si128(by)); }
+  static I shift_right(I a, int by) { return _mm256_srl_epi16(a, _mm_cvtsi32_si128(by)); }
+  /// `mark_bits` bits for each lane.
+  static std::uint64_t marks(M m) { return static_cast<std::uint32_t>(_mm256_movemask_epi8(m)); }
+  static void store(void* to, I x, bool streamed) {
+    const I order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    put(streamed, to, _mm256_permutevar8x32_epi32(x, order));
+  }
+};
+
+template <>
+struct Avx2Codes<2> : Avx2Integers {
+  static constexpr std::size_t vectors = 2;
+  static constexpr int mark_bits = 2;
+
+  static I pack(const I* x) { return _mm256_packus_epi32(x[0], x[1]); }
+  static I pack_signs(const I* x) { return _mm256_packs_epi32(x[0], x[1]); }
+  static M pack_masks(const M* x) { return pack_signs(x); }
+  static M equal(I a, I b) { return _mm256_cmpeq_epi16(a, b); }
+  static M at_most(I a, I b) { return equal(_mm256_min_epu16(a, b), a); }
+  static M has_sign(I a) { return _mm256_srai_epi16(a, 15); }
+  static I shift_left(I a, int by) { return _mm256_sll_epi16(a, _mm_cvtsi32_si128(by)); }
+  static I shift_right(I a, int by) { return _mm256_srl_epi16(a, _mm_cvtsi32_si128(by)); }
+  static std::uint64_t marks(M m) { return static_cast<std::uint32_t>(_mm256_movemask_epi8(m)); }
+  static void store(void* to, I x, bool streamed) {
+    put(streamed, to, _mm256_permute4x64_epi64(x, 0xD8));
+  }
 };
 
 /// Lanes as wide as T.
@@ -82,7 +135,10 @@ template <>
 struct Avx2<float> : Avx2Integers {
   using F = __m256;
   using Words = Avx2<double>;  ///< the unit of 64-bit lanes
+  using Bytes = Avx2Codes<1>;
+  using HalfWords = Avx2Codes<2>;
   static constexpr std::size_t lanes = 8;
+  static constexpr int mark_bits = Bytes::mark_bits;
 
   static I set(std::uint32_t x) { return _mm256_set1_epi32(static_cast<std::int32_t>(x)); }
   static F set_number(float x) { return _mm256_set1_ps(x); }
@@ -97,9 +153,8 @@ struct Avx2<float> : Avx2Integers {
   static I min(I a, I b) { return _mm256_min_epi32(a, b); }
   static I max(I a, I b) { return _mm256_max_epi32(a, b); }
   static I min_unsigned(I a, I b) { return _mm256_min_epu32(a, b); }
-  /// Of lanes below 2^15: the product; a - b, or 0 where that is negative.
+  /// Of lanes below 2^15: the product.
   static I mul_low(I a, I b) { return _mm256_madd_epi16(a, b); }
-  static I sub_to_zero(I a, I b) { return _mm256_subs_epu16(a, b); }
   /// The table's byte of an index below 16; that of index 0, which fills the lane's other bytes, is 0.
   static I look_up(I table, I index) { return _mm256_shuffle_epi8(table, index); }
   static F to_number(I x) { return _mm256_cvtepi32_ps(x); }  ///< signed
@@ -134,6 +189,9 @@ struct Avx2<float> : Avx2Integers {
     return _mm256_xor_si256(low, _mm256_slli_epi32(bits(is_high), 31));
   }
 
+  /// `mark_bits` bits for each lane of four vectors.
+  static std::uint64_t marks(const M* x) { return Bytes::marks(Bytes::pack_masks(x)); }
+
   /// `lanes` floats as numbers.
   static F load_floats(const float* from) { return _mm256_loadu_ps(from); }
   /// Words of 32 bits, one a lane.
@@ -145,23 +203,6 @@ struct Avx2<float> : Avx2Integers {
     std::uint64_t out = 0;
     for (const std::uint32_t count : lane) out += count;
     return out;
-  }
-  /// The lanes of four vectors as integers of `size` bytes, which they fit in. `streamed`: `to` is a multiple of
-  /// `bytes`.
-  static void store_narrow(void* to, const I (&x)[4], std::size_t size, bool streamed) {
-    auto* out = static_cast<char*>(to);
-    if (size == 4) {
-      for (std::size_t k = 0; k < 4; ++k) put(streamed, out + k * bytes, x[k]);
-      return;
-    }
-    const I low = _mm256_packus_epi32(x[0], x[1]), high = _mm256_packus_epi32(x[2], x[3]);
-    if (size == 2) {
-      put(streamed, out, _mm256_permute4x64_epi64(low, 0xD8));
-      put(streamed, out + bytes, _mm256_permute4x64_epi64(high, 0xD8));
-      return;
-    }
-    const I all = _mm256_packus_epi16(low, high);
-    put(streamed, out, _mm256_permutevar8x32_epi32(all, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
   }
   /// `lanes` integers of `size` bytes each.
   static I load_narrow(const void* from, std::size_t size) {
@@ -176,6 +217,7 @@ struct Avx2<double> : Avx2Integers {
   using F = __m256d;
   using Words = Avx2<double>;
   static constexpr std::size_t lanes = 4;
+  static constexpr int mark_bits = 2 * Avx2Codes<1>::mark_bits;
 
   static I set(std::uint64_t x) { return _mm256_set1_epi64x(static_cast<std::int64_t>(x)); }
   static F set_number(double x) { return _mm256_set1_pd(x); }
@@ -225,6 +267,10 @@ struct Avx2<double> : Avx2Integers {
   static I low_pairs(I a, I b) { return _mm256_unpacklo_epi64(a, b); }
   static I high_pairs(I a, I b) { return _mm256_unpackhi_epi64(a, b); }
 
+  static std::uint64_t marks(const M* x) {
+    return Avx2Codes<1>::marks(Avx2Codes<1>::pack_masks(x));
+  }
+
   static F load_floats(const float* from) { return _mm256_cvtps_pd(_mm_loadu_ps(from)); }
   /// The lanes of a, then those of b, as floats.
   static __m256i narrow(F a, F b) {
@@ -238,7 +284,8 @@ struct Avx2<double> : Avx2Integers {
     store(lane, x);
     return lane[0] + lane[1] + lane[2] + lane[3];
   }
-  static void store_narrow(void* to, const I (&x)[4], std::size_t size, bool) {
+  /// The lanes of four vectors as integers of `size` bytes, which they fit in.
+  static void store_narrow(void* to, const I (&x)[4], std::size_t size) {
     auto* out = static_cast<char*>(to);
     if (size == 8) {
       for (std::size_t k = 0; k < 4; ++k) store(out + k * bytes, x[k]);

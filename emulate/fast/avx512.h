@@ -19,11 +19,11 @@
 #define BINADE_AVX512_END
 #elif defined(__clang__)
 #define BINADE_AVX512_BEGIN \
-  _Pragma("clang attribute push(__attribute__((target(\"avx512bw,avx512dq,avx512vl,fma\"))), apply_to = function)")
+  _Pragma("clang attribute push(__attribute__((target(\"avx512bw,avx512dq,avx512vl,fma,popcnt\"))), apply_to = function)")
 #define BINADE_AVX512_END _Pragma("clang attribute pop")
 #else
 #define BINADE_AVX512_BEGIN \
-  _Pragma("GCC push_options") _Pragma("GCC target(\"avx512bw,avx512dq,avx512vl,fma\")")
+  _Pragma("GCC push_options") _Pragma("GCC target(\"avx512bw,avx512dq,avx512vl,fma,popcnt\")")
 #define BINADE_AVX512_END _Pragma("GCC pop_options")
 #endif
 // clang-format on
@@ -62,7 +62,66 @@ struct Avx512Integers {
   static I bit_or(I a, I b) { return _mm512_or_si512(a, b); }
   static I bit_xor(I a, I b) { return _mm512_xor_si512(a, b); }
   static I and_not(I a, I b) { return _mm512_andnot_si512(b, a); }
+  /// Of 16 bits each: a - b, or 0 where that is negative.
+  static I sub_to_zero(I a, I b) { return _mm512_subs_epu16(a, b); }
   static I bit_xor(I a, I b, I c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
+};
+
+/// As avx2.h's, in memory's order.
+template <std::size_t size>
+struct Avx512Codes;
+
+template <>
+struct Avx512Codes<1> : Avx512Integers {
+  using M = __mmask64;
+  static constexpr std::size_t vectors = 4;
+  static constexpr int mark_bits = 1;
+
+  static I ordered(I x) {
+    const I order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    return _mm512_permutexvar_epi32(order, x);
+  }
+  static I pack(const I* x) {
+    return ordered(
+        _mm512_packus_epi16(_mm512_packs_epi32(x[0], x[1]), _mm512_packs_epi32(x[2], x[3])));
+  }
+  static I pack_signs(const I* x) {
+    return ordered(
+        _mm512_packs_epi16(_mm512_packs_epi32(x[0], x[1]), _mm512_packs_epi32(x[2], x[3])));
+  }
+  static M pack_masks(const __mmask16* x) {
+    return _mm512_kunpackd(_mm512_kunpackw(x[3], x[2]), _mm512_kunpackw(x[1], x[0]));
+  }
+  static M equal(I a, I b) { return _mm512_cmpeq_epi8_mask(a, b); }
+  static M at_most(I a, I b) { return _mm512_cmple_epu8_mask(a, b); }
+  static I select(M m, I a, I b) { return _mm512_mask_blend_epi8(m, b, a); }
+  static M has_sign(I a) { return _mm512_movepi8_mask(a); }
+  static I shift_left(I a, int by) { return _mm512_sll_epi16(a, _mm_cvtsi32_si128(by)); }
+  static I shift_right(I a, int by) { return _mm512_srl_epi16(a, _mm_cvtsi32_si128(by)); }
+  static std::uint64_t marks(M m) { return m; }
+  static void store(void* to, I x, bool streamed) { put(streamed, to, x); }
+};
+
+template <>
+struct Avx512Codes<2> : Avx512Integers {
+  using M = __mmask32;
+  static constexpr std::size_t vectors = 2;
+  static constexpr int mark_bits = 1;
+
+  static I ordered(I x) {
+    return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), x);
+  }
+  static I pack(const I* x) { return ordered(_mm512_packus_epi32(x[0], x[1])); }
+  static I pack_signs(const I* x) { return ordered(_mm512_packs_epi32(x[0], x[1])); }
+  static M pack_masks(const __mmask16* x) { return _mm512_kunpackw(x[1], x[0]); }
+  static M equal(I a, I b) { return _mm512_cmpeq_epi16_mask(a, b); }
+  static M at_most(I a, I b) { return _mm512_cmple_epu16_mask(a, b); }
+  static I select(M m, I a, I b) { return _mm512_mask_blend_epi16(m, b, a); }
+  static M has_sign(I a) { return _mm512_movepi16_mask(a); }
+  static I shift_left(I a, int by) { return _mm512_sll_epi16(a, _mm_cvtsi32_si128(by)); }
+  static I shift_right(I a, int by) { return _mm512_srl_epi16(a, _mm_cvtsi32_si128(by)); }
+  static std::uint64_t marks(M m) { return m; }
+  static void store(void* to, I x, bool streamed) { put(streamed, to, x); }
 };
 
 /// Lanes as wide as T.
@@ -74,7 +133,10 @@ struct Avx512<float> : Avx512Integers {
   using F = __m512;
   using Words = Avx512<double>;
   using M = __mmask16;
+  using Bytes = Avx512Codes<1>;
+  using HalfWords = Avx512Codes<2>;
   static constexpr std::size_t lanes = 16;
+  static constexpr int mark_bits = Bytes::mark_bits;
 
   static I set(std::uint32_t x) { return _mm512_set1_epi32(static_cast<std::int32_t>(x)); }
   static F set_number(float x) { return _mm512_set1_ps(x); }
@@ -89,9 +151,8 @@ struct Avx512<float> : Avx512Integers {
   static I max(I a, I b) { return _mm512_max_epi32(a, b); }
 
   static I min_unsigned(I a, I b) { return _mm512_min_epu32(a, b); }
-  /// Of lanes below 2^15: the product; a - b, or 0 where that is negative.
+  /// Of lanes below 2^15: the product.
   static I mul_low(I a, I b) { return _mm512_madd_epi16(a, b); }
-  static I sub_to_zero(I a, I b) { return _mm512_subs_epu16(a, b); }
   /// The table's byte of an index below 16; that of index 0, which fills the lane's other bytes, is 0.
   static I look_up(I table, I index) { return _mm512_shuffle_epi8(table, index); }
   static F to_number(I x) { return _mm512_cvtepi32_ps(x); }  ///< signed
@@ -137,6 +198,8 @@ struct Avx512<float> : Avx512Integers {
   static M differ(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_OQ); }
   static I floor_unsigned(F x) { return _mm512_cvttps_epu32(x); }
 
+  static std::uint64_t marks(const M* x) { return Bytes::marks(Bytes::pack_masks(x)); }
+
   static F load_floats(const float* from) { return _mm512_loadu_ps(from); }
   static I load_words(const std::uint32_t* from) { return load(from); }
   static std::uint64_t total(I x) {
@@ -145,22 +208,6 @@ struct Avx512<float> : Avx512Integers {
     std::uint64_t out = 0;
     for (const std::uint32_t count : lane) out += count;
     return out;
-  }
-  static void store_narrow(void* to, const I (&x)[4], std::size_t size, bool streamed) {
-    auto* out = static_cast<char*>(to);
-    if (size == 4) {
-      for (std::size_t k = 0; k < 4; ++k) put(streamed, out + k * bytes, x[k]);
-      return;
-    }
-    const I low = _mm512_packus_epi32(x[0], x[1]), high = _mm512_packus_epi32(x[2], x[3]);
-    if (size == 2) {
-      const I order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-      put(streamed, out, _mm512_permutexvar_epi64(order, low));
-      put(streamed, out + bytes, _mm512_permutexvar_epi64(order, high));
-      return;
-    }
-    const I order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    put(streamed, out, _mm512_permutexvar_epi32(order, _mm512_packus_epi16(low, high)));
   }
   static I load_narrow(const void* from, std::size_t size) {
     if (size == 4) return load(from);
@@ -177,6 +224,7 @@ struct Avx512<double> : Avx512Integers {
   using Words = Avx512<double>;
   using M = __mmask8;
   static constexpr std::size_t lanes = 8;
+  static constexpr int mark_bits = 1;
 
   static I set(std::uint64_t x) { return _mm512_set1_epi64(static_cast<std::int64_t>(x)); }
   static F set_number(double x) { return _mm512_set1_pd(x); }
@@ -240,6 +288,10 @@ struct Avx512<double> : Avx512Integers {
   static I low_pairs(I a, I b) { return _mm512_unpacklo_epi64(a, b); }
   static I high_pairs(I a, I b) { return _mm512_unpackhi_epi64(a, b); }
 
+  static std::uint64_t marks(const M* x) {
+    return _mm512_kunpackw(_mm512_kunpackb(x[3], x[2]), _mm512_kunpackb(x[1], x[0]));
+  }
+
   static F load_floats(const float* from) { return _mm512_cvtps_pd(_mm256_loadu_ps(from)); }
   static __m512i narrow(F a, F b) {
     return _mm512_castps_si512(
@@ -255,7 +307,7 @@ struct Avx512<double> : Avx512Integers {
     for (const std::uint64_t count : lane) out += count;
     return out;
   }
-  static void store_narrow(void* to, const I (&x)[4], std::size_t size, bool) {
+  static void store_narrow(void* to, const I (&x)[4], std::size_t size) {
     auto* out = static_cast<char*>(to);
     for (std::size_t k = 0; k < 4; ++k) {
       char* const part = out + k * lanes * size;

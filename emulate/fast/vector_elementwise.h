@@ -29,14 +29,14 @@ struct ExactWay {
 
   TileQuantizer<T> quantizer;
   CodeLanes<V, T> no_codes;
-  typename Quantizer::template Run<false> quantize;
+  typename Quantizer::Run quantize;
   TurnedSigns<Bits> turned;
   typename ExactLanes<V, T>::Compute results_of;
 
   ExactWay(const Elementwise& how, const Attributes& attributes)
       : quantizer({how.to, attributes, how.seed, how.stream}),
         no_codes(quantizer),
-        quantize(Quantizer::template run_of<false>(quantizer)),
+        quantize(Quantizer::template run_of<AsNumbers>(quantizer)),
         turned(turned_signs<T>(how.operation, attributes.rounding)),
         // Stochastic rounding asks for bits below the precision.
         results_of(ExactLanes<V, T>::compute_of(how.operation, (turned.left | turned.right) != 0,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `quantize` and `quantize_to_codes` of emulate/quantize.h by vectors of a level's unit V (avx2.h, avx512.h), four at a
-// time, whose lanes count what happened. Large results go past the caches.
+// time; bits of lanes, counted, say what happened. Large results go past the caches.
 //
 //     four vectors ── rounded ── beyond the range? ── once more: NaNs and infinities by the definition, overflow
-//                        `- counted ── signs ── stored as numbers, or their fields, narrowed
+//                        `- as numbers: counted ── signs        `- as codes: fields and signs packed ── counted
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,28 +26,35 @@ inline constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
 /// How far ahead of a stream its operands are asked for.
 inline constexpr std::size_t prefetch_distance = 2048;
 
-/// Lanes of counts, each below 2^32.
+/// Bits that say of each lane what happened, `mark_bits` each, counted. A template for its level's instructions.
 template <class V>
-struct EventLanes {
-  using I = typename V::I;
-  I zeros_in, zeros, below_normal, overflows, exact;
+struct EventMarks {
+  std::uint64_t zeros_in = 0, zeros = 0, below_normal = 0, overflows = 0, exact = 0;
 
-  // Written out: what a compiler makes by itself has not the level's instructions.
-  EventLanes()
-      : zeros_in(V::zero()),
-        zeros(V::zero()),
-        below_normal(V::zero()),
-        overflows(V::zero()),
-        exact(V::zero()) {}
+  /// Only zeros become zeros exactly.
+  void count(std::uint64_t zero, std::uint64_t below, std::uint64_t same) {
+    zeros_in += of(zero & same);
+    zeros += of(zero);
+    below_normal += of(below);
+    exact += of(same);
+  }
+  /// What of `same` did not overflow.
+  std::uint64_t without_overflows(std::uint64_t same, std::uint64_t over) {
+    overflows += of(over);
+    return same & ~over;
+  }
+  static std::uint64_t of(std::uint64_t marks) {
+    return static_cast<std::uint64_t>(__builtin_popcountll(marks));
+  }
 
-  void add_to(EventCounts& counts, std::size_t n, bool saturates) const {
-    const std::uint64_t over = V::total(overflows), zeros_out = V::total(zeros);
+  void add_to(EventCounts& counts, std::size_t n, int mark_bits, bool saturates) const {
+    const auto bits = static_cast<std::uint64_t>(mark_bits);
     counts.values += n;
-    counts.to_zero += zeros_out - V::total(zeros_in);
-    counts.subnormal += V::total(below_normal) - zeros_out;
-    counts.overflow += over;
-    counts.saturated += saturates ? over : 0;
-    counts.inexact += n - V::total(exact);
+    counts.to_zero += (zeros - zeros_in) / bits;
+    counts.subnormal += (below_normal - zeros) / bits;
+    counts.overflow += overflows / bits;
+    counts.saturated += saturates ? overflows / bits : 0;
+    counts.inexact += n - exact / bits;
   }
 };
 
@@ -72,30 +79,55 @@ struct FinishLanes {
         overflow{V::set(results_of_overflow[0]), V::set(results_of_overflow[1])} {}
 };
 
-/// A number's bits as its code's, in every lane.
+/// What magnitudes become: numbers; codes in their lanes, narrowed when they are stored; and a unit's Bytes and HalfWords,
+/// which take several vectors' codes before they are looked at.
+struct AsNumbers {};
+struct AsWideCodes {};
+template <class V>
+concept PacksCodes = requires {
+  typename V::Bytes;
+  typename V::HalfWords;
+};
+
+/// A number's bits as its code's, in every lane of as many bytes, or as wide as T. All without padding.
 template <class V, std::floating_point T>
 struct CodeLanes {
   using I = typename V::I;
-  using Bits = typename Carrier<T>::Bits;
-  static constexpr const Format& carrier = Carrier<T>::format;
+  using Plan = RoundingPlan<T>;
+  using Bits = typename Plan::Bits;
+  static constexpr const Format& carrier = Plan::carrier;
 
   bool known = false;
   std::size_t bytes = 0;
   int sign_shift = 0, padding = 0;
-  I overflow[2];  ///< by sign, without padding
+  I below_normal, sign,
+      zero_sign;  ///< the largest code below the least normal number's; first bits
+  I overflow[2];  ///< by sign
 
   explicit CodeLanes(const TileQuantizer<T>& quantizer) {
     const Format& f = quantizer.to.format;
-    known = quantizer.plan.family != Family::none && f.storage_bits() <= carrier.storage_bits();
+    const Plan& plan = quantizer.plan;
+    known = plan.family != Family::none && f.storage_bits() <= carrier.storage_bits();
     if (!known) return;
     bytes = code_bytes(f);
-    sign_shift = carrier.bits() - f.bits();
     padding = f.padding_bits;
-    for (std::size_t i = 0; i < 2; ++i) {
-      const Attributes keep{.nan = NanResult::propagate};
-      const std::uint64_t bits = convert(quantizer.overflow[i], carrier, f, keep).bits;
-      overflow[i] = V::set(static_cast<Bits>(bits >> padding));
-    }
+    std::size_t lane_bytes = sizeof(T);
+    if constexpr (PacksCodes<V>) lane_bytes = bytes == 1 || bytes == 2 ? bytes : sizeof(T);
+    const int lane_bits = 8 * static_cast<int>(lane_bytes);
+    sign_shift = lane_bits - f.bits();
+    const auto all = [&](std::uint64_t code) {
+      std::uint64_t lanes = 0;
+      for (std::size_t at = 0; at < sizeof(T); at += lane_bytes) lanes |= code << 8 * at;
+      return V::set(static_cast<Bits>(lanes));
+    };
+    const auto code_of = [&](Bits x) {
+      return convert(x, carrier, f, {.nan = NanResult::propagate}).bits >> padding;
+    };
+    const std::uint64_t first = std::uint64_t{1} << (lane_bits - 1);
+    below_normal = all(code_of(plan.min_normal) - 1);
+    sign = all(plan.sign == 0 ? 0 : first);
+    zero_sign = all(plan.zero_sign == 0 ? 0 : first);
+    for (std::size_t i = 0; i < 2; ++i) overflow[i] = all(code_of(quantizer.overflow[i]));
   }
 };
 
@@ -108,9 +140,9 @@ struct VectorQuantizer {
 
   static constexpr std::size_t group = 4 * V::lanes;
 
-  /// What four vectors became: magnitudes, and their codes' fields.
+  /// What four vectors became: magnitudes before and after, and their codes' fields.
   struct Rounded {
-    I r[4], field[4];
+    I operand[4], r[4], field[4];
   };
 
   /// False where one of them is beyond the range, or is no number.
@@ -119,7 +151,7 @@ struct VectorQuantizer {
                           const FinishLanes<V, T>& finish, Rounded& out) {
     for (std::size_t k = 0; k < 4; ++k) {
       const I in = V::load(x + k * V::lanes);
-      const I operand = V::bit_and(in, finish.magnitude);
+      const I operand = out.operand[k] = V::bit_and(in, finish.magnitude);
       I word = V::zero();
       if constexpr (rounding == Rounding::stochastic) word = V::load_words(random + k * V::lanes);
       if constexpr (plain) {
@@ -135,37 +167,32 @@ struct VectorQuantizer {
         out.field[k] = V::select(is_tiny, V::zero(), out.field[k]);
       }
     }
-    const I largest = V::max(V::max(out.r[0], out.r[1]), V::max(out.r[2], out.r[3]));
-    return !V::any(V::greater(largest, finish.max));
+    return !V::any(V::greater(largest_of(out.r), finish.max));
   }
 
-  static bool has_special(const Bits* x) {
-    const I magnitude = V::set(Plan::magnitude_bits);
-    I largest = V::bit_and(V::load(x), magnitude);
-    for (std::size_t k = 1; k < 4; ++k) {
-      largest = V::max(largest, V::bit_and(V::load(x + k * V::lanes), magnitude));
-    }
-    return V::any(V::greater(largest, V::set(Plan::infinity - 1)));
+  static bool has_special(const Rounded& of) {
+    return V::any(V::greater(largest_of(of.operand), V::set(Plan::infinity - 1)));
   }
+  static I largest_of(const I (&x)[4]) { return V::max(V::max(x[0], x[1]), V::max(x[2], x[3])); }
 
   /// Counts and stores what `round_group` made; `may_overflow`: as far as it is known.
-  template <bool plain, bool codes, bool may_overflow>
+  template <class To, bool plain, bool may_overflow>
+  requires std::same_as<To, AsNumbers> || std::same_as<To, AsWideCodes>
   static void finish_group(const Bits* x, const Rounded& of, std::byte* out, bool streamed,
                            const FinishLanes<V, T>& finish, const CodeLanes<V, T>& code,
-                           EventLanes<V>& events) {
+                           EventMarks<V>& events) {
+    constexpr bool codes = std::same_as<To, AsWideCodes>;
     I results[4];
+    M zero[4], below[4], exact[4], over[4];
     for (std::size_t k = 0; k < 4; ++k) {
       const I in = V::load(x + k * V::lanes);
-      const I operand = V::bit_and(in, finish.magnitude);
       const I r = of.r[k];
-      const M is_zero = V::equal(r, V::zero());
-      events.zeros_in = V::plus_one(events.zeros_in, V::equal(operand, V::zero()));
-      events.zeros = V::plus_one(events.zeros, is_zero);
-      events.below_normal = V::plus_one(events.below_normal, V::greater(finish.min_normal, r));
-      M is_exact = V::equal(r, operand);
+      zero[k] = V::equal(r, V::zero());
+      below[k] = V::greater(finish.min_normal, r);
+      exact[k] = V::equal(r, of.operand[k]);
       I sign = V::and_not(in, finish.magnitude);
       if constexpr (!plain) {
-        sign = V::bit_and(in, V::select(is_zero, finish.zero_sign, finish.sign));
+        sign = V::bit_and(in, V::select(zero[k], finish.zero_sign, finish.sign));
       }
       if constexpr (codes) {
         results[k] = V::bit_or(of.field[k], V::shift_right(sign, code.sign_shift));
@@ -173,21 +200,59 @@ struct VectorQuantizer {
         results[k] = V::bit_or(r, sign);
       }
       if constexpr (may_overflow) {
-        const M is_over = V::greater(r, finish.max);
+        over[k] = V::greater(r, finish.max);
         const I(&beyond)[2] = codes ? code.overflow : finish.overflow;
-        results[k] = V::select(is_over, V::select_by_sign(in, beyond[1], beyond[0]), results[k]);
-        is_exact = V::but_not(is_exact, is_over);
-        events.overflows = V::plus_one(events.overflows, is_over);
+        results[k] = V::select(over[k], V::select_by_sign(in, beyond[1], beyond[0]), results[k]);
       }
-      events.exact = V::plus_one(events.exact, is_exact);
     }
+    std::uint64_t same = V::marks(exact);
+    if constexpr (may_overflow) same = events.without_overflows(same, V::marks(over));
+    events.count(V::marks(zero), V::marks(below), same);
     if constexpr (codes) {
       if (code.padding > 0) {
         for (I& result : results) result = V::shift_left(result, code.padding);
       }
-      V::store_narrow(out, results, code.bytes, streamed);
+    }
+    if constexpr (codes && !PacksCodes<V>) {
+      V::store_narrow(out, results, code.bytes);
     } else {
       for (std::size_t k = 0; k < 4; ++k) V::put(streamed, out + k * V::bytes, results[k]);
+    }
+  }
+
+  template <class Codes, bool plain, bool may_overflow>
+  static void finish_group(const Bits* x, const Rounded& of, std::byte* out, bool streamed,
+                           const FinishLanes<V, T>& finish, const CodeLanes<V, T>& code,
+                           EventMarks<V>& events) {
+    constexpr std::size_t vectors = Codes::vectors;
+    for (std::size_t part = 0; part < 4; part += vectors) {
+      I in[vectors];
+      M exact[vectors], over[vectors];
+      for (std::size_t k = 0; k < vectors; ++k) {
+        const I r = of.r[part + k];
+        in[k] = V::load(x + (part + k) * V::lanes);
+        exact[k] = V::equal(r, of.operand[part + k]);
+        if constexpr (may_overflow) over[k] = V::greater(r, finish.max);
+      }
+      const I field = Codes::pack(of.field + part), first_bits = Codes::pack_signs(in);
+      const auto is_zero = Codes::equal(field, Codes::zero());
+      I sign = Codes::bit_and(first_bits, code.sign);
+      if constexpr (!plain) {
+        sign = Codes::bit_and(first_bits, Codes::select(is_zero, code.zero_sign, code.sign));
+      }
+      I result = Codes::bit_or(field, Codes::shift_right(sign, code.sign_shift));
+      std::uint64_t same = Codes::marks(Codes::pack_masks(exact));
+      if constexpr (may_overflow) {
+        const auto is_over = Codes::pack_masks(over);
+        const I beyond =
+            Codes::select(Codes::has_sign(first_bits), code.overflow[1], code.overflow[0]);
+        result = Codes::select(is_over, beyond, result);
+        same = events.without_overflows(same, Codes::marks(is_over));
+      }
+      const auto is_below = Codes::at_most(field, code.below_normal);
+      events.count(Codes::marks(is_zero), Codes::marks(is_below), same);
+      if (code.padding > 0) result = Codes::shift_left(result, code.padding);
+      Codes::store(out + part / vectors * V::bytes, result, streamed);
     }
   }
 
@@ -205,11 +270,12 @@ struct VectorQuantizer {
   };
 
   /// Whoever streams says V::streamed() at last, which waits for the memory.
-  template <class Lanes, Rounding rounding, bool plain, bool codes>
+  template <class Lanes, Rounding rounding, bool plain, class To>
   static void run(const T* in, std::byte* out, const Call& call) {
     const Lanes lanes(call.quantizer.plan);
     const FinishLanes<V, T> finish(call.quantizer.plan, call.quantizer.overflow);
     const Quantizer& to = call.quantizer.to;
+    constexpr bool codes = !std::same_as<To, AsNumbers>;
     const std::size_t size = codes ? call.code.bytes : sizeof(T);
     using Philox = VectorPhilox<typename V::Words>;
     const Philox philox(to.seed, to.stream);
@@ -220,7 +286,7 @@ struct VectorQuantizer {
                                               : nullptr;
     };
     // Fewer than a group's elements, or some that overflow or are no numbers: beside the array.
-    EventLanes<V> events_apart;
+    EventMarks<V> events_apart;
     std::size_t padding = 0;
     const auto apart = [&](std::size_t at, std::size_t count) __attribute__((noinline)) {
       std::array<Bits, group> x{};
@@ -229,8 +295,8 @@ struct VectorQuantizer {
       alignas(V::bytes) std::array<std::byte, group * sizeof(T)> results;
       Rounded rounded;
       round_group<Lanes, rounding, plain>(x.data(), words_of(at), lanes, finish, rounded);
-      finish_group<plain, codes, true>(x.data(), rounded, results.data(), false, finish, call.code,
-                                       events_apart);
+      finish_group<To, plain, true>(x.data(), rounded, results.data(), false, finish, call.code,
+                                    events_apart);
       std::memcpy(out + at * size, results.data(), count * size);
       padding += group - count;
       specials.each(call.counts, [&](std::size_t i, T value) {
@@ -250,7 +316,7 @@ struct VectorQuantizer {
       done = past == 0 ? 0 : std::min((V::bytes - past) / size, call.n);
       if (done > 0) apart(0, done);
     }
-    EventLanes<V> events;
+    EventMarks<V> events;
     std::size_t counted = 0;
     for (; done + group <= call.n; done += group) {
       const auto* x = reinterpret_cast<const Bits*>(in + done);
@@ -265,11 +331,11 @@ struct VectorQuantizer {
       const bool within =
           round_group<Lanes, rounding, plain>(x, words_of(done), lanes, finish, rounded);
       if (!call.overflows && within) {
-        finish_group<plain, codes, false>(x, rounded, to_here, call.streamed, finish, call.code,
-                                          events);
-      } else if (call.overflows || !has_special(x)) {
-        finish_group<plain, codes, true>(x, rounded, to_here, call.streamed, finish, call.code,
-                                         events);
+        finish_group<To, plain, false>(x, rounded, to_here, call.streamed, finish, call.code,
+                                       events);
+      } else if (call.overflows || !has_special(rounded)) {
+        finish_group<To, plain, true>(x, rounded, to_here, call.streamed, finish, call.code,
+                                      events);
       } else {
         apart(done, group);
         continue;
@@ -277,42 +343,43 @@ struct VectorQuantizer {
       counted += group;
     }
     if (done < call.n) apart(done, call.n - done);
-    events.add_to(call.counts, counted, saturates);
-    events_apart.add_to(call.counts, call.n - counted + padding, saturates);
+    constexpr int mark_bits = [] {
+      if constexpr (requires { To::mark_bits; }) return To::mark_bits;
+      return V::mark_bits;
+    }();
+    events.add_to(call.counts, counted, mark_bits, saturates);
+    events_apart.add_to(call.counts, call.n - counted + padding, mark_bits, saturates);
     call.counts.values -= padding;
   }
 
-  template <bool codes>
   using Run = void (*)(const T* in, std::byte* out, const Call& call);
 
-  template <bool codes, Rounding rounding>
-  static Run<codes> run_of(Family family, bool plain) {
+  template <class To, Rounding rounding>
+  static Run run_of(Family family, bool plain) {
     using Cut = CutLanes<V, T>;
     using InCarrier = CarrierLanes<V, T>;
     if (family == Family::cut) {
-      return plain ? &run<Cut, rounding, true, codes> : &run<Cut, rounding, false, codes>;
+      return plain ? &run<Cut, rounding, true, To> : &run<Cut, rounding, false, To>;
     }
-    return plain ? &run<InCarrier, rounding, true, codes> : &run<InCarrier, rounding, false, codes>;
+    return plain ? &run<InCarrier, rounding, true, To> : &run<InCarrier, rounding, false, To>;
   }
-  template <bool codes>
-  static Run<codes> run_of(Rounding rounding, Family family, bool plain) {
+  template <class To>
+  static Run run_of(Rounding rounding, Family family, bool plain) {
     switch (rounding) {
-      case Rounding::ties_to_even: return run_of<codes, Rounding::ties_to_even>(family, plain);
-      case Rounding::ties_to_away: return run_of<codes, Rounding::ties_to_away>(family, plain);
-      case Rounding::toward_zero: return run_of<codes, Rounding::toward_zero>(family, plain);
-      case Rounding::toward_positive:
-        return run_of<codes, Rounding::toward_positive>(family, plain);
-      case Rounding::toward_negative:
-        return run_of<codes, Rounding::toward_negative>(family, plain);
-      case Rounding::to_odd: return run_of<codes, Rounding::to_odd>(family, plain);
-      case Rounding::stochastic: return run_of<codes, Rounding::stochastic>(family, plain);
+      case Rounding::ties_to_even: return run_of<To, Rounding::ties_to_even>(family, plain);
+      case Rounding::ties_to_away: return run_of<To, Rounding::ties_to_away>(family, plain);
+      case Rounding::toward_zero: return run_of<To, Rounding::toward_zero>(family, plain);
+      case Rounding::toward_positive: return run_of<To, Rounding::toward_positive>(family, plain);
+      case Rounding::toward_negative: return run_of<To, Rounding::toward_negative>(family, plain);
+      case Rounding::to_odd: return run_of<To, Rounding::to_odd>(family, plain);
+      case Rounding::stochastic: return run_of<To, Rounding::stochastic>(family, plain);
     }
     return nullptr;
   }
 
   /// Null where this is not for vectors.
-  template <bool codes>
-  static Run<codes> run_of(const TileQuantizer<T>& quantizer) {
+  template <class To>
+  static Run run_of(const TileQuantizer<T>& quantizer) {
     const Plan& plan = quantizer.plan;
     if (plan.family == Family::none) return nullptr;
     // ties_to_away makes a tie more than one by a bit below it.
@@ -320,30 +387,33 @@ struct VectorQuantizer {
     constexpr Bits sign = ~Plan::magnitude_bits;
     const bool plain = plan.sign == sign && plan.zero_sign == sign && plan.flushed_below == 0 &&
                        plan.tiny_below == std::array<Bits, 2>{};
-    return run_of<codes>(quantizer.to.attributes.rounding, plan.family, plain);
+    return run_of<To>(quantizer.to.attributes.rounding, plan.family, plain);
+  }
+
+  static Run run_to_codes(const TileQuantizer<T>& quantizer, const CodeLanes<V, T>& code) {
+    if (!code.known) return nullptr;
+    if constexpr (PacksCodes<V>) {
+      if (code.bytes == 1) return run_of<typename V::Bytes>(quantizer);
+      if (code.bytes == 2) return run_of<typename V::HalfWords>(quantizer);
+    }
+    return run_of<AsWideCodes>(quantizer);
   }
 
   /// False where this is not for vectors.
-  template <bool codes>
   static bool quantize_array(const T* in, std::byte* out, std::size_t n, std::uint64_t first,
-                             const Quantizer& to, EventCounts& counts) {
+                             const Quantizer& to, EventCounts& counts, bool to_codes) {
     const TileQuantizer<T> quantizer(to);
     const CodeLanes<V, T> code(quantizer);
-    const auto run = run_of<codes>(quantizer);
-    if (run == nullptr || (codes && !code.known)) return false;
-    constexpr std::size_t lane_capacity = std::size_t{1} << 30;
-    const std::size_t size = codes ? code.bytes : sizeof(T);
+    const Run run = to_codes ? run_to_codes(quantizer, code) : run_of<AsNumbers>(quantizer);
+    if (run == nullptr) return false;
+    const std::size_t size = to_codes ? code.bytes : sizeof(T);
     // A group's codes of doubles may be less than a vector.
     const bool streamed = n * sizeof(T) >= streamed_bytes &&
                           reinterpret_cast<std::uintptr_t>(out) % size == 0 &&
-                          (!codes || sizeof(T) == sizeof(float)) &&
+                          (!to_codes || sizeof(T) == sizeof(float)) &&
                           static_cast<const void*>(in) != static_cast<const void*>(out);
-    for (std::size_t done = 0; done < n; done += lane_capacity) {
-      const std::size_t count = std::min(n - done, lane_capacity);
-      const auto* const next = reinterpret_cast<const std::byte*>(in + done) + prefetch_distance;
-      run(in + done, out + done * size,
-          {quantizer, code, first + done, count, streamed, counts, {streamed ? next : nullptr}});
-    }
+    const auto* const next = reinterpret_cast<const std::byte*>(in) + prefetch_distance;
+    run(in, out, {quantizer, code, first, n, streamed, counts, {streamed ? next : nullptr}});
     if (streamed) V::streamed();
     return true;
   }
@@ -352,17 +422,15 @@ struct VectorQuantizer {
 template <class V, std::floating_point T>
 void quantize_vectors(const T* in, T* out, std::size_t n, std::uint64_t first, const Quantizer& to,
                       EventCounts& counts) {
-  if (VectorQuantizer<V, T>::template quantize_array<false>(in, reinterpret_cast<std::byte*>(out),
-                                                            n, first, to, counts)) {
-    return;
-  }
+  auto* const bytes = reinterpret_cast<std::byte*>(out);
+  if (VectorQuantizer<V, T>::quantize_array(in, bytes, n, first, to, counts, false)) return;
   (own_kernels(Level::portable).*KernelsOf<T>::quantize)(in, out, n, first, to, counts);
 }
 
 template <class V, std::floating_point T>
 void encode_vectors(const T* in, std::byte* out, std::size_t n, std::uint64_t first,
                     const Quantizer& to, EventCounts& counts) {
-  if (VectorQuantizer<V, T>::template quantize_array<true>(in, out, n, first, to, counts)) return;
+  if (VectorQuantizer<V, T>::quantize_array(in, out, n, first, to, counts, true)) return;
   (own_kernels(Level::portable).*KernelsOf<T>::encode)(in, out, n, first, to, counts);
 }
 

@@ -81,7 +81,7 @@ struct CarrierLanes {
   static constexpr Family family = Family::carrier;
 
   int drop, random_shift;
-  I magnitude, exponent, last, up_by, lowest_m, one, per_ulp, word_bits;
+  I magnitude, exponent, last, min_normal, lowest_m, one, per_ulp, word_bits;
 
   explicit CarrierLanes(const Plan& plan)
       : drop(plan.drop),
@@ -89,7 +89,7 @@ struct CarrierLanes {
         magnitude(V::set(Plan::magnitude_bits)),
         exponent(V::set(Plan::infinity)),
         last(V::set(plan.last)),
-        up_by(V::set(static_cast<Bits>(plan.drop) << Plan::carrier.fraction_bits())),
+        min_normal(V::set(plan.min_normal)),
         lowest_m(V::set(plan.lowest_m)),
         one(V::set(1)),
         // Minus M: 2^32 / ulp.
@@ -101,7 +101,9 @@ struct CarrierLanes {
   template <Rounding rounding>
   I round(I operand, I x, I random, I& field) const {
     const I a = V::min(operand, last);
-    const I m = V::max(V::add(V::bit_and(a, exponent), up_by), lowest_m);
+    // Of the exponents alone, in steps of the first 16 bits: how many binades above the lowest.
+    const I binades = V::sub_to_zero(V::bit_and(a, exponent), min_normal);
+    const I m = V::add(binades, lowest_m);
     I s, s_m = m;  // S, and M with its sign
     if constexpr (rounding == Rounding::ties_to_even) {
       s = sum(a, m);
@@ -132,8 +134,8 @@ struct CarrierLanes {
         s = up ? V::select_by_sign(x, smaller, larger) : V::select_by_sign(x, larger, smaller);
       }
     }
-    // M's exponent is the binade, and the last bits of S count ulps.
-    field = V::add(V::shift_right(V::sub(m, lowest_m), drop), V::sub(s, s_m));
+    // The last bits of S count ulps.
+    field = V::add(V::shift_right(binades, drop), V::sub(s, s_m));
     const I r = minus(s, s_m);
     constexpr bool is_signed = NamesRounding<V> && (rounding == Rounding::toward_positive ||
                                                     rounding == Rounding::toward_negative);

@@ -24,7 +24,7 @@ NonFinite unscale_vectors(const float* in, float* out, std::size_t n, const Form
   using Plan = RoundingPlan<float>;
   constexpr std::size_t tile = 1024, group = 4 * V::lanes;
   const TileQuantizer<float> quantizer({format, {.nan = NanResult::nvidia}});
-  const auto quantize = Quantizer::template run_of<false>(quantizer);
+  const auto quantize = Quantizer::template run_of<AsNumbers>(quantizer);
   if (quantize == nullptr) {
     return own_kernels(Level::portable).unscale_f32(in, out, n, format, inv_scale);
   }

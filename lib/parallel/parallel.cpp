@@ -138,7 +138,9 @@ bool machine_has(Level level) {
     case Level::reference:
     case Level::portable: return true;
 #ifdef __x86_64__
-    case Level::avx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case Level::avx2:
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+             __builtin_cpu_supports("popcnt");
     case Level::avx512:
       return machine_has(Level::avx2) && __builtin_cpu_supports("avx512f") &&
              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&

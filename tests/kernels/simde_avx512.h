@@ -151,6 +151,12 @@ inline __mmask16 _mm512_cmpgt_epu32_mask(__m512i a, __m512i b) {
 inline __mmask8 _mm512_cmpgt_epu64_mask(__m512i a, __m512i b) {
   return binade::simde_stand_in::compare<std::uint64_t, __mmask8>(a, b, [](auto x, auto y) { return x > y; });
 }
+inline __mmask32 _mm512_cmpeq_epi16_mask(__m512i a, __m512i b) {
+  return binade::simde_stand_in::compare<std::uint16_t, __mmask32>(a, b, [](auto x, auto y) { return x == y; });
+}
+inline __mmask16 _mm512_kunpackb(__mmask16 high, __mmask16 low) { return static_cast<__mmask16>(high << 8 | (low & 0xFF)); }
+inline __mmask32 _mm512_kunpackw(__mmask32 high, __mmask32 low) { return high << 16 | (low & 0xFFFF); }
+inline __mmask64 _mm512_kunpackd(__mmask64 high, __mmask64 low) { return high << 32 | (low & 0xFFFFFFFF); }
 inline __mmask8 _kand_mask8(__mmask8 a, __mmask8 b) { return a & b; }
 inline __mmask16 _kand_mask16(__mmask16 a, __mmask16 b) { return a & b; }
 inline __mmask8 _kandn_mask8(__mmask8 a, __mmask8 b) { return static_cast<__mmask8>(~a & b); }
