@@ -7,7 +7,6 @@
 //                        `- as numbers: counted ── signs        `- as codes: fields and signs packed ── counted
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -313,7 +312,7 @@ struct VectorQuantizer {
     std::size_t done = 0;
     if (call.streamed) {
       const std::size_t past = reinterpret_cast<std::uintptr_t>(out) % V::bytes;
-      done = past == 0 ? 0 : std::min((V::bytes - past) / size, call.n);
+      done = past == 0 ? 0 : (V::bytes - past) / size;  // less than any array that is streamed
       if (done > 0) apart(0, done);
     }
     EventMarks<V> events;

@@ -6,7 +6,9 @@
 #define BINADE_INTRINSICS_IN_SOFTWARE
 #define Avx2 SoftwareAvx2
 #define Avx2Integers SoftwareAvx2Integers
+#define Avx2Codes SoftwareAvx2Codes
 #define Avx512 SoftwareAvx512
+#define Avx512Codes SoftwareAvx512Codes
 #define Avx512Integers SoftwareAvx512Integers
 #define avx512_kernels software_avx512_kernels
 
