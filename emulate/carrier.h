@@ -52,4 +52,16 @@ constexpr bool is_subnormal(const Exact& x, const Format& f) {
          x.exponent + bit_width(x.significand) - 1 < f.emin();
 }
 
+/// The bits of the least magnitude of Ts that is normal in a format: 0 where all numbers are, infinity where none is.
+template <std::floating_point T>
+constexpr typename Carrier<T>::Bits first_normal(const Format& f) {
+  using Bits = typename Carrier<T>::Bits;
+  const Format& c = Carrier<T>::format;
+  const int e = f.emin();
+  if (!f.has_zero || e <= c.quantum_exponent()) return 0;
+  if (e > c.emax()) return static_cast<Bits>(infinity_bits(c, false));
+  return e < c.emin() ? Bits{1} << (e - c.quantum_exponent())
+                      : static_cast<Bits>(e + c.bias) << c.fraction_bits();
+}
+
 }  // namespace binade

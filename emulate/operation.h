@@ -49,7 +49,10 @@ inline constexpr std::array<NamedOperation, 11> operations{{
 }};
 
 /// Whether it gives one of its operands (9.6).
-constexpr bool selects(Operation operation) { return operation >= Operation::minimum; }
+constexpr bool selects(Operation operation) {
+  return operation == Operation::minimum || operation == Operation::maximum ||
+         operation == Operation::minimum_number || operation == Operation::maximum_number;
+}
 
 constexpr int operand_count(Operation operation) {
   return operations[static_cast<std::size_t>(operation)].operands;

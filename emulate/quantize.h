@@ -21,7 +21,14 @@ struct Quantizer {
   Attributes attributes = {};
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
+  /// DAZ: what operands are numbers of, and so which of them are subnormal; the carrier where its precision is 0.
+  Format operands{};
 };
+
+template <std::floating_point T>
+constexpr const Format& operand_format(const Quantizer& to) {
+  return to.operands.precision == 0 ? Carrier<T>::format : to.operands;
+}
 
 /// One value to an encoding, counted. `index`: the element's place in its stream.
 template <std::floating_point T>
@@ -29,14 +36,18 @@ constexpr std::uint64_t quantize_one(T value, std::uint64_t index, const Quantiz
                                      EventCounts& counts) {
   const Attributes& attributes = to.attributes;
   const Exact operand = exact_of(value);
+  const bool flushed = attributes.flush_operands && is_subnormal(operand, operand_format<T>(to));
+  const std::uint64_t bits =
+      flushed ? zero_bits(Carrier<T>::format, operand.negative) : bits_of(value);
   const std::uint32_t random =
       attributes.rounding == Rounding::stochastic ? random_word(to.seed, to.stream, index) : 0;
-  const Projected out = convert(bits_of(value), Carrier<T>::format, to.format, attributes, random);
-  const Unrounded before{
-      .nan_in = operand.kind == Kind::nan,
-      .inf_in = operand.kind == Kind::infinite,
-      .nonzero = operand.kind != Kind::zero,
-      .flushed = attributes.flush_operands && is_subnormal(bits_of(value), Carrier<T>::format)};
+  Attributes unflushed = attributes;
+  unflushed.flush_operands = false;
+  const Projected out = convert(bits, Carrier<T>::format, to.format, unflushed, random);
+  const Unrounded before{.nan_in = operand.kind == Kind::nan,
+                         .inf_in = operand.kind == Kind::infinite,
+                         .nonzero = operand.kind != Kind::zero,
+                         .flushed = flushed};
   count_event(before, out, to.format, attributes, counts);
   return out.bits;
 }

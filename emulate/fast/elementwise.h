@@ -7,6 +7,7 @@
 //     sum, fused sum    to odd (double_double.h): the last bit stands for all that lies below it
 //     quotient, root    of 24-bit operands they keep 2^-50 of themselves away from every number of up to 25 bits that
 //                       they are not: neither a result nor the middle between two is reached by rounding to 53 bits
+//     minimum, maximum  an operand: exact
 //
 // Stochastic rounding asks 32 bits below the result's last, which sums and products have for precisions up to 20.
 #pragma once

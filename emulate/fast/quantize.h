@@ -33,7 +33,7 @@ struct QuantizePlan {
   int precision_drop = 0;  ///< bits that normal results lose: 24 - p
   int quantum_drop = 0;    ///< less a float's exponent field: those that lie above the quantum
   int most_drop = 32;      ///< more change nothing
-  std::uint32_t flushed_below = 0;  ///< DAZ: the smallest normal float
+  std::uint32_t flushed_below = 0;  ///< DAZ: the operands' smallest normal number
   std::uint32_t quantum = 0;
   std::uint32_t min_normal = 0;
   std::uint32_t max = 0;
@@ -82,12 +82,12 @@ constexpr QuantizePlan quantize_plan(const Quantizer& to) {
   QuantizePlan out{.to = to, .stochastic = attributes.rounding == Rounding::stochastic};
   out.known = fits_in(f, binary32) && f.has_zero && f.emin() >= binary32.emin();
   if (!out.known) return out;
-  constexpr std::uint32_t min_normal_float = 0x00800000;
   const detail::Increments add = detail::increments_of(attributes.rounding);
   out.precision_drop = 24 - f.precision;
   out.quantum_drop = f.quantum_exponent() + 150;
   out.most_drop = out.stochastic ? 56 : 32;
-  out.flushed_below = attributes.flush_operands ? min_normal_float : 0;
+  out.flushed_below =
+      attributes.flush_operands ? first_normal<float>(operand_format<float>(to)) : 0;
   out.quantum = detail::power_of_two_bits(f.quantum_exponent());
   out.min_normal = detail::power_of_two_bits(f.emin());
   out.max = static_cast<std::uint32_t>(bits_of(value_of<float>(max_bits(f, false), f)));

@@ -64,7 +64,9 @@ struct TileQuantizer {
   std::array<Bits, 2> overflow{};  ///< results, by sign
 
   constexpr explicit TileQuantizer(const Quantizer& quantizer)
-      : to(quantizer), plan(rounding_plan<T>(quantizer.format, quantizer.attributes)) {
+      : to(quantizer),
+        plan(rounding_plan<T>(quantizer.format, quantizer.attributes,
+                              operand_format<T>(quantizer))) {
     if (plan.family == Family::none) return;
     round = round_tile<T>(plan.family, to.attributes.rounding);
     for (const bool negative : {false, true}) {

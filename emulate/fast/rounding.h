@@ -45,7 +45,7 @@ struct RoundingPlan {
   int drop = 0;                      ///< bits that normal results lose
   Bits last = infinity;              ///< larger magnitudes become this one
   Bits lowest_m = 0;                 ///< M of the smallest normal number
-  Bits flushed_below = 0;            ///< DAZ: the carrier's smallest normal number
+  Bits flushed_below = 0;            ///< DAZ: the operands' smallest normal number
   std::array<Bits, 2> tiny_below{};  ///< FTZ, by sign: operands whose results are flushed
   Bits min_normal = 0;
   Bits max = 0;
@@ -74,9 +74,10 @@ constexpr typename RoundingPlan<T>::Bits first_not_tiny(const Format& f,
 
 }  // namespace detail
 
-/// Families of T's formats; what no family holds is the definition's.
+/// Families of T's formats; what no family holds is the definition's. `operands`: what DAZ looks at.
 template <std::floating_point T>
-constexpr RoundingPlan<T> rounding_plan(const Format& f, const Attributes& attributes) {
+constexpr RoundingPlan<T> rounding_plan(const Format& f, const Attributes& attributes,
+                                        const Format& operands = Carrier<T>::format) {
   using Plan = RoundingPlan<T>;
   using Bits = typename Plan::Bits;
   const Format& c = Plan::carrier;
@@ -102,7 +103,7 @@ constexpr RoundingPlan<T> rounding_plan(const Format& f, const Attributes& attri
   } else {
     return out;
   }
-  if (attributes.flush_operands) out.flushed_below = power(c.emin());
+  if (attributes.flush_operands) out.flushed_below = first_normal<T>(operands);
   if (attributes.flush_results) {
     for (const bool negative : {false, true}) {
       out.tiny_below[negative ? 1 : 0] = detail::first_not_tiny<T>(f, attributes, negative);
@@ -177,8 +178,8 @@ void carrier_tile(const typename Carrier<T>::Bits* x, const std::uint32_t* rando
   const int random_bits = plan.random_bits;
   for (std::size_t i = 0; i < n; ++i) {
     const Bits operand = x[i] & RoundingPlan<T>::magnitude_bits;
-    const Bits unflushed = operand < last ? operand : last;
-    const Bits magnitude = unflushed < flushed_below ? Bits{0} : unflushed;
+    const Bits kept = operand < flushed_below ? Bits{0} : operand;
+    const Bits magnitude = kept < last ? kept : last;
     const Bits own = (magnitude & exponent_field) + up_by;
     const Bits m_bits = own > lowest_m ? own : lowest_m;
     const T a = std::bit_cast<T>(magnitude);

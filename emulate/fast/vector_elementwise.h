@@ -4,7 +4,7 @@
 // binary32 where that is proven and else in binary64 (vector_exact.h), then onto the grid as `quantize` goes
 // (vector_quantize.h).
 //
-//     operands ── binary32 to odd ── in doubt? ── binary64 to odd ── no number? ── the definition
+//     operands ── binary32 to odd ── in doubt? ── binary64 to odd ── no number? ── one by one
 //                        `- of 24 bits: p <= 22       `- of 53 bits, never lost
 #pragma once
 
@@ -28,15 +28,13 @@ struct ExactWay {
   using Bits = typename Carrier<T>::Bits;
 
   TileQuantizer<T> quantizer;
-  CodeLanes<V, T> no_codes;
   typename Quantizer::Run quantize;
   TurnedSigns<Bits> turned;
   typename ExactLanes<V, T>::Compute results_of;
 
   ExactWay(const Elementwise& how, const Attributes& attributes)
       : quantizer({how.to, attributes, how.seed, how.stream}),
-        no_codes(quantizer),
-        quantize(Quantizer::template run_of<AsNumbers>(quantizer)),
+        quantize(Quantizer::template run_of<AsNumbers<V>>(quantizer)),
         turned(turned_signs<T>(how.operation, attributes.rounding)),
         // Stochastic rounding asks for bits below the precision.
         results_of(ExactLanes<V, T>::compute_of(how.operation, (turned.left | turned.right) != 0,
@@ -47,13 +45,13 @@ struct ExactWay {
   auto compute(const ElementOperands& x, std::size_t at, std::size_t n, Bits* exact) const {
     return results_of(x, at, n, turned, quantizer.plan.max, exact);
   }
-  /// n of them onto the grid. `next`: operands that are asked for meanwhile.
+  /// n of them onto the grid. `overflows`: as `Call` says. `next`: operands that are asked for meanwhile.
   void round(const Bits* exact, void* out, std::size_t n, std::uint64_t first, bool overflows,
              bool streamed, EventCounts& counts, const ElementOperands& next = {}) const {
     const auto bytes = [](const float* x) { return reinterpret_cast<const std::byte*>(x); };
     quantize(reinterpret_cast<const T*>(exact), static_cast<std::byte*>(out),
              {quantizer,
-              no_codes,
+              nullptr,
               first,
               n,
               streamed,
@@ -89,7 +87,8 @@ struct VectorElementwise {
         narrow(x, unflushed(x)),
         wide(x, unflushed(x)),
         is_narrow(narrow.known() && (x.to.precision <= 22 || selects(x.operation))),
-        flushed_below{first_normal(x.from[0]), first_normal(x.from[1]), first_normal(x.from[2])},
+        flushed_below{first_normal<float>(x.from[0]), first_normal<float>(x.from[1]),
+                      first_normal<float>(x.from[2])},
         special_results(x) {}
 
   /// Operands are flushed before.
@@ -97,15 +96,6 @@ struct VectorElementwise {
     Attributes out = how.attributes;
     out.flush_operands = false;
     return out;
-  }
-  /// The least float that is normal in the format, or infinity.
-  static std::uint32_t first_normal(const Format& from) {
-    const int e = from.emin();
-    if (!from.has_zero || e <= binary32.quantum_exponent()) return 0;
-    if (e > binary32.emax()) return RoundingPlan<float>::infinity;
-    return e < binary32.emin()
-               ? std::uint32_t{1} << (e - binary32.quantum_exponent())
-               : static_cast<std::uint32_t>(e + binary32.bias) << binary32.fraction_bits();
   }
   bool known() const {
     if (!wide.known()) return false;

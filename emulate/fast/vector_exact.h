@@ -119,7 +119,7 @@ struct ExactLanes {
   /// Whether some magnitude of a group is more than one.
   static bool any_more(I largest, Bits than) { return V::any(V::greater(largest, V::set(than))); }
 
-  /// How far the results of some groups go, and whether many of them have one beyond the range.
+  /// How far the results of some groups go; and, where that is to the end, whether many have one beyond the range.
   struct Computed {
     std::size_t end;
     bool overflows;

@@ -20,7 +20,7 @@
 
 namespace binade::fast {
 
-/// Results of this many bytes and more leave the caches to others.
+/// Of operands of so many bytes and more the results leave the caches to others.
 inline constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
 /// How far ahead of a stream its operands are asked for.
 inline constexpr std::size_t prefetch_distance = 2048;
@@ -57,7 +57,7 @@ struct EventMarks {
   }
 };
 
-/// What becomes of magnitudes on the grid, in every lane. `plain`: results keep the sign, and nothing is flushed.
+/// What becomes of magnitudes on the grid, in every lane.
 template <class V, std::floating_point T>
 struct FinishLanes {
   using I = typename V::I;
@@ -80,8 +80,14 @@ struct FinishLanes {
 
 /// What magnitudes become: numbers; codes in their lanes, narrowed when they are stored; and a unit's Bytes and HalfWords,
 /// which take several vectors' codes before they are looked at.
-struct AsNumbers {};
-struct AsWideCodes {};
+template <class V>
+struct AsNumbers {
+  static constexpr int mark_bits = V::mark_bits;
+};
+template <class V>
+struct AsWideCodes {
+  static constexpr int mark_bits = V::mark_bits;
+};
 template <class V>
 concept PacksCodes = requires {
   typename V::Bytes;
@@ -99,9 +105,9 @@ struct CodeLanes {
   bool known = false;
   std::size_t bytes = 0;
   int sign_shift = 0, padding = 0;
-  I below_normal, sign,
-      zero_sign;  ///< the largest code below the least normal number's; first bits
-  I overflow[2];  ///< by sign
+  I below_normal;     ///< the largest code below the least normal number's
+  I sign, zero_sign;  ///< first bits
+  I overflow[2];      ///< by sign
 
   explicit CodeLanes(const TileQuantizer<T>& quantizer) {
     const Format& f = quantizer.to.format;
@@ -144,7 +150,7 @@ struct VectorQuantizer {
     I operand[4], r[4], field[4];
   };
 
-  /// False where one of them is beyond the range, or is no number.
+  /// False where one of them is beyond the range, or is no number. `plain`: results keep the sign, and nothing is flushed.
   template <class Lanes, Rounding rounding, bool plain>
   static bool round_group(const Bits* x, const std::uint32_t* random, const Lanes& lanes,
                           const FinishLanes<V, T>& finish, Rounded& out) {
@@ -176,11 +182,11 @@ struct VectorQuantizer {
 
   /// Counts and stores what `round_group` made; `may_overflow`: as far as it is known.
   template <class To, bool plain, bool may_overflow>
-  requires std::same_as<To, AsNumbers> || std::same_as<To, AsWideCodes>
+  requires std::same_as<To, AsNumbers<V>> || std::same_as<To, AsWideCodes<V>>
   static void finish_group(const Bits* x, const Rounded& of, std::byte* out, bool streamed,
-                           const FinishLanes<V, T>& finish, const CodeLanes<V, T>& code,
+                           const FinishLanes<V, T>& finish, const CodeLanes<V, T>* code,
                            EventMarks<V>& events) {
-    constexpr bool codes = std::same_as<To, AsWideCodes>;
+    constexpr bool codes = std::same_as<To, AsWideCodes<V>>;
     I results[4];
     M zero[4], below[4], exact[4], over[4];
     for (std::size_t k = 0; k < 4; ++k) {
@@ -194,13 +200,13 @@ struct VectorQuantizer {
         sign = V::bit_and(in, V::select(zero[k], finish.zero_sign, finish.sign));
       }
       if constexpr (codes) {
-        results[k] = V::bit_or(of.field[k], V::shift_right(sign, code.sign_shift));
+        results[k] = V::bit_or(of.field[k], V::shift_right(sign, code->sign_shift));
       } else {
         results[k] = V::bit_or(r, sign);
       }
       if constexpr (may_overflow) {
         over[k] = V::greater(r, finish.max);
-        const I(&beyond)[2] = codes ? code.overflow : finish.overflow;
+        const I(&beyond)[2] = codes ? code->overflow : finish.overflow;
         results[k] = V::select(over[k], V::select_by_sign(in, beyond[1], beyond[0]), results[k]);
       }
     }
@@ -208,12 +214,12 @@ struct VectorQuantizer {
     if constexpr (may_overflow) same = events.without_overflows(same, V::marks(over));
     events.count(V::marks(zero), V::marks(below), same);
     if constexpr (codes) {
-      if (code.padding > 0) {
-        for (I& result : results) result = V::shift_left(result, code.padding);
+      if (code->padding > 0) {
+        for (I& result : results) result = V::shift_left(result, code->padding);
       }
     }
     if constexpr (codes && !PacksCodes<V>) {
-      V::store_narrow(out, results, code.bytes);
+      V::store_narrow(out, results, code->bytes);
     } else {
       for (std::size_t k = 0; k < 4; ++k) V::put(streamed, out + k * V::bytes, results[k]);
     }
@@ -221,7 +227,7 @@ struct VectorQuantizer {
 
   template <class Codes, bool plain, bool may_overflow>
   static void finish_group(const Bits* x, const Rounded& of, std::byte* out, bool streamed,
-                           const FinishLanes<V, T>& finish, const CodeLanes<V, T>& code,
+                           const FinishLanes<V, T>& finish, const CodeLanes<V, T>* code,
                            EventMarks<V>& events) {
     constexpr std::size_t vectors = Codes::vectors;
     for (std::size_t part = 0; part < 4; part += vectors) {
@@ -235,22 +241,22 @@ struct VectorQuantizer {
       }
       const I field = Codes::pack(of.field + part), first_bits = Codes::pack_signs(in);
       const auto is_zero = Codes::equal(field, Codes::zero());
-      I sign = Codes::bit_and(first_bits, code.sign);
+      I sign = Codes::bit_and(first_bits, code->sign);
       if constexpr (!plain) {
-        sign = Codes::bit_and(first_bits, Codes::select(is_zero, code.zero_sign, code.sign));
+        sign = Codes::bit_and(first_bits, Codes::select(is_zero, code->zero_sign, code->sign));
       }
-      I result = Codes::bit_or(field, Codes::shift_right(sign, code.sign_shift));
+      I result = Codes::bit_or(field, Codes::shift_right(sign, code->sign_shift));
       std::uint64_t same = Codes::marks(Codes::pack_masks(exact));
       if constexpr (may_overflow) {
         const auto is_over = Codes::pack_masks(over);
         const I beyond =
-            Codes::select(Codes::has_sign(first_bits), code.overflow[1], code.overflow[0]);
+            Codes::select(Codes::has_sign(first_bits), code->overflow[1], code->overflow[0]);
         result = Codes::select(is_over, beyond, result);
         same = events.without_overflows(same, Codes::marks(is_over));
       }
-      const auto is_below = Codes::at_most(field, code.below_normal);
+      const auto is_below = Codes::at_most(field, code->below_normal);
       events.count(Codes::marks(is_zero), Codes::marks(is_below), same);
-      if (code.padding > 0) result = Codes::shift_left(result, code.padding);
+      if (code->padding > 0) result = Codes::shift_left(result, code->padding);
       Codes::store(out + part / vectors * V::bytes, result, streamed);
     }
   }
@@ -258,14 +264,15 @@ struct VectorQuantizer {
   /// A call, and what it needs throughout.
   struct Call {
     const TileQuantizer<T>& quantizer;
-    const CodeLanes<V, T>& code;
+    const CodeLanes<V, T>* code;  ///< null: numbers
     std::uint64_t first;
     std::size_t n;
     bool streamed;
     EventCounts& counts;
     /// What is asked for meanwhile, as many bytes of each as results are written; null: nothing.
     const std::byte* next[3]{};
-    bool overflows = false;  ///< it is all of numbers, many of them beyond the range
+    bool overflows =
+        false;  ///< no operand is special, and each group is looked at for results beyond the range
   };
 
   /// Whoever streams says V::streamed() at last, which waits for the memory.
@@ -274,8 +281,8 @@ struct VectorQuantizer {
     const Lanes lanes(call.quantizer.plan);
     const FinishLanes<V, T> finish(call.quantizer.plan, call.quantizer.overflow);
     const Quantizer& to = call.quantizer.to;
-    constexpr bool codes = !std::same_as<To, AsNumbers>;
-    const std::size_t size = codes ? call.code.bytes : sizeof(T);
+    constexpr bool codes = !std::same_as<To, AsNumbers<V>>;
+    const std::size_t size = codes ? call.code->bytes : sizeof(T);
     using Philox = VectorPhilox<typename V::Words>;
     const Philox philox(to.seed, to.stream);
     std::array<std::uint32_t, group + 4 + Philox::words> words;
@@ -342,10 +349,7 @@ struct VectorQuantizer {
       counted += group;
     }
     if (done < call.n) apart(done, call.n - done);
-    constexpr int mark_bits = [] {
-      if constexpr (requires { To::mark_bits; }) return To::mark_bits;
-      return V::mark_bits;
-    }();
+    constexpr int mark_bits = To::mark_bits;
     events.add_to(call.counts, counted, mark_bits, saturates);
     events_apart.add_to(call.counts, call.n - counted + padding, mark_bits, saturates);
     call.counts.values -= padding;
@@ -395,41 +399,53 @@ struct VectorQuantizer {
       if (code.bytes == 1) return run_of<typename V::Bytes>(quantizer);
       if (code.bytes == 2) return run_of<typename V::HalfWords>(quantizer);
     }
-    return run_of<AsWideCodes>(quantizer);
+    return run_of<AsWideCodes<V>>(quantizer);
   }
 
   /// False where this is not for vectors.
-  static bool quantize_array(const T* in, std::byte* out, std::size_t n, std::uint64_t first,
-                             const Quantizer& to, EventCounts& counts, bool to_codes) {
+  static bool quantize_array(const T* in, T* out, std::size_t n, std::uint64_t first,
+                             const Quantizer& to, EventCounts& counts) {
+    const TileQuantizer<T> quantizer(to);
+    const Run run = run_of<AsNumbers<V>>(quantizer);
+    if (run == nullptr) return false;
+    const bool streamed = n * sizeof(T) >= streamed_bytes && in != out;
+    run_array(run, in, reinterpret_cast<std::byte*>(out),
+              {quantizer, nullptr, first, n, streamed, counts});
+    return true;
+  }
+  static bool encode_array(const T* in, std::byte* out, std::size_t n, std::uint64_t first,
+                           const Quantizer& to, EventCounts& counts) {
     const TileQuantizer<T> quantizer(to);
     const CodeLanes<V, T> code(quantizer);
-    const Run run = to_codes ? run_to_codes(quantizer, code) : run_of<AsNumbers>(quantizer);
+    const Run run = run_to_codes(quantizer, code);
     if (run == nullptr) return false;
-    const std::size_t size = to_codes ? code.bytes : sizeof(T);
     // A group's codes of doubles may be less than a vector.
-    const bool streamed = n * sizeof(T) >= streamed_bytes &&
-                          reinterpret_cast<std::uintptr_t>(out) % size == 0 &&
-                          (!to_codes || sizeof(T) == sizeof(float)) &&
+    const bool streamed = n * sizeof(T) >= streamed_bytes && PacksCodes<V> &&
+                          reinterpret_cast<std::uintptr_t>(out) % code.bytes == 0 &&
                           static_cast<const void*>(in) != static_cast<const void*>(out);
-    const auto* const next = reinterpret_cast<const std::byte*>(in) + prefetch_distance;
-    run(in, out, {quantizer, code, first, n, streamed, counts, {streamed ? next : nullptr}});
-    if (streamed) V::streamed();
+    run_array(run, in, out, {quantizer, &code, first, n, streamed, counts});
     return true;
+  }
+
+ private:
+  static void run_array(Run run, const T* in, std::byte* out, Call call) {
+    if (call.streamed) call.next[0] = reinterpret_cast<const std::byte*>(in) + prefetch_distance;
+    run(in, out, call);
+    if (call.streamed) V::streamed();
   }
 };
 
 template <class V, std::floating_point T>
 void quantize_vectors(const T* in, T* out, std::size_t n, std::uint64_t first, const Quantizer& to,
                       EventCounts& counts) {
-  auto* const bytes = reinterpret_cast<std::byte*>(out);
-  if (VectorQuantizer<V, T>::quantize_array(in, bytes, n, first, to, counts, false)) return;
+  if (VectorQuantizer<V, T>::quantize_array(in, out, n, first, to, counts)) return;
   (own_kernels(Level::portable).*KernelsOf<T>::quantize)(in, out, n, first, to, counts);
 }
 
 template <class V, std::floating_point T>
 void encode_vectors(const T* in, std::byte* out, std::size_t n, std::uint64_t first,
                     const Quantizer& to, EventCounts& counts) {
-  if (VectorQuantizer<V, T>::quantize_array(in, out, n, first, to, counts, true)) return;
+  if (VectorQuantizer<V, T>::encode_array(in, out, n, first, to, counts)) return;
   (own_kernels(Level::portable).*KernelsOf<T>::encode)(in, out, n, first, to, counts);
 }
 

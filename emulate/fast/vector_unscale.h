@@ -24,11 +24,10 @@ NonFinite unscale_vectors(const float* in, float* out, std::size_t n, const Form
   using Plan = RoundingPlan<float>;
   constexpr std::size_t tile = 1024, group = 4 * V::lanes;
   const TileQuantizer<float> quantizer({format, {.nan = NanResult::nvidia}});
-  const auto quantize = Quantizer::template run_of<AsNumbers>(quantizer);
+  const auto quantize = Quantizer::template run_of<AsNumbers<V>>(quantizer);
   if (quantize == nullptr) {
     return own_kernels(Level::portable).unscale_f32(in, out, n, format, inv_scale);
   }
-  const CodeLanes<V, float> no_codes(quantizer);
   const bool streamed = n * sizeof(float) >= streamed_bytes && in != out;
   const I magnitude = V::set(Plan::magnitude_bits), last_number = V::set(Plan::infinity - 1);
   const auto factor = V::set_number(inv_scale);
@@ -79,7 +78,7 @@ NonFinite unscale_vectors(const float* in, float* out, std::size_t n, const Form
       std::size_t i = 0;
       for (; i + V::lanes <= count; i += V::lanes) {
         const I product = V::load(products.data() + i);
-        past_caches&& count == tile ? V::stream(to + i, product) : V::store(to + i, product);
+        V::put(past_caches && count == tile, to + i, product);
       }
       std::memcpy(to + i, products.data() + i, (count - i) * sizeof(float));
     } else {
@@ -87,7 +86,7 @@ NonFinite unscale_vectors(const float* in, float* out, std::size_t n, const Form
                                    ? reinterpret_cast<const std::byte*>(in + done + tile)
                                    : nullptr;
       quantize(products.data(), reinterpret_cast<std::byte*>(to),
-               {quantizer, no_codes, 0, count, past_caches, counts, {next}});
+               {quantizer, nullptr, 0, count, past_caches, counts, {next}});
     }
     for (std::size_t i = 0; i < special_count; ++i) to[specials[i].place] = specials[i].value;
   }

@@ -97,6 +97,7 @@ Dtype encoded_dtype(const Format& format) {
 QuantizeStream::QuantizeStream(const Quantizer& to, const Dtype& from, bool encode,
                                QuantizeFloats floats)
     : to_(to), from_(*find_format(from.format)), encode_(encode), floats_(std::move(floats)) {
+  to_.operands = from_;
   assert(!floats_ || (from_ == binary32 && !encode && fits_in(to.format, binary32)));
 }
 

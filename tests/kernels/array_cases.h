@@ -11,9 +11,10 @@
 
 namespace binade::kernel_test {
 
-/// The i-th case of a format and rounding: saturation, flushing, tininess, NaNs in turn.
+/// The i-th case of a format and rounding: saturation, flushing, tininess, NaNs, the operands' format in turn.
 inline Quantizer quantizer_of(const Format& f, Rounding rounding, std::uint64_t i) {
   constexpr std::array<int, 4> random_bits{32, 1, 7, 31};
+  constexpr std::array operands{Format{}, binary16, Format{}, binary32, e4m3, e8m0, Format{}};
   return {f,
           {.rounding = rounding,
            .saturation = i % 2 == 0 ? Saturation::none : Saturation::finite,
@@ -23,7 +24,8 @@ inline Quantizer quantizer_of(const Format& f, Rounding rounding, std::uint64_t 
            .nan = static_cast<NanResult>(i % 3),
            .random_bits = random_bits[i % 4]},
           i * 0x9E3779B97F4A7C15,
-          starts[i / 3 % starts.size()] + i % 4};
+          starts[i / 3 % starts.size()] + i % 4,
+          operands[i / 3 % operands.size()]};
 }
 
 /// The case in words: its kind is the format and rounding.

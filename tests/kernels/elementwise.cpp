@@ -218,14 +218,17 @@ void add_cases_at_limits(std::vector<ElementwiseCase<T>>& out) {
 /// As `large_cases`: of operations whose results go past the caches.
 template <std::floating_point T>
 void add_large_cases(std::vector<ElementwiseCase<T>>& out) {
-  constexpr std::array tried{Operation::add, Operation::multiply_add, Operation::square_root};
+  constexpr std::array tried{Operation::add, Operation::multiply_add, Operation::square_root,
+                             Operation::multiply};
   for (std::size_t i = 0; i < tried.size(); ++i) {
     const Format& f = i == 1 ? bfloat16 : binary16;
-    ElementwiseCase<T> one{{.operation = tried[i], .from = {f, f, f}, .to = f},
-                           starts[5 * i],
-                           13 * i + 1,
-                           "large",
-                           {}};
+    const Attributes attributes{.rounding = i == 3 ? Rounding::stochastic : Rounding::ties_to_even};
+    ElementwiseCase<T> one{
+        {.operation = tried[i], .from = {f, f, f}, .to = f, .attributes = attributes},
+        starts[5 * i % starts.size()],
+        13 * i + 1,
+        "large",
+        {}};
     const Operands3<T> some = near_operands<T>(one.how, 4099, i, 0, near_of(tried[i]));
     const std::size_t n = (std::size_t{8} << 20) / sizeof(T) + 77;
     for (std::size_t k = 0; k < some.size(); ++k) {
@@ -244,12 +247,15 @@ const std::vector<ElementwiseCase<T>>& elementwise_cases() {
     for_each_case(
         [&](const Quantizer& to, std::uint64_t number, std::size_t n, std::uint64_t first) {
           if (!fits_in(to.format, Carrier<T>::format)) return;
-          const bool own = number % 5 != 0;  // operands of another format, now and then
-          const Format from = own ? to.format : binary16;
+          // Operands of other formats, now and then.
+          const Format& own = to.format;
+          const OperandFormats from = number % 5 == 0 ? OperandFormats{binary16, binary16, binary16}
+                                      : number % 5 == 1 ? OperandFormats{binary16, own, bfloat16}
+                                                        : OperandFormats{own, own, own};
           // An operation in turn, whatever the length's place.
           const std::uint64_t turn = number + number / lengths.size();
           Elementwise how{operations[turn % operations.size()].operation,
-                          {from, from, from},
+                          from,
                           to.format,
                           to.attributes,
                           to.seed,

@@ -86,7 +86,11 @@ constexpr std::array user_formats{
     unsigned_format(5, 11, 15, Specials::nan_only, false),
     unsigned_format(8, 8, 127, Specials::ieee), unsigned_format(8, 24, 127, Specials::ieee),
     unsigned_format(5, 6, 15, Specials::ieee, true, 4),
-    unsigned_format(8, 11, 127, Specials::none, true, 3)};
+    unsigned_format(8, 11, 127, Specials::none, true, 3),
+    // Whose codes fill bytes, or words of 16 bits, without a sign.
+    unsigned_format(4, 5, 7, Specials::none), unsigned_format(4, 5, 7, Specials::ieee),
+    unsigned_format(5, 4, 15, Specials::nan_only), unsigned_format(5, 12, 15, Specials::nan_only),
+    unsigned_format(8, 9, 127, Specials::ieee)};
 
 /// Widths of codes and their padding, 11 bits in all the containers.
 constexpr std::array padded_to{13, 16, 17, 32, 33, 40, 49, 62, 64};

@@ -73,6 +73,17 @@ class Quantize(CliCase):
         self.assertEqual(header["__metadata__"], {"format": "pt", "binade.format": "e4m3",
                                                   "binade.rounding": "ties_to_even"})
 
+    def test_under_daz_operands_are_subnormal_in_the_files_own_dtype(self):
+        half, single, double = ("e", "<f2"), ("f", "<f4"), ("d", "<f8")
+        for (code, dtype), values, to in [
+                (half, [2.0 ** -24, -2.0 ** -15, 2.0 ** -14], "binary32"), (half, [2.0 ** -24, 2.0 ** -15, 1], "binary16"),
+                (single, [1e-40, -2.0 ** -140, 2.0 ** -126], "binary64"), (single, [1e-40, 1e-45, 1], "bfloat16"),
+                (double, [1e-310, -5e-324, 1e-300], "binary64")]:
+            self.write("in.npy", npy(dtype, (3,), struct.pack(f"<3{code}", *values)))
+            for option in [], ["--encode"]:
+                counts = self.counts(self.good("quantize", "in.npy", "out.npy", "--format", to, "--daz", *option), "in")
+                self.assertEqual((counts["to_zero"], counts["inexact"]), (2, 2), (dtype, to, option))
+
     def test_stochastic_rounding_depends_on_the_seed_alone(self):
         self.write("in.npy", npy("<f4", (100000,), f32(*[0.3] * 100000)))
         outputs = []
