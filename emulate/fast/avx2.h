@@ -127,6 +127,33 @@ struct Avx2Codes<2> : Avx2Integers {
   }
 };
 
+/// 32 signed bytes.
+struct Avx2Exponents {
+  using I = __m256i;
+  static constexpr std::size_t size = 32;
+
+  static I set(int x) { return _mm256_set1_epi8(static_cast<char>(x)); }
+  static I load(const std::int8_t* from) {
+    return _mm256_loadu_si256(reinterpret_cast<const I*>(from));
+  }
+  static void store(void* to, I x) { _mm256_storeu_si256(static_cast<I*>(to), x); }
+  /// Four bytes, again and again.
+  static I broadcast(const std::uint32_t* from) {
+    return _mm256_set1_epi32(static_cast<std::int32_t>(*from));
+  }
+  static I add_saturated(I a, I b) { return _mm256_adds_epi8(a, b); }
+  static I max(I a, I b) { return _mm256_max_epi8(a, b); }
+  static I min(I a, I b) { return _mm256_min_epi8(a, b); }
+  /// y where it is x.
+  static I instead_of(I a, int x, int y) {
+    return _mm256_blendv_epi8(a, set(y), _mm256_cmpeq_epi8(a, set(x)));
+  }
+  /// x + 127, or 0 where that is negative: unsigned.
+  static I biased(I x) {
+    return _mm256_subs_epu8(_mm256_xor_si256(x, set(-128)), _mm256_set1_epi8(1));
+  }
+};
+
 /// Lanes as wide as T.
 template <class T>
 struct Avx2;
@@ -137,6 +164,7 @@ struct Avx2<float> : Avx2Integers {
   using Words = Avx2<double>;  ///< the unit of 64-bit lanes
   using Bytes = Avx2Codes<1>;
   using HalfWords = Avx2Codes<2>;
+  using Exponents = Avx2Exponents;
   static constexpr std::size_t lanes = 8;
   static constexpr int mark_bits = Bytes::mark_bits;
 
@@ -158,6 +186,9 @@ struct Avx2<float> : Avx2Integers {
   /// The table's byte of an index below 16; that of index 0, which fills the lane's other bytes, is 0.
   static I look_up(I table, I index) { return _mm256_shuffle_epi8(table, index); }
   static F to_number(I x) { return _mm256_cvtepi32_ps(x); }  ///< signed
+  static I truncated(F x) { return _mm256_cvttps_epi32(x); }
+  static I magnitude(I x) { return _mm256_abs_epi32(x); }
+  static F broadcast(const float* from) { return set_number(*from); }
 
   static M equal(I a, I b) { return _mm256_cmpeq_epi32(a, b); }
   static M greater(I a, I b) { return _mm256_cmpgt_epi32(a, b); }  ///< signed
@@ -178,6 +209,7 @@ struct Avx2<float> : Avx2Integers {
   static F mul(F a, F b) { return _mm256_mul_ps(a, b); }
   static F div(F a, F b) { return _mm256_div_ps(a, b); }
   static F root(F a) { return _mm256_sqrt_ps(a); }
+  static F mul_add(F a, F b, F c) { return _mm256_fmadd_ps(a, b, c); }
   static F mul_sub(F a, F b, F c) { return _mm256_fmsub_ps(a, b, c); }   ///< a·b - c, rounded once
   static F sub_mul(F a, F b, F c) { return _mm256_fnmadd_ps(b, c, a); }  ///< a - b·c
   static M nonzero(F a) { return bits(_mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_NEQ_OQ)); }
@@ -250,6 +282,7 @@ struct Avx2<double> : Avx2Integers {
   static F mul(F a, F b) { return _mm256_mul_pd(a, b); }
   static F div(F a, F b) { return _mm256_div_pd(a, b); }
   static F root(F a) { return _mm256_sqrt_pd(a); }
+  static F mul_add(F a, F b, F c) { return _mm256_fmadd_pd(a, b, c); }
   static F mul_sub(F a, F b, F c) { return _mm256_fmsub_pd(a, b, c); }
   static F sub_mul(F a, F b, F c) { return _mm256_fnmadd_pd(b, c, a); }
   static M nonzero(F a) { return bits(_mm256_cmp_pd(a, _mm256_setzero_pd(), _CMP_NEQ_OQ)); }

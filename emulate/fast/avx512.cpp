@@ -10,14 +10,21 @@
 #include <concepts>
 #include <cstring>
 
+#include "emulate/fast/block_plan.h"
+#include "emulate/fast/chains.h"
 #include "emulate/fast/decode.h"
+#include "emulate/fast/dot_blocks.h"
 #include "emulate/fast/elementwise.h"
 #include "emulate/fast/kernels.h"
+#include "emulate/fast/products.h"
 #include "emulate/fast/quantize_tile.h"
 #include "emulate/fast/range_count.h"
+#include "emulate/fast/tile_values.h"
 
 BINADE_AVX512_BEGIN
+#include "emulate/fast/vector_chains.h"
 #include "emulate/fast/vector_decode.h"
+#include "emulate/fast/vector_dot_blocks.h"
 #include "emulate/fast/vector_elementwise.h"
 #include "emulate/fast/vector_quantize.h"
 #include "emulate/fast/vector_random.h"
@@ -38,6 +45,8 @@ constinit const Kernels avx512_kernels{
     .unscale_f32 = &fast::unscale_vectors<fast::Avx512<float>>,
     .elementwise_f32 = &fast::elementwise_vectors<fast::Avx512<float>>,
     .range_count_f32 = &fast::range_count_vectors<fast::Avx512<float>, fast::Avx2<float>>,
+    .dot_blocks = &fast::VectorDotBlocksKernel<fast::Avx512<float>>::kernel,
+    .chains = &fast::VectorChainsKernel<fast::Avx512<float>>::kernel,
 };
 
 }  // namespace binade

@@ -124,6 +124,33 @@ struct Avx512Codes<2> : Avx512Integers {
   static void store(void* to, I x, bool streamed) { put(streamed, to, x); }
 };
 
+/// 32 signed bytes.
+struct Avx512Exponents {
+  using I = __m256i;
+  static constexpr std::size_t size = 32;
+
+  static I set(int x) { return _mm256_set1_epi8(static_cast<char>(x)); }
+  static I load(const std::int8_t* from) {
+    return _mm256_loadu_si256(reinterpret_cast<const I*>(from));
+  }
+  static void store(void* to, I x) { _mm256_storeu_si256(static_cast<I*>(to), x); }
+  /// Four bytes, again and again.
+  static I broadcast(const std::uint32_t* from) {
+    return _mm256_set1_epi32(static_cast<std::int32_t>(*from));
+  }
+  static I add_saturated(I a, I b) { return _mm256_adds_epi8(a, b); }
+  static I max(I a, I b) { return _mm256_max_epi8(a, b); }
+  static I min(I a, I b) { return _mm256_min_epi8(a, b); }
+  /// y where it is x.
+  static I instead_of(I a, int x, int y) {
+    return _mm256_blendv_epi8(a, set(y), _mm256_cmpeq_epi8(a, set(x)));
+  }
+  /// x + 127, or 0 where that is negative: unsigned.
+  static I biased(I x) {
+    return _mm256_subs_epu8(_mm256_xor_si256(x, set(-128)), _mm256_set1_epi8(1));
+  }
+};
+
 /// Lanes as wide as T.
 template <class T>
 struct Avx512;
@@ -135,6 +162,7 @@ struct Avx512<float> : Avx512Integers {
   using M = __mmask16;
   using Bytes = Avx512Codes<1>;
   using HalfWords = Avx512Codes<2>;
+  using Exponents = Avx512Exponents;
   static constexpr std::size_t lanes = 16;
   static constexpr int mark_bits = Bytes::mark_bits;
 
@@ -156,6 +184,12 @@ struct Avx512<float> : Avx512Integers {
   /// The table's byte of an index below 16; that of index 0, which fills the lane's other bytes, is 0.
   static I look_up(I table, I index) { return _mm512_shuffle_epi8(table, index); }
   static F to_number(I x) { return _mm512_cvtepi32_ps(x); }  ///< signed
+  static F to_number_toward_zero(I x) {
+    return _mm512_cvt_roundepi32_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+  }
+  static I truncated(F x) { return _mm512_cvttps_epi32(x); }
+  static I magnitude(I x) { return _mm512_abs_epi32(x); }
+  static F broadcast(const float* from) { return set_number(*from); }
 
   static M both(M a, M b) { return _kand_mask16(a, b); }
   static M but_not(M a, M b) { return _kandn_mask16(b, a); }
@@ -192,6 +226,7 @@ struct Avx512<float> : Avx512Integers {
   static F root(F a) {
     return _mm512_sqrt_round_ps(a, rounding | _MM_FROUND_NO_EXC);
   }
+  static F mul_add(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
   static F mul_sub(F a, F b, F c) { return _mm512_fmsub_ps(a, b, c); }
   static F sub_mul(F a, F b, F c) { return _mm512_fnmadd_ps(b, c, a); }
   static M nonzero(F a) { return _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_NEQ_OQ); }
@@ -273,6 +308,7 @@ struct Avx512<double> : Avx512Integers {
   static F root(F a) {
     return _mm512_sqrt_round_pd(a, rounding | _MM_FROUND_NO_EXC);
   }
+  static F mul_add(F a, F b, F c) { return _mm512_fmadd_pd(a, b, c); }
   static F mul_sub(F a, F b, F c) { return _mm512_fmsub_pd(a, b, c); }
   static F sub_mul(F a, F b, F c) { return _mm512_fnmadd_pd(b, c, a); }
   static M nonzero(F a) { return _mm512_cmp_pd_mask(a, _mm512_setzero_pd(), _CMP_NEQ_OQ); }

@@ -54,11 +54,12 @@ constexpr bool predecode(const DotModel& model, const Format& f, const Code* cod
 
 /// Whether `dot_predecoded` knows the model and types.
 constexpr bool is_predecodable(const DotModel& model, const DotTypes& types) {
+  const Format& d = model.through_f32 ? binary32 : types.d;
   // Cut products of fraction_bits + 2 bits, in 32; a block of them in 64 exponents of work space.
   return is_fused(model) && !model.descending && model.edges == EdgeRules{} &&
-         model.sparse_group == 0 && model.scales == WgmmaScales{} && !model.through_f32 &&
-         model.grid.bias == types.d.bias && model.fraction_bits <= 29 && model.block <= 64 &&
-         types.d.has_sign && types.d.specials == Specials::ieee &&
+         model.sparse_group == 0 && model.scales == WgmmaScales{} && model.grid.bias == d.bias &&
+         model.fraction_bits <= 29 && model.block <= 64 && d.has_sign &&
+         d.specials == Specials::ieee &&
          block_operand(model, types.a).fraction_bits() +
                  block_operand(model, types.b).fraction_bits() <=
              model.fraction_bits;
@@ -133,7 +134,8 @@ constexpr bool dot_predecoded(const DotModel& model, const DotTypes& types, cons
       sums.c = sums.d;
     }
   }
-  d = model.c_last ? nearest_sum(sum, sums.d, c, types.c, types.d) : sum;
+  if (model.c_last) sum = nearest_sum(sum, sums.d, c, types.c, sums.d);
+  d = convert(sum, sums.d, types.d, {.nan = NanResult::nvidia}).bits;
   return true;
 }
 

@@ -50,13 +50,13 @@ void for_elements(const ProductTile& x, TileSums& sums, TileMask& left, const El
 Packing dots_packing(const GemmModel& g) {
   return detail::packed_lines<std::uint64_t>(g.types.a, g.types.b);
 }
-bool copy_codes(const Format&, const Format&, const std::uint64_t* codes, std::size_t n,
-                std::byte* out) {
+bool copy_codes(const Packing&, const Format&, const Format&, const std::uint64_t* codes,
+                std::size_t n, std::byte* out) {
   std::copy_n(codes, n, reinterpret_cast<std::uint64_t*>(out));
   return true;
 }
 void pack_codes(const PackedLine& line, std::byte* group) {
-  detail::pack_line(line, group, zero_bits(line.format, false));
+  detail::pack_line(line, group, zero_bits(line.format(), false));
 }
 void run_dots(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
   using Codes = const std::uint64_t*;
@@ -78,8 +78,8 @@ Packing blocks_packing(const GemmModel& g) {
 int block_place(const GemmModel& g, int i) {
   return g.model.recipe == Recipe::expanded ? expanded_index(i, g.k) : i;
 }
-bool decode_factors(const Format& f, const Format& as, const std::uint64_t* codes, std::size_t n,
-                    std::byte* out) {
+bool decode_factors(const Packing&, const Format& f, const Format& as, const std::uint64_t* codes,
+                    std::size_t n, std::byte* out) {
   auto* to = reinterpret_cast<fast::Factor*>(out);
   bool finite = true;
   for (std::size_t i = 0; i < n; ++i) {
@@ -125,13 +125,13 @@ bool decode_reals(const Format& f, const std::uint64_t* codes, std::size_t n, Re
   }
   return finite;
 }
-bool decode_chain(const Format& f, const Format& as, const std::uint64_t* codes, std::size_t n,
-                  std::byte* out) {
+bool decode_chain(const Packing&, const Format& f, const Format& as, const std::uint64_t* codes,
+                  std::size_t n, std::byte* out) {
   if (as == binary32) return decode_reals(f, codes, n, reinterpret_cast<float*>(out));
   return decode_reals(f, codes, n, reinterpret_cast<double*>(out));
 }
 void pack_chain(const PackedLine& line, std::byte* group) {
-  if (line.format == binary32) return detail::pack_line(line, group, 0.0F);
+  if (line.format() == binary32) return detail::pack_line(line, group, 0.0F);
   detail::pack_line(line, group, 0.0);
 }
 

@@ -43,9 +43,12 @@ struct PackedLine {
   /// The i-th packed operand is number places[i]; +0 where that is -1.
   const std::int32_t* places = nullptr;
   std::size_t length = 0;
-  Format format{};  ///< what they were converted to
+  const Packing* packing = nullptr;
   bool is_column = false;
   std::size_t number = 0, lines = 1;  ///< of the line in its group, of lines there
+
+  /// What they were converted to.
+  const Format& format() const { return is_column ? packing->b : packing->a; }
 };
 
 /// Instructions, one after the other, on the accumulators of a tile.
@@ -61,9 +64,10 @@ struct ProductKernel {
   Packing (*packing)(const GemmModel& g);
   /// An instruction's i-th packed operand is its place(g, i)-th of the program.
   int (*place)(const GemmModel& g, int i);
-  /// Takes n codes apart. False where one is a NaN or an infinity that the kernel does not know.
-  bool (*decode)(const Format& f, const Format& as, const std::uint64_t* codes, std::size_t n,
-                 std::byte* out);
+  /// Takes n codes of format f apart as numbers of one of the packing's. False where one is a NaN or an infinity that the
+  /// kernel does not know.
+  bool (*decode)(const Packing& packing, const Format& f, const Format& as,
+                 const std::uint64_t* codes, std::size_t n, std::byte* out);
   /// Copies a line into its group, lines · length · bytes of the caller's.
   void (*pack)(const PackedLine& line, std::byte* group);
   /// sums (of types.c) become sums (of types.d). Elements set in `left` are left as they are, and those that are for the

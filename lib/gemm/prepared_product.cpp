@@ -38,7 +38,8 @@ DecodedLines decoded_lines(const OperandReading& reading, const Format& f, const
   parallel_for(lines, 16, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t i = begin; i < end; ++i) {
       std::byte* to = out.operands.data() + i * line_bytes;
-      out.usable[i] = reading.kernel->decode(f, as, codes.data() + i * k, k, to) ? 1 : 0;
+      out.usable[i] =
+          reading.kernel->decode(reading.packing, f, as, codes.data() + i * k, k, to) ? 1 : 0;
     }
   });
   return out;
@@ -81,9 +82,8 @@ PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& sha
 
 void PreparedProduct::pack(const std::byte* operands, std::size_t number, std::size_t lines,
                            bool is_column, std::byte* group) const {
-  const Packing& p = reading_.packing;
   reading_.kernel->pack(
-      {operands, places_.data(), places_.size(), is_column ? p.b : p.a, is_column, number, lines},
+      {operands, places_.data(), places_.size(), &reading_.packing, is_column, number, lines},
       group);
 }
 
@@ -107,7 +107,7 @@ PreparedProduct::PackedGroups PreparedProduct::packed(const std::vector<std::uin
       const std::size_t here = std::min(height, lines - at * height);
       for (std::size_t i = 0; i < here; ++i) {
         const std::uint64_t* line = codes.data() + (at * height + i) * k;
-        const bool usable = reading_.kernel->decode(f, as, line, k, space[slot].data());
+        const bool usable = reading_.kernel->decode(p, f, as, line, k, space[slot].data());
         if (!usable) out.unusable[at] |= std::uint32_t{1} << i;
         pack(space[slot].data(), i, up_to_step(here, step), are_columns,
              out.bytes.data() + at * out.group_bytes);

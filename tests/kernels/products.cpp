@@ -38,8 +38,9 @@ Group group_of(const ProductKernel& kernel, const GemmModel& g, const Lines& lin
   out.bytes.resize(rounded * order.size() * (is_column ? p.column_bytes : p.row_bytes));
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::vector<std::byte> operands(lines[i].size() * p.operand_bytes);
-    out.usable.push_back(kernel.decode(f, as, lines[i].data(), lines[i].size(), operands.data()));
-    kernel.pack({operands.data(), places.data(), places.size(), as, is_column, i, rounded},
+    out.usable.push_back(
+        kernel.decode(p, f, as, lines[i].data(), lines[i].size(), operands.data()));
+    kernel.pack({operands.data(), places.data(), places.size(), &p, is_column, i, rounded},
                 out.bytes.data());
   }
   return out;
@@ -56,11 +57,36 @@ test::DrawnDot draw_about(Random& random, const DotTypes& types, int n, int expo
   out.c = test::draw_at(random, types.c, exponent - between(random, 0, 3));
   return out;
 }
+/// Products of the largest significands, all of one binade and sign, whose sums carry; c beside them.
+test::DrawnDot draw_full(Random& random, const DotTypes& types, int n) {
+  const auto full = [](const Format& f, bool negative) {
+    const Exact x{.kind = Kind::finite,
+                  .negative = negative && f.has_sign,
+                  .exponent = -f.fraction_bits(),
+                  .significand = (std::uint64_t{1} << f.precision) - 1};
+    return project(x, f, {.rounding = Rounding::toward_zero, .saturation = Saturation::finite})
+        .bits;
+  };
+  const auto lines = static_cast<std::size_t>(n);
+  return {std::vector(lines, full(types.a, false)),
+          std::vector(lines, full(types.b, random() % 2 == 0)),
+          test::draw_at(random, types.c, between(random, -2, 5))};
+}
+/// Zeros but for one in sixteen, so that c may be alone in a block.
+test::DrawnDot draw_zeros(Random& random, const DotTypes& types, int n) {
+  test::DrawnDot out = test::draw_dot(random, types, n);
+  for (std::uint64_t& a : out.a) {
+    if (random() % 16 != 0) a = zero_bits(types.a, random() % 2 == 0);
+  }
+  return out;
+}
 /// All sorts, and about the ends of d.
 test::DrawnDot draw_products(Random& random, const DotTypes& types, int n) {
-  const std::uint64_t kind = is_integer(types.d) ? 7 : random() % 8;
+  const std::uint64_t kind = is_integer(types.d) ? 15 : random() % 12;
   if (kind < 2) return draw_about(random, types, n, types.d.emax());
   if (kind == 2) return draw_about(random, types, n, types.d.quantum_exponent() + 1);
+  if (kind < 5) return draw_full(random, types, n);
+  if (kind < 7) return draw_zeros(random, types, n);
   return test::draw_dot(random, types, n);
 }
 

@@ -7,8 +7,10 @@
 #define Avx2 SoftwareAvx2
 #define Avx2Integers SoftwareAvx2Integers
 #define Avx2Codes SoftwareAvx2Codes
+#define Avx2Exponents SoftwareAvx2Exponents
 #define Avx512 SoftwareAvx512
 #define Avx512Codes SoftwareAvx512Codes
+#define Avx512Exponents SoftwareAvx512Exponents
 #define Avx512Integers SoftwareAvx512Integers
 #define avx512_kernels software_avx512_kernels
 

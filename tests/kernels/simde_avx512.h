@@ -93,6 +93,12 @@ Vector rounded(const Vector& a, const Vector& b, int rounding, const Operation& 
   return std::bit_cast<Vector>(out);
 }
 
+/// One lane's sum.
+inline float add_once(float a, float b, int rounding) {
+  return rounded<float>(std::array{a}, std::array{b}, rounding,
+                        [](float x, float y) { return x + y; })[0];
+}
+
 }  // namespace binade::simde_stand_in
 
 // clang-format off
@@ -125,10 +131,14 @@ inline __m256 _mm512_cvtpd_ps(__m512d x) { return binade::simde_stand_in::conver
 #undef _mm512_madd_epi16
 inline __m512i _mm512_madd_epi16(__m512i a, __m512i b) { return binade::simde_stand_in::multiply_add_pairs(a, b); }
 inline __m512 _mm512_cvtepi32_ps(__m512i x) { return binade::simde_stand_in::convert<std::int32_t, float, __m512>(x); }
+#undef _mm512_fmadd_ps
+#undef _mm512_fmadd_pd
 #undef _mm512_fmsub_ps
 #undef _mm512_fmsub_pd
 #undef _mm512_fnmadd_ps
 #undef _mm512_fnmadd_pd
+inline __m512 _mm512_fmadd_ps(__m512 a, __m512 b, __m512 c) { return binade::simde_stand_in::fused<float>(a, b, c, 1, 1); }
+inline __m512d _mm512_fmadd_pd(__m512d a, __m512d b, __m512d c) { return binade::simde_stand_in::fused<double>(a, b, c, 1, 1); }
 inline __m512 _mm512_fmsub_ps(__m512 a, __m512 b, __m512 c) { return binade::simde_stand_in::fused<float>(a, b, c, 1, -1); }
 inline __m512d _mm512_fmsub_pd(__m512d a, __m512d b, __m512d c) { return binade::simde_stand_in::fused<double>(a, b, c, 1, -1); }
 inline __m512 _mm512_fnmadd_ps(__m512 a, __m512 b, __m512 c) { return binade::simde_stand_in::fused<float>(a, b, c, -1, 1); }
@@ -142,6 +152,18 @@ inline __m512i _mm512_cvtepu16_epi64(__m128i x) { return binade::simde_stand_in:
 inline __m512i _mm512_cvtepu32_epi64(__m256i x) { return binade::simde_stand_in::convert<std::uint32_t, std::uint64_t, __m512i>(x); }
 inline __m128i _mm512_cvtepi64_epi8(__m512i x) { return binade::simde_stand_in::convert<std::uint64_t, std::uint8_t, __m128i>(x); }
 inline __m128i _mm512_cvtepi64_epi16(__m512i x) { return binade::simde_stand_in::convert<std::uint64_t, std::uint16_t, __m128i>(x); }
+inline __m512i _mm512_cvttps_epi32(__m512 x) {
+  return binade::simde_stand_in::map<float, std::int32_t, __m512i>(x, [](float lane) {
+    return std::fabs(lane) < 0x1p31F ? static_cast<std::int32_t>(lane) : INT32_MIN;
+  });
+}
+inline __m512 _mm512_cvt_roundepi32_ps(__m512i x, int r) {
+  const auto number = [r](std::int32_t lane) {  // in the sum is the only rounding
+    const double high = std::trunc(lane / 65536.0) * 65536.0;
+    return binade::simde_stand_in::add_once(static_cast<float>(high), static_cast<float>(lane - high), r);
+  };
+  return binade::simde_stand_in::map<std::int32_t, float, __m512>(x, number);
+}
 inline __m512i _mm512_cvttps_epu32(__m512 x) { return binade::simde_stand_in::convert<float, std::uint32_t, __m512i>(x); }
 inline __m512i _mm512_cvttpd_epu64(__m512d x) { return binade::simde_stand_in::convert<double, std::uint64_t, __m512i>(x); }
 

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which fused blocks have a way through numbers of binary32 (vector_dot_blocks.h), and what a model asks of it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "emulate/fast/dot_blocks.h"
+
+namespace binade::fast {
+
+/// An operand that was taken apart: a number of binary32, and its exponent; a subnormal's is its format's least.
+struct VectorFactor {
+  float value = 0;
+  std::int32_t exponent = no_exponent;
+
+  static constexpr std::int32_t no_exponent = -128;  ///< a zero's
+};
+
+/// What a model asks of a block, as numbers.
+struct BlockPlan {
+  bool known = false;
+  bool is_half = false;         ///< sums are binary16, to nearest; else binary32, toward zero
+  bool c_last = false;          ///< c waits for an instruction's end
+  bool ends_half = false;       ///< sums of binary32 become binary16 at an instruction's end
+  bool may_carry = false;       ///< whether sums may have no room
+  bool is_short = false;        ///< sums are numbers of binary32
+  bool is_wide = false;         ///< products may leave the range that bytes hold
+  int fraction_bits = 0;        ///< F
+  std::uint32_t floor = 0;      ///< the least top, as bits of binary32: at least 2^-101's
+  std::uint32_t least_c = 0;    ///< the least exponent of a c that is not zero, likewise
+  std::uint32_t least_sum = 0;  ///< and of a block's sum
+  std::uint32_t kept_bits = 0;  ///< of sums in binary32
+  std::uint32_t kept_c = 0;     ///< of a c that is its block's result
+
+  /// Of a product that counts, and of an operand, so that a zero's product stays below.
+  static constexpr int least_exponent = -101, most_exponent = 26;
+  static constexpr std::uint32_t least_top = std::uint32_t{26} << 23;  ///< 2^-101
+
+  BlockPlan(const DotModel& model, const DotTypes& types) {
+    const Format a = block_operand(model, types.a), b = block_operand(model, types.b);
+    const auto fits = [](const Format& f) {
+      return fits_in(f, binary32) && f.has_zero && f.has_sign && f.emin() >= binary32.emin();
+    };
+    const auto is_narrow = [](const Format& f) {
+      return 2 * f.emin() >= least_exponent && f.emax() <= most_exponent;
+    };
+    const auto is_known_sum = [](const Format& f) { return f == binary32 || f == binary16; };
+    const DotTypes narrow = types_of_sums(model, types), sums = with_wide_c(narrow);
+    const Format& g = model.grid;
+    const int f = model.fraction_bits;
+    const std::int64_t most = std::int64_t{model.block} << (f + 2);
+    is_half = sums.d == binary16;
+    const bool rounds = is_half ? model.rounding == Rounding::ties_to_even && g == binary16
+                                : sums.d == binary32 && model.rounding == Rounding::toward_zero &&
+                                      g.exponent_bits == 8 && g.precision <= 24;
+    // A floor cuts no c of binary32 that F does not cut.
+    const bool floor_fits =
+        model.exponent_floor <= 100 &&
+        (model.exponent_floor <= binary32.emin() || model.exponent_floor >= -101);
+    known = is_predecodable(model, types) && rounds && floor_fits && fits(a) && fits(b) &&
+            fits_in(types.a, binary32) && fits_in(types.b, binary32) && is_known_sum(types.c) &&
+            is_known_sum(types.d) && a.precision + b.precision <= 24 && f >= 8 && f <= 25 &&
+            most <= std::int64_t{1} << 31 && (!is_half || (is_narrow(a) && is_narrow(b))) &&
+            // A sum of binary16 and a wider c would be rounded twice.
+            (!is_half || !model.c_last || types.c == binary16);
+    if (!known) return;
+    c_last = model.c_last;
+    ends_half = sums.d != types.d;
+    is_wide = !is_narrow(a) || !is_narrow(b);
+    const std::int64_t with_c = most + (std::int64_t{2} << f);
+    may_carry = with_c >= std::int64_t{1} << 31;
+    is_short = with_c <= std::int64_t{1} << 24;
+    fraction_bits = f;
+    const int least = std::max(model.exponent_floor, -101);
+    floor = static_cast<std::uint32_t>(least + binary32.bias) << 23;
+    const auto least_of = [](const Format& of) {
+      return of == binary16 ? static_cast<std::uint32_t>(binary16.emin() + binary32.bias) << 23
+                            : std::uint32_t{0};
+    };
+    least_c = least_of(sums.c);
+    least_sum = least_of(sums.d);
+    kept_bits = ~((std::uint32_t{1} << (24 - std::min(24, g.precision))) - 1);
+    kept_c = ~((std::uint32_t{1} << (23 - std::min({f, g.precision - 1, 23}))) - 1);
+  }
+  /// Whether instructions are one long chain of blocks.
+  bool is_chain() const { return !c_last && !ends_half; }
+};
+
+}  // namespace binade::fast
