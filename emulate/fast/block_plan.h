@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which fused blocks have a way through numbers of binary32 (vector_dot_blocks.h), and what a model asks of it.
+// Which fused blocks have a way through numbers of binary32 (vector_dot_blocks.h), what a model asks of it, and how its
+// operands are packed.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "emulate/fast/dot_blocks.h"
+#include "emulate/fast/products.h"
 
 namespace binade::fast {
 
@@ -86,6 +89,26 @@ struct BlockPlan {
   }
   /// Whether instructions are one long chain of blocks.
   bool is_chain() const { return !c_last && !ends_half; }
+};
+
+/// Where the parts of packed groups lie: numbers, and then exponents, [k][line].
+struct VectorRows {
+  const float* values;
+  const std::uint32_t* exponents;  ///< in each byte
+
+  VectorRows(const ProductTile& x)
+      : values(reinterpret_cast<const float*>(x.rows)),
+        exponents(reinterpret_cast<const std::uint32_t*>(
+            x.rows + x.length * static_cast<std::size_t>(x.row_count) * sizeof(float))) {}
+};
+struct VectorColumns {
+  const float* values;
+  const std::int8_t* exponents;
+
+  VectorColumns(const ProductTile& x)
+      : values(reinterpret_cast<const float*>(x.columns)),
+        exponents(reinterpret_cast<const std::int8_t*>(x.columns +
+                                                       x.length * tile_columns * sizeof(float))) {}
 };
 
 }  // namespace binade::fast

@@ -52,6 +52,20 @@ constexpr bool is_chain_in(const DotModel& model, const DotTypes& t, const Forma
          fits_in(t.b, host);
 }
 
+/// Which vectors a model's chains are for.
+enum class ChainIn : std::uint8_t { none, binary32, binary64, half };
+
+constexpr ChainIn chain_in(const DotModel& model, const DotTypes& t) {
+  if (is_chain_in(model, t, binary32)) return ChainIn::binary32;
+  if (!is_chain_in(model, t, binary64)) return ChainIn::none;
+  if (t.d == binary64) return ChainIn::binary64;
+  // Products are exact in binary32, and far from its ends.
+  const auto is_short = [](const Format& f) {
+    return f.precision <= 12 && f.quantum_exponent() >= -50 && f.emax() <= 50;
+  };
+  return t.d == binary16 && is_short(t.a) && is_short(t.b) ? ChainIn::half : ChainIn::none;
+}
+
 /// `width` chains that share a: neither waits for the other's sums.
 template <int width, class Real>
 void chain_sums(bool fused, const Real* a, const std::array<const Real*, width>& b, int n,

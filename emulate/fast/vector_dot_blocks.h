@@ -11,7 +11,7 @@
 //                                                   │ of binary16: to odd, then to nearest as `quantize` does
 //
 // A block of binary32 has numbers below 2^-126 on its way only where no product counts and c is below 2^-100: then c is
-// its result. A c from 2^126 on, and a sum that has no room in 32 bits, are dot_blocks.h's, element by element.
+// its result. A sum that has no room in 32 bits, and a block whose exponents have none in bytes, are dot_blocks.h's.
 #pragma once
 
 #include <algorithm>
@@ -31,26 +31,6 @@
 
 namespace binade::fast {
 
-/// Where the parts of packed groups lie: numbers, and then exponents, [k][line].
-struct VectorRows {
-  const float* values;
-  const std::uint32_t* exponents;  ///< in each byte
-
-  VectorRows(const ProductTile& x)
-      : values(reinterpret_cast<const float*>(x.rows)),
-        exponents(reinterpret_cast<const std::uint32_t*>(
-            x.rows + x.length * static_cast<std::size_t>(x.row_count) * sizeof(float))) {}
-};
-struct VectorColumns {
-  const float* values;
-  const std::int8_t* exponents;
-
-  VectorColumns(const ProductTile& x)
-      : values(reinterpret_cast<const float*>(x.columns)),
-        exponents(reinterpret_cast<const std::int8_t*>(x.columns +
-                                                       x.length * tile_columns * sizeof(float))) {}
-};
-
 /// V: a unit of 32-bit lanes.
 template <class V>
 struct VectorDotBlocks {
@@ -66,9 +46,7 @@ struct VectorDotBlocks {
 
   static constexpr std::size_t vectors = tile_columns / V::lanes;
   static constexpr std::uint32_t sign_bit = 0x80000000, infinity = 0x7F800000;
-  /// A c below is not cut as if it were zero: 2^-100; and from where on a sum may leave the range: 2^126.
-  static constexpr std::uint32_t tiny_below = std::uint32_t{27} << 23,
-                                 huge = std::uint32_t{253} << 23;
+  static constexpr std::uint32_t tiny_below = std::uint32_t{27} << 23;  ///< 2^-100
   /// Sums of products up to which c has room, and the conversion of all, too: 2^31 - 2^26 - 2^8.
   static constexpr std::uint32_t most = 0x7BFFFF00;
 
@@ -80,7 +58,7 @@ struct VectorDotBlocks {
   CarrierLanes<V, float> half;
   alignas(V::bytes) Tile<float> c;      ///< the sums, as numbers
   alignas(V::bytes) Tile<float> waits;  ///< c, while it waits
-  TileMask apart{};                     ///< elements for dot_blocks.h
+  TileMask infinite{};                  ///< that were so on the way
   /// The largest magnitudes that became binary16, where it lacks some as numbers.
   alignas(V::bytes) Tile<std::uint32_t> largest{};
   /// The tops of a block without c's, biased as binary32's exponents; 0 where no product counts.
@@ -120,10 +98,10 @@ struct VectorDotBlocks {
       values_of_sums(sums[i].data(), n, g.types.c, c[i].data());
       for (std::size_t j = 0; j < n; ++j) {
         const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(c[i][j]) & ~sign_bit;
-        const std::uint32_t bit = std::uint32_t{1} << j;
-        if (magnitude >= infinity) left[i] |= bit;
-        if (magnitude >= huge && !plan.c_last) apart[i] |= bit;
-        if ((apart[i] & bit) != 0) c[i][j] = 0;
+        if (magnitude >= infinity) {
+          left[i] |= std::uint32_t{1} << j;
+          c[i][j] = 0;
+        }
         any_tiny = any_tiny || (magnitude != 0 && magnitude < tiny_below);
       }
     }
@@ -140,17 +118,10 @@ struct VectorDotBlocks {
       sums_of_values(c[i].data(), n, g.types.d, results.data());
       for (std::size_t j = 0; j < n; ++j) {
         const std::uint32_t bit = std::uint32_t{1} << j;
-        if ((left[i] & bit) != 0) continue;
-        if ((apart[i] & bit) != 0) {
-          if (!element<height>(i, j, sums[i][j])) left[i] |= bit;
-          continue;
-        }
         const std::uint32_t bits = std::bit_cast<std::uint32_t>(c[i][j]);
-        if (std::max(largest[i][j], bits & ~sign_bit) >= too_large) {
-          left[i] |= bit;
-        } else {
-          sums[i][j] = results[j];
-        }
+        const bool leaves = std::max(largest[i][j], bits & ~sign_bit) >= too_large;
+        if (leaves || (infinite[i] & bit) != 0) left[i] |= bit;
+        if ((left[i] & bit) == 0) sums[i][j] = results[j];
       }
     }
   }
@@ -420,8 +391,8 @@ struct VectorDotBlocks {
     const std::uint32_t magnitude = bits & ~sign_bit;
     if (plan.is_half) {
       largest[row][column] = std::max(largest[row][column], magnitude);
-    } else if (magnitude >= huge) {
-      apart[row] |= std::uint32_t{1} << column;
+    } else if (magnitude >= infinity) {
+      infinite[row] |= std::uint32_t{1} << column;
     }
     return bits;
   }
@@ -447,18 +418,6 @@ struct VectorDotBlocks {
       a[k] = factor(rows.values[i], static_cast<std::int8_t>(rows.exponents[i] & 0xFF), of_a);
       b[k] = factor(columns.values[j], columns.exponents[j], of_b);
     }
-  }
-
-  /// All instructions of one element, from c.
-  template <int height>
-  [[gnu::noinline]] bool element(std::size_t row, std::size_t column, std::uint64_t& sum) const {
-    const auto k = static_cast<std::size_t>(g.k);
-    std::array<Factor, 256> a, b;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(x.instructions); ++i) {
-      factors<height>(row, column, x.first + i * k, k, a.data(), b.data());
-      if (!dot_predecoded(g.model, g.types, a.data(), b.data(), g.k, sum, sum)) return false;
-    }
-    return true;
   }
 
   static constexpr std::uint32_t half_max = std::uint32_t{142} << 23 | 0x7FE000;  ///< 65504
