@@ -80,13 +80,34 @@ test::DrawnDot draw_zeros(Random& random, const DotTypes& types, int n) {
   }
   return out;
 }
+/// Powers of two times one, apart by as many bits as d has, and by F and what is about it: ties, and hairs beside them.
+test::DrawnDot draw_ties(Random& random, const GemmModel& g, int n) {
+  test::DrawnDot out;
+  const int p = g.types.d.precision, f = g.model.fraction_bits;
+  const std::array below{0, 0, 1, p - 1, p, p + 1, f - 2, f - 1, f, f + 1};
+  const int top = between(random, 0, 3);
+  const auto power = [&](const Format& of, int e) {
+    const Exact x{Kind::finite, random() % 4 == 0 && of.has_sign, false, false, e, 1};
+    return project(x, of, {.saturation = Saturation::finite}).bits;
+  };
+  for (int i = 0; i < n; ++i) {
+    out.a.push_back(power(g.types.a, top - below[random() % below.size()]));
+    out.b.push_back(project(Exact{Kind::finite, false, false, false, 0, 1}, g.types.b).bits);
+  }
+  out.c = power(g.types.c, top - below[random() % below.size()]);
+  return out;
+}
+
+constexpr std::uint64_t product_kinds = 14;
 /// All sorts, and about the ends of d.
-test::DrawnDot draw_products(Random& random, const DotTypes& types, int n) {
-  const std::uint64_t kind = is_integer(types.d) ? 15 : random() % 12;
+test::DrawnDot draw_products(Random& random, const GemmModel& g, int n, std::uint64_t kind) {
+  const DotTypes& types = g.types;
+  if (is_integer(types.d)) return test::draw_dot(random, types, n);
   if (kind < 2) return draw_about(random, types, n, types.d.emax());
-  if (kind == 2) return draw_about(random, types, n, types.d.quantum_exponent() + 1);
-  if (kind < 5) return draw_full(random, types, n);
-  if (kind < 7) return draw_zeros(random, types, n);
+  if (kind < 4) return draw_about(random, types, n, types.d.quantum_exponent() + 1);
+  if (kind < 6) return draw_full(random, types, n);
+  if (kind < 8) return draw_zeros(random, types, n);
+  if (kind < 10) return draw_ties(random, g, n);
   return test::draw_dot(random, types, n);
 }
 
@@ -122,8 +143,12 @@ struct TileCase {
     const int length = before + instructions * g.k;
     order = draw_order(random, length);
     if (g.model.sparse_group != 0) std::iota(order.begin(), order.end(), 0);
+    // Lines of one kind, or of any.
+    const std::uint64_t one_kind = random() % product_kinds;
+    const bool mixed = random() % 2 == 0;
     for (int i = 0; i < std::max(rows, columns); ++i) {
-      const test::DrawnDot drawn = draw_products(random, g.types, length);
+      const std::uint64_t kind = mixed ? random() % product_kinds : one_kind;
+      const test::DrawnDot drawn = draw_products(random, g, length, kind);
       if (i < rows) a.push_back(drawn.a);
       if (i < columns) b.push_back(drawn.b);
     }
@@ -167,7 +192,7 @@ void judge_tile(Verdict& verdict, const ProductKernel& kernel, const TileCase& x
   const Group column = group_of(kernel, g, x.b, x.order, true);
   TileSums sums{};
   for (auto& line : sums) {
-    for (std::uint64_t& sum : line) sum = draw_products(random, g.types, 1).c;
+    for (std::uint64_t& sum : line) sum = draw_products(random, g, 1, random() % product_kinds).c;
   }
   TileMask left{};
   for (std::size_t i = 0; i < row.usable.size(); ++i) {
