@@ -46,6 +46,9 @@ struct BlockPlan {
     const auto fits = [](const Format& f) {
       return fits_in(f, binary32) && f.has_zero && f.has_sign && f.emin() >= binary32.emin();
     };
+    const auto codes_fit = [](const Format& f) {
+      return fits_in(f, binary32) && f.storage_bits() <= 32;
+    };
     const auto is_narrow = [](const Format& f) {
       return 2 * f.emin() >= least_exponent && f.emax() <= most_exponent;
     };
@@ -63,7 +66,7 @@ struct BlockPlan {
         model.exponent_floor <= 100 &&
         (model.exponent_floor <= binary32.emin() || model.exponent_floor >= -101);
     known = is_predecodable(model, types) && rounds && floor_fits && fits(a) && fits(b) &&
-            fits_in(types.a, binary32) && fits_in(types.b, binary32) && is_known_sum(types.c) &&
+            codes_fit(types.a) && codes_fit(types.b) && is_known_sum(types.c) &&
             is_known_sum(types.d) && a.precision + b.precision <= 24 && f >= 8 && f <= 25 &&
             most <= std::int64_t{1} << 31 && (!is_half || (is_narrow(a) && is_narrow(b))) &&
             // A sum of binary16 and a wider c would be rounded twice.

@@ -27,6 +27,7 @@
 #include "emulate/fast/products.h"
 #include "emulate/fast/rounding.h"
 #include "emulate/fast/tile_values.h"
+#include "emulate/fast/vector_decode.h"
 #include "emulate/fast/vector_rounding.h"
 
 namespace binade::fast {
@@ -442,6 +443,19 @@ struct VectorDotBlocksKernel {
   }
   static int place(const GemmModel& g, int i) { return below().place(g, i); }
 
+  template <class Code>
+  static void narrow_codes(const std::uint64_t* codes, std::size_t n, std::byte* out) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto code = static_cast<Code>(codes[i]);
+      std::memcpy(out + i * sizeof(Code), &code, sizeof(Code));
+    }
+  }
+  static void narrow_codes(const std::uint64_t* codes, std::size_t n, std::size_t bytes,
+                           std::byte* out) {
+    if (bytes == 1) return narrow_codes<std::uint8_t>(codes, n, out);
+    if (bytes == 2) return narrow_codes<std::uint16_t>(codes, n, out);
+    narrow_codes<std::uint32_t>(codes, n, out);
+  }
   static bool decode(const Packing& p, const Format& f, const Format& as,
                      const std::uint64_t* codes, std::size_t n, std::byte* out) {
     if (!is_own(p)) return below().decode(p, f, as, codes, n, out);
@@ -452,10 +466,8 @@ struct VectorDotBlocksKernel {
     bool finite = true;
     for (std::size_t at = 0; at < n; at += some) {
       const std::size_t count = std::min(some, n - at);
-      for (std::size_t i = 0; i < count; ++i) {
-        std::memcpy(narrow.data() + i * bytes, &codes[at + i], bytes);  // its first bytes
-      }
-      own_kernels(Level::portable).decode_f32(narrow.data(), values.data(), count, f);
+      narrow_codes(codes + at, count, bytes, narrow.data());
+      decode_vectors<V>(narrow.data(), values.data(), count, f);
       auto* const to = reinterpret_cast<VectorFactor*>(out) + at;
       for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(values[i]) & 0x7FFFFFFF;
