@@ -61,6 +61,31 @@ GOALS = [
          "rate", "independent"),
 ]
 
+WHOLE, SMALL = "1024x1024x1024", "128x128x64"
+
+
+@dataclass
+class ProductGoal:
+    """Products whose names match, and the GMAC/s that each is to reach; None: no goal."""
+    work: str
+    rows: str
+    avx2: float | None = None
+    avx512: float | None = None
+
+
+PRODUCT_GOALS = [
+    ProductGoal("f16 into f32, L = 16", r"sm_90/mma\.m16n8k16\.f32\.f16\.f16\.f32", 8, 20),
+    ProductGoal("f16 into f32, L = 8", r"sm_80/mma\.m16n8k16\.f32\.f16\.f16\.f32", 7, 15),
+    ProductGoal("f16 into f32, L = 4", r"sm_70/wmma\.m16n16k16\.f32\.f16\.f16\.f32", 4.5, 10),
+    ProductGoal("f16 into f16", r"sm_90/mma\.m16n8k16\.f16\.f16\.f16\.f16", 8, 15),
+    ProductGoal("FP8 into f32 and f16", r".*e4m3.*", 8, 15),
+    ProductGoal("bf16, tf32 into f32", r".*\.(bf16|tf32)\..*", 6, 12),
+    ProductGoal("f16 into f32, promoted every 4; in 4 parts", r".*\+(promote4|split4)"),
+    ProductGoal("f32 fma chain", r"chain/fma\.rn\.f32.*", 8, 16),
+    ProductGoal("f16 fma chain", r"chain/fma\.rn\.f16.*", 4, 8),
+    ProductGoal("f64 fma chain", r"chain/fma\.rn\.f64.*"),
+]
+
 
 @dataclass
 class Row:
@@ -160,6 +185,55 @@ def goal_table(rows, levels):
         yield "| " + " | ".join([*cells, told_limit(goal, of_goal)]) + " |"
 
 
+def product_rates(benchmarks):
+    """{(product, level, shape): (GMAC/s, times a float product's rate)}."""
+    out = {}
+    for x in benchmarks:
+        name = re.fullmatch(r"gemm/(.+)/(reference|portable|avx2|avx512)/(\d+x\d+x\d+)", x["name"])
+        if name and x.get("run_type", "iteration") == "iteration":
+            out[name.groups()] = x["GMAC_per_s"], x["of_float_product"]
+    return out
+
+
+def told_rate(goal, rates, level, shape, levels):
+    if level not in levels:
+        return "not measured"
+    found = {name: rate for (name, at, size), (rate, _) in rates.items()
+             if at == level and size == shape and re.fullmatch(goal.rows, name)}
+    if not found:
+        return "not measured"
+    low, high = f"{min(found.values()):.1f}", f"{max(found.values()):.1f}"
+    out = low if low == high else f"{low} to {high}"
+    wanted = getattr(goal, level)
+    if shape != WHOLE or wanted is None:
+        return out
+    missed = 1 - min(found.values()) / wanted
+    return f"{out}, met" if missed <= 0 else f"{out}, **missed by {missed:.0%}**"
+
+
+def product_table(rates, levels):
+    yield (f"Whole products, {WHOLE.replace('x', ' × ')} and {SMALL.replace('x', ' × ')}, in 10⁹ multiply-adds a second "
+           "of processor time, operands taken apart and packed included.")
+    yield ""
+    columns = [f"{what} {LEVELS[level]}" for level in LEVELS for what in ("goal", "measured", "small,")]
+    yield "| product | " + " | ".join(columns) + " |"
+    yield "|---" * (len(columns) + 1) + "|"
+    for goal in PRODUCT_GOALS:
+        cells = [goal.work]
+        for level in LEVELS:
+            wanted = getattr(goal, level)
+            cells += ["–" if wanted is None else f"≥ {wanted:g}",
+                      told_rate(goal, rates, level, WHOLE, levels),
+                      told_rate(goal, rates, level, SMALL, levels)]
+        yield "| " + " | ".join(cells) + " |"
+    plain = sorted(rate / times for rate, times in rates.values())
+    slow = sorted(rate for (name, level, _), (rate, _) in rates.items()
+                  if level == "reference" and not name.startswith("chain"))
+    yield ""
+    yield (f"A plain float product, its loop compiled as this program is: {plain[len(plain) // 2]:.1f}. The definition, "
+           f"`dot`: {slow[0]:.2f} to {slow[-1]:.2f}. MMA-Sim 2.1 (arXiv 2511.10909): 0.000056, on another machine.")
+
+
 def peer_table(peers, rows, levels):
     """A line of a peer's work: its time and ours at the fastest level, at both sizes."""
     yield "| who | what | in L2 | ours | from DRAM | ours | our row |"
@@ -191,6 +265,10 @@ def text_of(bench, peers):
            "as defined.")
     yield ""
     yield from goal_table(rows, levels)
+    rates = product_rates(bench["benchmarks"])
+    if rates:
+        yield ""
+        yield from product_table(rates, levels)
     if peers:
         versions = ", ".join(f"{name} {version}" for name, version in peers["context"].items())
         yield ""

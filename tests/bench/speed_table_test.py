@@ -16,6 +16,10 @@ def row(name, ns, limit):
     return {"name": name, "run_type": "iteration", "ns_per_element": ns, "limit_ns": limit}
 
 
+def rate(name, gmacs, times):
+    return {"name": name, "run_type": "iteration", "GMAC_per_s": gmacs, "of_float_product": times}
+
+
 BENCH = {
     "context": {"processor": "a processor", "num_cpus": 2, "compiler": "a compiler",
                 "revision": "abc", "levels": "reference portable avx2"},
@@ -26,7 +30,11 @@ BENCH = {
         row("quantize/e4m3/toward_zero/avx2/67108864", 0.9, 0.4),
         row("range/F32/0/portable/16384", 3.9, 0.1),
         row("quantize/binary16/ties_to_even/avx2/67108864/threads:2", 0.5, 0.4),
-        row("gemm/of_something", 1, 1),
+        rate("gemm/sm_90/mma.m16n8k16.f32.f16.f16.f32/avx2/1024x1024x1024", 10.4, 5.2),
+        rate("gemm/sm_90/mma.m16n8k16.f32.f16.f16.f32/avx2/128x128x64", 5.9, 2.95),
+        rate("gemm/sm_90/mma.m16n8k16.f32.f16.f16.f32/reference/64x64x64", 0.045, 0.0225),
+        rate("gemm/sm_90/mma.m16n8k16.f32.bf16.bf16.f32/avx2/1024x1024x1024", 4.5, 2.25),
+        rate("gemm/sm_90/mma.m16n8k8.f32.tf32.tf32.f32/avx2/1024x1024x1024", 7.5, 3.75),
     ],
 }
 PEERS = {"context": {"NumPy": "2"},
@@ -40,6 +48,9 @@ EXPECTED = [
     "| ≤ 1.8 × | 1.00 to 2.25 ×, **missed by 25%** (1 of 2; most: e4m3 toward_zero) |",
     "| ≤ 1.3 ns | 3.90 ns (portable), **3.0 times the goal** | ≤ 1 ns | not measured |",
     "| ≥ 0.9 × | 0.80 ×, **missed by 11%** |",
+    "| f16 into f32, L = 16 | ≥ 8 | 10.4, met | 5.9 | ≥ 20 | not measured | not measured |",
+    "| bf16, tf32 into f32 | ≥ 6 | 4.5 to 7.5, **missed by 25%** | not measured |",
+    "`dot`: 0.04 to 0.04.",
     "| NumPy | float16 and back | – | not measured | 30.60 ns | 0.52 ns |",
     "| CPFloat | from another machine (Zen 3) | – | – | 9.8 ns |",
 ]
