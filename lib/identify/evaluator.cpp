@@ -6,11 +6,20 @@
 #include <algorithm>
 
 namespace binade {
+namespace {
+
+/// Single elements would leave a vector's other lanes empty.
+const Kernels& kernels_for_elements() {
+  const Kernels& reference = kernels(Level::reference);
+  return &fastest_kernels() == &reference ? reference : kernels(Level::portable);
+}
+
+}  // namespace
 
 Prepared::Prepared(const GemmModel& model, const KernelRun& run, const DecodedOperands& operands)
     : run_(run),
       operands_(operands),
-      product_(model, {run.k, !run.c.empty(), !run.bias.empty()}),
+      product_(model, {run.k, !run.c.empty(), !run.bias.empty()}, kernels_for_elements()),
       space_(product_.space()) {}
 
 std::uint64_t Prepared::element(std::size_t at) {
@@ -21,7 +30,7 @@ Evaluator::Evaluator(const std::vector<Core>& cores, std::span<const KernelRun> 
     : runs_(runs) {
   std::vector<OperandReading> readings;
   for (const Core& core : cores) {
-    readings.push_back(reading_of(core.plain));
+    readings.push_back(reading_of(core.plain, kernels_for_elements()));
     const auto same = std::ranges::find(readings, readings.back());
     const bool is_known = same != readings.end() - 1;
     const auto first = static_cast<std::size_t>(same - readings.begin()) * runs.size();
