@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "emulate/fast/avx2.h"
+
 // A pragma's string is one.
 // clang-format off
 #ifdef BINADE_INTRINSICS_IN_SOFTWARE
@@ -124,33 +126,6 @@ struct Avx512Codes<2> : Avx512Integers {
   static void store(void* to, I x, bool streamed) { put(streamed, to, x); }
 };
 
-/// 32 signed bytes.
-struct Avx512Exponents {
-  using I = __m256i;
-  static constexpr std::size_t size = 32;
-
-  static I set(int x) { return _mm256_set1_epi8(static_cast<char>(x)); }
-  static I load(const std::int8_t* from) {
-    return _mm256_loadu_si256(reinterpret_cast<const I*>(from));
-  }
-  static void store(void* to, I x) { _mm256_storeu_si256(static_cast<I*>(to), x); }
-  /// Four bytes, again and again.
-  static I broadcast(const std::uint32_t* from) {
-    return _mm256_set1_epi32(static_cast<std::int32_t>(*from));
-  }
-  static I add_saturated(I a, I b) { return _mm256_adds_epi8(a, b); }
-  static I max(I a, I b) { return _mm256_max_epi8(a, b); }
-  static I min(I a, I b) { return _mm256_min_epi8(a, b); }
-  /// y where it is x.
-  static I instead_of(I a, int x, int y) {
-    return _mm256_blendv_epi8(a, set(y), _mm256_cmpeq_epi8(a, set(x)));
-  }
-  /// x + 127, or 0 where that is negative: unsigned.
-  static I biased(I x) {
-    return _mm256_subs_epu8(_mm256_xor_si256(x, set(-128)), _mm256_set1_epi8(1));
-  }
-};
-
 /// Lanes as wide as T.
 template <class T>
 struct Avx512;
@@ -162,7 +137,7 @@ struct Avx512<float> : Avx512Integers {
   using M = __mmask16;
   using Bytes = Avx512Codes<1>;
   using HalfWords = Avx512Codes<2>;
-  using Exponents = Avx512Exponents;
+  using Exponents = Avx2Exponents;
   static constexpr std::size_t lanes = 16;
   static constexpr int mark_bits = Bytes::mark_bits;
 

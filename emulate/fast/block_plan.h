@@ -29,15 +29,16 @@ struct BlockPlan {
   bool ends_half = false;       ///< sums of binary32 become binary16 at an instruction's end
   bool may_carry = false;       ///< whether sums may have no room
   bool is_short = false;        ///< sums are numbers of binary32
+  bool floor_is_below = false;  ///< below all numbers of binary32
   bool is_wide = false;         ///< products may leave the range that bytes hold
   int fraction_bits = 0;        ///< F
   std::uint32_t floor = 0;      ///< the least top, as bits of binary32: at least 2^-101's
   std::uint32_t least_c = 0;    ///< the least exponent of a c that is not zero, likewise
   std::uint32_t least_sum = 0;  ///< and of a block's sum
   std::uint32_t kept_bits = 0;  ///< of sums in binary32
-  std::uint32_t kept_c = 0;     ///< of a c that is its block's result
+  std::uint32_t kept_c = 0;     ///< of a c that alone is its block's sum
 
-  /// Of a product that counts, and of an operand, so that a zero's product stays below.
+  /// The least of a product that counts; and the most of an operand, so that a zero times it stays below that.
   static constexpr int least_exponent = -101, most_exponent = 26;
   static constexpr std::uint32_t least_top = std::uint32_t{26} << 23;  ///< 2^-101
 
@@ -46,8 +47,9 @@ struct BlockPlan {
     const auto fits = [](const Format& f) {
       return fits_in(f, binary32) && f.has_zero && f.has_sign && f.emin() >= binary32.emin();
     };
-    const auto codes_fit = [](const Format& f) {
-      return fits_in(f, binary32) && f.storage_bits() <= 32;
+    // Codes of more than 32 bits are padded.
+    const auto is_exact = [](const Format& f, const Format& as) {
+      return fits_in(f, as) && f.storage_bits() <= 32;
     };
     const auto is_narrow = [](const Format& f) {
       return 2 * f.emin() >= least_exponent && f.emax() <= most_exponent;
@@ -61,12 +63,12 @@ struct BlockPlan {
     const bool rounds = is_half ? model.rounding == Rounding::ties_to_even && g == binary16
                                 : sums.d == binary32 && model.rounding == Rounding::toward_zero &&
                                       g.exponent_bits == 8 && g.precision <= 24;
-    // A floor cuts no c of binary32 that F does not cut.
+    // One below all numbers cuts no c that F does not cut; one from 2^-101 on is the least top.
     const bool floor_fits =
         model.exponent_floor <= 100 &&
         (model.exponent_floor <= binary32.emin() || model.exponent_floor >= -101);
     known = is_predecodable(model, types) && rounds && floor_fits && fits(a) && fits(b) &&
-            codes_fit(types.a) && codes_fit(types.b) && is_known_sum(types.c) &&
+            is_exact(types.a, a) && is_exact(types.b, b) && is_known_sum(types.c) &&
             is_known_sum(types.d) && a.precision + b.precision <= 24 && f >= 8 && f <= 25 &&
             most <= std::int64_t{1} << 31 && (!is_half || (is_narrow(a) && is_narrow(b))) &&
             // A sum of binary16 and a wider c would be rounded twice.
@@ -79,6 +81,7 @@ struct BlockPlan {
     may_carry = with_c >= std::int64_t{1} << 31;
     is_short = with_c <= std::int64_t{1} << 24;
     fraction_bits = f;
+    floor_is_below = model.exponent_floor <= binary32.emin();
     const int least = std::max(model.exponent_floor, -101);
     floor = static_cast<std::uint32_t>(least + binary32.bias) << 23;
     const auto least_of = [](const Format& of) {

@@ -7,10 +7,10 @@
 //     a, b      ±1.ffffffffff · 2^e, exact          │ bytes: e of each, -128 of a zero
 //     a·b       22 bits, exact                      │ top = max over the block of e_a + e_b, of c's, and of the floor
 //     a·b·q     q = 2^(F - top)                     │ ────────────────────────────────'
-//     s += the integer part;  s += that of c·q      │ c = s · 1/q, toward zero to 24 bits;
+//     s += the integer part;  s += that of c·q      │ c = s · 1/q, toward zero to the grid's bits;
 //                                                   │ of binary16: to odd, then to nearest as `quantize` does
 //
-// A block of binary32 has numbers below 2^-126 on its way only where no product counts and c is below 2^-100: then c is
+// A block of binary32 has numbers below 2^-126 on its way only where no product counts and c is below 2^-100: then c, cut, is
 // its result. A sum that has no room in 32 bits, and a block whose exponents have none in bytes, are dot_blocks.h's.
 #pragma once
 
@@ -62,7 +62,7 @@ struct VectorDotBlocks {
   TileMask infinite{};                  ///< that were so on the way
   /// The largest magnitudes that became binary16, where it lacks some as numbers.
   alignas(V::bytes) Tile<std::uint32_t> largest{};
-  /// The tops of a block without c's, biased as binary32's exponents; 0 where no product counts.
+  /// The tops of a block without c's, biased as binary32's exponents; below 26, 2^-101's, where no product counts.
   alignas(V::bytes) Tile<std::uint8_t> tops;
 
   VectorDotBlocks(const GemmModel& model, const BlockPlan& of, const ProductTile& tile)
@@ -292,7 +292,8 @@ struct VectorDotBlocks {
         }
         if constexpr (kind == Sums::with_tiny_c || kind == Sums::in_doubt) {
           const I kept = V::bit_and(V::bits(sum), V::set(plan.kept_c));
-          d = V::select(is_result(V::bits(sum), of_products[i]), kept, d);
+          const I number = V::where(V::greater(V::add(kept, kept), V::zero()), kept);
+          d = V::select(is_result(V::bits(sum), of_products[i]), number, d);
         }
         s[i] = d;
       }
@@ -335,13 +336,12 @@ struct VectorDotBlocks {
     return out;
   }
 
-  /// Where c alone is the sum, and has bits that are not cut.
+  /// Where c alone is the sum, and not cut by the floor.
   typename V::M is_result(I c_bits, I of_products) const {
     const I magnitude = V::bit_and(c_bits, V::set(~sign_bit));
     const auto is_tiny =
         V::but_not(V::greater(V::set(tiny_below), magnitude), V::equal(magnitude, V::zero()));
-    // A higher floor cuts it.
-    const std::uint32_t least = plan.floor == BlockPlan::least_top ? plan.floor : 0;
+    const std::uint32_t least = plan.floor_is_below ? BlockPlan::least_top : 0;
     return V::both(is_tiny, V::greater(V::set(least), of_products));
   }
 

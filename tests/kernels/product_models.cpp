@@ -71,6 +71,14 @@ constexpr Change block_changes[]{
     {"F less than the products'",
      [](GemmModel& g) { g.model.fraction_bits = product_bits(g) - 1; }},
     {"floor + 20", [](GemmModel& g) { g.model.exponent_floor += 20; }},
+    {"floor -101", [](GemmModel& g) { g.model.exponent_floor = -101; }},
+    {"floor -100", [](GemmModel& g) { g.model.exponent_floor = -100; }},
+    {"operands bfloat16", [](GemmModel& g) { g.types.a = g.types.b = bfloat16; }},
+    {"operands padded",
+     [](GemmModel& g) {
+       g.types.a.padding_bits = 64 - g.types.a.bits();
+       g.types.b.padding_bits = 32 - g.types.b.bits();
+     }},
     {"no floor", [](GemmModel& g) { g.model.exponent_floor = no_floor; }},
     {"blocks of 5", [](GemmModel& g) { g.model.block = 5; }},
     {"blocks of 64",

@@ -78,6 +78,8 @@ test::DrawnDot draw_zeros(Random& random, const DotTypes& types, int n) {
   for (std::uint64_t& a : out.a) {
     if (random() % 16 != 0) a = zero_bits(types.a, random() % 2 == 0);
   }
+  const int least = types.c.quantum_exponent();
+  if (random() % 2 == 0) out.c = test::draw_at(random, types.c, between(random, least, least + 60));
   return out;
 }
 /// Powers of two times one, apart by as many bits as d has, and by F and what is about it: ties, and hairs beside them.

@@ -10,7 +10,6 @@
 #define Avx2Exponents SoftwareAvx2Exponents
 #define Avx512 SoftwareAvx512
 #define Avx512Codes SoftwareAvx512Codes
-#define Avx512Exponents SoftwareAvx512Exponents
 #define Avx512Integers SoftwareAvx512Integers
 #define avx512_kernels software_avx512_kernels
 
