@@ -72,11 +72,12 @@ test::DrawnDot draw_full(Random& random, const DotTypes& types, int n) {
           std::vector(lines, full(types.b, random() % 2 == 0)),
           test::draw_at(random, types.c, between(random, -2, 5))};
 }
-/// Zeros but for one in sixteen, so that c may be alone in a block.
+/// Zeros, or all but one in sixteen, so that c may be alone in a block.
 test::DrawnDot draw_zeros(Random& random, const DotTypes& types, int n) {
   test::DrawnDot out = test::draw_dot(random, types, n);
+  const bool all = random() % 2 == 0;
   for (std::uint64_t& a : out.a) {
-    if (random() % 16 != 0) a = zero_bits(types.a, random() % 2 == 0);
+    if (all || random() % 16 != 0) a = zero_bits(types.a, random() % 2 == 0);
   }
   const int least = types.c.quantum_exponent();
   if (random() % 2 == 0) out.c = test::draw_at(random, types.c, between(random, least, least + 60));
@@ -194,7 +195,10 @@ void judge_tile(Verdict& verdict, const ProductKernel& kernel, const TileCase& x
   const Group column = group_of(kernel, g, x.b, x.order, true);
   TileSums sums{};
   for (auto& line : sums) {
-    for (std::uint64_t& sum : line) sum = draw_products(random, g, 1, random() % product_kinds).c;
+    for (std::uint64_t& sum : line) {
+      sum = random() % 4 == 0 ? draw_zeros(random, g.types, 1).c
+                              : draw_products(random, g, 1, random() % product_kinds).c;
+    }
   }
   TileMask left{};
   for (std::size_t i = 0; i < row.usable.size(); ++i) {
