@@ -79,8 +79,9 @@ test::DrawnDot draw_zeros(Random& random, const DotTypes& types, int n) {
   for (std::uint64_t& a : out.a) {
     if (all || random() % 16 != 0) a = zero_bits(types.a, random() % 2 == 0);
   }
-  const int least = types.c.quantum_exponent();
-  if (random() % 2 == 0) out.c = test::draw_at(random, types.c, between(random, least, least + 60));
+  const int least = types.c.quantum_exponent(), above = random() % 2 == 0 ? 12 : 60;
+  if (random() % 4 != 0)
+    out.c = test::draw_at(random, types.c, between(random, least, least + above));
   return out;
 }
 /// Powers of two times one, apart by as many bits as d has, and by F and what is about it: ties, and hairs beside them.
@@ -196,7 +197,7 @@ void judge_tile(Verdict& verdict, const ProductKernel& kernel, const TileCase& x
   TileSums sums{};
   for (auto& line : sums) {
     for (std::uint64_t& sum : line) {
-      sum = random() % 4 == 0 ? draw_zeros(random, g.types, 1).c
+      sum = random() % 3 == 0 ? draw_zeros(random, g.types, 1).c
                               : draw_products(random, g, 1, random() % product_kinds).c;
     }
   }
@@ -234,7 +235,7 @@ void judge_tile(Verdict& verdict, const ProductKernel& kernel, const TileCase& x
 
 template <const ProductKernel* Kernels::*entry>
 Verdict judge_products(const Kernels& kernels) {
-  constexpr int rounds = 6;
+  constexpr int rounds = 8;
   Verdict verdict;
   Random random(1);
   const ProductKernel& kernel = *(kernels.*entry);
