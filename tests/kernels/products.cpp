@@ -149,11 +149,12 @@ struct TileCase {
     if (g.model.sparse_group != 0) std::iota(order.begin(), order.end(), 0);
     // Lines of one kind, or of any.
     const std::uint64_t one_kind = random() % product_kinds;
-    const bool mixed = random() % 2 == 0;
+    const bool mixed = random() % 2 == 0, is_empty = random() % 6 == 0;
+    const std::vector zeros(static_cast<std::size_t>(length), zero_bits(g.types.a, false));
     for (int i = 0; i < std::max(rows, columns); ++i) {
       const std::uint64_t kind = mixed ? random() % product_kinds : one_kind;
       const test::DrawnDot drawn = draw_products(random, g, length, kind);
-      if (i < rows) a.push_back(drawn.a);
+      if (i < rows) a.push_back(is_empty ? zeros : drawn.a);
       if (i < columns) b.push_back(drawn.b);
     }
   }
