@@ -208,22 +208,22 @@ struct VectorDotBlocks {
       std::memcpy(last.data(), from + at, n - at);
       add(Bytes::load(last.data()));
     }
-    void add(typename Bytes::I x) {
-      high = Bytes::max(high, x);
-      low = Bytes::min(low, Bytes::instead_of(x, VectorFactor::no_exponent, 127));
+    void add(typename Bytes::I more) {
+      high = Bytes::max(high, more);
+      low = Bytes::min(low, Bytes::instead_of(more, VectorFactor::no_exponent, 127));
     }
     int most() const {
-      return extreme(high, [](int x, int y) { return x > y; });
+      return extreme(high, [](int one, int other) { return one > other; });
     }
     int least() const {
-      return extreme(low, [](int x, int y) { return x < y; });
+      return extreme(low, [](int one, int other) { return one < other; });
     }
 
    private:
     template <class Before>
-    static int extreme(typename Bytes::I x, const Before& before) {
+    static int extreme(typename Bytes::I all, const Before& before) {
       std::array<std::int8_t, Bytes::size> bytes;
-      Bytes::store(bytes.data(), x);
+      Bytes::store(bytes.data(), all);
       int out = bytes[0];
       for (const std::int8_t byte : bytes) out = before(byte, out) ? byte : out;
       return out;
