@@ -102,7 +102,7 @@ struct VectorRows {
   const float* values;
   const std::uint32_t* exponents;  ///< in each byte
 
-  VectorRows(const ProductTile& x)
+  explicit VectorRows(const ProductTile& x)
       : values(reinterpret_cast<const float*>(x.rows)),
         exponents(reinterpret_cast<const std::uint32_t*>(
             x.rows + x.length * static_cast<std::size_t>(x.row_count) * sizeof(float))) {}
@@ -111,7 +111,7 @@ struct VectorColumns {
   const float* values;
   const std::int8_t* exponents;
 
-  VectorColumns(const ProductTile& x)
+  explicit VectorColumns(const ProductTile& x)
       : values(reinterpret_cast<const float*>(x.columns)),
         exponents(reinterpret_cast<const std::int8_t*>(x.columns +
                                                        x.length * tile_columns * sizeof(float))) {}

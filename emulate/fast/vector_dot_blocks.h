@@ -196,9 +196,9 @@ struct VectorDotBlocks {
            a.least() + b.least() >= BlockPlan::least_exponent;
   }
   struct ExponentRange {
-    typename Bytes::I high = Bytes::set(VectorFactor::no_exponent), low = Bytes::set(127);
+    typename Bytes::I high, low;
 
-    ExponentRange() {}
+    ExponentRange() : high(Bytes::set(VectorFactor::no_exponent)), low(Bytes::set(127)) {}
     void add(const std::int8_t* from, std::size_t n) {
       std::size_t at = 0;
       for (; at + Bytes::size <= n; at += Bytes::size) add(Bytes::load(from + at));
@@ -221,10 +221,10 @@ struct VectorDotBlocks {
 
    private:
     template <class Before>
-    static int extreme(typename Bytes::I all, const Before& before) {
+    static std::int8_t extreme(typename Bytes::I all, const Before& before) {
       std::array<std::int8_t, Bytes::size> bytes;
       Bytes::store(bytes.data(), all);
-      int out = bytes[0];
+      std::int8_t out = bytes[0];
       for (const std::int8_t byte : bytes) out = before(byte, out) ? byte : out;
       return out;
     }
