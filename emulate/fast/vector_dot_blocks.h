@@ -10,8 +10,9 @@
 //     s += the integer part;  s += that of c·q      │ c = s · 1/q, toward zero to the grid's bits;
 //                                                   │ of binary16: to odd, then to nearest as `quantize` does
 //
-// A block of binary32 has numbers below 2^-126 on its way only where no product counts and c is below 2^-100: then c, cut, is
-// its result. A sum that has no room in 32 bits, and a block whose exponents have none in bytes, are dot_blocks.h's.
+// A block of binary32 has numbers below 2^-126 on its way only where no product counts and c is below 2^-100: then c,
+// cut, is its result. A sum that has no room in 32 bits, and a block whose exponents have none in bytes, are
+// dot_blocks.h's.
 #pragma once
 
 #include <algorithm>
@@ -361,7 +362,6 @@ struct VectorDotBlocks {
     I s[height];
     for (int i = 0; i < height; ++i) s[i] = V::zero();
     add_products<height>(at, n, column, q, s);
-
     for (int i = 0; i < height; ++i) {
       alignas(V::bytes) std::array<std::uint32_t, V::lanes> sums, results;
       V::store(sums.data(), V::magnitude(s[i]));
