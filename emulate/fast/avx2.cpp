@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <concepts>
 #include <cstring>
+#include <span>
 
 #include "emulate/fast/block_plan.h"
 #include "emulate/fast/chains.h"
@@ -25,6 +27,7 @@ BINADE_AVX2_BEGIN
 #include "emulate/fast/vector_decode.h"
 #include "emulate/fast/vector_dot_blocks.h"
 #include "emulate/fast/vector_elementwise.h"
+#include "emulate/fast/vector_epilogues.h"
 #include "emulate/fast/vector_quantize.h"
 #include "emulate/fast/vector_random.h"
 #include "emulate/fast/vector_range_count.h"
@@ -46,6 +49,7 @@ constinit const Kernels avx2_kernels{
     .range_count_f32 = &fast::range_count_vectors<fast::Avx2<float>, fast::Avx2<float>>,
     .dot_blocks = &fast::VectorDotBlocksKernel<fast::Avx2<float>>::kernel,
     .chains = &fast::VectorChainsKernel<fast::Avx2<float>>::kernel,
+    .epilogue_f32 = &fast::epilogue_vectors<fast::Avx2<float>>,
 };
 
 }  // namespace binade

@@ -70,6 +70,7 @@ struct Avx2Integers {
   static I bit_xor(I a, I b, I c) { return bit_xor(bit_xor(a, b), c); }
 
   static M both(M a, M b) { return bit_and(a, b); }
+  static M either(M a, M b) { return bit_or(a, b); }
   static M but_not(M a, M b) { return and_not(a, b); }
   static bool any(M m) { return _mm256_movemask_epi8(m) != 0; }
   static I where(M m, I a) { return bit_and(m, a); }  ///< a or 0
@@ -177,6 +178,7 @@ struct Avx2<float> : Avx2Integers {
   static I sub(I a, I b) { return _mm256_sub_epi32(a, b); }
   static I shift_left(I a, int by) { return _mm256_sll_epi32(a, _mm_cvtsi32_si128(by)); }
   static I shift_right(I a, int by) { return _mm256_srl_epi32(a, _mm_cvtsi32_si128(by)); }
+  static I shift_right_each(I a, I by) { return _mm256_srlv_epi32(a, by); }
   /// Of magnitudes, below 2^31.
   static I min(I a, I b) { return _mm256_min_epi32(a, b); }
   static I max(I a, I b) { return _mm256_max_epi32(a, b); }

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <concepts>
 #include <cstring>
+#include <span>
 
 #include "emulate/fast/block_plan.h"
 #include "emulate/fast/chains.h"
@@ -26,6 +28,7 @@ BINADE_AVX512_BEGIN
 #include "emulate/fast/vector_decode.h"
 #include "emulate/fast/vector_dot_blocks.h"
 #include "emulate/fast/vector_elementwise.h"
+#include "emulate/fast/vector_epilogues.h"
 #include "emulate/fast/vector_quantize.h"
 #include "emulate/fast/vector_random.h"
 #include "emulate/fast/vector_range_count.h"
@@ -47,6 +50,7 @@ constinit const Kernels avx512_kernels{
     .range_count_f32 = &fast::range_count_vectors<fast::Avx512<float>, fast::Avx2<float>>,
     .dot_blocks = &fast::VectorDotBlocksKernel<fast::Avx512<float>>::kernel,
     .chains = &fast::VectorChainsKernel<fast::Avx512<float>>::kernel,
+    .epilogue_f32 = &fast::epilogue_vectors<fast::Avx512<float>>,
 };
 
 }  // namespace binade

@@ -150,6 +150,7 @@ struct Avx512<float> : Avx512Integers {
   static I sub(I a, I b) { return _mm512_sub_epi32(a, b); }
   static I shift_left(I a, int by) { return _mm512_sll_epi32(a, _mm_cvtsi32_si128(by)); }
   static I shift_right(I a, int by) { return _mm512_srl_epi32(a, _mm_cvtsi32_si128(by)); }
+  static I shift_right_each(I a, I by) { return _mm512_srlv_epi32(a, by); }
   static I min(I a, I b) { return _mm512_min_epi32(a, b); }
   static I max(I a, I b) { return _mm512_max_epi32(a, b); }
 
@@ -167,6 +168,7 @@ struct Avx512<float> : Avx512Integers {
   static F broadcast(const float* from) { return set_number(*from); }
 
   static M both(M a, M b) { return _kand_mask16(a, b); }
+  static M either(M a, M b) { return _kor_mask16(a, b); }
   static M but_not(M a, M b) { return _kandn_mask16(b, a); }
   static bool any(M m) { return m != 0; }
   static I where(M m, I a) { return _mm512_maskz_mov_epi32(m, a); }

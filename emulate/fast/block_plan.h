@@ -13,13 +13,8 @@
 
 namespace binade::fast {
 
-/// An operand that was taken apart: a number of binary32, and its exponent; a subnormal's is its format's least.
-struct VectorFactor {
-  float value = 0;
-  std::int32_t exponent = no_exponent;
-
-  static constexpr std::int32_t no_exponent = -128;  ///< a zero's
-};
+/// The exponent of a zero among packed operands; a subnormal's is its format's least.
+inline constexpr std::int32_t no_exponent = -128;
 
 /// What a model asks of a block, as numbers.
 struct BlockPlan {
@@ -29,14 +24,12 @@ struct BlockPlan {
   bool ends_half = false;       ///< sums of binary32 become binary16 at an instruction's end
   bool may_carry = false;       ///< whether sums may have no room
   bool is_short = false;        ///< sums are numbers of binary32
-  bool floor_is_below = false;  ///< below all numbers of binary32
   bool is_wide = false;         ///< products may leave the range that bytes hold
   int fraction_bits = 0;        ///< F
   std::uint32_t floor = 0;      ///< the least top, as bits of binary32: at least 2^-101's
   std::uint32_t least_c = 0;    ///< the least exponent of a c that is not zero, likewise
   std::uint32_t least_sum = 0;  ///< and of a block's sum
   std::uint32_t kept_bits = 0;  ///< of sums in binary32
-  std::uint32_t kept_c = 0;     ///< of a c that alone is its block's sum
 
   /// The least of a product that counts; and the most of an operand, so that a zero times it stays below that.
   static constexpr int least_exponent = -101, most_exponent = 26;
@@ -63,10 +56,8 @@ struct BlockPlan {
     const bool rounds = is_half ? model.rounding == Rounding::ties_to_even && g == binary16
                                 : sums.d == binary32 && model.rounding == Rounding::toward_zero &&
                                       g.exponent_bits == 8 && g.precision <= 24;
-    // One below all numbers cuts no c that F does not cut; one from 2^-101 on is the least top.
-    const bool floor_fits =
-        model.exponent_floor <= 100 &&
-        (model.exponent_floor <= binary32.emin() || model.exponent_floor >= -101);
+    // One from 2^-101 on is the least top; a tiny c's block asks for the floor itself.
+    const bool floor_fits = model.exponent_floor <= 100;
     known = is_predecodable(model, types) && rounds && floor_fits && fits(a) && fits(b) &&
             is_exact(types.a, a) && is_exact(types.b, b) && is_known_sum(types.c) &&
             is_known_sum(types.d) && a.precision + b.precision <= 24 && f >= 8 && f <= 25 &&
@@ -81,7 +72,6 @@ struct BlockPlan {
     may_carry = with_c >= std::int64_t{1} << 31;
     is_short = with_c <= std::int64_t{1} << 24;
     fraction_bits = f;
-    floor_is_below = model.exponent_floor <= binary32.emin();
     const int least = std::max(model.exponent_floor, -101);
     floor = static_cast<std::uint32_t>(least + binary32.bias) << 23;
     const auto least_of = [](const Format& of) {
@@ -91,13 +81,12 @@ struct BlockPlan {
     least_c = least_of(sums.c);
     least_sum = least_of(sums.d);
     kept_bits = ~((std::uint32_t{1} << (24 - std::min(24, g.precision))) - 1);
-    kept_c = ~((std::uint32_t{1} << (23 - std::min({f, g.precision - 1, 23}))) - 1);
   }
   /// Whether instructions are one long chain of blocks.
   bool is_chain() const { return !c_last && !ends_half; }
 };
 
-/// Where the parts of packed groups lie: numbers, and then exponents, [k][line].
+/// Where the parts of a packed group lie: numbers, and then exponents, [k][line].
 struct VectorRows {
   const float* values;
   const std::uint32_t* exponents;  ///< in each byte
@@ -105,7 +94,7 @@ struct VectorRows {
   explicit VectorRows(const ProductTile& x)
       : values(reinterpret_cast<const float*>(x.rows)),
         exponents(reinterpret_cast<const std::uint32_t*>(
-            x.rows + x.length * static_cast<std::size_t>(x.row_count) * sizeof(float))) {}
+            x.rows + x.length * std::size_t{tile_rows} * sizeof(float))) {}
 };
 struct VectorColumns {
   const float* values;

@@ -39,10 +39,17 @@ struct EpiloguePlan {
   bool is_nothing = false;  ///< D is the sum
   bool is_float = false;    ///< else all is the definition's
   bool with_c = false;
-  double scale = 1;
+  float scale = 1;  ///< 2^scale_log2
   float alpha = 1, beta = 1;
   fast::TileQuantizer<float> to{Quantizer{.format = binary32}};
   fast::CodePlan<float> codes{binary32};
+};
+
+/// A row of finished sums, and of C and bias where the plan, which `is_float`, has them: n numbers each.
+struct ValuesRow {
+  const EpiloguePlan* plan = nullptr;
+  const float *sums = nullptr, *c = nullptr, *bias = nullptr;
+  std::size_t n = 0;
 };
 
 /// A row of a tile: its plan, C and bias of n elements, null where there is none.
@@ -61,12 +68,14 @@ inline EpiloguePlan epilogue_plan(const GemmModel& g, const Format& sum, bool ha
   const bool scales = e.alpha != 1 || scale_log2 != 0 || out.with_c || has_bias;
   out.is_nothing = !scales && sum == e.out && !e.saturate;
   const auto is_in_float = [](const Format& f) { return !is_integer(f) && fits_in(f, binary32); };
-  if (out.is_nothing || e.compute != binary32 || !is_in_float(sum) || !is_in_float(e.out) ||
-      (out.with_c && !is_in_float(g.c)) || (has_bias && !is_in_float(g.bias))) {
+  // Of a power of two that is a normal float: its products are rounded once.
+  if (out.is_nothing || e.compute != binary32 || std::abs(scale_log2) > binary32.emax() - 1 ||
+      !is_in_float(sum) || !is_in_float(e.out) || (out.with_c && !is_in_float(g.c)) ||
+      (has_bias && !is_in_float(g.bias))) {
     return out;
   }
   const auto number = [](double x) { return value_of<float>(scalar_bits(x, binary32), binary32); };
-  out.scale = std::ldexp(1.0, scale_log2);
+  out.scale = std::ldexp(1.0F, scale_log2);
   out.alpha = number(e.alpha);
   out.beta = number(e.beta);
   const Saturation saturation = e.saturate ? Saturation::finite : Saturation::none;
@@ -93,6 +102,22 @@ inline std::uint64_t epilogue_of(const EpilogueRow& x, std::size_t i, std::uint6
 
 inline void epilogue_row(const EpilogueRow& x, std::uint64_t* sums) {
   for (std::size_t i = 0; i < x.n; ++i) sums[i] = epilogue_of(x, i, sums[i]);
+}
+/// D before its last rounding.
+inline void epilogue_values(const ValuesRow& x, float* d) {
+  EpiloguePlan plan = *x.plan;
+  plan.sum = binary32;
+  plan.model.c = binary32;
+  plan.model.bias = binary32;
+  plan.model.epilogue.out = binary32;
+  plan.model.epilogue.saturate = false;
+  for (std::size_t i = 0; i < x.n; ++i) {
+    const std::uint64_t c = plan.has_c ? bits_of(x.c[i]) : 0;
+    const std::uint64_t bias = plan.has_bias ? bits_of(x.bias[i]) : 0;
+    const EpilogueRow row{&plan, plan.has_c ? &c : nullptr, plan.has_bias ? &bias : nullptr, 1};
+    const std::uint64_t out = epilogue_of(row, 0, bits_of(x.sums[i]));
+    d[i] = std::bit_cast<float>(static_cast<std::uint32_t>(out));
+  }
 }
 inline std::uint64_t sum_of(std::uint64_t left, const Format& of_left, std::uint64_t right,
                             const Format& of_right, const Format& to) {
@@ -125,16 +150,11 @@ void add_on_host(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint
   }
 }
 
-/// D before its last rounding.
-inline float in_float(const EpilogueRow& x, std::size_t i, std::uint64_t sum_bits) {
-  const EpiloguePlan& plan = *x.plan;
-  const GemmModel& g = plan.model;
-  float sum = float_of(sum_bits, plan.sum);
-  if (plan.scale != 1) sum = static_cast<float>(static_cast<double>(sum) * plan.scale);
-  const float c = plan.with_c ? float_of(x.c[i], g.c) : 0;
-  const float bias = plan.has_bias ? float_of(x.bias[i], g.bias) : 0;
-  const bool scales = g.epilogue.alpha != 1;
-  if (g.epilogue.sum_last) {
+/// D before its last rounding, of a plan that `is_float`.
+inline float in_float(const EpiloguePlan& plan, float sum, float c, float bias) {
+  if (plan.scale != 1) sum *= plan.scale;
+  const bool scales = plan.model.epilogue.alpha != 1;
+  if (plan.model.epilogue.sum_last) {
     if (plan.with_c) {
       sum = std::fma(plan.alpha, sum, plan.beta * c);
     } else if (scales) {
@@ -160,7 +180,9 @@ inline void epilogue_row(const EpilogueRow& x, std::uint64_t* sums) {
   std::array<std::uint32_t, tile_columns> d;  // of floats, then of D
   std::uint32_t special = 0;                  // a bit an element
   for (std::size_t i = 0; i < x.n; ++i) {
-    const float value = detail::in_float(x, i, sums[i]);
+    const float c = plan.with_c ? detail::float_of(x.c[i], plan.model.c) : 0;
+    const float bias = plan.has_bias ? detail::float_of(x.bias[i], plan.model.bias) : 0;
+    const float value = detail::in_float(plan, detail::float_of(sums[i], plan.sum), c, bias);
     if (!std::isfinite(value)) special |= std::uint32_t{1} << i;
     d[i] = std::isfinite(value) ? static_cast<std::uint32_t>(bits_of(value)) : 0;
   }
@@ -173,6 +195,15 @@ inline void epilogue_row(const EpilogueRow& x, std::uint64_t* sums) {
   }
   for (std::size_t i = 0; i < x.n; ++i) {
     sums[i] = (special >> i & 1) != 0 ? epilogue_of(x, i, sums[i]) : d[i];
+  }
+}
+
+/// `binade::epilogue_values`.
+inline void epilogue_values(const ValuesRow& x, float* d) {
+  const EpiloguePlan& plan = *x.plan;
+  for (std::size_t i = 0; i < x.n; ++i) {
+    d[i] =
+        detail::in_float(plan, x.sums[i], plan.with_c ? x.c[i] : 0, plan.has_bias ? x.bias[i] : 0);
   }
 }
 

@@ -49,6 +49,7 @@ constexpr Kernels reference{
     .dots = &defined_dots,
     .add_sums = &add_sums,
     .epilogue = &epilogue_row,
+    .epilogue_f32 = &epilogue_values,
 };
 
 constexpr Kernels portable{
@@ -68,6 +69,7 @@ constexpr Kernels portable{
     .chains = &fast::chains,
     .add_sums = &fast::add_sums,
     .epilogue = &fast::epilogue_row,
+    .epilogue_f32 = &fast::epilogue_values,
 };
 
 #ifdef __x86_64__
@@ -110,8 +112,8 @@ struct Door<level, entry, const ProductKernel*> {
   };
   static constexpr ProductKernel kernel{
       &StepDoor<&ProductKernel::packing>::enter, &StepDoor<&ProductKernel::place>::enter,
-      &StepDoor<&ProductKernel::decode>::enter, &StepDoor<&ProductKernel::pack>::enter,
-      &StepDoor<&ProductKernel::run>::enter};
+      &StepDoor<&ProductKernel::decode>::enter,  &StepDoor<&ProductKernel::pack>::enter,
+      &StepDoor<&ProductKernel::run>::enter,     &StepDoor<&ProductKernel::sum>::enter};
   static constexpr const ProductKernel* value = &kernel;
 };
 

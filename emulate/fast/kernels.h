@@ -77,6 +77,8 @@ struct Kernels {
                    const Format& to) = nullptr;
   /// `epilogue` of emulate/gemm.h: sums become a row's elements of D.
   void (*epilogue)(const EpilogueRow& x, std::uint64_t* sums) = nullptr;
+  /// The same in binary32, of sums that are numbers, but for D's last rounding.
+  void (*epilogue_f32)(const ValuesRow& x, float* d) = nullptr;
 };
 
 /// The entries for arrays of T.
@@ -128,6 +130,7 @@ inline constexpr std::tuple kernel_names{
     KernelName{"dots", &Kernels::dots},
     KernelName{"add_sums", &Kernels::add_sums},
     KernelName{"epilogue", &Kernels::epilogue},
+    KernelName{"epilogue_f32", &Kernels::epilogue_f32},
 };
 
 /// What a level itself brings; null where it brings nothing.

@@ -55,8 +55,8 @@ bool copy_codes(const Packing&, const Format&, const Format&, const std::uint64_
   std::copy_n(codes, n, reinterpret_cast<std::uint64_t*>(out));
   return true;
 }
-void pack_codes(const PackedLine& line, std::byte* group) {
-  detail::pack_line(line, group, zero_bits(line.format(), false));
+void pack_codes(const PackedLines& lines, std::byte* group) {
+  detail::pack_lines(lines, group, zero_bits(lines.format(), false));
 }
 void run_dots(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
   using Codes = const std::uint64_t*;
@@ -87,8 +87,8 @@ bool decode_factors(const Packing&, const Format& f, const Format& as, const std
   }
   return finite;
 }
-void pack_factors(const PackedLine& line, std::byte* group) {
-  detail::pack_line(line, group, fast::Factor{});
+void pack_factors(const PackedLines& lines, std::byte* group) {
+  detail::pack_lines(lines, group, fast::Factor{});
 }
 void run_blocks(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
   const bool is_one = is_one_dot(g.model, g.types, g.k);
@@ -130,9 +130,9 @@ bool decode_chain(const Packing&, const Format& f, const Format& as, const std::
   if (as == binary32) return decode_reals(f, codes, n, reinterpret_cast<float*>(out));
   return decode_reals(f, codes, n, reinterpret_cast<double*>(out));
 }
-void pack_chain(const PackedLine& line, std::byte* group) {
-  if (line.format() == binary32) return detail::pack_line(line, group, 0.0F);
-  detail::pack_line(line, group, 0.0);
+void pack_chain(const PackedLines& lines, std::byte* group) {
+  if (lines.format() == binary32) return detail::pack_lines(lines, group, 0.0F);
+  detail::pack_lines(lines, group, 0.0);
 }
 
 /// So many chains are on their way at once.
@@ -189,13 +189,15 @@ void run_chains(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMa
 
 }  // namespace
 
-const ProductKernel defined_dots{dots_packing, own_place, copy_codes, pack_codes, run_dots};
+const ProductKernel defined_dots{dots_packing, own_place, copy_codes,
+                                 pack_codes,   run_dots,  nullptr};
 
 namespace fast {
 
-const ProductKernel dot_blocks{blocks_packing, block_place, decode_factors, pack_factors,
-                               run_blocks};
-const ProductKernel chains{chains_packing, own_place, decode_chain, pack_chain, run_chains};
+const ProductKernel dot_blocks{blocks_packing, block_place, decode_factors,
+                               pack_factors,   run_blocks,  nullptr};
+const ProductKernel chains{chains_packing, own_place,  decode_chain,
+                           pack_chain,     run_chains, nullptr};
 
 }  // namespace fast
 }  // namespace binade

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "emulate/dot.h"
 #include "emulate/gemm_model.h"
@@ -21,8 +22,19 @@ inline constexpr int tile_columns = 32;
 
 /// Sums of a tile, as encodings.
 using TileSums = std::array<std::array<std::uint64_t, tile_columns>, tile_rows>;
+/// The same as numbers of binary32, of which an infinity or a NaN is one.
+struct alignas(64) TileValues {
+  std::array<std::array<float, tile_columns>, tile_rows> rows;
+};
 /// Elements of a tile: bit j of word i.
 using TileMask = std::array<std::uint32_t, tile_rows>;
+
+/// What becomes of an infinity or a NaN among the operands.
+enum class SpecialOperands : std::uint8_t {
+  left,     ///< its line is for the definition
+  dropped,  ///< it is a zero: whoever has the sum adds what its products are
+  kept,     ///< it is multiplied as what it is
+};
 
 /// How a kernel takes the operands of a model. Models of equal packings and equal types of a and b share operands that
 /// were taken apart.
@@ -33,22 +45,31 @@ struct Packing {
   /// Of a packed one. A group has a multiple of `step` lines; bytes of lines that are not there are 0.
   std::size_t row_bytes = 0, column_bytes = 0;
   std::size_t row_step = 1, column_step = 1;
+  /// Operands that were taken apart are floats, and the kernel has `sum`; else it has `run`.
+  bool in_values = false;
+  SpecialOperands specials = SpecialOperands::left;
 
   friend constexpr bool operator==(const Packing&, const Packing&) = default;
 };
 
-/// A line of operands that were taken apart, on its way into a group of rows or of columns.
-struct PackedLine {
-  const std::byte* operands = nullptr;
+/// Lines of operands that were taken apart, on their way into a group of rows or of columns.
+struct PackedLines {
+  const std::byte* operands = nullptr;  ///< of the first line
+  std::size_t line_bytes = 0;           ///< from one to the next
+  std::size_t count = 0;                ///< at most tile_rows or tile_columns
+  std::size_t lines = 1;                ///< of the group: count, up to a multiple of the step
   /// The i-th packed operand is number places[i]; +0 where that is -1.
   const std::int32_t* places = nullptr;
   std::size_t length = 0;
   const Packing* packing = nullptr;
-  bool is_column = false;
-  std::size_t number = 0, lines = 1;  ///< of the line in its group, of lines there
+  bool are_columns = false;
 
   /// What they were converted to.
-  const Format& format() const { return is_column ? packing->b : packing->a; }
+  const Format& format() const { return are_columns ? packing->b : packing->a; }
+  template <class Operand>
+  const Operand* line(std::size_t i) const {
+    return reinterpret_cast<const Operand*>(operands + i * line_bytes);
+  }
 };
 
 /// Instructions, one after the other, on the accumulators of a tile.
@@ -60,19 +81,33 @@ struct ProductTile {
   int row_count = 0, column_count = 0;
 };
 
+enum class StepKind : std::uint8_t { push_zero, push_c, products, add, convert };
+
+/// A step of a sum on a stack of accumulators.
+struct SumStep {
+  StepKind kind;
+  Format format;      ///< of push, add, convert
+  Role role;          ///< of add, convert
+  std::size_t first;  ///< of products: where they begin in the order
+  int instructions;   ///< of products, in a row on one accumulator
+};
+
 struct ProductKernel {
   Packing (*packing)(const GemmModel& g);
   /// An instruction's i-th packed operand is its place(g, i)-th of the program.
   int (*place)(const GemmModel& g, int i);
-  /// Takes n codes of format f apart as numbers of one of the packing's. False where one is a NaN or an infinity that the
-  /// kernel does not know.
+  /// Takes n codes of format f apart as numbers of one of the packing's. False where one is a NaN or an infinity.
   bool (*decode)(const Packing& packing, const Format& f, const Format& as,
                  const std::uint64_t* codes, std::size_t n, std::byte* out);
-  /// Copies a line into its group, lines · length · bytes of the caller's.
-  void (*pack)(const PackedLine& line, std::byte* group);
+  /// Copies lines into their group, lines · length · bytes of the caller's, all 0.
+  void (*pack)(const PackedLines& lines, std::byte* group);
   /// sums (of types.c) become sums (of types.d). Elements set in `left` are left as they are, and those that are for the
   /// definition are set there.
   void (*run)(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left);
+  /// All steps, of products that are number `first` of the tile's and so on; `c` is C's part of the tile, on the grid of
+  /// g.c. stack[0] becomes the sums, any NaN a NaN; of rows and columns that are not there anything.
+  void (*sum)(const GemmModel& g, std::span<const SumStep> steps, const ProductTile& x,
+              const TileValues& c, TileValues* stack);
 };
 
 namespace detail {
@@ -83,11 +118,13 @@ constexpr Packing packed_lines(const Format& a, const Format& b) {
   return {true, a, b, sizeof(Operand), sizeof(Operand), sizeof(Operand)};
 }
 template <class Operand>
-void pack_line(const PackedLine& line, std::byte* group, const Operand& zero) {
-  const auto* from = reinterpret_cast<const Operand*>(line.operands);
-  auto* to = reinterpret_cast<Operand*>(group) + line.number * line.length;
-  for (std::size_t i = 0; i < line.length; ++i) {
-    to[i] = line.places[i] < 0 ? zero : from[line.places[i]];
+void pack_lines(const PackedLines& x, std::byte* group, const Operand& zero) {
+  for (std::size_t line = 0; line < x.count; ++line) {
+    const auto* from = x.line<Operand>(line);
+    auto* to = reinterpret_cast<Operand*>(group) + line * x.length;
+    for (std::size_t i = 0; i < x.length; ++i) {
+      to[i] = x.places[i] < 0 ? zero : from[x.places[i]];
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -20,84 +21,44 @@
 #include "emulate/fast/rounding.h"
 #include "emulate/fast/tile_values.h"
 #include "emulate/fast/vector_exact.h"
+#include "emulate/fast/vector_packing.h"
 #include "emulate/fast/vector_rounding.h"
 
 namespace binade::fast {
 
-template <class V, std::floating_point T>
-struct VectorChains {
-  using I = typename V::I;
+/// s += the chain of n products, step by step, from the groups' product number `first` on.
+template <class V, std::floating_point T, class Step>
+void add_chain(const ProductTile& x, std::size_t n, std::array<T, tile_columns>* s,
+               const Step& step) {
   using F = typename V::F;
-  using Plan = RoundingPlan<T>;
-  using Bits = typename Plan::Bits;
-
+  constexpr std::size_t height = tile_rows;
   /// As many vectors are on their way as the sums of a whole tile's rows hide an addition's time.
-  static constexpr std::size_t at_once = 2;
-  static constexpr std::size_t width = at_once * V::lanes;
-
-  const ProductTile& x;
-  std::size_t n;
-  const T *a, *b;
-
-  VectorChains(const GemmModel& g, const ProductTile& tile)
-      : x(tile),
-        n(static_cast<std::size_t>(tile.instructions) * static_cast<std::size_t>(g.k)),
-        a(reinterpret_cast<const T*>(tile.rows) +
-          tile.first * static_cast<std::size_t>(tile.row_count)),
-        b(reinterpret_cast<const T*>(tile.columns) + tile.first * tile_columns) {}
-
-  template <int height, class Step>
-  void run(const Format& d, TileSums& sums, TileMask& left, const Step& step) const {
-    alignas(V::bytes) std::array<std::array<T, tile_columns>, height> s;
-    const auto columns = static_cast<std::size_t>(x.column_count);
+  constexpr std::size_t at_once = 2, width = at_once * V::lanes;
+  const T* const a = reinterpret_cast<const T*>(x.rows) + x.first * height;
+  const T* const b = reinterpret_cast<const T*>(x.columns) + x.first * tile_columns;
+  for (std::size_t column = 0; column < tile_columns; column += width) {
+    F sum[height][at_once];
     for (std::size_t i = 0; i < height; ++i) {
-      s[i].fill(0);
-      values_of_sums(sums[i].data(), columns, d, s[i].data());
+      for (std::size_t j = 0; j < at_once; ++j) {
+        sum[i][j] = V::number(V::load(s[i].data() + column + j * V::lanes));
+      }
     }
-    for (std::size_t column = 0; column < columns; column += width) {
-      F sum[height][at_once];
+    const T *of_a = a, *of_b = b + column;
+    for (std::size_t k = 0; k < n; ++k, of_a += height, of_b += tile_columns) {
+      F y[at_once];
+      for (std::size_t j = 0; j < at_once; ++j) y[j] = V::number(V::load(of_b + j * V::lanes));
       for (std::size_t i = 0; i < height; ++i) {
-        for (std::size_t j = 0; j < at_once; ++j) {
-          sum[i][j] = V::number(V::load(s[i].data() + column + j * V::lanes));
-        }
-      }
-      const T *of_a = a, *of_b = b + column;
-      for (std::size_t k = 0; k < n; ++k, of_a += height, of_b += tile_columns) {
-        F y[at_once];
-        for (std::size_t j = 0; j < at_once; ++j) y[j] = V::number(V::load(of_b + j * V::lanes));
-        for (std::size_t i = 0; i < height; ++i) {
-          const F factor = V::set_number(of_a[i]);
-          for (std::size_t j = 0; j < at_once; ++j) sum[i][j] = step(factor, y[j], sum[i][j]);
-        }
-      }
-      for (std::size_t i = 0; i < height; ++i) {
-        for (std::size_t j = 0; j < at_once; ++j) {
-          V::store(s[i].data() + column + j * V::lanes, V::bits(sum[i][j]));
-        }
+        const F factor = V::set_number(of_a[i]);
+        for (std::size_t j = 0; j < at_once; ++j) sum[i][j] = step(factor, y[j], sum[i][j]);
       }
     }
     for (std::size_t i = 0; i < height; ++i) {
-      std::array<std::uint64_t, tile_columns> results;
-      sums_of_values(s[i].data(), columns, d, results.data());
-      for (std::size_t j = 0; j < columns; ++j) {
-        const std::uint32_t bit = std::uint32_t{1} << j;
-        if ((bits_of(s[i][j]) & Plan::magnitude_bits) >= Plan::infinity) left[i] |= bit;
-        if ((left[i] & bit) == 0) sums[i][j] = results[j];
+      for (std::size_t j = 0; j < at_once; ++j) {
+        V::store(s[i].data() + column + j * V::lanes, V::bits(sum[i][j]));
       }
     }
   }
-
-  /// `step` on a tile of any height.
-  template <class Step>
-  void run(const Format& d, TileSums& sums, TileMask& left, const Step& step) const {
-    switch (x.row_count) {
-      case 1: return run<1>(d, sums, left, step);
-      case 2: return run<2>(d, sums, left, step);
-      case 3: return run<3>(d, sums, left, step);
-      default: return run<4>(d, sums, left, step);
-    }
-  }
-};
+}
 
 /// s + a·b in the lanes' own numbers.
 template <class V, bool fused>
@@ -110,7 +71,7 @@ struct OwnStep {
   }
 };
 
-/// In binary16, to nearest; what leaves its range is an infinity.
+/// In binary16, to nearest; what leaves its range is an infinity. Of numbers: of a NaN it may make an infinity.
 template <class V, bool fused>
 struct HalfStep {
   using I = typename V::I;
@@ -129,7 +90,8 @@ struct HalfStep {
     const I a = V::bit_and(x, magnitude);
     I field;
     I r = lanes.template round<Rounding::ties_to_even>(a, a, a, field);
-    r = V::select(V::greater(r, max), infinity, r);
+    // Products that are rounded may be infinities of both signs, whose sum is a NaN.
+    r = V::select(V::greater(r, max), fused ? infinity : V::max(infinity, a), r);
     return V::number(V::bit_or(r, V::and_not(x, magnitude)));
   }
   F operator()(F a, F b, F s) const {
@@ -147,56 +109,87 @@ struct VectorChainsKernel {
   static bool is_own(const Packing& p) { return p.column_step == tile_columns; }
 
   static Packing packing(const GemmModel& g) {
-    const auto packed = [](const Format& f, std::size_t bytes) {
-      return Packing{true, f, f, bytes, bytes, bytes, 1, tile_columns};
-    };
-    switch (chain_in(g.model, g.types)) {
-      case ChainIn::none: return below().packing(g);
-      case ChainIn::binary64: return packed(binary64, sizeof(double));
-      case ChainIn::binary32:
-      case ChainIn::half: return packed(binary32, sizeof(float));
-    }
-    return {};
+    const ChainIn in = chain_in(g.model, g.types);
+    const bool in_values = in == ChainIn::binary32 || in == ChainIn::half;
+    if (in == ChainIn::none || (in_values && !keeps_values(g))) return below().packing(g);
+    const Format& f = in_values ? binary32 : binary64;
+    const std::size_t bytes = in_values ? sizeof(float) : sizeof(double);
+    Packing out{true, f, f, bytes, bytes, bytes, tile_rows, tile_columns};
+    out.in_values = in_values;
+    out.specials = in == ChainIn::half ? SpecialOperands::dropped : SpecialOperands::kept;
+    return out;
   }
   static int place(const GemmModel&, int i) { return i; }
   static bool decode(const Packing& p, const Format& f, const Format& as,
                      const std::uint64_t* codes, std::size_t n, std::byte* out) {
+    if (p.in_values && f.storage_bits() <= 32) {
+      return decode_to_floats<V>(f, codes, n, reinterpret_cast<float*>(out));
+    }
     return below().decode(p, f, as, codes, n, out);
   }
-  template <class T>
-  static void pack_line(const PackedLine& line, std::byte* group) {
-    const auto* const from = reinterpret_cast<const T*>(line.operands);
-    auto* const to = reinterpret_cast<T*>(group) + line.number;
-    for (std::size_t i = 0; i < line.length; ++i) {
-      to[i * line.lines] = line.places[i] < 0 ? T{0} : from[line.places[i]];
+  static void pack(const PackedLines& lines, std::byte* group) {
+    if (!is_own(*lines.packing)) return below().pack(lines, group);
+    if (!lines.packing->in_values) {
+      return pack_side_by_side<V>(lines, reinterpret_cast<double*>(group));
+    }
+    auto* const values = reinterpret_cast<float*>(group);
+    pack_side_by_side<V>(lines, values);
+    if (lines.packing->specials == SpecialOperands::dropped) {
+      drop_specials<V>(values, lines.length * lines.lines);
     }
   }
-  static void pack(const PackedLine& line, std::byte* group) {
-    if (!is_own(*line.packing)) return below().pack(line, group);
-    if (line.format() == binary32) return pack_line<float>(line, group);
-    pack_line<double>(line, group);
-  }
 
-  template <template <class, bool> class Step, class U, class T>
-  static void run_steps(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
-    const VectorChains<U, T> lines(g, x);
+  static std::size_t product_count(const GemmModel& g, int instructions) {
+    return static_cast<std::size_t>(instructions) * static_cast<std::size_t>(g.k);
+  }
+  template <template <class, bool> class Step>
+  static void add_values(const GemmModel& g, const ProductTile& x, TileValues& sums) {
+    const std::size_t n = product_count(g, x.instructions);
     if (g.model.recipe == Recipe::fma_chain) {
-      lines.run(g.types.d, sums, left, Step<U, true>());
-    } else {
-      lines.run(g.types.d, sums, left, Step<U, false>());
+      return add_chain<V>(x, n, sums.rows.data(), Step<V, true>());
     }
+    add_chain<V>(x, n, sums.rows.data(), Step<V, false>());
   }
+  static void sum(const GemmModel& g, std::span<const SumStep> steps, const ProductTile& x,
+                  const TileValues& c, TileValues* stack) {
+    const bool is_half = chain_in(g.model, g.types) == ChainIn::half;
+    ProductTile some = x;
+    sum_steps(g, steps, c, stack, [&](const SumStep& step, TileValues& sums, bool) {
+      some.first = x.first + step.first;
+      some.instructions = step.instructions;
+      if (!is_half) return add_values<OwnStep>(g, some, sums);
+      const TileValues before = sums;
+      add_values<HalfStep>(g, some, sums);
+      nans_stay(before, sums);
+    });
+  }
+
+  /// Chains of doubles, whose encodings are their bits. Of a NaN the definition says the payload.
   static void run(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
-    switch (chain_in(g.model, g.types)) {
-      case ChainIn::none: return below().run(g, x, sums, left);
-      case ChainIn::half: return run_steps<HalfStep, V, float>(g, x, sums, left);
-      case ChainIn::binary32: return run_steps<OwnStep, V, float>(g, x, sums, left);
-      case ChainIn::binary64:
-        return run_steps<OwnStep, typename V::Words, double>(g, x, sums, left);
+    if (chain_in(g.model, g.types) != ChainIn::binary64) return below().run(g, x, sums, left);
+    using U = typename V::Words;
+    alignas(V::bytes) std::array<std::array<double, tile_columns>, tile_rows> s{};
+    const auto rows = static_cast<std::size_t>(x.row_count);
+    const auto columns = static_cast<std::size_t>(x.column_count);
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < columns; ++j) s[i][j] = std::bit_cast<double>(sums[i][j]);
+    }
+    const std::size_t n = product_count(g, x.instructions);
+    if (g.model.recipe == Recipe::fma_chain) {
+      add_chain<U>(x, n, s.data(), OwnStep<U, true>());
+    } else {
+      add_chain<U>(x, n, s.data(), OwnStep<U, false>());
+    }
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < columns; ++j) {
+        const std::uint32_t bit = std::uint32_t{1} << j;
+        if (std::isnan(s[i][j])) left[i] |= bit;
+        if ((left[i] & bit) == 0) sums[i][j] = bits_of(s[i][j]);
+      }
     }
   }
 
-  static constexpr ProductKernel kernel{&packing, &place, &decode, &pack, &run};
+  static constexpr ProductKernel kernel{&packing, &place, &decode, &pack, &run, &sum};
 };
 
 }  // namespace binade::fast

@@ -10,9 +10,8 @@
 //     s += the integer part;  s += that of c·q      │ c = s · 1/q, toward zero to the grid's bits;
 //                                                   │ of binary16: to odd, then to nearest as `quantize` does
 //
-// A block of binary32 has numbers below 2^-126 on its way only where no product counts and c is below 2^-100: then c,
-// cut, is its result. A sum that has no room in 32 bits, and a block whose exponents have none in bytes, are
-// dot_blocks.h's.
+// A sum beyond the range is an infinity, which stays. A block whose exponents have no room in bytes, or whose c is tiny, is
+// done with exponents of 32 bits (wide_block); a sum that has no room in 32 bits is dot_blocks.h's.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +27,7 @@
 #include "emulate/fast/products.h"
 #include "emulate/fast/rounding.h"
 #include "emulate/fast/tile_values.h"
-#include "emulate/fast/vector_decode.h"
+#include "emulate/fast/vector_packing.h"
 #include "emulate/fast/vector_rounding.h"
 
 namespace binade::fast {
@@ -43,107 +42,62 @@ struct VectorDotBlocks {
   template <class T>
   using Tile = std::array<std::array<T, tile_columns>, tile_rows>;
 
-  /// `in_doubt`: each block is asked whether its products stay within bytes.
-  enum class Sums : std::uint8_t { of_binary32, with_tiny_c, in_doubt, of_binary16 };
+  /// `in_doubt`: each block is asked whether it is a wide one.
+  enum class Sums : std::uint8_t { of_binary32, in_doubt, of_binary16 };
 
   static constexpr std::size_t vectors = tile_columns / V::lanes;
+  static constexpr int height = tile_rows;
   static constexpr std::uint32_t sign_bit = 0x80000000, infinity = 0x7F800000;
   static constexpr std::uint32_t tiny_below = std::uint32_t{27} << 23;  ///< 2^-100
-  /// Sums of products up to which c has room, and the conversion of all, too: 2^31 - 2^26 - 2^8.
+  /// Sums of products up to which c has room, and the conversion of all, too: 2^31 - 2^26 - 2^8. Below infinity.
   static constexpr std::uint32_t most = 0x7BFFFF00;
 
   const GemmModel& g;
-  const BlockPlan& plan;
-  const ProductTile& x;
+  BlockPlan plan;
+  CarrierLanes<V, float> half;
   VectorRows rows;
   VectorColumns columns;
-  CarrierLanes<V, float> half;
-  alignas(V::bytes) Tile<float> c;      ///< the sums, as numbers
+  Tile<float>* sums = nullptr;
   alignas(V::bytes) Tile<float> waits;  ///< c, while it waits
-  TileMask infinite{};                  ///< that were so on the way
-  /// The largest magnitudes that became binary16, where it lacks some as numbers.
-  alignas(V::bytes) Tile<std::uint32_t> largest{};
   /// The tops of a block without c's, biased as binary32's exponents; below 26, 2^-101's, where no product counts.
   alignas(V::bytes) Tile<std::uint8_t> tops;
 
-  VectorDotBlocks(const GemmModel& model, const BlockPlan& of, const ProductTile& tile)
+  VectorDotBlocks(const GemmModel& model, const ProductTile& x)
       : g(model),
-        plan(of),
-        x(tile),
-        rows(tile),
-        columns(tile),
-        half(rounding_plan<float>(binary16, Attributes{})) {}
+        plan(model.model, model.types),
+        half(rounding_plan<float>(binary16, Attributes{})),
+        rows(x),
+        columns(x) {}
 
-  template <int height>
-  void run(TileSums& sums, TileMask& left) {
-    const bool any_tiny = load<height>(sums, left);
-    if (plan.is_half) {
-      run_instructions<height, Sums::of_binary16>();
-    } else if (plan.is_wide && !in_bytes<height>(x.first, product_count())) {
-      run_instructions<height, Sums::in_doubt>();
-    } else if ((any_tiny && !plan.c_last) || plan.is_wide) {
-      run_instructions<height, Sums::with_tiny_c>();
-    } else {
-      run_instructions<height, Sums::of_binary32>();
+  /// Instructions on sums, from product number `first` on.
+  void run(std::size_t first, int instructions, TileValues& on, bool from_zero) {
+    sums = &on.rows;
+    const auto n = static_cast<std::size_t>(instructions) * static_cast<std::size_t>(g.k);
+    if (plan.is_half) return run_instructions<Sums::of_binary16>(first, n);
+    const bool is_wide = plan.is_wide && !in_bytes(first, n);
+    if (is_wide || (!plan.c_last && !from_zero && any_tiny())) {
+      return run_instructions<Sums::in_doubt>(first, n);
     }
-    store<height>(sums, left);
+    run_instructions<Sums::of_binary32>(first, n);
   }
 
  private:
-  /// c's as numbers. True where one is tiny.
-  template <int height>
-  bool load(const TileSums& sums, TileMask& left) {
-    bool any_tiny = false;
-    const auto n = static_cast<std::size_t>(x.column_count);
-    for (std::size_t i = 0; i < height; ++i) {
-      c[i].fill(0);
-      values_of_sums(sums[i].data(), n, g.types.c, c[i].data());
-      for (std::size_t j = 0; j < n; ++j) {
-        const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(c[i][j]) & ~sign_bit;
-        if (magnitude >= infinity) {
-          left[i] |= std::uint32_t{1} << j;
-          c[i][j] = 0;
-        }
-        any_tiny = any_tiny || (magnitude != 0 && magnitude < tiny_below);
-      }
-    }
-    return any_tiny;
-  }
-
-  template <int height>
-  void store(TileSums& sums, TileMask& left) const {
-    const auto n = static_cast<std::size_t>(x.column_count);
-    const bool to_half = g.types.d == binary16;
-    const std::uint32_t too_large = to_half ? half_max + 1 : infinity;
-    for (std::size_t i = 0; i < height; ++i) {
-      std::array<std::uint64_t, tile_columns> results;
-      sums_of_values(c[i].data(), n, g.types.d, results.data());
-      for (std::size_t j = 0; j < n; ++j) {
-        const std::uint32_t bit = std::uint32_t{1} << j;
-        const std::uint32_t bits = std::bit_cast<std::uint32_t>(c[i][j]);
-        const bool leaves = std::max(largest[i][j], bits & ~sign_bit) >= too_large;
-        if (leaves || (infinite[i] & bit) != 0) left[i] |= bit;
-        if ((left[i] & bit) == 0) sums[i][j] = results[j];
-      }
-    }
-  }
-
-  template <int height, Sums kind>
-  void run_instructions() {
+  template <Sums kind>
+  void run_instructions(std::size_t first, std::size_t n) {
     const auto k = static_cast<std::size_t>(g.k);
-    const auto n = static_cast<std::size_t>(x.instructions) * k;
-    if (plan.is_chain()) return run_blocks<height, kind>(x.first, n);
-    for (std::size_t at = x.first; at < x.first + n; at += k) {
+    if (plan.is_chain()) return run_blocks<kind>(first, n);
+    for (std::size_t at = first; at < first + n; at += k) {
       if (plan.c_last) {
-        std::copy_n(c.begin(), height, waits.begin());
-        for (std::size_t i = 0; i < height; ++i) c[i].fill(0);
+        waits = *sums;
+        *sums = {};
       }
-      run_blocks<height, kind>(at, k);
-      finish<height>();
+      run_blocks<kind>(at, k);
+      finish();
     }
   }
+  float* row_of(std::size_t i) const { return (*sums)[i].data(); }
 
-  template <int height, Sums kind>
+  template <Sums kind>
   void run_blocks(std::size_t begin, std::size_t n) {
     const auto block_size = static_cast<std::size_t>(g.model.block);
     const auto k = static_cast<std::size_t>(g.k);
@@ -151,43 +105,52 @@ struct VectorDotBlocks {
     std::uint32_t least_c = plan.least_c;
     for (std::size_t first = begin; first < begin + n; first += part) {
       for (std::size_t at = first; at < first + part; at += block_size) {
-        block<height, kind>(at, std::min(block_size, first + part - at), least_c);
+        block<kind>(at, std::min(block_size, first + part - at), least_c);
         least_c = plan.least_sum;
       }
     }
   }
 
   /// The end of an instruction.
-  template <int height>
   void finish() {
     const bool to_half = plan.is_half || plan.ends_half;
     for (std::size_t i = 0; i < height; ++i) {
       for (std::size_t j = 0; j < tile_columns; j += V::lanes) {
-        F sum = V::load_floats(c[i].data() + j);
+        F sum = V::load_floats(row_of(i) + j);
         if (plan.c_last) sum = V::add(sum, V::load_floats(waits[i].data() + j));
         I bits = V::bits(sum);
         if (to_half) {
-          const I magnitude = to_half_nearest(i, j, V::bit_and(bits, V::set(~sign_bit)));
-          bits = V::bit_or(magnitude, V::bit_and(bits, V::set(sign_bit)));
+          const I magnitude = V::bit_and(bits, V::set(~sign_bit));
+          const I r = in_range_of_half(to_half_nearest(magnitude), magnitude);
+          bits = V::bit_or(r, V::and_not(bits, V::set(~sign_bit)));
         }
-        V::store(c[i].data() + j, bits);
+        V::store(row_of(i) + j, bits);
       }
     }
   }
-  /// Of elements of a row, noted.
-  I to_half_nearest(std::size_t row, std::size_t column, I magnitude) {
+  I to_half_nearest(I magnitude) const {
     I field;
-    const I r = half.template round<Rounding::ties_to_even>(magnitude, magnitude, magnitude, field);
-    std::uint32_t* const noted = largest[row].data() + column;
-    V::store(noted, V::max(V::load(noted), r));
-    return r;
+    return half.template round<Rounding::ties_to_even>(magnitude, magnitude, magnitude, field);
+  }
+  /// What is beyond it an infinity, or the NaN that it was.
+  static I in_range_of_half(I rounded, I magnitude) {
+    return V::select(V::greater(rounded, V::set(half_max)), V::max(V::set(infinity), magnitude),
+                     rounded);
   }
 
-  std::size_t product_count() const {
-    return static_cast<std::size_t>(x.instructions) * static_cast<std::size_t>(g.k);
+  bool any_tiny() const {
+    I found = V::zero();
+    for (std::size_t i = 0; i < height; ++i) {
+      for (std::size_t j = 0; j < tile_columns; j += V::lanes) {
+        const I magnitude = V::bit_and(V::load(row_of(i) + j), V::set(~sign_bit));
+        const auto is_tiny =
+            V::but_not(V::greater(V::set(tiny_below), magnitude), V::equal(magnitude, V::zero()));
+        found = V::bit_or(found, V::where(is_tiny, V::set(1)));
+      }
+    }
+    return V::any(V::greater(found, V::zero()));
   }
   /// Whether n products from k on, but for zeros, have exponents from the least on, and operands none beyond the most.
-  template <int height>
   bool in_bytes(std::size_t k, std::size_t n) const {
     ExponentRange a, b;
     const auto* words = reinterpret_cast<const std::int8_t*>(rows.exponents + k * height);
@@ -199,19 +162,19 @@ struct VectorDotBlocks {
   struct ExponentRange {
     typename Bytes::I high, low;
 
-    ExponentRange() : high(Bytes::set(VectorFactor::no_exponent)), low(Bytes::set(127)) {}
+    ExponentRange() : high(Bytes::set(no_exponent)), low(Bytes::set(127)) {}
     void add(const std::int8_t* from, std::size_t n) {
       std::size_t at = 0;
       for (; at + Bytes::size <= n; at += Bytes::size) add(Bytes::load(from + at));
       if (at == n) return;
       std::array<std::int8_t, Bytes::size> last;
-      last.fill(VectorFactor::no_exponent);
+      last.fill(no_exponent);
       std::memcpy(last.data(), from + at, n - at);
       add(Bytes::load(last.data()));
     }
     void add(typename Bytes::I more) {
       high = Bytes::max(high, more);
-      low = Bytes::min(low, Bytes::instead_of(more, VectorFactor::no_exponent, 127));
+      low = Bytes::min(low, Bytes::instead_of(more, no_exponent, 127));
     }
     int most() const {
       return extreme(high, [](int one, int other) { return one > other; });
@@ -231,12 +194,11 @@ struct VectorDotBlocks {
     }
   };
 
-  template <int height>
   void find_tops(std::size_t at, std::size_t n) {
     const std::uint32_t* a = rows.exponents + at * height;
     const std::int8_t* b = columns.exponents + at * tile_columns;
     typename Bytes::I top[height];
-    for (int i = 0; i < height; ++i) top[i] = Bytes::set(VectorFactor::no_exponent);
+    for (int i = 0; i < height; ++i) top[i] = Bytes::set(no_exponent);
     for (std::size_t k = 0; k < n; ++k, a += height, b += tile_columns) {
       const auto of_b = Bytes::load(b);
       for (int i = 0; i < height; ++i) {
@@ -249,64 +211,61 @@ struct VectorDotBlocks {
   }
 
   /// One block, of n products from `at` on.
-  template <int height, Sums kind>
+  template <Sums kind>
   void block(std::size_t at, std::size_t n, std::uint32_t least_c) {
     if constexpr (kind == Sums::in_doubt) {
-      if (!in_bytes<height>(at, n)) return each<height>(at, n, least_c);
+      if (any_tiny() || (plan.is_wide && !in_bytes(at, n))) return wide_block(at, n, least_c);
     }
-    find_tops<height>(at, n);
+    find_tops(at, n);
     const I floor = V::set(plan.floor);
     const I one = V::set(static_cast<std::uint32_t>(254 + plan.fraction_bits) << 23);
     for (std::size_t j = 0; j < vectors; ++j) {
       const std::size_t column = j * V::lanes;
-      I s[height], of_products[height];
+      I s[height];
       F q[height];
+      I beyond = V::zero();  // the largest top, and sum of products
       for (int i = 0; i < height; ++i) {
         const auto row = static_cast<std::size_t>(i);
-        const I sum = V::load(c[row].data() + column);
+        const I sum = V::load(row_of(row) + column);
         I of_sum = V::bit_and(sum, V::set(infinity));
         if constexpr (kind == Sums::of_binary16) {
           const I magnitude = V::bit_and(sum, V::set(~sign_bit));
           of_sum = V::where(V::greater(magnitude, V::zero()), V::max(of_sum, V::set(least_c)));
         }
-        of_products[i] = V::shift_left(V::load_narrow(tops[row].data() + column, 1), 23);
-        const I top = V::max(V::max(of_products[i], floor), of_sum);
+        const I of_products = V::shift_left(V::load_narrow(tops[row].data() + column, 1), 23);
+        const I top = V::max(V::max(of_products, floor), of_sum);
+        beyond = V::max(beyond, top);
         q[i] = V::number(V::sub(one, top));
         s[i] = V::zero();
       }
-      add_products<height>(at, n, column, q, s);
-      I beyond = V::zero();
+      add_products(at, n, column, q, s);
+      I largest = V::zero();
       for (int i = 0; i < height; ++i) {
         const auto row = static_cast<std::size_t>(i);
-        const F sum = V::load_floats(c[row].data() + column);
-        beyond = V::max(beyond, V::magnitude(s[i]));
+        const F sum = V::load_floats(row_of(row) + column);
+        if (plan.may_carry) beyond = V::max(beyond, V::magnitude(s[i]));
         const I all = V::add(s[i], V::truncated(V::mul(sum, q[i])));
         const I sign = V::bit_and(all, V::set(sign_bit));
         const F unit = V::number(V::sub(V::set(std::uint32_t{254} << 23), V::bits(q[i])));
         const I cut = converted<kind == Sums::of_binary16>(V::magnitude(all));
         I d = V::bits(V::mul(V::number(cut), unit));
         if constexpr (kind == Sums::of_binary16) {
-          d = to_half_nearest(row, column, d);
+          d = to_half_nearest(d);
+          largest = V::max(largest, d);
           d = V::where(V::greater(d, V::zero()), V::bit_or(d, sign));
         } else {
           d = V::bit_and(V::bit_or(d, sign), V::set(plan.kept_bits));
         }
-        if constexpr (kind == Sums::with_tiny_c || kind == Sums::in_doubt) {
-          const I kept = V::bit_and(V::bits(sum), V::set(plan.kept_c));
-          const I number = V::where(V::greater(V::add(kept, kept), V::zero()), kept);
-          d = V::select(is_result(V::bits(sum), of_products[i]), number, d);
-        }
         s[i] = d;
       }
-      if (plan.may_carry && V::any(V::greater(beyond, V::set(most)))) [[unlikely]] {
-        exact<height>(at, n, column, least_c, q, s);
+      const auto has_no_room = V::greater(beyond, V::set(most));
+      if (V::any(V::either(has_no_room, V::greater(largest, V::set(half_max))))) [[unlikely]] {
+        mend(at, n, column, least_c, q, s);
       }
-      for (int i = 0; i < height; ++i)
-        V::store(c[static_cast<std::size_t>(i)].data() + column, s[i]);
+      for (int i = 0; i < height; ++i) V::store(row_of(static_cast<std::size_t>(i)) + column, s[i]);
     }
   }
 
-  template <int height>
   void add_products(std::size_t at, std::size_t n, std::size_t column, const F (&q)[height],
                     I (&s)[height]) const {
     const float* a = rows.values + at * height;
@@ -337,65 +296,142 @@ struct VectorDotBlocks {
     return out;
   }
 
-  /// Where c alone is the sum, and not cut by the floor.
-  typename V::M is_result(I c_bits, I of_products) const {
-    const I magnitude = V::bit_and(c_bits, V::set(~sign_bit));
-    const auto is_tiny =
-        V::but_not(V::greater(V::set(tiny_below), magnitude), V::equal(magnitude, V::zero()));
-    const std::uint32_t least = plan.floor_is_below ? BlockPlan::least_top : 0;
-    return V::both(is_tiny, V::greater(V::set(least), of_products));
-  }
-
-  /// A block, element by element.
-  template <int height>
-  [[gnu::noinline]] void each(std::size_t at, std::size_t n, std::uint32_t least_c) {
-    for (std::size_t i = 0; i < height; ++i) {
-      for (std::size_t j = 0; j < static_cast<std::size_t>(x.column_count); ++j) {
-        c[i][j] = std::bit_cast<float>(one_sum<height>(i, j, at, n, least_c));
-      }
-    }
-  }
-  /// The block's elements that have no room, again, from c.
-  template <int height>
-  [[gnu::noinline]] void exact(std::size_t at, std::size_t n, std::size_t column,
-                               std::uint32_t least_c, const F (&q)[height], I (&d)[height]) {
+  /// Results of a block again, from c: of infinities, of sums that have no room, and those that leave binary16's range.
+  [[gnu::noinline]] void mend(std::size_t at, std::size_t n, std::size_t column,
+                              std::uint32_t least_c, const F (&q)[height], I (&d)[height]) {
     I s[height];
     for (int i = 0; i < height; ++i) s[i] = V::zero();
-    add_products<height>(at, n, column, q, s);
+    add_products(at, n, column, q, s);
     for (int i = 0; i < height; ++i) {
-      alignas(V::bytes) std::array<std::uint32_t, V::lanes> sums, results;
-      V::store(sums.data(), V::magnitude(s[i]));
-      V::store(results.data(), d[i]);
-      for (std::size_t lane = 0; lane < V::lanes; ++lane) {
-        if (sums[lane] <= most) continue;
-        const auto row = static_cast<std::size_t>(i);
-        results[lane] = one_sum<height>(row, column + lane, at, n, least_c);
+      const auto row = static_cast<std::size_t>(i);
+      if (plan.may_carry) one_by_one(row, at, n, column, least_c, V::magnitude(s[i]), d[i]);
+      if (plan.is_half) {
+        const I magnitude = V::bit_and(d[i], V::set(~sign_bit));
+        d[i] =
+            V::bit_or(in_range_of_half(magnitude, magnitude), V::and_not(d[i], V::set(~sign_bit)));
       }
-      d[i] = V::load(results.data());
+      d[i] = infinity_stays(V::load(row_of(row) + column), d[i]);
     }
   }
-
-  /// An element's sum, noted.
-  template <int height>
+  /// c where it is an infinity or a NaN.
+  static I infinity_stays(I of_c, I d) {
+    const I magnitude = V::bit_and(of_c, V::set(~sign_bit));
+    return V::select(V::greater(magnitude, V::set(infinity - 1)), of_c, d);
+  }
+  /// Of a row's lanes those whose sums of products have no room.
+  void one_by_one(std::size_t row, std::size_t at, std::size_t n, std::size_t column,
+                  std::uint32_t least_c, I sums_of_products, I& d) const {
+    alignas(V::bytes) std::array<std::uint32_t, V::lanes> magnitudes, results;
+    V::store(magnitudes.data(), sums_of_products);
+    V::store(results.data(), d);
+    for (std::size_t lane = 0; lane < V::lanes; ++lane) {
+      if (magnitudes[lane] > most) {
+        results[lane] = one_sum(row, column + lane, at, n, least_c);
+      }
+    }
+    d = V::load(results.data());
+  }
   std::uint32_t one_sum(std::size_t row, std::size_t column, std::size_t at, std::size_t n,
-                        std::uint32_t least_c) {
+                        std::uint32_t least_c) const {
     // c is binary16 but in front of the first block of a c that is wider.
     const Format sum = plan.is_half ? binary16 : binary32;
     const Format before = least_c == plan.least_sum ? sum : binary32;
     std::array<Factor, 64> a, b;
-    factors<height>(row, column, at, n, a.data(), b.data());
-    const std::uint64_t c_bits = std::bit_cast<std::uint32_t>(c[row][column]);
+    factors(row, column, at, n, a.data(), b.data());
+    const std::uint64_t c_bits = std::bit_cast<std::uint32_t>(row_of(row)[column]);
     const std::uint64_t out =
         detail::predecoded_block(g.model, product_bits(), a.data(), b.data(), static_cast<int>(n),
                                  convert(c_bits, binary32, before).bits, before, sum);
-    const auto bits = std::bit_cast<std::uint32_t>(value_of<float>(out, sum));
-    const std::uint32_t magnitude = bits & ~sign_bit;
-    if (plan.is_half) {
-      largest[row][column] = std::max(largest[row][column], magnitude);
-    } else if (magnitude >= infinity) {
-      infinite[row] |= std::uint32_t{1} << column;
+    return std::bit_cast<std::uint32_t>(value_of<float>(out, sum));
+  }
+
+  // Blocks with exponents of 32 bits, biased by as much as a product's are. A factor stands as m · 2^(e - 1), |m| < 4:
+  //
+  //     m_a·m_b · 2^(e_a + e_b - top + F - 2)    cut          m_c · 2^(e_c - top + F - 1)
+  //     s · 2^w, w = top - F                     where w < -149, the bits below 2^-149 fall out first
+
+  static constexpr std::int32_t bias = binary32.bias;
+  static I word(std::int32_t x) { return V::set(static_cast<std::uint32_t>(x)); }
+  /// 2^e, e biased; 0 where e <= 0.
+  static F power(I e) { return V::number(V::shift_left(V::max(e, V::zero()), 23)); }
+
+  struct Parts {
+    F m;
+    I e;  ///< biased once; of a zero far below
+  };
+  /// `least`: the biased exponent of subnormals.
+  static Parts parts_of(I bits, I least) {
+    const I magnitude = V::bit_and(bits, V::set(~sign_bit));
+    const I e = V::max(V::shift_right(magnitude, 23), least);
+    const F scale = V::number(V::shift_left(V::sub(word(2 * bias + 1), e), 23));
+    const auto is_zero = V::equal(magnitude, V::zero());
+    return {V::mul(V::number(bits), scale), V::select(is_zero, word(-16384), e)};
+  }
+  static I least_of(const Format& f) { return word(f.emin() + bias); }
+
+  [[gnu::noinline]] void wide_block(std::size_t at, std::size_t n, std::uint32_t least_c) {
+    constexpr std::size_t most_products = 64;
+    alignas(V::bytes) std::array<float, most_products * tile_columns> b_values;
+    alignas(V::bytes) std::array<std::int32_t, most_products * tile_columns> b_exponents;
+    alignas(V::bytes) std::array<float, most_products * height> a_values;
+    alignas(V::bytes) std::array<std::int32_t, most_products * height> a_exponents;
+    const auto take_apart = [](const float* from, std::size_t count, const Format& f, float* values,
+                               std::int32_t* exponents) {
+      const I least = least_of(f);
+      for (std::size_t i = 0; i < count; i += V::lanes) {
+        const Parts parts = parts_of(V::load(from + i), least);
+        V::store(values + i, V::bits(parts.m));
+        V::store(exponents + i, parts.e);
+      }
+    };
+    take_apart(columns.values + at * tile_columns, n * tile_columns,
+               block_operand(g.model, g.types.b), b_values.data(), b_exponents.data());
+    // A vector holds rows of several k: of the last more than there are.
+    std::array<float, most_products * height> rows_here{};
+    std::copy_n(rows.values + at * height, n * height, rows_here.data());
+    take_apart(rows_here.data(), (n * height + V::lanes - 1) / V::lanes * V::lanes,
+               block_operand(g.model, g.types.a), a_values.data(), a_exponents.data());
+    const I least = V::max(V::shift_right(V::set(least_c), 23), word(1));
+    for (std::size_t i = 0; i < height; ++i) {
+      for (std::size_t column = 0; column < tile_columns; column += V::lanes) {
+        I top = word(g.model.exponent_floor + 2 * bias);
+        for (std::size_t k = 0; k < n; ++k) {
+          const I of_b = V::load(b_exponents.data() + k * tile_columns + column);
+          top = V::max(top, V::add(of_b, word(a_exponents[k * height + i])));
+        }
+        float* const at_c = row_of(i) + column;
+        const I before = V::load(at_c);
+        const Parts of_c = parts_of(before, least);
+        const I c_exponent = V::add(of_c.e, word(bias));
+        top = V::max(top, c_exponent);
+        const I up = V::sub(word(plan.fraction_bits - 2 + bias), top);
+        I s = V::zero();
+        for (std::size_t k = 0; k < n; ++k) {
+          const std::size_t b = k * tile_columns + column, a = k * height + i;
+          const I e = V::add(V::add(V::load(b_exponents.data() + b), word(a_exponents[a])), up);
+          const F m = V::mul(V::load_floats(b_values.data() + b), V::broadcast(&a_values[a]));
+          s = V::add(s, V::truncated(V::mul(m, power(e))));
+        }
+        const F c_units = V::mul(of_c.m, power(V::add(V::add(c_exponent, up), word(1))));
+        const I all = V::add(s, V::truncated(c_units));
+        const I w = V::sub(top, word(2 * bias + plan.fraction_bits));
+        const I fallen = V::max(V::sub(word(-149), w), V::zero());
+        const I left = V::shift_right_each(V::magnitude(all), fallen);
+        const I e = V::add(w, fallen);
+        const I first = V::max(V::min(e, word(bias)), word(1 - bias));
+        const F scaled =
+            V::mul(V::number(converted<false>(left)), power(V::add(first, word(bias))));
+        I d = V::bits(V::mul(scaled, power(V::add(V::sub(e, first), word(bias)))));
+        const I sign = V::bit_and(all, V::set(sign_bit));
+        d = V::bit_and(d, V::set(plan.kept_bits));
+        d = V::where(V::greater(d, V::zero()), V::bit_or(d, sign));
+        const I magnitude = V::magnitude(s);
+        if (plan.may_carry && V::any(V::greater(magnitude, V::set(most)))) [[unlikely]] {
+          one_by_one(i, at, n, column, least_c, magnitude, d);
+        }
+        V::store(at_c, infinity_stays(before, d));
+      }
     }
-    return bits;
   }
 
   int product_bits() const {
@@ -403,13 +439,12 @@ struct VectorDotBlocks {
            block_operand(g.model, g.types.b).fraction_bits();
   }
   static Factor factor(float value, std::int32_t exponent, int fraction_bits) {
-    if (exponent == VectorFactor::no_exponent) return {};
+    if (exponent == no_exponent) return {};
     const int e = binary64.bias + fraction_bits - exponent;
     const auto scale = std::bit_cast<double>(static_cast<std::uint64_t>(e) << 52);
     return {static_cast<std::int32_t>(value * scale), exponent};
   }
   /// n operands of an element as dot_blocks.h has them.
-  template <int height>
   void factors(std::size_t row, std::size_t column, std::size_t at, std::size_t n, Factor* a,
                Factor* b) const {
     const int of_a = block_operand(g.model, g.types.a).fraction_bits();
@@ -427,91 +462,78 @@ struct VectorDotBlocks {
 /// The level's kernel: models that it does not know are the portable one's.
 template <class V>
 struct VectorDotBlocksKernel {
-  static constexpr std::size_t column_bytes = sizeof(float) + sizeof(std::int8_t);
+  using I = typename V::I;
 
   static const ProductKernel& below() { return *own_kernels(Level::portable).dot_blocks; }
-  static bool is_own(const Packing& p) { return p.column_bytes == column_bytes; }
 
   static Packing packing(const GemmModel& g) {
-    if (!BlockPlan(g.model, g.types).known) return below().packing(g);
+    const bool is_own = g.k % 4 == 0 && keeps_values(g) && BlockPlan(g.model, g.types).known;
+    if (!is_own) return below().packing(g);
     Packing out{true, block_operand(g.model, g.types.a), block_operand(g.model, g.types.b)};
-    out.operand_bytes = sizeof(VectorFactor);
+    out.operand_bytes = sizeof(float);
     out.row_bytes = sizeof(float) + sizeof(std::uint32_t);
-    out.column_bytes = column_bytes;
+    out.column_bytes = sizeof(float) + sizeof(std::int8_t);
+    out.row_step = tile_rows;
     out.column_step = tile_columns;
+    out.in_values = true;
+    out.specials = SpecialOperands::dropped;
     return out;
   }
   static int place(const GemmModel& g, int i) { return below().place(g, i); }
-
-  template <class Code>
-  static void narrow_codes(const std::uint64_t* codes, std::size_t n, std::byte* out) {
-    for (std::size_t i = 0; i < n; ++i) {
-      const auto code = static_cast<Code>(codes[i]);
-      std::memcpy(out + i * sizeof(Code), &code, sizeof(Code));
-    }
-  }
-  static void narrow_codes(const std::uint64_t* codes, std::size_t n, std::size_t bytes,
-                           std::byte* out) {
-    if (bytes == 1) return narrow_codes<std::uint8_t>(codes, n, out);
-    if (bytes == 2) return narrow_codes<std::uint16_t>(codes, n, out);
-    narrow_codes<std::uint32_t>(codes, n, out);
-  }
   static bool decode(const Packing& p, const Format& f, const Format& as,
                      const std::uint64_t* codes, std::size_t n, std::byte* out) {
-    if (!is_own(p)) return below().decode(p, f, as, codes, n, out);
-    constexpr std::size_t some = 256;
-    std::array<std::byte, some * sizeof(std::uint32_t)> narrow;
-    const std::size_t bytes = code_bytes(f);
-    std::array<float, some> values;
-    bool finite = true;
-    for (std::size_t at = 0; at < n; at += some) {
-      const std::size_t count = std::min(some, n - at);
-      narrow_codes(codes + at, count, bytes, narrow.data());
-      decode_vectors<V>(narrow.data(), values.data(), count, f);
-      auto* const to = reinterpret_cast<VectorFactor*>(out) + at;
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(values[i]) & 0x7FFFFFFF;
-        const std::int32_t own = static_cast<std::int32_t>(magnitude >> 23) - binary32.bias;
-        const std::int32_t exponent =
-            magnitude == 0 ? VectorFactor::no_exponent : std::max(own, as.emin());
-        finite = finite && own <= binary32.emax();
-        to[i] = {values[i], exponent};
-      }
-    }
-    return finite;
+    if (!p.in_values) return below().decode(p, f, as, codes, n, out);
+    return decode_to_floats<V>(f, codes, n, reinterpret_cast<float*>(out));
   }
 
-  static void pack(const PackedLine& line, std::byte* group) {
-    if (!is_own(*line.packing)) return below().pack(line, group);
-    const auto* const from = reinterpret_cast<const VectorFactor*>(line.operands);
+  /// Specials become zeros.
+  static void pack(const PackedLines& x, std::byte* group) {
+    if (!x.packing->in_values) return below().pack(x, group);
     auto* const values = reinterpret_cast<float*>(group);
-    std::byte* const exponents = group + line.length * line.lines * sizeof(float);
-    for (std::size_t i = 0; i < line.length; ++i) {
-      const VectorFactor x = line.places[i] < 0 ? VectorFactor{} : from[line.places[i]];
-      const std::size_t to = i * line.lines + line.number;
-      values[to] = x.value;
-      const auto byte = static_cast<std::uint8_t>(x.exponent);
-      if (line.is_column) {
-        exponents[to] = static_cast<std::byte>(byte);
-      } else {
-        reinterpret_cast<std::uint32_t*>(exponents)[to] = byte * std::uint32_t{0x01010101};
+    std::byte* const exponents = group + x.length * x.lines * sizeof(float);
+    pack_side_by_side<V>(x, values);
+    drop_specials<V>(values, x.length * x.lines);
+    const I least = V::set(static_cast<std::uint32_t>(x.format().emin() + binary32.bias));
+    const std::size_t n = x.length * x.lines;
+    if (!x.are_columns) {
+      auto* const words = reinterpret_cast<std::uint32_t*>(exponents);
+      for (std::size_t i = 0; i < n; i += V::lanes) {
+        I e = V::bit_and(exponent_of(V::load(values + i), least), V::set(0xFF));
+        e = V::bit_or(e, V::shift_left(e, 8));
+        V::store(words + i, V::bit_or(e, V::shift_left(e, 16)));
       }
+      return;
     }
+    using Bytes = typename V::Bytes;
+    for (std::size_t i = 0; i < n; i += Bytes::vectors * V::lanes) {
+      I e[Bytes::vectors];
+      for (std::size_t j = 0; j < Bytes::vectors; ++j) {
+        e[j] = exponent_of(V::load(values + i + j * V::lanes), least);
+      }
+      Bytes::store(exponents + i, Bytes::pack_signs(e), false);
+    }
+  }
+  /// Signed.
+  static I exponent_of(I bits, I least) {
+    const I magnitude = V::bit_and(bits, V::set(0x7FFFFFFF));
+    const I biased = V::max(V::shift_right(magnitude, 23), least);
+    const I zero = V::set(static_cast<std::uint32_t>(no_exponent));
+    return V::select(V::equal(magnitude, V::zero()), zero,
+                     V::sub(biased, V::set(static_cast<std::uint32_t>(binary32.bias))));
   }
 
   static void run(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
-    const BlockPlan plan(g.model, g.types);
-    if (!plan.known) return below().run(g, x, sums, left);
-    VectorDotBlocks<V> blocks(g, plan, x);
-    switch (x.row_count) {
-      case 1: return blocks.template run<1>(sums, left);
-      case 2: return blocks.template run<2>(sums, left);
-      case 3: return blocks.template run<3>(sums, left);
-      default: return blocks.template run<4>(sums, left);
-    }
+    below().run(g, x, sums, left);
+  }
+  static void sum(const GemmModel& g, std::span<const SumStep> steps, const ProductTile& x,
+                  const TileValues& c, TileValues* stack) {
+    VectorDotBlocks<V> blocks(g, x);
+    sum_steps(g, steps, c, stack, [&](const SumStep& step, TileValues& sums, bool from_zero) {
+      blocks.run(x.first + step.first, step.instructions, sums, from_zero);
+    });
   }
 
-  static constexpr ProductKernel kernel{&packing, &place, &decode, &pack, &run};
+  static constexpr ProductKernel kernel{&packing, &place, &decode, &pack, &run, &sum};
 };
 
 }  // namespace binade::fast

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The matrices of a product, as encodings of the model's formats.
+// The matrices of a product: as encodings of the model's formats, or as numbers.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "emulate/gemm.h"
@@ -27,6 +28,12 @@ struct GemmOperands {
             !c.empty(),
             !bias.empty()};
   }
+};
+
+/// The same as numbers on the grids of the model's formats, without C; the bias is a vector of binary32.
+struct GemmValues {
+  std::size_t m = 0, n = 0, k = 0;
+  std::span<const float> a, b, bias;
 };
 
 }  // namespace binade

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps on a stack of tiles; which kernel does them is the table's.
+// Groups of lines, and tiles of D: by the steps of the sum on a stack of encodings, with a kernel's instructions; or by a
+// kernel that does all steps in floats. Which kernel that is, is the table's.
 #include "lib/gemm/prepared_product.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
 #include <mutex>
+#include <optional>
+
+#include "lib/gemm/code_words.h"
+#include "lib/gemm/special_terms.h"
 
 namespace binade {
 namespace {
@@ -18,6 +26,48 @@ std::size_t up_to_step(std::size_t n, std::size_t step) { return (n + step - 1) 
 Format final_format(const SumProgram& program, const GemmModel& g) {
   const SumStep& last = program.steps.back();
   return last.kind == StepKind::products ? g.types.d : last.format;
+}
+
+/// Numbers on a format's grid, as encodings.
+std::vector<std::uint64_t> words(std::span<const float> values, const Format& f) {
+  std::vector<std::uint64_t> out(values.size());
+  parallel_for(values.size(), std::size_t{1} << 14, [&](std::size_t begin, std::size_t end, auto) {
+    words_of_floats(fastest_kernels(), values.data() + begin, end - begin, {f}, out.data() + begin);
+  });
+  return out;
+}
+
+/// D's elements, on the grid of its format or not yet.
+void deliver(const Kernels& kernels, const Quantizer& to, const float* d, std::size_t n,
+             std::uint64_t* out) {
+  words_of_floats(kernels, d, n, to, out);
+}
+void deliver(const Kernels&, const Quantizer&, const float* d, std::size_t n, float* out) {
+  std::copy_n(d, n, out);
+}
+/// One that is an encoding.
+void deliver(std::uint64_t code, std::uint64_t& out) { out = code; }
+void deliver(std::uint64_t code, float& out) {
+  out = std::bit_cast<float>(static_cast<std::uint32_t>(code));
+}
+
+/// The NaN of a finished sum: a chain's is quiet, every other operation's NVIDIA's.
+std::uint64_t nan_of(const SumProgram& program, const GemmModel& g) {
+  NanResult nan = NanResult::nvidia;
+  std::array<Format, 48> held;
+  std::size_t depth = 0;
+  for (const SumStep& step : program.steps) {
+    const bool pushes = step.kind == StepKind::push_zero || step.kind == StepKind::push_c;
+    if (pushes) ++depth;
+    if (step.kind == StepKind::add) --depth;
+    Format& top = held[depth - 1];
+    const bool is_products = step.kind == StepKind::products;
+    if (is_products || step.kind == StepKind::add || (!pushes && top != step.format)) {
+      nan = is_products && is_chain(g.model) ? NanResult::quiet : NanResult::nvidia;
+    }
+    top = is_products ? g.types.d : step.format;
+  }
+  return nan_bits(final_format(program, g), nan);
 }
 
 std::size_t depth_of(const SumProgram& program) {
@@ -67,6 +117,10 @@ PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& sha
     : shape_(shape), kernels_(&kernels), reading_(reading_of(model, kernels)) {
   walk_sum(model, static_cast<int>(shape.k), program_);
   depth_ = depth_of(program_);
+  nan_ = nan_of(program_, model);
+  const Epilogue& e = model.epilogue;
+  output_ = {.format = e.out, .attributes = detail::to_nearest};
+  if (e.saturate) output_.attributes.saturation = Saturation::finite;
   epilogue_ = epilogue_plan(model, final_format(program_, model), shape.has_c, shape.has_bias,
                             shape.scale_log2);
   const auto k = static_cast<std::size_t>(model.k);
@@ -80,38 +134,110 @@ PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& sha
   }
 }
 
-void PreparedProduct::pack(const std::byte* operands, std::size_t number, std::size_t lines,
-                           bool is_column, std::byte* group) const {
-  reading_.kernel->pack(
-      {operands, places_.data(), places_.size(), &reading_.packing, is_column, number, lines},
-      group);
+/// Lines of k operands, as encodings or as numbers.
+struct PreparedProduct::Lines {
+  const std::uint64_t* codes = nullptr;
+  const float* values = nullptr;
+  std::size_t count = 0;
+
+  float value(std::size_t at, const Format& f) const {
+    return codes == nullptr ? values[at] : value_of<float>(codes[at], f);
+  }
+};
+
+/// What a product is of; null where there is none.
+struct PreparedProduct::Matrices {
+  Lines a, b;
+  std::size_t k = 0;
+  const std::uint64_t *c = nullptr, *bias = nullptr;
+
+  GemmElement<std::uint64_t> element(std::size_t i, std::size_t j) const {
+    return {.k = static_cast<int>(k),
+            .c = c == nullptr ? 0 : c[i * b.count + j],
+            .bias = bias == nullptr ? 0 : bias[j],
+            .has_c = c != nullptr,
+            .has_bias = bias != nullptr};
+  }
+};
+
+/// Groups of lines as the kernel wants them, and which lines have infinities or NaNs: all of those, where the kernel
+/// drops them.
+struct PreparedProduct::PackedGroups {
+  struct Special {
+    std::size_t line, k;  ///< the line in its group
+    float value;
+  };
+  std::vector<std::byte> bytes;
+  std::size_t group_bytes = 0;
+  std::vector<std::uint32_t> unusable;
+  std::vector<std::vector<Special>> specials;
+};
+
+/// A tile of D, its C, rows a stride apart, and its bias; null where there is none.
+struct PreparedProduct::Tile {
+  ProductTile products;
+  const std::uint64_t* c = nullptr;
+  std::size_t c_stride = 0;
+  const std::uint64_t* bias = nullptr;
+  const TileSpecials* specials = nullptr;
+
+  std::size_t rows() const { return static_cast<std::size_t>(products.row_count); }
+  std::size_t columns() const { return static_cast<std::size_t>(products.column_count); }
+  const std::uint64_t* c_row(std::size_t i) const { return c == nullptr ? c : c + i * c_stride; }
+};
+
+void PreparedProduct::pack(const PackedLines& lines, std::byte* group) const {
+  PackedLines placed = lines;
+  placed.places = places_.data();
+  placed.length = places_.size();
+  placed.packing = &reading_.packing;
+  reading_.kernel->pack(placed, group);
 }
 
-PreparedProduct::PackedGroups PreparedProduct::packed(const std::vector<std::uint64_t>& codes,
-                                                      std::size_t lines, std::size_t k,
-                                                      bool are_columns) const {
+PreparedProduct::PackedGroups PreparedProduct::packed(const Lines& lines, const Format& f,
+                                                      std::size_t k, bool are_columns) const {
   const Packing& p = reading_.packing;
   const std::size_t height = are_columns ? group_columns : group_rows;
   const std::size_t step = are_columns ? p.column_step : p.row_step;
-  const std::size_t groups = (lines + height - 1) / height;
+  const std::size_t groups = (lines.count + height - 1) / height;
   const std::size_t line_bytes = places_.size() * (are_columns ? p.column_bytes : p.row_bytes);
-  PackedGroups out{{}, up_to_step(std::min(lines, height), step) * line_bytes, {}};
+  PackedGroups out{{}, up_to_step(std::min(lines.count, height), step) * line_bytes, {}, {}};
   out.bytes.resize(groups * out.group_bytes);
   out.unusable.resize(groups);
-  std::vector<std::vector<std::byte>> space(thread_count());
-  const Format& f = are_columns ? reading_.b : reading_.a;
+  out.specials.resize(groups);
   const Format& as = are_columns ? p.b : p.a;
+  std::vector<std::vector<std::byte>> space(thread_count());
   parallel_for(groups, 1, [&](std::size_t begin, std::size_t end, std::size_t slot) {
-    space[slot].resize(k * p.operand_bytes);
+    const std::size_t operand_bytes = k * p.operand_bytes;
+    space[slot].resize(height * operand_bytes);
     for (std::size_t at = begin; at < end; ++at) {
-      const std::size_t here = std::min(height, lines - at * height);
+      const std::size_t first = at * height, here = std::min(height, lines.count - first);
+      const std::byte* operands = space[slot].data();
       for (std::size_t i = 0; i < here; ++i) {
-        const std::uint64_t* line = codes.data() + (at * height + i) * k;
-        const bool usable = reading_.kernel->decode(p, f, as, line, k, space[slot].data());
-        if (!usable) out.unusable[at] |= std::uint32_t{1} << i;
-        pack(space[slot].data(), i, up_to_step(here, step), are_columns,
-             out.bytes.data() + at * out.group_bytes);
+        bool is_usable = true;
+        if (lines.codes != nullptr) {
+          is_usable = reading_.kernel->decode(p, f, as, lines.codes + (first + i) * k, k,
+                                              space[slot].data() + i * operand_bytes);
+        } else {
+          const float* const line = lines.values + first * k;
+          operands = reinterpret_cast<const std::byte*>(line);
+          is_usable = !any_special(line + i * k, k);
+        }
+        if (!is_usable) out.unusable[at] |= std::uint32_t{1} << i;
       }
+      if (p.specials == SpecialOperands::kept) out.unusable[at] = 0;
+      if (p.specials == SpecialOperands::dropped && out.unusable[at] != 0) {
+        const auto* const values = reinterpret_cast<const float*>(operands);
+        for (std::size_t i = 0; i < here * k; ++i) {
+          if (is_special(values[i])) out.specials[at].push_back({i / k, i % k, values[i]});
+        }
+      }
+      pack({.operands = operands,
+            .line_bytes = operand_bytes,
+            .count = here,
+            .lines = up_to_step(here, step),
+            .are_columns = are_columns},
+           out.bytes.data() + at * out.group_bytes);
     }
   });
   return out;
@@ -127,10 +253,8 @@ void PreparedProduct::convert(TileSums& sums, const ProductTile& tile, const For
   }
 }
 
-void PreparedProduct::run(const ProductTile& tile, const TileTerms& terms, TileSums* stack,
-                          TileMask& left) const {
-  const auto rows = static_cast<std::size_t>(tile.row_count);
-  const auto columns = static_cast<std::size_t>(tile.column_count);
+void PreparedProduct::run_encodings(const Tile& tile, TileSums* stack, TileMask& left) const {
+  const std::size_t rows = tile.rows(), columns = tile.columns();
   const GemmModel& g = epilogue_.model;
   const DotTypes& types = g.types;
   std::array<Format, 48> held;
@@ -146,13 +270,13 @@ void PreparedProduct::run(const ProductTile& tile, const TileTerms& terms, TileS
       case StepKind::push_c:
         for (std::size_t i = 0; i < rows; ++i) {
           std::uint64_t* to = stack[depth][i].data();
-          if (terms.c != nullptr) {
-            std::copy_n(terms.c + i * terms.c_stride, columns, to);
+          if (tile.c != nullptr) {
+            std::copy_n(tile.c_row(i), columns, to);
           } else {
             std::fill_n(to, columns, zero_bits(g.c, false));
           }
         }
-        convert(stack[depth], tile, g.c, step.format);
+        convert(stack[depth], tile.products, g.c, step.format);
         held[depth++] = step.format;
         break;
       case StepKind::add:
@@ -164,17 +288,17 @@ void PreparedProduct::run(const ProductTile& tile, const TileTerms& terms, TileS
         held[depth - 1] = step.format;
         break;
       case StepKind::convert:
-        convert(stack[depth - 1], tile, held[depth - 1], step.format);
+        convert(stack[depth - 1], tile.products, held[depth - 1], step.format);
         held[depth - 1] = step.format;
         break;
       case StepKind::products: {
         const bool at_once = types.c == types.d;
         const int turns = at_once ? 1 : step.instructions;
-        ProductTile some = tile;
+        ProductTile some = tile.products;
         some.first = step.first;
         some.instructions = at_once ? step.instructions : 1;
         for (int turn = 0; turn < turns; ++turn) {
-          convert(stack[depth - 1], tile, held[depth - 1], types.c);
+          convert(stack[depth - 1], tile.products, held[depth - 1], types.c);
           reading_.kernel->run(g, some, stack[depth - 1], left);
           held[depth - 1] = types.d;
           some.first += static_cast<std::size_t>(g.k);
@@ -184,8 +308,62 @@ void PreparedProduct::run(const ProductTile& tile, const TileTerms& terms, TileS
     }
   }
   for (std::size_t i = 0; i < rows; ++i) {
-    const std::uint64_t* c = terms.c == nullptr ? nullptr : terms.c + i * terms.c_stride;
-    kernels_->epilogue({&epilogue_, c, terms.bias, columns}, stack[0][i].data());
+    kernels_->epilogue({&epilogue_, tile.c_row(i), tile.bias, columns}, stack[0][i].data());
+  }
+}
+
+template <class Out>
+void PreparedProduct::run_values(const Tile& tile, Space& space, TileMask& left, Out* d,
+                                 std::size_t stride) const {
+  const GemmModel& g = epilogue_.model;
+  TileValues& c = space.values[depth_];
+  if (g.sum.c_first && tile.c != nullptr) {
+    for (std::size_t i = 0; i < tile.rows(); ++i) {
+      floats_of_words(*kernels_, tile.c_row(i), tile.columns(), g.c, c.rows[i].data());
+    }
+  }
+  reading_.kernel->sum(g, program_.steps, tile.products, c, space.values.get());
+  TileValues& sums = space.values[0];
+  if (tile.specials != nullptr) tile.specials->apply(sums, left);
+  for (std::size_t i = 0; i < tile.rows(); ++i) {
+    finish_values(tile, i, sums.rows[i].data(), d + i * stride);
+  }
+}
+
+template <class Out>
+void PreparedProduct::finish_values(const Tile& tile, std::size_t row, const float* sums,
+                                    Out* d) const {
+  const std::size_t n = tile.columns();
+  const EpiloguePlan& plan = epilogue_;
+  const GemmModel& g = plan.model;
+  const std::uint64_t* const c_row = tile.c_row(row);
+  std::array<float, group_columns> c, bias, out;
+  if (plan.is_float) {
+    if (plan.with_c) floats_of_words(*kernels_, c_row, n, g.c, c.data());
+    if (plan.has_bias) floats_of_words(*kernels_, tile.bias, n, g.bias, bias.data());
+    kernels_->epilogue_f32({&plan, sums, c.data(), bias.data(), n}, out.data());
+  } else {
+    std::copy_n(sums, n, out.data());
+  }
+  if ((plan.is_float || plan.is_nothing) && !any_special(out.data(), n)) {
+    return deliver(*kernels_, output_, out.data(), n, d);
+  }
+  std::array<std::uint64_t, group_columns> codes;
+  words_of_floats(*kernels_, sums, n, {plan.sum}, codes.data());
+  for (std::size_t i = 0; i < n; ++i) codes[i] = std::isnan(sums[i]) ? nan_ : codes[i];
+  kernels_->epilogue({&plan, c_row, tile.bias, n}, codes.data());
+  for (std::size_t i = 0; i < n; ++i) deliver(codes[i], d[i]);
+}
+
+template <class Out>
+void PreparedProduct::run(const Tile& tile, Space& space, TileMask& left, Out* d,
+                          std::size_t stride) const {
+  if (reading_.packing.in_values) return run_values(tile, space, left, d, stride);
+  run_encodings(tile, space.sums.get(), left);
+  for (std::size_t i = 0; i < tile.rows(); ++i) {
+    for (std::size_t j = 0; j < tile.columns(); ++j) {
+      deliver(space.sums[0][i][j], d[i * stride + j]);
+    }
   }
 }
 
@@ -194,9 +372,25 @@ std::uint64_t PreparedProduct::defined(const GemmElement<std::uint64_t>& x) cons
   return epilogue_of(row, 0, element_sum(epilogue_.model, x).bits);
 }
 
+std::uint64_t PreparedProduct::defined(const Matrices& x, std::size_t i, std::size_t j) const {
+  GemmElement<std::uint64_t> element = x.element(i, j);
+  if (x.a.codes != nullptr) {
+    element.a = x.a.codes + i * x.k;
+    element.b = x.b.codes + j * x.k;
+    return defined(element);
+  }
+  const std::vector<std::uint64_t> a = words({x.a.values + i * x.k, x.k}, reading_.a);
+  const std::vector<std::uint64_t> b = words({x.b.values + j * x.k, x.k}, reading_.b);
+  element.a = a.data();
+  element.b = b.data();
+  return defined(element);
+}
+
 PreparedProduct::Space PreparedProduct::space() const {
   const Packing& p = reading_.packing;
-  return {std::make_unique_for_overwrite<TileSums[]>(depth_),
+  return {p.in_values ? nullptr : std::make_unique_for_overwrite<TileSums[]>(depth_),
+          // The last one is C's.
+          p.in_values ? std::make_unique<TileValues[]>(depth_ + 1) : nullptr,
           std::vector<std::byte>(places_.size() * p.row_bytes * p.row_step),
           std::vector<std::byte>(places_.size() * p.column_bytes * p.column_step)};
 }
@@ -208,49 +402,90 @@ std::uint64_t PreparedProduct::element(const DecodedOperands& operands, std::siz
   if (!is_empty && (operands.a.usable[i] == 0 || operands.b.usable[j] == 0)) return defined(x);
   const Packing& p = reading_.packing;
   const std::size_t line_bytes = shape_.k * p.operand_bytes;
-  pack(operands.a.operands.data() + i * line_bytes, 0, p.row_step, false, space.row.data());
-  pack(operands.b.operands.data() + j * line_bytes, 0, p.column_step, true, space.column.data());
+  pack({.operands = operands.a.operands.data() + i * line_bytes, .count = 1, .lines = p.row_step},
+       space.row.data());
+  pack({.operands = operands.b.operands.data() + j * line_bytes,
+        .count = 1,
+        .lines = p.column_step,
+        .are_columns = true},
+       space.column.data());
   TileMask left{};
-  run({space.row.data(), space.column.data(), places_.size(), 0, 0, 1, 1},
-      {x.has_c ? &x.c : nullptr, 0, x.has_bias ? &x.bias : nullptr}, space.stack.get(), left);
-  return left[0] != 0 ? defined(x) : space.stack[0][0][0];
+  std::uint64_t d = 0;
+  const ProductTile tile{space.row.data(), space.column.data(), places_.size(), 0, 0, 1, 1};
+  run({.products = tile, .c = x.has_c ? &x.c : nullptr, .bias = x.has_bias ? &x.bias : nullptr},
+      space, left, &d, 1);
+  return left[0] != 0 ? defined(x) : d;
 }
 
-std::vector<std::uint64_t> PreparedProduct::all(const GemmOperands& x,
-                                                const GemmProgress& progress) const {
-  std::vector<std::uint64_t> d(x.m * x.n);
-  const PackedGroups rows = packed(x.a, x.m, x.k, false);
-  const PackedGroups columns = packed(x.b, x.n, x.k, true);
+TileSpecials PreparedProduct::specials_of(const Matrices& x, const PackedGroups& rows,
+                                          std::size_t group, const PackedGroups& columns,
+                                          std::size_t panel) const {
+  TileSpecials out;
+  const std::size_t first_row = group * group_rows, first_column = panel * group_columns;
+  const std::size_t height = std::min(group_rows, x.a.count - first_row);
+  const std::size_t width = std::min(group_columns, x.b.count - first_column);
+  const std::uint32_t all = ~std::uint32_t{0} >> (group_columns - width);
+  for (const auto& special : rows.specials[group]) {
+    const std::size_t i = special.line;
+    if (out.settled(i) == all) continue;
+    for (std::size_t j = 0; j < width; ++j) {
+      const std::size_t at = (first_column + j) * x.k + special.k;
+      out.add(i, j, special.value, x.b.value(at, reading_.b));
+    }
+  }
+  for (const auto& special : columns.specials[panel]) {
+    const std::size_t j = special.line;
+    for (std::size_t i = 0; i < height; ++i) {
+      if ((out.settled(i) >> j & 1) != 0) continue;
+      const std::size_t at = (first_row + i) * x.k + special.k;
+      out.add(i, j, x.a.value(at, reading_.a), special.value);
+    }
+  }
+  return out;
+}
+
+template <class Out>
+std::vector<Out> PreparedProduct::product(const Matrices& x, const GemmProgress& progress) const {
+  const std::size_t m = x.a.count, n = x.b.count;
+  std::vector<Out> d(m * n);
+  const PackedGroups rows = packed(x.a, reading_.a, x.k, false);
+  const PackedGroups columns = packed(x.b, reading_.b, x.k, true);
   const std::size_t down = rows.unusable.size();
-  std::vector<std::unique_ptr<TileSums[]>> stacks(thread_count());
+  std::vector<std::optional<Space>> spaces(thread_count());
   std::mutex telling;
   std::size_t done = 0;
+  const bool drops = reading_.packing.specials == SpecialOperands::dropped;
   const auto tile = [&](std::size_t at, std::size_t slot) {
     const std::size_t group = at % down, panel = at / down;
     const std::size_t i = group * group_rows, j = panel * group_columns;
-    const std::size_t height = std::min(group_rows, x.m - i);
-    const std::size_t width = std::min(group_columns, x.n - j);
-    if (!stacks[slot]) stacks[slot] = std::make_unique_for_overwrite<TileSums[]>(depth_);
-    TileSums* stack = stacks[slot].get();
+    Tile some{{rows.bytes.data() + group * rows.group_bytes,
+               columns.bytes.data() + panel * columns.group_bytes, places_.size(), 0, 0,
+               static_cast<int>(std::min(group_rows, m - i)),
+               static_cast<int>(std::min(group_columns, n - j))},
+              x.c == nullptr ? nullptr : x.c + i * n + j,
+              n,
+              x.bias == nullptr ? nullptr : x.bias + j};
+    if (!spaces[slot]) spaces[slot] = space();
     TileMask left{};
-    for (std::size_t row = 0; row < height; ++row) {
-      left[row] =
-          (rows.unusable[group] >> row & 1) != 0 ? ~std::uint32_t{0} : columns.unusable[panel];
-    }
-    run({rows.bytes.data() + group * rows.group_bytes,
-         columns.bytes.data() + panel * columns.group_bytes, places_.size(), 0, 0,
-         static_cast<int>(height), static_cast<int>(width)},
-        {x.c.empty() ? nullptr : x.c.data() + i * x.n + j, x.n,
-         x.bias.empty() ? nullptr : x.bias.data() + j},
-        stack, left);
-    for (std::size_t row = 0; row < height; ++row) {
-      std::copy_n(stack[0][row].data(), width, d.data() + (i + row) * x.n + j);
-      for (std::size_t column = 0; column < width; ++column) {
-        if ((left[row] >> column & 1) == 0) continue;
-        d[(i + row) * x.n + j + column] = defined(x.element(i + row, j + column));
+    const bool any_unusable = (rows.unusable[group] | columns.unusable[panel]) != 0;
+    TileSpecials specials;
+    if (any_unusable && drops) {
+      specials = specials_of(x, rows, group, columns, panel);
+      some.specials = &specials;
+    } else if (any_unusable) {
+      for (std::size_t row = 0; row < some.rows(); ++row) {
+        left[row] =
+            (rows.unusable[group] >> row & 1) != 0 ? ~std::uint32_t{0} : columns.unusable[panel];
       }
     }
-    return height * width;
+    run(some, *spaces[slot], left, d.data() + i * n + j, n);
+    for (std::size_t row = 0; row < some.rows(); ++row) {
+      for (std::size_t column = 0; column < some.columns() && left[row] != 0; ++column) {
+        if ((left[row] >> column & 1) == 0) continue;
+        deliver(defined(x, i + row, j + column), d[(i + row) * n + j + column]);
+      }
+    }
+    return some.rows() * some.columns();
   };
   constexpr std::size_t products_at_once = std::size_t{1} << 18;
   const std::size_t grain =
@@ -262,9 +497,34 @@ std::vector<std::uint64_t> PreparedProduct::all(const GemmOperands& x,
                  if (!progress) return;
                  const std::lock_guard lock(telling);
                  done += elements;
-                 progress(done / x.n);
+                 progress(done / n);
                });
   return d;
+}
+
+std::vector<std::uint64_t> PreparedProduct::all(const GemmOperands& x,
+                                                const GemmProgress& progress) const {
+  return product<std::uint64_t>({{x.a.data(), nullptr, x.m},
+                                 {x.b.data(), nullptr, x.n},
+                                 x.k,
+                                 x.c.empty() ? nullptr : x.c.data(),
+                                 x.bias.empty() ? nullptr : x.bias.data()},
+                                progress);
+}
+
+std::vector<float> PreparedProduct::all(const GemmValues& x) const {
+  std::vector<std::uint64_t> bias(x.bias.size());
+  std::ranges::transform(x.bias, bias.begin(), [](float one) { return bits_of(one); });
+  Matrices matrices{{nullptr, x.a.data(), x.m},
+                    {nullptr, x.b.data(), x.n},
+                    x.k,
+                    nullptr,
+                    bias.empty() ? nullptr : bias.data()};
+  if (reading_.packing.in_values) return product<float>(matrices, {});
+  std::vector<std::uint64_t> a = words(x.a, reading_.a), b = words(x.b, reading_.b);
+  matrices.a.codes = a.data();
+  matrices.b.codes = b.data();
+  return product<float>(matrices, {});
 }
 
 }  // namespace binade

@@ -18,6 +18,8 @@
 
 namespace binade {
 
+struct TileSpecials;
+
 /// Told now and then how many of the m rows are done; calls never overlap.
 using GemmProgress = std::function<void(std::size_t rows)>;
 
@@ -58,10 +60,11 @@ class PreparedProduct {
   const SumProgram& program() const { return program_; }
   const OperandReading& reading() const { return reading_; }
 
-  /// Work space of one thread for single elements.
+  /// Work space of one thread.
   struct Space {
-    std::unique_ptr<TileSums[]> stack;
-    std::vector<std::byte> row, column;
+    std::unique_ptr<TileSums[]> sums;
+    std::unique_ptr<TileValues[]> values;
+    std::vector<std::byte> row, column;  ///< groups of a single element
   };
   Space space() const;
   /// D's element x, of decoded row i and column j.
@@ -71,30 +74,33 @@ class PreparedProduct {
   /// D, m × n, row after row, on all threads.
   std::vector<std::uint64_t> all(const GemmOperands& operands,
                                  const GemmProgress& progress = {}) const;
+  /// The same of a model whose bias and D are binary32.
+  std::vector<float> all(const GemmValues& operands) const;
 
  private:
-  /// Groups of lines as the kernel wants them, and which lines cannot be used.
-  struct PackedGroups {
-    std::vector<std::byte> bytes;
-    std::size_t group_bytes = 0;
-    std::vector<std::uint32_t> unusable;
-  };
-  /// C of a tile, rows a stride apart, and the bias; null where there is none.
-  struct TileTerms {
-    const std::uint64_t* c = nullptr;
-    std::size_t c_stride = 0;
-    const std::uint64_t* bias = nullptr;
-  };
+  struct Lines;
+  struct Matrices;
+  struct PackedGroups;
+  struct Tile;
+  template <class Out>
+  std::vector<Out> product(const Matrices& x, const GemmProgress& progress) const;
 
-  PackedGroups packed(const std::vector<std::uint64_t>& codes, std::size_t lines, std::size_t k,
-                      bool are_columns) const;
-  void pack(const std::byte* operands, std::size_t number, std::size_t lines, bool is_column,
-            std::byte* group) const;
-  /// The elements of a tile, in stack[0]; those set in `left` are no results.
-  void run(const ProductTile& tile, const TileTerms& terms, TileSums* stack, TileMask& left) const;
+  TileSpecials specials_of(const Matrices& x, const PackedGroups& rows, std::size_t group,
+                           const PackedGroups& columns, std::size_t panel) const;
+  PackedGroups packed(const Lines& lines, const Format& f, std::size_t k, bool are_columns) const;
+  void pack(const PackedLines& lines, std::byte* group) const;
+  /// A tile's elements of D as encodings, or as numbers, rows `stride` apart; those set in `left` are no results.
+  template <class Out>
+  void run(const Tile& tile, Space& space, TileMask& left, Out* d, std::size_t stride) const;
+  template <class Out>
+  void run_values(const Tile& tile, Space& space, TileMask& left, Out* d, std::size_t stride) const;
+  template <class Out>
+  void finish_values(const Tile& tile, std::size_t row, const float* sums, Out* d) const;
+  void run_encodings(const Tile& tile, TileSums* stack, TileMask& left) const;
   void convert(TileSums& sums, const ProductTile& tile, const Format& from, const Format& to) const;
   /// By the definition.
   std::uint64_t defined(const GemmElement<std::uint64_t>& x) const;
+  std::uint64_t defined(const Matrices& x, std::size_t i, std::size_t j) const;
 
   ProductShape shape_;
   const Kernels* kernels_;
@@ -102,7 +108,9 @@ class PreparedProduct {
   SumProgram program_;
   std::vector<std::int32_t> places_;  // of the packed operands: their k, or -1
   std::size_t depth_ = 0;             // of the stack
+  std::uint64_t nan_ = 0;             // a finished sum's
   EpiloguePlan epilogue_;             // and the model
+  Quantizer output_{};                // D's last rounding
 };
 
 }  // namespace binade

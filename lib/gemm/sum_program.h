@@ -7,19 +7,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "emulate/fast/products.h"
 #include "emulate/sum_order.h"
 
 namespace binade {
-
-enum class StepKind : std::uint8_t { push_zero, push_c, products, add, convert };
-
-struct SumStep {
-  StepKind kind;
-  Format format;      ///< of push, add, convert
-  Role role;          ///< of add, convert
-  std::size_t first;  ///< of products: where they begin in the order
-  int instructions;   ///< of products, in a row on one accumulator
-};
 
 /// The steps, and for each product of each instruction its k, or -1: a visitor of walk_sum.
 struct SumProgram {

@@ -9,9 +9,8 @@
 
 #include <Eigen/Core>
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
+#include <type_traits>
 
 #include "lib/gemm/prepared_product.h"
 #include "lib/parallel/parallel.h"
@@ -78,38 +77,6 @@ int amax_scale_log2(const std::vector<T>& values, const Format& format) {
   return std::clamp(std::ilogb(ratio), -126, 126);
 }
 
-/// Bytes of codes of up to 64 bits, a code a word.
-template <class Code>
-void widen(const std::byte* codes, std::uint64_t* out, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) {
-    Code code;
-    std::memcpy(&code, codes + i * sizeof(Code), sizeof(Code));
-    out[i] = code;
-  }
-}
-
-/// Encodings of values on the grid of a format.
-template <class T>
-std::vector<std::uint64_t> encodings_of(const std::vector<T>& values, const Format& f) {
-  std::vector<std::uint64_t> out(values.size());
-  const std::size_t bytes = code_bytes(f);
-  const Quantizer to{.format = f};
-  for_pieces(values.size(), [&](std::size_t begin, std::size_t end) {
-    std::vector<std::byte> codes((end - begin) * bytes);
-    EventCounts unread;
-    (fastest_kernels().*KernelsOf<T>::encode)(values.data() + begin, codes.data(), end - begin,
-                                              begin, to, unread);
-    std::uint64_t* const wide = out.data() + begin;
-    switch (bytes) {
-      case 1: return widen<std::uint8_t>(codes.data(), wide, end - begin);
-      case 2: return widen<std::uint16_t>(codes.data(), wide, end - begin);
-      case 4: return widen<std::uint32_t>(codes.data(), wide, end - begin);
-      default: return widen<std::uint64_t>(codes.data(), wide, end - begin);
-    }
-  });
-  return out;
-}
-
 /// An operand as the instruction takes it: scaled and rounded. What leaves the range of 8 bits,
 /// infinities too, is the largest finite number (PTX's cvt to FP8 is always .satfinite): only the tally
 /// tells. In 16 bits or more it is infinite, and infinities stay.
@@ -142,18 +109,6 @@ OperandLoss loss_of(const std::vector<T>& before, const Operand<T>& operand) {
   const float inverse = static_cast<float>(std::ldexp(1.0, -operand.scale_log2));
   for (float& x : to) x *= inverse;
   return operand_loss(from, to);
-}
-
-/// Sums in binary32.
-template <class T>
-std::vector<T> floats_of(const std::vector<std::uint64_t>& codes) {
-  std::vector<T> out(codes.size());
-  for_pieces(codes.size(), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      out[i] = static_cast<T>(std::bit_cast<float>(static_cast<std::uint32_t>(codes[i])));
-    }
-  });
-  return out;
 }
 
 /// Of the rules that fit, the first, or the one after `skipped` others.
@@ -198,14 +153,26 @@ std::vector<T> emulated(const ProductPlan& plan, const Format& dtype, const Pack
   GemmModel model = *plan.model;
   model.epilogue = {.out = binary32};
   model.bias = binary32;
-  GemmOperands operands{.m = x.m, .n = x.n, .k = x.k, .a = {}, .b = {}, .c = {}, .bias = {}};
-  operands.a = encodings_of(rounded.a.values, model.types.a);
-  operands.b = encodings_of(rounded.b.values, model.types.b);
-  for (const T one : bias) operands.bias.push_back(bits_of(static_cast<float>(one)));
   const ProductShape shape{.k = x.k,
                            .has_bias = !bias.empty(),
                            .scale_log2 = -rounded.a.scale_log2 - rounded.b.scale_log2};
-  std::vector<T> out = floats_of<T>(PreparedProduct(model, shape).all(operands));
+  const PreparedProduct product(model, shape);
+  const auto multiplied = [&](std::span<const float> a, std::span<const float> b,
+                              std::span<const float> of_bias) {
+    return product.all({x.m, x.n, x.k, a, b, of_bias});
+  };
+  std::vector<T> out;
+  if constexpr (std::is_same_v<T, float>) {
+    out = multiplied(rounded.a.values, rounded.b.values, bias);
+  } else {
+    // The types of operands and sums are inside binary32.
+    const auto floats = [](std::span<const T> values) {
+      return std::vector<float>(values.begin(), values.end());
+    };
+    const std::vector<float> d =
+        multiplied(floats(rounded.a.values), floats(rounded.b.values), floats(bias));
+    out.assign(d.begin(), d.end());
+  }
   round_to(dtype, std::span(out));
   return out;
 }

@@ -3,7 +3,11 @@
 // The judge of sums of products, tile by tile: groups of every size, operands that hurt, tiles of which some is left. What
 // a kernel leaves to the definition may be no number alone.
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
 #include <numeric>
+#include <span>
 
 #include "tests/emulate/dot_draw.h"
 #include "tests/kernels/judge.h"
@@ -36,13 +40,16 @@ Group group_of(const ProductKernel& kernel, const GemmModel& g, const Lines& lin
   const Format& as = is_column ? p.b : p.a;
   Group out;
   out.bytes.resize(rounded * order.size() * (is_column ? p.column_bytes : p.row_bytes));
+  const std::size_t line_bytes = order.size() * p.operand_bytes;
+  std::vector<std::byte> operands(lines.size() * line_bytes);
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    std::vector<std::byte> operands(lines[i].size() * p.operand_bytes);
-    out.usable.push_back(
-        kernel.decode(p, f, as, lines[i].data(), lines[i].size(), operands.data()));
-    kernel.pack({operands.data(), places.data(), places.size(), &p, is_column, i, rounded},
-                out.bytes.data());
+    const bool usable =
+        kernel.decode(p, f, as, lines[i].data(), lines[i].size(), operands.data() + i * line_bytes);
+    out.usable.push_back(usable || p.specials != SpecialOperands::left);
   }
+  kernel.pack({operands.data(), line_bytes, lines.size(), rounded, places.data(), places.size(), &p,
+               is_column},
+              out.bytes.data());
   return out;
 }
 
@@ -131,6 +138,12 @@ std::vector<std::int32_t> draw_order(Random& random, int length) {
   return out;
 }
 
+bool is_number(std::uint64_t bits, const Format& f) {
+  if (is_integer(f)) return true;
+  const Kind kind = decode(bits, f).kind;
+  return kind == Kind::finite || kind == Kind::zero;
+}
+
 /// A tile's operands and what is done with them.
 struct TileCase {
   const GemmModel& g;
@@ -164,12 +177,18 @@ struct TileCase {
             instructions,     rows,
             columns};
   }
-  std::uint64_t by_definition(std::size_t i, std::size_t j, std::uint64_t sum) const {
+  std::uint64_t by_definition(std::size_t i, std::size_t j, std::uint64_t sum,
+                              SpecialOperands specials = SpecialOperands::kept) const {
     std::vector<std::uint64_t> x, y;
+    const auto operand = [&](const Lines& lines, const Format& f, std::size_t line,
+                             std::int32_t place) {
+      const std::uint64_t zero = zero_bits(f, false);
+      const std::uint64_t code = place < 0 ? zero : lines[line][static_cast<std::size_t>(place)];
+      return specials == SpecialOperands::dropped && !is_number(code, f) ? zero : code;
+    };
     for (const std::int32_t place : order) {
-      const auto at = static_cast<std::size_t>(place);
-      x.push_back(place < 0 ? zero_bits(g.types.a, false) : a[i][at]);
-      y.push_back(place < 0 ? zero_bits(g.types.b, false) : b[j][at]);
+      x.push_back(operand(a, g.types.a, i, place));
+      y.push_back(operand(b, g.types.b, j, place));
     }
     for (int turn = 0; turn < instructions; ++turn) {
       const int first = before + turn * g.k;
@@ -179,22 +198,13 @@ struct TileCase {
   }
 };
 
-bool is_number(std::uint64_t bits, const Format& f) {
-  if (is_integer(f)) return true;
-  const Kind kind = decode(bits, f).kind;
-  return kind == Kind::finite || kind == Kind::zero;
-}
-
 /// Whether a kernel may leave a result to the definition: what is no number, and all of a type without infinities, whose
 /// sums may end elsewhere.
 bool may_be_left(std::uint64_t bits, const Format& d) {
   return !is_number(bits, d) || (!is_integer(d) && !d.has_infinity());
 }
 
-void judge_tile(Verdict& verdict, const ProductKernel& kernel, const TileCase& x, Random& random) {
-  const GemmModel& g = x.g;
-  const Group row = group_of(kernel, g, x.a, x.order, false);
-  const Group column = group_of(kernel, g, x.b, x.order, true);
+TileSums draw_sums(Random& random, const GemmModel& g) {
   TileSums sums{};
   for (auto& line : sums) {
     for (std::uint64_t& sum : line) {
@@ -202,6 +212,58 @@ void judge_tile(Verdict& verdict, const ProductKernel& kernel, const TileCase& x
                               : draw_products(random, g, 1, random() % product_kinds).c;
     }
   }
+  return sums;
+}
+
+/// Bits of a number of binary32, of every NaN the same.
+std::uint32_t comparable(float x) {
+  return std::isnan(x) ? 0x7FC00000 : std::bit_cast<std::uint32_t>(x);
+}
+
+/// A tile in numbers: C and the instructions, perhaps on a second accumulator that is added to it.
+void judge_values(Verdict& verdict, const ProductKernel& kernel, const TileCase& x,
+                  Random& random) {
+  GemmModel g = x.g;
+  g.c = g.types.c;
+  const Packing packing = kernel.packing(g);
+  const Group row = group_of(kernel, g, x.a, x.order, false);
+  const Group column = group_of(kernel, g, x.b, x.order, true);
+  const TileSums sums = draw_sums(random, g);
+  TileValues c{};
+  for (std::size_t i = 0; i < x.a.size(); ++i) {
+    for (std::size_t j = 0; j < x.b.size(); ++j) c.rows[i][j] = value_of<float>(sums[i][j], g.c);
+  }
+  const bool promotes = random() % 2 == 0;
+  const Format to = std::array{binary32, binary16, bfloat16}[random() % 3];
+  std::vector<SumStep> steps{{StepKind::push_c, g.c, {}, 0, 0}};
+  if (promotes) steps.push_back({StepKind::push_zero, g.types.c, {}, 0, 0});
+  steps.push_back({StepKind::products, {}, {}, 0, x.instructions});
+  if (promotes) steps.push_back({StepKind::add, to, {}, 0, 0});
+  const std::array<TileValues, 2> unused{};
+  std::array<TileValues, 2> stack = unused;
+  kernel.sum(g, steps, x.tile(row, column), c, stack.data());
+  std::vector<std::uint32_t> found, wanted;
+  for (std::size_t i = 0; i < x.a.size() && i < tile_rows; ++i) {
+    for (std::size_t j = 0; j < x.b.size() && j < tile_columns; ++j) {
+      const float got = stack[0].rows[i][j];
+      const std::uint64_t first = promotes ? zero_bits(g.types.c, false) : sums[i][j];
+      std::uint64_t want = x.by_definition(i, j, first, packing.specials);
+      if (promotes) {
+        want = action_bits(Action::add, {sums[i][j], want}, {g.c, g.types.d, to}, to,
+                           detail::to_nearest);
+      }
+      found.push_back(comparable(got));
+      wanted.push_back(comparable(value_of<float>(want, promotes ? to : g.types.d)));
+    }
+  }
+  verdict.compare<std::uint32_t>(found, wanted);
+}
+
+void judge_tile(Verdict& verdict, const ProductKernel& kernel, const TileCase& x, Random& random) {
+  const GemmModel& g = x.g;
+  const Group row = group_of(kernel, g, x.a, x.order, false);
+  const Group column = group_of(kernel, g, x.b, x.order, true);
+  const TileSums sums = draw_sums(random, g);
   TileMask left{};
   for (std::size_t i = 0; i < row.usable.size(); ++i) {
     for (std::size_t j = 0; j < column.usable.size(); ++j) {
@@ -251,7 +313,8 @@ Verdict judge_products(const Kernels& kernels) {
                     std::to_string(x.rows) + " rows, " + std::to_string(x.columns) + " columns, " +
                         std::to_string(x.instructions) + " instructions after " +
                         std::to_string(x.before) + " products");
-      judge_tile(verdict, kernel, x, random);
+      const bool in_values = kernel.packing(g).in_values;
+      (in_values ? judge_values : judge_tile)(verdict, kernel, x, random);
     }
   }
   return verdict;
@@ -280,11 +343,26 @@ void run_with_faults(const GemmModel& g, const ProductTile& x, TileSums& sums, T
     turn_bit(&sum, 1, *fault);
   }
 }
+/// A bit of the first or last number of a tile.
+template <const ProductKernel* Kernels::*entry>
+void sum_with_faults(const GemmModel& g, std::span<const SumStep> steps, const ProductTile& x,
+                     const TileValues& c, TileValues* stack) {
+  called(behind<entry>->sum, g, steps, x, c, stack);
+  std::vector<float*> written;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(x.row_count); ++i) {
+    for (std::size_t j = 0; j < static_cast<std::size_t>(x.column_count); ++j) {
+      if (!std::isnan(stack[0].rows[i][j])) written.push_back(&stack[0].rows[i][j]);
+    }
+  }
+  const Fault* fault = written.empty() ? nullptr : fault_of_call();
+  if (fault != nullptr) turn_bit(fault->at_end ? written.back() : written.front(), 1, *fault);
+}
 template <const ProductKernel* Kernels::*entry>
 Kernels products_with_faults(const Kernels& kernels) {
   static ProductKernel kernel;
   kernel = *(kernels.*entry);
   kernel.run = &run_with_faults<entry>;
+  kernel.sum = &sum_with_faults<entry>;
   behind<entry> = kernels.*entry;
   Kernels out = kernels;
   out.*entry = &kernel;
@@ -344,12 +422,19 @@ void time_products(const Kernels& kernels, std::size_t variant) {
     packed_for = &kernel;
     packed_variant = variant;
   }
+  const int instructions = static_cast<int>(timed_k) / g.k;
+  const ProductTile tile{row.bytes.data(), column.bytes.data(), timed_k,     0,
+                         instructions,     tile_rows,           tile_columns};
+  if (kernel.packing(g).in_values) {
+    const std::array<SumStep, 2> steps{{{StepKind::push_zero, g.types.c, {}, 0, 0},
+                                        {StepKind::products, {}, {}, 0, instructions}}};
+    static const TileValues no_c{};
+    TileValues sums;
+    return kernel.sum(g, steps, tile, no_c, &sums);
+  }
   TileSums sums{};
   TileMask left{};
-  const int instructions = static_cast<int>(timed_k) / g.k;
-  kernel.run(
-      g, {row.bytes.data(), column.bytes.data(), timed_k, 0, instructions, tile_rows, tile_columns},
-      sums, left);
+  kernel.run(g, tile, sums, left);
 }
 
 template <const ProductKernel* Kernels::*entry>

@@ -2,6 +2,11 @@
 //
 // The judges of what follows the products: sums of sums, and epilogues, with operands and results of every format, users'
 // without a sign, infinities or NaNs, and padded ones, too.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
 #include "tests/emulate/dot_draw.h"
 #include "tests/kernels/judge.h"
 #include "tests/kernels/product_models.h"
@@ -138,6 +143,50 @@ void finish_with_faults(const EpilogueRow& x, std::uint64_t* sums) {
   plant(sums, x.n);
 }
 
+/// Rows of numbers that stay numbers or do not, by plans that are floats'.
+Verdict judge_values(const Kernels& kernels) {
+  Verdict verdict;
+  Random random(5);
+  for (int round = 0; round < row_rounds; ++round) {
+    const GemmModel g = draw_epilogue(random);
+    const bool has_c = random() % 2 == 0, has_bias = random() % 2 == 0;
+    const int scale = random() % 2 == 0 ? 0 : between(random, -260, 260);
+    const EpiloguePlan plan = epilogue_plan(g, binary32, has_c, has_bias, scale);
+    if (!plan.is_float) continue;
+    const auto draw = [&random] {
+      std::array<float, std::tuple_size_v<Row>> out;
+      std::ranges::transform(draw_row(random, binary32), out.begin(), [](std::uint64_t bits) {
+        const auto x = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+        return std::isfinite(x) ? x : 1.0F;
+      });
+      return out;
+    };
+    const auto sums = draw(), c = draw(), bias = draw();
+    const std::size_t n = random() % (sums.size() + 1);
+    verdict.begin("in binary32", "n " + std::to_string(n) + (has_c ? ", c" : "") +
+                                     (has_bias ? ", bias" : "") + ", scale " +
+                                     std::to_string(scale) + ", alpha " +
+                                     std::to_string(g.epilogue.alpha) + ", beta " +
+                                     std::to_string(g.epilogue.beta));
+    auto got = sums, want = sums;
+    epilogue_values({&plan, sums.data(), c.data(), bias.data(), n}, want.data());
+    kernels.epilogue_f32({&plan, sums.data(), c.data(), bias.data(), n}, got.data());
+    const auto canonical = [](auto& row) {
+      for (float& x : row) x = std::isnan(x) ? 0.0F : x;
+    };
+    canonical(got);
+    canonical(want);
+    verdict.compare<float>(got, want);
+  }
+  return verdict;
+}
+void values_with_faults(const ValuesRow& x, float* d) {
+  called(behind<&Kernels::epilogue_f32>, x, d);
+  std::size_t n = x.n;
+  while (n > 0 && std::isnan(d[n - 1])) --n;
+  if (n > 0 && !std::isnan(d[0])) plant(d, n);
+}
+
 const Row& timed_row() {
   static const Row row = [] {
     Random random(4);
@@ -152,6 +201,19 @@ void time_add_sums(const Kernels& kernels, std::size_t variant) {
   const Format to = variant == 0 ? binary32 : binary16;
   kernels.add_sums({sums.data(), sums.size(), binary32},
                    {timed_row().data(), sums.size(), binary32}, to);
+}
+void time_values(const Kernels& kernels, std::size_t) {
+  static const EpiloguePlan plan =
+      epilogue_plan(GemmModel{.epilogue = {.alpha = 0.5, .beta = 2}}, binary32, true, true);
+  static const std::array<float, tile_columns> row = [] {
+    std::array<float, tile_columns> out;
+    std::ranges::transform(timed_row(), out.begin(), [](std::uint64_t bits) {
+      return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    });
+    return out;
+  }();
+  std::array<float, tile_columns> d;
+  kernels.epilogue_f32({&plan, row.data(), row.data(), row.data(), row.size()}, d.data());
 }
 void time_epilogue(const Kernels& kernels, std::size_t variant) {
   static const std::array plans = [] {
@@ -185,6 +247,13 @@ std::vector<Entry> sum_entries() {
        &with_faults<&K::epilogue, &finish_with_faults>,
        {{"C and bias, f32", tile_columns, &time_epilogue, 0},
         {"C and bias, to f16", tile_columns, &time_epilogue, 1}},
+       ""},
+      {"epilogue_f32",
+       &has_entry<&K::epilogue_f32>,
+       &same_entry<&K::epilogue_f32>,
+       &judge_values,
+       &with_faults<&K::epilogue_f32, &values_with_faults>,
+       {{"C and bias, f32", tile_columns, &time_values, 0}},
        ""},
   };
 }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operands of products as floats, and lines of them side by side, by vectors of a level's unit V (avx2.h, avx512.h):
+//
+//     line 0   k0 k1 k2 …        group   [k0] line 0, 1, 2 …
+//     line 1   k0 k1 k2 …                [k1] line 0, 1, 2 …
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "emulate/carrier.h"
+#include "emulate/fast/products.h"
+#include "emulate/fast/vector_decode.h"
+
+namespace binade::fast {
+
+template <class V, class Code>
+void narrow_codes(const std::uint64_t* codes, std::size_t n, std::byte* out) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto code = static_cast<Code>(codes[i]);
+    std::memcpy(out + i * sizeof(Code), &code, sizeof(Code));
+  }
+}
+
+/// Codes of at most 32 bits. False where one is a NaN or an infinity.
+template <class V>
+bool decode_to_floats(const Format& f, const std::uint64_t* codes, std::size_t n, float* out) {
+  constexpr std::size_t some = 256;
+  std::array<std::byte, some * sizeof(std::uint32_t)> narrow;
+  std::uint32_t largest = 0;
+  for (std::size_t at = 0; at < n; at += some) {
+    const std::size_t count = std::min(some, n - at);
+    switch (code_bytes(f)) {
+      case 1: narrow_codes<V, std::uint8_t>(codes + at, count, narrow.data()); break;
+      case 2: narrow_codes<V, std::uint16_t>(codes + at, count, narrow.data()); break;
+      default: narrow_codes<V, std::uint32_t>(codes + at, count, narrow.data());
+    }
+    decode_vectors<V>(narrow.data(), out + at, count, f);
+    for (std::size_t i = 0; i < count; ++i) {
+      largest = std::max(largest, std::bit_cast<std::uint32_t>(out[at + i]) & 0x7FFFFFFF);
+    }
+  }
+  return largest < 0x7F800000;
+}
+
+/// Lines of Reals as [k][line]. A piece of k at a time, whose lines stay near.
+template <class V, class Real>
+void pack_side_by_side(const PackedLines& x, Real* group) {
+  constexpr std::size_t piece = 64;
+  const std::size_t lines = x.lines;
+  for (std::size_t first = 0; first < x.length; first += piece) {
+    const std::size_t n = std::min(piece, x.length - first);
+    const std::int32_t* const places = x.places + first;
+    Real* const to = group + first * lines;
+    for (std::size_t line = 0; line < x.count; ++line) {
+      const Real* const from = x.line<Real>(line);
+      for (std::size_t i = 0; i < n; ++i) {
+        to[i * lines + line] = places[i] < 0 ? Real{0} : from[places[i]];
+      }
+    }
+  }
+}
+
+/// Infinities and NaNs become zeros.
+template <class V>
+void drop_specials(float* values, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto bits = std::bit_cast<std::uint32_t>(values[i]);
+    values[i] = (bits & 0x7F800000) == 0x7F800000 ? 0.0F : values[i];
+  }
+}
+
+}  // namespace binade::fast
