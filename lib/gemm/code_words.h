@@ -3,6 +3,7 @@
 // Encodings of one in a word, as products have them, to numbers and back by the kernels, which have them packed.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -37,6 +38,12 @@ void widen(const std::byte* codes, std::size_t n, std::uint64_t* out) {
 /// n encodings of a format inside binary32.
 inline void floats_of_words(const Kernels& kernels, const std::uint64_t* words, std::size_t n,
                             const Format& f, float* out) {
+  if (f == binary32) {
+    for (std::size_t i = 0; i < n; ++i) {
+      out[i] = std::bit_cast<float>(static_cast<std::uint32_t>(words[i]));
+    }
+    return;
+  }
   std::array<std::byte, detail::words_at_once * sizeof(std::uint64_t)> codes;
   for (std::size_t first = 0; first < n; first += detail::words_at_once) {
     const std::size_t count = std::min(detail::words_at_once, n - first);
@@ -50,9 +57,13 @@ inline void floats_of_words(const Kernels& kernels, const std::uint64_t* words, 
   }
 }
 
-/// n numbers, rounded.
+/// n numbers, rounded; in binary32 NaNs are as they were.
 inline void words_of_floats(const Kernels& kernels, const float* values, std::size_t n,
                             const Quantizer& to, std::uint64_t* out) {
+  if (to.format == binary32) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = bits_of(values[i]);
+    return;
+  }
   std::array<std::byte, detail::words_at_once * sizeof(std::uint64_t)> codes;
   EventCounts unread;
   for (std::size_t first = 0; first < n; first += detail::words_at_once) {
