@@ -5,6 +5,7 @@
 //
 //     GMAC_per_s         multiply-adds of a second of processor time, whatever the threads
 //     of_float_product   that rate by the float product's
+//     of_tame            of operands that hurt: by the rate with tame ones, in the same run
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -75,31 +76,112 @@ double float_rate() {
   return size * size * k / best;
 }
 
-/// Encodings of numbers of both signs between 2^-3 and 2^5, a fixed sequence.
-std::vector<std::uint64_t> operands(const Format& f, std::size_t n, std::uint64_t seed) {
+/// One number of both signs between 2^-3 and 2^5.
+std::uint64_t tame_number(const Format& f, std::uint32_t word) {
+  const Exact x{.kind = Kind::finite,
+                .negative = (word & 1) != 0,
+                .exponent = -14 - static_cast<int>(word >> 29),
+                .significand = (word >> 8 & 0xFFFFF) | 0x40000};
+  return project(x, f).bits;
+}
+
+/// A fixed sequence.
+std::vector<std::uint64_t> tame_numbers(const Format& f, std::size_t n, std::uint64_t seed) {
   std::vector<std::uint64_t> out;
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint32_t word = random_word(seed, 0, i);
-    const Exact x{.kind = Kind::finite,
-                  .negative = (word & 1) != 0,
-                  .exponent = -14 - static_cast<int>(word >> 29),
-                  .significand = (word >> 8 & 0xFFFFF) | 0x40000};
-    out.push_back(project(x, f).bits);
-  }
+  for (std::size_t i = 0; i < n; ++i) out.push_back(tame_number(f, random_word(seed, 0, i)));
   return out;
 }
+
+GemmOperands tame_operands(const GemmModel& g, const Shape& shape) {
+  return {shape.m,
+          shape.n,
+          shape.k,
+          tame_numbers(g.types.a, shape.m * shape.k, 1),
+          tame_numbers(g.types.b, shape.n * shape.k, 2),
+          {},
+          {}};
+}
+
+/// What is done to tame operands.
+struct Hurt {
+  const char* name;
+  const char* instruction;
+  int sm;  ///< 0: a chain
+  void (*change)(const GemmModel& g, GemmOperands& x);
+};
+
+template <int every>
+void put_infinities(const Format& f, std::vector<std::uint64_t>& codes) {
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const std::uint32_t word = random_word(3, 0, i);
+    if (word % every == 0) codes[i] = infinity_bits(f, word >> 31 != 0);
+  }
+}
+void infinite_rows(const GemmModel& g, GemmOperands& x) {
+  for (std::size_t i = 0; i < x.m; i += 100)
+    x.a[i * x.k + i % x.k] = infinity_bits(g.types.a, false);
+}
+void infinite_k(const GemmModel& g, GemmOperands& x) {
+  for (std::size_t i = 0; i < x.m; ++i) x.a[i * x.k + 7] = infinity_bits(g.types.a, i % 2 != 0);
+}
+void infinite_elements(const GemmModel& g, GemmOperands& x) {
+  put_infinities<100>(g.types.a, x.a);
+  put_infinities<100>(g.types.b, x.b);
+}
+/// The largest significand alone: sums without room in 32 bits.
+void carries(const GemmModel& g, GemmOperands& x) {
+  const auto full = [](const Format& f) {
+    const Exact most{.kind = Kind::finite,
+                     .exponent = -f.fraction_bits(),
+                     .significand = (std::uint64_t{1} << f.precision) - 1};
+    return project(most, f).bits;
+  };
+  std::ranges::fill(x.a, full(g.types.a));
+  std::ranges::fill(x.b, full(g.types.b));
+}
+/// Every exponent alike.
+void whole_range(const GemmModel& g, GemmOperands& x) {
+  const auto draw = [](const Format& f, std::vector<std::uint64_t>& codes, std::uint64_t seed) {
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      const std::uint64_t bits = random_word(seed, 0, i) >> (32 - f.bits()) << f.padding_bits;
+      const Kind kind = decode(bits, f).kind;
+      if (kind == Kind::finite || kind == Kind::zero) codes[i] = bits;
+    }
+  };
+  draw(g.types.a, x.a, 4);
+  draw(g.types.b, x.b, 5);
+}
+/// Sums that leave binary16.
+void overflows(const GemmModel& g, GemmOperands& x) {
+  for (std::size_t i = 0; i < x.a.size(); ++i) {
+    x.a[i] = convert(0x4400 | (random_word(6, 0, i) & 0x83FF), binary16, g.types.a).bits;
+    x.b[i] = convert(0x5C00 | (random_word(7, 0, i) & 0x03FF), binary16, g.types.b).bits;
+  }
+}
+constexpr const char* bmma = "mma.m16n8k16.f32.bf16.bf16.f32";
+constexpr Hurt hurts[] = {
+    {"infinite_rows", hmma, 90, &infinite_rows},
+    {"infinite_k", hmma, 90, &infinite_k},
+    {"infinite_elements", hmma, 90, &infinite_elements},
+    {"whole_range", hmma, 90, &whole_range},
+    {"carries", hmma, 90, &carries},
+    {"infinite_rows", bmma, 90, &infinite_rows},
+    {"whole_range", bmma, 90, &whole_range},
+    {"carries", bmma, 90, &carries},
+    {"whole_range", "mma.m16n8k8.f32.tf32.tf32.f32", 90, &whole_range},
+    {"overflows", "mma.m16n8k16.f16.f16.f16.f16", 90, &overflows},
+    {"overflows", "fma.rn.f16.f16.f16.f16", 0, &overflows},
+    {"infinite_rows", "fma.rn.f16.f16.f16.f16", 0, &infinite_rows},
+    {"infinite_rows", "fma.rn.f32.f32.f32.f32", 0, &infinite_rows},
+    {"whole_range", "fma.rn.f32.f32.f32.f32", 0, &whole_range},
+    {"infinite_rows", "fma.rn.f64.f64.f64.f64", 0, &infinite_rows},
+};
 
 void multiply(benchmark::State& state, const Product& row, const Shape& shape,
               const Kernels& kernels) {
   GemmModel g = parse_gemm(row.instruction, row.sm).model;
   if (row.change != nullptr) row.change(g);
-  const GemmOperands x{shape.m,
-                       shape.n,
-                       shape.k,
-                       operands(g.types.a, shape.m * shape.k, 1),
-                       operands(g.types.b, shape.n * shape.k, 2),
-                       {},
-                       {}};
+  const GemmOperands x = tame_operands(g, shape);
   const PreparedProduct product(g, {.k = shape.k}, kernels);
   const double limit = float_rate(), start = process_seconds();
   for (auto _ : state) {
@@ -112,12 +194,35 @@ void multiply(benchmark::State& state, const Product& row, const Shape& shape,
   state.counters["of_float_product"] = rate / limit;
 }
 
+void multiply_hurt(benchmark::State& state, const Hurt& hurt, const Shape& shape,
+                   const Kernels& kernels) {
+  const GemmModel g = parse_gemm(hurt.instruction, hurt.sm).model;
+  const GemmOperands tame = tame_operands(g, shape);
+  GemmOperands x = tame;
+  hurt.change(g, x);
+  const PreparedProduct product(g, {.k = shape.k}, kernels);
+  double tame_time = 1e9, seconds = 0;
+  for (auto _ : state) {
+    double start = process_seconds();
+    benchmark::DoNotOptimize(product.all(tame));
+    tame_time = std::min(tame_time, process_seconds() - start);
+    start = process_seconds();
+    benchmark::DoNotOptimize(product.all(x));
+    benchmark::ClobberMemory();
+    seconds += process_seconds() - start;
+  }
+  const double rate = shape.multiply_adds() * static_cast<double>(state.iterations()) / seconds;
+  state.counters["GMAC_per_s"] = rate / 1e9;
+  state.counters["of_tame"] = rate * tame_time / shape.multiply_adds();
+}
+
+std::string arch_of(int sm) { return sm == 0 ? "chain" : "sm_" + std::to_string(sm); }
+
 }  // namespace
 
 void add_matmul() {
   for (const Product& row : products) {
-    const std::string arch = row.sm == 0 ? "chain" : "sm_" + std::to_string(row.sm);
-    const std::string name = "gemm/" + arch + "/" + row.instruction + row.suffix + "/";
+    const std::string name = "gemm/" + arch_of(row.sm) + "/" + row.instruction + row.suffix + "/";
     for (std::size_t at = 0; at < level_names.size(); ++at) {
       const auto level = static_cast<Level>(at);
       const Kernels& table = kernels(level);
@@ -134,6 +239,21 @@ void add_matmul() {
         })->Unit(benchmark::kMillisecond);
       }
       if (&table == &fastest_kernels()) break;
+    }
+  }
+  constexpr Shape middle{512, 512, 512};
+  for (const Hurt& hurt : hurts) {
+    const std::string name =
+        "gemm/" + arch_of(hurt.sm) + "/" + hurt.instruction + "+" + hurt.name + "/";
+    for (const Level level : {Level::avx2, Level::avx512}) {
+      const Kernels& table = kernels(level);
+      if (!machine_has(level)) continue;
+      const std::string full = name + std::string(level_names[static_cast<std::size_t>(level)]);
+      benchmark::RegisterBenchmark((full + "/" + middle.name()).c_str(),
+                                   [&hurt, middle, &table](benchmark::State& state) {
+                                     multiply_hurt(state, hurt, middle, table);
+                                   })
+          ->Unit(benchmark::kMillisecond);
     }
   }
 }
