@@ -31,10 +31,7 @@ template <class V, std::floating_point T, class Step>
 void add_chain(const ProductTile& x, std::size_t n, std::array<T, tile_columns>* s,
                const Step& step) {
   using F = typename V::F;
-  constexpr std::size_t height = tile_rows;
-  /// As many vectors are on their way as the sums of a whole tile's rows hide an addition's time.
-  constexpr std::size_t at_once = 2, width = at_once * V::lanes;
-  const T* const a = reinterpret_cast<const T*>(x.rows) + x.first * height;
+  constexpr std::size_t height = tile_rows, at_once = Step::vectors, width = at_once * V::lanes;
   const T* const b = reinterpret_cast<const T*>(x.columns) + x.first * tile_columns;
   for (std::size_t column = 0; column < tile_columns; column += width) {
     F sum[height][at_once];
@@ -43,14 +40,12 @@ void add_chain(const ProductTile& x, std::size_t n, std::array<T, tile_columns>*
         sum[i][j] = V::number(V::load(s[i].data() + column + j * V::lanes));
       }
     }
-    const T *of_a = a, *of_b = b + column;
-    for (std::size_t k = 0; k < n; ++k, of_a += height, of_b += tile_columns) {
+    const T* of_a = reinterpret_cast<const T*>(x.rows) + x.first * tile_rows;
+    const T* of_b = b + column;
+    for (std::size_t k = 0; k < n; ++k, of_a += tile_rows, of_b += tile_columns) {
       F y[at_once];
       for (std::size_t j = 0; j < at_once; ++j) y[j] = V::number(V::load(of_b + j * V::lanes));
-      for (std::size_t i = 0; i < height; ++i) {
-        const F factor = V::set_number(of_a[i]);
-        for (std::size_t j = 0; j < at_once; ++j) sum[i][j] = step(factor, y[j], sum[i][j]);
-      }
+      for (std::size_t i = 0; i < height; ++i) step(V::set_number(of_a[i]), y, sum[i]);
     }
     for (std::size_t i = 0; i < height; ++i) {
       for (std::size_t j = 0; j < at_once; ++j) {
@@ -64,18 +59,25 @@ void add_chain(const ProductTile& x, std::size_t n, std::array<T, tile_columns>*
 template <class V, bool fused>
 struct OwnStep {
   using F = typename V::F;
+  static constexpr std::size_t vectors = 2;  ///< at once: sums of all rows hide an addition's time
 
-  F operator()(F a, F b, F s) const {
-    if constexpr (fused) return V::mul_add(a, b, s);
-    return V::add(s, V::mul(a, b));
+  template <std::size_t n>
+  void operator()(F a, const F (&b)[n], F (&s)[n]) const {
+    for (std::size_t j = 0; j < n; ++j) {
+      s[j] = fused ? V::mul_add(a, b[j], s[j]) : V::add(s[j], V::mul(a, b[j]));
+    }
   }
 };
 
-/// In binary16, to nearest; what leaves its range is an infinity. Of numbers: of a NaN it may make an infinity.
+/// In binary16, to nearest; what leaves its range is an infinity. Of numbers: of a NaN it may make an infinity. Products
+/// are exact in binary32, and so are sums of two numbers of binary16 as far as their rounding asks. A sum of a product is
+/// rounded twice, which is once where the first did not make a tie; else the first is to odd.
 template <class V, bool fused>
 struct HalfStep {
   using I = typename V::I;
   using F = typename V::F;
+  using M = typename V::M;
+  static constexpr std::size_t vectors = tile_columns / V::lanes;
 
   CarrierLanes<V, float> lanes;
   I magnitude, max, infinity;
@@ -86,19 +88,49 @@ struct HalfStep {
         max(V::set(rounding_plan<float>(binary16, Attributes{}).max)),
         infinity(V::set(RoundingPlan<float>::infinity)) {}
 
-  F rounded(I x) const {
-    const I a = V::bit_and(x, magnitude);
-    I field;
-    I r = lanes.template round<Rounding::ties_to_even>(a, a, a, field);
+  struct Rounded {
+    F number;
+    M from_tie;
+  };
+  Rounded rounded(F x) const {
+    const I a = V::bit_and(V::bits(x), magnitude);
+    // M's ulp is binary16's about a, and half of that is M / 2^24.
+    const I binades = V::sub_to_zero(V::bit_and(a, lanes.exponent), lanes.min_normal);
+    const I m = V::add(binades, lanes.lowest_m);
+    I r = V::bits(V::sub(V::add(V::number(a), V::number(m)), V::number(m)));
+    const I rest = V::bit_and(V::bits(V::sub(V::number(a), V::number(r))), magnitude);
+    const I half = V::sub(m, V::set(std::uint32_t{24} << 23));
     // Products that are rounded may be infinities of both signs, whose sum is a NaN.
     r = V::select(V::greater(r, max), fused ? infinity : V::max(infinity, a), r);
-    return V::number(V::bit_or(r, V::and_not(x, magnitude)));
+    return {V::number(V::bit_or(r, V::and_not(V::bits(x), magnitude))), V::equal(rest, half)};
   }
-  F operator()(F a, F b, F s) const {
-    F product = V::mul(a, b);
-    if constexpr (!fused) product = rounded(V::bits(product));
+  template <std::size_t n>
+  void operator()(F a, const F (&b)[n], F (&s)[n]) const {
+    if constexpr (!fused) {
+      for (std::size_t j = 0; j < n; ++j) {
+        s[j] = rounded(V::add(rounded(V::mul(a, b[j])).number, s[j])).number;
+      }
+      return;
+    }
+    if constexpr (NamesRounding<V>) {
+      for (std::size_t j = 0; j < n; ++j) s[j] = by_odd(a, b[j], s[j]);
+      return;
+    }
+    F sum[n];
+    M any_tie = V::equal(V::zero(), V::set(1));
+    for (std::size_t j = 0; j < n; ++j) {
+      const Rounded out = rounded(V::mul_add(a, b[j], s[j]));
+      sum[j] = out.number;
+      any_tie = V::either(any_tie, out.from_tie);
+    }
+    if (V::any(any_tie)) [[unlikely]] {
+      for (std::size_t j = 0; j < n; ++j) sum[j] = by_odd(a, b[j], s[j]);
+    }
+    for (std::size_t j = 0; j < n; ++j) s[j] = sum[j];
+  }
+  F by_odd(F a, F b, F s) const {
     I lost = V::zero();
-    return rounded(ExactLanes<V, float>::sum(product, s, lost));
+    return rounded(V::number(ExactLanes<V, float>::sum(V::mul(a, b), s, lost))).number;
   }
 };
 
