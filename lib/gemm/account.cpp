@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements on all threads, each traced into losses of its own and added to the account of its slot; the
-// slots added up at the end.
+// Elements on all threads, eight at once where lanes know how (lane_product.h), else each traced into losses of its
+// own; added to the account of its slot, and the slots added up at the end.
 #include "lib/gemm/account.h"
 
 #include <algorithm>
 #include <mutex>
 
 #include "lib/gemm/error_walk.h"
+#include "lib/gemm/lane_product.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
 namespace {
-
-std::size_t index_of(LossRule rule) { return static_cast<std::size_t>(rule); }
 
 void add_cut(Cost& cost, std::uint64_t taken, bool vanished, bool negative, int exponent) {
   ++cost.steps;
@@ -80,14 +79,6 @@ void Share::add_step(const StepLoss& x) {
     cost.vanished += x.vanished ? 1 : 0;
   }
   (x.raised ? cost.raised : cost.lowered).add(x.significand, x.exponent);
-}
-
-void raise(WorstElement& worst, const WorstElement& other) {
-  const auto place = [](const WorstElement& x) { return std::pair(x.row, x.column); };
-  if (other.ratio > worst.ratio ||
-      (other.ratio == worst.ratio && other.ratio > 0 && place(other) < place(worst))) {
-    worst = other;
-  }
 }
 
 void Share::add_error(const ElementError& error, const Bounds& bounds, std::size_t i,
@@ -170,6 +161,14 @@ GemmAccount empty_account(const GemmModel& model, const GemmOperands& operands) 
 
 }  // namespace
 
+void raise(WorstElement& worst, const WorstElement& other) {
+  const auto place = [](const WorstElement& x) { return std::pair(x.row, x.column); };
+  if (other.ratio > worst.ratio ||
+      (other.ratio == worst.ratio && other.ratio > 0 && place(other) < place(worst))) {
+    worst = other;
+  }
+}
+
 ExactSum Cost::lost() const {
   ExactSum out = raised;
   out += lowered;
@@ -227,28 +226,40 @@ GemmAccount& GemmAccount::operator+=(const GemmAccount& other) {
 }
 
 GemmAccount account(const GemmModel& model, const GemmOperands& operands,
-                    const GemmProgress& progress) {
+                    const GemmProgress& progress, const Kernels& kernels) {
   require_whole_sums(model, operands.k);
   GemmAccount out = empty_account(model, operands);
   std::vector<Share> shares(thread_count());
   for (Share& share : shares) share.account = out;
   std::mutex telling;
   std::size_t done = 0;
+  const auto tell = [&](std::size_t elements) {
+    if (!progress) return;
+    const std::lock_guard lock(telling);
+    done += elements;
+    progress(done / operands.n);
+  };
+  const LaneProduct by_lanes(model, operands, out.position_width, kernels);
+  parallel_for(by_lanes.pieces(), 1, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+    for (std::size_t piece = begin; piece < end; ++piece) {
+      Share& share = shares[slot];
+      tell(by_lanes.add(piece, share.account, [&](std::size_t i, std::size_t j) {
+        share.add_element(operands.element(i, j), i, j);
+      }));
+    }
+  });
   // Pieces of some hundred thousand products: the work of milliseconds.
   const std::size_t grain =
       std::max<std::size_t>(1, 200'000 / std::max<std::size_t>(operands.k, 1));
-  parallel_for(operands.m * operands.n, grain,
-               [&](std::size_t begin, std::size_t end, std::size_t slot) {
-                 for (std::size_t at = begin; at < end; ++at) {
-                   const std::size_t i = at / operands.n;
-                   const std::size_t j = at % operands.n;
-                   shares[slot].add_element(operands.element(i, j), i, j);
-                 }
-                 if (!progress) return;
-                 const std::lock_guard lock(telling);
-                 done += end - begin;
-                 progress(done / operands.n);
-               });
+  const std::size_t others = by_lanes.pieces() == 0 ? operands.m * operands.n : 0;
+  parallel_for(others, grain, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+    for (std::size_t at = begin; at < end; ++at) {
+      const std::size_t i = at / operands.n;
+      const std::size_t j = at % operands.n;
+      shares[slot].add_element(operands.element(i, j), i, j);
+    }
+    tell(end - begin);
+  });
   for (const Share& share : shares) out += share.account;
   for (const auto& costs : out.by_position) {
     for (std::size_t rule = 0; rule < placed_loss_rules; ++rule) out.rules[rule] += costs[rule];

@@ -34,6 +34,8 @@ EXCEPTIONS = {
     "cuda/matmul_plan.h": ("a twin past the table", "likewise, a tile of sums a thread"),
     "cuda/comparison.h": ("a twin past the table", "counts factors of sums in a tally on the device"),
     "cuda/pool.h": ("a twin past the table", "packs operands for the device"),
+    "lib/gemm/lane_plan.cpp": ("a twin past the table", "takes operands apart as fused blocks do, for lanes that tell losses"),
+    "lib/gemm/lane_plan.h": ("a twin past the table", "those lanes: sums that round and say what they lost"),
     "lib/gemm/upper.cpp": ("a rest held against a half", "an upper bound: every operation rounds up, whatever the format"),
     "lib/range/exact_sum.cpp": ("a sticky bit", "sums of thousands of bits, wider than Exact's window, to the nearest double"),
     "lib/tensor/decimal.cpp": ("a sticky bit", "digits of any number into Exact, whose sticky bit it is"),
