@@ -25,39 +25,6 @@ using lanes::Long;
 
 constexpr auto width = static_cast<std::size_t>(lanes::count);
 
-// A run of each level, of one source: its unit's name tells whose instructions it has.
-struct Portable {
-  static LaneNumbers run(const LanePlan& plan, const LaneOperands& x, LaneAccount& account) {
-    return lanes::LossLanes(plan, x, account).run();
-  }
-};
-#ifdef __x86_64__
-struct Avx2 {
-  [[gnu::target("avx2,fma,popcnt")]] static LaneNumbers run(const LanePlan& plan,
-                                                            const LaneOperands& x,
-                                                            LaneAccount& account) {
-    return lanes::LossLanes(plan, x, account).run();
-  }
-};
-struct Avx512 {
-  [[gnu::target("avx512bw,avx512dq,avx512vl,fma,popcnt")]] static LaneNumbers run(
-      const LanePlan& plan, const LaneOperands& x, LaneAccount& account) {
-    return lanes::LossLanes(plan, x, account).run();
-  }
-};
-#endif
-
-using Run = LaneNumbers (*)(const LanePlan&, const LaneOperands&, LaneAccount&);
-/// Null: the definition.
-Run run_of(const Kernels& kernels) {
-  if (&kernels == &binade::kernels(Level::reference)) return nullptr;
-#ifdef __x86_64__
-  if (&kernels == &binade::kernels(Level::avx512)) return Avx512::run;
-  if (&kernels == &binade::kernels(Level::avx2)) return Avx2::run;
-#endif
-  return Portable::run;
-}
-
 /// With Σ|a·b| <= |a|·|b| half of what has room.
 int unit_of(double row_norm, double column_norm) {
   constexpr double more = 1 + 0x1p-20;  // than the norms' own roundings
@@ -241,7 +208,7 @@ lanes::LaneAccount& lanes::LaneAccount::operator-=(const LaneAccount& other) {
 }
 
 struct LaneProduct::Prepared {
-  Run run = nullptr;
+  lanes::LaneRun run = nullptr;
   LanePlan plan{};
   std::size_t positions = 0;
   std::size_t height = 0;  ///< of a piece: so many rows, eight columns
@@ -251,7 +218,7 @@ struct LaneProduct::Prepared {
 
 LaneProduct::LaneProduct(const GemmModel& model, const GemmOperands& operands,
                          std::size_t position_width, const Kernels& kernels) {
-  Prepared x{.run = run_of(kernels)};
+  Prepared x{.run = lanes::lane_run(kernels)};
   if (x.run != nullptr) x.plan = lanes::lane_plan(model, operands, position_width);
   if (x.plan.known) {
     x.positions = (operands.k + position_width - 1) / position_width;
