@@ -13,13 +13,14 @@
 namespace binade::lanes {
 namespace {
 
+bool is_ieee(const Format& f) { return f.specials == Specials::ieee && f.has_sign; }
+
 bool has_known_rounding(const GemmModel& g) {
-  const auto is_ieee = [](const Format& f) { return f.specials == Specials::ieee && f.has_sign; };
   const Rounding rounding = g.model.rounding;
   return (rounding == Rounding::toward_zero || rounding == Rounding::ties_to_even) &&
-         std::ranges::all_of(std::array{g.types.c, g.types.d, g.model.grid, g.sum.promotion,
-                                        g.sum.partial, g.epilogue.out},
-                             is_ieee);
+         std::ranges::all_of(
+             std::array{g.types.c, g.types.d, g.model.grid, g.sum.promotion, g.sum.partial},
+             is_ieee);
 }
 
 /// The blocks of the plan's instructions; false where one has products of several positions.
@@ -55,15 +56,17 @@ bool place_blocks(LanePlan& plan, std::size_t position_width) {
 LanePlan lane_plan(const GemmModel& model, const GemmOperands& x, std::size_t position_width) {
   LanePlan out{.model = model};
   const DotTypes& types = model.types;
-  const bool plain_epilogue =
-      x.c.empty() && x.bias.empty() && model.epilogue.alpha == 1 && !model.epilogue.saturate;
-  if (x.k == 0 || !plain_epilogue || !fast::is_predecodable(model.model, types) ||
-      !has_known_rounding(model)) {
+  const Epilogue& e = model.epilogue;
+  out.plain_epilogue =
+      x.c.empty() && x.bias.empty() && e.alpha == 1 && !e.saturate && is_ieee(e.out);
+  if (x.k == 0 || !fast::is_predecodable(model.model, types) || !has_known_rounding(model)) {
     return out;
   }
   out.product_bits = fast::block_operand(model.model, types.a).fraction_bits() +
                      fast::block_operand(model.model, types.b).fraction_bits();
   walk_sum(model, static_cast<int>(x.k), out.program);
+  const SumStep& last = out.program.steps.back();
+  out.sum_format = last.kind == StepKind::products ? types.d : last.format;
   const bool with_c = std::ranges::any_of(
       out.program.steps, [](const SumStep& step) { return step.kind == StepKind::push_c; });
   out.known = out.product_bits <= 20 && !with_c && out.program.depth() + 1 <= most_depth &&

@@ -34,11 +34,13 @@ struct LaneBlock {
 /// A product's steps, as eight elements take them.
 struct LanePlan {
   bool known = false;
+  bool plain_epilogue = false;  ///< lanes do: D is the sum, in its own format or another
   GemmModel model{};
   SumProgram program{};
   std::vector<int> places{};  ///< k of the operands in the order of the blocks, or -1
   std::vector<LaneBlock> blocks{};
   std::size_t instruction_blocks = 0;
+  Format sum_format{};
   int product_bits = 0;  ///< of the fraction
 };
 

@@ -137,16 +137,27 @@ int exponent_of_ratio(std::uint64_t error, std::uint64_t bound) {
   return is_sure ? out : quotient(error, bound).exponent;
 }
 
-void add_element(GemmAccount& account, ErrorSums& sums, const LaneNumbers& x, int lane,
-                 std::size_t i, std::size_t j) {
-  const auto size = [](std::int64_t value) {
-    return static_cast<std::uint64_t>(value < 0 ? -value : value);
-  };
-  const std::int64_t difference = x.sum[lane] - x.exact[lane];
-  const std::uint64_t error = size(difference);
-  const std::uint64_t exact = size(x.exact[lane]);
-  const std::uint64_t delivered = size(x.sum[lane]);
-  const auto bound = static_cast<std::uint64_t>(x.bound[lane]);
+LaneElement element_of(const LaneNumbers& x, int lane, std::size_t row, std::size_t column,
+                       const Format& format, int unit) {
+  return {row,
+          column,
+          unit,
+          x.sum[lane],
+          x.exact[lane],
+          x.bound[lane],
+          x.products[lane],
+          format,
+          static_cast<std::size_t>(x.last_position[lane])};
+}
+
+std::uint64_t size_of(std::int64_t x) { return static_cast<std::uint64_t>(x < 0 ? -x : x); }
+
+void add_element(GemmAccount& account, ErrorSums& sums, const LaneElement& x) {
+  const std::int64_t difference = x.sum - x.exact;
+  const std::uint64_t error = size_of(difference);
+  const std::uint64_t exact = size_of(x.exact);
+  const std::uint64_t delivered = size_of(x.sum);
+  const std::uint64_t bound = size_of(x.bound);
   ++account.elements;
   sums.exact += exact;
   if (error == 0) {
@@ -156,9 +167,9 @@ void add_element(GemmAccount& account, ErrorSums& sums, const LaneNumbers& x, in
   (difference > 0 ? sums.raised : sums.lowered) += error;
   const bool outward = delivered > exact;
   (outward ? sums.outward : sums.inward) += outward ? delivered - exact : exact - delivered;
-  raise_ratio(account.worst_relative, error, exact, i, j);
-  raise_ratio(account.worst_to_products, error, static_cast<std::uint64_t>(x.products[lane]), i, j);
-  raise_ratio(account.worst_to_bound, error, bound, i, j);
+  raise_ratio(account.worst_relative, error, exact, x.row, x.column);
+  raise_ratio(account.worst_to_products, error, size_of(x.products), x.row, x.column);
+  raise_ratio(account.worst_to_bound, error, bound, x.row, x.column);
   account.beyond_bound += error > bound ? 1 : 0;
   if (bound == 0) return;
   const int last = static_cast<int>(GemmAccount::ratios) - 1;
@@ -238,7 +249,8 @@ std::size_t LaneProduct::pieces() const {
   return x_->height == 0 ? 0 : (x_->rows.order.size() + x_->height - 1) / x_->height * x_->groups;
 }
 
-std::size_t LaneProduct::add(std::size_t piece, GemmAccount& account, const Left& left) const {
+std::size_t LaneProduct::add(std::size_t piece, GemmAccount& account, const Finish& finish,
+                             const Left& left) const {
   const Prepared& x = *x_;
   const std::size_t begin = piece / x.groups * x.height;
   const std::size_t end = std::min(begin + x.height, x.rows.order.size());
@@ -251,6 +263,10 @@ std::size_t LaneProduct::add(std::size_t piece, GemmAccount& account, const Left
   std::vector<lanes::LaneFactors> b(places);
   std::uint32_t packed = 0;
   ErrorSums sums;
+  const auto plain = [&account, &sums](const LaneElement& element) {
+    add_element(account, sums, element);
+    return true;
+  };
   for (std::size_t at = begin; at < end; ++at) {
     const FactorLine& row = x.rows.order[at];
     std::uint32_t which = 0;
@@ -271,7 +287,14 @@ std::size_t LaneProduct::add(std::size_t piece, GemmAccount& account, const Left
       const LaneNumbers numbers = run_lanes(which, losses);
       std::uint32_t given_up = 0;
       for (std::size_t lane = 0; lane < columns; ++lane) {
-        if (numbers.left[lane] != 0) given_up |= which & std::uint32_t{1} << lane;
+        const std::uint32_t bit = which & std::uint32_t{1} << lane;
+        if (bit == 0) continue;
+        const LaneElement element = element_of(numbers, static_cast<int>(lane), row.number,
+                                               column[lane].number, x.plan.sum_format, unit);
+        if (numbers.left[lane] != 0 ||
+            !(x.plan.plain_epilogue ? plain(element) : finish(element))) {
+          given_up |= bit;
+        }
       }
       if (given_up != 0) {
         // What they were counted with goes again.
@@ -280,11 +303,6 @@ std::size_t LaneProduct::add(std::size_t piece, GemmAccount& account, const Left
         losses -= undone;
       }
       which &= ~given_up;
-      for (std::size_t lane = 0; lane < columns; ++lane) {
-        if ((which >> lane & 1) == 0) continue;
-        add_element(account, sums, numbers, static_cast<int>(lane), row.number,
-                    column[lane].number);
-      }
     }
     for (std::size_t lane = 0; lane < columns; ++lane) {
       if ((which >> lane & 1) == 0) left(row.number, column[lane].number);

@@ -6,12 +6,22 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 
 #include "lib/gemm/account.h"
 
 namespace binade {
+
+/// A finished sum, in units of 2^unit, for an epilogue that is not lanes'.
+struct LaneElement {
+  std::size_t row = 0, column = 0;
+  int unit = 0;
+  std::int64_t sum = 0, exact = 0, bound = 0, products = 0;
+  Format format{};                ///< of the sum
+  std::size_t last_position = 0;  ///< of K, where its last block stood
+};
 
 class LaneProduct {
  public:
@@ -22,8 +32,11 @@ class LaneProduct {
 
   std::size_t pieces() const;
   using Left = std::function<void(std::size_t row, std::size_t column)>;
+  /// Adds D's element and its error; false where it is to be left.
+  using Finish = std::function<bool(const LaneElement& element)>;
   /// Adds the elements of a piece to an account, but for those that it leaves. How many elements it has.
-  std::size_t add(std::size_t piece, GemmAccount& account, const Left& left) const;
+  std::size_t add(std::size_t piece, GemmAccount& account, const Finish& finish,
+                  const Left& left) const;
 
  private:
   struct Prepared;

@@ -64,7 +64,7 @@ struct LaneOperands {
 
 /// The eight elements in units, where `left` is 0.
 struct LaneNumbers {
-  Long sum{}, exact{}, bound{}, products{}, left{};
+  Long sum{}, exact{}, bound{}, products{}, left{}, last_position{};
 };
 
 /// Counts eight elements: from loss_lanes.inc, of the level of these kernels; null of the reference's.

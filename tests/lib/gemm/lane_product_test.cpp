@@ -13,7 +13,7 @@ namespace {
 
 constexpr Level fast_levels[]{Level::portable, Level::avx2, Level::avx512};
 
-/// Random operands of one kind; C and the bias are not for lanes.
+/// Random operands of one kind.
 enum class Kind : std::uint8_t {
   any_bits,     ///< specials among them
   numbers,      ///< of a few binades, some zero
@@ -82,7 +82,9 @@ std::size_t counted(const GemmModel& g, const GemmOperands& x, const Kernels& ke
   const LaneProduct lanes(g, x, std::max<std::size_t>(1, (x.k + 63) / 64 * 32), kernels);
   std::size_t elements = 0;
   for (std::size_t piece = 0; piece < lanes.pieces(); ++piece) {
-    elements += lanes.add(piece, account, [&](std::size_t, std::size_t) { --elements; });
+    elements += lanes.add(
+        piece, account, [](const LaneElement&) { return true; },
+        [&](std::size_t, std::size_t) { --elements; });
   }
   return elements;
 }
@@ -109,11 +111,17 @@ TEST_CASE("lanes count what the trace counts, in every recipe, order and kind of
       if (!can_have(g, order)) continue;
       for (std::size_t kind = 0; kind < std::size(kinds); ++kind) {
         const std::size_t k = order == 0 ? 160 : order % 2 == 0 ? 97 : 64;
-        const GemmOperands x = draw_operands(random, g, kinds[kind], 3, 11, k);
+        GemmOperands x = draw_operands(random, g, kinds[kind], 3, 11, k);
         CAPTURE(std::string(row.name));
         CAPTURE(row.sm);
         CAPTURE(order);
         CAPTURE(kind);
+        if (order >= 5) {
+          for (std::size_t i = 0; i < x.m * x.n; ++i)
+            x.c.push_back(draw_operand(random, g.c, kinds[kind], 2));
+          for (std::size_t j = 0; j < x.n; ++j)
+            x.bias.push_back(draw_operand(random, g.bias, Kind::numbers, 2));
+        }
         if (LaneProduct(g, x, 64, kernels(Level::portable)).pieces() == 0) continue;
         REQUIRE(same_on_every_level(g, x));
         in_lanes[kind] += counted(g, x, kernels(Level::portable));
