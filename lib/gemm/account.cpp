@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements on all threads, each traced into losses of its own and added to the account of its slot; the
-// slots added up at the end.
+// Elements on all threads, eight at once where lanes know how (lane_product.h), else each traced into losses of its
+// own; added to the account of its slot, and the slots added up at the end.
 #include "lib/gemm/account.h"
 
 #include <algorithm>
 #include <mutex>
 
 #include "lib/gemm/error_walk.h"
+#include "lib/gemm/lane_product.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
 namespace {
-
-std::size_t index_of(LossRule rule) { return static_cast<std::size_t>(rule); }
 
 void add_cut(Cost& cost, std::uint64_t taken, bool vanished, bool negative, int exponent) {
   ++cost.steps;
@@ -31,7 +30,11 @@ struct Share {
   void add_term(const TermLoss& x);
   void add_step(const StepLoss& x);
   void add_distance(const TermLoss& x);
-  void add_error(const ElementError& error, const Bounds& bounds, std::size_t i, std::size_t j);
+  /// products(): Σ|a·b|
+  template <class Products>
+  void add_error(const ElementError& error, const Upper& bound, const Products& products,
+                 std::size_t i, std::size_t j);
+  bool finish(const GemmElement<std::uint64_t>& element, const LaneElement& x);
   void add_element(const GemmElement<std::uint64_t>& element, std::size_t i, std::size_t j);
 
   std::array<Cost, placed_loss_rules>& costs_at(int place) {
@@ -82,16 +85,9 @@ void Share::add_step(const StepLoss& x) {
   (x.raised ? cost.raised : cost.lowered).add(x.significand, x.exponent);
 }
 
-void raise(WorstElement& worst, const WorstElement& other) {
-  const auto place = [](const WorstElement& x) { return std::pair(x.row, x.column); };
-  if (other.ratio > worst.ratio ||
-      (other.ratio == worst.ratio && other.ratio > 0 && place(other) < place(worst))) {
-    worst = other;
-  }
-}
-
-void Share::add_error(const ElementError& error, const Bounds& bounds, std::size_t i,
-                      std::size_t j) {
+template <class Products>
+void Share::add_error(const ElementError& error, const Upper& upper_bound, const Products& products,
+                      std::size_t i, std::size_t j) {
   ExactSum exact = error.exact.magnitude();
   const ExactSum difference = error.difference.magnitude();
   account.exact_magnitude += exact;
@@ -102,16 +98,12 @@ void Share::add_error(const ElementError& error, const Bounds& bounds, std::size
   const bool up = !error.difference.is_negative();
   account.error += difference;
   (up ? account.raised : account.lowered) += difference;
-  ExactSum products;
-  for (const TermLoss& x : losses.terms) {
-    if (!x.addend) products.add(x.significand, x.exponent);
-  }
   const auto ratio = [&](const ExactSum& to) {
     return WorstElement{to.is_zero() ? 0 : divide(difference, to).value(), i, j};
   };
   raise(account.worst_relative, ratio(exact));
-  raise(account.worst_to_products, ratio(products));
-  const ExactSum bound = bounds.bound.exact();
+  raise(account.worst_to_products, ratio(products()));
+  const ExactSum bound = upper_bound.exact();
   raise(account.worst_to_bound, ratio(bound));
   account.beyond_bound += compare(difference, bound) > 0 ? 1 : 0;
   SignedSum result = error.exact;
@@ -141,7 +133,42 @@ void Share::add_element(const GemmElement<std::uint64_t>& element, std::size_t i
   account.blocks_at_floor += losses.blocks_at_floor;
   for (const TermLoss& x : losses.terms) add_term(x);
   for (const StepLoss& x : losses.steps) add_step(x);
-  add_error(error, bounds_of(account.model, element), i, j);
+  const auto products = [this] {
+    ExactSum out;
+    for (const TermLoss& x : losses.terms) {
+      if (!x.addend) out.add(x.significand, x.exponent);
+    }
+    return out;
+  };
+  add_error(error, bounds_of(account.model, element).bound, products, i, j);
+}
+
+/// The epilogue of a sum that lanes have counted; false where D is no number.
+bool Share::finish(const GemmElement<std::uint64_t>& element, const LaneElement& x) {
+  const auto sum_of = [&x](std::int64_t value) {
+    SignedSum out;
+    out.add(value < 0, static_cast<std::uint64_t>(value < 0 ? -value : value), x.unit);
+    return out;
+  };
+  losses.clear();
+  losses.last_place = static_cast<int>(x.last_position * account.position_width);
+  losses.sum = sum_of(x.sum - x.exact);
+  const Exact sum{.kind = x.sum == 0 ? Kind::zero : Kind::finite,
+                  .negative = x.sum < 0,
+                  .exponent = x.unit,
+                  .significand = static_cast<std::uint64_t>(x.sum < 0 ? -x.sum : x.sum)};
+  const Typed bits{project(sum, x.format).bits, x.format};
+  const std::uint64_t d = epilogue(account.model, element, bits, LossTrace{&losses});
+  const ElementError error = element_error(account.model, losses, d);
+  if (error.special) return false;
+  ++account.elements;
+  for (const StepLoss& step : losses.steps) add_step(step);
+  const Upper bound(static_cast<std::uint64_t>(x.bound), x.unit);
+  ErrorWalk walk(account.model, element, sum_of(x.exact), bound, x.format);
+  walk.finish();
+  const auto products = [&] { return sum_of(x.products).magnitude(); };
+  add_error(error, walk.bound(), products, x.row, x.column);
+  return true;
 }
 
 /// At most `most_positions` runs of whole instructions.
@@ -169,6 +196,14 @@ GemmAccount empty_account(const GemmModel& model, const GemmOperands& operands) 
 }
 
 }  // namespace
+
+void raise(WorstElement& worst, const WorstElement& other) {
+  const auto place = [](const WorstElement& x) { return std::pair(x.row, x.column); };
+  if (other.ratio > worst.ratio ||
+      (other.ratio == worst.ratio && other.ratio > 0 && place(other) < place(worst))) {
+    worst = other;
+  }
+}
 
 ExactSum Cost::lost() const {
   ExactSum out = raised;
@@ -227,28 +262,44 @@ GemmAccount& GemmAccount::operator+=(const GemmAccount& other) {
 }
 
 GemmAccount account(const GemmModel& model, const GemmOperands& operands,
-                    const GemmProgress& progress) {
+                    const GemmProgress& progress, const Kernels& kernels) {
   require_whole_sums(model, operands.k);
   GemmAccount out = empty_account(model, operands);
   std::vector<Share> shares(thread_count());
   for (Share& share : shares) share.account = out;
   std::mutex telling;
   std::size_t done = 0;
+  const auto tell = [&](std::size_t elements) {
+    if (!progress) return;
+    const std::lock_guard lock(telling);
+    done += elements;
+    progress(done / operands.n);
+  };
+  const LaneProduct by_lanes(model, operands, out.position_width, kernels);
+  parallel_for(by_lanes.pieces(), 1, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+    for (std::size_t piece = begin; piece < end; ++piece) {
+      Share& share = shares[slot];
+      const auto finish = [&](const LaneElement& x) {
+        return share.finish(operands.element(x.row, x.column), x);
+      };
+      const auto trace = [&](std::size_t i, std::size_t j) {
+        share.add_element(operands.element(i, j), i, j);
+      };
+      tell(by_lanes.add(piece, share.account, finish, trace));
+    }
+  });
   // Pieces of some hundred thousand products: the work of milliseconds.
   const std::size_t grain =
       std::max<std::size_t>(1, 200'000 / std::max<std::size_t>(operands.k, 1));
-  parallel_for(operands.m * operands.n, grain,
-               [&](std::size_t begin, std::size_t end, std::size_t slot) {
-                 for (std::size_t at = begin; at < end; ++at) {
-                   const std::size_t i = at / operands.n;
-                   const std::size_t j = at % operands.n;
-                   shares[slot].add_element(operands.element(i, j), i, j);
-                 }
-                 if (!progress) return;
-                 const std::lock_guard lock(telling);
-                 done += end - begin;
-                 progress(done / operands.n);
-               });
+  const std::size_t others = by_lanes.pieces() == 0 ? operands.m * operands.n : 0;
+  parallel_for(others, grain, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+    for (std::size_t at = begin; at < end; ++at) {
+      const std::size_t i = at / operands.n;
+      const std::size_t j = at % operands.n;
+      shares[slot].add_element(operands.element(i, j), i, j);
+    }
+    tell(end - begin);
+  });
   for (const Share& share : shares) out += share.account;
   for (const auto& costs : out.by_position) {
     for (std::size_t rule = 0; rule < placed_loss_rules; ++rule) out.rules[rule] += costs[rule];

@@ -47,6 +47,8 @@ struct WorstElement {
 
   friend bool operator==(const WorstElement&, const WorstElement&) = default;
 };
+/// Where the other one is worse, or as bad and before it, it takes its place.
+void raise(WorstElement& worst, const WorstElement& other);
 
 struct GemmAccount {
   /// The last row holds all that lies further below.
@@ -94,6 +96,6 @@ struct GemmAccount {
 /// Error for a product that has no account: integers, and instructions that each drop their accumulator
 /// (scale-d 0) where there is more than one.
 GemmAccount account(const GemmModel& model, const GemmOperands& operands,
-                    const GemmProgress& progress = {});
+                    const GemmProgress& progress = {}, const Kernels& kernels = fastest_kernels());
 
 }  // namespace binade

@@ -4,6 +4,7 @@
 #include "lib/gemm/error_walk.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "lib/gemm/loss.h"
@@ -68,6 +69,10 @@ ErrorWalk::ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& e
   if (g_.sum.c_first && x_.has_c) magnitude_ += magnitude_of(number_of(x_.c, g_.c));
 }
 
+ErrorWalk::ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& element,
+                     const SignedSum& exact, const Upper& bound, const Format& format)
+    : g_(model), x_(element), stack_{{exact, bound, bound, format}} {}
+
 /// As a term of a fused block; the expanded recipe multiplies in binary16, where FP8's subnormals are
 /// normal numbers.
 Addend ErrorWalk::product(std::uint64_t a, std::uint64_t b) const {
@@ -101,11 +106,7 @@ Exact ErrorWalk::scalar_product(std::uint64_t a, std::uint64_t b) const {
 }
 
 void ErrorWalk::start(const Exact& value, const Format& f) {
-  ++depth_;
-  Level& level = top();
-  level.exact.clear();
-  level.error = level.any_order = {};
-  level.format = f;
+  stack_.push_back({{}, {}, {}, f});
   increase(value);
 }
 
@@ -138,8 +139,8 @@ void ErrorWalk::convert(const Format& f, Role) {
 }
 
 void ErrorWalk::add(const Format& f, Role) {
-  const Level& right = top();
-  --depth_;
+  const Level right = top();
+  stack_.pop_back();
   Level& left = top();
   left.exact.add(right.exact);
   left.error += right.error;

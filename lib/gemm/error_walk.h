@@ -4,10 +4,10 @@
 // an accumulator stands its exact value and how far the accumulator may be from it. bound.h derives them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "emulate/gemm.h"
 #include "lib/gemm/signed_sum.h"
@@ -19,9 +19,12 @@ namespace binade {
 class ErrorWalk {
  public:
   ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& element);
+  /// Behind the walk: a finished sum with this exact value and bound; in another order of the products there is none.
+  ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& element,
+            const SignedSum& exact, const Upper& bound, const Format& format);
 
-  Upper bound() const { return stack_[0].error; }
-  Upper any_order() const { return stack_[0].any_order; }
+  Upper bound() const { return stack_.front().error; }
+  Upper any_order() const { return stack_.front().any_order; }
   void finish();  ///< the epilogue
 
   void push_zero(const Format& f);
@@ -40,7 +43,7 @@ class ErrorWalk {
   };
   using Codes = std::span<const std::uint64_t>;
 
-  Level& top() { return stack_[static_cast<std::size_t>(depth_ - 1)]; }
+  Level& top() { return stack_.back(); }
   void start(const Exact& value, const Format& f);
   void rounds(const Format& f, Rounding rounding);
   void scale(const Exact& alpha);
@@ -62,8 +65,7 @@ class ErrorWalk {
   int largest_exponent_ = std::numeric_limits<int>::min();  ///< of a product
   /// With which products of zero count, if they do: taken as if in every block.
   int zero_exponent_ = std::numeric_limits<int>::min();
-  std::array<Level, 48> stack_{};
-  int depth_ = 0;
+  std::vector<Level> stack_;
 };
 
 struct Bounds {

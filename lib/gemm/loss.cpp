@@ -22,21 +22,6 @@ void add(SignedSum& sum, const Exact& x, bool minus) {
 
 bool below_binary32(const Format& f) { return f != binary32 && fits_in(f, binary32); }
 
-LossRule rule_of(Role role) {
-  switch (role) {
-    case Role::chain: return LossRule::operation;
-    case Role::c_last: return LossRule::c_last;
-    case Role::narrow: return LossRule::accumulator_format;
-    case Role::promote: return LossRule::promotion;
-    case Role::reduce: return LossRule::reduction;
-    case Role::alpha: return LossRule::alpha;
-    case Role::beta: return LossRule::beta;
-    case Role::bias: return LossRule::bias;
-    case Role::output: return LossRule::output;
-  }
-  return LossRule::output;
-}
-
 /// A step of `rule`: x.difference is delivered - exact.
 void record(ElementLosses& x, LossRule rule, bool is_zero) {
   StepLoss step{.rule = rule, .raised = !x.difference.is_negative(), .place = x.last_place};
@@ -94,6 +79,21 @@ TermLoss term_loss(const TracedTerm& term, const TracedBlock& x, int top) {
 }
 
 }  // namespace
+
+LossRule rule_of(Role role) {
+  switch (role) {
+    case Role::chain: return LossRule::operation;
+    case Role::c_last: return LossRule::c_last;
+    case Role::narrow: return LossRule::accumulator_format;
+    case Role::promote: return LossRule::promotion;
+    case Role::reduce: return LossRule::reduction;
+    case Role::alpha: return LossRule::alpha;
+    case Role::beta: return LossRule::beta;
+    case Role::bias: return LossRule::bias;
+    case Role::output: return LossRule::output;
+  }
+  return LossRule::output;
+}
 
 Exact number_of(std::uint64_t bits, const Format& f) {
   if (!is_integer(f)) return decode(bits, f);

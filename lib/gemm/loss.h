@@ -36,6 +36,8 @@ enum class LossRule : std::uint8_t {
 inline constexpr std::size_t loss_rules = 14;
 inline constexpr std::size_t placed_loss_rules = 8;
 
+constexpr std::size_t index_of(LossRule rule) { return static_cast<std::size_t>(rule); }
+
 struct LossRuleName {
   std::string_view name, meaning;
 };
@@ -55,9 +57,10 @@ inline constexpr std::array<LossRuleName, loss_rules> loss_rule_names{{
     {"bias", "the bias added"},
     {"output", "into D's format"},
 }};
-constexpr std::string_view name_of(LossRule rule) {
-  return loss_rule_names[static_cast<std::size_t>(rule)].name;
-}
+constexpr std::string_view name_of(LossRule rule) { return loss_rule_names[index_of(rule)].name; }
+
+/// The rule of a rounded operation.
+LossRule rule_of(Role role);
 
 /// A product, or c of a block, that is not zero, and what cutting it took. Its magnitude is
 /// significand · 2^exponent.

@@ -3,6 +3,7 @@
 // The walk of a sum, compiled once into steps on a stack of accumulators and an order of k.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -16,6 +17,17 @@ namespace binade {
 struct SumProgram {
   std::vector<SumStep> steps;
   std::vector<int> order;
+
+  /// Accumulators at once.
+  std::size_t depth() const {
+    std::size_t now = 0, most = 0;
+    for (const SumStep& step : steps) {
+      if (step.kind == StepKind::push_zero || step.kind == StepKind::push_c) ++now;
+      if (step.kind == StepKind::add) --now;
+      most = std::max(most, now);
+    }
+    return most;
+  }
 
   void push_zero(const Format& f) { steps.push_back({StepKind::push_zero, f, {}, 0, 0}); }
   void push_c(const Format& f) { steps.push_back({StepKind::push_c, f, {}, 0, 0}); }

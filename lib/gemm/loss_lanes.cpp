@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One source for all levels. A namespace has the name of its level's unit: it tells whose instructions its functions
+// have.
+#include "lib/gemm/loss_lanes.h"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+
+#include "emulate/dot.h"
+#ifdef __x86_64__
+#include "emulate/fast/avx512.h"
+#endif
+
+namespace binade::lanes::Portable {
+#include "emulate/fast/lanes.inc"
+#include "lib/gemm/loss_lanes.inc"
+}  // namespace binade::lanes::Portable
+
+#ifdef __x86_64__
+BINADE_AVX2_BEGIN
+namespace binade::lanes::Avx2 {
+#include "emulate/fast/lanes.inc"
+#include "lib/gemm/loss_lanes.inc"
+}  // namespace binade::lanes::Avx2
+BINADE_AVX2_END
+
+BINADE_AVX512_BEGIN
+namespace binade::lanes::Avx512 {
+#include "emulate/fast/lanes.inc"
+#include "lib/gemm/loss_lanes.inc"
+}  // namespace binade::lanes::Avx512
+BINADE_AVX512_END
+#endif
+
+namespace binade::lanes {
+
+LaneRun lane_run(const Kernels& kernels) {
+  if (&kernels == &binade::kernels(Level::reference)) return nullptr;
+#ifdef __x86_64__
+  if (&kernels == &binade::kernels(Level::avx512)) return Avx512::run;
+  if (&kernels == &binade::kernels(Level::avx2)) return Avx2::run;
+#endif
+  return Portable::run;
+}
+
+}  // namespace binade::lanes
