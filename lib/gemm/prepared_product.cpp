@@ -70,16 +70,6 @@ std::uint64_t nan_of(const SumProgram& program, const GemmModel& g) {
   return nan_bits(final_format(program, g), nan);
 }
 
-std::size_t depth_of(const SumProgram& program) {
-  std::size_t depth = 0, most = 0;
-  for (const SumStep& step : program.steps) {
-    if (step.kind == StepKind::push_zero || step.kind == StepKind::push_c) ++depth;
-    if (step.kind == StepKind::add) --depth;
-    most = std::max(most, depth);
-  }
-  return most;
-}
-
 DecodedLines decoded_lines(const OperandReading& reading, const Format& f, const Format& as,
                            std::span<const std::uint64_t> codes, std::size_t k) {
   const std::size_t lines = k == 0 ? 0 : codes.size() / k;
@@ -116,7 +106,7 @@ PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& sha
                                  const Kernels& kernels)
     : shape_(shape), kernels_(&kernels), reading_(reading_of(model, kernels)) {
   walk_sum(model, static_cast<int>(shape.k), program_);
-  depth_ = depth_of(program_);
+  depth_ = program_.depth();
   nan_ = nan_of(program_, model);
   const Epilogue& e = model.epilogue;
   output_ = {.format = e.out, .attributes = detail::to_nearest};
