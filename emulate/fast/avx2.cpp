@@ -14,6 +14,7 @@
 #include "emulate/fast/decode.h"
 #include "emulate/fast/dot_blocks.h"
 #include "emulate/fast/elementwise.h"
+#include "emulate/fast/integers.h"
 #include "emulate/fast/kernels.h"
 #include "emulate/fast/products.h"
 #include "emulate/fast/quantize_tile.h"
@@ -25,6 +26,7 @@ BINADE_AVX2_BEGIN
 #include "emulate/fast/vector_decode.h"
 #include "emulate/fast/vector_dot_blocks.h"
 #include "emulate/fast/vector_elementwise.h"
+#include "emulate/fast/vector_integers.h"
 #include "emulate/fast/vector_quantize.h"
 #include "emulate/fast/vector_random.h"
 #include "emulate/fast/vector_range_count.h"
@@ -46,6 +48,7 @@ constinit const Kernels avx2_kernels{
     .range_count_f32 = &fast::range_count_vectors<fast::Avx2<float>, fast::Avx2<float>>,
     .dot_blocks = &fast::VectorDotBlocksKernel<fast::Avx2<float>>::kernel,
     .chains = &fast::VectorChainsKernel<fast::Avx2<float>>::kernel,
+    .integers = &fast::VectorIntegersKernel<fast::Avx2<float>>::kernel,
 };
 
 }  // namespace binade

@@ -15,6 +15,7 @@
 #include "emulate/fast/decode.h"
 #include "emulate/fast/dot_blocks.h"
 #include "emulate/fast/elementwise.h"
+#include "emulate/fast/integers.h"
 #include "emulate/fast/kernels.h"
 #include "emulate/fast/products.h"
 #include "emulate/fast/quantize_tile.h"
@@ -26,6 +27,7 @@ BINADE_AVX512_BEGIN
 #include "emulate/fast/vector_decode.h"
 #include "emulate/fast/vector_dot_blocks.h"
 #include "emulate/fast/vector_elementwise.h"
+#include "emulate/fast/vector_integers.h"
 #include "emulate/fast/vector_quantize.h"
 #include "emulate/fast/vector_random.h"
 #include "emulate/fast/vector_range_count.h"
@@ -47,6 +49,7 @@ constinit const Kernels avx512_kernels{
     .range_count_f32 = &fast::range_count_vectors<fast::Avx512<float>, fast::Avx2<float>>,
     .dot_blocks = &fast::VectorDotBlocksKernel<fast::Avx512<float>>::kernel,
     .chains = &fast::VectorChainsKernel<fast::Avx512<float>>::kernel,
+    .integers = &fast::VectorIntegersKernel<fast::Avx512<float>>::kernel,
 };
 
 }  // namespace binade

@@ -46,6 +46,7 @@ constexpr Kernels reference{
     .histogram_16 = &histogram<16>,
     .dot_blocks = &defined_dots,
     .chains = &defined_dots,
+    .integers = &defined_dots,
     .dots = &defined_dots,
     .add_sums = &add_sums,
     .epilogue = &epilogue_row,
@@ -66,6 +67,7 @@ constexpr Kernels portable{
     .histogram_16 = &fast::histogram,
     .dot_blocks = &fast::dot_blocks,
     .chains = &fast::chains,
+    .integers = &fast::integers,
     .add_sums = &fast::add_sums,
     .epilogue = &fast::epilogue_row,
 };

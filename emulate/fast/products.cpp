@@ -9,6 +9,7 @@
 #include "emulate/carrier.h"
 #include "emulate/fast/chains.h"
 #include "emulate/fast/dot_blocks.h"
+#include "emulate/fast/integers.h"
 
 namespace binade {
 namespace {
@@ -187,6 +188,65 @@ void run_chains(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMa
   run_narrow_chains(g, x, sums, left);
 }
 
+// Integers.
+
+Packing integers_packing(const GemmModel& g) { return fast::integer_packing(g, 1); }
+bool decode_integers(const Packing&, const Format& f, const Format&, const std::uint64_t* codes,
+                     std::size_t n, std::byte* out) {
+  auto* to = reinterpret_cast<std::int16_t*>(out);
+  for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<std::int16_t>(integer_of(codes[i], f));
+  return true;
+}
+void pack_integers(const PackedLine& line, std::byte* group) {
+  if (fast::bits_in_word(line.format()) != 1) {
+    return detail::pack_line(line, group, std::int16_t{0});
+  }
+  auto* words = reinterpret_cast<std::uint32_t*>(group) + line.number * (line.length / 32);
+  fast::pack_words<1>(line, words, 1);
+}
+std::int32_t sum_of_products(const std::int16_t* a, const std::int16_t* b, std::size_t n) {
+  std::int32_t sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+/// Of pairs of bits, of fours, of bytes, and all.
+std::uint32_t count_ones(std::uint32_t x) {
+  x -= x >> 1 & 0x55555555;
+  x = (x & 0x33333333) + (x >> 2 & 0x33333333);
+  x = (x + (x >> 4)) & 0x0F0F0F0F;
+  return x * 0x01010101 >> 24;
+}
+std::int32_t sum_of_bits(bool exclusive_or, const std::uint32_t* a, const std::uint32_t* b,
+                         std::size_t n) {
+  std::uint32_t sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += count_ones(exclusive_or ? a[i] ^ b[i] : a[i] & b[i]);
+  return static_cast<std::int32_t>(sum);
+}
+/// products(a, b, n) of each instruction's n operands, of which an Operand holds some.
+template <class Operand, class Products>
+void run_integer_lines(const GemmModel& g, ProductTile x, std::size_t in_operand, TileSums& sums,
+                       TileMask& left, const Products& products) {
+  const std::size_t n = static_cast<std::size_t>(g.k) / in_operand;
+  x.length /= in_operand;
+  x.first /= in_operand;
+  for_elements<Operand>(x, sums, left, [&](const Operand* a, const Operand* b, std::uint64_t& sum) {
+    for (int i = 0; i < x.instructions; ++i, a += n, b += n) {
+      const auto c = static_cast<std::uint32_t>(sum);
+      sum = fast::integer_sum(g.model.integer, c, products(a, b, n));
+    }
+    return true;
+  });
+}
+void run_integers(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
+  if (fast::bits_in_word(g.types.a) != 1) {
+    return run_integer_lines<std::int16_t>(g, x, 1, sums, left, sum_of_products);
+  }
+  using Words = const std::uint32_t*;
+  run_integer_lines<std::uint32_t>(g, x, 32, sums, left, [&](Words a, Words b, std::size_t n) {
+    return sum_of_bits(g.model.integer.exclusive_or, a, b, n);
+  });
+}
+
 }  // namespace
 
 const ProductKernel defined_dots{dots_packing, own_place, copy_codes, pack_codes, run_dots};
@@ -196,6 +256,8 @@ namespace fast {
 const ProductKernel dot_blocks{blocks_packing, block_place, decode_factors, pack_factors,
                                run_blocks};
 const ProductKernel chains{chains_packing, own_place, decode_chain, pack_chain, run_chains};
+const ProductKernel integers{integers_packing, own_place, decode_integers, pack_integers,
+                             run_integers};
 
 }  // namespace fast
 }  // namespace binade

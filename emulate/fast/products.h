@@ -100,6 +100,7 @@ namespace fast {
 
 extern const ProductKernel dot_blocks;  ///< dot_blocks.h
 extern const ProductKernel chains;      ///< chains.h
+extern const ProductKernel integers;    ///< integers.h
 
 }  // namespace fast
 }  // namespace binade

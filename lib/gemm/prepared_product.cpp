@@ -49,7 +49,7 @@ DecodedLines decoded_lines(const OperandReading& reading, const Format& f, const
 
 OperandReading reading_of(const GemmModel& model, const Kernels& kernels) {
   const DotTypes& types = model.types;
-  for (const ProductKernel* kernel : {kernels.dot_blocks, kernels.chains}) {
+  for (const ProductKernel* kernel : {kernels.dot_blocks, kernels.chains, kernels.integers}) {
     const Packing packing = kernel->packing(model);
     if (packing.known) return {kernel, packing, types.a, types.b};
   }

@@ -53,6 +53,11 @@ constexpr Product products[] = {
     {"fma.rn.f32.f32.f32.f32", 0},
     {"fma.rn.f64.f64.f64.f64", 0},
     {"fma.rn.f16.f16.f16.f16", 0},
+    {"mma.m16n8k32.s32.s8.s8.s32", 80},
+    {"mma.m16n8k32.satfinite.s32.u8.s8.s32", 80},
+    {"mma.m16n8k64.s32.s4.s4.s32", 80},
+    {"mma.m16n8k256.s32.b1.b1.s32.and.popc", 80},
+    {"mma.m16n8k256.s32.b1.b1.s32.xor.popc", 80},
 };
 
 /// Multiply-adds a second of d = a·b in float, b column after column.
@@ -75,11 +80,15 @@ double float_rate() {
   return size * size * k / best;
 }
 
-/// Encodings of numbers of both signs between 2^-3 and 2^5, a fixed sequence.
+/// Encodings of numbers of both signs between 2^-3 and 2^5, or of any integers, a fixed sequence.
 std::vector<std::uint64_t> operands(const Format& f, std::size_t n, std::uint64_t seed) {
   std::vector<std::uint64_t> out;
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint32_t word = random_word(seed, 0, i);
+    if (is_integer(f)) {
+      out.push_back(word >> (32 - f.bits()));
+      continue;
+    }
     const Exact x{.kind = Kind::finite,
                   .negative = (word & 1) != 0,
                   .exponent = -14 - static_cast<int>(word >> 29),

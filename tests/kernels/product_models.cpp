@@ -117,6 +117,32 @@ constexpr Change block_changes[]{
     {"quiet NaN", [](GemmModel& g) { g.model.edges.nan = NanResult::quiet; }},
 };
 
+constexpr Change integer_changes[]{
+    {"satfinite", [](GemmModel& g) { g.model.integer.satfinite = true; }},
+    {"exclusive or", [](GemmModel& g) { g.model.integer.exclusive_or = true; }},
+    {"satfinite, exclusive or",
+     [](GemmModel& g) {
+       g.model.integer = {true, true};
+     }},
+    {"k 4", [](GemmModel& g) { g.k = 4; }},
+    {"k 5", [](GemmModel& g) { g.k = 5; }},
+    {"k 256", [](GemmModel& g) { g.k = 256; }},
+    {"sparse", [](GemmModel& g) { g.k = 64, g.model.sparse_group = 4; }},
+    {"operands signed",
+     [](GemmModel& g) {
+       g.types.a = g.types.b = {0, 8, 0, Specials::none};
+     }},
+    {"b of 9 bits",
+     [](GemmModel& g) {
+       g.types.b = {0, 9, 0, Specials::none};
+     }},
+    {"b of 16 bits",
+     [](GemmModel& g) {
+       g.types.b = {0, 16, 0, Specials::none};
+     }},
+    {"b of one bit", [](GemmModel& g) { g.types.b = b1; }},
+};
+
 std::vector<GemmModel> chain_models(int k) {
   constexpr Format tiny{5, 11, 532};  // whose products leave doubles
   std::vector<GemmModel> out;
@@ -156,9 +182,8 @@ const std::vector<TriedModel>& product_models() {
           return g.model.recipe == other.model.recipe && g.types.a == other.types.a &&
                  g.model.fraction_bits == other.model.fraction_bits;
         });
-        if (is_fused(g.model) && g.model.sparse_group == 0 && g.k % 4 == 0 && is_new) {
-          changed.push_back(g);
-        }
+        const bool is_changed = is_fused(g.model) || g.model.recipe == Recipe::exact_integer;
+        if (is_changed && g.model.sparse_group == 0 && g.k % 4 == 0 && is_new) changed.push_back(g);
       }
     }
     const auto add = [&](const GemmModel& g, const Change& change) {
@@ -167,7 +192,13 @@ const std::vector<TriedModel>& product_models() {
       out.push_back(tried);
     };
     for (const GemmModel& g : changed) {
-      for (const Change& change : changes) add(g, change);
+      const bool is_integer = g.model.recipe == Recipe::exact_integer;
+      for (const Change& change : integer_changes) {
+        if (is_integer) add(g, change);
+      }
+      for (const Change& change : changes) {
+        if (!is_integer) add(g, change);
+      }
       for (const Change& change : block_changes) {
         if (is_fused(g.model)) add(g, change);
       }

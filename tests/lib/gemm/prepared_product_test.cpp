@@ -194,7 +194,7 @@ TEST_CASE("models that take operands alike share them, others do not") {
   CHECK(reading("mma.m16n8k32.f32.e4m3.e4m3.f32", 89) !=
         reading("mma.m16n8k32.f32.e4m3.e4m3.f32", 90));
   CHECK(reading("fma.rn.f32.f16.f16.f32", 0) != reading("fma.rn.f16.f16.f16.f16", 0));
-  CHECK(reading("mma.m16n8k16.s32.s8.s8.s32", 80).kernel == kernels(Level::portable).dots);
+  CHECK(reading("mma.m16n8k16.s32.s8.s8.s32", 80).kernel == kernels(Level::portable).integers);
   const Kernels& reference = kernels(Level::reference);
   const GemmModel chain = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
   CHECK(reading_of(chain, reference).kernel == reference.dot_blocks);
