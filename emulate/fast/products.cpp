@@ -107,7 +107,7 @@ void run_blocks(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMa
 // Chains.
 
 Packing chains_packing(const GemmModel& g) {
-  if (fast::is_chain_in(g.model, g.types, binary32)) {
+  if (fast::is_chain_in(g.model, g.types, binary32) || fast::is_quads(g.model, g.types, g.k)) {
     return detail::packed_lines<float>(binary32, binary32);
   }
   if (fast::is_chain_in(g.model, g.types, binary64)) {
@@ -182,7 +182,25 @@ void run_narrow_chains(const GemmModel& g, const ProductTile& x, TileSums& sums,
     return true;
   });
 }
+void run_quads(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
+  const Format &c = g.types.c, &d = g.types.d;
+  const int n = x.instructions * g.k;
+  const bool pairs = g.model.recipe == Recipe::pairwise;
+  const double largest = fast::largest_of(d);
+  using Reals = const float*;
+  for_elements<float>(x, sums, left, [&](Reals a, Reals b, std::uint64_t& sum) {
+    auto s = value_of<float>(sum, c);
+    for (int i = 0; i < n; i += 4) {
+      s = fast::quad_sum(pairs, a + i, b + i, s);
+      if (d != binary32) s = static_cast<float>(fast::on_grid(s, d));
+      if (!(std::fabs(s) <= largest)) return false;
+    }
+    sum = convert(bits_of(s), binary32, d).bits;
+    return true;
+  });
+}
 void run_chains(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
+  if (fast::is_quads(g.model, g.types, g.k)) return run_quads(g, x, sums, left);
   if (g.types.d == binary32) return run_host_chains<float>(g, x, sums, left);
   if (g.types.d == binary64) return run_host_chains<double>(g, x, sums, left);
   run_narrow_chains(g, x, sums, left);

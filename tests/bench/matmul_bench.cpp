@@ -53,6 +53,8 @@ constexpr Product products[] = {
     {"fma.rn.f32.f32.f32.f32", 0},
     {"fma.rn.f64.f64.f64.f64", 0},
     {"fma.rn.f16.f16.f16.f16", 0},
+    {"mma.m8n8k4.f32.f16.f16.f32", 80},
+    {"mma.m8n8k4.f16.f16.f16.f16", 80},
     {"mma.m16n8k32.s32.s8.s8.s32", 80},
     {"mma.m16n8k32.satfinite.s32.u8.s8.s32", 80},
     {"mma.m16n8k64.s32.s4.s4.s32", 80},

@@ -84,6 +84,7 @@ PRODUCT_GOALS = [
     ProductGoal("f32 fma chain", r"chain/fma\.rn\.f32.*", 8, 16),
     ProductGoal("f16 fma chain", r"chain/fma\.rn\.f16.*", 4, 8),
     ProductGoal("f64 fma chain", r"chain/fma\.rn\.f64.*"),
+    ProductGoal("f16 by m8n8k4 of sm_80", r"sm_80/mma\.m8n8k4\..*"),
     ProductGoal("s8, u8, s4 into s32", r".*\.s32\.(s8|u8|s4)\..*"),
     ProductGoal("b1 into s32", r".*\.b1\..*"),
 ]

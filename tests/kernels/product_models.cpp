@@ -37,6 +37,11 @@ constexpr Change changes[]{
     {"to_odd", [](GemmModel& g) { g.model.rounding = Rounding::to_odd; }},
     {"descending", [](GemmModel& g) { g.model.descending = true; }},
     {"c_last", [](GemmModel& g) { g.model.c_last = true; }},
+    {"all binary32",
+     [](GemmModel& g) {
+       set_sums(g, binary32);
+       g.types.a = g.types.b = binary32;
+     }},
     {"through_f32", [](GemmModel& g) { go_through_f32(g, binary16); }},
     {"through_f32 to bfloat16", [](GemmModel& g) { go_through_f32(g, bfloat16); }},
     {"sparse", [](GemmModel& g) { g.model.sparse_group = 4; }},
@@ -182,7 +187,8 @@ const std::vector<TriedModel>& product_models() {
           return g.model.recipe == other.model.recipe && g.types.a == other.types.a &&
                  g.model.fraction_bits == other.model.fraction_bits;
         });
-        const bool is_changed = is_fused(g.model) || g.model.recipe == Recipe::exact_integer;
+        const bool is_changed = is_fused(g.model) || g.model.recipe == Recipe::exact_integer ||
+                                g.model.recipe == Recipe::pairwise || g.k == 4;
         if (is_changed && g.model.sparse_group == 0 && g.k % 4 == 0 && is_new) changed.push_back(g);
       }
     }

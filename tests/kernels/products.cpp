@@ -346,6 +346,8 @@ const std::vector<TimedTile>& timed_tiles() {
         {chain(Recipe::mul_add_chain, binary32, binary32), "mul, add in f32"},
         {chain(Recipe::fma_chain, binary64, binary64), "fma in f64"},
         {chain(Recipe::fma_chain, binary16, binary16), "fma in f16"},
+        {instruction(mma, 80, 8, 8, 4, f16), "sm_80, m8n8k4 into f32"},
+        {instruction(mma, 80, 8, 8, 4, f16_alone), "sm_80, m8n8k4 into f16"},
         {instruction(mma, 80, 16, 8, 32, bytes), "s8"},
         {instruction(mma, 80, 16, 8, 256, bits), "b1"}};
   }();
@@ -408,8 +410,8 @@ Entry products_entry(std::string_view name, std::size_t first, std::size_t end,
 std::vector<Entry> product_entries() {
   using K = Kernels;
   return {products_entry<&K::dot_blocks>("dot_blocks", 0, 6, ""),
-          products_entry<&K::chains>("chains", 6, 10, ""),
-          products_entry<&K::integers>("integers", 10, 12, ""),
+          products_entry<&K::chains>("chains", 6, 12, ""),
+          products_entry<&K::integers>("integers", 12, 14, ""),
           products_entry<&K::dots>("dots", 0, 0, "")};
 }
 
