@@ -19,6 +19,7 @@
 #include "emulate/fast/products.h"
 #include "emulate/fast/quantize_tile.h"
 #include "emulate/fast/range_count.h"
+#include "emulate/fast/sparse_lines.h"
 #include "emulate/fast/tile_values.h"
 
 BINADE_AVX2_BEGIN

@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "emulate/fast/products.h"
+#include "emulate/fast/sparse_lines.h"
 
 namespace binade::fast {
 
@@ -26,17 +27,19 @@ constexpr bool is_integer_sum(const GemmModel& g) {
   const auto is_known = [](const Format& f) { return is_integer(f) && f.bits() <= 8; };
   const int bits = bits_in_word(g.types.a);
   return model.recipe == Recipe::exact_integer && !model.c_last && !model.through_f32 &&
-         model.sparse_group == 0 && model.scales == WgmmaScales{} && is_known(g.types.a) &&
-         is_known(g.types.b) && g.types.c == s32 && g.types.d == s32 &&
-         bits == bits_in_word(g.types.b) && (bits == 1 || !model.integer.exclusive_or) &&
-         g.k * bits % 32 == 0;
+         (model.sparse_group == 0 ||
+          (is_known_group(model.sparse_group) && !model.integer.exclusive_or)) &&
+         model.scales == WgmmaScales{} && is_known(g.types.a) && is_known(g.types.b) &&
+         g.types.c == s32 && g.types.d == s32 && bits == bits_in_word(g.types.b) &&
+         (bits == 1 || !model.integer.exclusive_or) && g.k * bits % 32 == 0;
 }
 
 /// Operands that were taken apart are of 16 bits each, ones and zeros too.
 constexpr Packing integer_packing(const GemmModel& g, std::size_t column_step) {
   if (!is_integer_sum(g)) return {};
   const std::size_t bytes = bits_in_word(g.types.a) == 1 ? 1 : sizeof(std::int16_t);
-  return {true, g.types.a, g.types.b, sizeof(std::int16_t), bytes, bytes, 1, column_step};
+  return {true,  g.types.a, g.types.b,   sizeof(std::int16_t), bytes,
+          bytes, 1,         column_step, g.model.sparse_group};
 }
 
 /// A line's words, a stride apart.
@@ -46,7 +49,8 @@ void pack_words(const PackedLine& line, std::uint32_t* to, std::size_t stride) {
   constexpr std::uint32_t ones = (std::uint32_t{1} << bits) - 1;
   const auto* const from = reinterpret_cast<const std::int16_t*>(line.operands);
   const std::int32_t* places = line.places;
-  for (std::size_t w = 0; w < line.length / in_word; ++w, places += in_word) {
+  to += line.first / in_word * stride;
+  for (std::size_t w = 0; w < line.count / in_word; ++w, places += in_word) {
     std::uint32_t word = 0;
     for (std::size_t i = 0; i < in_word; ++i) {
       const std::int16_t x = places[i] < 0 ? std::int16_t{0} : from[places[i]];

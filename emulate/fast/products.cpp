@@ -10,6 +10,7 @@
 #include "emulate/fast/chains.h"
 #include "emulate/fast/dot_blocks.h"
 #include "emulate/fast/integers.h"
+#include "emulate/fast/sparse_lines.h"
 
 namespace binade {
 namespace {
@@ -72,12 +73,15 @@ void run_dots(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask
 // Fused blocks.
 
 Packing blocks_packing(const GemmModel& g) {
-  if (!fast::is_predecodable(g.model, g.types)) return {};
-  return detail::packed_lines<fast::Factor>(fast::block_operand(g.model, g.types.a),
-                                            fast::block_operand(g.model, g.types.b));
+  if (!fast::is_predecodable(fast::dense_twin(g.model), g.types)) return {};
+  Packing out = detail::packed_lines<fast::Factor>(fast::block_operand(g.model, g.types.a),
+                                                   fast::block_operand(g.model, g.types.b));
+  out.sparse_group = g.model.sparse_group;
+  return out;
 }
 int block_place(const GemmModel& g, int i) {
-  return g.model.recipe == Recipe::expanded ? expanded_index(i, g.k) : i;
+  const bool is_sparse = g.model.sparse_group != 0;
+  return g.model.recipe == Recipe::expanded ? expanded_index(i, g.k, is_sparse) : i;
 }
 bool decode_factors(const Packing&, const Format& f, const Format& as, const std::uint64_t* codes,
                     std::size_t n, std::byte* out) {
@@ -89,16 +93,19 @@ bool decode_factors(const Packing&, const Format& f, const Format& as, const std
   return finite;
 }
 void pack_factors(const PackedLine& line, std::byte* group) {
-  detail::pack_line(line, group, fast::Factor{});
+  fast::pack_kept<fast::Factor>(line, group, [](const PackedLine& part, std::byte* to) {
+    detail::pack_line(part, to, fast::Factor{});
+  });
 }
 void run_blocks(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
-  const bool is_one = is_one_dot(g.model, g.types, g.k);
+  const DotModel model = fast::dense_twin(g.model);
+  const bool is_one = is_one_dot(model, g.types, g.k);
   const int runs = is_one ? 1 : x.instructions;
   const int k = is_one ? x.instructions * g.k : g.k;
   using Factors = const fast::Factor*;
   for_elements<fast::Factor>(x, sums, left, [&](Factors a, Factors b, std::uint64_t& sum) {
     for (int i = 0; i < runs; ++i) {
-      if (!fast::dot_predecoded(g.model, g.types, a + i * k, b + i * k, k, sum, sum)) return false;
+      if (!fast::dot_predecoded(model, g.types, a + i * k, b + i * k, k, sum, sum)) return false;
     }
     return true;
   });
@@ -216,11 +223,11 @@ bool decode_integers(const Packing&, const Format& f, const Format&, const std::
   return true;
 }
 void pack_integers(const PackedLine& line, std::byte* group) {
-  if (fast::bits_in_word(line.format()) != 1) {
-    return detail::pack_line(line, group, std::int16_t{0});
-  }
-  auto* words = reinterpret_cast<std::uint32_t*>(group) + line.number * (line.length / 32);
-  fast::pack_words<1>(line, words, 1);
+  fast::pack_kept<std::int16_t>(line, group, [](const PackedLine& part, std::byte* to) {
+    if (fast::bits_in_word(part.format()) != 1) return detail::pack_line(part, to, std::int16_t{0});
+    auto* words = reinterpret_cast<std::uint32_t*>(to) + part.number * (part.length / 32);
+    fast::pack_words<1>(part, words, 1);
+  });
 }
 std::int32_t sum_of_products(const std::int16_t* a, const std::int16_t* b, std::size_t n) {
   std::int32_t sum = 0;

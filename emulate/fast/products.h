@@ -33,6 +33,7 @@ struct Packing {
   /// Of a packed one. A group has a multiple of `step` lines; bytes of lines that are not there are 0.
   std::size_t row_bytes = 0, column_bytes = 0;
   std::size_t row_step = 1, column_step = 1;
+  int sparse_group = 0;  ///< the model's: of a row's packed operands only those that are kept count
 
   friend constexpr bool operator==(const Packing&, const Packing&) = default;
 };
@@ -40,12 +41,13 @@ struct Packing {
 /// A line of operands that were taken apart, on its way into a group of rows or of columns.
 struct PackedLine {
   const std::byte* operands = nullptr;
-  /// The i-th packed operand is number places[i]; +0 where that is -1.
+  /// The packed operand `first` + i is number places[i]; +0 where that is -1.
   const std::int32_t* places = nullptr;
   std::size_t length = 0;
   const Packing* packing = nullptr;
   bool is_column = false;
-  std::size_t number = 0, lines = 1;  ///< of the line in its group, of lines there
+  std::size_t number = 0, lines = 1;      ///< of the line in its group, of lines there
+  std::size_t first = 0, count = length;  ///< of the packed operands to which `places` belong
 
   /// What they were converted to.
   const Format& format() const { return is_column ? packing->b : packing->a; }
@@ -85,8 +87,8 @@ constexpr Packing packed_lines(const Format& a, const Format& b) {
 template <class Operand>
 void pack_line(const PackedLine& line, std::byte* group, const Operand& zero) {
   const auto* from = reinterpret_cast<const Operand*>(line.operands);
-  auto* to = reinterpret_cast<Operand*>(group) + line.number * line.length;
-  for (std::size_t i = 0; i < line.length; ++i) {
+  auto* to = reinterpret_cast<Operand*>(group) + line.number * line.length + line.first;
+  for (std::size_t i = 0; i < line.count; ++i) {
     to[i] = line.places[i] < 0 ? zero : from[line.places[i]];
   }
 }

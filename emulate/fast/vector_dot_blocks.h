@@ -27,6 +27,7 @@
 #include "emulate/fast/kernels.h"
 #include "emulate/fast/products.h"
 #include "emulate/fast/rounding.h"
+#include "emulate/fast/sparse_lines.h"
 #include "emulate/fast/tile_values.h"
 #include "emulate/fast/vector_decode.h"
 #include "emulate/fast/vector_rounding.h"
@@ -439,6 +440,7 @@ struct VectorDotBlocksKernel {
     out.row_bytes = sizeof(float) + sizeof(std::uint32_t);
     out.column_bytes = column_bytes;
     out.column_step = tile_columns;
+    out.sparse_group = g.model.sparse_group;
     return out;
   }
   static int place(const GemmModel& g, int i) { return below().place(g, i); }
@@ -483,12 +485,15 @@ struct VectorDotBlocksKernel {
 
   static void pack(const PackedLine& line, std::byte* group) {
     if (!is_own(*line.packing)) return below().pack(line, group);
+    pack_kept<VectorFactor>(line, group, &pack_part);
+  }
+  static void pack_part(const PackedLine& line, std::byte* group) {
     const auto* const from = reinterpret_cast<const VectorFactor*>(line.operands);
     auto* const values = reinterpret_cast<float*>(group);
     std::byte* const exponents = group + line.length * line.lines * sizeof(float);
-    for (std::size_t i = 0; i < line.length; ++i) {
+    for (std::size_t i = 0; i < line.count; ++i) {
       const VectorFactor x = line.places[i] < 0 ? VectorFactor{} : from[line.places[i]];
-      const std::size_t to = i * line.lines + line.number;
+      const std::size_t to = (line.first + i) * line.lines + line.number;
       values[to] = x.value;
       const auto byte = static_cast<std::uint8_t>(x.exponent);
       if (line.is_column) {
@@ -502,7 +507,8 @@ struct VectorDotBlocksKernel {
   static void run(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
     const BlockPlan plan(g.model, g.types);
     if (!plan.known) return below().run(g, x, sums, left);
-    VectorDotBlocks<V> blocks(g, plan, x);
+    const GemmModel dense = dense_twin(g);
+    VectorDotBlocks<V> blocks(dense, plan, x);
     switch (x.row_count) {
       case 1: return blocks.template run<1>(sums, left);
       case 2: return blocks.template run<2>(sums, left);

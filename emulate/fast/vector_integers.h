@@ -156,9 +156,11 @@ struct VectorIntegersKernel {
     return below().decode(p, f, as, codes, n, out);
   }
   static void pack(const PackedLine& line, std::byte* group) {
-    auto* const words = reinterpret_cast<std::uint32_t*>(group) + line.number;
-    if (bits_in_word(line.format()) == 1) return pack_words<1>(line, words, line.lines);
-    pack_words<16>(line, words, line.lines);
+    pack_kept<std::int16_t>(line, group, [](const PackedLine& part, std::byte* to) {
+      auto* const words = reinterpret_cast<std::uint32_t*>(to) + part.number;
+      if (bits_in_word(part.format()) == 1) return pack_words<1>(part, words, part.lines);
+      pack_words<16>(part, words, part.lines);
+    });
   }
   static void run(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
     const VectorIntegers<V> lines{g, x};

@@ -45,6 +45,7 @@ constexpr Change changes[]{
     {"through_f32", [](GemmModel& g) { go_through_f32(g, binary16); }},
     {"through_f32 to bfloat16", [](GemmModel& g) { go_through_f32(g, bfloat16); }},
     {"sparse", [](GemmModel& g) { g.model.sparse_group = 4; }},
+    {"sparse by 2", [](GemmModel& g) { g.model.sparse_group = 2; }},
     {"without c", [](GemmModel& g) { g.model.scales.without_c = true; }},
     {"minus a", [](GemmModel& g) { g.model.scales.minus_a = true; }},
     {"minus b", [](GemmModel& g) { g.model.scales.minus_b = true; }},
@@ -86,6 +87,16 @@ constexpr Change block_changes[]{
      }},
     {"no floor", [](GemmModel& g) { g.model.exponent_floor = no_floor; }},
     {"blocks of 5", [](GemmModel& g) { g.model.block = 5; }},
+    {"sparse, blocks of 5",
+     [](GemmModel& g) {
+       g.model.block = 5;
+       g.model.sparse_group = 4;
+     }},
+    {"sparse, blocks of 6",
+     [](GemmModel& g) {
+       g.model.block = 6;
+       g.model.sparse_group = 4;
+     }},
     {"blocks of 64",
      [](GemmModel& g) {
        g.model.block = 64;
