@@ -13,11 +13,12 @@
 
 namespace binade {
 
-/// Where the i-th product of the expanded recipe stands.
-constexpr int expanded_index(int i, int k) {
+/// Where the i-th product of the expanded recipe stands; of a sparse one four a, of which two are kept, are as two.
+constexpr int expanded_index(int i, int k, bool is_sparse = false) {
   const int half = i / (k / 2);
   const int within = i % (k / 2);
-  return within / 2 * 4 + 2 * half + within % 2;
+  const int run = is_sparse ? 4 : 2;
+  return within / run * 2 * run + run * half + within % run;
 }
 
 template <class Code, class Trace = NoTrace>

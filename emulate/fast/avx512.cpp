@@ -17,10 +17,12 @@
 #include "emulate/fast/decode.h"
 #include "emulate/fast/dot_blocks.h"
 #include "emulate/fast/elementwise.h"
+#include "emulate/fast/integers.h"
 #include "emulate/fast/kernels.h"
 #include "emulate/fast/products.h"
 #include "emulate/fast/quantize_tile.h"
 #include "emulate/fast/range_count.h"
+#include "emulate/fast/sparse_lines.h"
 #include "emulate/fast/tile_values.h"
 
 BINADE_AVX512_BEGIN
@@ -29,6 +31,7 @@ BINADE_AVX512_BEGIN
 #include "emulate/fast/vector_dot_blocks.h"
 #include "emulate/fast/vector_elementwise.h"
 #include "emulate/fast/vector_epilogues.h"
+#include "emulate/fast/vector_integers.h"
 #include "emulate/fast/vector_quantize.h"
 #include "emulate/fast/vector_random.h"
 #include "emulate/fast/vector_range_count.h"
@@ -50,6 +53,7 @@ constinit const Kernels avx512_kernels{
     .range_count_f32 = &fast::range_count_vectors<fast::Avx512<float>, fast::Avx2<float>>,
     .dot_blocks = &fast::VectorDotBlocksKernel<fast::Avx512<float>>::kernel,
     .chains = &fast::VectorChainsKernel<fast::Avx512<float>>::kernel,
+    .integers = &fast::VectorIntegersKernel<fast::Avx512<float>>::kernel,
     .epilogue_f32 = &fast::epilogue_vectors<fast::Avx512<float>>,
 };
 

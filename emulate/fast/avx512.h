@@ -155,8 +155,8 @@ struct Avx512<float> : Avx512Integers {
   static I max(I a, I b) { return _mm512_max_epi32(a, b); }
 
   static I min_unsigned(I a, I b) { return _mm512_min_epu32(a, b); }
-  /// Of lanes below 2^15: the product.
-  static I mul_low(I a, I b) { return _mm512_madd_epi16(a, b); }
+  /// Of the lanes' halves, signed: the sum of their products. Of lanes below 2^15, the product.
+  static I mul_pairs(I a, I b) { return _mm512_madd_epi16(a, b); }
   /// The table's byte of an index below 16; that of index 0, which fills the lane's other bytes, is 0.
   static I look_up(I table, I index) { return _mm512_shuffle_epi8(table, index); }
   static F to_number(I x) { return _mm512_cvtepi32_ps(x); }  ///< signed

@@ -10,6 +10,7 @@
 
 #include "emulate/fast/dot_blocks.h"
 #include "emulate/fast/products.h"
+#include "emulate/fast/sparse_lines.h"
 
 namespace binade::fast {
 
@@ -58,8 +59,8 @@ struct BlockPlan {
                                       g.exponent_bits == 8 && g.precision <= 24;
     // One from 2^-101 on is the least top; a tiny c's block asks for the floor itself.
     const bool floor_fits = model.exponent_floor <= 100;
-    known = is_predecodable(model, types) && rounds && floor_fits && fits(a) && fits(b) &&
-            is_exact(types.a, a) && is_exact(types.b, b) && is_known_sum(types.c) &&
+    known = is_predecodable(dense_twin(model), types) && rounds && floor_fits && fits(a) &&
+            fits(b) && is_exact(types.a, a) && is_exact(types.b, b) && is_known_sum(types.c) &&
             is_known_sum(types.d) && a.precision + b.precision <= 24 && f >= 8 && f <= 25 &&
             most <= std::int64_t{1} << 31 && (!is_half || (is_narrow(a) && is_narrow(b))) &&
             // A sum of binary16 and a wider c would be rounded twice.

@@ -8,6 +8,8 @@
 //     on grid  1xxxxxxxxxx|0…                          p <= 24 bits: a tie or its neighbour is still seen
 //
 // The second rounding adds and takes away 1.5·2^(52+u): beside that a double has no bits below 2^u.
+//
+// And m8n8k4's four products at a time, in floats: pairwise_block of dot.h, and the chain of four to which c comes last.
 #pragma once
 
 #include <array>
@@ -52,10 +54,24 @@ constexpr bool is_chain_in(const DotModel& model, const DotTypes& t, const Forma
          fits_in(t.b, host);
 }
 
-/// Which vectors a model's chains are for.
-enum class ChainIn : std::uint8_t { none, binary32, binary64, half };
+/// Whether k products of a model are quads in binary32, whose sums become d at the end of each.
+constexpr bool is_quads(const DotModel& model, const DotTypes& t, int k) {
+  const auto is_sum = [](const Format& f) { return f == binary32 || f == binary16; };
+  const auto is_operand = [](const Format& f) { return fits_in(f, binary32) && f.has_zero; };
+  const bool pairs = model.recipe == Recipe::pairwise && !model.c_last && !model.through_f32;
+  const bool chain = model.recipe == Recipe::fma_chain && model.c_last && k == 4 &&
+                     model.rounding == Rounding::ties_to_even &&
+                     (model.through_f32 || t.d == binary32);
+  return (pairs || chain) && k % 4 == 0 && !model.descending && model.sparse_group == 0 &&
+         model.scales == WgmmaScales{} && is_sum(t.c) && is_sum(t.d) && is_operand(t.a) &&
+         is_operand(t.b);
+}
 
-constexpr ChainIn chain_in(const DotModel& model, const DotTypes& t) {
+/// Which vectors a model's chains are for.
+enum class ChainIn : std::uint8_t { none, binary32, binary64, half, quads };
+
+constexpr ChainIn chain_in(const DotModel& model, const DotTypes& t, int k) {
+  if (is_quads(model, t, k)) return ChainIn::quads;
   if (is_chain_in(model, t, binary32)) return ChainIn::binary32;
   if (!is_chain_in(model, t, binary64)) return ChainIn::none;
   if (t.d == binary64) return ChainIn::binary64;
@@ -96,6 +112,14 @@ inline bool narrow_chain(bool fused, const Format& d, const double* a, const dou
     if (std::fabs(sum) > largest) return false;
   }
   return true;
+}
+
+/// Four products and c; else c comes after a chain of them.
+inline float quad_sum(bool pairs, const float* a, const float* b, float c) {
+  if (pairs) return (c + std::fma(a[1], b[1], a[0] * b[0])) + std::fma(a[3], b[3], a[2] * b[2]);
+  float sum = 0;
+  for (int i = 0; i < 4; ++i) sum = std::fma(a[i], b[i], sum);
+  return sum + c;
 }
 
 }  // namespace binade::fast

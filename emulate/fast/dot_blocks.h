@@ -17,7 +17,7 @@
 namespace binade::fast {
 
 /// A number without its sign's bit: ±significand · 2^(exponent - fraction_bits). A zero has an
-/// exponent far below every floor.
+/// exponent far below every floor, -0 one that is one more.
 struct Factor {
   std::int32_t significand = 0;
   std::int32_t exponent = -8192;
@@ -27,7 +27,8 @@ struct Factor {
 constexpr bool predecode_one(const Format& f, const Format& as, std::uint64_t code, Factor& out) {
   const Addend x = f == as ? addend_of(code, f) : addend_of(convert(code, f, as).bits, as);
   const auto magnitude = static_cast<std::int32_t>(x.significand);
-  out = x.kind == Kind::zero ? Factor{} : Factor{x.negative ? -magnitude : magnitude, x.exponent};
+  out = x.kind == Kind::zero ? Factor{0, Factor{}.exponent + (x.negative ? 1 : 0)}
+                             : Factor{x.negative ? -magnitude : magnitude, x.exponent};
   return x.kind == Kind::finite || x.kind == Kind::zero;
 }
 /// As what a model's blocks take operands of format f.

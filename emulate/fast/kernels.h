@@ -70,8 +70,9 @@ struct Kernels {
   using Histogram = void (*)(const std::byte* in, std::size_t n, EncodingCounts<bits>& counts);
   Histogram<8> histogram_8 = nullptr;
   Histogram<16> histogram_16 = nullptr;
-  /// Sums of products: the first of the three that knows a model. `dots` knows all.
-  const ProductKernel *dot_blocks = nullptr, *chains = nullptr, *dots = nullptr;
+  /// Sums of products: the first of them that knows a model. `dots` knows all.
+  const ProductKernel *dot_blocks = nullptr, *chains = nullptr, *integers = nullptr,
+                      *dots = nullptr;
   /// left becomes left + right: `compute` to nearest, in format `to`.
   void (*add_sums)(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint64_t>& right,
                    const Format& to) = nullptr;
@@ -127,6 +128,7 @@ inline constexpr std::tuple kernel_names{
     KernelName{"histogram_16", &Kernels::histogram_16},
     KernelName{"dot_blocks", &Kernels::dot_blocks},
     KernelName{"chains", &Kernels::chains},
+    KernelName{"integers", &Kernels::integers},
     KernelName{"dots", &Kernels::dots},
     KernelName{"add_sums", &Kernels::add_sums},
     KernelName{"epilogue", &Kernels::epilogue},

@@ -9,6 +9,8 @@
 #include "emulate/carrier.h"
 #include "emulate/fast/chains.h"
 #include "emulate/fast/dot_blocks.h"
+#include "emulate/fast/integers.h"
+#include "emulate/fast/sparse_lines.h"
 
 namespace binade {
 namespace {
@@ -71,12 +73,15 @@ void run_dots(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask
 // Fused blocks.
 
 Packing blocks_packing(const GemmModel& g) {
-  if (!fast::is_predecodable(g.model, g.types)) return {};
-  return detail::packed_lines<fast::Factor>(fast::block_operand(g.model, g.types.a),
-                                            fast::block_operand(g.model, g.types.b));
+  if (!fast::is_predecodable(fast::dense_twin(g.model), g.types)) return {};
+  Packing out = detail::packed_lines<fast::Factor>(fast::block_operand(g.model, g.types.a),
+                                                   fast::block_operand(g.model, g.types.b));
+  out.sparse_group = g.model.sparse_group;
+  return out;
 }
 int block_place(const GemmModel& g, int i) {
-  return g.model.recipe == Recipe::expanded ? expanded_index(i, g.k) : i;
+  const bool is_sparse = g.model.sparse_group != 0;
+  return g.model.recipe == Recipe::expanded ? expanded_index(i, g.k, is_sparse) : i;
 }
 bool decode_factors(const Packing&, const Format& f, const Format& as, const std::uint64_t* codes,
                     std::size_t n, std::byte* out) {
@@ -89,15 +94,20 @@ bool decode_factors(const Packing&, const Format& f, const Format& as, const std
 }
 void pack_factors(const PackedLines& lines, std::byte* group) {
   detail::pack_lines(lines, group, fast::Factor{});
+  auto* const factors = reinterpret_cast<fast::Factor*>(group);
+  fast::keep_half(lines, [&](std::size_t line, std::size_t i) -> fast::Factor& {
+    return factors[line * lines.length + i];
+  });
 }
 void run_blocks(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
-  const bool is_one = is_one_dot(g.model, g.types, g.k);
+  const DotModel model = fast::dense_twin(g.model);
+  const bool is_one = is_one_dot(model, g.types, g.k);
   const int runs = is_one ? 1 : x.instructions;
   const int k = is_one ? x.instructions * g.k : g.k;
   using Factors = const fast::Factor*;
   for_elements<fast::Factor>(x, sums, left, [&](Factors a, Factors b, std::uint64_t& sum) {
     for (int i = 0; i < runs; ++i) {
-      if (!fast::dot_predecoded(g.model, g.types, a + i * k, b + i * k, k, sum, sum)) return false;
+      if (!fast::dot_predecoded(model, g.types, a + i * k, b + i * k, k, sum, sum)) return false;
     }
     return true;
   });
@@ -106,7 +116,7 @@ void run_blocks(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMa
 // Chains.
 
 Packing chains_packing(const GemmModel& g) {
-  if (fast::is_chain_in(g.model, g.types, binary32)) {
+  if (fast::is_chain_in(g.model, g.types, binary32) || fast::is_quads(g.model, g.types, g.k)) {
     return detail::packed_lines<float>(binary32, binary32);
   }
   if (fast::is_chain_in(g.model, g.types, binary64)) {
@@ -181,10 +191,83 @@ void run_narrow_chains(const GemmModel& g, const ProductTile& x, TileSums& sums,
     return true;
   });
 }
+void run_quads(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
+  const Format &c = g.types.c, &d = g.types.d;
+  const int n = x.instructions * g.k;
+  const bool pairs = g.model.recipe == Recipe::pairwise;
+  const double largest = fast::largest_of(d);
+  using Reals = const float*;
+  for_elements<float>(x, sums, left, [&](Reals a, Reals b, std::uint64_t& sum) {
+    auto s = value_of<float>(sum, c);
+    for (int i = 0; i < n; i += 4) {
+      s = fast::quad_sum(pairs, a + i, b + i, s);
+      if (d != binary32) s = static_cast<float>(fast::on_grid(s, d));
+      if (!(std::fabs(s) <= largest)) return false;
+    }
+    sum = convert(bits_of(s), binary32, d).bits;
+    return true;
+  });
+}
 void run_chains(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
+  if (fast::is_quads(g.model, g.types, g.k)) return run_quads(g, x, sums, left);
   if (g.types.d == binary32) return run_host_chains<float>(g, x, sums, left);
   if (g.types.d == binary64) return run_host_chains<double>(g, x, sums, left);
   run_narrow_chains(g, x, sums, left);
+}
+
+// Integers.
+
+Packing integers_packing(const GemmModel& g) { return fast::integer_packing(g, 1); }
+bool decode_integers(const Packing&, const Format& f, const Format&, const std::uint64_t* codes,
+                     std::size_t n, std::byte* out) {
+  auto* to = reinterpret_cast<std::int16_t*>(out);
+  for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<std::int16_t>(integer_of(codes[i], f));
+  return true;
+}
+void pack_integer_lines(const PackedLines& lines, std::byte* group) {
+  fast::pack_integers(lines, group, false);
+}
+std::int32_t sum_of_products(const std::int16_t* a, const std::int16_t* b, std::size_t n) {
+  std::int32_t sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+/// Of pairs of bits, of fours, of bytes, and all.
+std::uint32_t count_ones(std::uint32_t x) {
+  x -= x >> 1 & 0x55555555;
+  x = (x & 0x33333333) + (x >> 2 & 0x33333333);
+  x = (x + (x >> 4)) & 0x0F0F0F0F;
+  return x * 0x01010101 >> 24;
+}
+std::int32_t sum_of_bits(bool exclusive_or, const std::uint32_t* a, const std::uint32_t* b,
+                         std::size_t n) {
+  std::uint32_t sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += count_ones(exclusive_or ? a[i] ^ b[i] : a[i] & b[i]);
+  return static_cast<std::int32_t>(sum);
+}
+/// products(a, b, n) of each instruction's n operands, of which an Operand holds some.
+template <class Operand, class Products>
+void run_integer_lines(const GemmModel& g, ProductTile x, std::size_t in_operand, TileSums& sums,
+                       TileMask& left, const Products& products) {
+  const std::size_t n = static_cast<std::size_t>(g.k) / in_operand;
+  x.length /= in_operand;
+  x.first /= in_operand;
+  for_elements<Operand>(x, sums, left, [&](const Operand* a, const Operand* b, std::uint64_t& sum) {
+    for (int i = 0; i < x.instructions; ++i, a += n, b += n) {
+      const auto c = static_cast<std::uint32_t>(sum);
+      sum = fast::integer_sum(g.model.integer, c, products(a, b, n));
+    }
+    return true;
+  });
+}
+void run_integers(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
+  if (fast::bits_in_word(g.types.a) != 1) {
+    return run_integer_lines<std::int16_t>(g, x, 1, sums, left, sum_of_products);
+  }
+  using Words = const std::uint32_t*;
+  run_integer_lines<std::uint32_t>(g, x, 32, sums, left, [&](Words a, Words b, std::size_t n) {
+    return sum_of_bits(g.model.integer.exclusive_or, a, b, n);
+  });
 }
 
 }  // namespace
@@ -198,6 +281,8 @@ const ProductKernel dot_blocks{blocks_packing, block_place, decode_factors,
                                pack_factors,   run_blocks,  nullptr};
 const ProductKernel chains{chains_packing, own_place,  decode_chain,
                            pack_chain,     run_chains, nullptr};
+const ProductKernel integers{integers_packing,   own_place,    decode_integers,
+                             pack_integer_lines, run_integers, nullptr};
 
 }  // namespace fast
 }  // namespace binade

@@ -48,6 +48,7 @@ struct Packing {
   /// Operands that were taken apart are floats, and the kernel has `sum`; else it has `run`.
   bool in_values = false;
   SpecialOperands specials = SpecialOperands::left;
+  int sparse_group = 0;  ///< the model's: of a row's packed operands only those that are kept count
 
   friend constexpr bool operator==(const Packing&, const Packing&) = default;
 };
@@ -137,6 +138,7 @@ namespace fast {
 
 extern const ProductKernel dot_blocks;  ///< dot_blocks.h
 extern const ProductKernel chains;      ///< chains.h
+extern const ProductKernel integers;    ///< integers.h
 
 }  // namespace fast
 }  // namespace binade

@@ -6,6 +6,8 @@
 //
 //     rows     a[k][row]        ── the same in every lane ─┐
 //     columns  b[k][32 columns] ── a lane each ────────────┴─ s = a·b + s, row by row, k ascending
+//
+// Of quads a step has four products.
 #pragma once
 
 #include <array>
@@ -26,12 +28,13 @@
 
 namespace binade::fast {
 
-/// s += the chain of n products, step by step, from the groups' product number `first` on.
+/// s += the chain of n products, a step's at a time: step(a[product], b[product][vector], s[vector]), from the groups' product number `first` on.
 template <class V, std::floating_point T, class Step>
 void add_chain(const ProductTile& x, std::size_t n, std::array<T, tile_columns>* s,
                const Step& step) {
   using F = typename V::F;
-  constexpr std::size_t height = tile_rows, at_once = Step::vectors, width = at_once * V::lanes;
+  constexpr std::size_t height = tile_rows, products = Step::products;
+  constexpr std::size_t at_once = Step::vectors, width = at_once * V::lanes;
   const T* const b = reinterpret_cast<const T*>(x.columns) + x.first * tile_columns;
   for (std::size_t column = 0; column < tile_columns; column += width) {
     F sum[height][at_once];
@@ -42,10 +45,19 @@ void add_chain(const ProductTile& x, std::size_t n, std::array<T, tile_columns>*
     }
     const T* of_a = reinterpret_cast<const T*>(x.rows) + x.first * tile_rows;
     const T* of_b = b + column;
-    for (std::size_t k = 0; k < n; ++k, of_a += tile_rows, of_b += tile_columns) {
-      F y[at_once];
-      for (std::size_t j = 0; j < at_once; ++j) y[j] = V::number(V::load(of_b + j * V::lanes));
-      for (std::size_t i = 0; i < height; ++i) step(V::set_number(of_a[i]), y, sum[i]);
+    for (std::size_t k = 0; k < n; k += products) {
+      F y[products][at_once];
+      for (std::size_t p = 0; p < products; ++p, of_b += tile_columns) {
+        for (std::size_t j = 0; j < at_once; ++j) y[p][j] = V::number(V::load(of_b + j * V::lanes));
+      }
+      for (std::size_t i = 0; i < height; ++i) {
+        F factors[products];
+        for (std::size_t p = 0; p < products; ++p) {
+          factors[p] = V::set_number(of_a[p * height + i]);
+        }
+        step(factors, y, sum[i]);
+      }
+      of_a += products * height;
     }
     for (std::size_t i = 0; i < height; ++i) {
       for (std::size_t j = 0; j < at_once; ++j) {
@@ -59,30 +71,46 @@ void add_chain(const ProductTile& x, std::size_t n, std::array<T, tile_columns>*
 template <class V, bool fused>
 struct OwnStep {
   using F = typename V::F;
+  static constexpr std::size_t products = 1;
   static constexpr std::size_t vectors = 2;  ///< at once: sums of all rows hide an addition's time
 
   template <std::size_t n>
-  void operator()(F a, const F (&b)[n], F (&s)[n]) const {
+  void operator()(const F (&a)[1], const F (&b)[1][n], F (&s)[n]) const {
     for (std::size_t j = 0; j < n; ++j) {
-      s[j] = fused ? V::mul_add(a, b[j], s[j]) : V::add(s[j], V::mul(a, b[j]));
+      s[j] = fused ? V::mul_add(a[0], b[0][j], s[j]) : V::add(s[j], V::mul(a[0], b[0][j]));
     }
   }
 };
 
-/// In binary16, to nearest; what leaves its range is an infinity. Of numbers: of a NaN it may make an infinity. Products
-/// are exact in binary32, and so are sums of two numbers of binary16 as far as their rounding asks. A sum of a product is
-/// rounded twice, which is once where the first did not make a tie; else the first is to odd.
-template <class V, bool fused>
-struct HalfStep {
+/// Four products and s; not in pairs: s after a chain of them.
+template <class V, bool pairs>
+struct QuadStep {
+  using F = typename V::F;
+  static constexpr std::size_t products = 4, vectors = 1;
+
+  void operator()(const F (&a)[4], const F (&b)[4][1], F (&s)[1]) const {
+    if constexpr (pairs) {
+      const F first = V::mul_add(a[1], b[1][0], V::mul(a[0], b[0][0]));
+      s[0] = V::add(V::add(s[0], first), V::mul_add(a[3], b[3][0], V::mul(a[2], b[2][0])));
+    } else {
+      F sum = V::number(V::zero());
+      for (std::size_t i = 0; i < products; ++i) sum = V::mul_add(a[i], b[i][0], sum);
+      s[0] = V::add(sum, s[0]);
+    }
+  }
+};
+
+/// To binary16, to nearest; what leaves its range is an infinity.
+template <class V>
+struct ToHalf {
   using I = typename V::I;
   using F = typename V::F;
   using M = typename V::M;
-  static constexpr std::size_t vectors = tile_columns / V::lanes;
 
   CarrierLanes<V, float> lanes;
   I magnitude, max, infinity;
 
-  HalfStep()
+  ToHalf()
       : lanes(rounding_plan<float>(binary16, Attributes{})),
         magnitude(V::set(RoundingPlan<float>::magnitude_bits)),
         max(V::set(rounding_plan<float>(binary16, Attributes{}).max)),
@@ -92,6 +120,8 @@ struct HalfStep {
     F number;
     M from_tie;
   };
+  /// A NaN becomes an infinity where it is not one to keep.
+  template <bool keeps_nan>
   Rounded rounded(F x) const {
     const I a = V::bit_and(V::bits(x), magnitude);
     // M's ulp is binary16's about a, and half of that is M / 2^24.
@@ -100,37 +130,63 @@ struct HalfStep {
     I r = V::bits(V::sub(V::add(V::number(a), V::number(m)), V::number(m)));
     const I rest = V::bit_and(V::bits(V::sub(V::number(a), V::number(r))), magnitude);
     const I half = V::sub(m, V::set(std::uint32_t{24} << 23));
-    // Products that are rounded may be infinities of both signs, whose sum is a NaN.
-    r = V::select(V::greater(r, max), fused ? infinity : V::max(infinity, a), r);
+    r = V::select(V::greater(r, max), keeps_nan ? V::max(infinity, a) : infinity, r);
     return {V::number(V::bit_or(r, V::and_not(V::bits(x), magnitude))), V::equal(rest, half)};
   }
+  template <bool keeps_nan = true>
+  F operator()(F x) const {
+    return rounded<keeps_nan>(x).number;
+  }
+};
+
+/// In binary16, of operands that are numbers. Products are exact in binary32, and so are sums of two numbers of binary16
+/// as far as their rounding asks. A sum of a product is rounded twice, the first time to odd; or to nearest, where that is
+/// cheaper, if it does not make a tie.
+template <class V, bool fused>
+struct HalfStep {
+  using F = typename V::F;
+  static constexpr std::size_t products = 1, vectors = tile_columns / V::lanes;
+
+  ToHalf<V> to_half;
+
   template <std::size_t n>
-  void operator()(F a, const F (&b)[n], F (&s)[n]) const {
+  void operator()(const F (&a)[1], const F (&b)[1][n], F (&s)[n]) const {
     if constexpr (!fused) {
+      // Products that are rounded may be infinities of both signs, whose sum is a NaN.
       for (std::size_t j = 0; j < n; ++j) {
-        s[j] = rounded(V::add(rounded(V::mul(a, b[j])).number, s[j])).number;
+        s[j] = to_half(V::add(to_half(V::mul(a[0], b[0][j])), s[j]));
       }
-      return;
+    } else if constexpr (NamesRounding<V>) {
+      for (std::size_t j = 0; j < n; ++j) s[j] = by_odd(a[0], b[0][j], s[j]);
+    } else {
+      F sum[n];
+      typename V::M any_tie = V::equal(V::zero(), V::set(1));
+      for (std::size_t j = 0; j < n; ++j) {
+        const auto out = to_half.template rounded<false>(V::mul_add(a[0], b[0][j], s[j]));
+        sum[j] = out.number;
+        any_tie = V::either(any_tie, out.from_tie);
+      }
+      if (V::any(any_tie)) [[unlikely]] {
+        for (std::size_t j = 0; j < n; ++j) sum[j] = by_odd(a[0], b[0][j], s[j]);
+      }
+      for (std::size_t j = 0; j < n; ++j) s[j] = sum[j];
     }
-    if constexpr (NamesRounding<V>) {
-      for (std::size_t j = 0; j < n; ++j) s[j] = by_odd(a, b[j], s[j]);
-      return;
-    }
-    F sum[n];
-    M any_tie = V::equal(V::zero(), V::set(1));
-    for (std::size_t j = 0; j < n; ++j) {
-      const Rounded out = rounded(V::mul_add(a, b[j], s[j]));
-      sum[j] = out.number;
-      any_tie = V::either(any_tie, out.from_tie);
-    }
-    if (V::any(any_tie)) [[unlikely]] {
-      for (std::size_t j = 0; j < n; ++j) sum[j] = by_odd(a, b[j], s[j]);
-    }
-    for (std::size_t j = 0; j < n; ++j) s[j] = sum[j];
   }
   F by_odd(F a, F b, F s) const {
-    I lost = V::zero();
-    return rounded(V::number(ExactLanes<V, float>::sum(V::mul(a, b), s, lost))).number;
+    typename V::I lost = V::zero();
+    const F odd = V::number(ExactLanes<V, float>::sum(V::mul(a, b), s, lost));
+    return to_half.template operator()<false>(odd);
+  }
+};
+template <class V, bool pairs>
+struct HalfQuadStep : QuadStep<V, pairs> {
+  using F = typename V::F;
+
+  ToHalf<V> to_half;
+
+  void operator()(const F (&a)[4], const F (&b)[4][1], F (&s)[1]) const {
+    QuadStep<V, pairs>::operator()(a, b, s);
+    s[0] = to_half(s[0]);
   }
 };
 
@@ -141,8 +197,8 @@ struct VectorChainsKernel {
   static bool is_own(const Packing& p) { return p.column_step == tile_columns; }
 
   static Packing packing(const GemmModel& g) {
-    const ChainIn in = chain_in(g.model, g.types);
-    const bool in_values = in == ChainIn::binary32 || in == ChainIn::half;
+    const ChainIn in = chain_in(g.model, g.types, g.k);
+    const bool in_values = in != ChainIn::none && in != ChainIn::binary64;
     if (in == ChainIn::none || (in_values && !keeps_values(g))) return below().packing(g);
     const Format& f = in_values ? binary32 : binary64;
     const std::size_t bytes = in_values ? sizeof(float) : sizeof(double);
@@ -174,31 +230,35 @@ struct VectorChainsKernel {
   static std::size_t product_count(const GemmModel& g, int instructions) {
     return static_cast<std::size_t>(instructions) * static_cast<std::size_t>(g.k);
   }
+  /// Steps whose rule is `fused`, or `pairs`, or is not.
   template <template <class, bool> class Step>
-  static void add_values(const GemmModel& g, const ProductTile& x, TileValues& sums) {
-    const std::size_t n = product_count(g, x.instructions);
-    if (g.model.recipe == Recipe::fma_chain) {
-      return add_chain<V>(x, n, sums.rows.data(), Step<V, true>());
-    }
+  static void add_values(bool rule, std::size_t n, const ProductTile& x, TileValues& sums) {
+    if (rule) return add_chain<V>(x, n, sums.rows.data(), Step<V, true>());
     add_chain<V>(x, n, sums.rows.data(), Step<V, false>());
   }
   static void sum(const GemmModel& g, std::span<const SumStep> steps, const ProductTile& x,
                   const TileValues& c, TileValues* stack) {
-    const bool is_half = chain_in(g.model, g.types) == ChainIn::half;
+    const ChainIn in = chain_in(g.model, g.types, g.k);
+    const bool fused = g.model.recipe == Recipe::fma_chain;
+    const bool pairs = g.model.recipe == Recipe::pairwise;
     ProductTile some = x;
     sum_steps(g, steps, c, stack, [&](const SumStep& step, TileValues& sums, bool) {
       some.first = x.first + step.first;
-      some.instructions = step.instructions;
-      if (!is_half) return add_values<OwnStep>(g, some, sums);
+      const std::size_t n = product_count(g, step.instructions);
+      if (in == ChainIn::binary32) return add_values<OwnStep>(fused, n, some, sums);
+      if (in == ChainIn::quads && g.types.d == binary32) {
+        return add_values<QuadStep>(pairs, n, some, sums);
+      }
+      if (in == ChainIn::quads) return add_values<HalfQuadStep>(pairs, n, some, sums);
       const TileValues before = sums;
-      add_values<HalfStep>(g, some, sums);
+      add_values<HalfStep>(fused, n, some, sums);
       nans_stay(before, sums);
     });
   }
 
   /// Chains of doubles, whose encodings are their bits. Of a NaN the definition says the payload.
   static void run(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
-    if (chain_in(g.model, g.types) != ChainIn::binary64) return below().run(g, x, sums, left);
+    if (chain_in(g.model, g.types, g.k) != ChainIn::binary64) return below().run(g, x, sums, left);
     using U = typename V::Words;
     alignas(V::bytes) std::array<std::array<double, tile_columns>, tile_rows> s{};
     const auto rows = static_cast<std::size_t>(x.row_count);

@@ -26,6 +26,7 @@
 #include "emulate/fast/kernels.h"
 #include "emulate/fast/products.h"
 #include "emulate/fast/rounding.h"
+#include "emulate/fast/sparse_lines.h"
 #include "emulate/fast/tile_values.h"
 #include "emulate/fast/vector_packing.h"
 #include "emulate/fast/vector_rounding.h"
@@ -52,7 +53,7 @@ struct VectorDotBlocks {
   /// Sums of products up to which c has room, and the conversion of all, too: 2^31 - 2^26 - 2^8. Below infinity.
   static constexpr std::uint32_t most = 0x7BFFFF00;
 
-  const GemmModel& g;
+  GemmModel g;  ///< dense
   BlockPlan plan;
   CarrierLanes<V, float> half;
   VectorRows rows;
@@ -63,7 +64,7 @@ struct VectorDotBlocks {
   alignas(V::bytes) Tile<std::uint8_t> tops;
 
   VectorDotBlocks(const GemmModel& model, const ProductTile& x)
-      : g(model),
+      : g(dense_twin(model)),
         plan(model.model, model.types),
         half(rounding_plan<float>(binary16, Attributes{})),
         rows(x),
@@ -477,6 +478,7 @@ struct VectorDotBlocksKernel {
     out.column_step = tile_columns;
     out.in_values = true;
     out.specials = SpecialOperands::dropped;
+    out.sparse_group = g.model.sparse_group;
     return out;
   }
   static int place(const GemmModel& g, int i) { return below().place(g, i); }
@@ -486,12 +488,14 @@ struct VectorDotBlocksKernel {
     return decode_to_floats<V>(f, codes, n, reinterpret_cast<float*>(out));
   }
 
-  /// Specials become zeros.
+  /// What is not kept becomes zero, then what is special.
   static void pack(const PackedLines& x, std::byte* group) {
     if (!x.packing->in_values) return below().pack(x, group);
     auto* const values = reinterpret_cast<float*>(group);
     std::byte* const exponents = group + x.length * x.lines * sizeof(float);
     pack_side_by_side<V>(x, values);
+    keep_half(
+        x, [&](std::size_t line, std::size_t i) -> float& { return values[i * x.lines + line]; });
     drop_specials<V>(values, x.length * x.lines);
     const I least = V::set(static_cast<std::uint32_t>(x.format().emin() + binary32.bias));
     const std::size_t n = x.length * x.lines;

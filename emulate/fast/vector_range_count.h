@@ -121,7 +121,7 @@ struct VectorRangeCount {
       const I length = V::shift_right(V::bits(V::to_number(lack)), 23);
       const I segment = V::look_up(table, V::sub_to_zero(length, V::set(field_of_index_0)));
       const M is_low = V::greater(lack, V::set((0x800000 - 0x680001) << 8));
-      const I cell = V::add(V::add(V::mul_low(row, V::set(sizeof(Cell) * segments)), segment),
+      const I cell = V::add(V::add(V::mul_pairs(row, V::set(sizeof(Cell) * segments)), segment),
                             V::where(is_low, V::set(sizeof(Cell))));
       V::store(tile.cell + k * V::lanes, cell);
       if constexpr (with_rows) {

@@ -62,8 +62,10 @@ std::uint64_t nan_of(const SumProgram& program, const GemmModel& g) {
     if (step.kind == StepKind::add) --depth;
     Format& top = held[depth - 1];
     const bool is_products = step.kind == StepKind::products;
+    const bool is_quiet =
+        is_products && is_chain(g.model) && !g.model.c_last && !g.model.through_f32;
     if (is_products || step.kind == StepKind::add || (!pushes && top != step.format)) {
-      nan = is_products && is_chain(g.model) ? NanResult::quiet : NanResult::nvidia;
+      nan = is_quiet ? NanResult::quiet : NanResult::nvidia;
     }
     top = is_products ? g.types.d : step.format;
   }
@@ -89,7 +91,7 @@ DecodedLines decoded_lines(const OperandReading& reading, const Format& f, const
 
 OperandReading reading_of(const GemmModel& model, const Kernels& kernels) {
   const DotTypes& types = model.types;
-  for (const ProductKernel* kernel : {kernels.dot_blocks, kernels.chains}) {
+  for (const ProductKernel* kernel : {kernels.dot_blocks, kernels.chains, kernels.integers}) {
     const Packing packing = kernel->packing(model);
     if (packing.known) return {kernel, packing, types.a, types.b};
   }
@@ -444,7 +446,9 @@ std::vector<Out> PreparedProduct::product(const Matrices& x, const GemmProgress&
   std::vector<std::optional<Space>> spaces(thread_count());
   std::mutex telling;
   std::size_t done = 0;
-  const bool drops = reading_.packing.specials == SpecialOperands::dropped;
+  // What is special in b, where a is left out, is no product.
+  const bool drops = reading_.packing.specials == SpecialOperands::dropped &&
+                     reading_.packing.sparse_group == 0;
   const auto tile = [&](std::size_t at, std::size_t slot) {
     const std::size_t group = at % down, panel = at / down;
     const std::size_t i = group * group_rows, j = panel * group_columns;

@@ -54,6 +54,19 @@ constexpr Product products[] = {
     {"fma.rn.f32.f32.f32.f32", 0},
     {"fma.rn.f64.f64.f64.f64", 0},
     {"fma.rn.f16.f16.f16.f16", 0},
+    {"mma.sp.m16n8k32.f32.f16.f16.f32", 90},
+    {"mma.sp.m16n8k32.f32.f16.f16.f32", 80},
+    {"mma.sp.m16n8k32.f16.f16.f16.f16", 90},
+    {"mma.sp.m16n8k16.f32.tf32.tf32.f32", 90},
+    {"mma.sp.m16n8k64.f32.e4m3.e4m3.f32", 90},
+    {"wgmma.sp.m64n8k64.f32.e4m3.e4m3", 90},
+    {"mma.m8n8k4.f32.f16.f16.f32", 80},
+    {"mma.m8n8k4.f16.f16.f16.f16", 80},
+    {"mma.m16n8k32.s32.s8.s8.s32", 80},
+    {"mma.m16n8k32.satfinite.s32.u8.s8.s32", 80},
+    {"mma.m16n8k64.s32.s4.s4.s32", 80},
+    {"mma.m16n8k256.s32.b1.b1.s32.and.popc", 80},
+    {"mma.m16n8k256.s32.b1.b1.s32.xor.popc", 80},
 };
 
 /// Multiply-adds a second of d = a·b in float, b column after column.
@@ -76,8 +89,9 @@ double float_rate() {
   return size * size * k / best;
 }
 
-/// One number of both signs between 2^-3 and 2^5.
+/// One number of both signs between 2^-3 and 2^5, or any integer.
 std::uint64_t tame_number(const Format& f, std::uint32_t word) {
+  if (is_integer(f)) return word >> (32 - f.bits());
   const Exact x{.kind = Kind::finite,
                 .negative = (word & 1) != 0,
                 .exponent = -14 - static_cast<int>(word >> 29),

@@ -78,12 +78,16 @@ PRODUCT_GOALS = [
     ProductGoal("f16 into f32, L = 8", r"sm_80/mma\.m16n8k16\.f32\.f16\.f16\.f32", 7, 15),
     ProductGoal("f16 into f32, L = 4", r"sm_70/wmma\.m16n16k16\.f32\.f16\.f16\.f32", 4.5, 10),
     ProductGoal("f16 into f16", r"sm_90/mma\.m16n8k16\.f16\.f16\.f16\.f16", 8, 15),
-    ProductGoal("FP8 into f32 and f16", r".*e4m3.*", 8, 15),
-    ProductGoal("bf16, tf32 into f32", r".*\.(bf16|tf32)\..*", 6, 12),
+    ProductGoal("FP8 into f32 and f16", r"(?!.*\.sp\.).*e4m3.*", 8, 15),
+    ProductGoal("bf16, tf32 into f32", r"(?!.*\.sp\.).*\.(bf16|tf32)\..*", 6, 12),
     ProductGoal("f16 into f32, promoted every 4; in 4 parts", r".*\+(promote4|split4)"),
     ProductGoal("f32 fma chain", r"chain/fma\.rn\.f32.*", 8, 16),
     ProductGoal("f16 fma chain", r"chain/fma\.rn\.f16.*", 4, 8),
     ProductGoal("f64 fma chain", r"chain/fma\.rn\.f64.*"),
+    ProductGoal("sparse, the half that is left out counted too", r".*\.sp\..*"),
+    ProductGoal("f16 by m8n8k4 of sm_80", r"sm_80/mma\.m8n8k4\..*"),
+    ProductGoal("s8, u8, s4 into s32", r".*\.s32\.(s8|u8|s4)\..*"),
+    ProductGoal("b1 into s32", r".*\.b1\..*"),
 ]
 
 

@@ -37,9 +37,15 @@ constexpr Change changes[]{
     {"to_odd", [](GemmModel& g) { g.model.rounding = Rounding::to_odd; }},
     {"descending", [](GemmModel& g) { g.model.descending = true; }},
     {"c_last", [](GemmModel& g) { g.model.c_last = true; }},
+    {"all binary32",
+     [](GemmModel& g) {
+       set_sums(g, binary32);
+       g.types.a = g.types.b = binary32;
+     }},
     {"through_f32", [](GemmModel& g) { go_through_f32(g, binary16); }},
     {"through_f32 to bfloat16", [](GemmModel& g) { go_through_f32(g, bfloat16); }},
     {"sparse", [](GemmModel& g) { g.model.sparse_group = 4; }},
+    {"sparse by 2", [](GemmModel& g) { g.model.sparse_group = 2; }},
     {"without c", [](GemmModel& g) { g.model.scales.without_c = true; }},
     {"minus a", [](GemmModel& g) { g.model.scales.minus_a = true; }},
     {"minus b", [](GemmModel& g) { g.model.scales.minus_b = true; }},
@@ -81,6 +87,16 @@ constexpr Change block_changes[]{
      }},
     {"no floor", [](GemmModel& g) { g.model.exponent_floor = no_floor; }},
     {"blocks of 5", [](GemmModel& g) { g.model.block = 5; }},
+    {"sparse, blocks of 5",
+     [](GemmModel& g) {
+       g.model.block = 5;
+       g.model.sparse_group = 4;
+     }},
+    {"sparse, blocks of 6",
+     [](GemmModel& g) {
+       g.model.block = 6;
+       g.model.sparse_group = 4;
+     }},
     {"blocks of 64",
      [](GemmModel& g) {
        g.model.block = 64;
@@ -115,6 +131,32 @@ constexpr Change block_changes[]{
        g.types.c = binary16;
      }},
     {"quiet NaN", [](GemmModel& g) { g.model.edges.nan = NanResult::quiet; }},
+};
+
+constexpr Change integer_changes[]{
+    {"satfinite", [](GemmModel& g) { g.model.integer.satfinite = true; }},
+    {"exclusive or", [](GemmModel& g) { g.model.integer.exclusive_or = true; }},
+    {"satfinite, exclusive or",
+     [](GemmModel& g) {
+       g.model.integer = {true, true};
+     }},
+    {"k 4", [](GemmModel& g) { g.k = 4; }},
+    {"k 5", [](GemmModel& g) { g.k = 5; }},
+    {"k 256", [](GemmModel& g) { g.k = 256; }},
+    {"sparse", [](GemmModel& g) { g.k = 64, g.model.sparse_group = 4; }},
+    {"operands signed",
+     [](GemmModel& g) {
+       g.types.a = g.types.b = {0, 8, 0, Specials::none};
+     }},
+    {"b of 9 bits",
+     [](GemmModel& g) {
+       g.types.b = {0, 9, 0, Specials::none};
+     }},
+    {"b of 16 bits",
+     [](GemmModel& g) {
+       g.types.b = {0, 16, 0, Specials::none};
+     }},
+    {"b of one bit", [](GemmModel& g) { g.types.b = b1; }},
 };
 
 std::vector<GemmModel> chain_models(int k) {
@@ -156,9 +198,9 @@ const std::vector<TriedModel>& product_models() {
           return g.model.recipe == other.model.recipe && g.types.a == other.types.a &&
                  g.model.fraction_bits == other.model.fraction_bits;
         });
-        if (is_fused(g.model) && g.model.sparse_group == 0 && g.k % 4 == 0 && is_new) {
-          changed.push_back(g);
-        }
+        const bool is_changed = is_fused(g.model) || g.model.recipe == Recipe::exact_integer ||
+                                g.model.recipe == Recipe::pairwise || g.k == 4;
+        if (is_changed && g.model.sparse_group == 0 && g.k % 4 == 0 && is_new) changed.push_back(g);
       }
     }
     const auto add = [&](const GemmModel& g, const Change& change) {
@@ -167,7 +209,13 @@ const std::vector<TriedModel>& product_models() {
       out.push_back(tried);
     };
     for (const GemmModel& g : changed) {
-      for (const Change& change : changes) add(g, change);
+      const bool is_integer = g.model.recipe == Recipe::exact_integer;
+      for (const Change& change : integer_changes) {
+        if (is_integer) add(g, change);
+      }
+      for (const Change& change : changes) {
+        if (!is_integer) add(g, change);
+      }
       for (const Change& change : block_changes) {
         if (is_fused(g.model)) add(g, change);
       }

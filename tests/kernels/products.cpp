@@ -6,7 +6,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <numeric>
 #include <span>
 
 #include "tests/emulate/dot_draw.h"
@@ -109,11 +108,37 @@ test::DrawnDot draw_ties(Random& random, const GemmModel& g, int n) {
   return out;
 }
 
+/// Integers of all sorts, or the ends of their types alone, so that a sum goes one way; c about the ends of its own.
+test::DrawnDot draw_integers(Random& random, const DotTypes& types, int n, std::uint64_t kind) {
+  test::DrawnDot out;
+  const auto drawn = [&](const Format& f) {
+    const std::uint64_t ones = (std::uint64_t{1} << f.bits()) - 1,
+                        highest = f.has_sign ? ones >> 1 : ones;
+    switch (kind % 7) {
+      case 0: return highest;
+      case 1: return f.has_sign ? highest + 1 : highest;
+      case 2: return random() % 2 == 0 ? highest : (highest + 1) & ones;
+      case 3: return random() % 4 == 0 ? random() & ones : 0;
+      default: return random() & ones;
+    }
+  };
+  for (int i = 0; i < n; ++i) {
+    out.a.push_back(drawn(types.a));
+    out.b.push_back(drawn(types.b));
+  }
+  const std::uint64_t end = random() % 2 == 0 ? 0x7FFFFFFF : 0x80000000;
+  const auto few = static_cast<std::uint64_t>(between(random, -70000, 70000) >> random() % 18);
+  out.c = random() % 4 == 0   ? random() >> 32
+          : random() % 4 == 0 ? few & 0xFFFFFFFF
+                              : (end + few) & 0xFFFFFFFF;
+  return out;
+}
+
 constexpr std::uint64_t product_kinds = 14;
 /// All sorts, and about the ends of d.
 test::DrawnDot draw_products(Random& random, const GemmModel& g, int n, std::uint64_t kind) {
   const DotTypes& types = g.types;
-  if (is_integer(types.d)) return test::draw_dot(random, types, n);
+  if (is_integer(types.a)) return draw_integers(random, types, n, kind);
   if (kind < 2) return draw_about(random, types, n, types.d.emax());
   if (kind < 4) return draw_about(random, types, n, types.d.quantum_exponent() + 1);
   if (kind < 6) return draw_full(random, types, n);
@@ -159,7 +184,6 @@ struct TileCase {
     before = between(random, 0, 2) * g.k;
     const int length = before + instructions * g.k;
     order = draw_order(random, length);
-    if (g.model.sparse_group != 0) std::iota(order.begin(), order.end(), 0);
     // Lines of one kind, or of any.
     const std::uint64_t one_kind = random() % product_kinds;
     const bool mixed = random() % 2 == 0, is_empty = random() % 6 == 0;
@@ -177,6 +201,25 @@ struct TileCase {
             instructions,     rows,
             columns};
   }
+  /// Zeros where row i, before anything of it is dropped, is left out by the metadata.
+  void drop_unkept(std::size_t i, std::vector<std::uint64_t>& x) const {
+    const int size = g.model.sparse_group;
+    if (size == 0) return;
+    std::vector<std::uint64_t> whole;
+    for (const std::int32_t place : order) {
+      whole.push_back(place < 0 ? zero_bits(g.types.a, false)
+                                : a[i][static_cast<std::size_t>(place)]);
+    }
+    for (std::size_t first = 0; first < x.size(); first += static_cast<std::size_t>(size)) {
+      std::array<bool, 4> is_kept{};
+      for (int which = 0; which < size / 2; ++which) {
+        is_kept[static_cast<std::size_t>(kept_position(whole.data() + first, size, which))] = true;
+      }
+      for (std::size_t at = 0; at < static_cast<std::size_t>(size); ++at) {
+        if (!is_kept[at]) x[first + at] = zero_bits(g.types.a, false);
+      }
+    }
+  }
   std::uint64_t by_definition(std::size_t i, std::size_t j, std::uint64_t sum,
                               SpecialOperands specials = SpecialOperands::kept) const {
     std::vector<std::uint64_t> x, y;
@@ -190,6 +233,7 @@ struct TileCase {
       x.push_back(operand(a, g.types.a, i, place));
       y.push_back(operand(b, g.types.b, j, place));
     }
+    if (specials == SpecialOperands::dropped) drop_unkept(i, x);
     for (int turn = 0; turn < instructions; ++turn) {
       const int first = before + turn * g.k;
       sum = dot(g.model, g.types, x.data() + first, y.data() + first, g.k, sum);
@@ -208,8 +252,9 @@ TileSums draw_sums(Random& random, const GemmModel& g) {
   TileSums sums{};
   for (auto& line : sums) {
     for (std::uint64_t& sum : line) {
-      sum = random() % 3 == 0 ? draw_zeros(random, g.types, 1).c
-                              : draw_products(random, g, 1, random() % product_kinds).c;
+      sum = random() % 3 == 0 && !is_integer(g.types.a)
+                ? draw_zeros(random, g.types, 1).c
+                : draw_products(random, g, 1, random() % product_kinds).c;
     }
   }
   return sums;
@@ -384,19 +429,30 @@ const std::vector<TimedTile>& timed_tiles() {
     const DotTypes f16_alone{binary16, binary16, binary16, binary16};
     const DotTypes bf16{bfloat16, bfloat16, binary32, binary32};
     const DotTypes fp8{e4m3, e4m3, binary32, binary32};
+    const DotTypes bytes{s8, s8, s32, s32}, bits{b1, b1, s32, s32};
+    const Family mma = Family::mma;
     return std::vector<TimedTile>{
-        {instruction(Family::mma, 90, 16, 8, 16, f16), "sm_90, f16 into f32"},
-        {instruction(Family::mma, 80, 16, 8, 16, f16), "sm_80, f16 into f32"},
+        {instruction(mma, 90, 16, 8, 16, f16), "sm_90, f16 into f32"},
+        {instruction(mma, 80, 16, 8, 16, f16), "sm_80, f16 into f32"},
         {instruction(Family::wmma, 70, 16, 16, 16, f16), "sm_70, f16 into f32"},
-        {instruction(Family::mma, 90, 16, 8, 16, f16_alone), "sm_90, f16 into f16"},
-        {instruction(Family::mma, 90, 16, 8, 16, bf16), "sm_90, bf16 into f32"},
+        {instruction(mma, 90, 16, 8, 16, f16_alone), "sm_90, f16 into f16"},
+        {instruction(mma, 90, 16, 8, 16, bf16), "sm_90, bf16 into f32"},
         {instruction(Family::wgmma, 90, 64, 8, 32, fp8), "sm_90, e4m3 by wgmma"},
+        {instruction(Family::mma_sp, 90, 16, 8, 32, f16), "sm_90, sparse f16 into f32"},
         {chain(Recipe::fma_chain, binary32, binary32), "fma in f32"},
         {chain(Recipe::mul_add_chain, binary32, binary32), "mul, add in f32"},
         {chain(Recipe::fma_chain, binary64, binary64), "fma in f64"},
-        {chain(Recipe::fma_chain, binary16, binary16), "fma in f16"}};
+        {chain(Recipe::fma_chain, binary16, binary16), "fma in f16"},
+        {instruction(mma, 80, 8, 8, 4, f16), "sm_80, m8n8k4 into f32"},
+        {instruction(mma, 80, 8, 8, 4, f16_alone), "sm_80, m8n8k4 into f16"},
+        {instruction(mma, 80, 16, 8, 32, bytes), "s8"},
+        {instruction(mma, 80, 16, 8, 256, bits), "b1"}};
   }();
   return tiles;
+}
+std::uint64_t usual_code(Random& random, const Format& f) {
+  return is_integer(f) ? random() >> (64 - f.bits())
+                       : test::draw_at(random, f, between(random, -3, 3));
 }
 constexpr std::size_t timed_k = 1024;
 constexpr std::size_t timed_products = timed_k * tile_rows * tile_columns;
@@ -414,8 +470,8 @@ void time_products(const Kernels& kernels, std::size_t variant) {
     Lines a(tile_rows), b(tile_columns);
     for (std::size_t i = 0; i < timed_k; ++i) {
       order[i] = static_cast<std::int32_t>(i);
-      for (auto& line : a) line.push_back(test::draw_at(random, g.types.a, between(random, -3, 3)));
-      for (auto& line : b) line.push_back(test::draw_at(random, g.types.b, between(random, -3, 3)));
+      for (auto& line : a) line.push_back(usual_code(random, g.types.a));
+      for (auto& line : b) line.push_back(usual_code(random, g.types.b));
     }
     row = group_of(kernel, g, a, order, false);
     column = group_of(kernel, g, b, order, true);
@@ -457,8 +513,9 @@ Entry products_entry(std::string_view name, std::size_t first, std::size_t end,
 
 std::vector<Entry> product_entries() {
   using K = Kernels;
-  return {products_entry<&K::dot_blocks>("dot_blocks", 0, 6, ""),
-          products_entry<&K::chains>("chains", 6, 10, ""),
+  return {products_entry<&K::dot_blocks>("dot_blocks", 0, 7, ""),
+          products_entry<&K::chains>("chains", 7, 13, ""),
+          products_entry<&K::integers>("integers", 13, 15, ""),
           products_entry<&K::dots>("dots", 0, 0, "")};
 }
 

@@ -187,6 +187,24 @@ TEST_CASE(
   CHECK(tally.numbers > tally.elements / 2);
 }
 
+TEST_CASE("integers of any bits, and K that is no multiple of an instruction's") {
+  Random random(6);
+  Tally tally;
+  for (const char* name :
+       {"mma.m16n8k16.s32.s8.u8.s32", "mma.m16n8k64.satfinite.s32.u4.s4.s32",
+        "mma.m16n8k256.s32.b1.b1.s32.xor.popc", "mma.m16n8k256.s32.b1.b1.s32.and.popc"}) {
+    CAPTURE(name);
+    const GemmModel g = parse_gemm(name, 80).model;
+    for (const Size& size : {Size{1, 1, 1}, Size{5, 33, 70}, Size{9, 40, 600}}) {
+      GemmOperands x{size.m, size.n, size.k, {}, {}, {}, {}};
+      const auto drawn = [&](const Format& f) { return random() >> (64 - f.bits()); };
+      for (std::size_t i = 0; i < x.m * x.k; ++i) x.a.push_back(drawn(g.types.a));
+      for (std::size_t i = 0; i < x.n * x.k; ++i) x.b.push_back(drawn(g.types.b));
+      check(g, x, 0, tally);
+    }
+  }
+}
+
 TEST_CASE("models that take operands alike share them, others do not") {
   const auto reading = [](const char* name, int sm) {
     return reading_of(parse_gemm(name, sm).model, kernels(Level::portable));
@@ -199,7 +217,7 @@ TEST_CASE("models that take operands alike share them, others do not") {
   CHECK(reading("mma.m16n8k32.f32.e4m3.e4m3.f32", 89) !=
         reading("mma.m16n8k32.f32.e4m3.e4m3.f32", 90));
   CHECK(reading("fma.rn.f32.f16.f16.f32", 0) != reading("fma.rn.f16.f16.f16.f16", 0));
-  CHECK(reading("mma.m16n8k16.s32.s8.s8.s32", 80).kernel == kernels(Level::portable).dots);
+  CHECK(reading("mma.m16n8k16.s32.s8.s8.s32", 80).kernel == kernels(Level::portable).integers);
   const Kernels& reference = kernels(Level::reference);
   const GemmModel chain = parse_gemm("fma.rn.f32.f32.f32.f32", 0).model;
   CHECK(reading_of(chain, reference).kernel == reference.dot_blocks);
