@@ -6,16 +6,6 @@
 #include <algorithm>
 
 namespace binade {
-namespace {
-
-/// Single elements would leave a vector's other lanes empty.
-const Kernels& kernels_for_elements() {
-  const Kernels& reference = kernels(Level::reference);
-  return &fastest_kernels() == &reference ? reference : kernels(Level::portable);
-}
-
-}  // namespace
-
 Prepared::Prepared(const GemmModel& model, const KernelRun& run, const DecodedOperands& operands)
     : run_(run),
       operands_(operands),
