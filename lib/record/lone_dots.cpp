@@ -17,7 +17,7 @@ const ProductKernel* kernel_of(const GemmModel& g) {
 }  // namespace
 
 LoneDots::LoneDots(const DotModel& model, const DotTypes& types, int k,
-                 std::span<const std::uint64_t> a, std::span<const std::uint64_t> b)
+                   std::span<const std::uint64_t> a, std::span<const std::uint64_t> b)
     : how_{.model = model, .types = types, .k = k},
       kernel_(kernel_of(how_)),
       packing_(kernel_->packing(how_)),

@@ -19,7 +19,7 @@ namespace binade {
 class LoneDots {
  public:
   LoneDots(const DotModel& model, const DotTypes& types, int k, std::span<const std::uint64_t> a,
-          std::span<const std::uint64_t> b);
+           std::span<const std::uint64_t> b);
 
   /// `dot` of row i of a, row j of b and c.
   std::uint64_t operator()(std::size_t i, std::size_t j, std::uint64_t c) const;
