@@ -4,10 +4,24 @@
 // explains or compiles a sum is a visitor of the same walk.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "emulate/gemm_model.h"
 #include "emulate/trace.h"
 
 namespace binade {
+
+enum class StepKind : std::uint8_t { push_zero, push_c, products, add, convert };
+
+/// A step of a sum on a stack of accumulators.
+struct SumStep {
+  StepKind kind;
+  Format format;      ///< of push, add, convert
+  Role role;          ///< of add, convert
+  std::size_t first;  ///< of products: where they begin in the order
+  int instructions;   ///< of products, in a row on one accumulator
+};
 
 /// The k of some products of a part: the i-th of them stands at places(i).
 struct Places {

@@ -14,6 +14,7 @@
 
 #include "emulate/dot.h"
 #include "emulate/gemm_model.h"
+#include "emulate/sum_order.h"
 
 namespace binade {
 
@@ -80,17 +81,6 @@ struct ProductTile {
   std::size_t first = 0;                                ///< where in them the products begin
   int instructions = 0;  ///< more than one only where c and d are of one type
   int row_count = 0, column_count = 0;
-};
-
-enum class StepKind : std::uint8_t { push_zero, push_c, products, add, convert };
-
-/// A step of a sum on a stack of accumulators.
-struct SumStep {
-  StepKind kind;
-  Format format;      ///< of push, add, convert
-  Role role;          ///< of add, convert
-  std::size_t first;  ///< of products: where they begin in the order
-  int instructions;   ///< of products, in a row on one accumulator
 };
 
 struct ProductKernel {

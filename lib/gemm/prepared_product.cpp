@@ -98,6 +98,30 @@ OperandReading reading_of(const GemmModel& model, const Kernels& kernels) {
   return {kernels.dots, kernels.dots->packing(model), types.a, types.b};
 }
 
+void run_products(const OperandReading& reading, const GemmModel& g, const ProductTile& x,
+                  TileSums& sums, TileMask& left) {
+  if (!reading.packing.in_values) return reading.kernel->run(g, x, sums, left);
+  const Kernels& kernels = fastest_kernels();
+  const auto rows = static_cast<std::size_t>(x.row_count);
+  const auto columns = static_cast<std::size_t>(x.column_count);
+  TileValues c{}, values;
+  for (std::size_t i = 0; i < rows; ++i) {
+    floats_of_words(kernels, sums[i].data(), columns, g.types.c, c.rows[i].data());
+  }
+  const std::array<SumStep, 2> steps{
+      {{StepKind::push_c, g.types.c, {}, 0, 0}, {StepKind::products, {}, {}, 0, x.instructions}}};
+  reading.kernel->sum(g, steps, x, c, &values);
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::array<std::uint64_t, group_columns> words;
+    words_of_floats(kernels, values.rows[i].data(), columns, {g.types.d}, words.data());
+    for (std::size_t j = 0; j < columns; ++j) {
+      const std::uint32_t bit = std::uint32_t{1} << j;
+      if (std::isnan(values.rows[i][j])) left[i] |= bit;
+      if ((left[i] & bit) == 0) sums[i][j] = words[j];
+    }
+  }
+}
+
 DecodedOperands decoded(const OperandReading& reading, std::span<const std::uint64_t> a,
                         std::span<const std::uint64_t> b, std::size_t k) {
   return {decoded_lines(reading, reading.a, reading.packing.a, a, k),
@@ -447,8 +471,8 @@ std::vector<Out> PreparedProduct::product(const Matrices& x, const GemmProgress&
   std::mutex telling;
   std::size_t done = 0;
   // What is special in b, where a is left out, is no product.
-  const bool drops = reading_.packing.specials == SpecialOperands::dropped &&
-                     reading_.packing.sparse_group == 0;
+  const bool drops =
+      reading_.packing.specials == SpecialOperands::dropped && reading_.packing.sparse_group == 0;
   const auto tile = [&](std::size_t at, std::size_t slot) {
     const std::size_t group = at % down, panel = at / down;
     const std::size_t i = group * group_rows, j = panel * group_columns;

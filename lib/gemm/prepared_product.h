@@ -33,6 +33,10 @@ struct OperandReading {
 };
 OperandReading reading_of(const GemmModel& model, const Kernels& kernels = fastest_kernels());
 
+/// `ProductKernel::run`, also of a kernel that has `sum`: what is a NaN is left.
+void run_products(const OperandReading& reading, const GemmModel& g, const ProductTile& x,
+                  TileSums& sums, TileMask& left);
+
 /// Rows of a or columns of b, taken apart; one with a NaN or an infinity may be not usable.
 struct DecodedLines {
   std::vector<std::byte> operands;

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "emulate/fast/products.h"
+#include "emulate/fast/kernels.h"
 
 namespace binade {
 

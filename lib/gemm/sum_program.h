@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "emulate/fast/products.h"
 #include "emulate/sum_order.h"
 
 namespace binade {

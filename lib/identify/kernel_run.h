@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "emulate/gemm.h"
+#include "lib/gemm/operands.h"
 
 namespace binade {
 
@@ -36,6 +36,11 @@ struct KernelRun {
             !bias.empty()};
   }
 };
+
+/// Of a product.
+inline GemmOperands operands_of(const KernelRun& x) {
+  return {x.m, x.n, x.k, x.a, x.b, x.c, x.bias};
+}
 
 /// What the user says of the epilogue.
 struct KnownEpilogue {

@@ -90,21 +90,34 @@ class Chooser {
   }
 
   void fill_results() {
-    const std::vector<KernelRun> runs{pool_};
+    std::vector<std::size_t> all(groups_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    std::vector<std::size_t> places;
+    for (std::size_t row = 0; row < pool_.m; ++row) {
+      for (std::size_t j = 0; j < columns_told(); ++j) places.push_back(place(row, j));
+    }
+    results_ = results_of(all, pool_, places);
+  }
+
+  /// Of some models for elements of a run.
+  std::vector<std::vector<std::uint64_t>> results_of(const std::vector<std::size_t>& models,
+                                                     const KernelRun& run,
+                                                     std::span<const std::size_t> elements) const {
+    const std::vector<KernelRun> runs{run};
     const Evaluator evaluator(x_.cores, runs);
-    const std::size_t columns = columns_told();
-    results_.resize(groups_.size());
-    parallel_for(groups_.size(), 1, [&](std::size_t begin, std::size_t end, std::size_t) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const GemmModel& g = model(i).model;
-        Prepared prepared = evaluator.prepare(g, model(i).core, 0);
-        for (std::size_t row = 0; row < pool_.m; ++row) {
-          for (std::size_t j = 0; j < columns; ++j) {
-            results_[i].push_back(plain_result(prepared.element(place(row, j)), g));
-          }
-        }
-      }
+    std::vector<const Candidate*> candidates;
+    for (const std::size_t i : models) candidates.push_back(&model(i));
+    std::vector out(models.size(), std::vector<std::uint64_t>(elements.size()));
+    parallel_for(elements.size(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
+      evaluator.evaluate(candidates, 0, elements.subspan(begin, end - begin),
+                         [&](std::size_t i, std::size_t first, std::span<const std::uint64_t> d) {
+                           std::uint64_t* to = out[i].data() + begin + first;
+                           std::ranges::transform(d, to, [&](std::uint64_t bits) {
+                             return plain_result(bits, candidates[i]->model);
+                           });
+                         });
     });
+    return out;
   }
 
   std::span<const std::uint64_t> results(std::size_t i, std::size_t row) const {
@@ -144,19 +157,14 @@ class Chooser {
 
   /// Models that agree so far, on every element of what is proposed.
   void refine_by_everything(const KernelRun& proposed) {
-    const std::vector<KernelRun> runs{proposed};
-    const Evaluator evaluator(x_.cores, runs);
+    std::vector<std::size_t> open, everything(proposed.size());
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      if (std::ranges::count(groups_, groups_[i]) > 1) open.push_back(i);
+    }
+    std::iota(everything.begin(), everything.end(), std::size_t{0});
+    std::vector<std::vector<std::uint64_t>> of_open = results_of(open, proposed, everything);
     std::vector<std::vector<std::uint64_t>> all(groups_.size());
-    parallel_for(groups_.size(), 1, [&](std::size_t begin, std::size_t end, std::size_t) {
-      for (std::size_t i = begin; i < end; ++i) {
-        if (std::ranges::count(groups_, groups_[i]) < 2) continue;
-        const GemmModel& g = model(i).model;
-        Prepared prepared = evaluator.prepare(g, model(i).core, 0);
-        for (std::size_t at = 0; at < proposed.size(); ++at) {
-          all[i].push_back(plain_result(prepared.element(at), g));
-        }
-      }
-    });
+    for (std::size_t n = 0; n < open.size(); ++n) all[open[n]] = std::move(of_open[n]);
     std::map<std::pair<std::size_t, std::vector<std::uint64_t>>, std::size_t> known;
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       groups_[i] = known.try_emplace({groups_[i], all[i]}, known.size()).first->second;

@@ -30,6 +30,16 @@ constexpr std::size_t confirmed_products = std::size_t{1} << 22;
 constexpr std::size_t judges = 48;
 constexpr std::size_t judged_products = std::size_t{1} << 29;
 
+/// A thread takes so many models of one core at once, which share their sums, of so many products at most.
+struct AtOnce {
+  std::size_t models, products;
+};
+constexpr AtOnce by_elements{1024, std::size_t{1} << 22};
+constexpr AtOnce by_tiles{16, std::size_t{1} << 17};
+constexpr std::size_t elements_at_once = 1024;
+/// Whole rows of D, tile after tile, are made sooner than one of so many elements alone.
+constexpr std::size_t whole_per_single = 8;
+
 struct Place {
   std::size_t run, element;
 };
@@ -41,6 +51,34 @@ std::vector<Place> places_of(std::span<const KernelRun> runs) {
   }
   return out;
 }
+
+/// Places of one run, and their numbers among all.
+struct PlacesOfRun {
+  std::size_t run = 0;
+  std::vector<std::size_t> elements, numbers;
+};
+
+/// In the order of the runs.
+std::vector<PlacesOfRun> by_run(std::span<const Place> places) {
+  std::vector<PlacesOfRun> out;
+  for (std::size_t number = 0; number < places.size(); ++number) {
+    const Place& place = places[number];
+    auto of = std::ranges::lower_bound(out, place.run, {}, &PlacesOfRun::run);
+    if (of == out.end() || of->run != place.run) of = out.insert(of, {place.run, {}, {}});
+    of->elements.push_back(place.element);
+    of->numbers.push_back(number);
+  }
+  return out;
+}
+
+/// Models, places in the field, on some elements or rows of a run.
+struct Task {
+  std::span<const std::size_t> models;
+  const PlacesOfRun* of;
+  bool by_rows;
+  std::size_t first, size;
+  std::span<const std::size_t> numbers;  ///< by rows: of D's elements
+};
 
 /// A fixed permutation (Fisher and Yates, SplitMix64).
 void shuffle(std::vector<Place>& places) {
@@ -123,15 +161,11 @@ class Search {
     const std::size_t elements = std::min(affordable, sampled_.size());
     const std::size_t models = std::min(judges, distinct_.size());
     std::vector<std::vector<std::uint64_t>> results(models);
-    each(models, "elements", [&](std::size_t i) {
-      const Verdict& judge = distinct_[i * distinct_.size() / models];
-      const std::span some = std::span(sampled_).first(elements);
-      results[i].resize(elements);
-      evaluate(judge, some, [&](std::size_t at, std::uint64_t d) {
-        results[i][at] = d;
-        return true;
-      });
-    });
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < models; ++i) chosen.push_back(i * distinct_.size() / models);
+    for (auto& row : results) row.resize(elements);
+    evaluate(chosen, std::span(sampled_).first(elements), "elements",
+             [&](std::size_t i, std::size_t at, std::uint64_t d) { results[i][at] = d; });
     std::vector<std::size_t> order(elements);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::vector<std::size_t> different(elements);
@@ -149,19 +183,61 @@ class Search {
     std::ranges::copy(sorted, sampled_.begin());
   }
 
-  /// visit(number, d) for these elements, until it says no.
+  /// visit(i, at, d): what distinct_[field[i]] gives at places[at]; from several threads at once.
   template <class Visit>
-  void evaluate(const Verdict& x, std::span<const Place> places, const Visit& visit) const {
-    const GemmModel& model = candidate(x).model;
-    std::vector<std::unique_ptr<Prepared>> prepared(runs().size());
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      std::unique_ptr<Prepared>& ready = prepared[places[i].run];
-      if (!ready) {
-        ready =
-            std::make_unique<Prepared>(evaluator_.prepare(model, candidate(x).core, places[i].run));
+  void evaluate(const std::vector<std::size_t>& field, std::span<const Place> places,
+                const char* stage, const Visit& visit) const {
+    const auto core = [&](std::size_t i) { return candidate(distinct_[field[i]]).core; };
+    std::vector<std::size_t> sorted(field.size());
+    std::iota(sorted.begin(), sorted.end(), std::size_t{0});
+    std::ranges::stable_sort(sorted, {}, core);
+    const std::vector<PlacesOfRun> of_runs = by_run(places);
+    std::vector<std::vector<std::size_t>> numbers(of_runs.size());
+    std::vector<Task> tasks;
+    for (std::size_t r = 0; r < of_runs.size(); ++r) {
+      const PlacesOfRun& x = of_runs[r];
+      const KernelRun& run = runs()[x.run];
+      const bool by_rows =
+          evaluator_.has_tiles(x.run) && x.elements.size() * whole_per_single >= run.size();
+      if (by_rows) {
+        numbers[r].assign(run.size(), places.size());
+        for (std::size_t n = 0; n < x.elements.size(); ++n) {
+          numbers[r][x.elements[n]] = x.numbers[n];
+        }
       }
-      if (!visit(i, ready->element(places[i].element))) return;
+      const AtOnce& at_once = by_rows ? by_tiles : by_elements;
+      const std::size_t most_models =
+          std::clamp<std::size_t>(at_once.products / (run.k + 1), 1, at_once.models);
+      const std::size_t size = by_rows ? run.m : x.elements.size();
+      const std::size_t step = by_rows ? static_cast<std::size_t>(tile_rows) : elements_at_once;
+      for (std::size_t first = 0, end = 0; first < sorted.size(); first = end) {
+        const std::size_t most = std::min(sorted.size(), first + most_models);
+        for (end = first + 1; end < most && core(sorted[end]) == core(sorted[first]);) ++end;
+        for (std::size_t at = 0; at < size; at += step) {
+          tasks.push_back({std::span(sorted).subspan(first, end - first), &x, by_rows, at,
+                           std::min(step, size - at), numbers[r]});
+        }
+      }
     }
+    each(tasks.size(), stage, [&](std::size_t number) {
+      const Task& task = tasks[number];
+      std::vector<const Candidate*> models;
+      for (const std::size_t i : task.models) models.push_back(&candidate(distinct_[field[i]]));
+      const auto told = [&](std::span<const std::size_t> numbers_of) {
+        return [&, numbers_of](std::size_t i, std::size_t first, std::span<const std::uint64_t> d) {
+          for (std::size_t n = 0; n < d.size(); ++n) {
+            const std::size_t at = numbers_of[first + n];
+            if (at < places.size()) visit(task.models[i], at, d[n]);
+          }
+        };
+      };
+      if (task.by_rows) {
+        return evaluator_.evaluate_rows(models, task.of->run, task.first, told(task.numbers));
+      }
+      const std::span elements = std::span(task.of->elements).subspan(task.first, task.size);
+      evaluator_.evaluate(models, task.of->run, elements,
+                          told(std::span(task.of->numbers).subspan(task.first)));
+    });
   }
   std::uint64_t found(const Place& place) const { return runs()[place.run].d[place.element]; }
   bool is_right(const Verdict& x, const Place& place, std::uint64_t d) const {
@@ -169,23 +245,12 @@ class Search {
                           any_nan_fits(candidate(x).model));
   }
 
-  /// Elements done .. sample of everyone in the field: many candidates share the threads, few share
-  /// elements.
+  /// Elements done .. sample of everyone in the field.
   void compare(const std::vector<std::size_t>& field, std::size_t done, std::size_t sample) {
-    const std::size_t piece = field.size() >= 8 * thread_count() ? sample - done : std::size_t{256};
-    const std::size_t pieces = (sample - done + piece - 1) / piece;
+    const std::span some = std::span(sampled_).subspan(done, sample - done);
     std::vector<std::atomic<std::size_t>> equal(field.size());
-    each(field.size() * pieces, "comparing", [&](std::size_t task) {
-      const std::size_t first = done + task % pieces * piece;
-      const std::size_t n = std::min(piece, sample - first);
-      const std::span some = std::span(sampled_).subspan(first, n);
-      const Verdict& x = distinct_[field[task / pieces]];
-      std::size_t right = 0;
-      evaluate(x, some, [&](std::size_t at, std::uint64_t d) {
-        right += is_right(x, some[at], d) ? 1 : 0;
-        return true;
-      });
-      equal[task / pieces] += right;
+    evaluate(field, some, "comparing", [&](std::size_t i, std::size_t at, std::uint64_t d) {
+      equal[i] += is_right(distinct_[field[i]], some[at], d) ? 1 : 0;
     });
     for (std::size_t i = 0; i < field.size(); ++i) {
       distinct_[field[i]].compared = sample;
@@ -244,11 +309,24 @@ class Search {
   }
 
   void find_first(Verdict& x) const {
-    evaluate(x, natural_, [&](std::size_t at, std::uint64_t d) {
-      if (is_right(x, natural_[at], d)) return true;
-      x.first = Contradiction{natural_[at].run, natural_[at].element, d, found(natural_[at])};
-      return false;
-    });
+    const Candidate* const models[]{&candidate(x)};
+    auto step = static_cast<std::size_t>(tile_columns);
+    for (std::size_t at = 0; at < natural_.size() && !x.first; at += step) {
+      step = at == 0 ? step : elements_at_once;
+      const std::span places =
+          std::span(natural_).subspan(at, std::min(step, natural_.size() - at));
+      for (const PlacesOfRun& some : by_run(places)) {
+        evaluator_.evaluate(
+            models, some.run, some.elements,
+            [&](std::size_t, std::size_t first, std::span<const std::uint64_t> d) {
+              for (std::size_t n = 0; n < d.size() && !x.first; ++n) {
+                const Place& place = places[some.numbers[first + n]];
+                if (is_right(x, place, d[n])) continue;
+                x.first = Contradiction{place.run, place.element, d[n], found(place)};
+              }
+            });
+      }
+    }
   }
 
   /// body(i) for i < n on all threads.

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "lib/parallel/parallel.h"
+#include "lib/gemm/gemm.h"
 
 namespace binade {
 namespace {
@@ -19,18 +19,15 @@ constexpr double least_uncovered = 20;
 using Mask = std::vector<bool>;
 
 /// Which elements a candidate explains.
-Mask mask_of(const Identification& x, const Evaluator& evaluator, std::size_t candidate) {
+Mask mask_of(const Identification& x, std::size_t candidate) {
   const KernelRun& run = x.runs[0];
   const GemmModel& g = x.candidates[candidate].model;
-  std::vector<std::uint8_t> right(run.size());
-  parallel_for(run.size(), 256, [&](std::size_t begin, std::size_t end, std::size_t) {
-    Prepared prepared = evaluator.prepare(g, x.candidates[candidate].core, 0);
-    for (std::size_t at = begin; at < end; ++at) {
-      const std::uint64_t d = prepared.element(at);
-      right[at] = is_same_result(d, run.d[at], g.epilogue.out, any_nan_fits(g)) ? 1 : 0;
-    }
-  });
-  return {right.begin(), right.end()};
+  const std::vector<std::uint64_t> d = gemm(g, operands_of(run));
+  Mask right(run.size());
+  for (std::size_t at = 0; at < run.size(); ++at) {
+    right[at] = is_same_result(d[at], run.d[at], g.epilogue.out, any_nan_fits(g));
+  }
+  return right;
 }
 
 /// The elements that are not covered, or as many of them as are enough to search by, as dots.
@@ -58,14 +55,13 @@ struct Cover {
 /// reach everything.
 Cover cover(const Identification& x) {
   const KernelRun& run = x.runs[0];
-  const Evaluator evaluator(x.cores, x.runs);
   Cover out;
   Mask covered(run.size());
   std::size_t next = x.result.rejected[0].candidate;
   while (out.masks.size() < most_parts) {
     const auto before = std::ranges::count(covered, true);
     out.candidates.push_back(next);
-    out.masks.push_back(mask_of(x, evaluator, next));
+    out.masks.push_back(mask_of(x, next));
     for (std::size_t at = 0; at < covered.size(); ++at) {
       covered[at] = covered[at] || out.masks.back()[at];
     }

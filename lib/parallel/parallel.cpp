@@ -158,4 +158,9 @@ const Kernels& fastest_kernels() {
   return kernels(level);
 }
 
+const Kernels& kernels_for_elements() {
+  const Kernels& reference = kernels(Level::reference);
+  return &fastest_kernels() == &reference ? reference : kernels(Level::portable);
+}
+
 }  // namespace binade

@@ -26,4 +26,7 @@ bool machine_has(Level level);
 /// if that is no level.
 const Kernels& fastest_kernels();
 
+/// The same for elements of products one by one: a vector's other lanes would be empty.
+const Kernels& kernels_for_elements();
+
 }  // namespace binade

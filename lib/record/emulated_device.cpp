@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dot products by the reference model, scalar instructions by theirs and bulk work by its definitions, on
+// Dot products by their kernels, scalar instructions by their model and bulk work by its definitions, on
 // all threads.
 #include "lib/record/emulated_device.h"
 
@@ -10,7 +10,7 @@
 #include "emulate/range_count.h"
 #include "lib/parallel/parallel.h"
 #include "lib/record/crossing.h"
-#include "lib/record/dots.h"
+#include "lib/record/lone_dots.h"
 #include "lib/record/matrix_product.h"
 #include "lib/record/scalar_cases.h"
 #include "lib/record/scalar_tally.h"
@@ -45,15 +45,7 @@ DotModel EmulatedDevice::used_model(const Instruction& instruction) const {
 CannotRun EmulatedDevice::run_dots(const Instruction& instruction, Dots& dots) {
   if (CannotRun why = other_architecture(instruction)) return why;
   check_rows(instruction, dots);
-  const auto k = static_cast<std::size_t>(instruction.k);
-  const DotModel model = used_model(instruction);
-  dots.d.resize(dots.c.size());
-  parallel_for(dots.c.size(), 1024, [&](std::size_t begin, std::size_t end, std::size_t) {
-    for (std::size_t i = begin; i < end; ++i) {
-      dots.d[i] = dot(model, instruction.types, dots.a.data() + i * k, dots.b.data() + i * k,
-                      instruction.k, dots.c[i]);
-    }
-  });
+  dots.d = dots_of(used_model(instruction), instruction.types, instruction.k, dots);
   return std::nullopt;
 }
 
@@ -69,8 +61,8 @@ CannotRun EmulatedDevice::tally_crossed(const Instruction& instruction, const Do
                 std::to_string(crossing.n) +
                 " fits neither the instruction nor the pool; report this as a bug of binade");
   }
-  const DotModel model = used_model(instruction);
-  const auto k = static_cast<std::size_t>(instruction.k);
+  const LoneDots device(used_model(instruction), instruction.types, instruction.k, pool.a, pool.b);
+  const LoneDots emulator(instruction.model, instruction.types, instruction.k, pool.a, pool.b);
   const auto m = static_cast<std::uint64_t>(crossing.m);
   const auto n = static_cast<std::uint64_t>(crossing.n);
   std::vector<CrossTally> slots(thread_count());
@@ -80,11 +72,8 @@ CannotRun EmulatedDevice::tally_crossed(const Instruction& instruction, const Do
       for (std::uint64_t e = 0; e < m * n; ++e) {
         const CrossedRows rows =
             rows_of(crossing, start, static_cast<int>(e / n), static_cast<int>(e % n));
-        const auto made_by = [&](const DotModel& by) {
-          return dot(by, instruction.types, pool.a.data() + rows.a * k, pool.b.data() + rows.b * k,
-                     instruction.k, pool.c[rows.c]);
-        };
-        const bool same = made_by(model) == made_by(instruction.model);
+        const auto made_by = [&](const LoneDots& by) { return by(rows.a, rows.b, pool.c[rows.c]); };
+        const bool same = made_by(device) == made_by(emulator);
         slots[slot].merge({1, same ? 0U : 1U, same ? CrossTally::none : tile * m * n + e});
       }
     }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays read whole, rows checked in parallel.
+// Arrays read whole, rows emulated in parallel.
 #include "lib/validate/dots.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "lib/gemm/files.h"
-#include "lib/parallel/parallel.h"
+#include "lib/record/lone_dots.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -75,24 +74,13 @@ Dots read_dots(const DotFiles& files, const Instruction& instruction) {
 }
 
 DotCheck check_dots(const Dots& dots, const Instruction& instruction, std::size_t keep) {
-  const auto k = static_cast<std::size_t>(instruction.k);
-  std::vector<DotCheck> found(thread_count());
-  parallel_for(dots.d.size(), 1024, [&](std::size_t begin, std::size_t end, std::size_t slot) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::uint64_t d = dot(instruction.model, instruction.types, dots.a.data() + i * k,
-                                  dots.b.data() + i * k, instruction.k, dots.c[i]);
-      if (d == dots.d[i]) continue;
-      found[slot].different += 1;
-      found[slot].first.push_back({i, dots.d[i], d});
-    }
-  });
+  const std::vector<std::uint64_t> emulated = dots_of(instruction, dots);
   DotCheck out{.rows = dots.d.size()};
-  for (DotCheck& piece : found) {
-    out.different += piece.different;
-    std::ranges::move(piece.first, std::back_inserter(out.first));
+  for (std::size_t i = 0; i < dots.d.size(); ++i) {
+    if (dots.d[i] == emulated[i]) continue;
+    out.different += 1;
+    if (out.first.size() < keep) out.first.push_back({i, dots.d[i], emulated[i]});
   }
-  std::ranges::sort(out.first, {}, &DotDifference::row);
-  if (out.first.size() > keep) out.first.resize(keep);
   return out;
 }
 

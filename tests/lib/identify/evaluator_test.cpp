@@ -6,7 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "lib/identify/meaning.h"
 #include "tests/lib/identify/kernel_draw.h"
@@ -15,6 +17,36 @@ namespace binade::evaluator_test {
 namespace {
 
 using test::Random;
+
+/// By evaluate, or by evaluate_rows.
+std::vector<std::uint64_t> elements_of(const Evaluator& evaluator, const Candidate& x) {
+  const KernelRun& run = evaluator.runs()[0];
+  const Candidate* const candidates[]{&x};
+  std::vector<std::uint64_t> out(run.size());
+  const ElementSink sink = [&](std::size_t, std::size_t first, std::span<const std::uint64_t> d) {
+    std::ranges::copy(d, out.begin() + static_cast<std::ptrdiff_t>(first));
+  };
+  if (evaluator.has_tiles(0)) {
+    for (std::size_t i = 0; i < run.m; i += tile_rows) {
+      evaluator.evaluate_rows(candidates, 0, i, sink);
+    }
+    return out;
+  }
+  std::vector<std::size_t> all(run.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  evaluator.evaluate(candidates, 0, all, sink);
+  return out;
+}
+
+/// The same operands as a product, rows crossed with rows.
+KernelRun crossed(const KernelRun& dots) {
+  KernelRun out = dots;
+  out.dots = false;
+  out.d.resize(out.m * out.n);
+  out.c.clear();
+  for (std::size_t at = 0; at < out.size(); ++at) out.c.push_back(dots.c[at % dots.c.size()]);
+  return out;
+}
 
 /// Rows of draw_dot: any bits, cancellation, the ends of the range.
 KernelRun draw_hard(Random& random, const GemmModel& g, std::size_t k) {
@@ -43,22 +75,48 @@ TEST_CASE("every candidate is evaluated as it is defined") {
     const std::vector<Candidate> all = candidates_for(cores, {types, 70, true, false, {}});
     for (int i = 0; i < 150; ++i) {
       const Candidate& x = all[random() % all.size()];
-      const std::vector<KernelRun> runs{draw_hard(random, x.model, 70)};
-      const Evaluator evaluator(cores, runs);
-      Prepared prepared = evaluator.prepare(x.model, x.core, 0);
-      for (std::size_t at = 0; at < runs[0].size(); ++at) {
-        const std::uint64_t expected = gemm_element(x.model, runs[0].element(at));
-        CAPTURE(options_of(x.model));
-        REQUIRE(is_same_result(prepared.element(at), expected, x.model.epilogue.out,
-                               any_nan_fits(x.model)));
-        const bool floats = !is_integer(types.d);
-        numbers += floats && decode(expected, types.d).kind == Kind::finite ? 1 : 0;
-        ++compared;
+      const KernelRun dots = draw_hard(random, x.model, 70);
+      for (const KernelRun& run : {dots, crossed(dots)}) {
+        const std::vector<KernelRun> runs{run};
+        const std::vector<std::uint64_t> found = elements_of(Evaluator(cores, runs), x);
+        for (std::size_t at = 0; at < run.size(); ++at) {
+          const std::uint64_t expected = gemm_element(x.model, run.element(at));
+          CAPTURE(options_of(x.model));
+          REQUIRE(is_same_result(found[at], expected, x.model.epilogue.out, any_nan_fits(x.model)));
+          const bool floats = !is_integer(types.d);
+          numbers += floats && decode(expected, types.d).kind == Kind::finite ? 1 : 0;
+          ++compared;
+        }
       }
     }
   }
-  CHECK(compared == 6 * 150 * 6);
-  CHECK(numbers > compared / 4);
+  CHECK(compared == 6 * 150 * (6 + 36));
+  CHECK(numbers > compared / 5);
+}
+
+TEST_CASE("candidates that are evaluated together give what each gives") {
+  Random random(3);
+  for (const KernelTypes& types : kinds) {
+    const std::vector<Core> cores = cores_for(types);
+    const std::vector<Candidate> all = candidates_for(cores, {types, 40, true, false, {}});
+    std::vector<const Candidate*> some;
+    for (int i = 0; i < 200; ++i) some.push_back(&all[random() % all.size()]);
+    const std::vector<KernelRun> runs{draw_hard(random, some[0]->model, 40)};
+    const std::size_t elements[]{5, 0, 3};
+    std::size_t told = 0;
+    Evaluator(cores, runs)
+        .evaluate(
+            some, 0, elements,
+            [&](std::size_t i, std::size_t first, std::span<const std::uint64_t> d) {
+              for (std::size_t n = 0; n < d.size(); ++n, ++told) {
+                const GemmModel& g = some[i]->model;
+                CAPTURE(options_of(g));
+                REQUIRE(is_same_result(d[n], gemm_element(g, runs[0].element(elements[first + n])),
+                                       g.epilogue.out, any_nan_fits(g)));
+              }
+            });
+    CHECK(told == some.size() * std::size(elements));
+  }
 }
 
 TEST_CASE("what is said to mean the same gives the same bits") {
