@@ -24,6 +24,7 @@ struct BlockPlan {
   bool c_last = false;          ///< c waits for an instruction's end
   bool ends_half = false;       ///< sums of binary32 become binary16 at an instruction's end
   bool may_carry = false;       ///< whether sums may have no room
+  bool is_long = false;         ///< whether those of products alone may, but those of half a block
   bool is_short = false;        ///< sums are numbers of binary32
   bool is_wide = false;         ///< products may leave the range that bytes hold
   int fraction_bits = 0;        ///< F
@@ -62,7 +63,7 @@ struct BlockPlan {
     known = is_predecodable(dense_twin(model), types) && rounds && floor_fits && fits(a) &&
             fits(b) && is_exact(types.a, a) && is_exact(types.b, b) && is_known_sum(types.c) &&
             is_known_sum(types.d) && a.precision + b.precision <= 24 && f >= 8 && f <= 25 &&
-            most <= std::int64_t{1} << 31 && (!is_half || (is_narrow(a) && is_narrow(b))) &&
+            most <= std::int64_t{1} << 32 && (!is_half || (is_narrow(a) && is_narrow(b))) &&
             // A sum of binary16 and a wider c would be rounded twice.
             (!is_half || !model.c_last || types.c == binary16);
     if (!known) return;
@@ -71,6 +72,7 @@ struct BlockPlan {
     is_wide = !is_narrow(a) || !is_narrow(b);
     const std::int64_t with_c = most + (std::int64_t{2} << f);
     may_carry = with_c >= std::int64_t{1} << 31;
+    is_long = most > std::int64_t{1} << 31;
     is_short = with_c <= std::int64_t{1} << 24;
     fraction_bits = f;
     const int least = std::max(model.exponent_floor, -101);

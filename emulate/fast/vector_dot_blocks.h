@@ -237,14 +237,12 @@ struct VectorDotBlocks {
         const I top = V::max(V::max(of_products, floor), of_sum);
         beyond = V::max(beyond, top);
         q[i] = V::number(V::sub(one, top));
-        s[i] = V::zero();
       }
-      add_products(at, n, column, q, s);
+      beyond = V::max(beyond, sum_products(at, n, column, q, s));
       I largest = V::zero();
       for (int i = 0; i < height; ++i) {
         const auto row = static_cast<std::size_t>(i);
         const F sum = V::load_floats(row_of(row) + column);
-        if (plan.may_carry) beyond = V::max(beyond, V::magnitude(s[i]));
         const I all = V::add(s[i], V::truncated(V::mul(sum, q[i])));
         const I sign = V::bit_and(all, V::set(sign_bit));
         const F unit = V::number(V::sub(V::set(std::uint32_t{254} << 23), V::bits(q[i])));
@@ -267,6 +265,31 @@ struct VectorDotBlocks {
     }
   }
 
+  /// s: of each row the sum of its products, as far as it has room; the largest magnitude, which then is beyond `most`.
+  I sum_products(std::size_t at, std::size_t n, std::size_t column, const F (&q)[height],
+                 I (&s)[height]) const {
+    for (I& sum : s) sum = V::zero();
+    I largest = V::zero();
+    if (!plan.is_long) {
+      add_products(at, n, column, q, s);
+      if (!plan.may_carry) return largest;
+      for (const I& sum : s) largest = V::max(largest, V::magnitude(sum));
+      return largest;
+    }
+    I lower[height];
+    for (I& sum : lower) sum = V::zero();
+    add_products(at, n / 2, column, q, lower);
+    add_products(at + n / 2, n - n / 2, column, q, s);
+    for (int i = 0; i < height; ++i) largest = V::max(largest, add_half(lower[i], s[i]));
+    return largest;
+  }
+  /// s += other; the sum's magnitude, or one beyond `most` where it has no room.
+  static I add_half(I other, I& s) {
+    const I sum = V::add(other, s);
+    const I carried = V::bit_and(V::bit_xor(other, sum), V::bit_xor(s, sum));
+    s = sum;
+    return V::select(V::has_sign(carried), V::set(~sign_bit), V::magnitude(sum));
+  }
   void add_products(std::size_t at, std::size_t n, std::size_t column, const F (&q)[height],
                     I (&s)[height]) const {
     const float* a = rows.values + at * height;
@@ -300,12 +323,11 @@ struct VectorDotBlocks {
   /// Results of a block again, from c: of infinities, of sums that have no room, and those that leave binary16's range.
   [[gnu::noinline]] void mend(std::size_t at, std::size_t n, std::size_t column,
                               std::uint32_t least_c, const F (&q)[height], I (&d)[height]) {
-    I s[height];
-    for (int i = 0; i < height; ++i) s[i] = V::zero();
-    add_products(at, n, column, q, s);
     for (int i = 0; i < height; ++i) {
       const auto row = static_cast<std::size_t>(i);
-      if (plan.may_carry) one_by_one(row, at, n, column, least_c, V::magnitude(s[i]), d[i]);
+      if (plan.may_carry) {
+        one_by_one(row, at, n, column, least_c, magnitude_of(row, at, n, column, q[i]), d[i]);
+      }
       if (plan.is_half) {
         const I magnitude = V::bit_and(d[i], V::set(~sign_bit));
         d[i] =
@@ -313,6 +335,17 @@ struct VectorDotBlocks {
       }
       d[i] = infinity_stays(V::load(row_of(row) + column), d[i]);
     }
+  }
+  /// That of a row's sums of products, or one beyond `most`.
+  I magnitude_of(std::size_t row, std::size_t at, std::size_t n, std::size_t column, F q) const {
+    I lower = V::zero(), s = V::zero();
+    for (std::size_t k = 0; k < n; ++k) {
+      const F b = V::load_floats(columns.values + (at + k) * tile_columns + column);
+      const F product = V::mul(b, V::broadcast(rows.values + (at + k) * height + row));
+      I& sum = k < n / 2 ? lower : s;
+      sum = V::add(sum, V::truncated(V::mul(product, q)));
+    }
+    return add_half(lower, s);
   }
   /// c where it is an infinity or a NaN.
   static I infinity_stays(I of_c, I d) {
@@ -406,13 +439,15 @@ struct VectorDotBlocks {
         const I c_exponent = V::add(of_c.e, word(bias));
         top = V::max(top, c_exponent);
         const I up = V::sub(word(plan.fraction_bits - 2 + bias), top);
-        I s = V::zero();
+        I lower = V::zero(), s = V::zero();
         for (std::size_t k = 0; k < n; ++k) {
           const std::size_t b = k * tile_columns + column, a = k * height + i;
           const I e = V::add(V::add(V::load(b_exponents.data() + b), word(a_exponents[a])), up);
           const F m = V::mul(V::load_floats(b_values.data() + b), V::broadcast(&a_values[a]));
-          s = V::add(s, V::truncated(V::mul(m, power(e))));
+          I& sum = k < n / 2 ? lower : s;
+          sum = V::add(sum, V::truncated(V::mul(m, power(e))));
         }
+        const I magnitude = add_half(lower, s);
         const F c_units = V::mul(of_c.m, power(V::add(V::add(c_exponent, up), word(1))));
         const I all = V::add(s, V::truncated(c_units));
         const I w = V::sub(top, word(2 * bias + plan.fraction_bits));
@@ -426,7 +461,6 @@ struct VectorDotBlocks {
         const I sign = V::bit_and(all, V::set(sign_bit));
         d = V::bit_and(d, V::set(plan.kept_bits));
         d = V::where(V::greater(d, V::zero()), V::bit_or(d, sign));
-        const I magnitude = V::magnitude(s);
         if (plan.may_carry && V::any(V::greater(magnitude, V::set(most)))) [[unlikely]] {
           one_by_one(i, at, n, column, least_c, magnitude, d);
         }
