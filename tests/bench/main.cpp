@@ -18,6 +18,7 @@ void add_operations();  // elementwise_bench.cpp
 void add_range();       // range_bench.cpp
 void add_matmul();      // matmul_bench.cpp
 void add_functions();   // functions_bench.cpp
+void add_training();    // train_bench.cpp
 
 namespace {
 
@@ -93,6 +94,7 @@ int main(int argc, char** argv) {
   add_range();
   add_matmul();
   add_functions();
+  add_training();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

@@ -5,6 +5,7 @@
 //
 //     GMAC_per_s         multiply-adds of a second of processor time, whatever the threads
 //     of_float_product   that rate by the float product's
+//     threads_at_work    processor time by time
 //     of_tame            of operands that hurt: by the rate with tame ones, in the same run
 #include <benchmark/benchmark.h>
 
@@ -37,6 +38,7 @@ struct Product {
   int sm;  ///< 0: a chain
   const char* suffix = "";
   void (*change)(GemmModel& g) = nullptr;
+  bool has_c = false;  ///< and a bias
 };
 constexpr const char* hmma = "mma.m16n8k16.f32.f16.f16.f32";
 constexpr Product products[] = {
@@ -51,6 +53,7 @@ constexpr Product products[] = {
     {"mma.m16n8k32.f16.e4m3.e4m3.f16", 90},
     {hmma, 90, "+promote4", [](GemmModel& g) { g.sum.promote_every = 4; }},
     {hmma, 90, "+split4", [](GemmModel& g) { g.sum.splits[0].parts = 4; }},
+    {hmma, 90, "+epilogue", [](GemmModel& g) { g.epilogue = {.alpha = 0.5, .beta = 2}; }, true},
     {"fma.rn.f32.f32.f32.f32", 0},
     {"fma.rn.f64.f64.f64.f64", 0},
     {"fma.rn.f16.f16.f16.f16", 0},
@@ -195,17 +198,24 @@ void multiply(benchmark::State& state, const Product& row, const Shape& shape,
               const Kernels& kernels) {
   GemmModel g = parse_gemm(row.instruction, row.sm).model;
   if (row.change != nullptr) row.change(g);
-  const GemmOperands x = tame_operands(g, shape);
-  const PreparedProduct product(g, {.k = shape.k}, kernels);
-  const double limit = float_rate(), start = process_seconds();
+  GemmOperands x = tame_operands(g, shape);
+  if (row.has_c) {
+    x.c = tame_numbers(g.c, shape.m * shape.n, 8);
+    x.bias = tame_numbers(g.bias, shape.n, 9);
+  }
+  const PreparedProduct product(g, {.k = shape.k, .has_c = row.has_c, .has_bias = row.has_c},
+                                kernels);
+  const double limit = float_rate(), start = process_seconds(), begin = wall_seconds();
   for (auto _ : state) {
     benchmark::DoNotOptimize(product.all(x));
     benchmark::ClobberMemory();
   }
   const double seconds = process_seconds() - start;
+  const double elapsed = wall_seconds() - begin;
   const double rate = shape.multiply_adds() * static_cast<double>(state.iterations()) / seconds;
   state.counters["GMAC_per_s"] = rate / 1e9;
   state.counters["of_float_product"] = rate / limit;
+  state.counters["threads_at_work"] = seconds / elapsed;
 }
 
 void multiply_hurt(benchmark::State& state, const Hurt& hurt, const Shape& shape,

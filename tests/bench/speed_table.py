@@ -80,7 +80,6 @@ PRODUCT_GOALS = [
     ProductGoal("f16 into f16", r"sm_90/mma\.m16n8k16\.f16\.f16\.f16\.f16", 8, 15),
     ProductGoal("FP8 into f32 and f16", r"(?!.*\.sp\.).*e4m3.*", 8, 15),
     ProductGoal("bf16, tf32 into f32", r"(?!.*\.sp\.).*\.(bf16|tf32)\..*", 6, 12),
-    ProductGoal("f16 into f32, promoted every 4; in 4 parts", r".*\+(promote4|split4)"),
     ProductGoal("f32 fma chain", r"chain/fma\.rn\.f32.*", 8, 16),
     ProductGoal("f16 fma chain", r"chain/fma\.rn\.f16.*", 4, 8),
     ProductGoal("f64 fma chain", r"chain/fma\.rn\.f64.*"),
@@ -89,6 +88,13 @@ PRODUCT_GOALS = [
     ProductGoal("s8, u8, s4 into s32", r".*\.s32\.(s8|u8|s4)\..*"),
     ProductGoal("b1 into s32", r".*\.b1\..*"),
 ]
+
+
+# Suffixes of products that may take so much more time than the product without.
+ON_TOP = {"promote4": "promoted every 4 instructions", "split4": "K in 4 parts", "epilogue": "alpha, C and a bias"}
+MOST_ON_TOP = 0.1
+LEAST_OF_TAME = 0.25
+TRAINING_GOAL = 4
 
 
 @dataclass
@@ -194,9 +200,61 @@ def product_rates(benchmarks):
     out = {}
     for x in benchmarks:
         name = re.fullmatch(r"gemm/(.+)/(reference|portable|avx2|avx512)/(\d+x\d+x\d+)", x["name"])
-        if name and x.get("run_type", "iteration") == "iteration":
+        if name and "of_float_product" in x and x.get("run_type", "iteration") == "iteration":
             out[name.groups()] = x["GMAC_per_s"], x["of_float_product"]
     return out
+
+
+def on_top_table(rates, levels):
+    """How much longer a product takes for what is done around it."""
+    yield f"| f16 into f32, L = 16, with | goal | {' | '.join(LEVELS.values())} |"
+    yield "|---" * (len(LEVELS) + 2) + "|"
+    for suffix, what in ON_TOP.items():
+        cells = [what, f"≤ {MOST_ON_TOP:.0%} on top"]
+        for level in LEVELS:
+            pairs = [(rates[name.removesuffix("+" + suffix), level, WHOLE][0], rate)
+                     for (name, at, shape), (rate, _) in rates.items()
+                     if name.endswith("+" + suffix) and at == level and shape == WHOLE]
+            if level not in levels or not pairs:
+                cells.append("not measured")
+                continue
+            more = max(plain / rate - 1 for plain, rate in pairs)
+            cells.append(f"{max(more, 0):.0%}, " + ("met" if more <= MOST_ON_TOP else "**missed**"))
+        yield "| " + " | ".join(cells) + " |"
+
+
+def hurt_table(benchmarks, levels):
+    """Operands that hurt: the rate by that of tame ones."""
+    found = {}
+    for x in benchmarks:
+        name = re.fullmatch(r"gemm/(.+)\+(\w+)/(avx2|avx512)/\d+x\d+x\d+", x["name"])
+        if name and "of_tame" in x and x.get("run_type", "iteration") == "iteration":
+            found[name[2], name[1], name[3]] = x["of_tame"]
+    yield f"| operands | product | {' | '.join(LEVELS.values())} |"
+    yield "|---" * (len(LEVELS) + 2) + "|"
+    for what, product in dict.fromkeys((what, product) for what, product, _ in found):
+        cells = [what.replace("_", " "), f"`{product.split('/')[1]}`"]
+        for level in LEVELS:
+            times = found.get((what, product, level)) if level in levels else None
+            cells.append("not measured" if times is None else
+                         f"{times:.2f} ×" + ("" if times >= LEAST_OF_TAME else ", **missed**"))
+        yield "| " + " | ".join(cells) + " |"
+
+
+def training_table(benchmarks):
+    """{workload: a line of its formats, a step's time by binary32's}."""
+    found = {}
+    for x in benchmarks:
+        name = re.fullmatch(r"train/(\w+)/(\w+)/(\w+)", x["name"])
+        if name and x.get("run_type", "iteration") == "iteration":
+            found.setdefault(name[1], {})[name[2]] = x
+    formats = list(dict.fromkeys(name for row in found.values() for name in row))
+    yield f"| training, a step by binary32's (goal ≤ {TRAINING_GOAL}) | binary32 | {' | '.join(formats[1:])} |"
+    yield "|---" * (len(formats) + 1) + "|"
+    for workload, row in found.items():
+        cells = [workload, f"{row['binary32']['ms_per_step']:.2f} ms"]
+        cells += [f"{row[name]['of_binary32']:.1f} ×" if name in row else "–" for name in formats[1:]]
+        yield "| " + " | ".join(cells) + " |"
 
 
 def told_rate(goal, rates, level, shape, levels):
@@ -273,6 +331,16 @@ def text_of(bench, peers):
     if rates:
         yield ""
         yield from product_table(rates, levels)
+        yield ""
+        yield from on_top_table(rates, levels)
+        yield ""
+        yield (f"Operands that hurt, 512 × 512 × 512, by the rate with tame ones in the same run; none is to fall below "
+               f"{LEAST_OF_TAME} (`tests/bench/matmul_bench.cpp` says what they are).")
+        yield ""
+        yield from hurt_table(bench["benchmarks"], levels)
+    if any(x["name"].startswith("train/") for x in bench["benchmarks"]):
+        yield ""
+        yield from training_table(bench["benchmarks"])
     if peers:
         versions = ", ".join(f"{name} {version}" for name, version in peers["context"].items())
         yield ""

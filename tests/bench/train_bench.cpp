@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Trainings of a few steps as `binade train` runs them, in each format beside binary32, whose steps take turns with
+// theirs. The level is the one in use (BINADE_ISA).
+//
+//     ms_per_step    of processor time
+//     of_binary32    that by binary32's
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "lib/parallel/parallel.h"
+#include "lib/study/train_settings.h"
+#include "lib/study/workloads.h"
+#include "tests/bench/clock.h"
+
+namespace binade::bench {
+namespace {
+
+constexpr int steps = 20;
+
+double seconds_of_training(const std::string& name, const std::string& format) {
+  const nlohmann::json settings{{"workload", name}, {"format", format}, {"steps", steps}};
+  const TrainSettings parsed = train_settings(settings);
+  const Workload<float> data = workload<float>(name, BINADE_SOURCE_ROOT "/experiments/data");
+  const double start = process_seconds();
+  benchmark::DoNotOptimize(train(data, parsed.recipe));
+  return process_seconds() - start;
+}
+
+void train_in(benchmark::State& state, const std::string& name, const std::string& format) {
+  std::vector<double> own, reference;
+  for (auto _ : state) {
+    own.push_back(seconds_of_training(name, format));
+    reference.push_back(seconds_of_training(name, "binary32"));
+  }
+  const auto median = [](std::vector<double>& x) {
+    std::ranges::nth_element(x, x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2));
+    return x[x.size() / 2];
+  };
+  const double seconds = median(own);
+  state.counters["ms_per_step"] = 1e3 * seconds / steps;
+  state.counters["of_binary32"] = seconds / median(reference);
+}
+
+}  // namespace
+
+void add_training() {
+  std::string level;
+  for (std::size_t at = 0; at < level_names.size(); ++at) {
+    if (&kernels(static_cast<Level>(at)) == &fastest_kernels()) level = level_names[at];
+  }
+  for (const char* name : {"digits_mlp", "fashion_cnn", "char_transformer"}) {
+    for (const char* format : {"binary32", "binary16", "bfloat16", "tf32", "e4m3"}) {
+      const std::string full = std::string("train/") + name + "/" + format + "/" + level;
+      benchmark::RegisterBenchmark(
+          full.c_str(), [name, format](benchmark::State& state) { train_in(state, name, format); })
+          ->Unit(benchmark::kMillisecond)
+          ->Iterations(3);
+    }
+  }
+}
+
+}  // namespace binade::bench
