@@ -47,11 +47,17 @@ std::vector<T> map(const std::vector<T>& x, const std::vector<T>& y, const F& f)
   return out;
 }
 
+/// body(begin, end) of runs of rows, on all threads.
+template <class F>
+void for_runs(std::size_t rows, std::size_t columns, const F& body) {
+  const std::size_t grain = std::max<std::size_t>(1, 8192 / std::max<std::size_t>(1, columns));
+  parallel_for(rows, grain,
+               [&](std::size_t begin, std::size_t end, std::size_t) { body(begin, end); });
+}
 /// body(row) for every row of a matrix, rows in pieces of about 2^13 elements.
 template <class F>
 void for_rows(std::size_t rows, std::size_t columns, const F& body) {
-  const std::size_t grain = std::max<std::size_t>(1, 8192 / std::max<std::size_t>(1, columns));
-  parallel_for(rows, grain, [&](std::size_t begin, std::size_t end, std::size_t) {
+  for_runs(rows, columns, [&](std::size_t begin, std::size_t end) {
     for (std::size_t row = begin; row < end; ++row) body(row);
   });
 }
@@ -98,14 +104,26 @@ std::vector<T> permuted(const std::vector<T>& x, const Shape& shape,
   }
   std::vector<T> out(x.size());
   if (out.empty()) return out;
-  const std::size_t last = to_shape.back();
-  for_rows(x.size() / last, last, [&](std::size_t row) {
-    std::size_t from = 0, rest = row;
+  const std::size_t last = to_shape.back(), last_step = to_step.back();
+  for_runs(x.size() / last, last, [&](std::size_t begin, std::size_t end) {
+    // Where the row stands in each dimension but the last, and from where it comes.
+    std::vector<std::size_t> at(dimensions);
+    std::size_t from = 0, rest = begin;
     for (std::size_t i = dimensions - 1; i-- > 0;) {
-      from += rest % to_shape[i] * to_step[i];
+      at[i] = rest % to_shape[i];
+      from += at[i] * to_step[i];
       rest /= to_shape[i];
     }
-    for (std::size_t j = 0; j < last; ++j) out[row * last + j] = x[from + j * to_step.back()];
+    for (std::size_t row = begin; row < end; ++row) {
+      T* const to = out.data() + row * last;
+      for (std::size_t j = 0; j < last; ++j) to[j] = x[from + j * last_step];
+      for (std::size_t i = dimensions - 1; i-- > 0;) {
+        from += to_step[i];
+        if (++at[i] < to_shape[i]) break;
+        from -= to_shape[i] * to_step[i];
+        at[i] = 0;
+      }
+    }
   });
   return out;
 }

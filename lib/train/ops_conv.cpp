@@ -45,19 +45,33 @@ template <std::floating_point T, class F>
 std::vector<T> patches(const std::vector<T>& images, const Shape& shape, std::size_t rows,
                        std::size_t columns, std::size_t taps, const F& pixel_of) {
   const std::size_t height = shape[1], width = shape[2], channels = shape[3];
-  const std::size_t depth = taps * taps * channels;
+  const std::size_t depth = taps * taps * channels, run = taps * channels;
+  const auto places = [&](std::size_t pixels, std::size_t size) {
+    std::vector<std::size_t> of(pixels * taps);
+    for (std::size_t i = 0; i < of.size(); ++i) of[i] = pixel_of(i / taps, i % taps, size);
+    return of;
+  };
+  const std::vector<std::size_t> row_of = places(rows, height), column_of = places(columns, width);
   std::vector<T> out(shape[0] * rows * columns * depth);
-  for_rows(shape[0] * rows * columns, depth, [&](std::size_t pixel) {
-    const std::size_t image = pixel / (rows * columns);
-    const std::size_t i = pixel / columns % rows, j = pixel % columns;
-    T* to = out.data() + pixel * depth;
-    for (std::size_t kr = 0; kr < taps; ++kr) {
-      const std::size_t row = pixel_of(i, kr, height);
-      for (std::size_t kc = 0; kc < taps; ++kc, to += channels) {
-        const std::size_t column = pixel_of(j, kc, width);
-        if (row >= height || column >= width) continue;
-        std::copy_n(images.data() + ((image * height + row) * width + column) * channels, channels,
-                    to);
+  for_rows(shape[0] * rows, columns * depth, [&](std::size_t line) {
+    const std::size_t image = line / rows, i = line % rows;
+    T* to = out.data() + line * columns * depth;
+    for (std::size_t j = 0; j < columns; ++j) {
+      const std::size_t* const column = column_of.data() + j * taps;
+      const bool is_run =
+          column[0] < width && column[taps - 1] < width && column[taps - 1] == column[0] + taps - 1;
+      for (std::size_t kr = 0; kr < taps; ++kr, to += run) {
+        const std::size_t row = row_of[i * taps + kr];
+        if (row >= height) continue;
+        const T* const from = images.data() + (image * height + row) * width * channels;
+        if (is_run) {
+          std::copy_n(from + column[0] * channels, run, to);
+          continue;
+        }
+        for (std::size_t kc = 0; kc < taps; ++kc) {
+          if (column[kc] >= width) continue;
+          std::copy_n(from + column[kc] * channels, channels, to + kc * channels);
+        }
       }
     }
   });

@@ -37,14 +37,22 @@ std::vector<T> rows_of(const MatrixView<T>& view) {
   return out;
 }
 
+/// A view's rows one after the other: as they are, or copied into `space`.
+template <class T>
+const T* dense_rows(const MatrixView<T>& view, std::vector<T>& space) {
+  if (view.column_stride == 1 && view.row_stride == view.columns) return view.data;
+  space = rows_of(view);
+  return space.data();
+}
+
 template <class T>
 using Rows = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 template <class T>
 using Columns = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
 
 template <class T>
-std::vector<T> reference(const std::vector<T>& a, const std::vector<T>& b, std::size_t m,
-                         std::size_t n, std::size_t k, std::span<const T> bias) {
+std::vector<T> reference(const T* a, const T* b, std::size_t m, std::size_t n, std::size_t k,
+                         std::span<const T> bias) {
   // How Eigen cuts K depends on the caches it sees.
   static const bool pinned = [] {
     Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 2 << 20);
@@ -53,9 +61,9 @@ std::vector<T> reference(const std::vector<T>& a, const std::vector<T>& b, std::
   static_cast<void>(pinned);
   std::vector<T> out(m * n);
   const auto at = [](std::size_t i) { return static_cast<Eigen::Index>(i); };
-  const Eigen::Map<const Columns<T>> right(b.data(), at(k), at(n));
+  const Eigen::Map<const Columns<T>> right(b, at(k), at(n));
   parallel_for(m, 64, [&](std::size_t begin, std::size_t end, std::size_t) {
-    const Eigen::Map<const Rows<T>> left(a.data() + begin * k, at(end - begin), at(k));
+    const Eigen::Map<const Rows<T>> left(a + begin * k, at(end - begin), at(k));
     Eigen::Map<Rows<T>> result(out.data() + begin * n, at(end - begin), at(n));
     result.noalias() = left * right;
     for (std::size_t i = begin; i < end && !bias.empty(); ++i) {
@@ -196,13 +204,14 @@ std::vector<T> product(const ProductSettings& settings, const ProductCall& call,
     throw Error(fmt::format("product of {} × {} and {} × {} with {} biases: the shapes do not fit",
                             a.rows, a.columns, b.rows, b.columns, bias.size()));
   }
-  Packed<T> packed{a.rows, b.columns, a.columns, rows_of(a), rows_of(b.transposed())};
+  const std::size_t m = a.rows, n = b.columns, k = a.columns;
   EventCounts a_counts, b_counts;
   const ProductPlan* plan = plan_of(settings, call);
-  const std::uint64_t multiply_adds = packed.m * packed.n * packed.k;
+  const std::uint64_t multiply_adds = m * n * k;
   const Format result = call.keeps_sums ? Carrier<T>::format : call.dtype;
   std::vector<T> out;
   if (plan != nullptr && plan->model) {
+    Packed<T> packed{m, n, k, rows_of(a), rows_of(b.transposed())};
     const bool may_switch = settings.autoswitch != nullptr && plan->scale != OperandScale::none;
     RoundedOperands<T> rounded = operands_of(*plan, packed, may_switch);
     if (may_switch && switches(settings, call, packed, rounded)) {
@@ -216,7 +225,8 @@ std::vector<T> product(const ProductSettings& settings, const ProductCall& call,
     }
   }
   if (plan == nullptr || !plan->model) {
-    out = reference(packed.a, packed.b, packed.m, packed.n, packed.k, bias);
+    std::vector<T> a_space, b_space;
+    out = reference(dense_rows(a, a_space), dense_rows(b.transposed(), b_space), m, n, k, bias);
     round_to(result, std::span(out));
   }
   if (settings.tally != nullptr) {
