@@ -35,7 +35,6 @@ struct BlockPlan {
 
   /// The least of a product that counts; and the most of an operand, so that a zero times it stays below that.
   static constexpr int least_exponent = -101, most_exponent = 26;
-  static constexpr std::uint32_t least_top = std::uint32_t{26} << 23;  ///< 2^-101
 
   BlockPlan(const DotModel& model, const DotTypes& types) {
     const Format a = block_operand(model, types.a), b = block_operand(model, types.b);

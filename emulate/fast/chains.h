@@ -47,8 +47,8 @@ constexpr bool is_narrow_chain(const DotTypes& t) {
 
 /// Whether a model's chain is one in `host`: binary32 or binary64.
 constexpr bool is_chain_in(const DotModel& model, const DotTypes& t, const Format& host) {
-  return is_chain(model) && !model.descending && !model.c_last && !model.through_f32 &&
-         model.sparse_group == 0 && model.scales == WgmmaScales{} &&
+  return is_chain(model) && t.a.has_zero && t.b.has_zero && !model.descending && !model.c_last &&
+         !model.through_f32 && model.sparse_group == 0 && model.scales == WgmmaScales{} &&
          model.rounding == Rounding::ties_to_even && t.c == t.d &&
          (t.d == host || (host == binary64 && is_narrow_chain(t))) && fits_in(t.a, host) &&
          fits_in(t.b, host);

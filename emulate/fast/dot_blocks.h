@@ -57,10 +57,10 @@ constexpr bool predecode(const DotModel& model, const Format& f, const Code* cod
 constexpr bool is_predecodable(const DotModel& model, const DotTypes& types) {
   const Format& d = model.through_f32 ? binary32 : types.d;
   // Cut products of fraction_bits + 2 bits, in 32; a block of them in 64 exponents of work space.
-  return is_fused(model) && !model.descending && model.edges == EdgeRules{} &&
-         model.sparse_group == 0 && model.scales == WgmmaScales{} && model.grid.bias == d.bias &&
-         model.fraction_bits <= 29 && model.block <= 64 && d.has_sign &&
-         d.specials == Specials::ieee &&
+  return is_fused(model) && types.a.has_zero && types.b.has_zero && !model.descending &&
+         model.edges == EdgeRules{} && model.sparse_group == 0 && model.scales == WgmmaScales{} &&
+         model.grid.bias == d.bias && model.fraction_bits <= 29 && model.block <= 64 &&
+         d.has_sign && d.specials == Specials::ieee &&
          block_operand(model, types.a).fraction_bits() +
                  block_operand(model, types.b).fraction_bits() <=
              model.fraction_bits;
@@ -110,7 +110,8 @@ constexpr std::uint64_t predecoded_block(const DotModel& model, int product_bits
 }
 
 constexpr bool is_special(std::uint64_t bits, const Format& f) {
-  return fields_of(bits, f).exponent == f.exponent_mask();
+  if (f.specials == Specials::ieee) return fields_of(bits, f).exponent == f.exponent_mask();
+  return kind_of(fields_of(bits, f), f) == Kind::nan;
 }
 
 }  // namespace detail

@@ -74,6 +74,9 @@ void run_dots(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask
 
 Packing blocks_packing(const GemmModel& g) {
   if (!fast::is_predecodable(fast::dense_twin(g.model), g.types)) return {};
+  // What is kept hangs on the codes themselves: a conversion must not make zeros.
+  const bool converts = !fits_in(g.types.a, fast::block_operand(g.model, g.types.a));
+  if (g.model.sparse_group != 0 && converts) return {};
   Packing out = detail::packed_lines<fast::Factor>(fast::block_operand(g.model, g.types.a),
                                                    fast::block_operand(g.model, g.types.b));
   out.sparse_group = g.model.sparse_group;

@@ -120,17 +120,18 @@ struct ToHalf {
     F number;
     M from_tie;
   };
-  /// A NaN becomes an infinity where it is not one to keep.
+  /// Of any number or NaN; where it keeps no NaN, of what is below 2^100.
   template <bool keeps_nan>
   Rounded rounded(F x) const {
-    const I a = V::bit_and(V::bits(x), magnitude);
+    const I operand = V::bit_and(V::bits(x), magnitude);
+    const I a = keeps_nan ? V::min(operand, lanes.last) : operand;  // else it is far below
     // M's ulp is binary16's about a, and half of that is M / 2^24.
     const I binades = V::sub_to_zero(V::bit_and(a, lanes.exponent), lanes.min_normal);
     const I m = V::add(binades, lanes.lowest_m);
     I r = V::bits(V::sub(V::add(V::number(a), V::number(m)), V::number(m)));
     const I rest = V::bit_and(V::bits(V::sub(V::number(a), V::number(r))), magnitude);
     const I half = V::sub(m, V::set(std::uint32_t{24} << 23));
-    r = V::select(V::greater(r, max), keeps_nan ? V::max(infinity, a) : infinity, r);
+    r = V::select(V::greater(r, max), keeps_nan ? V::max(infinity, operand) : infinity, r);
     return {V::number(V::bit_or(r, V::and_not(V::bits(x), magnitude))), V::equal(rest, half)};
   }
   template <bool keeps_nan = true>

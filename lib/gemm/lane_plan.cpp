@@ -13,7 +13,7 @@
 namespace binade::lanes {
 namespace {
 
-bool is_ieee(const Format& f) { return f.specials == Specials::ieee && f.has_sign; }
+bool is_ieee(const Format& f) { return f.specials == Specials::ieee && f.has_sign && f.has_zero; }
 
 bool has_known_rounding(const GemmModel& g) {
   const Rounding rounding = g.model.rounding;

@@ -51,25 +51,11 @@ void deliver(std::uint64_t code, float& out) {
   out = std::bit_cast<float>(static_cast<std::uint32_t>(code));
 }
 
-/// The NaN of a finished sum: a chain's is quiet, every other operation's NVIDIA's.
+/// The NaN of a finished sum: a chain's is quiet, every other operation's NVIDIA's. No walk ends in a conversion.
 std::uint64_t nan_of(const SumProgram& program, const GemmModel& g) {
-  NanResult nan = NanResult::nvidia;
-  std::array<Format, 48> held;
-  std::size_t depth = 0;
-  for (const SumStep& step : program.steps) {
-    const bool pushes = step.kind == StepKind::push_zero || step.kind == StepKind::push_c;
-    if (pushes) ++depth;
-    if (step.kind == StepKind::add) --depth;
-    Format& top = held[depth - 1];
-    const bool is_products = step.kind == StepKind::products;
-    const bool is_quiet =
-        is_products && is_chain(g.model) && !g.model.c_last && !g.model.through_f32;
-    if (is_products || step.kind == StepKind::add || (!pushes && top != step.format)) {
-      nan = is_quiet ? NanResult::quiet : NanResult::nvidia;
-    }
-    top = is_products ? g.types.d : step.format;
-  }
-  return nan_bits(final_format(program, g), nan);
+  const bool is_quiet = program.steps.back().kind == StepKind::products && is_chain(g.model) &&
+                        !g.model.c_last && !g.model.through_f32;
+  return nan_bits(final_format(program, g), is_quiet ? NanResult::quiet : NanResult::nvidia);
 }
 
 DecodedLines decoded_lines(const OperandReading& reading, const Format& f, const Format& as,
@@ -104,20 +90,21 @@ void run_products(const OperandReading& reading, const GemmModel& g, const Produ
   const Kernels& kernels = fastest_kernels();
   const auto rows = static_cast<std::size_t>(x.row_count);
   const auto columns = static_cast<std::size_t>(x.column_count);
-  TileValues c{}, values;
-  for (std::size_t i = 0; i < rows; ++i) {
-    floats_of_words(kernels, sums[i].data(), columns, g.types.c, c.rows[i].data());
-  }
+  TileValues c, values;
+  floats_of_words(kernels, sums[0].data(), rows * group_columns, g.types.c, c.rows[0].data());
+  std::ranges::fill(c.rows[0].data() + rows * group_columns,
+                    c.rows[0].data() + group_rows * group_columns, 0.0F);
   const std::array<SumStep, 2> steps{
       {{StepKind::push_c, g.types.c, {}, 0, 0}, {StepKind::products, {}, {}, 0, x.instructions}}};
   reading.kernel->sum(g, steps, x, c, &values);
+  TileSums results;
+  words_of_floats(kernels, values.rows[0].data(), rows * group_columns, {g.types.d},
+                  results[0].data());
   for (std::size_t i = 0; i < rows; ++i) {
-    std::array<std::uint64_t, group_columns> words;
-    words_of_floats(kernels, values.rows[i].data(), columns, {g.types.d}, words.data());
     for (std::size_t j = 0; j < columns; ++j) {
       const std::uint32_t bit = std::uint32_t{1} << j;
       if (std::isnan(values.rows[i][j])) left[i] |= bit;
-      if ((left[i] & bit) == 0) sums[i][j] = words[j];
+      if ((left[i] & bit) == 0) sums[i][j] = results[i][j];
     }
   }
 }
@@ -130,7 +117,9 @@ DecodedOperands decoded(const OperandReading& reading, std::span<const std::uint
 
 PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& shape,
                                  const Kernels& kernels)
-    : shape_(shape), kernels_(&kernels), reading_(reading_of(model, kernels)) {
+    : shape_(shape),
+      kernels_(&kernels),
+      reading_(reading_of(model, shape.k == 0 ? binade::kernels(Level::reference) : kernels)) {
   walk_sum(model, static_cast<int>(shape.k), program_);
   depth_ = program_.depth();
   nan_ = nan_of(program_, model);

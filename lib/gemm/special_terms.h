@@ -33,7 +33,11 @@ struct TileSpecials {
   /// A product, one of whose operands is special.
   void add(std::size_t i, std::size_t j, float a, float b) {
     const std::uint32_t bit = std::uint32_t{1} << j;
-    if (std::isnan(a) || std::isnan(b) || a == 0 || b == 0) {
+    // Of bits: whoever flushes subnormals has no zeros more.
+    const auto is_zero = [](float x) {
+      return (std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFF) == 0;
+    };
+    if (std::isnan(a) || std::isnan(b) || is_zero(a) || is_zero(b)) {
       nan[i] |= bit;
     } else {
       (std::signbit(a) == std::signbit(b) ? positive : negative)[i] |= bit;
@@ -46,7 +50,7 @@ struct TileSpecials {
   void apply(TileValues& sums, TileMask& left) const {
     for (std::size_t i = 0; i < sums.rows.size(); ++i) {
       const std::uint32_t some = nan[i] | positive[i] | negative[i];
-      for (std::size_t j = 0; some >> j != 0 && j < tile_columns; ++j) {
+      for (std::size_t j = 0; j < tile_columns && some >> j != 0; ++j) {
         if ((some >> j & 1) == 0) continue;
         float& sum = sums.rows[i][j];
         const bool is_negative = (negative[i] >> j & 1) != 0;

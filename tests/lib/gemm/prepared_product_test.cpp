@@ -9,6 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #include "tests/lib/gemm/exact_product.h"
 
@@ -108,6 +111,97 @@ GemmOperands usual_operands(Random& random, const GemmModel& g, const Size& size
   for (std::size_t i = 0; i < x.m * x.n; ++i) x.c.push_back(usual(random, g.c));
   for (std::size_t j = 0; j < x.n; ++j) x.bias.push_back(usual(random, g.bias));
   return x;
+}
+
+GemmModel fused(const DotTypes& types, int fraction_bits) {
+  GemmModel g{.model = {.fraction_bits = fraction_bits, .grid = types.d}, .types = types};
+  if (types.d == binary16) g.model.rounding = Rounding::ties_to_even;
+  g.sum.c_first = true;
+  g.c = types.c;
+  g.epilogue = {.out = types.d};
+  return g;
+}
+GemmOperands one_element(std::vector<std::uint64_t> a, std::vector<std::uint64_t> b,
+                         std::vector<std::uint64_t> c) {
+  const std::size_t k = a.size();
+  return {1, 1, k, std::move(a), std::move(b), std::move(c), {}};
+}
+
+TEST_CASE("single sums that a faster way may get wrong") {
+  Tally tally;
+  const DotTypes half{binary16, binary16, binary32, binary32};
+  // Nothing is done to a C of no products.
+  check(fused(half, 25), one_element({}, {}, {0xFFF00001}), 0, tally);
+  check(test::model_of({"fma.rn.f16.f16.f16.f16", 0}, 4), one_element({}, {}, {0xFE00}), 0, tally);
+  // m8n8k4 adds C, and so its NaN is no chain's.
+  check(test::model_of({"mma.m8n8k4.f32.f16.f16.f32", 80}, 0),
+        one_element({0x7E00, 0, 0, 0}, {0x3C00, 0, 0, 0}, {}), 0, tally);
+  // Only the first of the parts begins at zero.
+  GemmModel parts = fused(half, 25);
+  parts.sum.splits[0] = {
+      .parts = 2, .interleave = 4, .reduction = Reduction::pairs, .tail_after = true};
+  check(parts,
+        one_element(std::vector<std::uint64_t>(12), std::vector<std::uint64_t>(12), {0x08FFFFFF}),
+        0, tally);
+  // Far beyond binary16, with signs.
+  GemmModel quads{.model = {.recipe = Recipe::pairwise, .grid = binary16},
+                  .types = {bfloat16, bfloat16, binary16, binary16},
+                  .k = 4};
+  quads.c = binary16;
+  quads.epilogue = {.out = binary16};
+  for (const std::uint64_t a : {0x7900, 0xF900, 0x7F00, 0x4780}) {
+    check(quads, one_element({a, 0, 0, 0}, {0x3F80, 0, 0, 0}, {0x3C00}), 0, tally);
+  }
+  // A subnormal is no zero, by an infinity, whoever asks.
+  const GemmModel brain = fused({bfloat16, bfloat16, binary32, binary32}, 25);
+  check(brain, one_element({0x0001}, {0x7F80}, {0}), 0, tally);
+#ifdef __x86_64__
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | 0x8040);  // flushes results, and takes subnormal operands as zeros
+  check(brain, one_element({0x0001}, {0x7F80}, {0}), 0, tally);
+  _mm_setcsr(before);
+#endif
+  // Whether an operand is kept is asked of its code, not of what it becomes in binary16.
+  GemmModel kept = fused({bfloat16, bfloat16, binary32, binary32}, 25);
+  kept.model.recipe = Recipe::expanded;
+  kept.model.sparse_group = 4;
+  kept.k = 8;
+  check(kept,
+        one_element({0x0D80, 0x3F80, 0x4000, 0, 0, 0, 0, 0},
+                    {0x3F80, 0x3F80, 0x4100, 0, 0, 0, 0, 0}, {0}),
+        0, tally);
+  // A NaN that is no exponent of ones; and padding where there is no zero.
+  const Format odd{5, 13, 16, Specials::fnuz};
+  check(fused({binary16, binary16, odd, binary16}, 22), one_element({0x3C00}, {0x3C00}, {0x20000}),
+        0, tally);
+  const Format without{5, 3, 15, Specials::ieee, false, true};
+  check(fused({without, without, binary32, binary32}, 25), one_element({1}, {1}, {0}), 0, tally);
+}
+
+TEST_CASE("sums without room beside a wide C, and products at the end of what bytes hold") {
+  Random random(11);
+  Tally tally;
+  const Size size{4, 32, 32};
+  const GemmModel wide = fused({binary16, binary16, binary32, binary16}, 25);
+  GemmModel short_cut = fused({bfloat16, bfloat16, binary32, binary32}, 14);
+  for (int round = 0; round < 40; ++round) {
+    GemmOperands full{size.m, size.n, 16, {}, {}, {}, {}},
+        small{size.m, size.n, size.k, {}, {}, {}, {}};
+    for (std::size_t i = 0; i < size.m * 16; ++i) full.a.push_back(0x3FFF - random() % 4);
+    for (std::size_t i = 0; i < size.n * 16; ++i) full.b.push_back(0x3FFF - random() % 4);
+    for (std::size_t i = 0; i < size.m * size.n; ++i) {
+      full.c.push_back(test::draw_at(random, binary32, test::between(random, -8, 6)));
+      small.c.push_back(0);
+    }
+    const auto near = [&] {
+      return test::draw_at(random, bfloat16, test::between(random, -53, -49));
+    };
+    for (std::size_t i = 0; i < size.m * size.k; ++i) small.a.push_back(near());
+    for (std::size_t i = 0; i < size.n * size.k; ++i) small.b.push_back(near());
+    check(wide, full, 0, tally);
+    check(short_cut, small, 0, tally);
+  }
+  CHECK(tally.numbers > tally.elements / 2);
 }
 
 TEST_CASE("tiles at the edges, more than one panel, and nothing at all") {
