@@ -14,6 +14,7 @@
 namespace binade {
 namespace {
 
+using lanes::EightLongs;
 using lanes::FactorLine;
 using lanes::FactorLines;
 using lanes::LaneAccount;
@@ -21,7 +22,6 @@ using lanes::LaneCost;
 using lanes::LaneNumbers;
 using lanes::LaneOperands;
 using lanes::LanePlan;
-using lanes::Long;
 
 constexpr auto width = static_cast<std::size_t>(lanes::count);
 
@@ -32,7 +32,7 @@ int unit_of(double row_norm, double column_norm) {
   return most == 0 ? 0 : std::ilogb(most) + 1 - (lanes::room - 1);
 }
 
-uint128 all_lanes(const Long& x) {
+uint128 all_lanes(const EightLongs& x) {
   uint128 out = 0;
   for (int i = 0; i < lanes::count; ++i) out += static_cast<std::uint64_t>(x[i]);
   return out;
@@ -79,7 +79,7 @@ void add_losses(GemmAccount& account, const LaneAccount& x, int unit) {
     for (const auto& [alignment, floor] :
          {std::pair(LossRule::product_alignment, LossRule::product_floor),
           std::pair(LossRule::addend_alignment, LossRule::addend_floor)}) {
-      const Long rest = cost(alignment).steps - cost(alignment).vanished;
+      const EightLongs rest = cost(alignment).steps - cost(alignment).vanished;
       to[index_of(floor)].steps += static_cast<std::uint64_t>(all_lanes(rest));
     }
     account.products +=

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One source for all levels. A namespace has the name of its level's unit: it tells whose instructions its functions
-// have.
+// have. `width` is how many lanes its vectors have: of those wider than the machine's GCC makes scalars.
 #include "lib/gemm/loss_lanes.h"
 
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "emulate/dot.h"
 #ifdef __x86_64__
@@ -14,6 +15,7 @@
 #endif
 
 namespace binade::lanes::Portable {
+inline constexpr int width = 8;  // of fewer GCC makes no scalars, but slower vectors
 #include "emulate/fast/lanes.inc"
 #include "lib/gemm/loss_lanes.inc"
 }  // namespace binade::lanes::Portable
@@ -21,6 +23,7 @@ namespace binade::lanes::Portable {
 #ifdef __x86_64__
 BINADE_AVX2_BEGIN
 namespace binade::lanes::Avx2 {
+inline constexpr int width = 4;
 #include "emulate/fast/lanes.inc"
 #include "lib/gemm/loss_lanes.inc"
 }  // namespace binade::lanes::Avx2
@@ -28,6 +31,7 @@ BINADE_AVX2_END
 
 BINADE_AVX512_BEGIN
 namespace binade::lanes::Avx512 {
+inline constexpr int width = 8;
 #include "emulate/fast/lanes.inc"
 #include "lib/gemm/loss_lanes.inc"
 }  // namespace binade::lanes::Avx512

@@ -18,7 +18,7 @@ namespace binade::lanes {
 
 /// Of one rule, lane by lane, in units.
 struct LaneCost {
-  Long steps{}, cut{}, vanished{}, raised{}, lowered{};
+  EightLongs steps{}, cut{}, vanished{}, raised{}, lowered{};
 };
 
 /// Products with one top, distance and fate: how many (from bit 44 on) and their significands; of these the bits lost.
@@ -40,18 +40,18 @@ struct LaneAccount {
   std::vector<std::array<LaneCost, placed_loss_rules>> by_position;
   std::array<LaneCost, loss_rules> rules{};  ///< those without a position
   struct Magnitude {
-    Long low{}, high{};  ///< the 32 lower bits, the others
+    EightLongs low{}, high{};  ///< the 32 lower bits, the others
   };
   std::vector<Magnitude> magnitudes;  ///< Σ|product|
   std::vector<Cell> cells;
-  Long blocks{}, at_addend{}, at_floor{};
+  EightLongs blocks{}, at_addend{}, at_floor{};
 
   LaneAccount& operator-=(const LaneAccount& other);
 };
 
 /// Of eight columns.
 struct LaneFactors {
-  Int significand{}, exponent = Int{} + zero_exponent;
+  EightInts significand{}, exponent = EightInts{} + zero_exponent;
 };
 
 /// The eight elements' operands; 2^unit is taken from those of b.
@@ -64,7 +64,7 @@ struct LaneOperands {
 
 /// The eight elements in units, where `left` is 0.
 struct LaneNumbers {
-  Long sum{}, exact{}, bound{}, products{}, left{}, last_position{};
+  EightLongs sum{}, exact{}, bound{}, products{}, left{}, last_position{};
 };
 
 /// Counts eight elements: from loss_lanes.inc, of the level of these kernels; null of the reference's.
