@@ -6,6 +6,7 @@
 //     GMAC_per_s         multiply-adds of a second of processor time, whatever the threads
 //     of_float_product   that rate by the float product's
 //     threads_at_work    processor time by time
+//     on_top             of what stands around the products: how much more time than they take alone, in turns
 //     of_tame            of operands that hurt: by the rate with tame ones, in the same run
 #include <benchmark/benchmark.h>
 
@@ -205,17 +206,26 @@ void multiply(benchmark::State& state, const Product& row, const Shape& shape,
   }
   const PreparedProduct product(g, {.k = shape.k, .has_c = row.has_c, .has_bias = row.has_c},
                                 kernels);
-  const double limit = float_rate(), start = process_seconds(), begin = wall_seconds();
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(product.all(x));
+  const PreparedProduct alone(parse_gemm(row.instruction, row.sm).model, {.k = shape.k}, kernels);
+  const GemmOperands tame = tame_operands(g, shape);
+  const double limit = float_rate(), begin = wall_seconds();
+  const auto seconds_of = [](const PreparedProduct& by, const GemmOperands& operands) {
+    const double start = process_seconds();
+    benchmark::DoNotOptimize(by.all(operands));
     benchmark::ClobberMemory();
+    return process_seconds() - start;
+  };
+  double seconds = 0, alone_seconds = 0;
+  for (auto _ : state) {
+    seconds += seconds_of(product, x);
+    if (*row.suffix != '\0') alone_seconds += seconds_of(alone, tame);
   }
-  const double seconds = process_seconds() - start;
   const double elapsed = wall_seconds() - begin;
   const double rate = shape.multiply_adds() * static_cast<double>(state.iterations()) / seconds;
   state.counters["GMAC_per_s"] = rate / 1e9;
   state.counters["of_float_product"] = rate / limit;
-  state.counters["threads_at_work"] = seconds / elapsed;
+  state.counters["threads_at_work"] = (seconds + alone_seconds) / elapsed;
+  if (alone_seconds > 0) state.counters["on_top"] = seconds / alone_seconds - 1;
 }
 
 void multiply_hurt(benchmark::State& state, const Hurt& hurt, const Shape& shape,

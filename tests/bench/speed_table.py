@@ -2,7 +2,9 @@
 #
 # The speed table of emulate/README.md, between its two marker comments, from what `./dev bench --json FILE` wrote and,
 # beneath, from `./dev bench --peers FILE`: each goal, what was measured at its level, and the limit of the same run.
-#    speed_table.py JSON [PEERS_JSON] [--readme FILE]
+# Products and trainings are to be measured on one thread: what `BINADE_THREADS=1 ./dev bench --json PRODUCTS
+# --benchmark_filter='gemm|train'` wrote takes the place of such rows.
+#    speed_table.py JSON [PEERS_JSON] [--products PRODUCTS] [--readme FILE]
 import argparse
 import json
 import re
@@ -205,21 +207,21 @@ def product_rates(benchmarks):
     return out
 
 
-def on_top_table(rates, levels):
-    """How much longer a product takes for what is done around it."""
+def on_top_table(benchmarks, levels):
+    """How much longer a product takes for what is done around it, in turns with it alone."""
+    found = {}
+    for x in benchmarks:
+        name = re.fullmatch(rf"gemm/.+\+(\w+)/(avx2|avx512)/{WHOLE}", x["name"])
+        if name and "on_top" in x and x.get("run_type", "iteration") == "iteration":
+            found[name.groups()] = x["on_top"]
     yield f"| f16 into f32, L = 16, with | goal | {' | '.join(LEVELS.values())} |"
     yield "|---" * (len(LEVELS) + 2) + "|"
     for suffix, what in ON_TOP.items():
         cells = [what, f"≤ {MOST_ON_TOP:.0%} on top"]
         for level in LEVELS:
-            pairs = [(rates[name.removesuffix("+" + suffix), level, WHOLE][0], rate)
-                     for (name, at, shape), (rate, _) in rates.items()
-                     if name.endswith("+" + suffix) and at == level and shape == WHOLE]
-            if level not in levels or not pairs:
-                cells.append("not measured")
-                continue
-            more = max(plain / rate - 1 for plain, rate in pairs)
-            cells.append(f"{max(more, 0):.0%}, " + ("met" if more <= MOST_ON_TOP else "**missed**"))
+            more = found.get((suffix, level)) if level in levels else None
+            cells.append("not measured" if more is None else
+                         f"{max(more, 0):.0%}, " + ("met" if more <= MOST_ON_TOP else "**missed**"))
         yield "| " + " | ".join(cells) + " |"
 
 
@@ -275,7 +277,8 @@ def told_rate(goal, rates, level, shape, levels):
 
 def product_table(rates, levels):
     yield (f"Whole products, {WHOLE.replace('x', ' × ')} and {SMALL.replace('x', ' × ')}, in 10⁹ multiply-adds a second "
-           "of processor time, operands taken apart and packed included.")
+           "of processor time, operands taken apart and packed included; on one thread: `BINADE_THREADS=1 ./dev bench "
+           "--json FILE --benchmark_filter='gemm|train'`.")
     yield ""
     columns = [f"{what} {LEVELS[level]}" for level in LEVELS for what in ("goal", "measured", "small,")]
     yield "| product | " + " | ".join(columns) + " |"
@@ -332,7 +335,7 @@ def text_of(bench, peers):
         yield ""
         yield from product_table(rates, levels)
         yield ""
-        yield from on_top_table(rates, levels)
+        yield from on_top_table(bench["benchmarks"], levels)
         yield ""
         yield (f"Operands that hurt, 512 × 512 × 512, by the rate with tame ones in the same run; none is to fall below "
                f"{LEAST_OF_TAME} (`tests/bench/matmul_bench.cpp` says what they are).")
@@ -353,6 +356,7 @@ def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("bench", type=Path)
     arguments.add_argument("peers", type=Path, nargs="?")
+    arguments.add_argument("--products", type=Path)
     arguments.add_argument("--readme", type=Path, default=README)
     x = arguments.parse_args()
     readme = x.readme.read_text(encoding="utf-8")
@@ -360,7 +364,12 @@ def main():
     _, end, after = rest.partition(END)
     if not begin or not end:
         sys.exit(f"{x.readme} lacks the comments between which the table stands:\n{BEGIN}\n{END}")
-    text = "\n".join(text_of(json.loads(x.bench.read_text()),
+    bench = json.loads(x.bench.read_text())
+    if x.products:
+        products = json.loads(x.products.read_text())["benchmarks"]
+        names = {row["name"] for row in products}
+        bench["benchmarks"] = [row for row in bench["benchmarks"] if row["name"] not in names] + products
+    text = "\n".join(text_of(bench,
                              json.loads(x.peers.read_text()) if x.peers else None))
     x.readme.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
 

@@ -56,10 +56,9 @@ void add_training() {
   for (const char* name : {"digits_mlp", "fashion_cnn", "char_transformer"}) {
     for (const char* format : {"binary32", "binary16", "bfloat16", "tf32", "e4m3"}) {
       const std::string full = std::string("train/") + name + "/" + format + "/" + level;
-      benchmark::RegisterBenchmark(
-          full.c_str(), [name, format](benchmark::State& state) { train_in(state, name, format); })
-          ->Unit(benchmark::kMillisecond)
-          ->Iterations(3);
+      benchmark::RegisterBenchmark(full.c_str(), [name, format](benchmark::State& state) {
+        train_in(state, name, format);
+      })->Unit(benchmark::kMillisecond);
     }
   }
 }
