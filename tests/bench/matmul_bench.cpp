@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Emulated matrix products at every level beside a plain float product, compiled with the same flags and measured in the
-// same process. What is timed is a product as `binade gemm` makes it of encodings: operands taken apart, packed, multiplied.
+// same process, medians. What is timed is a product as `binade gemm` makes it of encodings: operands taken apart, packed, multiplied.
 //
 //     GMAC_per_s         multiply-adds of a second of processor time, whatever the threads
 //     of_float_product   that rate by the float product's
@@ -195,6 +195,12 @@ constexpr Hurt hurts[] = {
     {"infinite_rows", "fma.rn.f64.f64.f64.f64", 0, &infinite_rows},
 };
 
+double median(std::vector<double>& x) {
+  const auto middle = x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2);
+  std::ranges::nth_element(x, middle);
+  return *middle;
+}
+
 void multiply(benchmark::State& state, const Product& row, const Shape& shape,
               const Kernels& kernels) {
   GemmModel g = parse_gemm(row.instruction, row.sm).model;
@@ -215,17 +221,22 @@ void multiply(benchmark::State& state, const Product& row, const Shape& shape,
     benchmark::ClobberMemory();
     return process_seconds() - start;
   };
-  double seconds = 0, alone_seconds = 0;
+  std::vector<double> times, alone_times;
+  double all = 0;
   for (auto _ : state) {
-    seconds += seconds_of(product, x);
-    if (*row.suffix != '\0') alone_seconds += seconds_of(alone, tame);
+    times.push_back(seconds_of(product, x));
+    all += times.back();
+    if (*row.suffix == '\0') continue;
+    alone_times.push_back(seconds_of(alone, tame));
+    all += alone_times.back();
   }
+  const double seconds = median(times);
   const double elapsed = wall_seconds() - begin;
-  const double rate = shape.multiply_adds() * static_cast<double>(state.iterations()) / seconds;
+  const double rate = shape.multiply_adds() / seconds;
   state.counters["GMAC_per_s"] = rate / 1e9;
   state.counters["of_float_product"] = rate / limit;
-  state.counters["threads_at_work"] = (seconds + alone_seconds) / elapsed;
-  if (alone_seconds > 0) state.counters["on_top"] = seconds / alone_seconds - 1;
+  state.counters["threads_at_work"] = all / elapsed;
+  if (!alone_times.empty()) state.counters["on_top"] = seconds / median(alone_times) - 1;
 }
 
 void multiply_hurt(benchmark::State& state, const Hurt& hurt, const Shape& shape,
@@ -235,19 +246,19 @@ void multiply_hurt(benchmark::State& state, const Hurt& hurt, const Shape& shape
   GemmOperands x = tame;
   hurt.change(g, x);
   const PreparedProduct product(g, {.k = shape.k}, kernels);
-  double tame_time = 1e9, seconds = 0;
+  std::vector<double> times, tame_times;
   for (auto _ : state) {
     double start = process_seconds();
     benchmark::DoNotOptimize(product.all(tame));
-    tame_time = std::min(tame_time, process_seconds() - start);
+    tame_times.push_back(process_seconds() - start);
     start = process_seconds();
     benchmark::DoNotOptimize(product.all(x));
     benchmark::ClobberMemory();
-    seconds += process_seconds() - start;
+    times.push_back(process_seconds() - start);
   }
-  const double rate = shape.multiply_adds() * static_cast<double>(state.iterations()) / seconds;
-  state.counters["GMAC_per_s"] = rate / 1e9;
-  state.counters["of_tame"] = rate * tame_time / shape.multiply_adds();
+  const double seconds = median(times);
+  state.counters["GMAC_per_s"] = shape.multiply_adds() / seconds / 1e9;
+  state.counters["of_tame"] = median(tame_times) / seconds;
 }
 
 std::string arch_of(int sm) { return sm == 0 ? "chain" : "sm_" + std::to_string(sm); }
