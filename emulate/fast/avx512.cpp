@@ -29,6 +29,7 @@ BINADE_AVX512_BEGIN
 #include "emulate/fast/vector_chains.h"
 #include "emulate/fast/vector_decode.h"
 #include "emulate/fast/vector_dot_blocks.h"
+#include "emulate/fast/vector_dot_kernel.h"
 #include "emulate/fast/vector_elementwise.h"
 #include "emulate/fast/vector_epilogues.h"
 #include "emulate/fast/vector_integers.h"

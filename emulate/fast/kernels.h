@@ -135,6 +135,14 @@ inline constexpr std::tuple kernel_names{
     KernelName{"epilogue_f32", &Kernels::epilogue_f32},
 };
 
+/// The kernel for a model's products: the first that knows it.
+inline const ProductKernel& product_kernel(const Kernels& kernels, const GemmModel& g) {
+  for (const ProductKernel* kernel : {kernels.dot_blocks, kernels.chains, kernels.integers}) {
+    if (kernel->packing(g).known) return *kernel;
+  }
+  return *kernels.dots;
+}
+
 /// What a level itself brings; null where it brings nothing.
 const Kernels& own_kernels(Level level);
 

@@ -76,12 +76,8 @@ DecodedLines decoded_lines(const OperandReading& reading, const Format& f, const
 }  // namespace
 
 OperandReading reading_of(const GemmModel& model, const Kernels& kernels) {
-  const DotTypes& types = model.types;
-  for (const ProductKernel* kernel : {kernels.dot_blocks, kernels.chains, kernels.integers}) {
-    const Packing packing = kernel->packing(model);
-    if (packing.known) return {kernel, packing, types.a, types.b};
-  }
-  return {kernels.dots, kernels.dots->packing(model), types.a, types.b};
+  const ProductKernel& kernel = product_kernel(kernels, model);
+  return {&kernel, kernel.packing(model), model.types.a, model.types.b};
 }
 
 void run_products(const OperandReading& reading, const GemmModel& g, const ProductTile& x,

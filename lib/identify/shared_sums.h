@@ -95,7 +95,6 @@ class SharedSums {
   void convert(std::uint64_t* values, const Format& from, const Format& to);
 
   std::size_t stride() const { return rows_ * group_columns; }
-  /// Packs one line; whether it can be used.
   /// Lines from `first` on; which of them are not usable.
   std::uint32_t pack(const PackedOperands& x, bool are_columns, std::size_t first,
                      std::size_t count, std::size_t lines, std::byte* to) const;

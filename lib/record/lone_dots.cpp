@@ -4,22 +4,10 @@
 #include "lib/record/lone_dots.h"
 
 namespace binade {
-namespace {
-
-const ProductKernel* kernel_of(const GemmModel& g) {
-  const Kernels& kernels = kernels_for_elements();
-  for (const ProductKernel* kernel : {kernels.dot_blocks, kernels.chains, kernels.integers}) {
-    if (kernel->packing(g).known) return kernel;
-  }
-  return kernels.dots;
-}
-
-}  // namespace
-
 LoneDots::LoneDots(const DotModel& model, const DotTypes& types, int k,
                    std::span<const std::uint64_t> a, std::span<const std::uint64_t> b)
     : how_{.model = model, .types = types, .k = k},
-      kernel_(kernel_of(how_)),
+      kernel_(&product_kernel(kernels_for_elements(), how_)),
       packing_(kernel_->packing(how_)),
       a_(taken_apart(a, false)),
       b_(taken_apart(b, true)) {}

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -25,7 +26,7 @@ struct Size {
 };
 
 struct Tally {
-  std::uint64_t elements = 0, numbers = 0;
+  std::uint64_t elements = 0, numbers = 0, values = 0;
 };
 
 std::uint64_t defined(const GemmModel& g, const GemmElement<std::uint64_t>& x, int scale_log2) {
@@ -36,6 +37,31 @@ bool is_number(std::uint64_t bits, const Format& f) {
   if (is_integer(f)) return true;
   const Kind kind = decode(bits, f).kind;
   return kind == Kind::finite || kind == Kind::zero;
+}
+
+/// Operands as numbers give D as numbers, where the model has them so: of NaNs any.
+void check_values(const PreparedProduct& product, const GemmModel& g, const GemmOperands& x,
+                  const std::vector<std::uint64_t>& expected, Tally& tally) {
+  const auto inside = [](const Format& f) { return !is_integer(f) && fits_in(f, binary32); };
+  if (!x.c.empty() || g.epilogue.out != binary32 || !inside(g.types.a) || !inside(g.types.b) ||
+      (!x.bias.empty() && g.bias != binary32)) {
+    return;
+  }
+  const auto numbers = [](const std::vector<std::uint64_t>& codes, const Format& f) {
+    std::vector<float> out;
+    for (const std::uint64_t code : codes) out.push_back(value_of<float>(code, f));
+    return out;
+  };
+  const auto a = numbers(x.a, g.types.a), b = numbers(x.b, g.types.b),
+             bias = numbers(x.bias, g.bias);
+  const std::vector<float> d = product.all(GemmValues{x.m, x.n, x.k, a, b, bias});
+  REQUIRE(d.size() == expected.size());
+  for (std::size_t at = 0; at < d.size(); ++at) {
+    CAPTURE(at);
+    const bool is_nan = decode(expected[at], binary32).kind == Kind::nan;
+    REQUIRE((is_nan ? std::isnan(d[at]) : bits_of(d[at]) == expected[at]));
+  }
+  tally.values += d.size();
 }
 
 /// All of D and each element by itself, at every level.
@@ -59,6 +85,7 @@ void check(const GemmModel& g, const GemmOperands& x, int scale_log2, Tally& tal
       CAPTURE(at);
       REQUIRE(all[at] == expected[at]);
     }
+    check_values(product, g, x, expected, tally);
     const DecodedOperands operands = decoded(product.reading(), x.a, x.b, x.k);
     PreparedProduct::Space space = product.space();
     for (std::size_t at = 0; at < expected.size(); at += 1 + at / 7) {
@@ -88,6 +115,7 @@ TEST_CASE("every recipe and order at every level") {
   }
   CHECK(tally.numbers > tally.elements / 3);
   CHECK(tally.numbers < tally.elements);
+  CHECK(tally.values > tally.elements / 10);
 }
 
 constexpr std::array some_cases{
