@@ -17,11 +17,6 @@
 namespace binade {
 namespace {
 
-constexpr auto group_rows = static_cast<std::size_t>(tile_rows);
-constexpr auto group_columns = static_cast<std::size_t>(tile_columns);
-
-std::size_t up_to_step(std::size_t n, std::size_t step) { return (n + step - 1) / step * step; }
-
 /// The format of a finished sum: every step leaves its own on top.
 Format final_format(const SumProgram& program, const GemmModel& g) {
   const SumStep& last = program.steps.back();
@@ -58,27 +53,7 @@ std::uint64_t nan_of(const SumProgram& program, const GemmModel& g) {
   return nan_bits(final_format(program, g), is_quiet ? NanResult::quiet : NanResult::nvidia);
 }
 
-DecodedLines decoded_lines(const OperandReading& reading, const Format& f, const Format& as,
-                           std::span<const std::uint64_t> codes, std::size_t k) {
-  const std::size_t lines = k == 0 ? 0 : codes.size() / k;
-  const std::size_t line_bytes = k * reading.packing.operand_bytes;
-  DecodedLines out{std::vector<std::byte>(lines * line_bytes), std::vector<std::uint8_t>(lines)};
-  parallel_for(lines, 16, [&](std::size_t begin, std::size_t end, std::size_t) {
-    for (std::size_t i = begin; i < end; ++i) {
-      std::byte* to = out.operands.data() + i * line_bytes;
-      out.usable[i] =
-          reading.kernel->decode(reading.packing, f, as, codes.data() + i * k, k, to) ? 1 : 0;
-    }
-  });
-  return out;
-}
-
 }  // namespace
-
-OperandReading reading_of(const GemmModel& model, const Kernels& kernels) {
-  const ProductKernel& kernel = product_kernel(kernels, model);
-  return {&kernel, kernel.packing(model), model.types.a, model.types.b};
-}
 
 void run_products(const OperandReading& reading, const GemmModel& g, const ProductTile& x,
                   TileSums& sums, TileMask& left) {
@@ -105,12 +80,6 @@ void run_products(const OperandReading& reading, const GemmModel& g, const Produ
   }
 }
 
-DecodedOperands decoded(const OperandReading& reading, std::span<const std::uint64_t> a,
-                        std::span<const std::uint64_t> b, std::size_t k) {
-  return {decoded_lines(reading, reading.a, reading.packing.a, a, k),
-          decoded_lines(reading, reading.b, reading.packing.b, b, k)};
-}
-
 PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& shape,
                                  const Kernels& kernels)
     : shape_(shape),
@@ -135,20 +104,9 @@ PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& sha
   }
 }
 
-/// Lines of k operands, as encodings or as numbers.
-struct PreparedProduct::Lines {
-  const std::uint64_t* codes = nullptr;
-  const float* values = nullptr;
-  std::size_t count = 0;
-
-  float value(std::size_t at, const Format& f) const {
-    return codes == nullptr ? values[at] : value_of<float>(codes[at], f);
-  }
-};
-
 /// What a product is of; null where there is none.
 struct PreparedProduct::Matrices {
-  Lines a, b;
+  OperandLines a, b;
   std::size_t k = 0;
   const std::uint64_t *c = nullptr, *bias = nullptr;
 
@@ -159,19 +117,6 @@ struct PreparedProduct::Matrices {
             .has_c = c != nullptr,
             .has_bias = bias != nullptr};
   }
-};
-
-/// Groups of lines as the kernel wants them, and which lines have infinities or NaNs: all of those, where the kernel
-/// drops them.
-struct PreparedProduct::PackedGroups {
-  struct Special {
-    std::size_t line, k;  ///< the line in its group
-    float value;
-  };
-  std::vector<std::byte> bytes;
-  std::size_t group_bytes = 0;
-  std::vector<std::uint32_t> unusable;
-  std::vector<std::vector<Special>> specials;
 };
 
 /// A tile of D, its C, rows a stride apart, and its bias; null where there is none.
@@ -186,63 +131,6 @@ struct PreparedProduct::Tile {
   std::size_t columns() const { return static_cast<std::size_t>(products.column_count); }
   const std::uint64_t* c_row(std::size_t i) const { return c == nullptr ? c : c + i * c_stride; }
 };
-
-void PreparedProduct::pack(const PackedLines& lines, std::byte* group) const {
-  PackedLines placed = lines;
-  placed.places = places_.data();
-  placed.length = places_.size();
-  placed.packing = &reading_.packing;
-  reading_.kernel->pack(placed, group);
-}
-
-PreparedProduct::PackedGroups PreparedProduct::packed(const Lines& lines, const Format& f,
-                                                      std::size_t k, bool are_columns) const {
-  const Packing& p = reading_.packing;
-  const std::size_t height = are_columns ? group_columns : group_rows;
-  const std::size_t step = are_columns ? p.column_step : p.row_step;
-  const std::size_t groups = (lines.count + height - 1) / height;
-  const std::size_t line_bytes = places_.size() * (are_columns ? p.column_bytes : p.row_bytes);
-  PackedGroups out{{}, up_to_step(std::min(lines.count, height), step) * line_bytes, {}, {}};
-  out.bytes.resize(groups * out.group_bytes);
-  out.unusable.resize(groups);
-  out.specials.resize(groups);
-  const Format& as = are_columns ? p.b : p.a;
-  std::vector<std::vector<std::byte>> space(thread_count());
-  parallel_for(groups, 1, [&](std::size_t begin, std::size_t end, std::size_t slot) {
-    const std::size_t operand_bytes = k * p.operand_bytes;
-    space[slot].resize(height * operand_bytes);
-    for (std::size_t at = begin; at < end; ++at) {
-      const std::size_t first = at * height, here = std::min(height, lines.count - first);
-      const std::byte* operands = space[slot].data();
-      for (std::size_t i = 0; i < here; ++i) {
-        bool is_usable = true;
-        if (lines.codes != nullptr) {
-          is_usable = reading_.kernel->decode(p, f, as, lines.codes + (first + i) * k, k,
-                                              space[slot].data() + i * operand_bytes);
-        } else {
-          const float* const line = lines.values + first * k;
-          operands = reinterpret_cast<const std::byte*>(line);
-          is_usable = !any_special(line + i * k, k);
-        }
-        if (!is_usable) out.unusable[at] |= std::uint32_t{1} << i;
-      }
-      if (p.specials == SpecialOperands::kept) out.unusable[at] = 0;
-      if (p.specials == SpecialOperands::dropped && out.unusable[at] != 0) {
-        const auto* const values = reinterpret_cast<const float*>(operands);
-        for (std::size_t i = 0; i < here * k; ++i) {
-          if (is_special(values[i])) out.specials[at].push_back({i / k, i % k, values[i]});
-        }
-      }
-      pack({.operands = operands,
-            .line_bytes = operand_bytes,
-            .count = here,
-            .lines = up_to_step(here, step),
-            .are_columns = are_columns},
-           out.bytes.data() + at * out.group_bytes);
-    }
-  });
-  return out;
-}
 
 void PreparedProduct::convert(TileSums& sums, const ProductTile& tile, const Format& from,
                               const Format& to) const {
@@ -403,13 +291,19 @@ std::uint64_t PreparedProduct::element(const DecodedOperands& operands, std::siz
   if (!is_empty && (operands.a.usable[i] == 0 || operands.b.usable[j] == 0)) return defined(x);
   const Packing& p = reading_.packing;
   const std::size_t line_bytes = shape_.k * p.operand_bytes;
-  pack({.operands = operands.a.operands.data() + i * line_bytes, .count = 1, .lines = p.row_step},
-       space.row.data());
-  pack({.operands = operands.b.operands.data() + j * line_bytes,
-        .count = 1,
-        .lines = p.column_step,
-        .are_columns = true},
-       space.column.data());
+  const auto pack = [&](const DecodedLines& lines, std::size_t line, bool are_columns,
+                        std::byte* group) {
+    reading_.kernel->pack({.operands = lines.operands.data() + line * line_bytes,
+                           .count = 1,
+                           .lines = are_columns ? p.column_step : p.row_step,
+                           .places = places_.data(),
+                           .length = places_.size(),
+                           .packing = &p,
+                           .are_columns = are_columns},
+                          group);
+  };
+  pack(operands.a, i, false, space.row.data());
+  pack(operands.b, j, true, space.column.data());
   TileMask left{};
   std::uint64_t d = 0;
   const ProductTile tile{space.row.data(), space.column.data(), places_.size(), 0, 0, 1, 1};
@@ -418,39 +312,12 @@ std::uint64_t PreparedProduct::element(const DecodedOperands& operands, std::siz
   return left[0] != 0 ? defined(x) : d;
 }
 
-TileSpecials PreparedProduct::specials_of(const Matrices& x, const PackedGroups& rows,
-                                          std::size_t group, const PackedGroups& columns,
-                                          std::size_t panel) const {
-  TileSpecials out;
-  const std::size_t first_row = group * group_rows, first_column = panel * group_columns;
-  const std::size_t height = std::min(group_rows, x.a.count - first_row);
-  const std::size_t width = std::min(group_columns, x.b.count - first_column);
-  const std::uint32_t all = ~std::uint32_t{0} >> (group_columns - width);
-  for (const auto& special : rows.specials[group]) {
-    const std::size_t i = special.line;
-    if (out.settled(i) == all) continue;
-    for (std::size_t j = 0; j < width; ++j) {
-      const std::size_t at = (first_column + j) * x.k + special.k;
-      out.add(i, j, special.value, x.b.value(at, reading_.b));
-    }
-  }
-  for (const auto& special : columns.specials[panel]) {
-    const std::size_t j = special.line;
-    for (std::size_t i = 0; i < height; ++i) {
-      if ((out.settled(i) >> j & 1) != 0) continue;
-      const std::size_t at = (first_row + i) * x.k + special.k;
-      out.add(i, j, x.a.value(at, reading_.a), special.value);
-    }
-  }
-  return out;
-}
-
 template <class Out>
 std::vector<Out> PreparedProduct::product(const Matrices& x, const GemmProgress& progress) const {
   const std::size_t m = x.a.count, n = x.b.count;
   std::vector<Out> d(m * n);
-  const PackedGroups rows = packed(x.a, reading_.a, x.k, false);
-  const PackedGroups columns = packed(x.b, reading_.b, x.k, true);
+  const PackedGroups rows = packed_groups(reading_, places_, x.a, x.k, false);
+  const PackedGroups columns = packed_groups(reading_, places_, x.b, x.k, true);
   const std::size_t down = rows.unusable.size();
   std::vector<std::optional<Space>> spaces(thread_count());
   std::mutex telling;
@@ -473,7 +340,7 @@ std::vector<Out> PreparedProduct::product(const Matrices& x, const GemmProgress&
     const bool any_unusable = (rows.unusable[group] | columns.unusable[panel]) != 0;
     TileSpecials specials;
     if (any_unusable && drops) {
-      specials = specials_of(x, rows, group, columns, panel);
+      specials = tile_specials(reading_, {x.a, rows, group}, {x.b, columns, panel}, x.k);
       some.specials = &specials;
     } else if (any_unusable) {
       for (std::size_t row = 0; row < some.rows(); ++row) {

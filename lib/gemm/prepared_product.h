@@ -12,42 +12,19 @@
 #include <span>
 #include <vector>
 
+#include "lib/gemm/operand_groups.h"
 #include "lib/gemm/operands.h"
 #include "lib/gemm/sum_program.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
 
-struct TileSpecials;
-
 /// Told now and then how many of the m rows are done; calls never overlap.
 using GemmProgress = std::function<void(std::size_t rows)>;
-
-/// Who multiplies a model's operands, and how it takes them. Equal readings share DecodedOperands.
-struct OperandReading {
-  const ProductKernel* kernel = nullptr;
-  Packing packing{};
-  Format a{}, b{};
-
-  friend bool operator==(const OperandReading&, const OperandReading&) = default;
-};
-OperandReading reading_of(const GemmModel& model, const Kernels& kernels = fastest_kernels());
 
 /// `ProductKernel::run`, also of a kernel that has `sum`: what is a NaN is left.
 void run_products(const OperandReading& reading, const GemmModel& g, const ProductTile& x,
                   TileSums& sums, TileMask& left);
-
-/// Rows of a or columns of b, taken apart; one with a NaN or an infinity may be not usable.
-struct DecodedLines {
-  std::vector<std::byte> operands;
-  std::vector<std::uint8_t> usable;
-};
-struct DecodedOperands {
-  DecodedLines a, b;
-};
-/// Lines of k codes each.
-DecodedOperands decoded(const OperandReading& reading, std::span<const std::uint64_t> a,
-                        std::span<const std::uint64_t> b, std::size_t k);
 
 /// What stands beside the model and the numbers.
 struct ProductShape {
@@ -82,17 +59,11 @@ class PreparedProduct {
   std::vector<float> all(const GemmValues& operands) const;
 
  private:
-  struct Lines;
   struct Matrices;
-  struct PackedGroups;
   struct Tile;
   template <class Out>
   std::vector<Out> product(const Matrices& x, const GemmProgress& progress) const;
 
-  TileSpecials specials_of(const Matrices& x, const PackedGroups& rows, std::size_t group,
-                           const PackedGroups& columns, std::size_t panel) const;
-  PackedGroups packed(const Lines& lines, const Format& f, std::size_t k, bool are_columns) const;
-  void pack(const PackedLines& lines, std::byte* group) const;
   /// A tile's elements of D as encodings, or as numbers, rows `stride` apart; those set in `left` are no results.
   template <class Out>
   void run(const Tile& tile, Space& space, TileMask& left, Out* d, std::size_t stride) const;
