@@ -74,6 +74,12 @@ struct PackedLines {
   }
 };
 
+/// Multiply-adds of vectors that went another way than the straight one.
+struct VectorDetours {
+  std::uint64_t wide = 0;   ///< in blocks whose exponents have no room in bytes, or whose c is tiny
+  std::uint64_t alone = 0;  ///< of sums that have no room in 32 bits, each done by itself
+};
+
 /// Instructions, one after the other, on the accumulators of a tile.
 struct ProductTile {
   const std::byte *rows = nullptr, *columns = nullptr;  ///< groups
@@ -81,6 +87,7 @@ struct ProductTile {
   std::size_t first = 0;                                ///< where in them the products begin
   int instructions = 0;  ///< more than one only where c and d are of one type
   int row_count = 0, column_count = 0;
+  VectorDetours* detours = nullptr;  ///< null: nobody counts them
 };
 
 struct ProductKernel {

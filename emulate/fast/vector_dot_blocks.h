@@ -57,6 +57,8 @@ struct VectorDotBlocks {
   VectorRows rows;
   VectorColumns columns;
   Tile<float>* sums = nullptr;
+  VectorDetours* detours;
+  std::size_t elements;                 ///< of the tile
   alignas(V::bytes) Tile<float> waits;  ///< c, while it waits
   /// The tops of a block without c's, biased as binary32's exponents; below 26, 2^-101's, where no product counts.
   alignas(V::bytes) Tile<std::uint8_t> tops;
@@ -66,7 +68,9 @@ struct VectorDotBlocks {
         plan(model.model, model.types),
         half(rounding_plan<float>(binary16, Attributes{})),
         rows(x),
-        columns(x) {}
+        columns(x),
+        detours(x.detours),
+        elements(static_cast<std::size_t>(x.row_count * x.column_count)) {}
 
   /// Instructions on sums, from product number `first` on.
   void run(std::size_t first, int instructions, TileValues& on, bool from_zero) {
@@ -359,6 +363,7 @@ struct VectorDotBlocks {
     for (std::size_t lane = 0; lane < V::lanes; ++lane) {
       if (magnitudes[lane] > most) {
         results[lane] = one_sum(row, column + lane, at, n, least_c);
+        if (detours != nullptr) detours->alone += n;
       }
     }
     d = V::load(results.data());
@@ -403,6 +408,7 @@ struct VectorDotBlocks {
 
   [[gnu::noinline]] void wide_block(std::size_t at, std::size_t n, std::uint32_t least_c) {
     constexpr std::size_t most_products = 64;
+    if (detours != nullptr) detours->wide += n * elements;
     alignas(V::bytes) std::array<float, most_products * tile_columns> b_values;
     alignas(V::bytes) std::array<std::int32_t, most_products * tile_columns> b_exponents;
     alignas(V::bytes) std::array<float, most_products * height> a_values;

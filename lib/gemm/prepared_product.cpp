@@ -80,6 +80,13 @@ void run_products(const OperandReading& reading, const GemmModel& g, const Produ
   }
 }
 
+void ProductDetours::add(const ProductDetours& other) {
+  vectors.wide += other.vectors.wide;
+  vectors.alone += other.vectors.alone;
+  settled += other.settled;
+  defined += other.defined;
+}
+
 PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& shape,
                                  const Kernels& kernels)
     : shape_(shape),
@@ -281,7 +288,8 @@ PreparedProduct::Space PreparedProduct::space() const {
           // The last one is C's.
           p.in_values ? std::make_unique<TileValues[]>(depth_ + 1) : nullptr,
           std::vector<std::byte>(places_.size() * p.row_bytes * p.row_step),
-          std::vector<std::byte>(places_.size() * p.column_bytes * p.column_step)};
+          std::vector<std::byte>(places_.size() * p.column_bytes * p.column_step),
+          {}};
 }
 
 std::uint64_t PreparedProduct::element(const DecodedOperands& operands, std::size_t i,
@@ -313,7 +321,8 @@ std::uint64_t PreparedProduct::element(const DecodedOperands& operands, std::siz
 }
 
 template <class Out>
-std::vector<Out> PreparedProduct::product(const Matrices& x, const GemmProgress& progress) const {
+std::vector<Out> PreparedProduct::product(const Matrices& x, const GemmProgress& progress,
+                                          ProductDetours* detours) const {
   const std::size_t m = x.a.count, n = x.b.count;
   std::vector<Out> d(m * n);
   const PackedGroups rows = packed_groups(reading_, places_, x.a, x.k, false);
@@ -336,6 +345,8 @@ std::vector<Out> PreparedProduct::product(const Matrices& x, const GemmProgress&
               n,
               x.bias == nullptr ? nullptr : x.bias + j};
     if (!spaces[slot]) spaces[slot] = space();
+    ProductDetours& here = spaces[slot]->detours;
+    some.products.detours = &here.vectors;
     TileMask left{};
     const bool any_unusable = (rows.unusable[group] | columns.unusable[panel]) != 0;
     TileSpecials specials;
@@ -350,9 +361,11 @@ std::vector<Out> PreparedProduct::product(const Matrices& x, const GemmProgress&
     }
     run(some, *spaces[slot], left, d.data() + i * n + j, n);
     for (std::size_t row = 0; row < some.rows(); ++row) {
+      here.settled += x.k * static_cast<std::size_t>(std::popcount(specials.any(row) & ~left[row]));
       for (std::size_t column = 0; column < some.columns() && left[row] != 0; ++column) {
         if ((left[row] >> column & 1) == 0) continue;
         deliver(defined(x, i + row, j + column), d[(i + row) * n + j + column]);
+        here.defined += x.k;
       }
     }
     return some.rows() * some.columns();
@@ -369,17 +382,22 @@ std::vector<Out> PreparedProduct::product(const Matrices& x, const GemmProgress&
                  done += elements;
                  progress(done / n);
                });
+  if (detours != nullptr) {
+    for (const std::optional<Space>& one : spaces) {
+      if (one) detours->add(one->detours);
+    }
+  }
   return d;
 }
 
-std::vector<std::uint64_t> PreparedProduct::all(const GemmOperands& x,
-                                                const GemmProgress& progress) const {
+std::vector<std::uint64_t> PreparedProduct::all(const GemmOperands& x, const GemmProgress& progress,
+                                                ProductDetours* detours) const {
   return product<std::uint64_t>({{x.a.data(), nullptr, x.m},
                                  {x.b.data(), nullptr, x.n},
                                  x.k,
                                  x.c.empty() ? nullptr : x.c.data(),
                                  x.bias.empty() ? nullptr : x.bias.data()},
-                                progress);
+                                progress, detours);
 }
 
 std::vector<float> PreparedProduct::all(const GemmValues& x) const {

@@ -33,6 +33,15 @@ struct ProductShape {
   int scale_log2 = 0;  ///< sums are `rescaled` by it
 };
 
+/// How many multiply-adds went which way; the rest the kernel's straight one.
+struct ProductDetours {
+  VectorDetours vectors;
+  std::uint64_t settled = 0;  ///< of elements that infinities or NaNs decide, whatever their sums
+  std::uint64_t defined = 0;  ///< of elements done by `gemm_element`
+
+  void add(const ProductDetours& other);
+};
+
 class PreparedProduct {
  public:
   PreparedProduct(const GemmModel& model, const ProductShape& shape,
@@ -46,6 +55,7 @@ class PreparedProduct {
     std::unique_ptr<TileSums[]> sums;
     std::unique_ptr<TileValues[]> values;
     std::vector<std::byte> row, column;  ///< groups of a single element
+    ProductDetours detours;              ///< so far
   };
   Space space() const;
   /// D's element x, of decoded row i and column j.
@@ -53,8 +63,8 @@ class PreparedProduct {
                         const GemmElement<std::uint64_t>& x, Space& space) const;
 
   /// D, m × n, row after row, on all threads.
-  std::vector<std::uint64_t> all(const GemmOperands& operands,
-                                 const GemmProgress& progress = {}) const;
+  std::vector<std::uint64_t> all(const GemmOperands& operands, const GemmProgress& progress = {},
+                                 ProductDetours* detours = nullptr) const;
   /// The same of a model whose bias and D are binary32.
   std::vector<float> all(const GemmValues& operands) const;
 
@@ -62,7 +72,8 @@ class PreparedProduct {
   struct Matrices;
   struct Tile;
   template <class Out>
-  std::vector<Out> product(const Matrices& x, const GemmProgress& progress) const;
+  std::vector<Out> product(const Matrices& x, const GemmProgress& progress,
+                           ProductDetours* detours = nullptr) const;
 
   /// A tile's elements of D as encodings, or as numbers, rows `stride` apart; those set in `left` are no results.
   template <class Out>

@@ -43,13 +43,14 @@ struct TileSpecials {
       (std::signbit(a) == std::signbit(b) ? positive : negative)[i] |= bit;
     }
   }
+  std::uint32_t any(std::size_t i) const { return nan[i] | positive[i] | negative[i]; }
   /// Those of a row that nothing more can change.
   std::uint32_t settled(std::size_t i) const { return nan[i] | (positive[i] & negative[i]); }
 
   /// Of the tile's sums without them. Elements that depend on the order are set in `left`.
   void apply(TileValues& sums, TileMask& left) const {
     for (std::size_t i = 0; i < sums.rows.size(); ++i) {
-      const std::uint32_t some = nan[i] | positive[i] | negative[i];
+      const std::uint32_t some = any(i);
       for (std::size_t j = 0; j < tile_columns && some >> j != 0; ++j) {
         if ((some >> j & 1) == 0) continue;
         float& sum = sums.rows[i][j];

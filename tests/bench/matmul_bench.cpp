@@ -8,6 +8,8 @@
 //     threads_at_work    processor time by time
 //     on_top             of what stands around the products: how much more time than they take alone, in turns
 //     of_tame            of operands that hurt: by the rate with tame ones, in the same run
+//     wide, alone, settled, defined
+//                        the shares of their multiply-adds that went those ways (`ProductDetours`)
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -259,6 +261,15 @@ void multiply_hurt(benchmark::State& state, const Hurt& hurt, const Shape& shape
   const double seconds = median(times);
   state.counters["GMAC_per_s"] = shape.multiply_adds() / seconds / 1e9;
   state.counters["of_tame"] = median(tame_times) / seconds;
+  ProductDetours detours;
+  benchmark::DoNotOptimize(product.all(x, {}, &detours));
+  const auto share = [&](std::uint64_t n) {
+    return static_cast<double>(n) / shape.multiply_adds();
+  };
+  state.counters["wide"] = share(detours.vectors.wide);
+  state.counters["alone"] = share(detours.vectors.alone);
+  state.counters["settled"] = share(detours.settled);
+  state.counters["defined"] = share(detours.defined);
 }
 
 std::string arch_of(int sm) { return sm == 0 ? "chain" : "sm_" + std::to_string(sm); }

@@ -96,6 +96,8 @@ PRODUCT_GOALS = [
 ON_TOP = {"promote4": "promoted every 4 instructions", "split4": "K in 4 parts", "epilogue": "alpha, C and a bias"}
 MOST_ON_TOP = 0.1
 LEAST_OF_TAME = 0.25
+# Counters of operands that hurt: shares of their multiply-adds.
+DETOURS = {"wide": "wide exponents", "alone": "carried sums", "settled": "settled by specials", "defined": "definition"}
 TRAINING_GOAL = 4
 
 
@@ -226,21 +228,28 @@ def on_top_table(benchmarks, levels):
 
 
 def hurt_table(benchmarks, levels):
-    """Operands that hurt: the rate by that of tame ones."""
-    found = {}
+    """Operands that hurt: the rate by that of tame ones, and the shares of multiply-adds that left the straight way, the
+    same at every level."""
+    found, shares = {}, {}
     for x in benchmarks:
         name = re.fullmatch(r"gemm/(.+)\+(\w+)/(avx2|avx512)/\d+x\d+x\d+", x["name"])
         if name and "of_tame" in x and x.get("run_type", "iteration") == "iteration":
             found[name[2], name[1], name[3]] = x["of_tame"]
-    yield f"| operands | product | {' | '.join(LEVELS.values())} |"
-    yield "|---" * (len(LEVELS) + 2) + "|"
+            shares[name[2], name[1]] = [x[detour] for detour in DETOURS]
+    yield f"| operands | product | {' | '.join([*LEVELS.values(), *DETOURS.values()])} |"
+    yield "|---" * (len(LEVELS) + len(DETOURS) + 2) + "|"
     for what, product in dict.fromkeys((what, product) for what, product, _ in found):
         cells = [what.replace("_", " "), f"`{product.split('/')[1]}`"]
         for level in LEVELS:
             times = found.get((what, product, level)) if level in levels else None
             cells.append("not measured" if times is None else
                          f"{times:.2f} ×" + ("" if times >= LEAST_OF_TAME else ", **missed**"))
+        cells += [told_share(x) for x in shares[what, product]]
         yield "| " + " | ".join(cells) + " |"
+
+
+def told_share(x):
+    return "–" if x == 0 else "< 0.1 %" if x < 0.001 else f"{100 * x:.1f} %"
 
 
 def training_table(benchmarks):
@@ -338,7 +347,9 @@ def text_of(bench, peers):
         yield from on_top_table(bench["benchmarks"], levels)
         yield ""
         yield (f"Operands that hurt, 512 × 512 × 512, by the rate with tame ones in the same run; none is to fall below "
-               f"{LEAST_OF_TAME} (`tests/bench/matmul_bench.cpp` says what they are).")
+               f"{LEAST_OF_TAME} (`tests/bench/matmul_bench.cpp` says what they are). Beside it the shares of their "
+           "multiply-adds that leave the kernel's straight way: in blocks done with 32-bit exponents, in sums without room "
+           "in 32 bits, in elements that infinities or NaNs decide, and in elements left to the definition.")
         yield ""
         yield from hurt_table(bench["benchmarks"], levels)
     if any(x["name"].startswith("train/") for x in bench["benchmarks"]):

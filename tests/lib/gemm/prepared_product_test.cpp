@@ -289,6 +289,42 @@ TEST_CASE("what becomes infinite midway stays so, in that element alone") {
   }
 }
 
+TEST_CASE("multiply-adds of vectors that leave the straight way are counted, each by its way") {
+  constexpr std::size_t m = 37, n = 45, k = 64;
+  const GemmModel halves = parse_gemm("mma.m16n8k16.f32.f16.f16.f32", 90).model;
+  const GemmModel brains = parse_gemm("mma.m16n8k16.f32.bf16.bf16.f32", 90).model;
+  const auto operands = [](const GemmModel& g, double a, double b) {
+    GemmOperands x{m, n, k, {}, {}, {}, {}};
+    x.a.assign(m * k, project(exact_of(a), g.types.a).bits);
+    x.b.assign(n * k, project(exact_of(b), g.types.b).bits);
+    return x;
+  };
+  const auto detours = [](const GemmModel& g, const GemmOperands& x, const Kernels& table) {
+    ProductDetours out;
+    static_cast<void>(PreparedProduct(g, {.k = k}, table).all(x, {}, &out));
+    return std::array{out.vectors.wide, out.vectors.alone, out.settled, out.defined};
+  };
+  using Counts = std::array<std::uint64_t, 4>;
+  int levels = 0;
+  for (const Level level : {Level::avx2, Level::avx512}) {
+    const Kernels& table = kernels(level);
+    if (!PreparedProduct(halves, {.k = k}, table).reading().packing.in_values) continue;
+    CAPTURE(level_names[static_cast<std::size_t>(level)]);
+    levels += 1;
+    CHECK(detours(halves, operands(halves, 1, 0.5), table) == Counts{});
+    CHECK(detours(brains, operands(brains, 0x1p-70, 0x1p-70), table) == Counts{m * n * k});
+    // 16 products of almost 4 by 25 bits: the first block alone, which makes c too large for the others to carry.
+    const double most = 2 - 0x1p-10;
+    CHECK(detours(halves, operands(halves, most, most), table) == Counts{0, m * n * 16});
+    GemmOperands x = operands(brains, -0x1p63, 0x1p63);
+    x.a[3 * k + 60] = infinity_bits(bfloat16, false);  // a sum of the other sign before it
+    CHECK(detours(brains, x, table) == Counts{m * n * k, 0, 0, n * k});
+    x.a[3 * k + 60] = infinity_bits(bfloat16, true);
+    CHECK(detours(brains, x, table) == Counts{m * n * k, 0, n * k, 0});
+  }
+  if (levels == 0) MESSAGE("no level with vectors on this machine: nothing counted");
+}
+
 TEST_CASE(
     "scaled operands: the sum is rescaled before the bias, also by powers that binary32 lacks") {
   Random random(5);
