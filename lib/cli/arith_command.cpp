@@ -41,33 +41,6 @@ struct ArithArguments {
 
 constexpr std::array<std::string_view, 3> arith_operand_names{"A", "B", "C"};
 
-/// A word for an operation.
-struct OperationWord {
-  std::string_view name;
-  Operation operation;
-};
-
-std::vector<OperationWord> operation_words() {
-  std::vector<OperationWord> words;
-  for (const NamedOperation& row : operations) words.push_back({row.name, row.operation});
-  for (const NamedOperation& row : operations) {
-    if (!row.testfloat.empty()) words.push_back({row.testfloat, row.operation});
-  }
-  words.push_back({"fma", Operation::multiply_add});
-  words.push_back({"min", Operation::minimum});
-  words.push_back({"max", Operation::maximum});
-  return words;
-}
-
-const NamedOperation& parse_operation(const std::string& text) {
-  const auto words = operation_words();
-  const auto found = std::ranges::find(words, text, &OperationWord::name);
-  if (found != words.end()) return operations[static_cast<std::size_t>(found->operation)];
-  const std::string hint = did_you_mean(text, names_of(words));
-  throw Error("no operation '" + printable(text) + "'" + hint + "; there are " +
-              listed(names_of(operations)));
-}
-
 void check_operand_count(const NamedOperation& operation, std::size_t files) {
   const auto wanted = static_cast<std::size_t>(operation.operands);
   if (files == wanted + 1) return;
@@ -155,7 +128,7 @@ void begin_reading(ArithOperand& operand, std::uint64_t results) {
   }
 }
 
-/// Results to `sink` in order.
+/// ResultKind to `sink` in order.
 template <typename Sink>
 EventCounts operate_on_operands(const Elementwise& how, std::vector<ArithOperand>& operands,
                                 std::uint64_t elements, const Sink& sink) {
@@ -167,6 +140,7 @@ EventCounts operate_on_operands(const Elementwise& how, std::vector<ArithOperand
   }
   ProgressLine line;
   EventCounts counts;
+  const ResultKind in = fits_in(how.to, binary32) ? ResultKind::f32 : ResultKind::f64;
   std::vector<std::byte> results;
   for (std::uint64_t done = 0; done < elements;) {
     std::size_t n = most;
@@ -174,7 +148,7 @@ EventCounts operate_on_operands(const Elementwise& how, std::vector<ArithOperand
     std::vector<OperandBytes> taken;
     for (ArithOperand& operand : operands) taken.push_back(take_elements(operand, n));
     results.resize(n * (value_dtype(how.to).bits / 8));
-    counts += operate_on_elements(how, taken, done, results);
+    counts += operate_on_elements(how, taken, done, in, results);
     sink(results);
     done += n;
     line.update(done * bytes_each, elements * bytes_each);

@@ -251,6 +251,21 @@ Json json_rounding(const ShownEncoding& x) {
   return out;
 }
 
+std::uint32_t random_of(const ShowQuestion& question, const Attributes& attributes) {
+  if (attributes.rounding != Rounding::stochastic) return 0;
+  const std::int64_t most = (std::int64_t{1} << attributes.random_bits) - 1;
+  if (!question.random) {
+    throw Error("stochastic rounding needs its random number: add --random R with R from 0 to " +
+                std::to_string(most));
+  }
+  if (*question.random < 0 || *question.random > most) {
+    throw Error("--random " + std::to_string(*question.random) + ": from 0 to " +
+                std::to_string(most) + " with --random-bits " +
+                std::to_string(attributes.random_bits));
+  }
+  return static_cast<std::uint32_t>(*question.random);
+}
+
 }  // namespace
 
 std::string bits_text(std::uint64_t bits, const Format& format) {
@@ -338,6 +353,41 @@ nlohmann::ordered_json json_of(const ShownEncoding& x) {
   out["below"] = json_neighbour(x.below, f);
   out["above"] = json_neighbour(x.above, f);
   if (!own_encoding) out["result_of_rounding"] = json_rounding(x);
+  return out;
+}
+
+std::vector<ShownEncoding> shown_values(const ShowQuestion& question) {
+  if (question.values.empty()) {
+    throw Error("show needs a value, as in: binade show 0.1 --format binary16");
+  }
+  if (question.formats.empty()) {
+    throw Error("show needs a format, as in: binade show " + printable(question.values[0]) +
+                " --format binary16");
+  }
+  const Attributes attributes = attributes_of(question.attributes);
+  const std::uint32_t random = random_of(question, attributes);
+  std::vector<NamedOrCustom> formats;
+  for (const std::string& text : question.formats) formats.push_back(parse_format(text));
+  std::vector<ShownEncoding> all;
+  for (const std::string& value : question.values) {
+    const Literal literal = parse_literal(value);
+    for (const NamedOrCustom& format : formats) {
+      all.push_back(shown(literal, format, attributes, random));
+    }
+  }
+  return all;
+}
+
+std::string text_of(std::span<const ShownEncoding> all) {
+  std::string out;
+  for (std::size_t i = 0; i < all.size(); ++i) out += (i > 0 ? "\n" : "") + text_of(all[i]);
+  return out;
+}
+
+nlohmann::ordered_json json_of(std::span<const ShownEncoding> all) {
+  nlohmann::ordered_json out{{"schema", "binade.show/1"},
+                             {"values", nlohmann::ordered_json::array()}};
+  for (const ShownEncoding& x : all) out["values"].push_back(json_of(x));
   return out;
 }
 

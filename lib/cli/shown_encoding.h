@@ -5,11 +5,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "lib/cli/attribute_options.h"
 #include "lib/cli/rounding_words.h"
 
 namespace binade {
@@ -33,6 +36,21 @@ struct ShownEncoding {
 
 ShownEncoding shown(const Literal& literal, const NamedOrCustom& format,
                     const Attributes& attributes, std::uint32_t random);
+
+/// What is to be shown: every value in every format.
+struct ShowQuestion {
+  std::vector<std::string> values, formats;
+  AttributeOptions attributes;
+  std::optional<std::int64_t> random;
+};
+
+/// Error where there is nothing to show, or something cannot be.
+std::vector<ShownEncoding> shown_values(const ShowQuestion& question);
+
+/// With an empty line between any two.
+std::string text_of(std::span<const ShownEncoding> all);
+/// Schema binade.show/1.
+nlohmann::ordered_json json_of(std::span<const ShownEncoding> all);
 
 /// A headline, then one aligned block; ends with a newline.
 std::string text_of(const ShownEncoding& x);

@@ -91,8 +91,8 @@ void AtomicFile::discard() {
 }
 
 void AtomicFile::fail(int error) const {
-  throw error_in(path_, std::string("cannot be written: ") + std::strerror(error),
-                 "name a file in a folder that exists, is writable and has room");
+  throw file_error(path_, std::string("cannot be written: ") + std::strerror(error),
+                   "name a file in a folder that exists, is writable and has room");
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {

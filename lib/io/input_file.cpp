@@ -42,8 +42,8 @@ namespace {
 constexpr std::size_t most_streamed = std::size_t{8} << 20;
 
 [[noreturn]] void fail_to_keep(const std::string& name, int error) {
-  throw error_in(name, std::string("cannot be kept in a temporary file: ") + std::strerror(error),
-                 "set TMPDIR to a folder that is writable and has room");
+  throw file_error(name, std::string("cannot be kept in a temporary file: ") + std::strerror(error),
+                   "set TMPDIR to a folder that is writable and has room");
 }
 
 /// A file without a name.
@@ -64,7 +64,7 @@ void copy_all(int from, int to, const std::string& name) {
   while (true) {
     const ssize_t got = ::read(from, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw error_in(name, std::strerror(errno), "pipe data in, or name a file");
+    if (got < 0) throw file_error(name, std::strerror(errno), "pipe data in, or name a file");
     if (got == 0) return;
     for (ssize_t done = 0; done < got;) {
       const ssize_t put = ::write(to, buffer.data() + done, static_cast<std::size_t>(got - done));
@@ -98,16 +98,17 @@ struct stat status_of(int descriptor, const std::string& name) {
   struct stat status = {};
   if (descriptor < 0 || fstat(descriptor, &status) != 0) {
     const bool many = errno == EMFILE || errno == ENFILE;
-    throw error_in(name, std::strerror(errno),
-                   many ? "raise the limit of open files (ulimit -n)"
-                        : "name a file that exists and is readable");
+    throw file_error(name, std::strerror(errno),
+                     many ? "raise the limit of open files (ulimit -n)"
+                          : "name a file that exists and is readable");
   }
   if (S_ISDIR(status.st_mode)) {
-    throw error_in(name, "this is a folder", "name the files in it, as in 'folder/*.safetensors'");
+    throw file_error(name, "this is a folder",
+                     "name the files in it, as in 'folder/*.safetensors'");
   }
   if (!S_ISREG(status.st_mode)) {
-    throw error_in(name, "not a regular file",
-                   "pipe the data in and name '-', or write them to a file");
+    throw file_error(name, "not a regular file",
+                     "pipe the data in and name '-', or write them to a file");
   }
   return status;
 }
@@ -216,8 +217,8 @@ void InputFile::check_state(const Descriptor& file) const {
 }
 
 void InputFile::fail_changed(const std::string& what) const {
-  throw error_in(path_, "changed while it was read (" + what + ")",
-                 "run this again when nothing writes to the file");
+  throw file_error(path_, "changed while it was read (" + what + ")",
+                   "run this again when nothing writes to the file");
 }
 
 std::string read_text(const std::string& path, std::uint64_t most, std::string_view advice) {

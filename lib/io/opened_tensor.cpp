@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "lib/io/array_file.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -15,6 +16,7 @@ namespace {
 /// FILE:NAME in its parts; a file of that very name comes first.
 std::pair<std::string, std::string> file_and_name(const std::string& where) {
   std::error_code ignored;
+  if (NamedArrays::find(where) != nullptr) return {where, ""};
   if (where == "-" || std::filesystem::exists(where, ignored)) return {where, ""};
   for (std::size_t at = where.find(':'); at != std::string::npos; at = where.find(':', at + 1)) {
     const std::string file = where.substr(0, at);

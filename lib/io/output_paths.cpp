@@ -98,7 +98,8 @@ class MadeFolders {
     made_.insert(made_.end(), missing.rbegin(), missing.rend());
     if (!failed && fs::is_directory(folder.path, failed)) return;
     const std::string why = failed ? failed.message() : "not a folder";
-    throw error_in(folder.path, "cannot be made: " + why, "give another folder to " + folder.name);
+    throw file_error(folder.path, "cannot be made: " + why,
+                     "give another folder to " + folder.name);
   }
   void keep() { made_.clear(); }
 

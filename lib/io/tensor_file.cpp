@@ -11,6 +11,7 @@
 #include <set>
 #include <string_view>
 
+#include "lib/io/array_file.h"
 #include "lib/io/npy.h"
 #include "lib/io/npz.h"
 #include "lib/io/safetensors.h"
@@ -37,11 +38,11 @@ std::vector<std::string> matches(const std::string& pattern) {
   }
   if (names.empty()) {
     const bool is_glob = pattern.find_first_of("*?[{") != std::string::npos;
-    throw error_in(pattern,
-                   is_glob  ? "matches no file"
-                   : failed ? failed.message()
-                            : "no such file",
-                   "check the spelling");
+    throw file_error(pattern,
+                     is_glob  ? "matches no file"
+                     : failed ? failed.message()
+                              : "no such file",
+                     "check the spelling");
   }
   return names;
 }
@@ -117,6 +118,7 @@ auto unless_changed(const InputFile& file, Work&& work) {
 }  // namespace
 
 void TensorFile::read(std::size_t index, const ChunkSink& sink) const {
+  if (!file_) return read_data(index, sink);
   const auto held = file_->hold();
   unless_changed(*file_, [&] { read_data(index, sink); });
   file_->check_unchanged();
@@ -129,6 +131,7 @@ void TensorFile::read_on_threads(std::size_t index, const PieceSink& sink) const
                    sink(chunk.subspan(begin, end - begin), slot);
                  });
   };
+  if (!file_) return read_data(index, divide_chunk);
   const auto held = file_->hold();
   unless_changed(*file_, [&] {
     const std::optional<std::uint64_t> begin = begin_of(index);
@@ -139,6 +142,7 @@ void TensorFile::read_on_threads(std::size_t index, const PieceSink& sink) const
 }
 
 std::unique_ptr<TensorFile> open_tensor_file(const std::string& path, const OpenOptions& options) {
+  if (const FileOfArrays* arrays = NamedArrays::find(path)) return open_arrays(*arrays, options);
   const auto file = std::make_shared<const InputFile>(path);
   const auto held = file->hold();
   return unless_changed(*file, [&] { return open_by_contents(file, options); });

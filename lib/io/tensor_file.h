@@ -38,12 +38,15 @@ using PieceSink = std::function<void(std::span<const std::byte>, std::size_t slo
 
 class TensorFile {
  public:
-  explicit TensorFile(std::shared_ptr<const InputFile> file) : file_(std::move(file)) {}
+  explicit TensorFile(std::shared_ptr<const InputFile> file)
+      : path_(file->path()), file_(std::move(file)) {}
+  /// Tensors that lie in memory.
+  explicit TensorFile(std::string name) : path_(std::move(name)) {}
   virtual ~TensorFile() = default;
   TensorFile(const TensorFile&) = delete;
   TensorFile& operator=(const TensorFile&) = delete;
 
-  const std::string& path() const { return file_->path(); }
+  const std::string& path() const { return path_; }
   const std::vector<TensorInfo>& tensors() const { return tensors_; }
 
   /// Streams one tensor; an empty one makes no call. Threads may read at the same time.
@@ -53,14 +56,15 @@ class TensorFile {
   void read_on_threads(std::size_t index, const PieceSink& sink) const;
 
   /// The file is open while this lives: for whoever reads many of its tensors in turn.
-  std::shared_ptr<const void> hold() const { return file_->hold(); }
+  std::shared_ptr<const void> hold() const { return file_ ? file_->hold() : nullptr; }
 
  protected:
   virtual void read_data(std::size_t index, const ChunkSink& sink) const = 0;
   /// Where in the file a tensor's bytes lie just as `read` hands them out; nothing where it makes them.
   virtual std::optional<std::uint64_t> begin_of(std::size_t) const { return std::nullopt; }
 
-  std::shared_ptr<const InputFile> file_;
+  std::string path_;
+  std::shared_ptr<const InputFile> file_;  ///< null: in memory
   std::vector<TensorInfo> tensors_;
 };
 

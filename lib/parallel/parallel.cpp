@@ -27,6 +27,9 @@
 namespace binade {
 namespace {
 
+thread_local Poll own_poll = nullptr;
+bool alone = false;
+
 std::size_t machine_threads() {
 #ifdef BINADE_HAVE_TBB
   return static_cast<std::size_t>(std::max(1, tbb::info::default_concurrency()));
@@ -112,10 +115,11 @@ void parallel_for(std::size_t n, std::size_t grain,
   grain = std::max<std::size_t>(grain, 1);
   const std::size_t pieces = (n + grain - 1) / grain;
   const auto run = [&](std::size_t piece, std::size_t slot) {
+    poll();
     body(piece * grain, std::min(n, piece * grain + grain), slot);
   };
 #ifdef BINADE_HAVE_TBB
-  if (pieces > 1 && thread_count() > 1) {
+  if (pieces > 1 && thread_count() > 1 && !alone) {
     // More threads than cores are allowed: a test wants to see that they change nothing.
     static tbb::global_control limit(tbb::global_control::max_allowed_parallelism, thread_count());
     static tbb::task_arena arena(static_cast<int>(thread_count()));
@@ -128,10 +132,19 @@ void parallel_for(std::size_t n, std::size_t grain,
   }
   constexpr std::size_t own_slot = 0;
 #else
-  if (pieces > 1 && thread_count() > 1 && !inside) return on_threads(pieces, run);
+  if (pieces > 1 && thread_count() > 1 && !inside && !alone) return on_threads(pieces, run);
 #endif
   for (std::size_t piece = 0; piece < pieces; ++piece) run(piece, own_slot);
 }
+
+Polled::Polled(Poll poll) : around_(own_poll) { own_poll = poll; }
+Polled::~Polled() { own_poll = around_; }
+
+void poll() {
+  if (own_poll != nullptr) own_poll();
+}
+
+void lose_threads() { alone = true; }
 
 bool machine_has(Level level) {
   switch (level) {

@@ -19,6 +19,25 @@ std::size_t thread_count();
 void parallel_for(std::size_t n, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t, std::size_t)>& body);
 
+/// May throw, to end a loop that somebody waits for no longer.
+using Poll = void (*)();
+/// While it lives, parallel_for and `poll` call it on the thread that made it, often: at each piece of a loop.
+class Polled {
+ public:
+  explicit Polled(Poll poll);
+  ~Polled();
+  Polled(const Polled&) = delete;
+  Polled& operator=(const Polled&) = delete;
+
+ private:
+  Poll around_;
+};
+/// To be called now and then by what takes long without parallel_for.
+void poll();
+
+/// From now on loops run on their own thread alone: the others are gone, in a process that was forked.
+void lose_threads();
+
 /// Whether the machine has what the kernels of a level ask for.
 bool machine_has(Level level);
 

@@ -10,10 +10,29 @@
 #include <vector>
 
 #include "lib/parallel/parallel.h"
-#include "lib/range/quantize_stream.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
 
 namespace binade {
 namespace {
+
+/// A word for an operation.
+struct OperationWord {
+  std::string_view name;
+  Operation operation;
+};
+
+std::vector<OperationWord> operation_words() {
+  std::vector<OperationWord> words;
+  for (const NamedOperation& row : operations) words.push_back({row.name, row.operation});
+  for (const NamedOperation& row : operations) {
+    if (!row.testfloat.empty()) words.push_back({row.testfloat, row.operation});
+  }
+  words.push_back({"fma", Operation::multiply_add});
+  words.push_back({"min", Operation::minimum});
+  words.push_back({"max", Operation::maximum});
+  return words;
+}
 
 constexpr std::size_t elementwise_grain = std::size_t{1}
                                           << 14;  ///< elements a thread takes at a time
@@ -52,21 +71,35 @@ void operate_on_run(const Elementwise& how, std::span<const OperandBytes> operan
 
 }  // namespace
 
+const NamedOperation& parse_operation(std::string_view text) {
+  const auto words = operation_words();
+  const auto found = std::ranges::find(words, text, &OperationWord::name);
+  if (found != words.end()) return operations[static_cast<std::size_t>(found->operation)];
+  const std::string hint = did_you_mean(text, names_of(words));
+  throw Error("no operation '" + printable(text) + "'" + hint + "; there are " +
+              listed(names_of(operations)));
+}
+
 EventCounts operate_on_elements(const Elementwise& how, std::span<const OperandBytes> operands,
-                                std::uint64_t first, std::span<std::byte> results) {
+                                std::uint64_t first, ResultKind results, std::span<std::byte> out) {
   assert(operands.size() == static_cast<std::size_t>(operand_count(how.operation)));
+  assert(results != ResultKind::encodings);
   const auto is_narrow = [](const Format& f) { return fits_in(f, binary32); };
   const bool narrow = is_narrow(how.to) &&
                       std::ranges::all_of(std::span(how.from).first(operands.size()), is_narrow);
-  const auto run = narrow              ? &operate_on_run<float, float>
-                   : is_narrow(how.to) ? &operate_on_run<double, float>
-                                       : &operate_on_run<double, double>;
-  const std::size_t n = results.size() / (value_dtype(how.to).bits / 8);
+  const auto run = results == ResultKind::f64 ? &operate_on_run<double, double>
+                   : narrow                ? &operate_on_run<float, float>
+                                           : &operate_on_run<double, float>;
+  const std::size_t n = out.size() / (results == ResultKind::f64 ? sizeof(double) : sizeof(float));
+  EventCounts all;
+  if (n <= elementwise_grain) {
+    run(how, operands, first, out, 0, n, all);
+    return all;
+  }
   std::vector<EventCounts> counts(thread_count());
   parallel_for(n, elementwise_grain, [&](std::size_t begin, std::size_t end, std::size_t slot) {
-    run(how, operands, first, results, begin, end, counts[slot]);
+    run(how, operands, first, out, begin, end, counts[slot]);
   });
-  EventCounts all;
   for (const EventCounts& c : counts) all += c;
   return all;
 }

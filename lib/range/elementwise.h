@@ -6,10 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "emulate/elementwise.h"
+#include "lib/range/quantize_stream.h"
 
 namespace binade {
+
+/// A row of emulate/operation.h by its name, TestFloat's, or a usual one (fma, min, max). Error with what there is.
+const NamedOperation& parse_operation(std::string_view name);
 
 /// Whole little-endian elements of one operand, as many as there are results; or one that all results take.
 struct OperandBytes {
@@ -17,9 +22,9 @@ struct OperandBytes {
   bool repeated = false;
 };
 
-/// results[i] = operation(…), rounded once: values of value_dtype(how.to), which fits in binary64. The operands are
-/// encodings of how.from, of dtypes; `first` is the first element's number in its stream. Returns the counts of these.
+/// out[i] = operation(…), rounded once: values of f32 or f64, which holds how.to. The operands are encodings of how.from,
+/// of dtypes; `first` is the first element's number in its stream. Returns the counts of these.
 EventCounts operate_on_elements(const Elementwise& how, std::span<const OperandBytes> operands,
-                                std::uint64_t first, std::span<std::byte> results);
+                                std::uint64_t first, ResultKind results, std::span<std::byte> out);
 
 }  // namespace binade

@@ -94,10 +94,56 @@ Dtype encoded_dtype(const Format& format) {
   }
 }
 
+EventCounts quantize_elements(const Quantizer& to, const Format& from, ResultKind results,
+                              std::span<const std::byte> in, std::uint64_t first,
+                              std::span<std::byte> out) {
+  Quantizer by = to;
+  by.operands = from;
+  const std::size_t in_size = code_bytes(from);
+  const std::size_t out_size = results == ResultKind::f32   ? sizeof(float)
+                               : results == ResultKind::f64 ? sizeof(double)
+                                                         : code_bytes(to.format);
+  const bool narrow_in = fits_in(from, binary32);
+  const auto piece = results == ResultKind::encodings
+                         ? (narrow_in ? &piece_to_encodings<float> : &piece_to_encodings<double>)
+                     : results == ResultKind::f64 ? &piece_to_values<double, double>
+                     : narrow_in               ? &piece_to_values<float, float>
+                                               : &piece_to_values<double, float>;
+  const std::size_t n = in.size() / in_size;
+  const auto run = [&](std::size_t begin, std::size_t end, EventCounts& counts) {
+    piece({in.data() + begin * in_size, out.data() + begin * out_size, end - begin, first + begin},
+          from, by, counts);
+  };
+  EventCounts all;
+  if (n <= quantize_grain) {
+    run(0, n, all);
+    return all;
+  }
+  std::vector<EventCounts> counts(thread_count());
+  parallel_for(n, quantize_grain, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+    run(begin, end, counts[slot]);
+  });
+  for (const EventCounts& c : counts) all += c;
+  return all;
+}
+
+void decode_elements(const Format& from, std::span<const std::byte> in, ResultKind results,
+                     std::span<std::byte> out) {
+  const auto run = [&]<class T>(T*) {
+    parallel_for(out.size() / sizeof(T), quantize_grain,
+                 [&](std::size_t begin, std::size_t end, std::size_t) {
+                   (fastest_kernels().*KernelsOf<T>::decode)(
+                       in.data() + begin * code_bytes(from),
+                       reinterpret_cast<T*>(out.data()) + begin, end - begin, from);
+                 });
+  };
+  assert(results != ResultKind::encodings);
+  results == ResultKind::f32 ? run(static_cast<float*>(nullptr)) : run(static_cast<double*>(nullptr));
+}
+
 QuantizeStream::QuantizeStream(const Quantizer& to, const Dtype& from, bool encode,
                                QuantizeFloats floats)
     : to_(to), from_(*find_format(from.format)), encode_(encode), floats_(std::move(floats)) {
-  to_.operands = from_;
   assert(!floats_ || (from_ == binary32 && !encode && fits_in(to.format, binary32)));
 }
 
@@ -111,24 +157,16 @@ void QuantizeStream::add(std::span<const std::byte> data,
     return sink(std::as_bytes(std::span(values)));
   }
   const Dtype out_dtype = encode_ ? encoded_dtype(to_.format) : value_dtype(to_.format);
+  const ResultKind results = encode_                   ? ResultKind::encodings
+                          : out_dtype.name == "F32" ? ResultKind::f32
+                                                    : ResultKind::f64;
   const std::size_t in_size = code_bytes(from_);
   const std::size_t out_size = out_dtype.bits / 8;
-  const bool narrow_in = fits_in(from_, binary32);
-  const auto piece = encode_
-                         ? (narrow_in ? &piece_to_encodings<float> : &piece_to_encodings<double>)
-                     : !fits_in(to_.format, binary32) ? &piece_to_values<double, double>
-                     : narrow_in                      ? &piece_to_values<float, float>
-                                                      : &piece_to_values<double, float>;
   for (std::size_t start = 0; start < data.size() / in_size; start += batch) {
     const std::size_t n = std::min(batch, data.size() / in_size - start);
     out_.resize(n * out_size);
-    std::vector<EventCounts> counts(thread_count());
-    parallel_for(n, quantize_grain, [&](std::size_t begin, std::size_t end, std::size_t slot) {
-      piece({data.data() + (start + begin) * in_size, out_.data() + begin * out_size, end - begin,
-             next_ + begin},
-            from_, to_, counts[slot]);
-    });
-    for (const EventCounts& c : counts) counts_ += c;
+    counts_ += quantize_elements(to_, from_, results, data.subspan(start * in_size, n * in_size),
+                                 next_, out_);
     next_ += n;
     sink(out_);
   }

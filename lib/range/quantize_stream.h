@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tensor's bytes through `quantize` on all threads, values or encodings out.
+// Elements in memory, or a tensor's bytes in order, through `quantize` on all threads; values or encodings out.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,19 @@ Dtype value_dtype(const Format& format);
 /// What carries its encodings: the dtype of that format, else unsigned integers of the container's
 /// width.
 Dtype encoded_dtype(const Format& format);
+
+/// What results are: values in a dtype that holds the format, or encodings in encoded_dtype(format).
+enum class ResultKind : std::uint8_t { f32, f64, encodings };
+
+/// Whole elements of `from`, a floating format, rounded to to.format. Number `first` in their stream is the first of
+/// them. `out` is aligned for its elements; it may be `in` where both are of one size. Returns the counts of these.
+EventCounts quantize_elements(const Quantizer& to, const Format& from, ResultKind results,
+                              std::span<const std::byte> in, std::uint64_t first,
+                              std::span<std::byte> out);
+
+/// Encodings of `from`, which fits in binary64, as their values: f32, where that holds them, or f64.
+void decode_elements(const Format& from, std::span<const std::byte> in, ResultKind results,
+                     std::span<std::byte> out);
 
 /// `quantize` of floats, by a device; `out` may be `in`.
 using QuantizeFloats =

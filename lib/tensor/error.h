@@ -16,6 +16,12 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Of a file or folder that the system does not give, or not as what is asked for.
+class FileError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Of invisible characters those that reorder, break or hide what stands around them: directions (U+200E, U+202E …),
 /// line and paragraph separators, spaces of no width.
 constexpr bool changes_the_line(unsigned code) {
@@ -82,6 +88,12 @@ inline Error error_at(std::string_view file, std::string_view what, std::uint64_
 inline Error error_in(std::string_view file, std::string_view what, std::string_view what_to_do) {
   return Error(printable(file, longest_path) + ": " + std::string(what) + "; " +
                std::string(what_to_do));
+}
+
+/// The same of what the system says.
+inline FileError file_error(std::string_view file, std::string_view what,
+                            std::string_view what_to_do) {
+  return FileError(error_in(file, what, what_to_do).what());
 }
 
 }  // namespace binade

@@ -37,7 +37,7 @@ MAY_INCLUDE = {
     "lib/train": REPORT,
     "lib/study": VALIDATE,
     "lib/cli": STUDY,
-    "lib/python": STUDY,
+    "lib/python": STUDY + ["lib/cli"],
     "cuda": ["emulate", "lib/record"],
     "experiments": ["emulate", "lib"],
     "tests": ["emulate", "lib", "cuda", "experiments"],
@@ -56,11 +56,12 @@ THIRD_PARTIES = [
     (r"benchmark/", ["tests/bench"], r".*"),
     (r"(oneapi/)?tbb/", ["lib/parallel"], r".*"),
     (r"CLI/", ["lib/cli"], r".*"),
+    (r"(nanobind/.*|Python\.h)", ["lib/python"], r".*"),
     (r"nlohmann/", ["lib", "tests"], r".*"),
     (r"fmt/", ["lib", "experiments", "tests"], r".*"),
     (r"(zlib|zip)\.h", ["lib/io", "tests"], r".*"),
     (r"(cuda|cublas|mma|nv_|cooperative_groups)[a-zA-Z0-9_/]*(\.h|\.hpp)?", ["cuda", "tests"], r".*"),
-    (r"(sys/[a-z]+|unistd|fcntl|dlfcn|elf|glob|regex|signal|ucontext)\.h", ["lib", "cuda", "tests"], r".*"),
+    (r"(sys/[a-z]+|unistd|fcntl|pthread|dlfcn|elf|glob|regex|signal|ucontext)\.h", ["lib", "cuda", "tests"], r".*"),
 ]
 
 STANDARD = set("""

@@ -90,7 +90,8 @@ Results operated(const Elementwise& how, const std::vector<Column>& in, std::siz
       operands.push_back({repeated ? all : all.subspan(at * size, m * size), repeated});
     }
     out.counts +=
-        operate_on_elements(how, operands, at, std::span(out.bytes).subspan(at * width, m * width));
+        operate_on_elements(how, operands, at, width == 4 ? ResultKind::f32 : ResultKind::f64,
+                            std::span(out.bytes).subspan(at * width, m * width));
   }
   return out;
 }
@@ -186,7 +187,7 @@ TEST_CASE(
 
 TEST_CASE("no elements, no counts") {
   const std::array<OperandBytes, 2> none{};
-  CHECK(operate_on_elements({}, none, 0, {}) == EventCounts{});
+  CHECK(operate_on_elements({}, none, 0, ResultKind::f32, {}) == EventCounts{});
 }
 
 }  // namespace

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program's subcommands as a table, and the one place where an Error becomes a line and a status.
+#include "lib/cli/program.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "lib/cli/command.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
+#include "lib/tensor/version.h"
+
+namespace {
+
+constexpr const char* description =
+    "binade: what becomes of numbers in FP16, BF16, TF32 and FP8.\n"
+    "Start with: binade report GRADIENTS.safetensors -o report.html";
+
+/// CLI11 takes an unknown first word for a missing one; we say what was meant.
+void check_first_word(int argc, const char* const* argv,
+                      std::span<const binade::Command* const> commands) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string_view> names;
+  for (const binade::Command* command : commands) names.emplace_back(command->name);
+  if (std::ranges::find(names, argv[1]) != names.end()) return;
+  throw binade::Error("no command '" + binade::printable(argv[1]) + "'" +
+                      binade::did_you_mean(argv[1], names) + "; there are " +
+                      binade::listed(names));
+}
+
+/// A file that is opened later must not take the place of a standard stream that the caller closed.
+void fill_standard_streams() {
+  for (int descriptor = open("/dev/null", O_RDWR); descriptor >= 0; descriptor = dup(descriptor)) {
+    if (descriptor <= STDERR_FILENO) continue;
+    close(descriptor);
+    return;
+  }
+}
+
+int end_with(const std::string& line) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "binade: %s\n", line.c_str());
+  return binade::exit_bad_input;
+}
+
+}  // namespace
+
+int binade::run_program(int argc, const char* const* argv) {
+  const std::array commands{
+      &binade::report_command,     &binade::formats_command,       &binade::show_command,
+      &binade::quantize_command,   &binade::arith_command,         &binade::check_command,
+      &binade::cases_command,      &binade::architectures_command, &binade::gemm_command,
+      &binade::validate_command,   &binade::explain_command,       &binade::identify_command,
+      &binade::experiment_command, &binade::train_command,         &binade::sweep_command,
+      &binade::autocast_command,   &binade::advise_command,        &binade::device_command,
+      &binade::record_command};
+  fill_standard_streams();
+  int status = 0;
+  try {
+    const binade::Program program(description, "binade", binade::version);
+    for (const binade::Command* command : commands) {
+      command->define(program.add_subcommand(command->name, command->summary), status);
+    }
+    check_first_word(argc, argv, commands);
+    program.parse(argc, argv);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout.flush()) {
+      throw std::system_error(errno, std::generic_category(), "cannot write to standard output");
+    }
+  } catch (const binade::Error& error) {
+    return end_with(error.what());
+  } catch (const std::system_error& error) {  // the flush above, fmt::print, threads, file names
+    return end_with(std::string(error.what()) + "; make room, or try again");
+  } catch (const std::bad_alloc&) {
+    return end_with("out of memory; give the machine more, or read fewer tensors at once");
+  } catch (const std::exception& error) {
+    return end_with(std::string(error.what()) + " (this should not happen; please report it)");
+  }
+  return status;
+}

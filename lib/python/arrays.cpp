@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Buffers of NumPy's arrays directly, everything else through _foreign.py.
+#include "lib/python/arrays.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <nanobind/stl/string.h>
+
+#include "lib/gemm/files.h"
+#include "lib/tensor/error.h"
+
+namespace binade::python {
+namespace {
+
+/// Letters of the struct module for what lies in memory as NumPy says.
+constexpr std::array<std::pair<char, std::string_view>, 16> buffer_dtypes{{{'e', "F16"},
+                                                                           {'f', "F32"},
+                                                                           {'d', "F64"},
+                                                                           {'b', "I8"},
+                                                                           {'B', "U8"},
+                                                                           {'h', "I16"},
+                                                                           {'H', "U16"},
+                                                                           {'i', "I32"},
+                                                                           {'I', "U32"},
+                                                                           {'l', "I64"},
+                                                                           {'L', "U64"},
+                                                                           {'q', "I64"},
+                                                                           {'Q', "U64"},
+                                                                           {'?', "BOOL"}}};
+
+/// What Python says of memory, given back when it goes.
+class Buffer {
+ public:
+  Buffer(PyObject* x, int flags) : is_valid_(PyObject_GetBuffer(x, &view_, flags) == 0) {
+    if (!is_valid_) PyErr_Clear();
+  }
+  ~Buffer() {
+    if (is_valid_) PyBuffer_Release(&view_);
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  bool is_valid() const { return is_valid_; }
+  const Py_buffer& view() const { return view_; }
+  std::optional<Dtype> dtype() const {
+    const std::string_view format = view_.format == nullptr ? "B" : view_.format;
+    const auto* const row =
+        std::ranges::find(buffer_dtypes, format[0], &std::pair<char, std::string_view>::first);
+    if (format.size() != 1 || row == buffer_dtypes.end()) return std::nullopt;
+    return find_dtype(row->second);
+  }
+  std::vector<std::uint64_t> shape() const { return {view_.shape, view_.shape + view_.ndim}; }
+
+ private:
+  Py_buffer view_ = {};
+  bool is_valid_;
+};
+
+nb::object numpy(const char* name) { return nb::module_::import_("numpy").attr(name); }
+
+/// Objects that are looked up once. They stay until the interpreter is gone.
+struct Known {
+  PyTypeObject* array_type = nullptr;
+  PyObject* empty = nullptr;
+  PyObject* to_numpy = nullptr;
+};
+const Known& known() {
+  static Known out;
+  if (out.array_type == nullptr) {
+    out.to_numpy = python_function("_foreign", "to_numpy").release().ptr();
+    out.empty = numpy("empty").release().ptr();
+    out.array_type = reinterpret_cast<PyTypeObject*>(numpy("ndarray").release().ptr());
+  }
+  return out;
+}
+
+std::optional<Array> array_of_buffer(PyObject* x, std::string_view dtype_name) {
+  const Buffer buffer(x, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
+  if (!buffer.is_valid()) return std::nullopt;
+  const std::optional<Dtype> own = buffer.dtype();
+  if (!own) return std::nullopt;
+  Array out;
+  out.view = {dtype_name.empty() ? *own : *find_dtype(dtype_name), buffer.shape(),
+              static_cast<const std::byte*>(buffer.view().buf)};
+  out.owner = nb::borrow(x);
+  out.wrap = nb::none();
+  return out;
+}
+
+/// How NumPy's dtypes are called there; bits of those that it lacks.
+const char* numpy_name(const Dtype& dtype) {
+  if (dtype.name == "F16") return "float16";
+  if (dtype.name == "F32") return "float32";
+  if (dtype.name == "F64") return "float64";
+  if (dtype.kind == DtypeKind::integer && dtype.name[0] == 'I') {
+    constexpr std::array names{"int8", "int16", "int32", "int64"};
+    return names[static_cast<std::size_t>(std::countr_zero(dtype.bits / 8))];
+  }
+  constexpr std::array names{"uint8", "uint16", "uint32", "uint64"};
+  return names[static_cast<std::size_t>(std::countr_zero(dtype.bits / 8))];
+}
+
+/// NumPy's dtype objects, by name.
+PyObject* numpy_dtype(const Dtype& dtype) {
+  static std::map<std::string_view, PyObject*> known;
+  const auto found = known.find(dtype.name);
+  if (found != known.end()) return found->second;
+  PyObject* const made = numpy("dtype")(numpy_name(dtype)).release().ptr();
+  known.emplace(find_dtype(dtype.name)->name, made);
+  return made;
+}
+
+/// Throws what a signal's handler raised.
+void check_signals() {
+  constexpr auto between = std::chrono::milliseconds(10);
+  thread_local std::chrono::steady_clock::time_point last{};
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last < between) return;
+  last = now;
+  const nb::gil_scoped_acquire acquired;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+}  // namespace
+
+Released::Released() : polled_(&check_signals) {}
+
+nb::object python_function(const char* module, const char* name) {
+  return nb::module_::import_((std::string("binade.") + module).c_str()).attr(name);
+}
+
+Format Array::format(std::string_view what) const {
+  if (view.dtype.kind == DtypeKind::floating) return *find_format(view.dtype.format);
+  throw nb::type_error((std::string(what) + ": an array of " + numpy_name(view.dtype) +
+                        ", not of a floating-point dtype")
+                           .c_str());
+}
+
+Array array_of(nb::handle x) {
+  if (Py_TYPE(x.ptr()) == known().array_type) {
+    if (std::optional<Array> out = array_of_buffer(x.ptr(), "")) return std::move(*out);
+  }
+  const nb::object made = nb::borrow(nb::handle(known().to_numpy))(x);
+  const auto name = nb::cast<std::string>(made[1]);
+  std::optional<Array> out = array_of_buffer(nb::object(made[0]).ptr(), name);
+  if (!out) throw nb::type_error("an array of a dtype that holds no numbers");
+  out->wrap = made[2];
+  return std::move(*out);
+}
+
+NewArray new_array(const Dtype& dtype, std::span<const std::uint64_t> shape) {
+  const nb::object lengths = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    PyTuple_SET_ITEM(lengths.ptr(), static_cast<Py_ssize_t>(i),
+                     PyLong_FromUnsignedLongLong(shape[i]));
+  }
+  std::array<PyObject*, 2> arguments{lengths.ptr(), numpy_dtype(dtype)};
+  nb::object owner =
+      nb::steal(PyObject_Vectorcall(known().empty, arguments.data(), arguments.size(), nullptr));
+  if (!owner.is_valid()) throw nb::python_error();
+  const Buffer buffer(owner.ptr(), PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS);
+  return {
+      std::move(owner),
+      {static_cast<std::byte*>(buffer.view().buf), static_cast<std::size_t>(buffer.view().len)}};
+}
+
+NewArray array_for(nb::handle out, const Dtype& dtype, std::span<const std::uint64_t> shape) {
+  const Array array = array_of(out);
+  const std::vector<std::uint64_t> wanted(shape.begin(), shape.end());
+  if (array.view.shape != wanted || array.view.dtype != dtype) {
+    throw Error("out: shape " + shape_text(array.view.shape) + " of " +
+                std::string(array.view.dtype.name) + "; the result is of shape " +
+                shape_text(wanted) + " and " + std::string(dtype.name));
+  }
+  const Buffer buffer(array.owner.ptr(), PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS);
+  const bool is_copy = !array.wrap.is_none() ? false : array.owner.ptr() != out.ptr();
+  if (!buffer.is_valid() || is_copy) {
+    throw Error("out: not writable, or not in C order; give an array of its own");
+  }
+  return {
+      nb::borrow(out),
+      {static_cast<std::byte*>(buffer.view().buf), static_cast<std::size_t>(buffer.view().len)}};
+}
+
+nb::object delivered(const NewArray& array, const Dtype& dtype, const Array& like) {
+  if (like.wrap.is_none()) return array.owner;
+  return like.wrap(array.owner, nb::str(dtype.name.data(), dtype.name.size()));
+}
+
+const NamedOrCustom& format_of(nb::handle x) {
+  if (nb::isinstance<NamedOrCustom>(x)) return *nb::inst_ptr<NamedOrCustom>(x);
+  if (!PyUnicode_Check(x.ptr())) {
+    throw nb::type_error("format: a name such as \"e4m3\" or a binade.Format");
+  }
+  static std::map<std::string, NamedOrCustom, std::less<>> read;
+  Py_ssize_t length = 0;
+  const char* const text = PyUnicode_AsUTF8AndSize(x.ptr(), &length);
+  if (text == nullptr) throw nb::python_error();
+  const std::string_view name(text, static_cast<std::size_t>(length));
+  const auto found = read.find(name);
+  if (found != read.end()) return found->second;
+  return read.emplace(name, parse_format(name)).first->second;
+}
+
+}  // namespace binade::python

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arrays of the caller's library in, without a copy where they lie in C order, and results out in the same library.
+//
+//     numpy.ndarray      ─▶ its buffer                                        ─▶ numpy.ndarray
+//     all others         ─▶ binade/_foreign.py: a NumPy array of their bits,  ─▶ what `wrap` makes of
+//     (torch, jax, …)       the dtype's name, and `wrap`                         a NumPy array of the bits
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+
+#include "lib/io/array_file.h"
+#include "lib/parallel/parallel.h"
+#include "lib/tensor/format_spec.h"
+
+namespace binade::python {
+
+namespace nb = nanobind;
+
+/// An array of the caller's. The view is valid while it lives.
+struct Array {
+  ArrayView view;
+  nb::object owner;  ///< the NumPy array whose memory it is
+  nb::object wrap;   ///< wrap(array, dtype name): an array of the caller's library; None: NumPy's
+
+  std::size_t elements() const { return static_cast<std::size_t>(view.size().elements); }
+  std::span<const std::byte> bytes() const { return {view.data, view.size().bytes}; }
+  /// That of a floating dtype. TypeError for others; `what` names the argument.
+  Format format(std::string_view what) const;
+};
+
+/// TypeError for what is no array of numbers; ValueError for arrays that cannot be read as they lie (other byte order,
+/// another device).
+Array array_of(nb::handle x);
+
+/// A new NumPy array of a dtype: the bits of dtypes that NumPy lacks.
+struct NewArray {
+  nb::object owner;
+  std::span<std::byte> bytes;
+};
+NewArray new_array(const Dtype& dtype, std::span<const std::uint64_t> shape);
+
+/// The memory of `out`, which is to take results of a dtype: of that dtype, of that shape, writable, in C order.
+/// ValueError for others.
+NewArray array_for(nb::handle out, const Dtype& dtype, std::span<const std::uint64_t> shape);
+
+/// What the caller of `like` gets: an array of their library.
+nb::object delivered(const NewArray& array, const Dtype& dtype, const Array& like);
+
+/// "e4m3", or a binade.Format. The text is remembered.
+const NamedOrCustom& format_of(nb::handle x);
+
+/// While it lives, other Python threads run, and Ctrl-C ends the loops of this one within milliseconds, as
+/// KeyboardInterrupt or whatever the handler of the signal raises.
+class Released {
+ public:
+  Released();
+
+ private:
+  nb::gil_scoped_release released_;
+  Polled polled_;
+};
+
+/// Of the package's own modules in Python.
+nb::object python_function(const char* module, const char* name);
+
+}  // namespace binade::python

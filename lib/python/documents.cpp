@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// JSON to Python and back, and the making of documents.
+#include "lib/python/documents.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+
+#include "lib/python/arrays.h"
+
+namespace binade::python {
+namespace {
+
+nb::object text_object(const std::string& text) {
+  PyObject* const made =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal(made);
+}
+
+}  // namespace
+
+nb::object python_of(const nlohmann::ordered_json& json) {
+  using Type = nlohmann::ordered_json::value_t;
+  switch (json.type()) {
+    case Type::object: {
+      nb::dict out;
+      for (const auto& [key, value] : json.items()) out[text_object(key)] = python_of(value);
+      return nb::object(std::move(out));
+    }
+    case Type::array: {
+      nb::list out;
+      for (const auto& value : json) out.append(python_of(value));
+      return nb::object(std::move(out));
+    }
+    case Type::string: return text_object(json.get_ref<const std::string&>());
+    case Type::boolean: return nb::bool_(json.get<bool>());
+    case Type::number_integer: return nb::int_(json.get<std::int64_t>());
+    case Type::number_unsigned: return nb::int_(json.get<std::uint64_t>());
+    case Type::number_float: return nb::float_(json.get<double>());
+    default: return nb::none();
+  }
+}
+
+nlohmann::ordered_json json_of_python(nb::handle x) {
+  PyObject* const p = x.ptr();
+  if (x.is_none()) return nullptr;
+  if (PyBool_Check(p)) return p == Py_True;
+  if (PyLong_Check(p)) {
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(p, &overflow);
+    if (overflow == 0) return static_cast<std::int64_t>(value);
+    const unsigned long long large = PyLong_AsUnsignedLongLong(p);
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    return static_cast<std::uint64_t>(large);
+  }
+  if (PyFloat_Check(p)) return PyFloat_AS_DOUBLE(p);
+  if (PyUnicode_Check(p)) {
+    Py_ssize_t length = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(p, &length);
+    if (text == nullptr) throw nb::python_error();
+    return std::string(text, static_cast<std::size_t>(length));
+  }
+  if (PyDict_Check(p)) {
+    nlohmann::ordered_json out = nlohmann::ordered_json::object();
+    for (auto [key, value] : nb::borrow<nb::dict>(x)) {
+      const nlohmann::ordered_json name = json_of_python(key);
+      if (!name.is_string()) throw nb::type_error("keys are text");
+      out[name.get<std::string>()] = json_of_python(value);
+    }
+    return out;
+  }
+  if (PyList_Check(p) || PyTuple_Check(p)) {
+    nlohmann::ordered_json out = nlohmann::ordered_json::array();
+    for (const nb::handle value : nb::borrow(x)) out.push_back(json_of_python(value));
+    return out;
+  }
+  if (PyIndex_Check(p)) return json_of_python(nb::steal(PyNumber_Index(p)));  // NumPy's integers
+  if (PyObject_HasAttrString(p, "__float__")) return json_of_python(nb::steal(PyNumber_Float(p)));
+  throw nb::type_error(
+      (std::string("a value of ") + Py_TYPE(p)->tp_name + ", which JSON does not have").c_str());
+}
+
+nb::object document(const char* name, std::string_view text, const nlohmann::ordered_json& json) {
+  return python_function("_documents", name)(text_object(std::string(text)),
+                                             text_object(json.dump(2) + "\n"));
+}
+
+}  // namespace binade::python

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Formats as objects, and single numbers in them.
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include "lib/cli/format_table.h"
+#include "lib/cli/shown_encoding.h"
+#include "lib/python/arrays.h"
+#include "lib/python/documents.h"
+#include "lib/python/keywords.h"
+#include "lib/python/module.h"
+#include "lib/tensor/error.h"
+
+namespace binade::python {
+namespace {
+
+using namespace nanobind::literals;
+
+nlohmann::ordered_json row_of(const NamedOrCustom& format) {
+  const FormatLimits limits = limits_of(format);
+  return json_of(std::span(&limits, 1))["formats"][0];
+}
+
+nb::object table_of(const std::vector<NamedOrCustom>& formats) {
+  std::vector<FormatLimits> rows;
+  for (const NamedOrCustom& format : formats) rows.push_back(limits_of(format));
+  return document("FormatTable", text_of(std::span<const FormatLimits>(rows)), json_of(rows));
+}
+
+nb::list named() {
+  nb::list out;
+  for (const NamedFormat& row : formats) {
+    out.append(nb::cast(NamedOrCustom{std::string(row.name), row.format}));
+  }
+  return out;
+}
+
+/// A number as `show` reads it: text, or a Python number exactly.
+std::string literal_of(nb::handle x) {
+  if (PyUnicode_Check(x.ptr())) return nb::cast<std::string>(x);
+  const nb::object number = nb::steal(PyNumber_Float(x.ptr()));
+  if (!number.is_valid()) throw nb::python_error();
+  if (PyLong_Check(x.ptr())) return nb::cast<std::string>(nb::str(x));
+  const double value = PyFloat_AS_DOUBLE(number.ptr());
+  if (value != value) return "nan";
+  if (value - value != 0) return value > 0 ? "inf" : "-inf";
+  return nb::cast<std::string>(number.attr("hex")());
+}
+
+std::vector<nb::object> in_list(nb::handle x) {
+  std::vector<nb::object> out;
+  if (PyList_Check(x.ptr()) || PyTuple_Check(x.ptr())) {
+    for (const nb::handle one : nb::borrow(x)) out.push_back(nb::borrow(one));
+  } else {
+    out.push_back(nb::borrow(x));
+  }
+  return out;
+}
+
+nb::object show_numbers(nb::handle values, nb::handle formats, std::string_view rounding,
+                        std::string_view saturation, std::string_view nan, std::string_view flush,
+                        int random_bits, std::optional<std::int64_t> random) {
+  ShowQuestion question{
+      .values = {},
+      .formats = {},
+      .attributes = attribute_options(rounding, saturation, nan, flush, random_bits),
+      .random = random};
+  if (question.attributes.flush_operands) {
+    throw Error("flush: a number that is shown is taken as it is; give none or results");
+  }
+  for (const nb::object& one : in_list(values)) question.values.push_back(literal_of(one));
+  for (const nb::object& one : in_list(formats)) question.formats.push_back(format_of(one).name);
+  const std::vector<ShownEncoding> all = shown_values(question);
+  return document("Shown", text_of(all), json_of(all));
+}
+
+}  // namespace
+
+void add_formats(nb::module_& m) {
+  nb::class_<NamedOrCustom> format(m, "Format",
+                                   R"(A binary floating-point format.
+
+    Made of a name of formats() or a specification: "e5m7" (5 exponent bits, 7 fraction bits), "ue5m3" (unsigned),
+    "e4m3:specials=ieee:bias=8". Equal where every number is; hashable.
+
+    Attributes, numbers exact (text where binary64 does not hold them): name, source, bits, padding_bits, storage_bits,
+    exponent_bits, precision (significand bits with the hidden one), bias, emin, emax, has_sign, has_zero, has_subnormals,
+    has_infinity, has_nan, specials, max, min_normal, min_subnormal, min_positive, epsilon, to_zero_at_most, overflow_from,
+    overflow_from_included, overflow_to.
+
+    >>> Format("e4m3").max
+    448
+)");
+  format.def(
+      "__init__",
+      [](NamedOrCustom* self, nb::handle text) { new (self) NamedOrCustom(format_of(text)); },
+      "format"_a);
+  const nlohmann::ordered_json example = row_of({"binary16", binary16});
+  for (const auto& [key, value] : example.items()) {
+    static_cast<void>(value);
+    format.def_prop_ro(key.c_str(), [name = key](const NamedOrCustom& self) {
+      return python_of(row_of(self)[name]);
+    });
+  }
+  format.def(
+      "to_dict", [](const NamedOrCustom& self) { return python_of(row_of(self)); },
+      "All attributes, as `binade formats --json` has them.");
+  format.def("__repr__", [](const NamedOrCustom& self) { return "Format('" + self.name + "')"; });
+  format.def("__str__", [](const NamedOrCustom& self) { return self.name; });
+  format.def("__eq__", [](const NamedOrCustom& self, nb::handle other) {
+    return nb::isinstance<NamedOrCustom>(other) &&
+           nb::inst_ptr<NamedOrCustom>(other)->format == self.format;
+  });
+  format.def("__hash__", [](const NamedOrCustom& self) {
+    return nb::hash(nb::str(spec_of(self.format).c_str()));
+  });
+  format.def("__reduce__", [](nb::handle self) {
+    return nb::make_tuple(self.type(), nb::make_tuple(nb::str(self)));
+  });
+  format.def("_repr_html_",
+             [](const NamedOrCustom& self) { return table_of({self}).attr("_repr_html_")(); });
+
+  m.def("formats", &named, R"(All formats that have a name, as a list of Format.
+
+    >>> [f.name for f in formats() if f.bits == 8][:3]
+    ['e4m3', 'e5m2', 'e8m0']
+)");
+  m.def(
+      "format_table",
+      [](nb::handle names) {
+        std::vector<NamedOrCustom> chosen;
+        for (const nb::object& one : in_list(names)) chosen.push_back(format_of(one));
+        return table_of(chosen);
+      },
+      "formats"_a, "The table of `binade formats` of one or several formats.");
+  m.def("show", &show_numbers, "values"_a, "formats"_a, nb::kw_only(),
+        "rounding"_a = "ties_to_even", "saturation"_a = "none", "nan"_a = "quiet",
+        "flush"_a = "none", "random_bits"_a = 32, "random"_a = nb::none(),
+        R"(Single numbers in formats: bits, fields, neighbours, and what rounding did.
+
+    values: a number, or text as `binade show` reads it ("0.1", "2^-25", "bits:0x7f"), or a list of them; a float is taken
+    exactly as it is. formats: one, or a list. random: the number that stochastic rounding draws. Returns a document: str()
+    is the program's text, to_dict() its JSON.
+
+    >>> show(0.1, "binary16").to_dict()["values"][0]["bits"]
+    '0x2e66'
+)");
+}
+
+}  // namespace binade::python

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parts of the extension, a function each that adds what a source defines.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace binade::python {
+
+void add_formats(nanobind::module_& m);
+void add_rounding(nanobind::module_& m);
+
+}  // namespace binade::python

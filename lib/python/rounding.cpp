@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elementwise work on arrays: quantize, encode, decode, arithmetic and PTX's conversions.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include "lib/gemm/files.h"
+#include "lib/python/arrays.h"
+#include "lib/python/keywords.h"
+#include "lib/python/module.h"
+#include "lib/range/elementwise.h"
+#include "lib/range/quantize_stream.h"
+#include "lib/record/scalar_instruction.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/number_text.h"
+
+namespace binade::python {
+namespace {
+
+using namespace nanobind::literals;
+
+/// "e4m3" where a result of it is wanted as values.
+void check_has_values(const NamedOrCustom& format) {
+  if (fits_in(format.format, binary64)) return;
+  throw Error(
+      "format " + format.name +
+      ": no dtype holds all its values, which go beyond binary64's; encode gives encodings");
+}
+
+/// The caller's own dtype where that holds the format, else the narrower of F32 and F64.
+Dtype result_dtype(const Dtype& own, const Format& own_format, const Format& format) {
+  return fits_in(format, own_format) ? own : value_dtype(format);
+}
+
+ResultKind results_in(const Dtype& dtype) {
+  return dtype.name == "F32"   ? ResultKind::f32
+         : dtype.name == "F64" ? ResultKind::f64
+                               : ResultKind::encodings;
+}
+
+/// Values of F32 or F64 as encodings of a dtype that holds them.
+void narrow(std::span<const std::byte> values, const Dtype& from, const Dtype& to,
+            std::span<std::byte> out) {
+  const Quantizer exactly{.format = *find_format(to.format),
+                          .attributes = {.nan = NanResult::propagate}};
+  quantize_elements(exactly, *find_format(from.format), ResultKind::encodings, values, 0, out);
+}
+
+/// fill(dtype, bytes) writes values of F32 or F64; they end in an array of `dtype`.
+template <class Fill>
+nb::object filled(const Dtype& dtype, const Format& format, const Array& like, nb::handle out,
+                  const Fill& fill) {
+  const NewArray array =
+      out.is_none() ? new_array(dtype, like.view.shape) : array_for(out, dtype, like.view.shape);
+  const bool is_direct = results_in(dtype) != ResultKind::encodings;
+  {
+    const Released released;
+    if (is_direct) {
+      fill(dtype, array.bytes);
+    } else {
+      const Dtype wide = value_dtype(format);
+      std::vector<std::byte> values(like.elements() * (wide.bits / 8));
+      fill(wide, values);
+      narrow(values, wide, dtype, array.bytes);
+    }
+  }
+  return out.is_none() ? delivered(array, dtype, like) : array.owner;
+}
+
+nb::object with_counts(nb::object result, const EventCounts& counts, bool wanted) {
+  if (!wanted) return result;
+  return nb::make_tuple(std::move(result), counts);
+}
+
+nb::object quantize_array(nb::handle x, nb::handle format, std::string_view rounding,
+                          std::string_view saturation, std::string_view nan, std::string_view flush,
+                          std::uint64_t seed, int random_bits, bool counts, nb::handle out) {
+  const NamedOrCustom& to = format_of(format);
+  const Attributes rules =
+      attributes_of(attribute_options(rounding, saturation, nan, flush, random_bits));
+  check_has_values(to);
+  const Array in = array_of(x);
+  const Format from = in.format("quantize");
+  const Quantizer by{.format = to.format, .attributes = rules, .seed = seed};
+  EventCounts found;
+  nb::object result =
+      filled(result_dtype(in.view.dtype, from, to.format), to.format, in, out,
+             [&](const Dtype& dtype, std::span<std::byte> bytes) {
+               found = quantize_elements(by, from, results_in(dtype), in.bytes(), 0, bytes);
+             });
+  return with_counts(std::move(result), found, counts);
+}
+
+Dtype code_dtype(const Format& format) {
+  constexpr std::array names{"U8", "U16", "U32", "U64"};
+  return *find_dtype(names[static_cast<std::size_t>(std::countr_zero(code_bytes(format)))]);
+}
+
+nb::object encode_array(nb::handle x, nb::handle format, std::string_view rounding,
+                        std::string_view saturation, std::string_view nan, std::string_view flush,
+                        std::uint64_t seed, int random_bits, bool counts, bool as_dtype,
+                        nb::handle out) {
+  const NamedOrCustom& to = format_of(format);
+  const Attributes rules =
+      attributes_of(attribute_options(rounding, saturation, nan, flush, random_bits));
+  const Array in = array_of(x);
+  const Format from = in.format("encode");
+  const Dtype dtype = as_dtype ? encoded_dtype(to.format) : code_dtype(to.format);
+  const NewArray array =
+      out.is_none() ? new_array(dtype, in.view.shape) : array_for(out, dtype, in.view.shape);
+  EventCounts found;
+  {
+    const Released released;
+    found = quantize_elements({.format = to.format, .attributes = rules, .seed = seed}, from,
+                              ResultKind::encodings, in.bytes(), 0, array.bytes);
+  }
+  if (!out.is_none()) return with_counts(array.owner, found, counts);
+  const bool in_ml_dtypes = as_dtype && in.wrap.is_none();
+  nb::object result = in_ml_dtypes ? python_function("_foreign", "to_ml_dtypes")(
+                                         array.owner, nb::str(dtype.name.data(), dtype.name.size()))
+                                   : delivered(array, dtype, in);
+  return with_counts(std::move(result), found, counts);
+}
+
+nb::object decode_array(nb::handle codes, nb::handle format, nb::handle out) {
+  const NamedOrCustom& from = format_of(format);
+  check_has_values(from);
+  const Array in = array_of(codes);
+  const Dtype& own = in.view.dtype;
+  const bool is_bits = own.kind == DtypeKind::integer &&
+                       own.bits == static_cast<unsigned>(from.format.storage_bits());
+  const bool is_named = own.kind == DtypeKind::floating && *find_format(own.format) == from.format;
+  if (!is_bits && !is_named) {
+    throw Error("decode: an array of " + std::string(own.name) + "; codes of " + from.name +
+                " are integers of " + std::to_string(from.format.storage_bits()) + " bits");
+  }
+  const Dtype dtype = value_dtype(from.format);
+  const NewArray array =
+      out.is_none() ? new_array(dtype, in.view.shape) : array_for(out, dtype, in.view.shape);
+  {
+    const Released released;
+    decode_elements(from.format, in.bytes(), results_in(dtype), array.bytes);
+  }
+  return out.is_none() ? delivered(array, dtype, in) : array.owner;
+}
+
+nb::object operate(std::string_view name, nb::args arrays, nb::handle format,
+                   std::string_view rounding, std::string_view saturation, std::string_view nan,
+                   std::string_view flush, std::uint64_t seed, int random_bits, bool counts,
+                   nb::handle out) {
+  const NamedOperation& operation = parse_operation(name);
+  const NamedOrCustom& to = format_of(format);
+  const Attributes rules =
+      attributes_of(attribute_options(rounding, saturation, nan, flush, random_bits));
+  check_has_values(to);
+  const auto wanted = static_cast<std::size_t>(operation.operands);
+  if (arrays.size() != wanted) {
+    throw Error(std::string(operation.name) + " has " + std::to_string(wanted) +
+                (wanted == 1 ? " operand" : " operands") + ", not " +
+                std::to_string(arrays.size()));
+  }
+  Elementwise how{
+      .operation = operation.operation, .to = to.format, .attributes = rules, .seed = seed};
+  std::vector<Array> in;
+  for (std::size_t i = 0; i < wanted; ++i) {
+    in.push_back(array_of(arrays[i]));
+    how.from[i] = in[i].format("operand " + std::string(1, static_cast<char>('a' + i)));
+  }
+  // As the operand of most elements; of equals the one of most axes.
+  const Array& whole = *std::ranges::max_element(
+      in, {}, [](const Array& x) { return std::pair(x.elements() != 1, x.view.shape.size()); });
+  std::vector<OperandBytes> operands;
+  for (const Array& x : in) {
+    const bool is_repeated = x.elements() == 1 && whole.elements() != 1;
+    if (!is_repeated && x.view.shape != whole.view.shape && x.elements() != 1) {
+      throw Error("shape " + shape_text(x.view.shape) + " beside " + shape_text(whole.view.shape) +
+                  "; operands are of one shape, or of one element");
+    }
+    operands.push_back({x.bytes(), is_repeated});
+  }
+  EventCounts found;
+  nb::object result =
+      filled(result_dtype(whole.view.dtype, *find_format(whole.view.dtype.format), to.format),
+             to.format, whole, out, [&](const Dtype& dtype, std::span<std::byte> bytes) {
+               found = operate_on_elements(how, operands, 0, results_in(dtype), bytes);
+             });
+  return with_counts(std::move(result), found, counts);
+}
+
+/// An operand word of an instruction as bits: integers of its width as they are, floats where they are numbers of its
+/// format.
+std::vector<std::uint64_t> words_of(const Array& x, const ScalarOperation& operation, int word) {
+  const int bits = operation.word_bits[static_cast<std::size_t>(word)];
+  const bool is_rbits = operation.random && word == operation.words - 1;
+  const bool is_number = !is_rbits && (operation.lanes == 1 || !operation.packed);
+  const std::string name = "operand " + std::to_string(word + 1);
+  std::vector<std::uint64_t> out(x.elements());
+  const std::size_t width = x.view.dtype.bits / 8;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    std::memcpy(&out[i], x.view.data + i * width, width);
+  }
+  if (x.view.dtype.kind == DtypeKind::integer && x.view.dtype.bits >= static_cast<unsigned>(bits)) {
+    const std::uint64_t most = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (out[i] > most) {
+        throw Error(name + ": element " + std::to_string(i) + " has more than " +
+                    std::to_string(bits) + " bits");
+      }
+    }
+    return out;
+  }
+  const Format& format = operation.from[operation.inputs == 1 ? 0 : static_cast<std::size_t>(word)];
+  if (!is_number || x.view.dtype.kind != DtypeKind::floating) {
+    throw Error(name + ": an array of " + std::string(x.view.dtype.name) +
+                "; it is an integer of " + std::to_string(bits) + " bits" +
+                (is_number ? ", or a number" : ""));
+  }
+  const Format from = *find_format(x.view.dtype.format);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Projected to = convert(out[i], from, format, {.nan = NanResult::propagate});
+    if ((to.flags & ~Flag::invalid) != 0) {
+      throw Error(name + ": element " + std::to_string(i) + " is no number of " + spec_of(format));
+    }
+    out[i] = to.bits;
+  }
+  return out;
+}
+
+nb::object convert_by_ptx(std::string_view name, nb::args arrays) {
+  const ScalarInstruction& instruction = parse_scalar_instruction(name);
+  const ScalarOperation& operation = instruction.operation;
+  if (!instruction.is_emulated()) {
+    throw Error(instruction.name + " is an approximation, whose bits only a recording knows");
+  }
+  const auto wanted = static_cast<std::size_t>(operation.words);
+  if (arrays.size() != wanted) {
+    throw Error(instruction.name + " takes " + std::to_string(wanted) +
+                (wanted == 1 ? " operand" : " operands") + ", not " +
+                std::to_string(arrays.size()));
+  }
+  std::vector<Array> in;
+  for (std::size_t i = 0; i < wanted; ++i) in.push_back(array_of(arrays[i]));
+  const Array& whole = *std::ranges::max_element(
+      in, {}, [](const Array& x) { return std::pair(x.elements() != 1, x.view.shape.size()); });
+  std::vector<std::vector<std::uint64_t>> words;
+  for (std::size_t i = 0; i < wanted; ++i) {
+    words.push_back(words_of(in[i], operation, static_cast<int>(i)));
+    if (in[i].elements() != 1 && in[i].view.shape != whole.view.shape) {
+      throw Error("shape " + shape_text(in[i].view.shape) + " beside " +
+                  shape_text(whole.view.shape) + "; operands are of one shape, or of one element");
+    }
+  }
+  constexpr std::array names{"U8", "U16", "U32", "U64"};
+  const auto bytes = std::bit_ceil(static_cast<unsigned>(operation.result_bits + 7) / 8);
+  Dtype dtype = *find_dtype(names[static_cast<std::size_t>(std::countr_zero(bytes))]);
+  if (operation.lanes == 1 && !is_integer(operation.result) &&
+      operation.result.storage_bits() == operation.result_bits) {
+    const Dtype named = encoded_dtype(operation.result);
+    if (named.kind == DtypeKind::floating) dtype = named;
+  }
+  const NewArray array = new_array(dtype, whole.view.shape);
+  {
+    const Released released;
+    parallel_for(whole.elements(), std::size_t{1} << 12,
+                 [&](std::size_t begin, std::size_t end, std::size_t) {
+                   for (std::size_t i = begin; i < end; ++i) {
+                     ScalarOperands operands{};
+                     for (std::size_t w = 0; w < wanted; ++w) {
+                       operands[w] = words[w][words[w].size() == 1 ? 0 : i];
+                     }
+                     const std::uint64_t result = emulate(operation, operands);
+                     std::memcpy(array.bytes.data() + i * bytes, &result, bytes);
+                   }
+                 });
+  }
+  return delivered(array, dtype, whole);
+}
+
+constexpr const char* rules_help = R"(
+    rounding: ties_to_even, ties_to_away, toward_zero, toward_positive, toward_negative, to_odd or stochastic; PTX's
+        rn, rz, … are known too.
+    saturation: "none", or "finite": overflow and infinity give the largest finite number.
+    nan: "quiet", "nvidia" or "propagate".
+    flush: "none", "results" (FTZ), "operands" (DAZ) or "both".
+    seed, random_bits: of stochastic rounding; element i, in C order, draws word i of Philox stream 0.
+)";
+
+std::string with_rules(const char* text, const char* example) {
+  return std::string(text) + rules_help + "\n    >>> import numpy as np\n" + example;
+}
+
+}  // namespace
+
+void add_rounding(nb::module_& m) {
+  static const std::string quantize_help = with_rules(
+      R"(Round every element to a format.
+
+    x: an array of any shape and floating dtype. format: a name such as "e4m3", a specification such as "e5m7", or a Format.
+    Returns an array of x's library, shape and dtype; where the dtype does not hold the format, of float32, else float64.
+    With counts=True also the Counts of what happened; out= takes the result, and may be x.
+)",
+      R"(    >>> quantize(np.array([0.1, 1000.0], "f"), "e4m3", saturation="finite")
+    array([1.015625e-01, 4.480000e+02], dtype=float32)
+)");
+  m.def("quantize", &quantize_array, "x"_a, "format"_a, nb::kw_only(),
+        "rounding"_a = "ties_to_even", "saturation"_a = "none", "nan"_a = "quiet",
+        "flush"_a = "none", "seed"_a = 0, "random_bits"_a = 32, "counts"_a = false,
+        "out"_a = nb::none(), quantize_help.c_str());
+  static const std::string encode_help = with_rules(
+      R"(Round every element to a format, and give its encodings.
+
+    As quantize, but returns unsigned integers of the format's container (8 to 64 bits), right-aligned. With as_dtype=True
+    the dtype that has this format instead, where there is one: NumPy's, ml_dtypes', or torch's for tensors of torch.
+    torch before 2.3 has no unsigned integers of 16 bits and more: the bits stand in signed ones there.
+)",
+      R"(    >>> encode(np.array([0.1, 1.0], "f"), "binary16")
+    array([11878, 15360], dtype=uint16)
+)");
+  m.def("encode", &encode_array, "x"_a, "format"_a, nb::kw_only(), "rounding"_a = "ties_to_even",
+        "saturation"_a = "none", "nan"_a = "quiet", "flush"_a = "none", "seed"_a = 0,
+        "random_bits"_a = 32, "counts"_a = false, "as_dtype"_a = false, "out"_a = nb::none(),
+        encode_help.c_str());
+  m.def("decode", &decode_array, "codes"_a, "format"_a, nb::kw_only(), "out"_a = nb::none(),
+        R"(The values of encodings, exactly.
+
+    codes: integers of the format's container width, any shape; or an array of the dtype that has the format.
+    Returns float32 where that holds the format, else float64.
+
+    >>> import numpy as np
+    >>> decode(np.array([0x2E66, 0x3C00], np.uint16), "binary16")
+    array([0.09997559, 1.        ], dtype=float32)
+)");
+  static const std::string arith_help = with_rules(
+      R"(An arithmetic operation on every element, exact before it is rounded once to a format.
+
+    operation: add, subtract, multiply, divide, remainder, square_root, multiply_add, minimum, maximum, minimum_number or
+    maximum_number; sub, mul, div, rem, sqrt, fma, min and max too. arrays: as many as it has operands, of one shape, or of
+    one element, which is taken for every other. Returns as quantize does, for the array of most elements.
+)",
+      R"(    >>> arith("fma", np.float32([3, 7]), np.float32([5, 9]), np.float32([1, 2]), format="e4m3")
+    array([16., 64.], dtype=float32)
+)");
+  m.def("arith", &operate, "operation"_a, "arrays"_a, nb::kw_only(), "format"_a,
+        "rounding"_a = "ties_to_even", "saturation"_a = "none", "nan"_a = "quiet",
+        "flush"_a = "none", "seed"_a = 0, "random_bits"_a = 32, "counts"_a = false,
+        "out"_a = nb::none(), arith_help.c_str());
+  m.def("cvt", &convert_by_ptx, "instruction"_a, "operands"_a,
+        R"(A scalar or packed instruction of PTX on every element, by its full name.
+
+    operands: as many as PTX gives it, of one shape, or of one element: integers of the operand's width are its bits, floats
+    are taken by value where the operand is one number. Returns floats where the result is a number of a dtype, else
+    unsigned integers of the result's bits.
+
+    >>> import numpy as np
+    >>> cvt("cvt.rn.satfinite.e4m3x2.f32", np.float32([1.0]), np.float32([2.0]))
+    array([14400], dtype=uint16)
+)");
+}
+
+}  // namespace binade::python
