@@ -310,7 +310,7 @@ void add_rounding(nb::module_& m) {
       R"(    >>> quantize(np.array([0.1, 1000.0], "f"), "e4m3", saturation="finite")
     array([1.015625e-01, 4.480000e+02], dtype=float32)
 )");
-  m.def("quantize", &quantize_array, "x"_a, "format"_a, nb::kw_only(),
+  m.def("quantize", &quantize_array, "x"_a.none(), "format"_a, nb::kw_only(),
         "rounding"_a = "ties_to_even", "saturation"_a = "none", "nan"_a = "quiet",
         "flush"_a = "none", "seed"_a = 0, "random_bits"_a = 32, "counts"_a = false,
         "out"_a = nb::none(), quantize_help.c_str());
@@ -324,11 +324,11 @@ void add_rounding(nb::module_& m) {
       R"(    >>> encode(np.array([0.1, 1.0], "f"), "binary16")
     array([11878, 15360], dtype=uint16)
 )");
-  m.def("encode", &encode_array, "x"_a, "format"_a, nb::kw_only(), "rounding"_a = "ties_to_even",
+  m.def("encode", &encode_array, "x"_a.none(), "format"_a, nb::kw_only(), "rounding"_a = "ties_to_even",
         "saturation"_a = "none", "nan"_a = "quiet", "flush"_a = "none", "seed"_a = 0,
         "random_bits"_a = 32, "counts"_a = false, "as_dtype"_a = false, "out"_a = nb::none(),
         encode_help.c_str());
-  m.def("decode", &decode_array, "codes"_a, "format"_a, nb::kw_only(), "out"_a = nb::none(),
+  m.def("decode", &decode_array, "codes"_a.none(), "format"_a, nb::kw_only(), "out"_a = nb::none(),
         R"(The values of encodings, exactly.
 
     codes: integers of the format's container width, any shape; or an array of the dtype that has the format.

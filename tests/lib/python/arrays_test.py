@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Arrays in and out of the module: quantize, encode, decode, arith, cvt and show give the program's bytes, whatever library,
+# dtype, shape and strides an array has; large ones are not copied; what cannot be read is refused by name.
+# arrays_test.py BINADE
+import json
+import os
+import pickle
+import random
+import resource
+import subprocess
+import sys
+
+import numpy as np
+
+from cli_case import CliCase, main
+
+import binade
+
+FORMATS = ["binary16", "bfloat16", "tf32", "e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", "e2m1", "e3m2", "ue4m3", "e5m7",
+           "e3m4:bias=20", "binary32", "binary64"]
+ROUNDINGS = ["ties_to_even", "ties_to_away", "toward_zero", "toward_positive", "toward_negative", "to_odd", "stochastic"]
+NUMPY_TYPES = [np.float16, np.float32, np.float64]
+
+
+def numbers(count, dtype, seed=1):
+    """Of all magnitudes that the formats tell apart, with every special."""
+    draw = np.random.default_rng(seed)
+    with np.errstate(over="ignore", under="ignore"):
+        x = (draw.standard_normal(count) * np.exp2(draw.integers(-40, 40, count))).astype(dtype)
+    x[:8] = [0, -0.0, np.inf, -np.inf, np.nan, 1, -448, 65504]
+    return x
+
+
+def bits(x):
+    return np.ascontiguousarray(x).view({2: np.uint16, 4: np.uint32, 8: np.uint64, 1: np.uint8}[x.dtype.itemsize])
+
+
+class Arrays(CliCase):
+    def equal(self, a, b, what=None):
+        self.assertEqual(a.dtype, b.dtype, what)
+        self.assertEqual(a.shape, b.shape, what)
+        np.testing.assert_array_equal(bits(a), bits(b), str(what))
+
+    def by_program(self, x, *words, out="out.npy", command="quantize"):
+        np.save(self.path("in.npy"), x)
+        text = self.good(command, self.path("in.npy"), self.path(out), *words)
+        return np.load(self.path(out)), text.splitlines()[1].split()
+
+    def test_quantize_gives_the_program_s_bytes_and_counts(self):
+        draw = random.Random(1)
+        for dtype in NUMPY_TYPES:
+            x = numbers(5000, dtype)
+            for format in FORMATS:
+                rounding = draw.choice(ROUNDINGS)
+                saturation = draw.choice(["none", "finite"])
+                nan = draw.choice(["quiet", "nvidia", "propagate"])
+                flush = draw.choice(["none", "results", "operands", "both"])
+                seed, random_bits = draw.randrange(2**64), draw.randrange(1, 33)
+                with self.subTest(dtype=dtype, format=format, rounding=rounding, flush=flush):
+                    words = ["--format", format, "--rounding", rounding, "--saturation", saturation, "--nan", nan, "--seed",
+                             str(seed), "--random-bits", str(random_bits)]
+                    words += ["--ftz"] * (flush in ("results", "both")) + ["--daz"] * (flush in ("operands", "both"))
+                    expected, line = self.by_program(x, *words)
+                    got, counts = binade.quantize(x, format, rounding=rounding, saturation=saturation, nan=nan, flush=flush,
+                                                  seed=seed, random_bits=random_bits, counts=True)
+                    self.equal(got.astype(expected.dtype) if nan != "propagate" else got.astype(expected.dtype), expected)
+                    names = ["values", "to_zero", "subnormal", "overflow", "saturated", "inexact", "nan_in", "inf_in"]
+                    self.assertEqual([str(getattr(counts, name)) for name in names], line[-8:])
+
+    def test_results_keep_the_dtype_that_holds_them(self):
+        for given, format, wanted in [(np.float16, "e4m3", np.float16), (np.float16, "bfloat16", np.float32),
+                                      (np.float32, "e4m3", np.float32), (np.float32, "binary64", np.float64),
+                                      (np.float64, "e4m3", np.float64), (np.float16, "binary16", np.float16)]:
+            with self.subTest(given=given, format=format):
+                self.assertEqual(binade.quantize(np.ones(3, given), format).dtype, wanted)
+
+    def test_encode_and_decode(self):
+        for dtype in NUMPY_TYPES:
+            x = numbers(3000, dtype)
+            for format in FORMATS + ["e8m0"]:
+                with self.subTest(dtype=dtype, format=format):
+                    expected, _ = self.by_program(x, "--format", format, "--encode")
+                    codes = binade.encode(x, format)
+                    self.assertEqual(codes.dtype.kind, "u")
+                    np.testing.assert_array_equal(codes, bits(expected))
+                    if format != "e8m0":
+                        again = binade.decode(codes, format)
+                        self.equal(again, binade.quantize(x, format).astype(again.dtype))
+
+    def test_every_encoding_decodes_as_ml_dtypes_says(self):
+        import ml_dtypes
+
+        for format, theirs in [("e4m3", ml_dtypes.float8_e4m3fn), ("e5m2", ml_dtypes.float8_e5m2),
+                               ("e4m3fnuz", ml_dtypes.float8_e4m3fnuz), ("bfloat16", ml_dtypes.bfloat16)]:
+            width = np.dtype(theirs).itemsize
+            codes = np.arange(256**width, dtype=f"u{width}")
+            np.testing.assert_array_equal(binade.decode(codes, format), codes.view(theirs).astype(np.float32))
+
+    def test_arith_gives_the_program_s_bytes_and_counts(self):
+        a, b, c = (numbers(4000, np.float32, seed) for seed in range(3))
+        for name, value in zip("abc", (a, b, c)):
+            np.save(self.path(name + ".npy"), value)
+        for operation, operands in {"add": 2, "subtract": 2, "mul": 2, "divide": 2, "rem": 2, "square_root": 1, "fma": 3,
+                                    "minimum": 2, "max": 2, "minimum_number": 2}.items():
+            for format in ["binary16", "e4m3", "bfloat16"]:
+                with self.subTest(operation=operation, format=format):
+                    text = self.good("arith", operation, *[self.path(x + ".npy") for x in "abc"[:operands]],
+                                     self.path("d.npy"), "--format", format, "--rounding", "stochastic", "--seed", "7")
+                    got, counts = binade.arith(operation, *(a, b, c)[:operands], format=format, rounding="stochastic",
+                                               seed=7, counts=True)
+                    self.equal(got, np.load(self.path("d.npy")))
+                    names = ["values", "to_zero", "subnormal", "overflow", "saturated", "inexact", "nan_in", "inf_in",
+                             "invalid"]
+                    self.assertEqual([str(getattr(counts, name)) for name in names], text.splitlines()[1].split()[-9:])
+        self.equal(binade.arith("add", a, np.float32(1), format="e5m2"), binade.arith("add", a, np.ones_like(a), format="e5m2"))
+        self.equal(binade.arith("fma", a, 2.0, a, format="e5m2"),
+                   binade.arith("fma", a, np.full_like(a, 2), a, format="e5m2"))
+
+    def test_cvt_is_ptx_s(self):
+        x = numbers(2000, np.float32)
+        self.assertEqual(binade.cvt("cvt.rn.f16.f32", x).dtype, np.float16)
+        np.testing.assert_array_equal(bits(binade.cvt("cvt.rn.f16.f32", x[:4])), [0, 0x8000, 0x7C00, 0xFC00])
+        codes = binade.encode(x, "e4m3", saturation="finite", nan="nvidia")
+        pairs = binade.cvt("cvt.rn.satfinite.e4m3x2.f32", x, x[::-1])
+        finite = np.isfinite(x) & np.isfinite(x[::-1])
+        np.testing.assert_array_equal(pairs[finite], (codes.astype("u2") << 8 | codes[::-1])[finite])
+        np.testing.assert_array_equal(binade.cvt("cvt.rn.f16.f32", x.view(np.uint32)).view("u2"),
+                                      binade.cvt("cvt.rn.f16.f32", x).view("u2"))
+        np.testing.assert_array_equal(bits(binade.cvt("fma.rn.f32", np.float32(3), np.float32(4), np.float32([5, 6]))),
+                                      bits(np.float32([17, 18])))
+        with self.assertRaisesRegex(ValueError, "cvt.rn.f16.f32 takes 1 operand, not 2"):
+            binade.cvt("cvt.rn.f16.f32", x, x)
+        with self.assertRaisesRegex(ValueError, "operand 1: element 0 is no number"):
+            binade.cvt("cvt.f32.f16", np.float32([0.1]))
+        with self.assertRaisesRegex(ValueError, "did you mean|no instruction"):
+            binade.cvt("cvt.rn.f16.f23", x)
+
+    def test_show_and_the_table_of_formats(self):
+        shown = binade.show(["0.1", "2^-25"], ["binary16", "e4m3"], rounding="to_odd")
+        words = ["show", "0.1", "2^-25", "--format", "binary16,e4m3", "--rounding", "to_odd"]
+        self.assertEqual(str(shown), self.good(*words))
+        self.assertEqual(shown.to_json(), self.good(*words, "--json"))
+        self.assertEqual(str(binade.show(0.1, "e4m3")), self.good("show", (0.1).hex(), "--format", "e4m3"))
+        self.assertEqual(str(binade.format_table(binade.formats())), self.good("formats"))
+        self.assertEqual(binade.format_table("e5m7").to_json(), self.good("formats", "e5m7", "--json"))
+        self.assertEqual(binade.Format("e4m3").to_dict(), json.loads(self.good("formats", "e4m3", "--json"))["formats"][0])
+        self.assertIn("<table", binade.Format("e4m3")._repr_html_())
+
+    def test_formats_are_values(self):
+        a = binade.Format("e4m3")
+        self.assertEqual(a, binade.Format("float8_e4m3fn"))
+        self.assertNotEqual(a, binade.Format("e5m2"))
+        self.assertEqual({a: 1}[pickle.loads(pickle.dumps(a))], 1)
+        self.assertEqual((repr(a), str(a), a.max, a.precision, a.has_infinity), ("Format('e4m3')", "e4m3", 448, 4, False))
+        self.assertEqual(binade.quantize(np.float32([0.3]), a), binade.quantize(np.float32([0.3]), "e4m3"))
+
+    def test_strides_shapes_and_orders(self):
+        x = numbers(24 * 5, np.float32).reshape(4, 6, 5)
+        whole = binade.quantize(x, "e4m3")
+        for name, cut in {"every other": np.s_[::2], "reversed": np.s_[:, ::-1], "column": np.s_[:, :, 2],
+                          "none": np.s_[:0], "one": np.s_[1, 2, 3], "axis": np.s_[None, :, 0:1]}.items():
+            with self.subTest(name):
+                self.equal(np.asarray(binade.quantize(x[cut], "e4m3")), np.asarray(whole[cut]))
+        self.equal(binade.quantize(x.T, "e4m3"), np.ascontiguousarray(whole.T))
+        self.equal(binade.quantize(np.asfortranarray(x[0]), "e4m3"), whole[0])
+        self.assertEqual(binade.quantize(np.float32(0.3), "e4m3").shape, ())
+        self.assertEqual(binade.quantize([[0.3, 1.7]], "e2m1").tolist(), [[0.5, 1.5]])
+        unaligned = np.frombuffer(b"x" + x.tobytes(), np.uint8)[1:].view(np.float32)
+        self.assertFalse(unaligned.flags.aligned)
+        self.equal(binade.quantize(unaligned, "e4m3"), whole.ravel())
+        read_only = x.copy()
+        read_only.flags.writeable = False
+        self.equal(binade.quantize(read_only, "e4m3"), whole)
+
+    def test_out_takes_the_result(self):
+        x = numbers(1000, np.float32)
+        expected = binade.quantize(x, "e5m2")
+        out = np.empty_like(x)
+        self.assertIs(binade.quantize(x, "e5m2", out=out), out)
+        self.equal(out, expected)
+        codes = np.empty(1000, np.uint8)
+        self.assertIs(binade.encode(x, "e5m2", out=codes), codes)
+        np.testing.assert_array_equal(codes, binade.encode(x, "e5m2"))
+        same = x.copy()
+        binade.quantize(same, "e5m2", out=same)
+        self.equal(same, expected)
+        for bad in [np.empty(999, "f"), np.empty(1000, "d"), np.empty(2000, "f")[::2], "out"]:
+            with self.assertRaisesRegex((ValueError, TypeError), "out|array"):
+                binade.quantize(x, "e5m2", out=bad)
+        x.flags.writeable = False
+        with self.assertRaisesRegex(ValueError, "out: not writable"):
+            binade.quantize(expected, "e5m2", out=x)
+
+    def test_ml_dtypes_types_come_and_go(self):
+        import ml_dtypes
+
+        x = numbers(2000, np.float32)
+        for theirs, format in [(ml_dtypes.bfloat16, "bfloat16"), (ml_dtypes.float8_e4m3fn, "e4m3"),
+                               (ml_dtypes.float8_e5m2, "e5m2")]:
+            narrow = binade.encode(x, format, as_dtype=True)
+            self.assertEqual(narrow.dtype, theirs)
+            np.testing.assert_array_equal(bits(narrow), binade.encode(x, format))
+            self.equal(binade.quantize(narrow, "e2m1").view(f"u{narrow.itemsize}"),
+                       binade.encode(binade.quantize(binade.decode(narrow, format), "e2m1"), format))
+            self.equal(binade.decode(narrow, format), binade.decode(bits(narrow), format))
+        self.equal(binade.quantize(narrow[::3].reshape(-1, 1), "e2m1").view("u1"),
+                   binade.quantize(narrow, "e2m1").view("u1")[::3].reshape(-1, 1))
+
+    def test_what_cannot_be_read_is_refused(self):
+        x = np.float32([1, 2])
+        table = [
+            (x.astype(">f4"), ValueError, "other byte order"),
+            (np.array([1, None]), TypeError, "object"),
+            (np.array(["a"]), TypeError, "str"),
+            (np.complex64([1]), TypeError, "complex64"),
+            (np.longdouble([1]), TypeError, "longdouble|float128"),
+            (np.int32([1]), TypeError, "int32, not of a floating-point dtype"),
+            ("grads.npy", TypeError, "not str"),
+            (None, TypeError, "not NoneType"),
+        ]
+        for value, kind, words in table:
+            with self.subTest(words), self.assertRaisesRegex(kind, words) as caught:
+                binade.quantize(value, "e4m3")
+            self.assertNotIn("\n", str(caught.exception))
+        for keywords, words in [({"format": "e4m9x"}, "unknown format 'e4m9x'; did you mean"),
+                                ({"rounding": "up"}, "rounding up: no such choice"),
+                                ({"flush": "all"}, "flush all: no such choice"),
+                                ({"random_bits": 0}, "random_bits 0: stochastic rounding takes")]:
+            with self.subTest(words), self.assertRaisesRegex(ValueError, words):
+                binade.quantize(x, **{"format": "e4m3", **keywords})
+        with self.assertRaisesRegex(ValueError, "integers of 8 bits"):
+            binade.decode(np.uint16([1]), "e4m3")
+        with self.assertRaisesRegex(ValueError, "fma|multiply_add has 3 operands, not 2"):
+            binade.arith("fma", x, x, format="e4m3")
+        with self.assertRaisesRegex(ValueError, r"shape \(3,\) beside \(2,\)"):
+            binade.arith("add", x, np.ones(3, "f"), format="e4m3")
+
+    def test_large_arrays_are_not_copied(self):
+        # In a process of its own, whose highest use of memory tells: 400 MB in place, and 100 MB of codes made of it.
+        code = (
+            "import resource, numpy as np, binade\n"
+            "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
+            "x = np.ones(100_000_000, 'f'); binade.quantize(x[:100_000], 'e4m3'); before = peak()\n"
+            "binade.quantize(x, 'e4m3', out=x); in_place = peak() - before\n"
+            "codes = binade.encode(x, 'e4m3'); print(in_place, peak() - before)\n"
+        )
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                             env={**os.environ, "BINADE_THREADS": "2"})
+        in_place, encoded = (float(x) for x in ran.stdout.split())
+        self.assertLess(in_place, 20)
+        self.assertLess(encoded, 120)
+        self.assertGreater(encoded, 80)
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    main()
