@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the notebooks of this folder against a built program, in a copy, and judges them.
+"""Runs the notebooks of this folder with a built module, in a copy, and judges them.
 
-    python notebooks/run_notebook.py build/binade [--page FOLDER] [--figures FOLDER]
+    python notebooks/run_notebook.py build/lib/python [--store] [--page FOLDER] [--figures FOLDER]
 
-A notebook passes if it is stored clean (no outputs, no execution counts, the same metadata as
-every other), runs without an error and draws a figure. The copy is thrown away; --page
-keeps NAME.html, the text and the figures without the code, --figures keeps NAME_1.png,
-NAME_2.png, …. BINADE_TEST_PYTHON, if set, names the interpreter. Exit 77 where a Python package
-is missing.
+A notebook passes if it is stored well (no execution counts, the same metadata as every other), runs without an error,
+draws a figure, and writes the text that is stored with it, cell by cell. A picture that is not what is stored is named and
+fails nothing: it hangs on the version of Matplotlib. --store writes the outputs into the notebooks. The copy is thrown
+away; --page keeps NAME.html, the text and the figures without the code, --figures keeps NAME_1.png, NAME_2.png, ….
+BINADE_TEST_PYTHON, if set, names the interpreter. Exit 77 where a Python package or the module is missing.
 """
 
 import argparse
 import base64
+import difflib
 import importlib.util
 import io
 import json
@@ -27,6 +28,9 @@ if os.environ.get("BINADE_TEST_PYTHON"):
     os.execvp(python, [python, *sys.argv])
 
 PACKAGES = ["nbformat", "nbclient", "nbconvert", "ipykernel", "matplotlib", "PIL"]
+if not list(Path(sys.argv[1] if len(sys.argv) > 1 else "", "binade").glob("_binade.*")):
+    print("SKIP: the Python module was not built (nanobind, python3-dev)")
+    sys.exit(77)
 missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
 if missing:
     print(f"SKIP: Python packages are missing: {', '.join(missing)} (tests/requirements.txt)")
@@ -75,9 +79,76 @@ def judge_storage(notebook):
     for cell in notebook.cells:
         if cell.metadata:
             complaints.append(f"stores metadata in cell {cell.id}")
-        if cell.get("outputs") or cell.get("execution_count") is not None:
-            complaints.append(f"stores an output or an execution count in cell {cell.id}")
+        if cell.get("execution_count") is not None:
+            complaints.append(f"stores an execution count in cell {cell.id}")
     return complaints
+
+
+PICTURE = "image/png"
+
+
+def text_of(outputs):
+    """All that is text, with what kind each is: what must stay. Errors of a run are judged elsewhere."""
+    lines = []
+    for output in outputs:
+        if output.output_type == "stream":
+            lines += [f"[{output.name}]", *output.text.splitlines()]
+        for kind, data in sorted(output.get("data", {}).items()):
+            if kind == "text/html" or kind.startswith("image/"):
+                continue  # pictures are compared as pictures; tables stand as text too
+            lines += [f"[{kind}]", *"".join(data).splitlines()]
+    # A figure's text is its size, which is the version's of Matplotlib.
+    return [re.sub(r"<Figure size .*>", "<Figure>", line) for line in lines]
+
+
+def pictures_of(outputs):
+    return [output["data"][PICTURE] for output in outputs if PICTURE in output.get("data", {})]
+
+
+def same_picture(stored, drawn):
+    pixels = [Image.open(io.BytesIO(base64.b64decode(stored))).convert("RGB"),
+              with_palette(base64.b64decode(drawn)).convert("RGB")]
+    return pixels[0].size == pixels[1].size and pixels[0].tobytes() == pixels[1].tobytes()
+
+
+def judge_outputs(stored, ran):
+    """Complaints about text, and the numbers of the pictures that changed."""
+    complaints, changed, number = [], [], 0
+    for before, after in zip(stored.cells, ran.cells):
+        if before.cell_type != "code":
+            continue
+        old, new = text_of(before.outputs), text_of(after.outputs)
+        if old != new:
+            lines = "\n".join(list(difflib.unified_diff(old, new, "stored", "now", lineterm="", n=1))[:30])
+            complaints.append(f"cell {before.id} writes another text than is stored (--store):\n{lines}")
+        old, new = pictures_of(before.outputs), pictures_of(after.outputs)
+        if len(old) != len(new):
+            complaints.append(f"cell {before.id} draws {len(new)} pictures and not {len(old)} (--store)")
+        for a, b in zip(old, new):
+            number += 1
+            if not same_picture(a, b):
+                changed.append(number)
+    return complaints, changed
+
+
+def store(notebook, path):
+    """The outputs into the file, without what differs from run to run; pictures with a palette."""
+    for cell in notebook.cells:
+        cell.metadata = {}
+        if cell.cell_type != "code":
+            continue
+        cell.execution_count = None
+        for output in cell.outputs:
+            output.pop("execution_count", None)
+            if output.output_type == "execute_result":
+                output.execution_count = None
+            output.get("metadata", {}).clear()
+            for kind in [kind for kind in output.get("data", {}) if kind == PICTURE]:
+                file = io.BytesIO()
+                with_palette(base64.b64decode(output["data"][kind])).save(file, "png", optimize=True)
+                output["data"][kind] = base64.b64encode(file.getvalue()).decode() + "\n"
+    notebook.metadata = nbformat.from_dict(METADATA)
+    nbformat.write(notebook, path)
 
 
 def figures(notebook):
@@ -86,9 +157,13 @@ def figures(notebook):
 
 
 def run(path, copy):
-    """The notebook with its outputs, and the complaints about it."""
+    """The notebook with its outputs, the complaints about it, and the numbers of the pictures that changed."""
+    stored = nbformat.read(path, as_version=nbformat.NO_CONVERT)
     notebook = nbformat.read(path, as_version=nbformat.NO_CONVERT)
-    complaints = judge_storage(notebook)
+    complaints, changed = judge_storage(stored), []
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []
     client = NotebookClient(notebook, timeout=CELL_SECONDS, kernel_name="python3",
                             resources={"metadata": {"path": str(copy)}})
     try:
@@ -98,7 +173,9 @@ def run(path, copy):
     else:
         if not figures(notebook):
             complaints.append("draws no figure")
-    return notebook, complaints
+        texts, changed = judge_outputs(stored, notebook)
+        complaints += texts
+    return notebook, complaints, changed
 
 
 def keep_page(notebook, file):
@@ -108,30 +185,40 @@ def keep_page(notebook, file):
     print(f"  {file}")
 
 
+def with_palette(png):
+    """A third of the bytes, and nothing to see."""
+    return Image.open(io.BytesIO(png)).convert("RGB").quantize(128, dither=Image.Dither.NONE)
+
+
 def keep_figure(png, file):
-    """With a palette: a third of the bytes, and nothing to see."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    picture = Image.open(io.BytesIO(png)).convert("RGB")
-    picture.quantize(128, dither=Image.Dither.NONE).save(file, optimize=True)
+    with_palette(png).save(file, optimize=True)
     print(f"  {file}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binade", type=Path, help="the built program")
+    parser.add_argument("module", type=Path, help="the folder of the built module")
+    parser.add_argument("--store", action="store_true", help="write the outputs into the notebooks")
     parser.add_argument("--page", type=Path, metavar="FOLDER", help="keep each notebook as a page")
     parser.add_argument("--figures", type=Path, metavar="FOLDER", help="keep the figures")
     options = parser.parse_args()
-    os.environ["BINADE"] = str(options.binade.resolve())
+    os.environ["PYTHONPATH"] = str(options.module.resolve())
 
     paths = sorted((ROOT / "notebooks").glob("*.ipynb"))
     failed = not paths
-    print(f"{len(paths)} notebooks, {options.binade}")
+    print(f"{len(paths)} notebooks, {options.module}")
     with tempfile.TemporaryDirectory() as folder:
         copy = working_copy(Path(folder))
         for path in paths:
-            notebook, complaints = run(path, copy)
+            notebook, complaints, changed = run(path, copy)
             drawn = figures(notebook)
+            if options.store and not any(complaint.startswith("does not run") for complaint in complaints):
+                store(notebook, path)
+                print(f"{path.name}: stored")
+                continue
+            if changed:
+                print(f"{path.name}: of its figures these are not as stored: {', '.join(map(str, changed))}")
             failed = failed or bool(complaints)
             for complaint in complaints:
                 print(f"{path.name} {complaint}")
