@@ -179,8 +179,10 @@ NewArray array_for(nb::handle out, const Dtype& dtype, std::span<const std::uint
                 shape_text(wanted) + " and " + std::string(dtype.name));
   }
   const Buffer buffer(array.owner.ptr(), PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS);
-  const bool is_copy = !array.wrap.is_none() ? false : array.owner.ptr() != out.ptr();
-  if (!buffer.is_valid() || is_copy) {
+  const bool is_own =
+      array.owner.ptr() == out.ptr() ||
+      nb::cast<bool>(python_function("_foreign", "is_memory_of")(array.owner, nb::borrow(out)));
+  if (!buffer.is_valid() || !is_own) {
     throw Error("out: not writable, or not in C order; give an array of its own");
   }
   return {

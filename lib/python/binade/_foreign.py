@@ -51,34 +51,63 @@ def of_numpy(x):
     return x, "", None
 
 
+# torch's dtypes as the name of what NumPy lacks and the integers of its bits; filled with the first tensor.
+TORCH = {}
+
+
+def torch_table(torch):
+    for name in ("float16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64",
+                 "bool"):
+        if hasattr(torch, name):
+            TORCH[getattr(torch, name)] = ("", None)
+    for name, short in NAMES.items():
+        if hasattr(torch, name):
+            theirs = getattr(torch, name)
+            TORCH[theirs] = (short, torch.uint8 if torch.tensor([], dtype=theirs).element_size() == 1 else torch.int16)
+
+
 def of_torch(x):
     import torch
 
+    if not TORCH:
+        torch_table(torch)
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"an array is wanted, not torch's {type(x).__name__}")
+    row = TORCH.get(x.dtype)
+    if row is None:
+        raise TypeError(f"a tensor of {x.dtype}; binade reads numbers of 8 to 64 bits")
     if x.device.type != "cpu":
         raise ValueError(f"a tensor on {x.device}; give x.cpu()")
-    if x.layout != torch.strided:
+    if x.layout is not torch.strided:
         raise ValueError(f"a tensor of layout {x.layout}; give x.to_dense()")
-    x = x.detach().resolve_conj().resolve_neg().contiguous()
-    name = NAMES.get(str(x.dtype).partition(".")[2], "")
-    if name:
-        x = x.view(torch.uint8 if x.element_size() == 1 else torch.int16)
-        bits = x.numpy()
-        return bits.view(BITS[bits.itemsize]), name, to_torch
-    if x.dtype.is_complex or x.dtype.is_floating_point is False and "int" not in str(x.dtype) and x.dtype != torch.bool:
-        raise TypeError(f"a tensor of {x.dtype}; binade reads numbers of 8 to 64 bits")
-    return x.numpy(), "", to_torch
+    if x.requires_grad:
+        x = x.detach()
+    if x.is_neg():
+        x = x.resolve_neg()
+    if not x.is_contiguous():
+        x = x.contiguous()
+    name, integers = row
+    if not name:
+        return x.numpy(), "", to_torch
+    bits = x.view(integers).numpy()
+    return bits.view(BITS[bits.itemsize]), name, to_torch
+
+
+def is_memory_of(array, x):
+    """Whether what is written into `array`, which to_numpy made of x, is seen in x."""
+    if type(x).__module__.partition(".")[0] == "torch":
+        return array.ctypes.data == x.data_ptr()
+    return isinstance(x, np.ndarray) and array.ctypes.data == x.ctypes.data
 
 
 def to_torch(array, name):
     import torch
 
-    theirs = getattr(torch, LIBRARY_NAMES.get(name, ""), None)
+    theirs = getattr(torch, LIBRARY_NAMES[name], None) if name in LIBRARY_NAMES else None
     if theirs is not None:
         signed = array.view(np.int16 if array.itemsize == 2 else np.uint8)
         return torch.from_numpy(signed).view(theirs)
-    if not hasattr(torch, array.dtype.name):  # unsigned integers of more than 8 bits, before torch 2.3
+    if array.dtype.kind == "u" and not hasattr(torch, array.dtype.name):  # before torch 2.3
         array = array.view(SIGNED_BITS[array.dtype.name])
     return torch.from_numpy(array)
 

@@ -174,6 +174,8 @@ class Arrays(CliCase):
         self.equal(binade.quantize(read_only, "e4m3"), whole)
 
     def test_out_takes_the_result(self):
+        import ml_dtypes
+
         x = numbers(1000, np.float32)
         expected = binade.quantize(x, "e5m2")
         out = np.empty_like(x)
@@ -188,6 +190,11 @@ class Arrays(CliCase):
         for bad in [np.empty(999, "f"), np.empty(1000, "d"), np.empty(2000, "f")[::2], "out"]:
             with self.assertRaisesRegex((ValueError, TypeError), "out|array"):
                 binade.quantize(x, "e5m2", out=bad)
+        narrow = np.zeros(1000, ml_dtypes.bfloat16)
+        self.assertIs(binade.encode(x, "bfloat16", as_dtype=True, out=narrow), narrow)
+        np.testing.assert_array_equal(bits(narrow), binade.encode(x, "bfloat16"))
+        with self.assertRaisesRegex(ValueError, "not in C order"):
+            binade.encode(x, "bfloat16", as_dtype=True, out=np.zeros(2000, ml_dtypes.bfloat16)[::2])
         x.flags.writeable = False
         with self.assertRaisesRegex(ValueError, "out: not writable"):
             binade.quantize(expected, "e5m2", out=x)
