@@ -36,11 +36,7 @@ void check_names(const GemmArguments& options) {
   if (options.out.empty() && options.device.asked()) {
     throw Error("a device makes D alone; give -o D.npy, or leave --device and --emulated out");
   }
-  if (!options.account.empty() && !options.product.rules.zero_raises.empty()) {
-    throw Error(
-        "--account tells what alignment and floor cut, not what a zero does: leave --zero-raises "
-        "out");
-  }
+  if (!options.account.empty()) check_has_account(options.product);
   const std::string& page = options.account;
   if (!page.empty() && !page.ends_with(".html") && !page.ends_with(".json")) {
     throw error_in(page, "cannot tell what to write", "name it .html or .json");
@@ -57,11 +53,7 @@ void write_account(const GemmArguments& options, const NamedGemm& named,
     result = account(named.model, operands,
                      [&](std::size_t rows) { line.update(rows * row, operands.m * row); });
   }
-  const GemmFiles& files = options.product.files;
-  const GemmTitle title{
-      named.instruction, named.sm == 0 ? "" : fmt::format("sm_{}", named.sm),
-      order_text(named.model),
-      printable(files.a, longest_path) + " × " + printable(files.b, longest_path)};
+  const GemmTitle title = title_of(options.product, named);
   const nlohmann::ordered_json json = to_json(result, title);
   const bool is_page = options.account.ends_with(".html");
   write_file(options.account, is_page ? account_html(json) : json.dump(1) + "\n");

@@ -182,4 +182,17 @@ std::string headline(const NamedGemm& named) {
   return on + named.instruction + named.rules;
 }
 
+void check_has_account(const GemmOptions& o) {
+  if (o.rules.zero_raises.empty()) return;
+  throw Error(
+      "--account tells what alignment and floor cut, not what a zero does: leave --zero-raises "
+      "out");
+}
+
+GemmTitle title_of(const GemmOptions& o, const NamedGemm& named) {
+  return {named.instruction, named.sm == 0 ? "" : fmt::format("sm_{}", named.sm),
+          order_text(named.model),
+          printable(o.files.a, longest_path) + " × " + printable(o.files.b, longest_path)};
+}
+
 }  // namespace binade

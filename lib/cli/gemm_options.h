@@ -9,6 +9,7 @@
 
 #include "lib/cli/options.h"
 #include "lib/cli/rule_options.h"
+#include "lib/gemm/account_json.h"
 #include "lib/gemm/files.h"
 #include "lib/gemm/named_gemm.h"
 #include "lib/io/output_paths.h"
@@ -45,5 +46,10 @@ GemmOperands operands_of(const GemmOptions& options, GemmModel& model);
 
 /// "sm_90 mma.m16n8k16.f32.f16.f16.f32", a chain's name alone, and the rules that were chosen.
 std::string headline(const NamedGemm& named);
+
+/// Error where rules were chosen of which an account cannot tell.
+void check_has_account(const GemmOptions& options);
+/// What its account is called.
+GemmTitle title_of(const GemmOptions& options, const NamedGemm& named);
 
 }  // namespace binade

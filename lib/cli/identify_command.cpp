@@ -6,44 +6,22 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "lib/cli/command.h"
+#include "lib/cli/identified.h"
 #include "lib/cli/progress.h"
 #include "lib/identify/propose.h"
 #include "lib/identify/writers.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/io/output_paths.h"
 #include "lib/record/instruction_name.h"
-#include "lib/tensor/error.h"
 
 namespace binade {
 namespace {
-
-struct IdentifyOptions {
-  RunFiles files;
-  KnownEpilogue epilogue;
-  std::string propose;
-  std::uint64_t seed = 1;
-  std::size_t show = 5;
-  bool all = false, json = false;
-  std::vector<std::string> architectures;
-  bool chains = false, cpu = false;
-};
-
-Searched searched_by(const IdentifyOptions& o) {
-  Searched out{
-      .instructions = !o.chains && !o.cpu, .tf32 = !o.cpu, .gpu = !o.architectures.empty()};
-  for (const std::string& name : o.architectures) {
-    out.architectures.push_back(parse_architecture(name));
-  }
-  return out;
-}
 
 std::vector<InputPath> inputs_of(const RunFiles& files) {
   std::vector<InputPath> out;
@@ -59,22 +37,15 @@ std::vector<InputPath> inputs_of(const RunFiles& files) {
 }
 
 int run_identify(const IdentifyOptions& o) {
-  if (!std::isfinite(o.epilogue.alpha) || !std::isfinite(o.epilogue.beta)) {
-    throw Error("--alpha and --beta must be finite");
-  }
-  (void)searched_by(o);
+  check(o);
   prepare_outputs(inputs_of(o.files), std::array{OutputPath{"--propose", o.propose}});
-  ReadRuns in = read_runs(o.files);
-  const SearchProgress progress = instruction_progress();
-  const Identification found =
-      identify(in.types, std::move(in.runs), o.epilogue, {.nearest = o.show, .all_rejected = o.all},
-               progress, searched_by(o));
+  const Identification found = identified(o, instruction_progress());
   std::optional<Proposal> proposal;
   if (!o.propose.empty() && conclusion_of(found.result) == Conclusion::several) {
     proposal = propose(found, o.seed);
     write_proposal(o.propose, *proposal, found.types, o.files);
   }
-  const std::size_t show = o.all ? std::numeric_limits<std::size_t>::max() : o.show;
+  const std::size_t show = shown(o);
   if (o.json) {
     nlohmann::ordered_json out = json_of(found, show);
     if (proposal) out["proposal"] = json_of(*proposal, o.propose);

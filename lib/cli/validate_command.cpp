@@ -14,10 +14,10 @@
 
 #include "lib/cli/command.h"
 #include "lib/cli/device_option.h"
-#include "lib/cli/dot_options.h"
 #include "lib/cli/dot_text.h"
 #include "lib/cli/rule_options.h"
 #include "lib/cli/validate_crossed.h"
+#include "lib/cli/validate_dots.h"
 #include "lib/cli/validate_gemm.h"
 #include "lib/evidence/json.h"
 #include "lib/evidence/seen.h"
@@ -35,93 +35,6 @@
 
 namespace binade {
 namespace {
-
-struct CheckedDots {
-  DotOptions dots;
-  RuleChoice rules;
-  std::size_t show = 5;
-  bool evidence = false, json = false;
-};
-
-/// What a compared set says of itself and of its first differences.
-nlohmann::ordered_json json_of(const DotCheck& check, const Dots& dots, const Instruction& how) {
-  nlohmann::ordered_json out{{"architecture", fmt::format("sm_{}", how.sm)},
-                             {"instruction", name_of(how)},
-                             {"evidence", name_of(brief_of(how).evidence)},
-                             {"rows", check.rows},
-                             {"equal", check.equal()},
-                             {"different", check.different},
-                             {"differences", nlohmann::ordered_json::array()}};
-  for (const DotDifference& x : check.first) {
-    const Format& d = how.types.d;
-    const auto distance = ulp_distance(x.recorded, x.emulated, d);
-    nlohmann::ordered_json row{{"row", x.row},
-                               {"c", hexadecimal(dots.c[x.row], how.types.c)},
-                               {"recorded", hexadecimal(x.recorded, d)},
-                               {"emulated", hexadecimal(x.emulated, d)},
-                               {"ulp_distance", nullptr}};
-    if (distance) row["ulp_distance"] = *distance;
-    out["differences"].push_back(row);
-  }
-  return out;
-}
-
-/// The command that tells a row step by step.
-std::string row_explained(std::vector<std::string> words, std::uint64_t row) {
-  words.insert(words.begin(), {"binade", "explain", "dots"});
-  words.insert(words.end(), {"--row", std::to_string(row)});
-  return fmt::format("  explain   {}\n", command_line(words));
-}
-
-std::string explained_by(const DotOptions& dots, const std::vector<std::string>& rules,
-                         std::uint64_t row) {
-  std::vector<std::string> words{"--arch", dots.architecture, "--instruction", dots.instruction,
-                                 "--a",    dots.files.a,      "--b",           dots.files.b,
-                                 "--d",    dots.files.d};
-  if (!dots.c.empty()) words.insert(words.end() - 2, {"--c", dots.c});
-  words.insert(words.end(), rules.begin(), rules.end());
-  return row_explained(std::move(words), row);
-}
-
-int validate_dots(const CheckedDots& options) {
-  const Instruction instruction = instruction_of(options.dots);
-  Instruction ruled = instruction;
-  ruled.model = ruled_model(ruled.model, options.dots.instruction, options.rules);
-  const Dots dots = read_dots(files_of(options.dots), instruction);
-  const DotCheck check = check_dots(dots, ruled, options.show);
-  if (options.json) {
-    nlohmann::ordered_json out{{"schema", "binade.validate_dots/1"}};
-    out.update(json_of(check, dots, instruction));
-    if (options.rules.any()) {
-      out["rules"] = words_of(options.rules);
-    } else {
-      out["touched"] = json_of(touched_by(instruction, dots));
-    }
-    if (options.evidence) {
-      out["aspects"] = json_of(tally_rivals(instruction, dots, false, options.rules));
-    }
-    fmt::print("{}\n", out.dump(2));
-  } else {
-    for (const DotDifference& x : check.first) {
-      const bool first = &x == check.first.data();
-      fmt::print("{}{}\n", difference_text(x, dots, instruction),
-                 first ? explained_by(options.dots, words_of(options.rules), x.row) : "");
-    }
-    const Brief known = brief_of(instruction);
-    fmt::print("sm_{} {}{}: {} ({})\n{}{}", instruction.sm, name_of(instruction),
-               text_of(options.rules), name_of(known.evidence), known.source,
-               known.open.empty() ? "" : "  " + known.open, known.open.empty() ? "" : "\n");
-    if (options.evidence) {
-      fmt::print("{}", tally_text(tally_rivals(instruction, dots, false, options.rules),
-                                  options.rules.any() ? "chosen" : "binade"));
-    }
-    const std::string touched =
-        options.rules.any() ? "" : text_of(touched_by(instruction, dots), "rows");
-    if (!touched.empty()) fmt::print("{}\n", touched);
-    fmt::print("rows {}, equal {}, different {}\n", check.rows, check.equal(), check.different);
-  }
-  return check.different == 0 ? 0 : exit_different;
-}
 
 /// Sets from recordings or from a device.
 struct SetOptions {
@@ -323,24 +236,6 @@ int validate_device(const SetOptions& options) {
     return exit_no_hardware;
   }
   return totals.different == 0 ? 0 : exit_different;
-}
-
-constexpr const char* evidence_help =
-    "every rival rule: how many rows tell it from ours, and which of the two they follow";
-
-void define_validate_dots(App app, int& status) {
-  const auto options = std::make_shared<CheckedDots>();
-  const App dots = app.add_subcommand("dots", "recorded dot products: d = c + sum of a·b");
-  const DotOptionNames names = add_dot_options(dots, options->dots);
-  for (const Option& needed : {names.architecture, names.instruction, names.a, names.b, names.d}) {
-    needed.required();
-  }
-  dots.add_option("--show", options->show, "how many differences to show").capture_default_str();
-  dots.add_flag("--evidence", options->evidence, evidence_help);
-  dots.add_flag("--json", options->json, "as JSON");
-  add_rule_options(dots, options->rules);
-  dots.footer("\nExit status: 0 all equal, 1 differences, 2 files that do not fit.");
-  dots.callback([&status, options] { status = validate_dots(*options); });
 }
 
 void define_validate(App app, int& status) {

@@ -32,13 +32,6 @@ namespace {
 constexpr std::size_t map_rows = 16;
 constexpr std::size_t map_columns = 64;
 
-struct ValidateGemmOptions {
-  GemmOptions product;
-  std::string d;
-  std::size_t show = 5;
-  bool json = false;
-};
-
 /// "17..19, 40": at most a few runs of neighbours.
 std::string runs_text(const std::vector<std::uint64_t>& counts) {
   constexpr std::size_t most = 6;
@@ -269,28 +262,31 @@ nlohmann::ordered_json json_of(const GemmCheck& check, std::size_t show, const N
   return out;
 }
 
-int validate(const ValidateGemmOptions& options) {
+}  // namespace
+
+GemmValidation validated(
+    const ValidateGemmOptions& options,
+    const std::function<void(std::uint64_t done, std::uint64_t all)>& progress) {
   NamedGemm named = model_of(options.product);
   adopt_output(options.product, options.d, named.model);
-  const GemmOperands operands = operands_of(options.product, named.model);
+  GemmOperands operands = operands_of(options.product, named.model);
   const std::vector<std::uint64_t> given = read_result(options.d, named.model, operands);
-  GemmCheck check;
-  {
-    ProgressLine line("GMAC");
-    const std::size_t row = operands.n * operands.k;
-    check = check_gemm(named.model, operands, given, std::max<std::size_t>(options.show, 1),
-                       map_rows, map_columns,
-                       [&](std::size_t rows) { line.update(rows * row, operands.m * row); });
-  }
-  if (options.json) {
-    fmt::print("{}\n", json_of(check, options.show, named, touched_by(named, operands)).dump(2));
-  } else {
-    fmt::print("{}", text_of(check, options, named, operands));
-  }
-  return check.different.count == 0 ? 0 : exit_different;
+  const std::size_t row = operands.n * operands.k;
+  GemmCheck check =
+      check_gemm(named.model, operands, given, std::max<std::size_t>(options.show, 1), map_rows,
+                 map_columns, [&](std::size_t rows) {
+                   if (progress) progress(rows * row, operands.m * row);
+                 });
+  return {std::move(named), std::move(operands), std::move(check)};
 }
 
-}  // namespace
+std::string text_of(const GemmValidation& x, const ValidateGemmOptions& options) {
+  return text_of(x.check, options, x.named, x.operands);
+}
+
+nlohmann::ordered_json json_of(const GemmValidation& x, const ValidateGemmOptions& options) {
+  return json_of(x.check, options.show, x.named, touched_by(x.named, x.operands));
+}
 
 void define_validate_gemm(App app, int& status) {
   const auto options = std::make_shared<ValidateGemmOptions>();
@@ -301,7 +297,19 @@ void define_validate_gemm(App app, int& status) {
   gemm.add_option("--show", options->show, "how many differences to show").capture_default_str();
   gemm.add_flag("--json", options->json, "as JSON");
   gemm.footer("\nExit status: 0 all equal, 1 differences, 2 files that do not fit.");
-  gemm.callback([&status, options] { status = validate(*options); });
+  gemm.callback([&status, options] {
+    const GemmValidation x = [&] {
+      ProgressLine line("GMAC");
+      return validated(*options,
+                       [&](std::uint64_t done, std::uint64_t all) { line.update(done, all); });
+    }();
+    if (options->json) {
+      fmt::print("{}\n", json_of(x, *options).dump(2));
+    } else {
+      fmt::print("{}", text_of(x, *options));
+    }
+    status = x.check.different.count == 0 ? 0 : exit_different;
+  });
 }
 
 }  // namespace binade

@@ -134,14 +134,14 @@ Array read_array(const std::string& where, const Format& format, const ReadArray
 }
 
 GemmOperands read_operands(const GemmFiles& files, GemmModel& model) {
-  const Lines a = read_lines(files.a, model.types.a, {"A", files.round}, files.transposed_a);
-  const Lines b = read_lines(files.b, model.types.b, {"B", files.round}, !files.transposed_b);
+  Lines a = read_lines(files.a, model.types.a, {"A", files.round}, files.transposed_a);
+  Lines b = read_lines(files.b, model.types.b, {"B", files.round}, !files.transposed_b);
   if (a.k != b.k) {
     throw error_in(files.b, fmt::format("K is {}", b.k),
                    fmt::format("A's is {}: A is (M, K) and B is (K, N)", a.k));
   }
   if (a.k > 1U << 30) throw error_in(files.a, "K above 2^30", "split it");
-  GemmOperands out{a.lines, b.lines, a.k, a.elements, b.elements, {}, {}};
+  GemmOperands out{a.lines, b.lines, a.k, std::move(a.elements), std::move(b.elements), {}, {}};
   const auto format_in = [&model](const std::string& where) {
     const Format accumulator = model.types.c;
     return is_integer(accumulator) ? accumulator : named_format(where).value_or(accumulator);
@@ -162,6 +162,23 @@ std::vector<std::uint64_t> read_result(const std::string& where, const GemmModel
   return read_shaped(where, model.epilogue.out, {"D"}, {operands.m, operands.n});
 }
 
+Dtype result_dtype(const GemmModel& model) {
+  const Format& f = model.epilogue.out;
+  return is_integer(f) ? *find_dtype("I32") : encoded_dtype(f);
+}
+
+void pack_elements(std::span<const std::uint64_t> elements, std::size_t width,
+                   std::span<std::byte> out) {
+  parallel_for(elements.size(), std::size_t{1} << 16,
+               [&](std::size_t begin, std::size_t end, std::size_t) {
+                 for (std::size_t i = begin; i < end; ++i) {
+                   for (std::size_t k = 0; k < width; ++k) {
+                     out[i * width + k] = static_cast<std::byte>(elements[i] >> (8 * k));
+                   }
+                 }
+               });
+}
+
 void check_result_name(const std::string& path) {
   if (path.ends_with(".npy") || path.ends_with(".safetensors")) return;
   throw error_in(path, "cannot tell what to write", "name it .npy or .safetensors");
@@ -171,14 +188,10 @@ void write_result(const std::string& path, const GemmModel& model, const GemmOpe
                   const std::vector<std::uint64_t>& d,
                   const std::vector<std::pair<std::string, std::string>>& metadata) {
   check_result_name(path);
-  const Format& f = model.epilogue.out;
-  const Dtype dtype = is_integer(f) ? *find_dtype("I32") : encoded_dtype(f);
+  const Dtype dtype = result_dtype(model);
   const std::vector<std::uint64_t> shape{operands.m, operands.n};
-  const std::size_t width = dtype.bits / 8;
-  std::vector<std::byte> bytes(d.size() * width);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::byte>(d[i / width] >> (8 * (i % width)));
-  }
+  std::vector<std::byte> bytes(d.size() * (dtype.bits / 8));
+  pack_elements(d, dtype.bits / 8, bytes);
   if (path.ends_with(".npy")) {
     NpyWriter writer(path, dtype, shape);
     writer.write(bytes);

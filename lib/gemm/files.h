@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "lib/gemm/operands.h"
+#include "lib/tensor/dtype.h"
 
 namespace binade {
 
@@ -54,6 +56,12 @@ GemmOperands read_operands(const GemmFiles& files, GemmModel& model);
 /// Of shape (m, n), in the epilogue's output format.
 std::vector<std::uint64_t> read_result(const std::string& where, const GemmModel& model,
                                        const GemmOperands& operands);
+
+/// What D is kept in: the dtype of its format, else unsigned integers of its bits; I32 of an integer product.
+Dtype result_dtype(const GemmModel& model);
+/// Encodings as elements of `width` bytes each, on all threads.
+void pack_elements(std::span<const std::uint64_t> elements, std::size_t width,
+                   std::span<std::byte> out);
 
 /// As .npy, or as tensor "d" of a .safetensors file whose metadata say what made it.
 void write_result(const std::string& path, const GemmModel& model, const GemmOperands& operands,

@@ -208,25 +208,33 @@ Proposal propose(const Identification& x, std::uint64_t seed) {
   return Chooser(x, seed).choose();
 }
 
-void write_proposal(const std::string& path, const Proposal& proposal, const KernelTypes& types,
-                    const RunFiles& files) {
+std::vector<ProposedArray> arrays_of(const Proposal& proposal, const KernelTypes& types,
+                                     const RunFiles& files) {
   const KernelRun& run = proposal.run;
-  NpzWriter writer(path);
-  const auto add = [&](const char* name, const Format& f, const std::vector<std::uint64_t>& bits,
-                       const std::vector<std::uint64_t>& shape) {
-    const Dtype dtype = numpy_dtype(f == tf32 ? binary32 : f);  // whose codes they are
-    writer.add(name, dtype, shape, bytes_of(bits, static_cast<int>(dtype.bits)));
+  std::vector<ProposedArray> out;
+  using Shape = std::vector<std::uint64_t>;
+  const auto add = [&out](const char* name, const Format& f, std::vector<std::uint64_t> bits,
+                          Shape shape) {
+    out.push_back({name, f == tf32 ? binary32 : f, std::move(shape), std::move(bits)});
   };
   const auto lines = [&](const char* name, const Format& f, const std::vector<std::uint64_t>& bits,
                          std::size_t n, bool columns) {
-    using Shape = std::vector<std::uint64_t>;
     add(name, f, laid_out(bits, run.k, columns), columns ? Shape{run.k, n} : Shape{n, run.k});
   };
   lines("a", types.a, run.a, run.m, !run.dots && files.transposed_a);
   lines("b", types.b, run.b, run.n, !run.dots && !files.transposed_b);
-  using Shape = std::vector<std::uint64_t>;
   if (!run.c.empty()) add("c", types.c, run.c, run.dots ? Shape{run.m} : Shape{run.m, run.n});
   if (!run.bias.empty()) add("bias", types.bias, run.bias, Shape{run.n});
+  return out;
+}
+
+void write_proposal(const std::string& path, const Proposal& proposal, const KernelTypes& types,
+                    const RunFiles& files) {
+  NpzWriter writer(path);
+  for (const ProposedArray& x : arrays_of(proposal, types, files)) {
+    const Dtype dtype = numpy_dtype(x.format);
+    writer.add(x.name, dtype, x.shape, bytes_of(x.elements, static_cast<int>(dtype.bits)));
+  }
   writer.finish();
 }
 

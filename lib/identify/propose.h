@@ -28,8 +28,16 @@ struct Proposal {
 /// filled from the pool too. Depends on the seed alone. Error where fewer than two models are left.
 Proposal propose(const Identification& x, std::uint64_t seed);
 
-/// a, b, and c and bias where there are any, as numpy.savez does; formats that NumPy lacks as their
-/// bits. The matrices lie as those of `files`.
+/// One of a proposal: a tf32's codes are binary32's.
+struct ProposedArray {
+  const char* name;
+  Format format;
+  std::vector<std::uint64_t> shape, elements;
+};
+/// a, b, and c and bias where there are any. The matrices lie as those of `files`.
+std::vector<ProposedArray> arrays_of(const Proposal& proposal, const KernelTypes& types,
+                                     const RunFiles& files);
+/// The same as numpy.savez does; formats that NumPy lacks as their bits.
 void write_proposal(const std::string& path, const Proposal& proposal, const KernelTypes& types,
                     const RunFiles& files);
 

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What differs in rows of dot products, as text and JSON.
+#include "lib/cli/validate_dots.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/cli/command.h"
+#include "lib/cli/dot_text.h"
+#include "lib/cli/rule_options.h"
+#include "lib/evidence/json.h"
+#include "lib/evidence/tally.h"
+#include "lib/record/instruction_name.h"
+
+namespace binade {
+namespace {
+
+std::string explained_by(const DotOptions& dots, const std::vector<std::string>& rules,
+                         std::uint64_t row) {
+  std::vector<std::string> words{"--arch", dots.architecture, "--instruction", dots.instruction,
+                                 "--a",    dots.files.a,      "--b",           dots.files.b,
+                                 "--d",    dots.files.d};
+  if (!dots.c.empty()) words.insert(words.end() - 2, {"--c", dots.c});
+  words.insert(words.end(), rules.begin(), rules.end());
+  return row_explained(std::move(words), row);
+}
+
+}  // namespace
+
+nlohmann::ordered_json json_of(const DotCheck& check, const Dots& dots, const Instruction& how) {
+  nlohmann::ordered_json out{{"architecture", fmt::format("sm_{}", how.sm)},
+                             {"instruction", name_of(how)},
+                             {"evidence", name_of(brief_of(how).evidence)},
+                             {"rows", check.rows},
+                             {"equal", check.equal()},
+                             {"different", check.different},
+                             {"differences", nlohmann::ordered_json::array()}};
+  for (const DotDifference& x : check.first) {
+    const Format& d = how.types.d;
+    const auto distance = ulp_distance(x.recorded, x.emulated, d);
+    nlohmann::ordered_json row{{"row", x.row},
+                               {"c", hexadecimal(dots.c[x.row], how.types.c)},
+                               {"recorded", hexadecimal(x.recorded, d)},
+                               {"emulated", hexadecimal(x.emulated, d)},
+                               {"ulp_distance", nullptr}};
+    if (distance) row["ulp_distance"] = *distance;
+    out["differences"].push_back(row);
+  }
+  return out;
+}
+
+std::string row_explained(std::vector<std::string> words, std::uint64_t row) {
+  words.insert(words.begin(), {"binade", "explain", "dots"});
+  words.insert(words.end(), {"--row", std::to_string(row)});
+  return fmt::format("  explain   {}\n", command_line(words));
+}
+
+DotValidation validated(const CheckedDots& options) {
+  const Instruction instruction = instruction_of(options.dots);
+  Instruction ruled = instruction;
+  ruled.model = ruled_model(ruled.model, options.dots.instruction, options.rules);
+  Dots dots = read_dots(files_of(options.dots), instruction);
+  DotCheck check = check_dots(dots, ruled, options.show);
+  return {instruction, std::move(dots), std::move(check)};
+}
+
+nlohmann::ordered_json json_of(const DotValidation& x, const CheckedDots& options) {
+  nlohmann::ordered_json out{{"schema", "binade.validate_dots/1"}};
+  out.update(json_of(x.check, x.dots, x.instruction));
+  if (options.rules.any()) {
+    out["rules"] = words_of(options.rules);
+  } else {
+    out["touched"] = json_of(touched_by(x.instruction, x.dots));
+  }
+  if (options.evidence) {
+    out["aspects"] = json_of(tally_rivals(x.instruction, x.dots, false, options.rules));
+  }
+  return out;
+}
+
+std::string text_of(const DotValidation& x, const CheckedDots& options) {
+  std::string out;
+  for (const DotDifference& difference : x.check.first) {
+    const bool first = &difference == x.check.first.data();
+    out += difference_text(difference, x.dots, x.instruction) + "\n";
+    if (first) out += explained_by(options.dots, words_of(options.rules), difference.row);
+  }
+  const Brief known = brief_of(x.instruction);
+  out += fmt::format("sm_{} {}{}: {} ({})\n{}{}", x.instruction.sm, name_of(x.instruction),
+                     text_of(options.rules), name_of(known.evidence), known.source,
+                     known.open.empty() ? "" : "  " + known.open, known.open.empty() ? "" : "\n");
+  if (options.evidence) {
+    out += tally_text(tally_rivals(x.instruction, x.dots, false, options.rules),
+                      options.rules.any() ? "chosen" : "binade");
+  }
+  const std::string touched =
+      options.rules.any() ? "" : text_of(touched_by(x.instruction, x.dots), "rows");
+  if (!touched.empty()) out += touched + "\n";
+  return out + fmt::format("rows {}, equal {}, different {}\n", x.check.rows, x.check.equal(),
+                           x.check.different);
+}
+
+void define_validate_dots(App app, int& status) {
+  const auto options = std::make_shared<CheckedDots>();
+  const App dots = app.add_subcommand("dots", "recorded dot products: d = c + sum of a·b");
+  const DotOptionNames names = add_dot_options(dots, options->dots);
+  for (const Option& needed : {names.architecture, names.instruction, names.a, names.b, names.d}) {
+    needed.required();
+  }
+  dots.add_option("--show", options->show, "how many differences to show").capture_default_str();
+  dots.add_flag("--evidence", options->evidence, evidence_help);
+  dots.add_flag("--json", options->json, "as JSON");
+  add_rule_options(dots, options->rules);
+  dots.footer("\nExit status: 0 all equal, 1 differences, 2 files that do not fit.");
+  dots.callback([&status, options] {
+    const DotValidation x = validated(*options);
+    if (options->json) {
+      fmt::print("{}\n", json_of(x, *options).dump(2));
+    } else {
+      fmt::print("{}", text_of(x, *options));
+    }
+    status = x.check.different == 0 ? 0 : exit_different;
+  });
+}
+
+}  // namespace binade
