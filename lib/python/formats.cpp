@@ -65,7 +65,7 @@ std::vector<nb::object> in_list(nb::handle x) {
   return out;
 }
 
-nb::object show_numbers(nb::handle values, nb::handle formats, std::string_view rounding,
+nb::object show_numbers(nb::handle values, nb::handle wanted, std::string_view rounding,
                         std::string_view saturation, std::string_view nan, std::string_view flush,
                         int random_bits, std::optional<std::int64_t> random) {
   ShowQuestion question{
@@ -77,7 +77,7 @@ nb::object show_numbers(nb::handle values, nb::handle formats, std::string_view 
     throw Error("flush: a number that is shown is taken as it is; give none or results");
   }
   for (const nb::object& one : in_list(values)) question.values.push_back(literal_of(one));
-  for (const nb::object& one : in_list(formats)) question.formats.push_back(format_of(one).name);
+  for (const nb::object& one : in_list(wanted)) question.formats.push_back(format_of(one).name);
   const std::vector<ShownEncoding> all = shown_values(question);
   return document("Shown", text_of(all), json_of(all));
 }
@@ -97,7 +97,7 @@ void add_formats(nb::module_& m) {
     overflow_from_included, overflow_to.
 
     >>> Format("e4m3").max
-    448
+    448.0
 )");
   format.def(
       "__init__",
@@ -131,7 +131,7 @@ void add_formats(nb::module_& m) {
   m.def("formats", &named, R"(All formats that have a name, as a list of Format.
 
     >>> [f.name for f in formats() if f.bits == 8][:3]
-    ['e4m3', 'e5m2', 'e8m0']
+    ['e4m3', 'e5m2', 'e4m3fnuz']
 )");
   m.def(
       "format_table",
@@ -140,7 +140,11 @@ void add_formats(nb::module_& m) {
         for (const nb::object& one : in_list(names)) chosen.push_back(format_of(one));
         return table_of(chosen);
       },
-      "formats"_a, "The table of `binade formats` of one or several formats.");
+      "formats"_a, R"(The table of `binade formats` of one format or a list of them.
+
+    >>> [row["max"] for row in format_table(["e5m2", "e4m3"]).to_dict()["formats"]]
+    [57344.0, 448.0]
+)");
   m.def("show", &show_numbers, "values"_a, "formats"_a, nb::kw_only(),
         "rounding"_a = "ties_to_even", "saturation"_a = "none", "nan"_a = "quiet",
         "flush"_a = "none", "random_bits"_a = 32, "random"_a = nb::none(),

@@ -135,6 +135,10 @@ AttributeOptions attribute_options(std::string_view rounding, std::string_view s
 
 NB_MODULE(_binade, m) {
   using namespace binade::python;
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    throw nanobind::import_error(
+        "binade works in a process's first interpreter, not in one made inside it");
+  }
   nanobind::register_exception_translator(&translate);
   pthread_atfork(nullptr, nullptr, &binade::lose_threads);
   m.attr("__version__") = binade::version;

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs a test of the Python module in this interpreter, with the repository's tests/ at hand; where the build made no
+# module, or there is no NumPy, it says so in a line and the test counts as skipped.
+#   with_module.py SCRIPT [ARGUMENT...]
+import importlib.util
+import runpy
+import sys
+
+for name, remedy in (("numpy", "./dev setup installs it into .venv"),
+                     ("binade", "the build had no nanobind or no headers of Python; ./dev setup installs them")):
+    if importlib.util.find_spec(name) is None:
+        print(f"skipped: no module {name} in {sys.executable}: {remedy}")
+        sys.exit(77)
+try:
+    import binade  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "binade._binade":
+        raise
+    print(f"skipped: the module was built for another Python than {sys.executable}, {sys.version.split()[0]}")
+    sys.exit(77)
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
