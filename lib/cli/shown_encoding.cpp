@@ -366,12 +366,12 @@ std::vector<ShownEncoding> shown_values(const ShowQuestion& question) {
   }
   const Attributes attributes = attributes_of(question.attributes);
   const std::uint32_t random = random_of(question, attributes);
-  std::vector<NamedOrCustom> formats;
-  for (const std::string& text : question.formats) formats.push_back(parse_format(text));
+  std::vector<NamedOrCustom> chosen;
+  for (const std::string& text : question.formats) chosen.push_back(parse_format(text));
   std::vector<ShownEncoding> all;
   for (const std::string& value : question.values) {
     const Literal literal = parse_literal(value);
-    for (const NamedOrCustom& format : formats) {
+    for (const NamedOrCustom& format : chosen) {
       all.push_back(shown(literal, format, attributes, random));
     }
   }
