@@ -224,8 +224,7 @@ std::string shown_model(const ModelObject& x) {
     if (key == "arch") arch = ", '" + value + "'";
     if (key == "split") splits.push_back("'" + value + "'");
     if (key == "instruction" || key == "arch" || key == "split") continue;
-    rest += ", " + key + "=" +
-            (value.empty() ? "True" : is_number ? value : "'" + value + "'");
+    rest += ", " + key + "=" + (value.empty() ? "True" : is_number ? value : "'" + value + "'");
   }
   if (splits.size() == 1) rest += ", split=" + splits[0];
   if (splits.size() > 1) {
@@ -274,8 +273,8 @@ DotsCall dots_of_call(nb::handle model, const nb::kwargs& given, const char* fun
     static_cast<void>(value);
     const auto name = nb::cast<std::string>(key);
     if (std::ranges::find(known, name) != known.end()) continue;
-    throw nb::type_error((std::string(function) + "() of dots has no argument '" +
-                          printable(name) + "'; it is one of a whole product's")
+    throw nb::type_error((std::string(function) + "() of dots has no argument '" + printable(name) +
+                          "'; it is one of a whole product's")
                              .c_str());
   }
   if (!model.is_none()) {
@@ -634,8 +633,8 @@ nb::object identification_of(nb::handle a, nb::handle b, nb::handle d, nb::handl
   for (const Verdict& verdict : found->identification.result.explaining) {
     models.append(nb::cast(model_object(found->identification, verdict)));
   }
-  return product_document("Identification", text, json, models, nb::cast(found.release(),
-                          nb::rv_policy::take_ownership));
+  return product_document("Identification", text, json, models,
+                          nb::cast(found.release(), nb::rv_policy::take_ownership));
 }
 
 nb::object proposal_of(nb::handle identification, std::uint64_t seed) {
@@ -650,15 +649,14 @@ nb::object proposal_of(nb::handle identification, std::uint64_t seed) {
     proposal = propose(found.identification, seed);
   }
   nb::dict out;
-  for (const ProposedArray& x :
-       arrays_of(*proposal, found.identification.types, found.files)) {
+  for (const ProposedArray& x : arrays_of(*proposal, found.identification.types, found.files)) {
     const Dtype dtype = encoded_dtype(x.format);
     out[x.name] = array_from(x.elements, dtype, x.shape, found.like, nb::none());
   }
-  const std::string json =
-      json_of(*proposal, "")
-          .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  return python_function("_products", "Proposal")(out, json);
+  nb::list inseparable;
+  for (const auto& [i, j] : proposal->inseparable) inseparable.append(nb::make_tuple(i, j));
+  return python_function("_products", "Proposal")(out, proposal->models, proposal->pairs,
+                                                  inseparable);
 }
 
 constexpr const char* product_help = R"(
@@ -675,8 +673,9 @@ std::string with_product(const char* before, const char* after) {
 }  // namespace
 
 void add_products(nb::module_& m) {
-  nb::class_<ModelObject> model(m, "GemmModel",
-                                R"(What a kernel of matrix products does: the options of `binade gemm`.
+  nb::class_<ModelObject> model(
+      m, "GemmModel",
+      R"(What a kernel of matrix products does: the options of `binade gemm`.
 
     instruction: any of `binade architectures`, as mma.m16n8k16.f32.f16.f16.f32, with arch, as sm_90; or a chain of rounded
     operations, as fma.rn.f32.f16.f16.f32, which has no arch.
@@ -696,18 +695,21 @@ void add_products(nb::module_& m) {
         new (self) ModelObject(new_model(instruction, arch, given));
       },
       "instruction"_a, "arch"_a = nb::none(), "options"_a,
-      nb::sig("def __init__(self, instruction: str, arch: str | None = None, *, k_order: str = 'ascending', "
+      nb::sig("def __init__(self, instruction: str, arch: str | None = None, *, k_order: str = "
+              "'ascending', "
               "promote_every: int | str | None = None, partial: str | Format | None = None, "
-              "split: str | int | list | None = None, c_first: bool = False, alpha: float = 1, beta: float = 1, "
+              "split: str | int | list | None = None, c_first: bool = False, alpha: float = 1, "
+              "beta: float = 1, "
               "fused: str = 'alpha', epilogue_format: str | Format | None = None, "
-              "out_format: str | Format | None = None, saturate: bool = False, zero_raises: str | None = None, "
-              "floor: str | int | None = None, cut_to_zero: str | None = None, round: bool = False) -> None"));
+              "out_format: str | Format | None = None, saturate: bool = False, zero_raises: str | "
+              "None = None, "
+              "floor: str | int | None = None, cut_to_zero: str | None = None, round: bool = "
+              "False) -> None"));
   model.def_prop_ro("instruction", [](const ModelObject& x) { return x.named.instruction; });
   model.def_prop_ro(
       "arch",
       [](const ModelObject& x) {
-        return x.named.sm == 0 ? std::optional<std::string>()
-                               : "sm_" + std::to_string(x.named.sm);
+        return x.named.sm == 0 ? std::optional<std::string>() : "sm_" + std::to_string(x.named.sm);
       },
       "sm_90; None of a chain.");
   model.def_prop_ro(
@@ -726,7 +728,8 @@ void add_products(nb::module_& m) {
     return nb::isinstance<ModelObject>(other) &&
            words_of(*nb::inst_ptr<ModelObject>(other)) == words_of(x);
   });
-  model.def("__hash__", [](const ModelObject& x) { return nb::hash(nb::str(words_of(x).c_str())); });
+  model.def("__hash__",
+            [](const ModelObject& x) { return nb::hash(nb::str(words_of(x).c_str())); });
   model.def("__getstate__", [](const ModelObject& x) { return words_of(x); });
   model.def("__setstate__", [](ModelObject& self, const std::string& words) {
     GemmOptions o;
@@ -735,7 +738,8 @@ void add_products(nb::module_& m) {
   });
 
   static const std::string gemm_help = with_product(
-      "A whole matrix product as a kernel of Tensor Core instructions gives it: D = alpha·A·B + beta·C + bias.\n",
+      "A whole matrix product as a kernel of Tensor Core instructions gives it: D = alpha·A·B + "
+      "beta·C + bias.\n",
       R"(    Returns D, (M, N), of the library of a: of the dtype that has the output format, else unsigned integers of its bits;
     int32 of integer products. out= takes it.
 
@@ -743,7 +747,7 @@ void add_products(nb::module_& m) {
     >>> a = np.float16([[2**-11, 2**-23]])
     >>> b = np.float16([[2**-14], [2**-23]])
     >>> gemm(a, b, instruction="mma.m16n8k16.f32.f16.f16.f32", arch="sm_90")
-    array([[2.9802322e-08]], dtype=float32)
+    array([[2.9802337e-08]], dtype=float32)
 )");
   m.def("gemm", &multiply, "a"_a, "b"_a, "c"_a = nb::none(), "bias"_a = nb::none(), nb::kw_only(),
         "model"_a = nb::none(), "transpose_a"_a = false, "transpose_b"_a = false,
@@ -761,9 +765,8 @@ void add_products(nb::module_& m) {
   m.def("account", &account_of, "a"_a, "b"_a, "c"_a = nb::none(), "bias"_a = nb::none(),
         nb::kw_only(), "model"_a = nb::none(), "transpose_a"_a = false, "transpose_b"_a = false,
         "options"_a, account_help.c_str());
-  m.def("_account_html", [](const std::string& json) {
-    return account_html(nlohmann::ordered_json::parse(json));
-  });
+  m.def("_account_html",
+        [](const std::string& json) { return account_html(nlohmann::ordered_json::parse(json)); });
   m.def("dot", &dots_emulated, "a"_a, "b"_a, "c"_a = nb::none(), nb::kw_only(),
         "model"_a = nb::none(), "out"_a = nb::none(), "options"_a,
         R"(Rows of dot products, a single instruction each: d = c + sum of a·b.
@@ -775,7 +778,7 @@ void add_products(nb::module_& m) {
     >>> import numpy as np
     >>> dot(np.float16([2**-11, 2**-23]), np.float16([2**-14, 2**-23]), instruction="mma.m16n8k16.f32.f16.f16.f32",
     ...     arch="sm_90")
-    array(2.9802322e-08, dtype=float32)
+    array(2.9802337e-08, dtype=float32)
 )");
   static const std::string validate_help = with_product(
       R"(What a kernel gave, bit for bit against the model: a whole product, or rows of dots.
@@ -832,8 +835,9 @@ void add_products(nb::module_& m) {
     >>> identify(a, b, np.float32([[32]]), cpu=True).conclusion
     'several'
 )");
-  m.def("propose", &proposal_of, "identification"_a, nb::kw_only(), "seed"_a = 1,
-        R"(Inputs on which the models that explain every bit differ: give them to the kernel, and identify both runs.
+  m.def(
+      "propose", &proposal_of, "identification"_a, nb::kw_only(), "seed"_a = 1,
+      R"(Inputs on which the models that explain every bit differ: give them to the kernel, and identify both runs.
 
     identification: what identify returned, of several models. Returns a dict of arrays a, b, and c and bias where the first
     run had them, of its shapes; .models, .pairs and .inseparable say what they tell apart. Depends on the seed alone.
