@@ -677,14 +677,15 @@ void add_products(nb::module_& m) {
       m, "GemmModel",
       R"(What a kernel of matrix products does: the options of `binade gemm`.
 
-    instruction: any of `binade architectures`, as mma.m16n8k16.f32.f16.f16.f32, with arch, as sm_90; or a chain of rounded
-    operations, as fma.rn.f32.f16.f16.f32, which has no arch.
+    instruction: any of `binade architectures`, as mma.m16n8k16.f32.f16.f16.f32, with arch, as sm_90; or a chain of
+    rounded operations, as fma.rn.f32.f16.f16.f32, which has no arch.
     k_order: "ascending", "descending", with ":GROUPxWIDTH". promote_every: N or "N:FORMAT". split: "PARTS[:RUN|:tileN]
     [:REDUCTION][:tail]", or up to three, outermost first. partial: the format of parts. c_first: sums begin with C.
     alpha, beta, fused ("alpha" or "beta"), epilogue_format, out_format, saturate: D = alpha·sum + beta·C + bias.
     zero_raises, floor, cut_to_zero: other rules of fused sums than the table's. round: operands are rounded first.
 
-    Equal where they mean the same, however they are spelled; hashable; can be pickled. str() gives the words of the program.
+    Equal where they mean the same, however they are spelled; hashable; can be pickled. str() gives the words of the
+    program.
 
     >>> GemmModel("wgmma.m64n8k32.f32.e4m3.e4m3", "sm_90", promote_every=4)
     GemmModel('wgmma.m64n8k32.f32.e4m3.e4m3', 'sm_90', promote_every=4)
@@ -740,8 +741,8 @@ void add_products(nb::module_& m) {
   static const std::string gemm_help = with_product(
       "A whole matrix product as a kernel of Tensor Core instructions gives it: D = alpha·A·B + "
       "beta·C + bias.\n",
-      R"(    Returns D, (M, N), of the library of a: of the dtype that has the output format, else unsigned integers of its bits;
-    int32 of integer products. out= takes it.
+      R"(    Returns D, (M, N), of the library of a: of the dtype that has the output format, else unsigned integers of
+    its bits; int32 of integer products. out= takes it.
 
     >>> import numpy as np
     >>> a = np.float16([[2**-11, 2**-23]])
@@ -754,7 +755,8 @@ void add_products(nb::module_& m) {
         "out"_a = nb::none(), "options"_a, gemm_help.c_str());
   static const std::string account_help = with_product(
       "The loss account of a product: what each rule of the Tensor Core cost, by k, exactly.\n",
-      R"(    Returns a document: str() is the program's text, to_json() and to_html() what --account writes, save() writes them.
+      R"(    Returns a document: str() is the program's text, to_json() and to_html() what --account writes, save()
+    writes them.
 
     >>> import numpy as np
     >>> x = account(np.ones((2, 32), np.float16), np.ones((32, 2), np.float16),
@@ -771,9 +773,9 @@ void add_products(nb::module_& m) {
         "model"_a = nb::none(), "out"_a = nb::none(), "options"_a,
         R"(Rows of dot products, a single instruction each: d = c + sum of a·b.
 
-    a, b: (rows, K), or (K,) of one dot; K at most the instruction's, what is missing is +0. c: (rows,), or +0. Elements as
-    gemm takes them, never rounded. instruction, arch: which; zero_raises, floor, cut_to_zero: other rules than the table's;
-    or a model without an order. Returns d, (rows,), or () of one, as gemm does.
+    a, b: (rows, K), or (K,) of one dot; K at most the instruction's, what is missing is +0. c: (rows,), or +0.
+    Elements as gemm takes them, never rounded. instruction, arch: which; zero_raises, floor, cut_to_zero: other rules
+    than the table's; or a model without an order. Returns d, (rows,), or () of one, as gemm does.
 
     >>> import numpy as np
     >>> dot(np.float16([2**-11, 2**-23]), np.float16([2**-14, 2**-23]), instruction="mma.m16n8k16.f32.f16.f16.f32",
@@ -800,12 +802,12 @@ void add_products(nb::module_& m) {
   static const std::string explain_help = with_product(
       R"(One sum, step by step: what was cut, by which rule, and what it cost.
 
-    Of a whole product the element (i, j): element=(i, j), or row= and column=. Of dots, a and b (rows, K): row=; or terms,
-    products as text ("2^-11*2^-14, 2^-23*2^-23") with addend; or a recording, a file's name.
+    Of a whole product the element (i, j): element=(i, j), or row= and column=. Of dots, a and b (rows, K): row=; or
+    terms, products as text ("2^-11*2^-14, 2^-23*2^-23") with addend; or a recording, a file's name.
 )",
       R"(    d: what the hardware gave, (M, N) or (rows,). all: every block in full; block: this one, from 1.
-    Returns a document: str() is the program's text, to_json() its JSON, to_svg() its drawing of block, or of the block that
-    loses most.
+    Returns a document: str() is the program's text, to_json() its JSON, to_svg() its drawing of block, or of the block
+    that loses most.
 
     >>> x = explain(terms="2^-11*2^-14, 2^-23*2^-23", instruction="mma.m16n8k16.f16.f16.f16.f16", arch="sm_90")
     >>> x.to_dict()["schema"]
@@ -824,11 +826,11 @@ void add_products(nb::module_& m) {
         "transpose_b"_a = false, "show"_a = 5, "all"_a = false,
         R"(Which instruction, order and epilogue explain every bit of what a kernel gave.
 
-    a (M, K), b (K, N), d (M, N), and c (M, N) and bias (N,) where there were any; or dots: a and b (rows, K), d (rows,).
-    A list holds one of each for every run of the kernel. types: of d, a, b and c, as "f32.bf16.bf16.f32", where arrays hold
-    bare bits. alpha, beta: of D = alpha·sum + beta·C + bias. arch: a GPU's, one or several; chains: chains of rounded
-    operations alone; cpu: a CPU's. show: so many models and so many of the rejected are told; all: every one.
-    Returns a document; .models are GemmModels, simplest first, .conclusion is "none", "unique" or "several".
+    a (M, K), b (K, N), d (M, N), and c (M, N) and bias (N,) where there were any; or dots: a and b (rows, K), d
+    (rows,). A list holds one of each for every run of the kernel. types: of d, a, b and c, as "f32.bf16.bf16.f32",
+    where arrays hold bare bits. alpha, beta: of D = alpha·sum + beta·C + bias. arch: a GPU's, one or several; chains:
+    chains of rounded operations alone; cpu: a CPU's. show: so many models and so many of the rejected are told; all:
+    every one. Returns a document; .models are GemmModels, simplest first, .conclusion is "none", "unique" or "several".
 
     >>> import numpy as np
     >>> a, b = np.float32([[1, 2, 3]]), np.float32([[4], [5], [6]])
@@ -839,8 +841,9 @@ void add_products(nb::module_& m) {
       "propose", &proposal_of, "identification"_a, nb::kw_only(), "seed"_a = 1,
       R"(Inputs on which the models that explain every bit differ: give them to the kernel, and identify both runs.
 
-    identification: what identify returned, of several models. Returns a dict of arrays a, b, and c and bias where the first
-    run had them, of its shapes; .models, .pairs and .inseparable say what they tell apart. Depends on the seed alone.
+    identification: what identify returned, of several models. Returns a dict of arrays a, b, and c and bias where the
+    first run had them, of its shapes; .models, .pairs and .inseparable say what they tell apart. Depends on the seed
+    alone.
 
     >>> import numpy as np
     >>> found = identify(np.float32([[1, 2, 3]]), np.float32([[4], [5], [6]]), np.float32([[32]]), cpu=True)

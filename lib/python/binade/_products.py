@@ -48,8 +48,8 @@ class GemmAccount(Document):
         rows = [[row["meaning"], f"{int(row['steps']):,}", f"{int(row['cut']):,}",
                  share(int(row["cut"]) / int(row["steps"])), f"{row['lost']['value']:.4g}", share(row["of_products"])]
                 for row in rules]
-        error = (f"{int(x['elements']):,} elements, {int(x['exact']):,} exact. The error is {share(x['error_of_exact'])} of "
-                 f"Σ|exact d| and {share(x['error_of_products'])} of Σ|a·b|.")
+        error = (f"{int(x['elements']):,} elements, {int(x['exact']):,} exact. The error is "
+                 f"{share(x['error_of_exact'])} of Σ|exact d| and {share(x['error_of_products'])} of Σ|a·b|.")
         return page(table(("rule", "steps", "cut", "of steps", "Σ|lost|", "of Σ|a·b|"), rows, title),
                     f"<p>{text(error)}</p>", whole_text(str(self)))
 
@@ -102,7 +102,7 @@ class Explanation(Document):
         self._svg, self._no_svg = svg, no_svg
 
     def to_svg(self):
-        """The drawing of the block that was asked for, or of the one that loses most; ValueError where there is none."""
+        """The drawing of the block that was asked for, or of the one that loses most; ValueError without one."""
         if not self._svg:
             raise ValueError(self._no_svg)
         return self._svg
@@ -119,10 +119,12 @@ class Explanation(Document):
 
         def row(name, key):
             value = x[key]
-            return None if value is None else [name, value.get("bits", ""), shortened(value["exact"]), approximate(value)]
+            if value is None:
+                return None
+            return [name, value.get("bits", ""), shortened(value["exact"]), approximate(value)]
 
-        kinds = (("the model", "result"), ("the hardware", "hardware"), ("exactly", "exact"), ("the model's error", "error"),
-                 ("the same in ulp", "error_ulp"))
+        kinds = (("the model", "result"), ("the hardware", "hardware"), ("exactly", "exact"),
+                 ("the model's error", "error"), ("the same in ulp", "error_ulp"))
         rows = [line for line in (row(*kind) for kind in kinds) if line]
         causes = [[f"lost by {cause}", "", shortened(value["exact"]), approximate(value)]
                   for cause, value in (x["errors"] or {}).items() if value["double"] != 0]
@@ -164,15 +166,17 @@ class Identification(Document):
     def _repr_html_(self):
         x = self.to_dict()
         title = {"none": "No model explains every bit", "unique": "One model explains every bit",
-                 "several": f"{x['explaining']:,} models explain every bit; propose() gives inputs that tell them apart"}
+                 "several": f"{x['explaining']:,} models explain every bit; propose() tells them apart"}
         parts = []
         if x["explain"]:
-            parts.append(table(("model", "order", "architectures", "evidence"), [model_row(row) for row in x["explain"]]))
+            rows = [model_row(row) for row in x["explain"]]
+            parts.append(table(("model", "order", "architectures", "evidence"), rows))
         rejected = [[row["command"].removeprefix("binade gemm "), f"{row['equal']:,} of {row['compared']:,}"]
                     for row in x["rejected"]]
         if rejected:
             parts.append(table(("nearest of the others", "equal"), rejected))
-        head = f"<p><b>{text(title[x['conclusion']])}</b> <span class=dim>of {x['models']:,}; {x['elements']:,} elements</span></p>"
+        looked_at = f"of {x['models']:,}; {x['elements']:,} elements"
+        head = f"<p><b>{text(title[x['conclusion']])}</b> <span class=dim>{looked_at}</span></p>"
         return page(head, *parts, whole_text(str(self)))
 
 
@@ -180,7 +184,8 @@ def model_row(row):
     first = row["instructions"][0]
     others = len(row["instructions"]) - 1
     name = first["instruction"] + (f" and {others} more of the same" if others else "")
-    architectures = sorted({sm for one in row["instructions"] for sm in one["architectures"]}, key=lambda sm: int(sm[3:]))
+    known = {sm for one in row["instructions"] for sm in one["architectures"]}
+    architectures = sorted(known, key=lambda sm: int(sm[3:]))
     return [name, row["order"], ", ".join(architectures) or "any: a chain", first["evidence"]]
 
 

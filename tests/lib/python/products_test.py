@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Products in Python against the program: the same arrays in files and in memory, and text, JSON, pages and results byte for
-# byte; models as values; arrays of other libraries, strided ones, errors, threads, Ctrl-C. Run as
+# Products in Python against the program: the same arrays in files and in memory, and text, JSON, pages and results
+# byte for byte; models as values; arrays of other libraries, strided ones, errors, threads, Ctrl-C. Run as
 # products_test.py PATH_TO_BINADE with the package on PYTHONPATH; needs NumPy.
 
 import doctest
@@ -93,7 +93,8 @@ class Gemm(Products):
                 theirs = self.product(model, "c", "--bias", "bias")
                 mine = binade.gemm(self.a, self.b, self.c, self.bias, model=model)
                 self.same_bits(mine, theirs)
-                by_name = binade.gemm(self.a, self.b, self.c, self.bias, instruction=HOPPER[0], arch=HOPPER[1], **chosen)
+                named = {"instruction": HOPPER[0], "arch": HOPPER[1], **chosen}
+                by_name = binade.gemm(self.a, self.b, self.c, self.bias, **named)
                 self.same_bits(by_name, theirs)
                 results.append(mine.tobytes())
         self.assertGreater(len(set(results)), 8, "the options make no difference")
@@ -229,11 +230,13 @@ class Gemm(Products):
         self.assertEqual(results, [[x] * 5 for x in expected])
 
     def test_interrupt(self):
+        everything_differs = np.zeros((1200, 1200), np.float32)
         a, b = halves(13, 1200, 1500), halves(14, 1500, 1200)
         model = GemmModel("fma.rn.f16.f16.f16.f16", split="2:16")
         for work in (lambda: [binade.gemm(a, b, model=model) for _ in range(50)],
                      lambda: binade.account(a, b, model=self.model),
-                     lambda: binade.identify(a, b, np.zeros((1200, 1200), np.float32))):
+                     lambda: binade.validate(a, b, everything_differs, model=self.model),
+                     lambda: binade.identify(a, b, everything_differs)):
             sent = []
 
             def stop(sent=sent):
@@ -256,14 +259,15 @@ class Models(Products):
         ]
         self.assertEqual(*spelled)
         self.assertEqual(len(set(spelled)), 1)
-        for model in (*spelled, GemmModel(*FMA), GemmModel(*FP8, floor=-126, round=True, saturate=True, out_format="e5m2")):
+        ruled = GemmModel(*FP8, floor=-126, round=True, saturate=True, out_format="e5m2")
+        for model in (*spelled, GemmModel(*FMA), ruled):
             self.assertEqual(pickle.loads(pickle.dumps(model)), model)
             self.assertEqual(eval(repr(model)), model)
             self.assertEqual(str(eval(repr(model))), str(model))
         self.assertEqual(str(spelled[1]), "--arch sm_90 --instruction mma.m16n8k16.f32.f16.f16.f32 --promote-every 4 "
                                           "--split 2:16:pairs --split 2 --alpha 0.1")
-        different = [GemmModel(*HOPPER), GemmModel(*HOPPER, round=True), GemmModel(*HOPPER, floor=-126), GemmModel(*FMA),
-                     GemmModel(HOPPER[0], "sm_80"), GemmModel(*HOPPER, c_first=True)]
+        different = [GemmModel(*HOPPER), GemmModel(*HOPPER, round=True), GemmModel(*HOPPER, floor=-126),
+                     GemmModel(*FMA), GemmModel(HOPPER[0], "sm_80"), GemmModel(*HOPPER, c_first=True)]
         for x, y in itertools.combinations(different, 2):
             self.assertNotEqual(x, y)
         self.assertEqual((GemmModel(*FMA).arch, spelled[0].arch, GemmModel(*HOPPER).options), (None, "sm_90", ""))
@@ -426,7 +430,8 @@ class Explanations(Products):
         self.assertEqual(binade.explain(a[4], b[4], d=d[4], model=self.model), x)
         terms = "2^-11*2^-14, 2^-23*2^-23"
         x = binade.explain(terms=terms, addend=1.5, model=self.model)
-        self.assertEqual(str(x), self.by_program("explain", "dots", "--terms", terms, "--addend", "1.5", *words(self.model)))
+        call = ("explain", "dots", "--terms", terms, "--addend", "1.5", *words(self.model))
+        self.assertEqual(str(x), self.by_program(*call))
 
     def test_no_picture(self):
         small = np.ones((1, 4), np.int8)
@@ -467,7 +472,7 @@ class Identifications(Products):
         self.assertLess(len(x._repr_html_()), 200_000)
 
     def test_propose_and_two_runs(self):
-        a, b, c = halves(53, 4, 6, dtype=np.float32), halves(54, 6, 3, dtype=np.float32), halves(55, 4, 3, dtype=np.float32)
+        a, b, c = (halves(seed, *shape, dtype=np.float32) for seed, shape in ((53, (4, 6)), (54, (6, 3)), (55, (4, 3))))
         truth = GemmModel("fma.rn.f32.f32.f32.f32", split="2:1")
         kernel = lambda a, b, c: binade.gemm(a, b, c, model=truth)
         # Numbers so small that every order is exact.
