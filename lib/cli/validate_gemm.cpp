@@ -272,11 +272,10 @@ GemmValidation validated(
   GemmOperands operands = operands_of(options.product, named.model);
   const std::vector<std::uint64_t> given = read_result(options.d, named.model, operands);
   const std::size_t row = operands.n * operands.k;
-  GemmCheck check =
-      check_gemm(named.model, operands, given, std::max<std::size_t>(options.show, 1), map_rows,
-                 map_columns, [&](std::size_t rows) {
-                   if (progress) progress(rows * row, operands.m * row);
-                 });
+  GemmCheck check = check_gemm(named.model, operands, given, std::max<std::size_t>(options.show, 1),
+                               map_rows, map_columns, [&](std::size_t rows) {
+                                 if (progress) progress(rows * row, operands.m * row);
+                               });
   return {std::move(named), std::move(operands), std::move(check)};
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "lib/parallel/parallel.h"
 #include "lib/record/instruction_name.h"
 
 namespace binade {
@@ -19,6 +20,7 @@ std::size_t touched(const OpenAspect& open, const GemmModel& model, const GemmOp
   const std::size_t all = operands.m * operands.n;
   std::size_t out = 0;
   for (std::size_t i = 0; i < elements; ++i) {
+    if (i % 16 == 0) poll();
     // Spread by the golden ratio, so that no stride of them is one of the matrix.
     const std::uint64_t spread = i * 0x9E3779B97F4A7C15U >> 32;
     const std::size_t at = elements == all ? i : spread * all >> 32;

@@ -9,6 +9,8 @@
 #include <array>
 #include <span>
 
+#include "lib/parallel/parallel.h"
+
 namespace binade {
 namespace {
 
@@ -282,6 +284,7 @@ std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const Kern
     const bool integer_out = is_integer(facts.types.d);
     if (is_integer(cores[i].plain.types.d) != integer_out) continue;
     const std::vector<Candidate> ends = endings(cores[i], facts);
+    poll();
     for (const Order& order : Orders(cores[i], facts).take()) {
       for (const Candidate& end : ends) {
         Candidate x = end;

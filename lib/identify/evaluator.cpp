@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/parallel/parallel.h"
+
 namespace binade {
 
 std::vector<Evaluator::CoreMultipliers> Evaluator::multipliers_of(const std::vector<Core>& cores,
@@ -25,6 +27,7 @@ std::vector<Evaluator::CoreMultipliers> Evaluator::multipliers_of(const std::vec
   };
   std::vector<CoreMultipliers> out;
   for (const Core& core : cores) {
+    poll();
     const OperandReading reading = reading_of(core.plain, kernels);
     CoreMultipliers x{multiplier(core.plain, reading), {}};
     if (const auto steps = model_of_steps(core.plain); steps && reading.kernel == kernels.dots) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/parallel/parallel.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -23,6 +24,7 @@ Identification identify_as(const KernelTypes& types, std::vector<KernelRun> runs
   }
   Identification out{types, std::move(runs), searched, {}, {}, {}};
   out.searched.gpu = searched.gpu || (searched.instructions && looks_like_gpu(types, out.runs));
+  poll();
   out.cores = cores_for(types, out.searched);
   out.candidates = candidates_for(out.cores, facts);
   if (out.candidates.empty()) {

@@ -84,6 +84,7 @@ struct Task {
 void shuffle(std::vector<Place>& places) {
   std::uint64_t state = 0;
   for (std::size_t i = places.size(); i > 1; --i) {
+    if (i % (std::size_t{1} << 18) == 0) poll();
     state += 0x9E3779B97F4A7C15;
     std::uint64_t x = state;
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
@@ -170,6 +171,7 @@ class Search {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::vector<std::size_t> different(elements);
     for (std::size_t at = 0; at < elements; ++at) {
+      if (at % elements_at_once == 0) poll();
       std::vector<std::uint64_t> seen;
       for (const auto& row : results) seen.push_back(row[at]);
       std::ranges::sort(seen);
@@ -179,6 +181,7 @@ class Search {
     std::ranges::stable_sort(order, std::greater<>{},
                              [&](std::size_t at) { return different[at]; });
     std::vector<Place> sorted;
+    poll();
     for (const std::size_t at : order) sorted.push_back(sampled_[at]);
     std::ranges::copy(sorted, sampled_.begin());
   }
@@ -315,6 +318,7 @@ class Search {
       step = at == 0 ? step : elements_at_once;
       const std::span places =
           std::span(natural_).subspan(at, std::min(step, natural_.size() - at));
+      poll();
       for (const PlacesOfRun& some : by_run(places)) {
         evaluator_.evaluate(
             models, some.run, some.elements,

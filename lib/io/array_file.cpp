@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "lib/parallel/parallel.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -31,6 +32,7 @@ class ArrayFile final : public TensorFile {
   void read_data(std::size_t index, const ChunkSink& sink) const override {
     const std::span all(data_[index], tensors_[index].bytes);
     for (std::size_t at = 0; at < all.size(); at += most_in_a_chunk) {
+      poll();
       sink(all.subspan(at, std::min(most_in_a_chunk, all.size() - at)));
     }
   }

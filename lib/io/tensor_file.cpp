@@ -165,16 +165,20 @@ std::vector<std::string> expand_paths(std::span<const std::string> patterns) {
 
 std::vector<std::uint64_t> read_elements(const TensorFile& file, std::size_t index) {
   const TensorInfo& info = file.tensors()[index];
-  const std::size_t bytes = info.dtype.bits / 8;
   std::vector<std::uint64_t> out;
   out.reserve(info.elements);
+  const auto append = [&out]<class Word>(std::span<const std::byte> chunk, Word word) {
+    for (std::size_t i = 0; i + sizeof(Word) <= chunk.size(); i += sizeof(Word)) {
+      std::memcpy(&word, chunk.data() + i, sizeof(Word));
+      out.push_back(word);
+    }
+  };
   file.read(index, [&](std::span<const std::byte> chunk) {
-    for (std::size_t i = 0; i + bytes <= chunk.size(); i += bytes) {
-      std::uint64_t x = 0;
-      for (std::size_t k = bytes; k-- > 0;) {
-        x = x << 8 | std::to_integer<std::uint64_t>(chunk[i + k]);
-      }
-      out.push_back(x);
+    switch (info.dtype.bits) {
+      case 8: return append(chunk, std::uint8_t{});
+      case 16: return append(chunk, std::uint16_t{});
+      case 32: return append(chunk, std::uint32_t{});
+      default: return append(chunk, std::uint64_t{});
     }
   });
   return out;

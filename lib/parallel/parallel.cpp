@@ -4,6 +4,7 @@
 #include "lib/parallel/parallel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <string>
@@ -17,7 +18,6 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #else
-#include <atomic>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -114,9 +114,16 @@ void parallel_for(std::size_t n, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t, std::size_t)>& body) {
   grain = std::max<std::size_t>(grain, 1);
   const std::size_t pieces = (n + grain - 1) / grain;
+  std::atomic<bool> has_failed = false;  // then no other piece begins, on any thread
   const auto run = [&](std::size_t piece, std::size_t slot) {
-    poll();
-    body(piece * grain, std::min(n, piece * grain + grain), slot);
+    if (has_failed) return;
+    try {
+      poll();
+      body(piece * grain, std::min(n, piece * grain + grain), slot);
+    } catch (...) {
+      has_failed = true;
+      throw;
+    }
   };
 #ifdef BINADE_HAVE_TBB
   if (pieces > 1 && thread_count() > 1 && !alone) {
@@ -124,9 +131,15 @@ void parallel_for(std::size_t n, std::size_t grain,
     static tbb::global_control limit(tbb::global_control::max_allowed_parallelism, thread_count());
     static tbb::task_arena arena(static_cast<int>(thread_count()));
     arena.execute([&] {
-      tbb::parallel_for(std::size_t{0}, pieces, [&](std::size_t piece) {
+      const auto work = [&](std::size_t piece) {
         run(piece, static_cast<std::size_t>(tbb::this_task_arena::current_thread_index()));
-      });
+      };
+      // Who polls must not wait for more than the piece that another thread is in.
+      if (own_poll != nullptr) {
+        tbb::parallel_for(std::size_t{0}, pieces, work, tbb::simple_partitioner());
+      } else {
+        tbb::parallel_for(std::size_t{0}, pieces, work);
+      }
     });
     return;
   }

@@ -224,8 +224,7 @@ std::string shown_model(const ModelObject& x) {
     if (key == "arch") arch = ", '" + value + "'";
     if (key == "split") splits.push_back("'" + value + "'");
     if (key == "instruction" || key == "arch" || key == "split") continue;
-    rest += ", " + key + "=" +
-            (value.empty() ? "True" : is_number ? value : "'" + value + "'");
+    rest += ", " + key + "=" + (value.empty() ? "True" : is_number ? value : "'" + value + "'");
   }
   if (splits.size() == 1) rest += ", split=" + splits[0];
   if (splits.size() > 1) {
@@ -274,8 +273,8 @@ DotsCall dots_of_call(nb::handle model, const nb::kwargs& given, const char* fun
     static_cast<void>(value);
     const auto name = nb::cast<std::string>(key);
     if (std::ranges::find(known, name) != known.end()) continue;
-    throw nb::type_error((std::string(function) + "() of dots has no argument '" +
-                          printable(name) + "'; it is one of a whole product's")
+    throw nb::type_error((std::string(function) + "() of dots has no argument '" + printable(name) +
+                          "'; it is one of a whole product's")
                              .c_str());
   }
   if (!model.is_none()) {
@@ -634,8 +633,8 @@ nb::object identification_of(nb::handle a, nb::handle b, nb::handle d, nb::handl
   for (const Verdict& verdict : found->identification.result.explaining) {
     models.append(nb::cast(model_object(found->identification, verdict)));
   }
-  return product_document("Identification", text, json, models, nb::cast(found.release(),
-                          nb::rv_policy::take_ownership));
+  return product_document("Identification", text, json, models,
+                          nb::cast(found.release(), nb::rv_policy::take_ownership));
 }
 
 nb::object proposal_of(nb::handle identification, std::uint64_t seed) {
@@ -650,15 +649,14 @@ nb::object proposal_of(nb::handle identification, std::uint64_t seed) {
     proposal = propose(found.identification, seed);
   }
   nb::dict out;
-  for (const ProposedArray& x :
-       arrays_of(*proposal, found.identification.types, found.files)) {
+  for (const ProposedArray& x : arrays_of(*proposal, found.identification.types, found.files)) {
     const Dtype dtype = encoded_dtype(x.format);
     out[x.name] = array_from(x.elements, dtype, x.shape, found.like, nb::none());
   }
-  const std::string json =
-      json_of(*proposal, "")
-          .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  return python_function("_products", "Proposal")(out, json);
+  nb::list inseparable;
+  for (const auto& [i, j] : proposal->inseparable) inseparable.append(nb::make_tuple(i, j));
+  return python_function("_products", "Proposal")(out, proposal->models, proposal->pairs,
+                                                  inseparable);
 }
 
 constexpr const char* product_help = R"(
@@ -675,17 +673,19 @@ std::string with_product(const char* before, const char* after) {
 }  // namespace
 
 void add_products(nb::module_& m) {
-  nb::class_<ModelObject> model(m, "GemmModel",
-                                R"(What a kernel of matrix products does: the options of `binade gemm`.
+  nb::class_<ModelObject> model(
+      m, "GemmModel",
+      R"(What a kernel of matrix products does: the options of `binade gemm`.
 
-    instruction: any of `binade architectures`, as mma.m16n8k16.f32.f16.f16.f32, with arch, as sm_90; or a chain of rounded
-    operations, as fma.rn.f32.f16.f16.f32, which has no arch.
+    instruction: any of `binade architectures`, as mma.m16n8k16.f32.f16.f16.f32, with arch, as sm_90; or a chain of
+    rounded operations, as fma.rn.f32.f16.f16.f32, which has no arch.
     k_order: "ascending", "descending", with ":GROUPxWIDTH". promote_every: N or "N:FORMAT". split: "PARTS[:RUN|:tileN]
     [:REDUCTION][:tail]", or up to three, outermost first. partial: the format of parts. c_first: sums begin with C.
     alpha, beta, fused ("alpha" or "beta"), epilogue_format, out_format, saturate: D = alpha·sum + beta·C + bias.
     zero_raises, floor, cut_to_zero: other rules of fused sums than the table's. round: operands are rounded first.
 
-    Equal where they mean the same, however they are spelled; hashable; can be pickled. str() gives the words of the program.
+    Equal where they mean the same, however they are spelled; hashable; can be pickled. str() gives the words of the
+    program.
 
     >>> GemmModel("wgmma.m64n8k32.f32.e4m3.e4m3", "sm_90", promote_every=4)
     GemmModel('wgmma.m64n8k32.f32.e4m3.e4m3', 'sm_90', promote_every=4)
@@ -696,18 +696,21 @@ void add_products(nb::module_& m) {
         new (self) ModelObject(new_model(instruction, arch, given));
       },
       "instruction"_a, "arch"_a = nb::none(), "options"_a,
-      nb::sig("def __init__(self, instruction: str, arch: str | None = None, *, k_order: str = 'ascending', "
+      nb::sig("def __init__(self, instruction: str, arch: str | None = None, *, k_order: str = "
+              "'ascending', "
               "promote_every: int | str | None = None, partial: str | Format | None = None, "
-              "split: str | int | list | None = None, c_first: bool = False, alpha: float = 1, beta: float = 1, "
+              "split: str | int | list | None = None, c_first: bool = False, alpha: float = 1, "
+              "beta: float = 1, "
               "fused: str = 'alpha', epilogue_format: str | Format | None = None, "
-              "out_format: str | Format | None = None, saturate: bool = False, zero_raises: str | None = None, "
-              "floor: str | int | None = None, cut_to_zero: str | None = None, round: bool = False) -> None"));
+              "out_format: str | Format | None = None, saturate: bool = False, zero_raises: str | "
+              "None = None, "
+              "floor: str | int | None = None, cut_to_zero: str | None = None, round: bool = "
+              "False) -> None"));
   model.def_prop_ro("instruction", [](const ModelObject& x) { return x.named.instruction; });
   model.def_prop_ro(
       "arch",
       [](const ModelObject& x) {
-        return x.named.sm == 0 ? std::optional<std::string>()
-                               : "sm_" + std::to_string(x.named.sm);
+        return x.named.sm == 0 ? std::optional<std::string>() : "sm_" + std::to_string(x.named.sm);
       },
       "sm_90; None of a chain.");
   model.def_prop_ro(
@@ -726,7 +729,8 @@ void add_products(nb::module_& m) {
     return nb::isinstance<ModelObject>(other) &&
            words_of(*nb::inst_ptr<ModelObject>(other)) == words_of(x);
   });
-  model.def("__hash__", [](const ModelObject& x) { return nb::hash(nb::str(words_of(x).c_str())); });
+  model.def("__hash__",
+            [](const ModelObject& x) { return nb::hash(nb::str(words_of(x).c_str())); });
   model.def("__getstate__", [](const ModelObject& x) { return words_of(x); });
   model.def("__setstate__", [](ModelObject& self, const std::string& words) {
     GemmOptions o;
@@ -735,22 +739,24 @@ void add_products(nb::module_& m) {
   });
 
   static const std::string gemm_help = with_product(
-      "A whole matrix product as a kernel of Tensor Core instructions gives it: D = alpha·A·B + beta·C + bias.\n",
-      R"(    Returns D, (M, N), of the library of a: of the dtype that has the output format, else unsigned integers of its bits;
-    int32 of integer products. out= takes it.
+      "A whole matrix product as a kernel of Tensor Core instructions gives it: D = alpha·A·B + "
+      "beta·C + bias.\n",
+      R"(    Returns D, (M, N), of the library of a: of the dtype that has the output format, else unsigned integers of
+    its bits; int32 of integer products. out= takes it.
 
     >>> import numpy as np
     >>> a = np.float16([[2**-11, 2**-23]])
     >>> b = np.float16([[2**-14], [2**-23]])
     >>> gemm(a, b, instruction="mma.m16n8k16.f32.f16.f16.f32", arch="sm_90")
-    array([[2.9802322e-08]], dtype=float32)
+    array([[2.9802337e-08]], dtype=float32)
 )");
   m.def("gemm", &multiply, "a"_a, "b"_a, "c"_a = nb::none(), "bias"_a = nb::none(), nb::kw_only(),
         "model"_a = nb::none(), "transpose_a"_a = false, "transpose_b"_a = false,
         "out"_a = nb::none(), "options"_a, gemm_help.c_str());
   static const std::string account_help = with_product(
       "The loss account of a product: what each rule of the Tensor Core cost, by k, exactly.\n",
-      R"(    Returns a document: str() is the program's text, to_json() and to_html() what --account writes, save() writes them.
+      R"(    Returns a document: str() is the program's text, to_json() and to_html() what --account writes, save()
+    writes them.
 
     >>> import numpy as np
     >>> x = account(np.ones((2, 32), np.float16), np.ones((32, 2), np.float16),
@@ -761,21 +767,20 @@ void add_products(nb::module_& m) {
   m.def("account", &account_of, "a"_a, "b"_a, "c"_a = nb::none(), "bias"_a = nb::none(),
         nb::kw_only(), "model"_a = nb::none(), "transpose_a"_a = false, "transpose_b"_a = false,
         "options"_a, account_help.c_str());
-  m.def("_account_html", [](const std::string& json) {
-    return account_html(nlohmann::ordered_json::parse(json));
-  });
+  m.def("_account_html",
+        [](const std::string& json) { return account_html(nlohmann::ordered_json::parse(json)); });
   m.def("dot", &dots_emulated, "a"_a, "b"_a, "c"_a = nb::none(), nb::kw_only(),
         "model"_a = nb::none(), "out"_a = nb::none(), "options"_a,
         R"(Rows of dot products, a single instruction each: d = c + sum of a·b.
 
-    a, b: (rows, K), or (K,) of one dot; K at most the instruction's, what is missing is +0. c: (rows,), or +0. Elements as
-    gemm takes them, never rounded. instruction, arch: which; zero_raises, floor, cut_to_zero: other rules than the table's;
-    or a model without an order. Returns d, (rows,), or () of one, as gemm does.
+    a, b: (rows, K), or (K,) of one dot; K at most the instruction's, what is missing is +0. c: (rows,), or +0.
+    Elements as gemm takes them, never rounded. instruction, arch: which; zero_raises, floor, cut_to_zero: other rules
+    than the table's; or a model without an order. Returns d, (rows,), or () of one, as gemm does.
 
     >>> import numpy as np
     >>> dot(np.float16([2**-11, 2**-23]), np.float16([2**-14, 2**-23]), instruction="mma.m16n8k16.f32.f16.f16.f32",
     ...     arch="sm_90")
-    array(2.9802322e-08, dtype=float32)
+    array(2.9802337e-08, dtype=float32)
 )");
   static const std::string validate_help = with_product(
       R"(What a kernel gave, bit for bit against the model: a whole product, or rows of dots.
@@ -797,12 +802,12 @@ void add_products(nb::module_& m) {
   static const std::string explain_help = with_product(
       R"(One sum, step by step: what was cut, by which rule, and what it cost.
 
-    Of a whole product the element (i, j): element=(i, j), or row= and column=. Of dots, a and b (rows, K): row=; or terms,
-    products as text ("2^-11*2^-14, 2^-23*2^-23") with addend; or a recording, a file's name.
+    Of a whole product the element (i, j): element=(i, j), or row= and column=. Of dots, a and b (rows, K): row=; or
+    terms, products as text ("2^-11*2^-14, 2^-23*2^-23") with addend; or a recording, a file's name.
 )",
       R"(    d: what the hardware gave, (M, N) or (rows,). all: every block in full; block: this one, from 1.
-    Returns a document: str() is the program's text, to_json() its JSON, to_svg() its drawing of block, or of the block that
-    loses most.
+    Returns a document: str() is the program's text, to_json() its JSON, to_svg() its drawing of block, or of the block
+    that loses most.
 
     >>> x = explain(terms="2^-11*2^-14, 2^-23*2^-23", instruction="mma.m16n8k16.f16.f16.f16.f16", arch="sm_90")
     >>> x.to_dict()["schema"]
@@ -821,22 +826,24 @@ void add_products(nb::module_& m) {
         "transpose_b"_a = false, "show"_a = 5, "all"_a = false,
         R"(Which instruction, order and epilogue explain every bit of what a kernel gave.
 
-    a (M, K), b (K, N), d (M, N), and c (M, N) and bias (N,) where there were any; or dots: a and b (rows, K), d (rows,).
-    A list holds one of each for every run of the kernel. types: of d, a, b and c, as "f32.bf16.bf16.f32", where arrays hold
-    bare bits. alpha, beta: of D = alpha·sum + beta·C + bias. arch: a GPU's, one or several; chains: chains of rounded
-    operations alone; cpu: a CPU's. show: so many models and so many of the rejected are told; all: every one.
-    Returns a document; .models are GemmModels, simplest first, .conclusion is "none", "unique" or "several".
+    a (M, K), b (K, N), d (M, N), and c (M, N) and bias (N,) where there were any; or dots: a and b (rows, K), d
+    (rows,). A list holds one of each for every run of the kernel. types: of d, a, b and c, as "f32.bf16.bf16.f32",
+    where arrays hold bare bits. alpha, beta: of D = alpha·sum + beta·C + bias. arch: a GPU's, one or several; chains:
+    chains of rounded operations alone; cpu: a CPU's. show: so many models and so many of the rejected are told; all:
+    every one. Returns a document; .models are GemmModels, simplest first, .conclusion is "none", "unique" or "several".
 
     >>> import numpy as np
     >>> a, b = np.float32([[1, 2, 3]]), np.float32([[4], [5], [6]])
     >>> identify(a, b, np.float32([[32]]), cpu=True).conclusion
     'several'
 )");
-  m.def("propose", &proposal_of, "identification"_a, nb::kw_only(), "seed"_a = 1,
-        R"(Inputs on which the models that explain every bit differ: give them to the kernel, and identify both runs.
+  m.def(
+      "propose", &proposal_of, "identification"_a, nb::kw_only(), "seed"_a = 1,
+      R"(Inputs on which the models that explain every bit differ: give them to the kernel, and identify both runs.
 
-    identification: what identify returned, of several models. Returns a dict of arrays a, b, and c and bias where the first
-    run had them, of its shapes; .models, .pairs and .inseparable say what they tell apart. Depends on the seed alone.
+    identification: what identify returned, of several models. Returns a dict of arrays a, b, and c and bias where the
+    first run had them, of its shapes; .models, .pairs and .inseparable say what they tell apart. Depends on the seed
+    alone.
 
     >>> import numpy as np
     >>> found = identify(np.float32([[1, 2, 3]]), np.float32([[4], [5], [6]]), np.float32([[32]]), cpu=True)

@@ -1,9 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documents of products: accounts, validations, explanations, identifications, proposals."""
-import json
 import os
 
 from ._documents import Document, page, table, text
+
+MOST_CHARACTERS = 60_000  # of a text that stands under a figure
+
+
+def share(x):
+    """0.0012 as "0.12 %"."""
+    return "–" if x is None else "0" if x == 0 else f"{100 * x:.3g} %"
+
+
+def whole_text(x, title="as text"):
+    cut = x if len(x) <= MOST_CHARACTERS else x[:MOST_CHARACTERS] + "\n…"
+    return f"<details><summary>{text(title)}</summary><pre>{text(cut)}</pre></details>"
+
+
+def written(path, kinds):
+    """Writes what the ending of the path names: kinds is {ending: function that gives the text}."""
+    ending = os.path.splitext(os.fspath(path))[1]
+    if ending not in kinds:
+        raise ValueError(f"{os.fspath(path)}: cannot tell what to write; name it {' or '.join(kinds)}")
+    content = kinds[ending]()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(content)
 
 
 class GemmAccount(Document):
@@ -15,23 +36,166 @@ class GemmAccount(Document):
 
         return _account_html(self._json)
 
+    def save(self, path):
+        """As .html, .json or .txt, by the ending."""
+        written(path, {".html": self.to_html, ".json": self.to_json, ".txt": self.__str__})
+
+    def _repr_html_(self):
+        x = self.to_dict()
+        where = f" on {x['device']}" if x["device"] else ""
+        title = f"{x['instruction']}{where}: {x['m']} × {x['n']} × {x['k']}, {x['order']}"
+        rules = [row for row in x["rules"] if row["steps"] not in (0, "0")]
+        rows = [[row["meaning"], f"{int(row['steps']):,}", f"{int(row['cut']):,}",
+                 share(int(row["cut"]) / int(row["steps"])), f"{row['lost']['value']:.4g}", share(row["of_products"])]
+                for row in rules]
+        error = (f"{int(x['elements']):,} elements, {int(x['exact']):,} exact. The error is "
+                 f"{share(x['error_of_exact'])} of Σ|exact d| and {share(x['error_of_products'])} of Σ|a·b|.")
+        return page(table(("rule", "steps", "cut", "of steps", "Σ|lost|", "of Σ|a·b|"), rows, title),
+                    f"<p>{text(error)}</p>", whole_text(str(self)))
+
 
 class Validation(Document):
-    """A kernel's bits against the model."""
+    """A kernel's bits held against the model: of a whole product, or of rows of dots."""
+
+    @property
+    def elements(self):
+        """How many were compared: elements of D, or rows."""
+        x = self.to_dict()
+        return x["elements"] if "elements" in x else x["rows"]
+
+    @property
+    def different(self):
+        """How many of them are not equal."""
+        x = self.to_dict()["different"]
+        return x["count"] if isinstance(x, dict) else x
+
+    @property
+    def equal(self):
+        """Whether every bit is."""
+        return self.different == 0
+
+    @property
+    def differences(self):
+        """The first that differ, dicts: where, the bits given and emulated, the distance in ulp."""
+        x = self.to_dict()
+        return x["different"]["first"] if isinstance(x["different"], dict) else x["differences"]
+
+    def _repr_html_(self):
+        x = self.to_dict()
+        title = " ".join(filter(None, (x.get("architecture"), x["instruction"], x.get("options"))))
+        counts = (f"{self.elements:,} compared: every one equal" if self.equal
+                  else f"{self.elements:,} compared, {self.different:,} different")
+        parts = [table(("kernel", "bits"), [[title, counts]])]
+        if self.differences:
+            keys = list(self.differences[0])
+            parts.append(table([key.replace("_", " ") for key in keys],
+                               [["–" if row[key] is None else row[key] for key in keys] for row in self.differences],
+                               "the first that differ"))
+        return page(*parts, whole_text(str(self)))
 
 
 class Explanation(Document):
+    """One sum, step by step."""
+
     def __init__(self, text, json, svg, no_svg):
         super().__init__(text, json)
         self._svg, self._no_svg = svg, no_svg
 
+    def to_svg(self):
+        """The drawing of the block that was asked for, or of the one that loses most; ValueError without one."""
+        if not self._svg:
+            raise ValueError(self._no_svg)
+        return self._svg
+
+    def save(self, path):
+        """As .svg, .json or .txt, by the ending."""
+        written(path, {".svg": self.to_svg, ".json": self.to_json, ".txt": self.__str__})
+
+    def _repr_svg_(self):
+        return self._svg or None
+
+    def _repr_html_(self):
+        x = self.to_dict()
+
+        def row(name, key):
+            value = x[key]
+            if value is None:
+                return None
+            return [name, value.get("bits", ""), shortened(value["exact"]), approximate(value)]
+
+        kinds = (("the model", "result"), ("the hardware", "hardware"), ("exactly", "exact"),
+                 ("the model's error", "error"), ("the same in ulp", "error_ulp"))
+        rows = [line for line in (row(*kind) for kind in kinds) if line]
+        causes = [[f"lost by {cause}", "", shortened(value["exact"]), approximate(value)]
+                  for cause, value in (x["errors"] or {}).items() if value["double"] != 0]
+        where = f" on {x['architecture']}" if x["architecture"] else ""
+        drawn = self._svg[self._svg.find("<svg"):] if len(self._svg) <= 120_000 else ""
+        told = whole_text(str(self), "step by step")
+        title = f"{x['instruction']}{where}: {len(x['a'])} products"
+        return page(table(("", "bits", "value", ""), rows + causes, title), drawn, told)
+
+
+def shortened(exact):
+    return exact if len(exact) <= 40 else ""
+
+
+def approximate(value):
+    return value["exact"] if value["double"] is None else f"{value['double']:.6g}"
+
 
 class Identification(Document):
+    """The models that explain every bit of what a kernel gave."""
+
     def __init__(self, text, json, models, found):
         super().__init__(text, json)
-        self.models, self._found = models, found
+        self._models, self._found = tuple(models), found
+
+    @property
+    def models(self):
+        """GemmModels, the simplest first."""
+        return list(self._models)
+
+    @property
+    def conclusion(self):
+        """"none", "unique" or "several"."""
+        return self.to_dict()["conclusion"]
+
+    def __getstate__(self):  # what propose needs stays in the process
+        return {**self.__dict__, "_found": None}
+
+    def _repr_html_(self):
+        x = self.to_dict()
+        title = {"none": "No model explains every bit", "unique": "One model explains every bit",
+                 "several": f"{x['explaining']:,} models explain every bit; propose() tells them apart"}
+        parts = []
+        if x["explain"]:
+            rows = [model_row(row) for row in x["explain"]]
+            parts.append(table(("model", "order", "architectures", "evidence"), rows))
+        rejected = [[row["command"].removeprefix("binade gemm "), f"{row['equal']:,} of {row['compared']:,}"]
+                    for row in x["rejected"]]
+        if rejected:
+            parts.append(table(("nearest of the others", "equal"), rejected))
+        looked_at = f"of {x['models']:,}; {x['elements']:,} elements"
+        head = f"<p><b>{text(title[x['conclusion']])}</b> <span class=dim>{looked_at}</span></p>"
+        return page(head, *parts, whole_text(str(self)))
+
+
+def model_row(row):
+    first = row["instructions"][0]
+    others = len(row["instructions"]) - 1
+    name = first["instruction"] + (f" and {others} more of the same" if others else "")
+    known = {sm for one in row["instructions"] for sm in one["architectures"]}
+    architectures = sorted(known, key=lambda sm: int(sm[3:]))
+    return [name, row["order"], ", ".join(architectures) or "any: a chain", first["evidence"]]
 
 
 class Proposal(dict):
-    def __init__(self, arrays, words):
+    """The arrays of the next run, by name; .models: so many are held against each other, .pairs: of them,
+    .inseparable: pairs, places in .models of the identification, that these arrays do not tell apart."""
+
+    def __init__(self, arrays, models, pairs, inseparable):
         super().__init__(arrays)
+        self.models, self.pairs, self.inseparable = models, pairs, inseparable
+
+    def __reduce__(self):
+        return Proposal, (dict(self), self.models, self.pairs, self.inseparable)

@@ -1,0 +1,539 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Products in Python against the program: the same arrays in files and in memory, and text, JSON, pages and results
+# byte for byte; models as values; arrays of other libraries, strided ones, errors, threads, Ctrl-C. Run as
+# products_test.py PATH_TO_BINADE with the package on PYTHONPATH; needs NumPy.
+
+import doctest
+import io
+import itertools
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import unittest
+
+import numpy as np
+from cli_case import CliCase, main
+
+import binade
+from binade import GemmModel
+
+HOPPER = ("mma.m16n8k16.f32.f16.f16.f32", "sm_90")
+FP8 = ("wgmma.m64n8k32.f32.e4m3.e4m3", "sm_90")
+INT8 = ("mma.m16n8k32.s32.s8.s8.s32", "sm_90")
+FMA = ("fma.rn.f32.f32.f32.f32",)
+
+
+def words(model):
+    """Of a model, for the program."""
+    return str(model).split()
+
+
+def halves(seed, *shape, dtype=np.float16):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+class Products(CliCase):
+    def setUp(self):
+        super().setUp()
+        # 5 × 37 × 7: no multiple of an instruction's shape.
+        self.a, self.b = halves(1, 5, 37), halves(2, 37, 7)
+        self.c, self.bias = halves(3, 5, 7, dtype=np.float32), halves(4, 7, dtype=np.float32)
+        self.model = GemmModel(*HOPPER)
+
+    def saved(self, **arrays):
+        """Files of the names that the module gives arrays, so that texts which name them are the same."""
+        for name, array in arrays.items():
+            with open(self.path(name), "wb") as file:
+                np.save(file, array)
+
+    def by_program(self, *arguments, status=0):
+        result = self.run_binade(*arguments)
+        self.assertEqual((result.returncode, result.stderr), (status, b""), arguments)
+        return result.stdout.decode()
+
+    def product(self, model, *more):
+        """What the program makes of the saved a and b."""
+        self.by_program("gemm", "a", "b", *more, *words(model), "-o", "out.npy")
+        out = np.load(self.path("out.npy"))
+        return out.view(f"u{out.itemsize}") if out.dtype.kind == "V" else out  # a format that NumPy has no name for
+
+    def same_bits(self, mine, theirs):
+        self.assertEqual((mine.dtype, mine.shape), (theirs.dtype, theirs.shape))
+        self.assertEqual(mine.tobytes(), theirs.tobytes())
+
+
+class Gemm(Products):
+    def test_every_option_is_the_programs(self):
+        self.saved(a=self.a, b=self.b, c=self.c, bias=self.bias)
+        plain = binade.gemm(self.a, self.b, model=self.model)
+        options = [
+            {},
+            {"k_order": "descending"},
+            {"promote_every": 2},
+            {"promote_every": "1:f16"},
+            {"split": 2},
+            {"split": ["2:16:pairs", "2"], "partial": "f16"},
+            {"alpha": 0.5, "beta": -1.25},
+            {"alpha": 0.1, "fused": "beta", "epilogue_format": "f32"},
+            {"c_first": True},
+            {"out_format": "f16", "saturate": True},
+            {"out_format": binade.Format("e4m3")},
+            {"zero_raises": "single"},
+            {"floor": -20},
+            {"cut_to_zero": "negative"},
+        ]
+        results = []
+        for chosen in options:
+            with self.subTest(chosen):
+                model = GemmModel(*HOPPER, **chosen)
+                theirs = self.product(model, "c", "--bias", "bias")
+                mine = binade.gemm(self.a, self.b, self.c, self.bias, model=model)
+                self.same_bits(mine, theirs)
+                named = {"instruction": HOPPER[0], "arch": HOPPER[1], **chosen}
+                by_name = binade.gemm(self.a, self.b, self.c, self.bias, **named)
+                self.same_bits(by_name, theirs)
+                results.append(mine.tobytes())
+        self.assertGreater(len(set(results)), 8, "the options make no difference")
+        self.assertNotEqual(plain.tobytes(), results[0], "C and the bias make no difference")
+
+    def test_types(self):
+        codes = np.random.default_rng(5).integers(0, 120, (5, 64), dtype=np.uint8)
+        small = np.random.default_rng(6).integers(-128, 128, (64, 3), dtype=np.int8)
+        singles = halves(7, 64, 3, dtype=np.float32)
+        cases = [
+            (FP8, codes, codes.T.copy(), np.float32),
+            (INT8, small.T.copy(), small, np.int32),
+            (FMA, singles.T.copy(), singles, np.float32),
+            (("mma.m16n8k16.f16.f16.f16.f16", "sm_90"), halves(8, 4, 32), halves(9, 32, 4), np.float16),
+            (("mma.m16n8k8.f32.tf32.tf32.f32", "sm_90"), singles.T.copy(), singles, np.float32),
+        ]
+        for name, a, b, dtype in cases:
+            with self.subTest(name):
+                self.saved(a=a, b=b)
+                mine = binade.gemm(a, b, model=GemmModel(*name))
+                self.assertEqual(mine.dtype, dtype)
+                self.same_bits(mine, self.product(GemmModel(*name)))
+
+    def test_rounding_operands(self):
+        a, b = self.a.astype(np.float32) + np.float32(2**-14), self.b.astype(np.float64) * 1.0001
+        self.saved(a=a, b=b)
+        model = GemmModel(*HOPPER, round=True)
+        self.same_bits(binade.gemm(a, b, model=model), self.product(model))
+        self.same_bits(binade.gemm(a, b, model=self.model, round=True), binade.gemm(a, b, model=model))
+        a[2, 3], b[4, 4] = np.inf, np.nan
+        self.saved(a=a, b=b)
+        self.same_bits(binade.gemm(a, b, model=model), self.product(model))
+        with self.assertRaisesRegex(ValueError, r"\Aa: element 0 is .*, no number of binary16; round rounds operands"):
+            binade.gemm(a, b, model=self.model)
+        exact = self.a.astype(np.float64)
+        self.same_bits(binade.gemm(exact, self.b, model=self.model), binade.gemm(self.a, self.b, model=self.model))
+
+    def test_layouts(self):
+        expected = binade.gemm(self.a, self.b, model=self.model)
+        self.assertTrue(np.allclose(expected, self.a.astype(float) @ self.b.astype(float), atol=1e-5))
+        wide = np.zeros((10, 74), np.float16)
+        wide[::2, ::2] = self.a
+        for a in (np.asfortranarray(self.a), wide[::2, ::2], self.a[::-1][::-1], self.a.tolist()):
+            self.same_bits(binade.gemm(a, self.b, model=self.model), expected)
+        turned = binade.gemm(self.a.T, self.b.T.copy(), model=self.model, transpose_a=True, transpose_b=True)
+        self.same_bits(turned, expected)
+        out = np.empty((5, 7), np.float32)
+        self.assertIs(binade.gemm(self.a, self.b, model=self.model, out=out), out)
+        self.same_bits(out, expected)
+        before = self.a.copy(), self.b.copy()
+        self.same_bits(self.a, before[0])
+        self.same_bits(self.b, before[1])
+
+    def test_files_stand_for_arrays(self):
+        self.saved(a=self.a, b=self.b)
+        self.saved(**{"x.npy": self.a, "y.npy": self.b})
+        expected = binade.gemm(self.a, self.b, model=self.model)
+        self.same_bits(binade.gemm(self.path("x.npy"), self.b, model=self.model), expected)
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(self.folder.name)
+        np.save("a", self.b)  # a.npy
+        os.replace("a.npy", "b")
+        # A file called "b", and an array which the module calls so.
+        self.same_bits(binade.gemm(self.a, "b", model=self.model), expected)
+        with self.assertRaises(OSError):
+            binade.gemm(self.a, "nothing.npy", model=self.model)
+
+    def test_libraries(self):
+        try:
+            import ml_dtypes
+        except ImportError:
+            self.skipTest("no ml_dtypes")
+        model = GemmModel("mma.m16n8k16.f32.bf16.bf16.f32", "sm_90", out_format="bf16")
+        a, b = self.a.astype(ml_dtypes.bfloat16), self.b.astype(ml_dtypes.bfloat16)
+        theirs = binade.gemm(a, b, model=model)
+        self.assertEqual(theirs.dtype, ml_dtypes.bfloat16)
+        bits = binade.gemm(a.view(np.uint16), b.view(np.uint16), model=model)
+        self.assertEqual(bits.dtype, np.uint16)
+        self.assertEqual(theirs.view(np.uint16).tobytes(), bits.tobytes())
+        self.saved(a=a.view(np.uint16), b=b.view(np.uint16))
+        self.same_bits(bits, self.product(model))
+
+    def test_torch(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("no torch")
+        d = binade.gemm(torch.from_numpy(self.a), torch.from_numpy(self.b), model=self.model)
+        self.assertIsInstance(d, torch.Tensor)
+        self.same_bits(d.numpy(), binade.gemm(self.a, self.b, model=self.model))
+
+    def test_errors(self):
+        a, b = self.a, self.b
+        table = [
+            (ValueError, r"instruction: missing", {}),
+            (ValueError, r"\Aarch is missing", {"instruction": HOPPER[0]}),
+            (TypeError, r"gemm\(\) has no argument 'promote'", {"promote": 1}),
+            (TypeError, r"model has all of them", {"model": self.model, "alpha": 2}),
+            (TypeError, r"model: a GemmModel is wanted, not str", {"model": "mma"}),
+            (TypeError, r"alpha: a number is wanted", {"instruction": HOPPER[0], "alpha": "x"}),
+            (ValueError, r"fused gamma", {"instruction": HOPPER[0], "fused": "gamma"}),
+            (ValueError, r"\Aout: shape \(2, 2\)", {"model": self.model, "out": np.empty((2, 2), np.float32)}),
+            (ValueError, r"\Ac: shape \(7,\)", {"model": self.model, "c": self.bias}),
+        ]
+        for kind, line, options in table:
+            with self.subTest(options), self.assertRaisesRegex(kind, line) as caught:
+                binade.gemm(a, b, **options)
+            self.assertNotIn("\n", str(caught.exception))
+        with self.assertRaisesRegex(ValueError, r"\Ab: K is 36; A's is 37"):
+            binade.gemm(a, b[1:], model=self.model)
+        with self.assertRaisesRegex(ValueError, r"\Aa: shape \(37,\); A is a matrix"):
+            binade.gemm(a[0], b, model=self.model)
+        with self.assertRaises(TypeError):
+            binade.gemm(a, None, model=self.model)
+
+    def test_threads(self):
+        a, b = halves(11, 200, 300), halves(12, 300, 200)
+        other = GemmModel(*HOPPER, promote_every=3)
+        expected = [binade.gemm(a, b, model=m).tobytes() for m in (self.model, other)]
+        self.assertNotEqual(*expected)
+        results = [[], []]
+
+        def work(which):
+            model = (self.model, other)[which]
+            results[which] = [binade.gemm(a, b, model=model).tobytes() for _ in range(5)]
+
+        threads = [threading.Thread(target=work, args=(which,)) for which in (0, 1)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(results, [[x] * 5 for x in expected])
+
+    def test_interrupt(self):
+        everything_differs = np.zeros((1200, 1200), np.float32)
+        a, b = halves(13, 1200, 1500), halves(14, 1500, 1200)
+        model = GemmModel("fma.rn.f16.f16.f16.f16", split="2:16")
+        for work in (lambda: [binade.gemm(a, b, model=model) for _ in range(50)],
+                     lambda: binade.account(a, b, model=self.model),
+                     lambda: binade.validate(a, b, everything_differs, model=self.model),
+                     lambda: binade.identify(a, b, everything_differs)):
+            sent = []
+
+            def stop(sent=sent):
+                sent.append(time.perf_counter())
+                os.kill(os.getpid(), signal.SIGINT)
+
+            timer = threading.Timer(0.5, stop)
+            timer.start()
+            with self.assertRaises(KeyboardInterrupt):
+                work()
+            # 100 ms on a quiet machine; this one may do other things.
+            self.assertLess(time.perf_counter() - sent[0], 1)
+
+
+class Models(Products):
+    def test_values(self):
+        spelled = [
+            GemmModel(*HOPPER, promote_every=4, split=["2:16:pairs", 2], alpha=0.1),
+            GemmModel(*HOPPER, promote_every="4:f32", split=("2:16:pairs", "2:ascending"), alpha=0.1, beta=1),
+        ]
+        self.assertEqual(*spelled)
+        self.assertEqual(len(set(spelled)), 1)
+        ruled = GemmModel(*FP8, floor=-126, round=True, saturate=True, out_format="e5m2")
+        for model in (*spelled, GemmModel(*FMA), ruled):
+            self.assertEqual(pickle.loads(pickle.dumps(model)), model)
+            self.assertEqual(eval(repr(model)), model)
+            self.assertEqual(str(eval(repr(model))), str(model))
+        self.assertEqual(str(spelled[1]), "--arch sm_90 --instruction mma.m16n8k16.f32.f16.f16.f32 --promote-every 4 "
+                                          "--split 2:16:pairs --split 2 --alpha 0.1")
+        different = [GemmModel(*HOPPER), GemmModel(*HOPPER, round=True), GemmModel(*HOPPER, floor=-126),
+                     GemmModel(*FMA), GemmModel(HOPPER[0], "sm_80"), GemmModel(*HOPPER, c_first=True)]
+        for x, y in itertools.combinations(different, 2):
+            self.assertNotEqual(x, y)
+        self.assertEqual((GemmModel(*FMA).arch, spelled[0].arch, GemmModel(*HOPPER).options), (None, "sm_90", ""))
+        self.assertNotEqual(spelled[0], "mma")
+
+    def test_errors(self):
+        for kind, line, arguments, options in [
+            (ValueError, "has no instruction 'mma.nothing'", ("mma.nothing", "sm_90"), {}),
+            (ValueError, "split '1' is not PARTS", HOPPER, {"split": 1}),
+            (ValueError, "promote_every '0' is not N", HOPPER, {"promote_every": 0}),
+            (ValueError, "is no fused sum", FMA, {"floor": -126}),
+            (TypeError, "has no argument 'bias'", HOPPER, {"bias": 1}),
+            (TypeError, "partial: text or a whole number is wanted, not float", HOPPER, {"partial": 1.5}),
+        ]:
+            with self.subTest(line), self.assertRaisesRegex(kind, line):
+                GemmModel(*arguments, **options)
+
+
+class Accounts(Products):
+    def test_is_the_programs(self):
+        self.saved(a=self.a, b=self.b, c=self.c)
+        x = binade.account(self.a, self.b, self.c, model=self.model)
+        self.assertEqual(str(x), self.by_program("gemm", "a", "b", "c", *words(self.model), "--account", "x.json"))
+        self.assertEqual(x.to_json().encode(), self.read("x.json"))
+        self.by_program("gemm", "a", "b", "c", *words(self.model), "--account", "x.html")
+        self.assertEqual(x.to_html().encode(), self.read("x.html"))
+        for name in ("mine.html", "mine.json", "mine.txt"):
+            x.save(self.path(name))
+        self.assertEqual((self.read("mine.html"), self.read("mine.json")), (self.read("x.html"), self.read("x.json")))
+        self.assertEqual(self.read("mine.txt").decode(), str(x))
+        with self.assertRaisesRegex(ValueError, "name it .html"):
+            x.save(self.path("mine.png"))
+        html = x._repr_html_()
+        self.assertLess(len(html), 200_000)
+        self.assertIn("Σ|lost|", html)
+        self.assertEqual(pickle.loads(pickle.dumps(x)), x)
+
+    def test_errors(self):
+        with self.assertRaisesRegex(ValueError, "account tells .* leave zero_raises out"):
+            binade.account(self.a, self.b, model=GemmModel(*HOPPER, zero_raises="single"))
+
+
+class Validations(Products):
+    def test_product(self):
+        model = GemmModel(*HOPPER, promote_every=1)
+        d = binade.gemm(self.a, self.b, self.c, model=model)
+        wrong = d.copy()
+        wrong[2, 3] = np.nextafter(wrong[2, 3], np.float32(np.inf))
+        wrong[4, 0] += 1
+        for given, status in ((d, 0), (wrong, 1)):
+            self.saved(a=self.a, b=self.b, c=self.c, d=given)
+            call = ("validate", "gemm", "a", "b", "c", "--d", "d", *words(model))
+            x = binade.validate(self.a, self.b, given, self.c, model=model)
+            self.assertEqual(str(x), self.by_program(*call, status=status))
+            self.assertEqual(x.to_json(), self.by_program(*call, "--json", status=status))
+            self.assertEqual((x.equal, x.elements, x.different), (status == 0, 35, 2 * status))
+            self.assertLess(len(x._repr_html_()), 200_000)
+        self.assertEqual([(row["row"], row["column"]) for row in x.differences], [(2, 3), (4, 0)])
+        self.assertEqual(len(binade.validate(self.a, self.b, wrong, self.c, model=model, show=1).differences), 1)
+
+    def test_the_dtype_of_d_is_the_output(self):
+        model = GemmModel(*HOPPER)
+        d = binade.gemm(self.a, self.b, model=GemmModel(*HOPPER, out_format="f16"))
+        self.assertTrue(binade.validate(self.a, self.b, d, model=model).equal)
+
+    def test_dots(self):
+        a, b, c = halves(21, 50, 16), halves(22, 50, 16), halves(23, 50, dtype=np.float32)
+        d = binade.dot(a, b, c, model=self.model)
+        wrong = d.copy()
+        wrong[7] += 1
+        for given, status in ((d, 0), (wrong, 1)):
+            self.saved(a=a, b=b, c=c, d=given)
+            call = ("validate", "dots", "--a", "a", "--b", "b", "--c", "c", "--d", "d", *words(self.model))
+            x = binade.validate(a, b, given, c, model=self.model)
+            self.assertEqual(str(x), self.by_program(*call, status=status))
+            self.assertEqual(x.to_json(), self.by_program(*call, "--json", status=status))
+            self.assertEqual((x.equal, x.elements, x.different), (status == 0, 50, status))
+            more = binade.validate(a, b, given, c, model=self.model, evidence=True)
+            self.assertEqual(str(more), self.by_program(*call, "--evidence", status=status))
+        self.assertEqual([row["row"] for row in x.differences], [7])
+        ruled = binade.validate(a, b, d, c, instruction=HOPPER[0], arch=HOPPER[1], floor=-126)
+        self.saved(d=d)
+        self.assertEqual(ruled.to_json(), self.by_program(*call, "--floor", "-126", "--json"))
+
+    def test_errors(self):
+        d = np.zeros(5, np.float32)
+        with self.assertRaisesRegex(TypeError, "of dots has no argument 'alpha'"):
+            binade.validate(self.a, self.a, d, instruction=HOPPER[0], arch=HOPPER[1], alpha=2)
+        with self.assertRaisesRegex(ValueError, "model: dots are single instructions"):
+            binade.validate(self.a, self.a, d, model=GemmModel(*HOPPER, promote_every=2))
+        with self.assertRaisesRegex(ValueError, r"\Ad: shape \(5, 6\); D is of shape \(5, 7\)"):
+            binade.validate(self.a, self.b, np.zeros((5, 6), np.float32), model=self.model)
+        with self.assertRaisesRegex(ValueError, "transpose_a.*of a whole product"):
+            binade.validate(self.a, self.a, d, model=self.model, transpose_a=True)
+
+
+class Dots(Products):
+    def test_rows(self):
+        a, b, c = halves(31, 40, 16), halves(32, 40, 16), halves(33, 40, dtype=np.float32)
+        d = binade.dot(a, b, c, instruction=HOPPER[0], arch=HOPPER[1])
+        self.assertEqual((d.dtype, d.shape), (np.float32, (40,)))
+        for i in range(40):  # an instruction is a product of one chain that begins with C
+            one = binade.gemm(a[i:i + 1], b[i:i + 1].T, c[i:i + 1, None], model=GemmModel(*HOPPER, c_first=True))
+            self.assertEqual(d[i].tobytes(), one.tobytes())
+        self.assertEqual(binade.dot(a[3], b[3], c[3], model=self.model).tobytes(), d[3].tobytes())
+        self.assertEqual(binade.dot(a[3], b[3], model=self.model).shape, ())
+        short = binade.dot(a[:, :5], b[:, :5], c, model=self.model)
+        padded = [np.concatenate([x[:, :5], np.zeros((40, 11), np.float16)], 1) for x in (a, b)]
+        self.same_bits(short, binade.dot(*padded, c, model=self.model))
+        out = np.empty(40, np.float32)
+        self.assertIs(binade.dot(a, b, c, model=self.model, out=out), out)
+        self.same_bits(out, d)
+        self.assertNotEqual(d.tobytes(), binade.dot(a, b, model=self.model).tobytes())
+
+    def test_integers(self):
+        a = np.random.default_rng(34).integers(-128, 128, (9, 32), dtype=np.int8)
+        d = binade.dot(a, a[::-1], instruction=INT8[0], arch=INT8[1])
+        self.same_bits(d, np.sum(a.astype(np.int32) * a[::-1].astype(np.int32), 1, dtype=np.int32))
+
+    def test_errors(self):
+        with self.assertRaisesRegex(ValueError, r"K at most 16"):
+            binade.dot(self.a, self.a, model=self.model)
+        with self.assertRaisesRegex(ValueError, "arch is missing"):
+            binade.dot(self.a[:, :16], self.a[:, :16], instruction=HOPPER[0])
+        with self.assertRaisesRegex(TypeError, "has no argument 'k_order'"):
+            binade.dot(self.a, self.a, instruction=HOPPER[0], arch="sm_90", k_order="descending")
+
+
+class Explanations(Products):
+    def test_element(self):
+        model = GemmModel(*HOPPER, promote_every=1)
+        d = binade.gemm(self.a, self.b, model=model)
+        self.saved(a=self.a, b=self.b, d=d)
+        call = ("explain", "gemm", "a", "b", *words(model), "--element", "3", "5", "--d", "d")
+        x = binade.explain(self.a, self.b, d=d, model=model, element=(3, 5))
+        self.assertEqual(str(x), self.by_program(*call))
+        self.assertEqual(x.to_json(), self.by_program(*call, "--json"))
+        self.by_program(*call, "--svg", "x.svg")
+        self.assertEqual(x.to_svg().encode(), self.read("x.svg"))
+        self.assertEqual(x._repr_svg_(), x.to_svg())
+        x.save(self.path("mine.svg"))
+        self.assertEqual(self.read("mine.svg"), self.read("x.svg"))
+        self.assertEqual(binade.explain(self.a, self.b, d=d, model=model, row=3, column=5), x)
+        other = binade.explain(self.a, self.b, d=d, model=model, element=(3, 5), block=1, all=True)
+        self.assertEqual(str(other), self.by_program(*call, "--all", "--block", "1", "--svg", "x.svg"))
+        self.assertEqual(other.to_svg().encode(), self.read("x.svg"))
+        html = x._repr_html_()
+        self.assertLess(len(html), 200_000)
+        self.assertIn("<svg", html)
+        self.assertEqual(pickle.loads(pickle.dumps(x)), x)
+
+    def test_dots_and_terms(self):
+        a, b = halves(41, 6, 16), halves(42, 6, 16)
+        d = binade.dot(a, b, model=self.model)
+        self.saved(a=a, b=b, d=d)
+        call = ("explain", "dots", "--a", "a", "--b", "b", "--d", "d", "--row", "4", *words(self.model))
+        x = binade.explain(a, b, d=d, row=4, model=self.model)
+        self.assertEqual(str(x), self.by_program(*call))
+        self.assertEqual(x.to_json(), self.by_program(*call, "--json"))
+        self.assertEqual(binade.explain(a[4], b[4], d=d[4], model=self.model), x)
+        terms = "2^-11*2^-14, 2^-23*2^-23"
+        x = binade.explain(terms=terms, addend=1.5, model=self.model)
+        call = ("explain", "dots", "--terms", terms, "--addend", "1.5", *words(self.model))
+        self.assertEqual(str(x), self.by_program(*call))
+
+    def test_no_picture(self):
+        small = np.ones((1, 4), np.int8)
+        x = binade.explain(small, small, row=0, instruction=INT8[0], arch=INT8[1])
+        with self.assertRaises(ValueError):
+            x.to_svg()
+        self.assertIsNone(x._repr_svg_())
+        self.assertIn("<pre>", x._repr_html_())
+
+    def test_errors(self):
+        a, b = self.a, self.b
+        for kind, line, options in [
+            (ValueError, r"\Aelement 9 0: D is of 5 rows", {"element": (9, 0)}),
+            (TypeError, "element: two whole numbers", {"element": 3}),
+            (ValueError, "give it, or row and column", {"element": (0, 0), "row": 1}),
+            (ValueError, "row is missing", {"column": 1}),
+            (ValueError, "element or row is missing", {}),
+            (ValueError, "no block|block", {"element": (0, 0), "block": 99}),
+        ]:
+            with self.subTest(options), self.assertRaisesRegex(kind, line):
+                binade.explain(a, b, model=self.model, **options)
+
+
+class Identifications(Products):
+    def test_unique(self):
+        a, b = halves(51, 6, 40), halves(52, 40, 5)
+        model = GemmModel(*HOPPER, split="2:16")
+        d = binade.gemm(a, b, model=model)
+        self.saved(a=a, b=b, d=d)
+        call = ("identify", "--a", "a", "--b", "b", "--d", "d", "--arch", "sm_90")
+        x = binade.identify(a, b, d, arch="sm_90")
+        self.assertEqual(str(x), self.by_program(*call))
+        self.assertEqual(x.to_json(), self.by_program(*call, "--json"))
+        self.assertIn(x.conclusion, ("unique", "several"))
+        for found in x.models:
+            self.same_bits(binade.gemm(a, b, model=found), d)
+        self.assertIn(model, x.models)
+        self.assertLess(len(x._repr_html_()), 200_000)
+
+    def test_propose_and_two_runs(self):
+        a, b, c = (halves(seed, *shape, dtype=np.float32) for seed, shape in ((53, (4, 6)), (54, (6, 3)), (55, (4, 3))))
+        truth = GemmModel("fma.rn.f32.f32.f32.f32", split="2:1")
+        kernel = lambda a, b, c: binade.gemm(a, b, c, model=truth)
+        # Numbers so small that every order is exact.
+        a0, b0, c0 = np.round(a), np.round(b), np.round(c)
+        d0 = kernel(a0, b0, c0)
+        first = binade.identify(a0, b0, d0, c0, cpu=True)
+        self.assertEqual(first.conclusion, "several")
+        proposal = binade.propose(first, seed=7)
+        self.saved(a=a0, b=b0, c=c0, d=d0)
+        self.by_program("identify", "--a", "a", "--b", "b", "--c", "c", "--d", "d", "--cpu", "--propose", "next.npz",
+                        "--seed", "7")
+        theirs = np.load(self.path("next.npz"))
+        self.assertEqual(sorted(proposal), sorted(theirs.files))
+        for name in theirs.files:
+            self.same_bits(proposal[name], theirs[name])
+        self.assertGreater(proposal.pairs, len(proposal.inseparable))
+        d1 = kernel(**proposal)
+        both = binade.identify([a0, proposal["a"]], [b0, proposal["b"]], [d0, d1], [c0, proposal["c"]], cpu=True)
+        self.assertLess(len(both.models), len(first.models))
+        for found in both.models:
+            self.same_bits(binade.gemm(proposal["a"], proposal["b"], proposal["c"], model=found), d1)
+        self.assertGreater(len(both.models), 0)
+        again = pickle.loads(pickle.dumps(first))
+        self.assertEqual((again, again.models), (first, first.models))
+        with self.assertRaisesRegex(TypeError, "in the same process"):
+            binade.propose(again)
+
+    def test_none_and_errors(self):
+        a, b = halves(56, 2, 3, dtype=np.float32), halves(57, 3, 2, dtype=np.float32)
+        x = binade.identify(a, b, np.full((2, 2), 100, np.float32), cpu=True)
+        self.assertEqual((x.conclusion, x.models), ("none", []))
+        self.assertIn("No model", x._repr_html_())
+        with self.assertRaisesRegex(ValueError, "nothing to propose"):
+            binade.propose(x)
+        with self.assertRaisesRegex(TypeError, "what identify returned"):
+            binade.propose(3)
+        with self.assertRaisesRegex(ValueError, "exclude each other"):
+            binade.identify(a, b, a, cpu=True, chains=True)
+        with self.assertRaisesRegex(ValueError, r"\A1 of a and 2 of d"):
+            binade.identify([a], [b, b], [a, a])
+        with self.assertRaisesRegex(ValueError, r"bare bits; say what d holds: types"):
+            binade.identify(a, b, np.zeros((2, 2), np.uint16))
+
+
+class Examples(unittest.TestCase):
+    def test_docstrings(self):
+        finder = doctest.DocTestFinder()
+        for name in ("GemmModel", "gemm", "account", "dot", "validate", "explain", "identify", "propose"):
+            object_ = getattr(binade, name)
+            told = io.StringIO()
+            runner = doctest.DocTestRunner(verbose=False)
+            tests = finder.find(object_, name, module=False, globs=vars(binade).copy()) if name == "GemmModel" else [
+                doctest.DocTestParser().get_doctest(object_.__doc__, vars(binade).copy(), name, None, 0)]
+            for test in tests:
+                runner.run(test, out=told.write)
+            self.assertGreater(runner.summarize(verbose=False).attempted, 0, name)
+            self.assertEqual(told.getvalue(), "")
+
+    def test_import_is_light(self):
+        self.assertNotIn("pandas", sys.modules)
+
+
+if __name__ == "__main__":
+    main()
