@@ -142,5 +142,6 @@ NB_MODULE(_binade, m) {
         "Run the program `binade` with these arguments; returns its exit status.");
   add_counts(m);
   add_formats(m);
+  add_ranges(m);
   add_rounding(m);
 }

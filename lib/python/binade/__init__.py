@@ -2,6 +2,7 @@
 """binade: what becomes of numbers in FP16, BF16, TF32 and FP8.
 
 Formats     formats, Format, format_table, show
+Ranges      RangeSummary, report, Report, loss_scale
 Rounding    quantize, encode, decode, arith, cvt, Counts
 Program     main
 
@@ -10,6 +11,9 @@ results are of the caller's library. Contiguous arrays are read without a copy. 
 of the same name, raises ValueError or TypeError with one line where an argument is wrong and OSError where a file cannot be
 used, lets other threads run, and ends within milliseconds of Ctrl-C. BINADE_THREADS and BINADE_ISA are those of the program.
 """
-from ._binade import Counts, Format, __version__, arith, cvt, decode, encode, format_table, formats, main, quantize, show
+from ._binade import (Counts, Format, RangeSummary, __version__, arith, cvt, decode, encode, format_table, formats, loss_scale,
+                      main, quantize, report, show)
+from ._report import Report
 
-__all__ = ["Counts", "Format", "arith", "cvt", "decode", "encode", "format_table", "formats", "main", "quantize", "show"]
+__all__ = ["Counts", "Format", "RangeSummary", "Report", "arith", "cvt", "decode", "encode", "format_table", "formats", "loss_scale",
+           "main", "quantize", "report", "show"]
