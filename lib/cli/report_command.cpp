@@ -14,72 +14,43 @@
 #include "lib/cli/command.h"
 #include "lib/cli/device_option.h"
 #include "lib/cli/progress.h"
+#include "lib/cli/report_options.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
 #include "lib/io/tensor_file.h"
+#include "lib/report/csv.h"
 #include "lib/report/diff.h"
 #include "lib/report/html.h"
 #include "lib/report/json.h"
 #include "lib/report/text.h"
 #include "lib/tensor/error.h"
-#include "lib/tensor/format_spec.h"
 
 namespace binade {
 namespace {
 
 struct ReportArguments {
   std::vector<std::string> inputs;
-  std::string html, json, dtype, prefer = "s_max";
-  std::vector<std::string> formats, roles;
-  std::vector<int> scales{0};
-  int headroom = 1;
-  double target_loss = 1e-3;
+  std::string html, json, csv;
+  ReportWords words;
   std::size_t tensors = 20;
   bool quiet = false, diff = false;
   DeviceOption device;
 };
 
-NamedFormat report_format(const std::string& name) {
-  const auto* row = std::ranges::find(report_formats, parse_format(name).name, &NamedFormat::name);
-  if (row != report_formats.end()) return *row;
-  throw Error(
-      fmt::format("--formats {}: the report knows binary16, bfloat16, tf32, e5m2 and e4m3; for "
-                  "other formats use binade quantize, which counts",
-                  printable(name)));
-}
-
-ReportOptions options_from(const ReportArguments& arguments) {
-  if (!(arguments.target_loss >= 0 && arguments.target_loss < 1)) {  // NaN too
-    throw Error("--target-loss: not a share; give a number from 0 to below 1");
+/// Text to a file, or to standard output where the path is "-"; nowhere where it is empty.
+void deliver(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    fmt::print("{}", text);
+  } else if (!path.empty()) {
+    write_file(path, text);
   }
-  ReportOptions options;
-  options.headroom = arguments.headroom;
-  options.target_loss = arguments.target_loss;
-  options.prefer = arguments.prefer == "s_min" ? ScaleChoice::s_min : ScaleChoice::s_max;
-  options.scales_log2 = arguments.scales;
-  if (std::ranges::find(options.scales_log2, 0) == options.scales_log2.end()) {
-    options.scales_log2.insert(options.scales_log2.begin(), 0);
-  }
-  for (const std::string& rule : arguments.roles) {
-    options.roles.push_back(parse_role_rule("--role", rule));
-  }
-  if (!arguments.dtype.empty()) options.dtype = parse_dtype(arguments.dtype);
-  if (!arguments.formats.empty()) {
-    options.formats.clear();
-    for (const std::string& name : arguments.formats) {
-      options.formats.push_back(report_format(name));
-    }
-  }
-  if (options.scales_log2.size() * options.formats.size() > max_error_columns) {
-    throw Error(
-        fmt::format("--sqnr-scale: {} scales times {} formats are more than {}; ask for fewer",
-                    options.scales_log2.size(), options.formats.size(), max_error_columns));
-  }
-  return options;
 }
 
 int make(const ReportArguments& arguments) {
-  const ReportOptions options = options_from(arguments);
+  if (arguments.json == "-" && arguments.csv == "-") {
+    throw Error("--json - and --csv -: standard output takes one; give the other a file");
+  }
+  const ReportOptions options = report_options(arguments.words);
   OpenedDevice opened;
   if (arguments.device.asked()) {
     opened = open_chosen_device(arguments.device);
@@ -90,7 +61,8 @@ int make(const ReportArguments& arguments) {
   for (const std::string& file : files) read.push_back({"FILE", file});
   prepare_outputs(
       read, std::array{OutputPath{"-o", arguments.html},
-                       OutputPath{.name = "--json", .path = arguments.json, .or_stdout = true}});
+                       OutputPath{.name = "--json", .path = arguments.json, .or_stdout = true},
+                       OutputPath{.name = "--csv", .path = arguments.csv, .or_stdout = true}});
   Report report;
   {
     ProgressLine line;
@@ -105,16 +77,14 @@ int make(const ReportArguments& arguments) {
     on_device = tensors_on_device("counted", *opened.device, static_cast<std::size_t>(of_f32),
                                   report.tensors.size());
   }
-  if (!arguments.quiet && arguments.json != "-") {
+  if (!arguments.quiet && arguments.json != "-" && arguments.csv != "-") {
     fmt::print("{}{}", report_text(report, {wants_color(STDOUT_FILENO), arguments.tensors}),
                on_device);
   }
-  if (arguments.json.empty() && arguments.html.empty()) return 0;
+  if (arguments.json.empty() && arguments.html.empty() && arguments.csv.empty()) return 0;
   const nlohmann::ordered_json json = to_json(report);
-  if (arguments.json == "-") fmt::print("{}", json_text(json));
-  if (!arguments.json.empty() && arguments.json != "-") {
-    write_file(arguments.json, json_text(json));
-  }
+  if (!arguments.json.empty()) deliver(arguments.json, json_text(json));
+  if (!arguments.csv.empty()) deliver(arguments.csv, report_csv(json));
   if (!arguments.html.empty()) write_file(arguments.html, report_html(json));
   return 0;
 }
@@ -136,24 +106,27 @@ void define_report(App app, int& status) {
       .required();
   app.add_output("-o,--html", a->html, "write the report as one self-contained page");
   app.add_output("--json", a->json, "write the report as JSON; - for standard output");
-  app.add_option("--headroom", a->headroom,
+  app.add_output("--csv", a->csv, "write a row of figures a tensor, as CSV; - for standard output");
+  app.add_option("--headroom", a->words.headroom,
                  "binades kept free below overflow when choosing a scale")
       .capture_default_str()
-      .within(0, 100);
-  app.add_option("--target-loss", a->target_loss, "largest acceptable lost l2 of a tensor, a share")
+      .within(0, most_headroom);
+  app.add_option("--target-loss", a->words.target_loss,
+                 "largest acceptable lost l2 of a tensor, a share")
       .capture_default_str();
-  app.add_option("--prefer", a->prefer, "which end of the interval of loss scales to recommend")
+  app.add_option("--prefer", a->words.prefer,
+                 "which end of the interval of loss scales to recommend")
       .capture_default_str()
       .one_of({"s_max", "s_min"});
-  app.add_option("--formats", a->formats, "only these of binary16,bfloat16,tf32,e5m2,e4m3")
+  app.add_option("--formats", a->words.formats, "only these of binary16,bfloat16,tf32,e5m2,e4m3")
       .delimiter(',');
-  app.add_option("--sqnr-scale", a->scales,
+  app.add_option("--sqnr-scale", a->words.scales,
                  "log2 of scales at which SQNR is measured, besides 0: --sqnr-scale 8,16")
       .delimiter(',')
       .within(lowest_scale_log2, highest_scale_log2);
-  app.add_option("--dtype", a->dtype,
+  app.add_option("--dtype", a->words.dtype,
                  "what raw .npy arrays (V1, V2) hold: bfloat16, float8_e4m3fn, …");
-  app.add_option("--role", a->roles,
+  app.add_option("--role", a->words.roles,
                  "ROLE=REGEX: names in which the extended regular expression is found have the "
                  "role; the first that "
                  "fits, before what names tell by themselves")
@@ -167,8 +140,8 @@ void define_report(App app, int& status) {
   const Option diff = app.add_flag(
       "--diff", a->diff, "compare two reports in JSON, on the terminal; exits 1 if they differ");
   for (const char* other :
-       {"--html", "--json", "--headroom", "--target-loss", "--prefer", "--formats", "--sqnr-scale",
-        "--dtype", "--role", "--tensors", "--quiet", "--device", "--emulated"}) {
+       {"--html", "--json", "--csv", "--headroom", "--target-loss", "--prefer", "--formats",
+        "--sqnr-scale", "--dtype", "--role", "--tensors", "--quiet", "--device", "--emulated"}) {
     diff.excludes(std::string(other));
   }
   app.footer(

@@ -147,5 +147,6 @@ NB_MODULE(_binade, m) {
   add_counts(m);
   add_formats(m);
   add_products(m);
+  add_ranges(m);
   add_rounding(m);
 }

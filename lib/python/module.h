@@ -9,6 +9,7 @@ namespace binade::python {
 
 void add_formats(nanobind::module_& m);
 void add_products(nanobind::module_& m);
+void add_ranges(nanobind::module_& m);
 void add_rounding(nanobind::module_& m);
 
 }  // namespace binade::python

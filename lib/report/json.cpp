@@ -155,6 +155,14 @@ Json scale_json(const LossScale& s) {
           {"reason", s.reason}};
 }
 
+Json joint_scale_json(const LossScale& s) {
+  Json scale = scale_json(s);
+  scale["binding_max"] = name_or_null(s.binding_max);
+  scale["binding_min"] = name_or_null(s.binding_min);
+  scale["basis"] = name_or_null(s.basis);
+  return scale;
+}
+
 Json to_json(const Report& report) {
   Json skipped = Json::array();
   for (const SkippedTensor& t : report.skipped) {
@@ -171,10 +179,6 @@ Json to_json(const Report& report) {
     tensors.push_back(tensor_json(t, report.options));
     if (t.time) tensors.back()["time"] = tensor_time_json(*t.time);
   }
-  Json scale = scale_json(report.loss_scale);
-  scale["binding_max"] = name_or_null(report.loss_scale.binding_max);
-  scale["binding_min"] = name_or_null(report.loss_scale.binding_min);
-  scale["basis"] = name_or_null(report.loss_scale.basis);
   Json roles = Json::array();
   for (const auto& [count, all] : report.roles) {
     roles.push_back(tensor_json(all, report.options));
@@ -192,7 +196,7 @@ Json to_json(const Report& report) {
            {"total", tensor_json(report.total, report.options)},
            {"tensors", tensors},
            {"roles", roles},
-           {"loss_scale", scale},
+           {"loss_scale", joint_scale_json(report.loss_scale)},
            {"hint", name_or_null(report.hint)}};
   if (report.gradients) {
     out["gradients"] = tensor_json(*report.gradients, report.options);

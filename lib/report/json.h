@@ -22,6 +22,8 @@ nlohmann::ordered_json to_json(const Report& report);
 /// An integer of any size, and a loss scale, as they stand in a report.
 nlohmann::ordered_json integer_json(std::uint64_t value);
 nlohmann::ordered_json scale_json(const LossScale& scale);
+/// A report's: with who sets its ends, and what it was taken from.
+nlohmann::ordered_json joint_scale_json(const LossScale& scale);
 
 /// As text: one line per tensor, so that reports can be compared line by line.
 std::string json_text(const nlohmann::ordered_json& report);

@@ -257,15 +257,119 @@ LossScale joint_loss_scale(const std::vector<const TensorReport*>& tensors,
   return out;
 }
 
-Report read_report(const std::vector<std::string>& files, const ReportOptions& options,
-                   const Progress& progress, Device* device) {
-  Report report;
-  report.options = options;
-  report.files = files;
+std::vector<ErrorColumn> error_columns(const ReportOptions& options) {
   std::vector<ErrorColumn> columns;
   for (const int scale : options.scales_log2) {
     for (const NamedFormat& row : options.formats) columns.push_back({row.format, scale});
   }
+  return columns;
+}
+
+namespace {
+
+/// Of no tensor yet.
+Report new_report(const ReportOptions& options) {
+  Report report;
+  report.options = options;
+  report.total.name = "total";
+  report.total.summary = empty_summary(error_columns(options));
+  return report;
+}
+
+void add_tensor(Report& report, const NamedTensor& named, RangeSummary summary) {
+  const TensorInfo& info = named.place.info();
+  TensorReport tensor;
+  tensor.name = info.name;
+  tensor.file = named.place.file->path();
+  tensor.role = named.role;
+  tensor.time = named.time;
+  tensor.dtype = info.dtype.name;
+  tensor.shape = info.shape;
+  tensor.summary = std::move(summary);
+  analyse(tensor, report.options);
+  merge(report.total.summary, tensor.summary);
+  report.tensors.push_back(std::move(tensor));
+}
+
+/// What all tensors together say, when they are there.
+void conclude(Report& report, std::span<const NamedTensor> named, const UpdatePairs& updates,
+              const std::function<UpdateCounts(const UpdatePair&)>& count) {
+  const ReportOptions& options = report.options;
+  analyse(report.total, options);
+  report.loss_scale = joint_loss_scale(report.tensors, report.total, options);
+  take_roles(report, named);
+  report.hint = time_hint(named);
+  if (const std::string rule = unused_rule(named, options.roles); !rule.empty()) {
+    if (!report.hint.empty()) report.hint += " ";
+    report.hint += fmt::format("--role {} fits no name.", printable(rule));
+  }
+  if (has_time_axis(report.tensors)) {
+    report.time = time_report(report.tensors, options);
+    add_updates(*report.time, updates, count);
+  }
+}
+
+/// Names of tensors whose elements are no longer there.
+class CountedTensors final : public TensorFile {
+ public:
+  explicit CountedTensors(const std::vector<NamedSummary>& summaries) : TensorFile("summaries") {
+    for (const auto& [name, summary] : summaries) {
+      tensors_.push_back({.name = name,
+                          .dtype = {.name = "summary",
+                                    .bits = 0,
+                                    .kind = DtypeKind::floating,
+                                    .format = "binary32",
+                                    .npy = ""},
+                          .shape = {summary.values},
+                          .elements = summary.values});
+    }
+  }
+
+ private:
+  void read_data(std::size_t, const ChunkSink&) const override {
+    throw Error("a summary holds no elements");
+  }
+};
+
+void refuse_values_beyond_64_bits(const std::vector<NamedSummary>& summaries) {
+  std::uint64_t all = 0;
+  for (const auto& [name, summary] : summaries) {
+    if (__builtin_add_overflow(all, summary.values, &all)) {
+      throw Error(printable(name) + ": with it there are 2^64 values or more");
+    }
+  }
+}
+
+/// The columns of a summary that the options ask for, in their order.
+RangeSummary with_columns(const NamedSummary& of, const std::vector<ErrorColumn>& columns) {
+  if (of.summary.columns == columns) return of.summary;
+  RangeSummary out = of.summary;
+  out.columns = columns;
+  out.squared_error.clear();
+  for (const ErrorColumn& column : columns) {
+    const auto at = std::ranges::find(of.summary.columns, column);
+    if (at == of.summary.columns.end()) {
+      throw Error(
+          fmt::format("the summary of {} has no squared errors of {} at scale 2^{}; give the "
+                      "formats and scales "
+                      "that it was made with",
+                      printable(of.name),
+                      std::ranges::find(report_formats, column.format, &NamedFormat::format)->name,
+                      column.scale_log2));
+    }
+    out.squared_error.push_back(
+        of.summary.squared_error[static_cast<std::size_t>(at - of.summary.columns.begin())]);
+  }
+  return out;
+}
+
+}  // namespace
+
+Report read_report(const std::vector<std::string>& files, const ReportOptions& options,
+                   const Progress& progress, Device* device) {
+  Report report = new_report(options);
+  report.files = files;
+  const std::vector<ErrorColumn>& columns = report.total.summary.columns;
   std::vector<std::unique_ptr<TensorFile>> open;
   std::uint64_t bytes = 0;
   for (std::string& path : report.files) {
@@ -295,8 +399,6 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
     done += more;
     if (progress) progress(done, bytes);
   };
-  report.total.name = "total";
-  report.total.summary = empty_summary(columns);
   for (const auto& file : open) {
     for (const TensorInfo& info : file->tensors()) {
       const std::string reason = reason_to_skip(info.dtype);
@@ -307,7 +409,8 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
   }
   const TensorFile* held_file = nullptr;
   std::shared_ptr<const void> held;
-  for (const auto& [place, role, time, by_file, by_rule] : named) {
+  for (const NamedTensor& tensor : named) {
+    const TensorPlace& place = tensor.place;
     const TensorInfo& info = place.info();
     if (place.file != held_file) held = place.file->hold();
     held_file = place.file;
@@ -322,37 +425,38 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
         advance(piece.size());
       });
     }
-    TensorReport tensor;
-    tensor.name = info.name;
-    tensor.file = place.file->path();
-    tensor.role = role;
-    tensor.time = time;
-    tensor.dtype = info.dtype.name;
-    tensor.shape = info.shape;
-    tensor.summary = counter.finish();
-    analyse(tensor, options);
-    merge(report.total.summary, tensor.summary);
-    report.tensors.push_back(std::move(tensor));
+    add_tensor(report, tensor, counter.finish());
   }
   if (report.tensors.empty()) {
     throw Error(fmt::format("{}: no floating-point tensor among {} tensor{}; nothing to report on",
                             printable(files.size() == 1 ? files[0] : "the files given"),
                             report.skipped.size(), report.skipped.size() == 1 ? "" : "s"));
   }
-  analyse(report.total, options);
-  report.loss_scale = joint_loss_scale(report.tensors, report.total, options);
-  take_roles(report, named);
-  report.hint = time_hint(named);
-  if (const std::string rule = unused_rule(named, options.roles); !rule.empty()) {
-    if (!report.hint.empty()) report.hint += " ";
-    report.hint += fmt::format("--role {} fits no name.", printable(rule));
+  conclude(report, named, updates, [&](const UpdatePair& pair) {
+    return count_updates(pair.weight, pair.update, advance);
+  });
+  return report;
+}
+
+Report report_of(const std::vector<NamedSummary>& summaries, const ReportOptions& options,
+                 const Progress& progress) {
+  if (summaries.empty()) throw Error("no summary; nothing to report on");
+  Report report = new_report(options);
+  std::vector<std::unique_ptr<TensorFile>> files;
+  files.push_back(std::make_unique<CountedTensors>(summaries));
+  report.files = {files[0]->path()};
+  const std::vector<NamedTensor> named = named_tensors(files, options.roles);
+  refuse_values_beyond_64_bits(summaries);
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    if (progress) progress(i, named.size());
+    add_tensor(report, named[i], with_columns(summaries[i], report.total.summary.columns));
   }
-  if (has_time_axis(report.tensors)) {
-    report.time = time_report(report.tensors, options);
-    add_updates(*report.time, updates, [&](const UpdatePair& pair) {
-      return count_updates(pair.weight, pair.update, advance);
-    });
+  UpdatePairs updates = update_pairs(named);
+  for (const UpdatePair& pair : updates.pairs) {
+    updates.unpaired.push_back({pair.update.info().name, "summaries hold no elements"});
   }
+  updates.pairs.clear();
+  conclude(report, named, updates, {});
   return report;
 }
 

@@ -71,6 +71,20 @@ using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 Report read_report(const std::vector<std::string>& files, const ReportOptions& options,
                    const Progress& progress = {}, Device* device = nullptr);
 
+/// What was counted before, by the tensor's name.
+struct NamedSummary {
+  std::string name;
+  RangeSummary summary;
+};
+
+/// The report of what was counted, of which no file is read. Error where a summary lacks errors of the options.
+/// `progress` is told of the tensors.
+Report report_of(const std::vector<NamedSummary>& summaries, const ReportOptions& options,
+                 const Progress& progress = {});
+
+/// The formats and scales whose squared errors a report needs.
+std::vector<ErrorColumn> error_columns(const ReportOptions& options);
+
 /// Fills everything but name, file, dtype and shape from the summary.
 void analyse(TensorReport& tensor, const ReportOptions& options);
 

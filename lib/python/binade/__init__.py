@@ -2,6 +2,7 @@
 """binade: what becomes of numbers in FP16, BF16, TF32 and FP8.
 
 Formats     formats, Format, format_table, show
+Ranges      RangeSummary, report, Report, loss_scale
 Rounding    quantize, encode, decode, arith, cvt, Counts
 Products    gemm, GemmModel, account, dot, validate, explain, identify, propose
 Program     main

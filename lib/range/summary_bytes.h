@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A RangeSummary as bytes, exactly: to be kept beside a checkpoint, or sent from rank to rank and merged there.
+//
+//   "binade.range/1\n\0"                                   16 bytes: name and version
+//   values, zeros, nan, inf, negative                      uint64 each; all integers are little-endian
+//   smallest, largest                                      exponent int64, significand uint64 (0: there is none)
+//   number of columns, and for each:                       uint64
+//     format's name (16 bytes, zeros after it), scale_log2 (int64),
+//     first limb, number of limbs, limbs                   of its squared error, in units of 2^-2304, uint64
+//   number of binades, and for each, rising:               uint64
+//     exponent (int64), 9 counts (uint64), 9 sums (uint128), sum of squares (3 limbs)
+//   FNV-1a of all that, 64 bits
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "lib/range/summary.h"
+
+namespace binade {
+
+/// Equal summaries give equal bytes. The columns' formats are report_formats'.
+std::vector<std::byte> bytes_of(const RangeSummary& summary);
+
+/// The summary that gave the bytes. Error for all others, also for those with a right checksum whose numbers no values
+/// have together.
+RangeSummary summary_from_bytes(std::span<const std::byte> bytes);
+
+}  // namespace binade

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A table of columns: a name, a kind, and where in a tensor's JSON its value stands.
+#include "lib/report/csv.h"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+namespace binade {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A column, and the keys that lead to its value.
+struct SourcedColumn {
+  TensorColumn column;
+  std::vector<std::string> keys;
+};
+
+std::vector<SourcedColumn> columns_of_format(const std::string& f, const Json& scales) {
+  constexpr auto integer = CellKind::integer;
+  constexpr auto number = CellKind::number;
+  std::vector<SourcedColumn> out;
+  const auto add = [&](const std::string& name, CellKind kind, std::vector<std::string> keys) {
+    keys.insert(keys.begin(), {"formats", f});
+    out.push_back({{f + "_" + name, kind}, std::move(keys)});
+  };
+  const auto add_share = [&](const std::string& name) {
+    add(name + "_count", integer, {name, "count"});
+    add(name + "_share_of_values", number, {name, "of_values"});
+    add(name + "_share_of_nonzero", number, {name, "of_nonzero"});
+  };
+  for (const char* fate : {"to_zero", "subnormal", "overflow"}) add_share(fate);
+  add("lost_l1_share", number, {"lost_l1"});
+  add("lost_l2_share", number, {"lost_l2"});
+  add("clipped_l1_share", number, {"clipped_l1"});
+  for (const Json& scale : scales) {
+    const std::string key = scale.dump();
+    add(key == "0" ? "sqnr_db" : "sqnr_at_scale_log2_" + key + "_db", number, {"sqnr_db", key});
+  }
+  add("headroom_binades", integer, {"headroom"});
+  if (f == "binary16") add_share("band_27_24");
+  return out;
+}
+
+std::vector<SourcedColumn> table_columns(const Json& report) {
+  constexpr auto text = CellKind::text;
+  constexpr auto integer = CellKind::integer;
+  constexpr auto number = CellKind::number;
+  std::vector<SourcedColumn> out{
+      {{"name", text}, {"name"}},
+      {{"file", text}, {"file"}},
+      {{"role", text}, {"role"}},
+      {{"step", integer}, {"time", "step"}},
+      {{"layer", text}, {"time", "layer"}},
+      {{"dtype", text}, {"dtype"}},
+      {{"shape", text}, {"shape"}},
+      {{"status", text}, {"status"}},
+      {{"values_count", integer}, {"values"}},
+      {{"zeros_count", integer}, {"zeros"}},
+      {{"nan_count", integer}, {"nan"}},
+      {{"inf_count", integer}, {"inf"}},
+      {{"negative_count", integer}, {"negative"}},
+      {{"nonzero_count", integer}, {"nonzero"}},
+      {{"min_magnitude", number}, {"min"}},
+      {{"max_magnitude", number}, {"max"}},
+      {{"loss_scale_status", text}, {"loss_scale", "status"}},
+      {{"loss_scale_min_log2", integer}, {"loss_scale", "s_min_log2"}},
+      {{"loss_scale_max_log2", integer}, {"loss_scale", "s_max_log2"}},
+      {{"loss_scale_recommended_log2", integer}, {"loss_scale", "recommended_log2"}},
+      {{"loss_scale_lost_l2_share", number}, {"loss_scale", "lost_l2_at_recommended"}},
+      {{"advice_format", text}, {"advice", "format"}},
+      {{"advice_min_log2", integer}, {"advice", "s_min_log2"}},
+      {{"advice_max_log2", integer}, {"advice", "s_max_log2"}},
+  };
+  const Json& options = report.at("options");
+  for (const Json& f : options.at("formats")) {
+    for (SourcedColumn& one : columns_of_format(f.get<std::string>(), options.at("scales_log2"))) {
+      out.push_back(std::move(one));
+    }
+  }
+  return out;
+}
+
+/// "64x128"; "" for a scalar.
+std::string shape_cell(const Json& shape) {
+  std::string out;
+  for (const Json& n : shape) out += (out.empty() ? "" : "x") + n.dump();
+  return out;
+}
+
+Json table_cell(const Json& tensor, const std::vector<std::string>& keys) {
+  const Json* at = &tensor;
+  for (const std::string& key : keys) {
+    const auto next = at->find(key);
+    if (next == at->end()) return nullptr;
+    at = &*next;
+  }
+  if (at->is_array()) return shape_cell(*at);
+  if (!at->is_string()) return *at;
+  // Names come from files: what is not UTF-8 is replaced, as in the JSON's text.
+  return Json::parse(at->dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::string quoted_field(const std::string& field) {
+  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  std::string out = "\"";
+  for (const char c : field) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+std::string csv_field(const Json& cell) {
+  if (cell.is_null()) return "";
+  return cell.is_string() ? quoted_field(cell.get_ref<const std::string&>()) : cell.dump();
+}
+
+/// The fields with commas between, and the end of the line.
+template <class Fields, class ToText>
+void add_csv_line(std::string& out, const Fields& fields, const ToText& to_text) {
+  bool first = true;
+  for (const auto& field : fields) {
+    if (!std::exchange(first, false)) out += ',';
+    out += to_text(field);
+  }
+  out += "\r\n";
+}
+
+}  // namespace
+
+TensorTable tensor_table(const Json& report) {
+  TensorTable out;
+  const std::vector<SourcedColumn> columns = table_columns(report);
+  for (const SourcedColumn& one : columns) out.columns.push_back(one.column);
+  for (const Json& tensor : report.at("tensors")) {
+    std::vector<Json>& row = out.rows.emplace_back();
+    for (const SourcedColumn& one : columns) row.push_back(table_cell(tensor, one.keys));
+  }
+  return out;
+}
+
+std::string report_csv(const Json& report) {
+  const TensorTable table = tensor_table(report);
+  std::string out;
+  add_csv_line(out, table.columns,
+               [](const TensorColumn& column) { return quoted_field(column.name); });
+  for (const std::vector<Json>& row : table.rows) add_csv_line(out, row, &csv_field);
+  return out;
+}
+
+}  // namespace binade
