@@ -143,4 +143,6 @@ NB_MODULE(_binade, m) {
   add_counts(m);
   add_formats(m);
   add_rounding(m);
+  add_scaling(m);
+  add_training(m);
 }

@@ -9,5 +9,7 @@ namespace binade::python {
 
 void add_formats(nanobind::module_& m);
 void add_rounding(nanobind::module_& m);
+void add_scaling(nanobind::module_& m);
+void add_training(nanobind::module_& m);
 
 }  // namespace binade::python
