@@ -370,7 +370,7 @@ void add_training(nb::module_& m) {
     with (share done, what is being run); what it raises ends the experiment. dump: folder for its trainings' tensors.
     ValueError for a name that there is not and for an experiment that failed.
 
-    >>> experiment("double_rounding", quick=True).to_dict()["results"][0]["status"]
+    >>> experiment("boundary_atlas", quick=True).to_dict()["results"][0]["status"]
     'as_expected'
 )");
 }

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "lib/parallel/parallel.h"
 #include "lib/study/strict_json.h"
 #include "lib/tensor/error.h"
 
@@ -223,6 +224,7 @@ Error in_run(const SweepSpec& spec, std::size_t run, const Error& error) {
 SweepResults run_sweep(const SweepSpec& spec, const std::string& path, const SweepJob& job,
                        const SweepProgress& progress, const RunTold& told) {
   for (std::size_t run = 0; run < spec.runs(); ++run) {
+    poll();
     try {
       job.check(settings_of(spec, run));
     } catch (const Error& error) {
@@ -237,6 +239,7 @@ SweepResults run_sweep(const SweepSpec& spec, const std::string& path, const Swe
   file.keep(end);
   if (end == 0) file.append(header_line(spec));
   for (std::size_t run = out.found; run < spec.runs(); ++run) {
+    poll();
     const auto share = [&](double done) {
       if (progress) progress(run, done);
     };

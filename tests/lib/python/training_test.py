@@ -56,7 +56,7 @@ class Train(CliCase):
 
     def test_a_training_has_the_programs_bytes(self):
         for more in ({}, {"format": "e4m3", "loss_shift": 0, "steps": 3}, {"scaler": "log_max"},
-                     {"scaler": "torch", "growth_interval": 2, "init_scale": 4096.0}, {"lr": 1e30}):
+                     {"scaler": "torch", "growth_interval": 2, "init_scale": 4096.0}, {"lr": 1000.0, "optimizer": "adamw"}):
             settings = {**SETTINGS, **more}
             if not settings["loss_shift"]:
                 del settings["loss_shift"]
@@ -88,7 +88,11 @@ class Train(CliCase):
         self.assertEqual([(one.step, one.of) for one in seen], [(i + 1, 12) for i in range(12)])
         keys = ("loss", "scale", "skipped", "updates_lost", "updates_not_shown")
         self.assertEqual([{key: getattr(one, key) for key in keys} for one in seen], result["steps"])
-        self.assertTrue(any(one.skipped for one in seen) == any(step["skipped"] for step in result["steps"]))
+        scales = {"scaler": "torch", "init_scale": 2.0**40, "loss_shift": 0}
+        seen.clear()
+        binade.train({**SETTINGS, **scales}, on_step=seen.append)
+        self.assertTrue(seen[0].skipped)
+        self.assertEqual((seen[0].scale, seen[1].scale), (2.0**40, 2.0**39))
 
     def test_what_a_callback_raises_arrives_as_it_is(self):
         class Enough(Exception):
@@ -175,9 +179,9 @@ class Interrupted(CliCase):
         self.assertLess(self.least("binade.experiment('scale_sweep')"), 0.1)
 
     def test_ctrl_c_ends_a_sweep_whose_runs_stay(self):
-        spec = {**SPEC, "base": {**SPEC["base"], "steps": 4}, "grid": {"seed": list(range(20_000))}}
+        spec = {**SPEC, "base": {**SPEC["base"], "steps": 10}, "grid": {"seed": list(range(500))}}
         path = self.path("s.jsonl")
-        self.assertLess(self.interrupt(f"binade.sweep({spec!r}, {path!r})", 1.5), 0.5)
+        self.assertLess(self.interrupt(f"binade.sweep({spec!r}, {path!r})", 2), 0.5)
         lines = self.read("s.jsonl").splitlines()
         self.assertGreater(len(lines), 2)
         for i, line in enumerate(lines[1:]):
@@ -194,7 +198,7 @@ class Sweep(CliCase):
             self.assertEqual((str(got), got.to_json()), (text, self.read("a.json").decode()))
             self.assertEqual(self.read(os.path.basename(path)), self.read("a.jsonl"))
         Page.check(self, got, "<caption>rates</caption>")
-        text = self.good("sweep", spec, "-o", self.path("a.jsonl"), "--result", "final_loss,test_rows")
+        text = self.good("sweep", spec, "-o", self.path("c.jsonl"), "--result", "final_loss,test_rows")
         self.assertEqual(str(binade.sweep(spec, self.path("a.jsonl"), result=["final_loss", "test_rows"])), text)
 
     def test_runs_are_told_and_what_is_there_is_not_run_again(self):
@@ -244,7 +248,7 @@ class Experiments(CliCase):
                           f"{' '.join(row.hypothesis.split())}", plain)
 
     def test_an_experiment_has_the_programs_bytes(self):
-        for name in ("double_rounding", "swamping"):
+        for name in ("boundary_atlas", "underflow_band", "gradcheck_formats"):
             with self.subTest(name):
                 result = self.run_binade("experiment", "run", name, "--quick", "--json", self.path("e.json"))
                 self.assertIn(result.returncode, (0, 1))
@@ -262,12 +266,12 @@ class Experiments(CliCase):
         def stop(*_):
             raise thrown
 
-        for name in ("double_rounding", "scale_sweep"):
+        for name in ("gradcheck_formats", "scale_sweep"):
             with self.subTest(name), self.assertRaises(ZeroDivisionError) as caught:
                 binade.experiment(name, quick=True, progress=stop)
             self.assertIs(caught.exception, thrown)
-        with self.assertRaisesRegex(ValueError, "dump: double_rounding has no tensors to dump"):
-            binade.experiment("double_rounding", dump=self.path("d"))
+        with self.assertRaisesRegex(ValueError, "dump: boundary_atlas has no tensors to dump"):
+            binade.experiment("boundary_atlas", dump=self.path("d"))
 
 
 class Autocast(CliCase):
@@ -304,7 +308,7 @@ class Autocast(CliCase):
         self.assertEqual(binade.autocast_dtype("exp", ["binary16"], list="apex"), "binary32")
 
     def test_errors(self):
-        for arguments, pattern in ((("linear", ["binary32"], "tpu"), "device tpu: unknown; there are cuda"),
+        for arguments, pattern in ((("linear", ["binary32"], "tpu"), "device tpu: unknown.*there are cuda, cpu"),
                                    (("linear", []), "inputs: none"), (("linear", ["nope"]), "nope"),
                                    (("linear", ["binary32"], "cpu", None, "apex"), "device has no effect with list apex"),
                                    (("binary_cross_entropy", ["binary16"]), "binary_cross_entropy")):
@@ -377,7 +381,6 @@ class LossScalers(unittest.TestCase):
                 if good == 3:
                     scale, good = scale * 2, 0
         self.assertEqual(scaler.state_dict()["step"], 200)
-        self.assertGreater(len({scale}), 0)
 
     def test_gradients_stand_for_the_truth_value(self):
         a, b = binade.LossScaler("apex"), binade.LossScaler("apex")
@@ -426,7 +429,7 @@ class LossScalers(unittest.TestCase):
         self.assertEqual(scaler.layer_scale("fc1", gradient, weights.astype(np.float32)[:, ::2], 16, product=scale),
                          scaler.layer_scales[1][1])
         self.assertTrue(scaler.update([gradient]))
-        self.assertFalse(scaler.update([gradient / np.float32(0)]))
+        self.assertFalse(scaler.update([gradient * np.float32(np.inf)]))
         again = pickle.loads(pickle.dumps(scaler))
         self.assertEqual(again.layer_scales, scaler.layer_scales)
         with self.assertRaisesRegex(ValueError, "torch: has one scale"):
