@@ -66,7 +66,7 @@ template <class Make>
 Tally tally_of(const Chain& chain, std::size_t count, const Make& make) {
   std::atomic<std::uint64_t> wrong{0};
   std::atomic<std::uint64_t> odd_wrong{0};
-  parallel_for(count, std::size_t{1} << 14, [&](std::size_t begin, std::size_t end, std::size_t) {
+  parallel_for(count, std::size_t{1} << 11, [&](std::size_t begin, std::size_t end, std::size_t) {
     Tally part;
     for (std::size_t i = begin; i < end; ++i) part.add(make(i), chain);
     wrong += part.wrong;
@@ -203,6 +203,7 @@ Ties try_ties(const Chain& chain) {
   const Format& to = chain.destination;
   const auto encoding = [&f](double x) { return convert(bits_of(x), binary64, f).bits; };
   for (std::uint64_t code = min_bits(to, false); code < max_bits(to, false); ++code) {
+    poll();
     if (is_subnormal(code, to)) continue;
     const double low = value_of<double>(code, to);
     const double high = value_of<double>(code + 1, to);

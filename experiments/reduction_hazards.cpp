@@ -22,6 +22,7 @@
 #include "emulate/functions.h"
 #include "experiments/draws.h"
 #include "experiments/experiments.h"
+#include "lib/parallel/parallel.h"
 
 namespace binade {
 namespace {
@@ -56,11 +57,13 @@ constexpr const Version& exact_version = versions.back();
 
 double in_pairs(std::span<const double> x, const Version& v) {
   if (x.size() == 1) return x[0];
+  poll();
   const double left = in_pairs(x.first(x.size() / 2), v);
   return v.to(left + in_pairs(x.subspan(x.size() / 2), v));
 }
 
 double sum_of(const Values& x, const Version& v) {
+  poll();
   if (v.pairs) return in_pairs(x, v);
   double sum = 0;
   for (const double value : x) sum = v.to(sum + value);
@@ -69,6 +72,7 @@ double sum_of(const Values& x, const Version& v) {
 
 template <class Function>
 Values each(const Values& x, const Function& function) {
+  poll();
   Values out;
   out.reserve(x.size());
   for (const double value : x) out.push_back(function(value));
@@ -141,6 +145,7 @@ HazardRun run_of(const std::function<bool(double)>& holds) {
   bool before = false;
   int beginnings = 0;
   for (std::uint64_t code = min_bits(binary16, false); code <= max_bits(binary16, false); ++code) {
+    poll();
     const double x = value_of<double>(code, binary16);
     const bool now = holds(x);
     if (now && !before) {
@@ -247,6 +252,7 @@ struct OnesSums {
 OnesSums sums_of_ones(std::size_t most) {
   OnesSums out;
   for (std::size_t n = 1; n <= most; ++n) {
+    poll();
     out.in_turn.push_back(rounded(out.in_turn[n - 1] + 1, binary16));
     out.pairwise.push_back(
         n == 1 ? 1 : rounded(out.pairwise[n / 2] + out.pairwise[n - n / 2], binary16));
@@ -307,7 +313,10 @@ bool tell_errors(const ExperimentInput& input, Outcome& out) {
     if (input.progress) input.progress(static_cast<double>(r) / reductions.size(), row.name);
     Draws draws(1910, r);
     Values all;
-    for (std::size_t i = 0; i < most; ++i) all.push_back(rounded(row.draw(draws), binary16));
+    for (std::size_t i = 0; i < most; ++i) {
+      poll();
+      all.push_back(rounded(row.draw(draws), binary16));
+    }
     Plot plot{std::string(row.name) + " of " + row.arguments,
               "N",
               "relative error",

@@ -13,6 +13,7 @@
 #include "emulate/carrier.h"
 #include "emulate/operation.h"
 #include "experiments/draws.h"
+#include "lib/parallel/parallel.h"
 
 namespace binade {
 
@@ -44,6 +45,7 @@ class Adder {
 };
 
 inline Values rounded(const Values& values, const Format& f) {
+  poll();
   Adder to(f);
   Values out;
   out.reserve(values.size());
@@ -59,6 +61,7 @@ inline double exact_sum_of(std::span<const double> values) {
 }
 
 inline double naive(std::span<const double> values, Adder& adder) {
+  poll();
   double sum = 0;
   for (const double x : values) sum = adder.add(sum, x);
   return sum;
@@ -74,6 +77,7 @@ inline double chunked(std::span<const double> values, std::size_t chunk, Adder& 
 }
 
 inline double pairwise(std::span<const double> values, Adder& adder) {
+  poll();
   if (values.size() == 1) return values[0];
   const std::size_t half = values.size() / 2;
   const double left = pairwise(values.first(half), adder);
@@ -81,6 +85,7 @@ inline double pairwise(std::span<const double> values, Adder& adder) {
 }
 
 inline double kahan(std::span<const double> values, Adder& adder) {
+  poll();
   double sum = 0;
   double lost = 0;
   for (const double x : values) {

@@ -17,6 +17,7 @@
 #include "experiments/binade_plot.h"
 #include "experiments/experiments.h"
 #include "lib/io/tensor_file.h"
+#include "lib/parallel/parallel.h"
 #include "lib/range/counter.h"
 #include "lib/range/fate.h"
 #include "lib/report/report.h"
@@ -89,6 +90,7 @@ RangeSummary restrict_to(const RangeSummary& s, const Band& band) {
 /// x·2^scale rounded to binary16 one by one.
 Fates round_each(const std::vector<float>& values, const Band& band, int scale_log2) {
   Fates out;
+  poll();
   for (const float x : values) {
     Exact exact = decode(bits_of(x), binary32);
     if (exact.kind != Kind::finite) continue;

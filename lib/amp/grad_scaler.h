@@ -88,6 +88,8 @@ class GradScaler {
   /// Who skipped a step: the first of this iteration, still told after update() until the next unscaling.
   const std::optional<FoundInf>& first_found_inf() const { return first_; }
   const LossScaler& loss_scaler() const { return scaler_; }
+  /// When PyTorch's may be pickled: before the first unscale_ or step of an iteration, or after update.
+  bool is_between_iterations() const { return optimizers_.empty(); }
 
  private:
   enum class Stage : std::uint8_t { ready, unscaled, stepped };

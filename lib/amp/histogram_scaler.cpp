@@ -11,7 +11,7 @@
 namespace binade {
 
 HistogramScaler::HistogramScaler(const HistogramOptions& options)
-    : options_(options), scale_(options.init_scale) {
+    : options_(options), state_{.scale = options.init_scale} {
   if (!(options.upper_share >= 0 && options.upper_share < 1) || options.period < 1 ||
       !fits_in(options.format, binary32)) {
     throw Error(
@@ -26,20 +26,20 @@ HistogramScaler::HistogramScaler(const HistogramOptions& options)
 void HistogramScaler::count(std::span<const float> scaled_gradients) {
   for (const float x : scaled_gradients) {
     const bool is_below = std::abs(x) <= edge_;  // false for NaN
-    below_ += is_below ? 1 : 0;
-    above_ += is_below ? 0 : 1;
+    state_.below += is_below ? 1 : 0;
+    state_.above += is_below ? 0 : 1;
   }
 }
 
 void HistogramScaler::update() {
-  if (++steps_ % options_.period != 0) return;
+  if (++state_.steps % options_.period != 0) return;
   const double share = options_.upper_share;
   const bool too_many =
-      static_cast<double>(above_) > static_cast<double>(below_) * (share / (1 - share));
-  const float next = too_many ? scale_ / options_.factor : scale_ * options_.factor;
-  if (std::isfinite(next)) scale_ = next;
-  below_ = 0;
-  above_ = 0;
+      static_cast<double>(state_.above) > static_cast<double>(state_.below) * (share / (1 - share));
+  const float next = too_many ? state_.scale / options_.factor : state_.scale * options_.factor;
+  if (std::isfinite(next)) state_.scale = next;
+  state_.below = 0;
+  state_.above = 0;
 }
 
 }  // namespace binade

@@ -21,22 +21,32 @@ struct HistogramOptions {
   float factor = 2;
 };
 
+/// What it remembers: the scale, the values of this period below and above the edge, and how many steps there were.
+struct HistogramState {
+  float scale = 1;
+  std::uint64_t below = 0, above = 0;
+  std::int64_t steps = 0;
+
+  friend bool operator==(const HistogramState&, const HistogramState&) = default;
+};
+
 class HistogramScaler {
  public:
   explicit HistogramScaler(const HistogramOptions& options = {});
 
-  float scale() const { return scale_; }
+  float scale() const { return state_.scale; }
   /// The scaled gradients of a step, tensor by tensor: NaN and Inf count as above the edge.
   void count(std::span<const float> scaled_gradients);
   /// Ends the step; decides where the period is over. PopART always steps.
   void update();
 
+  const HistogramState& state() const { return state_; }
+  void set_state(const HistogramState& state) { state_ = state; }
+
  private:
   HistogramOptions options_;
-  float scale_;
+  HistogramState state_;
   float edge_ = 0;
-  std::uint64_t below_ = 0, above_ = 0;
-  std::int64_t steps_ = 0;
 };
 
 }  // namespace binade

@@ -46,8 +46,8 @@ AdaptiveLayerScaler::AdaptiveLayerScaler(const AdaptiveOptions& options)
 
 float AdaptiveLayerScaler::next(std::string_view layer, std::span<const float> gradient,
                                 std::span<const float> weights, std::size_t terms, float product) {
-  auto found = std::ranges::find(layers_, layer,
-                                 [](const Layer& l) -> std::string_view { return l.last.layer; });
+  auto found = std::ranges::find(
+      layers_, layer, [](const AdaptiveLayer& l) -> std::string_view { return l.last.layer; });
   if (found == layers_.end()) {
     layers_.emplace_back().last.layer = layer;
     found = layers_.end() - 1;
@@ -70,7 +70,7 @@ float AdaptiveLayerScaler::next(std::string_view layer, std::span<const float> g
 
 std::vector<LayerScale> AdaptiveLayerScaler::scales() const {
   std::vector<LayerScale> out;
-  for (const Layer& layer : layers_) out.push_back(layer.last);
+  for (const AdaptiveLayer& layer : layers_) out.push_back(layer.last);
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace binade {
@@ -30,6 +31,13 @@ struct LayerScale {
   float product = 1;  ///< of all scales from the loss up to it, its own and the loss's included
 };
 
+/// What is remembered of a layer.
+struct AdaptiveLayer {
+  LayerScale last;
+  std::int64_t passes = 0;
+  double wanted = 1;  ///< before caps
+};
+
 /// Asked once per layer and backward pass for the factor of the gradient that meets the layer's weights on the way to
 /// its input. The gradients of the weights themselves come from the gradient before that factor.
 class AdaptiveLayerScaler {
@@ -44,15 +52,13 @@ class AdaptiveLayerScaler {
   std::vector<LayerScale> scales() const;
   const AdaptiveOptions& options() const { return options_; }
 
+  const std::vector<AdaptiveLayer>& state() const { return layers_; }
+  void set_state(std::vector<AdaptiveLayer> layers) { layers_ = std::move(layers); }
+
  private:
-  struct Layer {
-    LayerScale last;
-    std::int64_t passes = 0;
-    double wanted = 1;  ///< before caps
-  };
   AdaptiveOptions options_;
   double normal_quantile_;  ///< of the share of values that may underflow
-  std::vector<Layer> layers_;
+  std::vector<AdaptiveLayer> layers_;
 };
 
 /// Two gradients of one value that carry different scales are added at the larger of them that keeps both below

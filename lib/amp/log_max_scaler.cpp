@@ -15,22 +15,22 @@ bool LogMaxScaler::update(bool found_inf, float amax) {
   const auto beta1 = static_cast<float>(options_.beta1), beta2 = static_cast<float>(options_.beta2);
   const auto rest1 = static_cast<float>(1 - options_.beta1);
   const auto rest2 = static_cast<float>(1 - options_.beta2);
-  mean_ = beta1 * mean_ + rest1 * x;
-  beta1_power_ *= beta1;
-  slow_mean_ = beta2 * slow_mean_ + rest2 * x;
-  second_moment_ = beta2 * second_moment_ + rest2 * (x * x);
-  beta2_power_ *= beta2;
+  state_.mean = beta1 * state_.mean + rest1 * x;
+  state_.beta1_power *= beta1;
+  state_.slow_mean = beta2 * state_.slow_mean + rest2 * x;
+  state_.second_moment = beta2 * state_.second_moment + rest2 * (x * x);
+  state_.beta2_power *= beta2;
   const float cutoff = sigma() * options_.overflow_std_dev + mean();
   const float difference = 16 - cutoff;  // a literal in the original, where log_max was meant
-  scale_ = std::clamp(std::exp2(difference), options_.scale_min, options_.scale_max);
+  state_.scale = std::clamp(std::exp2(difference), options_.scale_min, options_.scale_max);
   return !overflow;
 }
 
-float LogMaxScaler::mean() const { return mean_ / (1 - beta1_power_); }
+float LogMaxScaler::mean() const { return state_.mean / (1 - state_.beta1_power); }
 
 float LogMaxScaler::sigma() const {
-  const float square = second_moment_ / (1 - beta2_power_);
-  const float slow = slow_mean_ / (1 - beta2_power_);
+  const float square = state_.second_moment / (1 - state_.beta2_power);
+  const float slow = state_.slow_mean / (1 - state_.beta2_power);
   return std::sqrt(std::max(square - slow * slow, 0.0F));
 }
 

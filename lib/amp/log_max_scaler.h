@@ -17,23 +17,33 @@ struct LogMaxOptions {
   float overflow_std_dev = 3.09f;
 };
 
+/// What it remembers.
+struct LogMaxState {
+  float scale = 1;
+  float mean = 0, slow_mean = 0, second_moment = 0;
+  float beta1_power = 1, beta2_power = 1;
+
+  friend bool operator==(const LogMaxState&, const LogMaxState&) = default;
+};
+
 /// optimizers/automatic_loss_scaler.py, LogMaxScaler, slips included: an overflow feeds 2^log_max, not log_max,
 /// into the averages of logarithms, and a gradient of zeros makes the scale NaN for good.
 class LogMaxScaler {
  public:
   explicit LogMaxScaler(const LogMaxOptions& options = {}) : options_(options) {}
 
-  float scale() const { return scale_; }
+  float scale() const { return state_.scale; }
   /// `amax` is that of the unscaled gradients. True where the optimizer was to step.
   bool update(bool found_inf, float amax);
   float mean() const;   ///< of log2 amax, bias corrected
   float sigma() const;  ///< its slower standard deviation
 
+  const LogMaxState& state() const { return state_; }
+  void set_state(const LogMaxState& state) { state_ = state; }
+
  private:
   LogMaxOptions options_;
-  float scale_ = 1;
-  float mean_ = 0, slow_mean_ = 0, second_moment_ = 0;
-  float beta1_power_ = 1, beta2_power_ = 1;
+  LogMaxState state_;
 };
 
 }  // namespace binade

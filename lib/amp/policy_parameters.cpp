@@ -19,9 +19,11 @@ std::span<const PolicyParameter> policy_parameters() {
   constexpr double tiny = 0x1p-126, huge = 0x1p127, many = 1 << 30;
   static constexpr std::array<PolicyParameter, 11> parameters{{
       {{"init_scale", "where it begins", number, tiny, huge},
-       [](Policy& p, double x) { p.init_scale = x; }},
+       [](Policy& p, double x) { p.init_scale = x; },
+       [](const Policy& p) -> std::optional<double> { return p.init_scale; }},
       {{"growth_factor", "by which it grows", number, 1.0000001, huge},
-       [](Policy& p, double x) { p.growth_factor = x; }},
+       [](Policy& p, double x) { p.growth_factor = x; },
+       [](const Policy& p) -> std::optional<double> { return p.growth_factor; }},
       {{"backoff_factor", "an inf multiplies it by this, or divides it where this is above 1",
         number, tiny, huge},
        [](Policy& p, double x) {
@@ -32,11 +34,16 @@ std::span<const PolicyParameter> policy_parameters() {
          }
          p.backoff_factor = x;
          p.backoff_divides = x > 1;
-       }},
+       },
+       [](const Policy& p) -> std::optional<double> { return p.backoff_factor; }},
       {{"growth_interval", "steps until it grows", whole, 1, many},
-       [](Policy& p, double x) { p.growth_interval = static_cast<std::int64_t>(x); }},
+       [](Policy& p, double x) { p.growth_interval = static_cast<std::int64_t>(x); },
+       [](const Policy& p) -> std::optional<double> {
+         return static_cast<double>(p.growth_interval);
+       }},
       {{"hysteresis", "the inf of this number backs off, those before do not", whole, 1, many},
-       [](Policy& p, double x) { p.hysteresis = static_cast<std::int64_t>(x); }},
+       [](Policy& p, double x) { p.hysteresis = static_cast<std::int64_t>(x); },
+       [](const Policy& p) -> std::optional<double> { return static_cast<double>(p.hysteresis); }},
       {{"consecutive_hysteresis", "a good step gives tolerated infs back, not a growth alone",
         truth, 0, 1},
        [](Policy& p, double x) {
@@ -44,23 +51,39 @@ std::span<const PolicyParameter> policy_parameters() {
          if (refills != (x != 0)) {
            p.refill = x != 0 ? HysteresisRefill::good_step : HysteresisRefill::growth;
          }
+       },
+       [](const Policy& p) -> std::optional<double> {
+         return p.refill != HysteresisRefill::growth ? 1.0 : 0.0;
        }},
       {{"min_scale", "it backs off to this and no further", number, tiny, huge},
-       [](Policy& p, double x) { p.floor = x; }},
+       [](Policy& p, double x) { p.floor = x; },
+       [](const Policy& p) -> std::optional<double> { return p.floor; }},
       {{"max_scale", "it grows to this and no further", number, tiny, huge},
-       [](Policy& p, double x) { p.cap = x; }},
+       [](Policy& p, double x) { p.cap = x; },
+       [](const Policy& p) -> std::optional<double> { return p.cap; }},
       {{"threshold", "fairseq's: a backoff ends here, before min_scale is asked", number, tiny,
         huge},
-       [](Policy& p, double x) { p.threshold = x; }},
+       [](Policy& p, double x) { p.threshold = x; },
+       [](const Policy& p) -> std::optional<double> { return p.threshold; }},
       {{"raise_at_min_scale", "an inf at min_scale ends the training", truth, 0, 1},
        [](Policy& p, double x) {
          if (x == 0) p.on_floor = OnFloor::stay;
          if (x != 0 && p.on_floor == OnFloor::stay) p.on_floor = OnFloor::raise_if_there;
+       },
+       [](const Policy& p) -> std::optional<double> {
+         return p.on_floor != OnFloor::stay ? 1.0 : 0.0;
        }},
       {{"tolerance", "fairseq's: only a share of infs of this and more backs off", number, 0, 1},
-       [](Policy& p, double x) { p.tolerance = x; }},
+       [](Policy& p, double x) { p.tolerance = x; },
+       [](const Policy& p) -> std::optional<double> { return p.tolerance; }},
   }};
   return parameters;
+}
+
+void check_parameter(const ScalerParameter& parameter, double value) {
+  if (value >= parameter.least && value <= parameter.most) return;
+  throw Error(fmt::format("loss scale: {} {:g}: give a number from {:g} to {:g}", parameter.name,
+                          value, parameter.least, parameter.most));
 }
 
 std::vector<std::string_view> parameters_of(const LossScalePolicy& policy) {
@@ -90,10 +113,7 @@ LossScalePolicy with_parameters(LossScalePolicy policy, const ScalerParameters& 
     const auto given = parameters.find(parameter.name);
     if (given == parameters.end()) continue;
     const double value = given->second;
-    if (!(value >= parameter.least && value <= parameter.most)) {
-      throw Error(fmt::format("loss scale: {} {:g}: give a number from {:g} to {:g}",
-                              parameter.name, value, parameter.least, parameter.most));
-    }
+    check_parameter(parameter, value);
     parameter.set(policy, value);
   }
   if (policy.floor && policy.cap && *policy.floor > *policy.cap) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,7 +29,12 @@ struct ScalerParameter {
 
 struct PolicyParameter : ScalerParameter {
   void (*set)(LossScalePolicy& policy, double value);
+  std::optional<double> (*get)(
+      const LossScalePolicy& policy);  ///< none: the policy has no such end
 };
+
+/// Error for a value outside of the parameter's range.
+void check_parameter(const ScalerParameter& parameter, double value);
 
 /// init_scale, growth_factor, backoff_factor, growth_interval, hysteresis, consecutive_hysteresis, min_scale,
 /// max_scale, threshold, raise_at_min_scale, tolerance.

@@ -175,19 +175,23 @@ AdvisedLayer conv_of(std::string_view text) {
   return advised(std::string(text), x);
 }
 
-std::vector<AdvisedLayer> read_layers(const std::string& path) {
-  const Json json = parse_strictly(
-      input_name(path),
-      read_text(path, most_bytes_of_layers, "see binade advise --help for its form"));
+std::vector<AdvisedLayer> layers_of(const std::string& label, const Json& json) {
   if (!json.is_object() || !json.contains("layers") || !json["layers"].is_array() ||
       json["layers"].empty()) {
-    throw error_in(input_name(path), R"(not a JSON object with a list of "layers")",
+    throw error_in(label, R"(not a JSON object with a list of "layers")",
                    "see binade advise --help for its form");
   }
-  check_keys(path, "the file", json, file_keys);
+  check_keys(label, "the file", json, file_keys);
   std::vector<AdvisedLayer> out;
-  for (const Json& layer : json["layers"]) out.push_back(layer_of(path, layer, out.size()));
+  for (const Json& layer : json["layers"]) out.push_back(layer_of(label, layer, out.size()));
   return out;
+}
+
+std::vector<AdvisedLayer> read_layers(const std::string& path) {
+  return layers_of(
+      input_name(path),
+      parse_strictly(input_name(path), read_text(path, most_bytes_of_layers,
+                                                 "see binade advise --help for its form")));
 }
 
 std::uint64_t parse_count(std::string_view option, std::string_view text) {

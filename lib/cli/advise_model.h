@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "lib/train/shapes.h"
 
 namespace binade {
@@ -32,6 +34,8 @@ AdvisedLayer conv_of(std::string_view text);
 
 /// Error with the file, the layer and what is missing.
 std::vector<AdvisedLayer> read_layers(const std::string& path);
+/// The same of what a file holds; `label` names it in errors.
+std::vector<AdvisedLayer> layers_of(const std::string& label, const nlohmann::ordered_json& json);
 
 /// "7e9", "1.3e9" or "7000000000": a whole number from 1 to 2^53. Error naming the option.
 std::uint64_t parse_count(std::string_view option, std::string_view text);

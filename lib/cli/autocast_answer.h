@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "lib/amp/op_lists.h"
 #include "lib/tensor/format_spec.h"
 
@@ -57,6 +59,15 @@ struct AutocastAnswer {
 
 /// The op under autocast; `word` is ATen's name, or one that says the same: torch.nn.functional.linear.
 AutocastAnswer autocast_answer(const AutocastQuestion& q, const std::string& word);
+
+/// Of each op, in order.
+std::vector<AutocastAnswer> autocast_answers(const AutocastQuestion& q,
+                                             const std::vector<std::string>& ops);
+
+/// What the program prints. No answers: the whole list.
+std::string text_of(const AutocastQuestion& q, const std::vector<AutocastAnswer>& answers);
+nlohmann::ordered_json json_of(const AutocastQuestion& q,
+                               const std::vector<AutocastAnswer>& answers);
 
 /// What a rule means, in a few words.
 std::string meaning_of(const AutocastQuestion& q, CastPolicy rule);

@@ -37,15 +37,6 @@ struct ExperimentArguments {
   bool times = false;
 };
 
-const Experiment& experiment_named(const std::string& name) {
-  const auto all = experiments();
-  const auto found = std::ranges::find_if(all, [&](const Experiment& e) { return name == e.name; });
-  if (found != all.end()) return *found;
-  std::string known;
-  for (const Experiment& e : all) known += fmt::format("{}{}", known.empty() ? "" : ", ", e.name);
-  throw Error(fmt::format("experiment {}: there is none; choose of {}", printable(name), known));
-}
-
 void list() {
   for (const Experiment& e : experiments()) {
     fmt::print("{}\n{}{}", e.name, wrapped(fmt::format("  asks      {}", e.question), 12),
@@ -93,7 +84,7 @@ std::vector<OutputPath> outputs_of(const ExperimentArguments& a,
 
 /// Runs one and says what it found.
 ExperimentRun ask(const Experiment& e, const ExperimentArguments& a, StepLine& line) {
-  fmt::print("{}", wrapped(fmt::format("{}: {}", e.name, e.question), 0));
+  fmt::print("{}", heading_of(e));
   if (!a.dump.empty() && !e.dumps) fmt::print("{} has no tensors to dump\n", e.name);
   fmt::print("\n");
   std::fflush(stdout);
@@ -110,16 +101,8 @@ ExperimentRun ask(const Experiment& e, const ExperimentArguments& a, StepLine& l
       .dump_folder = dump_folder(a, e)};
   ExperimentRun run = run_experiment(e, input);
   line.wipe();
-  for (std::size_t i = 0; i < run.outcome.tables.size(); ++i) {
-    const std::string table = text_of(run.outcome.tables[i]);
-    print((i == 0 && !run.text.empty() ? "\n" : "") + table.substr(0, table.size() - 1) +
-          (i + 1 < run.outcome.tables.size() ? "\n" : ""));
-  }
-  const RunStatus status = status_of(run);
-  print(fmt::format(
-      "\n{}{}", wrapped(fmt::format("expected  {}", run.hypothesis), 10),
-      wrapped(fmt::format("measured  {}: {}", status_words(status), verdict_of(run)), 10)));
-  if (status == RunStatus::failed) {
+  print(answer_of(run));
+  if (status_of(run) == RunStatus::failed) {
     fmt::print(stderr, "binade: experiment {}: {}\n", run.name, run.failure);
   }
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "took {:.1f} s\n", run.seconds);

@@ -16,6 +16,7 @@
 #include "lib/cli/command.h"
 #include "lib/cli/data_folder.h"
 #include "lib/cli/progress.h"
+#include "lib/cli/sweep_results.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
 #include "lib/study/results_html.h"
@@ -55,26 +56,6 @@ std::string x_key(const SweepArguments& a, const SweepSpec& spec) {
                           did_you_mean(a.x, known), listed(known)));
 }
 
-std::vector<std::string> chosen_results(const SweepArguments& a) {
-  const std::vector<std::string_view> known = names_of(train_result_keys());
-  std::vector<std::string> chosen;
-  for (const std::string& key : a.chosen) {
-    if (std::ranges::find(known, key) == known.end()) {
-      throw Error(fmt::format("--result {}: no run has it{}; there are {}", printable(key),
-                              did_you_mean(key, known), listed(known)));
-    }
-    if (std::ranges::find(chosen, key) != chosen.end()) {
-      throw Error(fmt::format("--result {}: is there twice; give it once", key));
-    }
-    chosen.push_back(key);
-  }
-  if (!chosen.empty()) return chosen;
-  for (const TrainResultKey& key : train_result_keys()) {
-    if (key.usual) chosen.emplace_back(key.name);
-  }
-  return chosen;
-}
-
 std::string help() {
   std::string usual, others;
   for (const TrainResultKey& key : train_result_keys()) {
@@ -92,7 +73,7 @@ std::string help() {
 void run_sweep(const SweepArguments& a) {
   const SweepSpec spec = read_sweep(a.spec);
   const std::string x = x_key(a, spec);
-  const std::vector<std::string> chosen = chosen_results(a);
+  const std::vector<std::string> chosen = chosen_results(a.chosen);
   std::vector<InputPath> read = data_files(a.data);
   read.push_back({"SPEC", a.spec});
   prepare_outputs(read, std::array{OutputPath{"-o", results_path(a), OutputKind::appended},

@@ -149,4 +149,6 @@ NB_MODULE(_binade, m) {
   add_products(m);
   add_ranges(m);
   add_rounding(m);
+  add_scaling(m);
+  add_training(m);
 }

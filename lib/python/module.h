@@ -11,5 +11,7 @@ void add_formats(nanobind::module_& m);
 void add_products(nanobind::module_& m);
 void add_ranges(nanobind::module_& m);
 void add_rounding(nanobind::module_& m);
+void add_scaling(nanobind::module_& m);
+void add_training(nanobind::module_& m);
 
 }  // namespace binade::python

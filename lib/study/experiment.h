@@ -50,6 +50,8 @@ struct ExperimentInput {
   std::function<void(const std::string&)> print = {};  ///< text for the reader, as it comes
   /// Told now and then the share that is done, in [0, 1], and what is being run; may be empty.
   std::function<void(double done, std::string_view what)> progress = {};
+  /// Called in the handler of an exception that ended the experiment: may throw again what is not to be its failure.
+  std::function<void()> on_exception = {};
   std::string dump_folder = {};  ///< where runs leave their tensors; empty: nowhere
 };
 

@@ -130,6 +130,31 @@ nlohmann::ordered_json json_of(const ExperimentRun& run, bool times) {
 
 }  // namespace
 
+const Experiment& experiment_named(const std::string& name) {
+  const auto all = experiments();
+  const auto found = std::ranges::find_if(all, [&](const Experiment& e) { return name == e.name; });
+  if (found != all.end()) return *found;
+  std::string known;
+  for (const Experiment& e : all) known += fmt::format("{}{}", known.empty() ? "" : ", ", e.name);
+  throw Error(fmt::format("experiment {}: there is none; choose of {}", printable(name), known));
+}
+
+std::string heading_of(const Experiment& experiment) {
+  return wrapped(fmt::format("{}: {}", experiment.name, experiment.question), 0);
+}
+
+std::string answer_of(const ExperimentRun& run) {
+  std::string text;
+  for (std::size_t i = 0; i < run.outcome.tables.size(); ++i) {
+    const std::string table = text_of(run.outcome.tables[i]);
+    text += (i == 0 && !run.text.empty() ? "\n" : "") + table.substr(0, table.size() - 1) +
+            (i + 1 < run.outcome.tables.size() ? "\n" : "");
+  }
+  return text + "\n" + wrapped(fmt::format("expected  {}", run.hypothesis), 10) +
+         wrapped(fmt::format("measured  {}: {}", status_words(status_of(run)), verdict_of(run)),
+                 10);
+}
+
 RunStatus status_of(const ExperimentRun& run) {
   if (!run.failure.empty()) return RunStatus::failed;
   if (!run.outcome.skipped.empty()) return RunStatus::skipped;
@@ -168,6 +193,7 @@ ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput
     check(outcome);
     run.outcome = std::move(outcome);
   } catch (const std::exception& error) {  // all of them: others' results must not be lost
+    if (input.on_exception) input.on_exception();
     run.failure = error.what();
     if (run.failure.empty()) run.failure = "an exception without words; please report it";
   }

@@ -27,6 +27,9 @@ struct ExperimentRun {
   double seconds = 0;
 };
 
+/// Error with the names for one that there is not.
+const Experiment& experiment_named(const std::string& name);
+
 RunStatus status_of(const ExperimentRun& run);
 
 /// "as expected", "NOT as expected", "skipped", "failed"
@@ -39,6 +42,10 @@ std::string_view verdict_of(const ExperimentRun& run);
 /// exception ends it, not the program. So does what no reader could be shown: a table or a series whose parts
 /// differ in length, a figure that is stated and not measured.
 ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput& input);
+
+/// What is printed before a run, and after it: its name and question; its tables, what was expected and what was measured.
+std::string heading_of(const Experiment& experiment);
+std::string answer_of(const ExperimentRun& run);
 
 /// Lines of name, status and verdict under a head.
 std::string summary_text(std::span<const ExperimentRun> runs, bool times);

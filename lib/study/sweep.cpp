@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "lib/parallel/parallel.h"
 #include "lib/study/strict_json.h"
 #include "lib/tensor/error.h"
 
@@ -221,8 +222,9 @@ Error in_run(const SweepSpec& spec, std::size_t run, const Error& error) {
 }  // namespace
 
 SweepResults run_sweep(const SweepSpec& spec, const std::string& path, const SweepJob& job,
-                       const SweepProgress& progress) {
+                       const SweepProgress& progress, const RunTold& told) {
   for (std::size_t run = 0; run < spec.runs(); ++run) {
+    poll();
     try {
       job.check(settings_of(spec, run));
     } catch (const Error& error) {
@@ -237,19 +239,21 @@ SweepResults run_sweep(const SweepSpec& spec, const std::string& path, const Swe
   file.keep(end);
   if (end == 0) file.append(header_line(spec));
   for (std::size_t run = out.found; run < spec.runs(); ++run) {
-    const auto told = [&](double done) {
+    poll();
+    const auto share = [&](double done) {
       if (progress) progress(run, done);
     };
-    told(0);
+    share(0);
     ordered_json result;
     try {
-      result = job.run(settings_of(spec, run), told);
+      result = job.run(settings_of(spec, run), share);
     } catch (const Error& error) {
       throw in_run(spec, run, error);
     }
     const std::string line = run_line(spec, run, result);
     file.append(line);
     out.results.push_back(ordered_json::parse(line)["result"]);  // as a resumed sweep will read it
+    if (told) told(run, out.results.back());
   }
   return out;
 }

@@ -49,6 +49,9 @@ struct SweepJob {
 /// Told of the run that is going on and its share that is done.
 using SweepProgress = std::function<void(std::size_t run, double done)>;
 
+/// Told of each run whose line was written now; may throw, to end the sweep.
+using RunTold = std::function<void(std::size_t run, const nlohmann::ordered_json& result)>;
+
 struct SweepResults {
   std::vector<nlohmann::ordered_json> results;  ///< of each run, as the file holds them
   std::size_t found = 0;                        ///< how many were in the file before
@@ -57,6 +60,6 @@ struct SweepResults {
 /// Checks all settings, then runs what the file does not hold. Error if the file is of another sweep,
 /// is being written by another process, or a job throws one; what is finished stays in the file.
 SweepResults run_sweep(const SweepSpec& spec, const std::string& path, const SweepJob& job,
-                       const SweepProgress& progress = {});
+                       const SweepProgress& progress = {}, const RunTold& told = {});
 
 }  // namespace binade

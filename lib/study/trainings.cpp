@@ -81,7 +81,8 @@ Hooks<float> both(Hooks<float> first, Hooks<float> second) {
   return {.after_backward = join(std::move(first.after_backward), std::move(second.after_backward)),
           .after_step = join(std::move(first.after_step), std::move(second.after_step)),
           .gradient_filter = first.gradient_filter ? first.gradient_filter : second.gradient_filter,
-          .progress = join(std::move(first.progress), std::move(second.progress))};
+          .progress = join(std::move(first.progress), std::move(second.progress)),
+          .logged = join(std::move(first.logged), std::move(second.logged))};
 }
 
 }  // namespace binade

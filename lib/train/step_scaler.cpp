@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "lib/amp/scaler_options.h"
 #include "lib/amp/step_statistics.h"
 #include "lib/parallel/parallel.h"
 #include "lib/tensor/error.h"
@@ -52,73 +52,6 @@ LossScalePolicy policy_of(const TrainingRecipe& recipe, const OptLevel& level) {
   return policy;
 }
 
-/// A parameter of one of the scalers that look at gradients.
-template <class Options>
-struct OptionOf : ScalerParameter {
-  void (*set)(Options& options, double value);
-};
-
-constexpr double tiny = 0x1p-126, huge = 0x1p127;
-
-constexpr std::array<OptionOf<LogMaxOptions>, 6> log_max_options{{
-    {{"min_scale", "", ParameterKind::number, tiny, huge},
-     [](LogMaxOptions& o, double x) { o.scale_min = static_cast<float>(x); }},
-    {{"max_scale", "", ParameterKind::number, tiny, huge},
-     [](LogMaxOptions& o, double x) { o.scale_max = static_cast<float>(x); }},
-    {{"log_max", "log_max's: log2 amax that an overflow counts as", ParameterKind::number, 1, 127},
-     [](LogMaxOptions& o, double x) { o.log_max = static_cast<float>(x); }},
-    {{"mean_decay", "log_max's: of the mean of log2 amax", ParameterKind::number, 0, 0.999999},
-     [](LogMaxOptions& o, double x) { o.beta1 = x; }},
-    {{"moment_decay", "log_max's: of its second moment", ParameterKind::number, 0, 0.999999},
-     [](LogMaxOptions& o, double x) { o.beta2 = x; }},
-    {{"deviations", "log_max's: from the mean up to an overflow", ParameterKind::number, 0, 100},
-     [](LogMaxOptions& o, double x) { o.overflow_std_dev = static_cast<float>(x); }},
-}};
-
-constexpr std::array<OptionOf<HistogramOptions>, 5> histogram_options{{
-    {{"init_scale", "", ParameterKind::number, tiny, huge},
-     [](HistogramOptions& o, double x) { o.init_scale = static_cast<float>(x); }},
-    {{"growth_factor", "", ParameterKind::number, 1.0000001, huge},
-     [](HistogramOptions& o, double x) { o.factor = static_cast<float>(x); }},
-    {{"edge", "histogram's: of the largest number, where the upper bin begins",
-      ParameterKind::number, tiny, 1},
-     [](HistogramOptions& o, double x) { o.edge = x; }},
-    {{"upper_share", "histogram's: a larger share in the upper bin halves", ParameterKind::number,
-      0, 0.999999},
-     [](HistogramOptions& o, double x) { o.upper_share = x; }},
-    {{"period", "histogram's, adaptive's: steps between two decisions", ParameterKind::whole, 1,
-      1 << 30},
-     [](HistogramOptions& o, double x) { o.period = static_cast<std::int64_t>(x); }},
-}};
-
-constexpr std::array<OptionOf<AdaptiveOptions>, 7> adaptive_options{{
-    {{"init_scale", "", ParameterKind::number, tiny, huge},
-     [](AdaptiveOptions& o, double x) { o.init_scale = x; }},
-    {{"smallest", "adaptive's u_min: what must not underflow", ParameterKind::number, tiny, 1},
-     [](AdaptiveOptions& o, double x) { o.smallest = x; }},
-    {{"largest", "adaptive's u_max: what must not be exceeded", ParameterKind::number, 1, huge},
-     [](AdaptiveOptions& o, double x) { o.largest = x; }},
-    {{"underflow_share", "adaptive's: of values that may underflow", ParameterKind::number, 1e-9,
-      0.5},
-     [](AdaptiveOptions& o, double x) { o.underflow_share = x; }},
-    {{"layer_cap", "adaptive's: largest scale of one layer", ParameterKind::number, 1, huge},
-     [](AdaptiveOptions& o, double x) { o.layer_cap = x; }},
-    {{"product_cap", "adaptive's: largest product of scales", ParameterKind::number, 1, huge},
-     [](AdaptiveOptions& o, double x) { o.product_cap = x; }},
-    {{"period", "", ParameterKind::whole, 1, 1 << 30},
-     [](AdaptiveOptions& o, double x) { o.interval = static_cast<std::int64_t>(x); }},
-}};
-
-template <class Options, std::size_t size>
-Options options_of(const std::array<OptionOf<Options>, size>& table, Options options,
-                   const ScalerParameters& parameters) {
-  for (const OptionOf<Options>& option : table) {
-    const auto given = parameters.find(option.name);
-    if (given != parameters.end()) option.set(options, given->second);
-  }
-  return options;
-}
-
 std::vector<ScalerParameter> all_parameters() {
   std::vector<ScalerParameter> out;
   const auto add = [&out](const auto& table) {
@@ -127,9 +60,9 @@ std::vector<ScalerParameter> all_parameters() {
     }
   };
   add(policy_parameters());
-  add(log_max_options);
-  add(histogram_options);
-  add(adaptive_options);
+  add(log_max_parameters());
+  add(histogram_parameters());
+  add(adaptive_parameters());
   return out;
 }
 
@@ -154,15 +87,11 @@ std::vector<std::string_view> step_scaler_names() {
 
 ScalerTakes scaler_takes(const TrainingRecipe& recipe) {
   if (recipe.scaler == "log_max") {
-    const LogMaxOptions o = options_of(log_max_options, LogMaxOptions{}, recipe.scaler_parameters);
-    if (o.scale_min > o.scale_max) {
-      throw Error(fmt::format("loss scale: min_scale {:g} lies above max_scale {:g}: exchange them",
-                              o.scale_min, o.scale_max));
-    }
-    return {names_of(log_max_options)};
+    static_cast<void>(log_max_options(recipe.scaler_parameters));
+    return {names_of(log_max_parameters())};
   }
-  if (recipe.scaler == "histogram") return {names_of(histogram_options)};
-  if (recipe.scaler == "adaptive") return {names_of(adaptive_options)};
+  if (recipe.scaler == "histogram") return {names_of(histogram_parameters())};
+  if (recipe.scaler == "adaptive") return {names_of(adaptive_parameters())};
   const std::vector<std::string_view> names = step_scaler_names();
   const bool fixed = recipe.scaler == "static" || recipe.scaler.starts_with("static:");
   if (!fixed && !recipe.scaler.empty() && std::ranges::find(names, recipe.scaler) == names.end()) {
@@ -180,14 +109,11 @@ StepScaler<double>::StepScaler(const TrainingRecipe&, const OptLevel&) {}
 template <>
 StepScaler<float>::StepScaler(const TrainingRecipe& recipe, const OptLevel& level) {
   if (recipe.scaler == "log_max") {
-    scaler_ = LogMax{.scaler = LogMaxScaler(
-                         options_of(log_max_options, LogMaxOptions{}, recipe.scaler_parameters))};
+    scaler_ = LogMax{.scaler = LogMaxScaler(log_max_options(recipe.scaler_parameters))};
   } else if (recipe.scaler == "histogram") {
-    scaler_ = Histogram{HistogramScaler(
-        options_of(histogram_options, HistogramOptions{}, recipe.scaler_parameters))};
+    scaler_ = Histogram{HistogramScaler(histogram_options(recipe.scaler_parameters))};
   } else if (recipe.scaler == "adaptive") {
-    scaler_ = Adaptive{.scaler = AdaptiveLayerScaler(options_of(adaptive_options, AdaptiveOptions{},
-                                                                recipe.scaler_parameters))};
+    scaler_ = Adaptive{.scaler = AdaptiveLayerScaler(adaptive_options(recipe.scaler_parameters))};
   } else {
     const LossScalePolicy policy = policy_of(recipe, level);
     scaler_.emplace<GradScaler>(

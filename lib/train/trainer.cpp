@@ -11,6 +11,7 @@
 
 #include "lib/amp/autocast.h"
 #include "lib/amp/opt_level.h"
+#include "lib/parallel/parallel.h"
 #include "lib/tensor/error.h"
 #include "lib/train/ops.h"
 #include "lib/train/step_scaler.h"
@@ -73,6 +74,7 @@ void evaluate(const Setup<T>& setup, const Workload<T>& workload, const Model<T>
   std::size_t right = 0;
   double loss = 0;
   for (std::size_t i = 0; i < workload.test_batches; ++i) {
+    poll();
     const Batch<T> batch = workload.test_batch(i);
     Tape<T> tape(setup.products);
     const Losses<T> out = forward(tape, setup, model, batch, false);
@@ -162,6 +164,7 @@ TrainingLog train(const Workload<T>& workload, const TrainingRecipe& recipe,
   if (recipe.autoswitch && !std::is_same_v<T, double>) setup.products.autoswitch = &autoswitch;
   log.parameters = model.parameter_count();
   for (std::int64_t step = 0; step < recipe.steps; ++step) {
+    poll();
     optimizer.zero_grad();
     Tape<T> tape(setup.products);
     tape.set_gradient_filter(&hooks.gradient_filter);
@@ -192,7 +195,9 @@ TrainingLog train(const Workload<T>& workload, const TrainingRecipe& recipe,
       entry.updates = optimizer.counts();
       if (hooks.after_step) hooks.after_step(view);
     }
-    if (hooks.progress) hooks.progress(log.gave_up ? recipe.steps : step + 1, recipe.steps);
+    const std::int64_t done = log.gave_up ? recipe.steps : step + 1;
+    if (hooks.progress) hooks.progress(done, recipe.steps);
+    if (hooks.logged) hooks.logged(entry, done, recipe.steps);
     if (log.gave_up) break;
   }
   setup.products.autoswitch = nullptr;

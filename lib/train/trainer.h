@@ -96,6 +96,8 @@ struct Hooks {
   std::function<void(std::vector<T>&)> gradient_filter = {};
   /// After each step; done == of after the last one, also where the scaler gave up.
   std::function<void(std::int64_t done, std::int64_t of)> progress = {};
+  /// The same with what the step gave; called after `progress`.
+  std::function<void(const StepLog& step, std::int64_t done, std::int64_t of)> logged = {};
 };
 
 /// Error where the recipe contradicts itself, or names what there is not: all that can be known before a

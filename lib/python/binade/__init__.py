@@ -2,9 +2,11 @@
 """binade: what becomes of numbers in FP16, BF16, TF32 and FP8.
 
 Formats     formats, Format, format_table, show
-Ranges      RangeSummary, report, Report, loss_scale
 Rounding    quantize, encode, decode, arith, cvt, Counts
+Ranges      report, Report, RangeSummary, loss_scale
 Products    gemm, GemmModel, account, dot, validate, explain, identify, propose
+Scaling     LossScaler, loss_scalers, GradScaler, autocast, autocast_dtype
+Training    train, sweep, experiments, experiment, advise
 Program     main
 
 Arrays are NumPy's, torch's (on the CPU), jax's, or whatever has DLPack or the buffer protocol, ml_dtypes' types included;
@@ -13,46 +15,15 @@ of the same name, raises ValueError or TypeError with one line where an argument
 used, lets other threads run, and ends within milliseconds of Ctrl-C. BINADE_THREADS and BINADE_ISA are those of the program.
 """
 from ._binade import (
-    Counts,
-    Format,
-    GemmModel,
-    __version__,
-    account,
-    arith,
-    cvt,
-    decode,
-    dot,
-    encode,
-    explain,
-    format_table,
-    formats,
-    gemm,
-    identify,
-    main,
-    propose,
-    quantize,
-    show,
-    validate,
+    Counts, Format, GemmModel, GradScaler, LossScaler, RangeSummary, __version__, account, advise, arith, autocast,
+    autocast_dtype, cvt, decode, dot, encode, experiment, experiments, explain, format_table, formats, gemm, identify,
+    loss_scale, loss_scalers, main, propose, quantize, report, show, sweep, train, validate,
 )
+from ._report import Report
 
 __all__ = [
-    "Counts",
-    "Format",
-    "GemmModel",
-    "account",
-    "arith",
-    "cvt",
-    "decode",
-    "dot",
-    "encode",
-    "explain",
-    "format_table",
-    "formats",
-    "gemm",
-    "identify",
-    "main",
-    "propose",
-    "quantize",
-    "show",
-    "validate",
+    "Counts", "Format", "GemmModel", "GradScaler", "LossScaler", "RangeSummary", "Report", "account", "advise", "arith",
+    "autocast", "autocast_dtype", "cvt", "decode", "dot", "encode", "experiment", "experiments", "explain",
+    "format_table", "formats", "gemm", "identify", "loss_scale", "loss_scalers", "main", "propose", "quantize",
+    "report", "show", "sweep", "train", "validate",
 ]

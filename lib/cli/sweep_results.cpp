@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names of results, checked.
+#include "lib/cli/sweep_results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "lib/study/train_job.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
+
+namespace binade {
+
+std::vector<std::string> chosen_results(const std::vector<std::string>& asked) {
+  const std::vector<std::string_view> known = names_of(train_result_keys());
+  std::vector<std::string> chosen;
+  for (const std::string& key : asked) {
+    if (std::ranges::find(known, key) == known.end()) {
+      throw Error(fmt::format("--result {}: no run has it{}; there are {}", printable(key),
+                              did_you_mean(key, known), listed(known)));
+    }
+    if (std::ranges::find(chosen, key) != chosen.end()) {
+      throw Error(fmt::format("--result {}: is there twice; give it once", key));
+    }
+    chosen.push_back(key);
+  }
+  if (!chosen.empty()) return chosen;
+  for (const TrainResultKey& key : train_result_keys()) {
+    if (key.usual) chosen.emplace_back(key.name);
+  }
+  return chosen;
+}
+
+}  // namespace binade

@@ -1,0 +1,735 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loss scalers as objects: every policy of lib/amp, and PyTorch's GradScaler over any of them.
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+
+#include "lib/amp/grad_scaler.h"
+#include "lib/amp/loss_scaler.h"
+#include "lib/amp/scaler_options.h"
+#include "lib/amp/step_statistics.h"
+#include "lib/python/arrays.h"
+#include "lib/python/documents.h"
+#include "lib/python/module.h"
+#include "lib/range/quantize_stream.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
+
+namespace binade::python {
+namespace {
+
+using namespace nanobind::literals;
+using Json = nlohmann::ordered_json;
+
+// Gradients
+
+/// Values of an array of a dtype that binary32 holds: the caller's memory, or a copy.
+struct FloatValues {
+  Array array;
+  std::vector<float> copy;
+
+  std::span<const float> values() const {
+    if (!copy.empty()) return copy;
+    return {reinterpret_cast<const float*>(array.view.data), array.elements()};
+  }
+};
+
+FloatValues float_values(nb::handle x, std::string_view what) {
+  FloatValues out{.array = array_of(x), .copy = {}};
+  const Format format = out.array.format(what);
+  if (format == binary32) return out;
+  if (!fits_in(format, binary32)) {
+    throw Error(std::string(what) + ": an array of " + std::string(out.array.view.dtype.name) +
+                ", which binary32 does not hold");
+  }
+  out.copy.resize(out.array.elements());
+  decode_elements(format, out.array.bytes(), ResultKind::f32,
+                  std::as_writable_bytes(std::span(out.copy)));
+  return out;
+}
+
+bool is_list(nb::handle x) { return PyList_Check(x.ptr()) || PyTuple_Check(x.ptr()); }
+
+/// Of an array or a list of arrays; None is a parameter without a gradient.
+std::vector<FloatValues> gradients_of(nb::handle x) {
+  std::vector<FloatValues> out;
+  if (!is_list(x)) {
+    out.push_back(float_values(x, "gradients"));
+    return out;
+  }
+  for (const nb::handle one : nb::borrow(x)) {
+    if (!one.is_none()) out.push_back(float_values(one, "gradients"));
+  }
+  return out;
+}
+
+StepStatistics look_at(const std::vector<FloatValues>& gradients) {
+  std::vector<std::span<const float>> spans;
+  for (const FloatValues& one : gradients) spans.push_back(one.values());
+  return statistics_of(spans);
+}
+
+// Scalers
+
+using AnyScaler = std::variant<LossScaler, LogMaxScaler, HistogramScaler, AdaptiveLayerScaler>;
+
+/// Those that look at gradients, beside loss_scale_policies().
+struct LookingScaler {
+  std::string_view name, source;
+  AnyScaler (*make)(const ScalerParameters& parameters);
+  std::vector<std::pair<ScalerParameter, double>> (*parameters)();
+};
+
+template <class Options>
+std::vector<std::pair<ScalerParameter, double>> with_defaults(
+    std::span<const OptionParameter<Options>> table) {
+  std::vector<std::pair<ScalerParameter, double>> out;
+  for (const auto& row : table) out.emplace_back(row, row.get(Options{}));
+  return out;
+}
+
+const std::array looking_scalers{
+    LookingScaler{
+        "log_max", "open_seq2seq/optimizers/automatic_loss_scaler.py (LogMaxScaler)",
+        [](const ScalerParameters& p) -> AnyScaler { return LogMaxScaler(log_max_options(p)); },
+        [] { return with_defaults(log_max_parameters()); }},
+    LookingScaler{"histogram", "PopART's automatic loss scaling (LossScaleUpdateOp)",
+                  [](const ScalerParameters& p) -> AnyScaler {
+                    return HistogramScaler(histogram_options(p));
+                  },
+                  [] { return with_defaults(histogram_parameters()); }},
+    LookingScaler{"adaptive", "ada_loss/core.py, method approx_range (arXiv 1910.12385)",
+                  [](const ScalerParameters& p) -> AnyScaler {
+                    return AdaptiveLayerScaler(adaptive_options(p));
+                  },
+                  [] { return with_defaults(adaptive_parameters()); }},
+};
+
+const LookingScaler* looking(std::string_view name) {
+  const auto* const found = std::ranges::find(looking_scalers, name, &LookingScaler::name);
+  return found == looking_scalers.end() ? nullptr : found;
+}
+
+/// What it takes, with the values it has where they are not given; none: it has no such end.
+std::vector<std::pair<ScalerParameter, std::optional<double>>> parameters_of(
+    std::string_view name) {
+  std::vector<std::pair<ScalerParameter, std::optional<double>>> out;
+  if (const LookingScaler* const row = looking(name)) {
+    for (const auto& [parameter, value] : row->parameters()) out.emplace_back(parameter, value);
+    return out;
+  }
+  const LossScalePolicy policy = loss_scale_policy(name);
+  if (name.starts_with("static:")) return out;
+  const std::vector<std::string_view> taken = binade::parameters_of(policy);
+  for (const PolicyParameter& row : policy_parameters()) {
+    if (std::ranges::find(taken, row.name) != taken.end()) out.emplace_back(row, row.get(policy));
+  }
+  return out;
+}
+
+nb::object value_object(const ScalerParameter& parameter, std::optional<double> value) {
+  if (!value) return nb::none();
+  if (parameter.kind == ParameterKind::truth) return nb::bool_(*value != 0);
+  if (parameter.kind == ParameterKind::whole) return nb::int_(static_cast<std::int64_t>(*value));
+  return nb::float_(*value);
+}
+
+/// The value of one that was given: a number, a whole one, or True and False.
+double value_of(const ScalerParameter& parameter, nb::handle given) {
+  const std::string name(parameter.name);
+  const Json value = json_of_python(given);
+  if (parameter.kind == ParameterKind::truth) {
+    if (!value.is_boolean()) throw nb::type_error((name + ": True or False").c_str());
+    return value.get<bool>() ? 1 : 0;
+  }
+  if (!value.is_number()) throw nb::type_error((name + ": a number").c_str());
+  const auto number = value.get<double>();
+  if (parameter.kind == ParameterKind::whole && number != std::floor(number)) {
+    throw Error(name + ": a whole number");
+  }
+  return number;
+}
+
+ScalerParameters given_parameters(std::string_view policy, const nb::dict& given) {
+  const auto known = parameters_of(policy);
+  ScalerParameters out;
+  for (auto [key, value] : given) {
+    const auto name = nb::cast<std::string>(key);
+    const auto row =
+        std::ranges::find_if(known, [&](const auto& p) { return p.first.name == name; });
+    if (row == known.end()) {
+      std::vector<std::string_view> names;
+      for (const auto& [parameter, unused] : known) names.push_back(parameter.name);
+      throw Error("loss scaler " + printable(policy) + " has no parameter " + printable(name) +
+                  (names.empty() ? "; it has none"
+                                 : did_you_mean(name, names) + "; there are " + listed(names)));
+    }
+    out[name] = value_of(row->first, value);
+  }
+  return out;
+}
+
+struct ScalerObject {
+  std::string policy;
+  nb::object parameters;  ///< a dict, as given
+  AnyScaler scaler;
+};
+
+AnyScaler scaler_for(std::string_view policy, const ScalerParameters& parameters) {
+  if (const LookingScaler* const row = looking(policy)) return row->make(parameters);
+  return LossScaler(with_parameters(loss_scale_policy(policy), parameters));
+}
+
+ScalerObject made_scaler(const std::string& policy, const nb::dict& parameters) {
+  return {policy, parameters, scaler_for(policy, given_parameters(policy, parameters))};
+}
+
+double scale_of(const ScalerObject& self) {
+  return std::visit(
+      [](const auto& scaler) -> double {
+        if constexpr (requires { scaler.scale(); }) {
+          return static_cast<double>(scaler.scale());
+        } else {
+          return scaler.options().init_scale;
+        }
+      },
+      self.scaler);
+}
+
+/// Whether it is a truth value rather than gradients.
+bool is_truth(nb::handle x) {
+  if (is_list(x)) return false;
+  return !nb::hasattr(x, "ndim") || nb::cast<int>(x.attr("ndim")) == 0;
+}
+
+bool truth_of(nb::handle x) {
+  const int truth = PyObject_IsTrue(x.ptr());
+  if (truth < 0) throw nb::python_error();
+  return truth == 1;
+}
+
+bool update_scaler(ScalerObject& self, nb::handle seen) {
+  if (auto* const scaler = std::get_if<LossScaler>(&self.scaler)) {
+    return scaler->update(is_truth(seen) ? truth_of(seen) : look_at(gradients_of(seen)).found_inf);
+  }
+  if (is_truth(seen)) {
+    throw nb::type_error(
+        ("update: " + self.policy + " looks at gradients; give an array or a list of arrays")
+            .c_str());
+  }
+  const std::vector<FloatValues> gradients = gradients_of(seen);
+  if (auto* const scaler = std::get_if<HistogramScaler>(&self.scaler)) {
+    for (const FloatValues& one : gradients) scaler->count(one.values());
+    scaler->update();
+    return true;
+  }
+  const StepStatistics statistics = look_at(gradients);
+  if (auto* const scaler = std::get_if<LogMaxScaler>(&self.scaler)) {
+    const auto inverse = static_cast<float>(1 / scale_of(self));
+    return scaler->update(statistics.found_inf, statistics.amax * inverse);
+  }
+  return !statistics.found_inf;
+}
+
+AdaptiveLayerScaler& layers_of(ScalerObject& self) {
+  auto* const scaler = std::get_if<AdaptiveLayerScaler>(&self.scaler);
+  if (scaler != nullptr) return *scaler;
+  throw Error("loss scaler " + self.policy + ": has one scale for all layers; adaptive has many");
+}
+
+// What they remember, as dict
+
+constexpr std::tuple log_max_fields{std::pair{"scale", &LogMaxState::scale},
+                                    std::pair{"mean", &LogMaxState::mean},
+                                    std::pair{"slow_mean", &LogMaxState::slow_mean},
+                                    std::pair{"second_moment", &LogMaxState::second_moment},
+                                    std::pair{"beta1_power", &LogMaxState::beta1_power},
+                                    std::pair{"beta2_power", &LogMaxState::beta2_power}};
+constexpr std::tuple histogram_fields{
+    std::pair{"scale", &HistogramState::scale}, std::pair{"below", &HistogramState::below},
+    std::pair{"above", &HistogramState::above}, std::pair{"steps", &HistogramState::steps}};
+
+template <class Fields, class Use>
+void each_field(const Fields& fields, const Use& use) {
+  std::apply([&](const auto&... field) { (use(field.first, field.second), ...); }, fields);
+}
+
+/// The value of a key of a state. Error for a key that is missing and for what is no number.
+template <class T>
+T number_in(const nb::dict& state, const char* key) {
+  T out{};
+  if (state.contains(key) && nb::try_cast<T>(state[key], out)) return out;
+  throw Error(std::string("loss scaler state: ") + key +
+              " is missing or no number; give what state_dict() gave");
+}
+
+/// Scales as numbers, of which JSON has neither infinity nor NaN.
+nb::object with_numbers(const Json& state) {
+  const nb::object out = python_of(state);
+  for (const char* key : {"scale", "next_scale"}) {
+    if (!state.contains(key)) continue;
+    if (const auto scale = binade::scale_of(nlohmann::json(state[key]))) out[key] = *scale;
+  }
+  return out;
+}
+
+nb::dict state_dict(const ScalerObject& self) {
+  nb::dict out;
+  out["policy"] = self.policy;
+  if (const auto* const scaler = std::get_if<LossScaler>(&self.scaler)) {
+    out.update(nb::borrow<nb::dict>(with_numbers(json_of(scaler->state()))));
+  } else if (const auto* const log_max = std::get_if<LogMaxScaler>(&self.scaler)) {
+    each_field(log_max_fields,
+               [&](const char* key, auto field) { out[key] = log_max->state().*field; });
+  } else if (const auto* const histogram = std::get_if<HistogramScaler>(&self.scaler)) {
+    each_field(histogram_fields,
+               [&](const char* key, auto field) { out[key] = histogram->state().*field; });
+  } else {
+    nb::list layers;
+    for (const AdaptiveLayer& layer : std::get<AdaptiveLayerScaler>(self.scaler).state()) {
+      nb::dict row;
+      row["layer"] = layer.last.layer;
+      row["scale"] = layer.last.scale;
+      row["product"] = layer.last.product;
+      row["passes"] = layer.passes;
+      row["wanted"] = layer.wanted;
+      layers.append(row);
+    }
+    out["layers"] = layers;
+  }
+  return out;
+}
+
+void load_state_dict(ScalerObject& self, const nb::dict& state) {
+  std::string policy;
+  if (!state.contains("policy") || !nb::try_cast<std::string>(state["policy"], policy) ||
+      policy != self.policy) {
+    throw Error("loss scaler state: it is not of the policy " + self.policy +
+                "; load it into a scaler of its own");
+  }
+  if (auto* const scaler = std::get_if<LossScaler>(&self.scaler)) {
+    scaler->set_state(loss_scaler_state(nlohmann::json(json_of_python(state))));
+  } else if (auto* const log_max = std::get_if<LogMaxScaler>(&self.scaler)) {
+    LogMaxState read;
+    each_field(log_max_fields, [&](const char* key, auto field) {
+      read.*field = static_cast<float>(number_in<double>(state, key));
+    });
+    log_max->set_state(read);
+  } else if (auto* const histogram = std::get_if<HistogramScaler>(&self.scaler)) {
+    HistogramState read;
+    each_field(histogram_fields, [&]<class T>(const char* key, T HistogramState::*field) {
+      read.*field = number_in<T>(state, key);
+    });
+    histogram->set_state(read);
+  } else {
+    std::vector<AdaptiveLayer> layers;
+    if (!state.contains("layers") || !is_list(state["layers"])) {
+      throw Error("loss scaler state: layers is missing; give what state_dict() gave");
+    }
+    for (const nb::handle one : nb::borrow(state["layers"])) {
+      if (!PyDict_Check(one.ptr())) {
+        throw Error("loss scaler state: a layer is no dict; give what state_dict() gave");
+      }
+      const auto row = nb::borrow<nb::dict>(one);
+      AdaptiveLayer layer{
+          .last = {.layer = "",
+                   .scale = static_cast<float>(number_in<double>(row, "scale")),
+                   .product = static_cast<float>(number_in<double>(row, "product"))},
+          .passes = number_in<std::int64_t>(row, "passes"),
+          .wanted = number_in<double>(row, "wanted")};
+      if (!row.contains("layer") || !nb::try_cast<std::string>(row["layer"], layer.last.layer)) {
+        throw Error("loss scaler state: layer is missing; give what state_dict() gave");
+      }
+      layers.push_back(std::move(layer));
+    }
+    std::get<AdaptiveLayerScaler>(self.scaler).set_state(std::move(layers));
+  }
+}
+
+nb::list scaler_rows() {
+  const nb::object row_type = python_function("_training", "LossScalerRow");
+  nb::list out;
+  const auto add = [&](std::string_view name, std::string_view source, bool looks) {
+    nb::dict parameters;
+    for (const auto& [parameter, value] : parameters_of(name)) {
+      parameters[nb::str(parameter.name.data(), parameter.name.size())] =
+          value_object(parameter, value);
+    }
+    out.append(row_type(nb::str(name.data(), name.size()), nb::str(source.data(), source.size()),
+                        parameters, looks));
+  };
+  for (const LossScalePolicy& policy : loss_scale_policies())
+    add(policy.name, policy.source, false);
+  for (const LookingScaler& row : looking_scalers) add(row.name, row.source, true);
+  return out;
+}
+
+void add_loss_scaler(nb::module_& m) {
+  nb::class_<ScalerObject> scaler(m, "LossScaler",
+                                  R"(A loss scale, step by step, as a framework would set it.
+
+    policy: of loss_scalers() (torch, apex, deepspeed, megatron, …), "static:1024", log_max, histogram or adaptive;
+    parameters are that policy's, with its framework's defaults. ValueError for a policy or a parameter that there is not.
+
+    >>> scaler = LossScaler("torch", init_scale=1024, growth_interval=2)
+    >>> [(scaler.update(found_inf), scaler.scale) for found_inf in (True, False, False)]
+    [(False, 512.0), (True, 512.0), (True, 1024.0)]
+)");
+  scaler.def(
+      "__init__",
+      [](ScalerObject* self, const std::string& policy, const nb::kwargs& parameters) {
+        new (self) ScalerObject(made_scaler(policy, parameters));
+      },
+      "policy"_a = "torch", "parameters"_a);
+  scaler.def_ro("policy", &ScalerObject::policy, "As it was named.");
+  scaler.def_prop_ro(
+      "parameters", [](const ScalerObject& self) { return self.parameters.attr("copy")(); },
+      "Those that were given: a new dict.");
+  scaler.def_prop_ro("scale", &scale_of, "What the loss of the next step is multiplied by.");
+  scaler.def("update", &update_scaler, "seen"_a,
+             R"(Ends a step; True where the optimizer is to step.
+
+    seen: whether a gradient held an infinity or a NaN; or the scaled gradients themselves, an array or a list of arrays of
+    dtypes that binary32 holds (None: no gradient). log_max, histogram and adaptive look at them, so they want the arrays.
+    ValueError where the policy gives up: DeepSpeed and fairseq at their least scale.
+)");
+  scaler.def(
+      "layer_scale",
+      [](ScalerObject& self, std::string_view layer, nb::handle gradient, nb::handle weights,
+         std::size_t terms, float product) {
+        AdaptiveLayerScaler& layers = layers_of(self);
+        return layers.next(layer, float_values(gradient, "gradient").values(),
+                           float_values(weights, "weights").values(), terms, product);
+      },
+      "layer"_a, "gradient"_a, "weights"_a, "terms"_a, "product"_a = 1.0F,
+      R"(Of adaptive: the factor, a power of two, of the gradient on its way through a layer to the layer's input.
+
+    gradient: that meets the layer's weights, carrying `product` times the loss's scale; weights: the layer's; terms: the
+    length of the sums of gradient and weights.
+)");
+  scaler.def_prop_ro(
+      "layer_scales",
+      [](ScalerObject& self) {
+        nb::list out;
+        for (const LayerScale& layer : layers_of(self).scales()) {
+          out.append(nb::make_tuple(layer.layer, layer.scale, layer.product));
+        }
+        return out;
+      },
+      "Of adaptive: (layer, its last scale, product of all scales from the loss on), in the order "
+      "of the backward pass.");
+  scaler.def("state_dict", &state_dict, "What it remembers, for a checkpoint.");
+  scaler.def("load_state_dict", &load_state_dict, "state"_a,
+             "Takes what state_dict() of a scaler of the same policy gave; ValueError for others.");
+  scaler.def("__getstate__", [](const ScalerObject& self) {
+    return nb::make_tuple(self.policy, self.parameters, state_dict(self));
+  });
+  scaler.def("__setstate__",
+             [](ScalerObject& self, const std::tuple<std::string, nb::dict, nb::dict>& state) {
+               const auto& [policy, parameters, remembered] = state;
+               ScalerObject made = made_scaler(policy, parameters);
+               load_state_dict(made, remembered);
+               new (&self) ScalerObject(std::move(made));
+             });
+  scaler.def("__eq__", [](const ScalerObject& self, nb::handle other) {
+    if (!nb::isinstance<ScalerObject>(other)) return false;
+    const auto& that = *nb::inst_ptr<ScalerObject>(other);
+    return self.policy == that.policy && self.parameters.equal(that.parameters) &&
+           state_dict(self).equal(state_dict(that));
+  });
+  scaler.attr("__hash__") = nb::none();
+  scaler.def("__repr__", [](const ScalerObject& self) {
+    std::string out = "LossScaler('" + self.policy + "'";
+    for (auto [key, value] : nb::borrow<nb::dict>(self.parameters)) {
+      out += ", " + nb::cast<std::string>(key) + "=" + nb::cast<std::string>(nb::repr(value));
+    }
+    return out + "), scale " + nb::cast<std::string>(nb::repr(nb::float_(scale_of(self))));
+  });
+  m.def("loss_scalers", &scaler_rows,
+        R"(All policies of LossScaler: a list of (name, source, parameters, looks_at_gradients).
+
+    parameters: what can be set, with its framework's default; None: there is no such end. source: where the original is
+    defined. A static scale can be written "static:1024", too.
+
+    >>> {row.name: row.parameters["growth_interval"] for row in loss_scalers() if row.name.startswith("deepspeed")}
+    {'deepspeed': 1000, 'deepspeed_class': 1000}
+)");
+}
+
+// GradScaler
+
+/// A gradient that is changed in place: the caller's memory, or binary32 values that go back into it.
+struct GradientInPlace {
+  Array array;
+  Format format = binary32;
+  std::vector<float> copy;
+
+  std::byte* memory() const { return const_cast<std::byte*>(array.view.data); }
+  GradientView view() {
+    if (format == binary32) {
+      return {format, {reinterpret_cast<float*>(memory()), array.elements()}};
+    }
+    return {format, copy};
+  }
+  void write_back() const {
+    if (format == binary32) return;
+    const Quantizer exactly{.format = format, .attributes = {.nan = NanResult::propagate}};
+    quantize_elements(exactly, binary32, ResultKind::encodings, std::as_bytes(std::span(copy)), 0,
+                      {memory(), array.view.size().bytes});
+  }
+};
+
+/// ValueError for what was copied on its way here, or may not be written.
+GradientInPlace gradient_in_place(nb::handle x) {
+  GradientInPlace out{.array = array_of(x), .copy = {}};
+  out.format = out.array.format("gradients");
+  bool is_own = out.array.owner.ptr() == x.ptr();
+  if (nb::hasattr(x, "data_ptr")) {
+    is_own = nb::cast<std::uintptr_t>(x.attr("data_ptr")()) ==
+             reinterpret_cast<std::uintptr_t>(out.array.view.data);
+  } else if (nb::hasattr(x, "ctypes") && nb::hasattr(x, "flags")) {
+    is_own = nb::cast<std::uintptr_t>(x.attr("ctypes").attr("data")) ==
+                 reinterpret_cast<std::uintptr_t>(out.array.view.data) &&
+             nb::cast<bool>(x.attr("flags").attr("writeable"));
+  }
+  if (!is_own) {
+    throw Error(
+        "gradients: an array that is not writable, or not in C order; it is changed in place");
+  }
+  if (out.format == binary32 || !fits_in(out.format, binary32)) return out;
+  out.copy.resize(std::max<std::size_t>(out.array.elements(), 1));  // empty: PyTorch's None
+  decode_elements(out.format, out.array.bytes(), ResultKind::f32,
+                  std::as_writable_bytes(std::span(out.copy).first(out.array.elements())));
+  return out;
+}
+
+struct GradientsInPlace {
+  std::vector<GradientInPlace> gradients;
+  OptimizerView view;
+
+  void write_back() const {
+    for (const GradientInPlace& one : gradients) one.write_back();
+  }
+};
+
+void gradients_in_place(nb::handle x, nb::handle optimizer, GradientsInPlace& out) {
+  const Py_hash_t id = PyObject_Hash(optimizer.ptr());
+  if (id == -1) throw nb::python_error();
+  out.view.id = static_cast<std::uint64_t>(id);
+  if (x.is_none()) return;
+  std::vector<std::size_t> places;  // of the gradients that there are
+  const auto add = [&](nb::handle one) {
+    out.view.gradients.push_back({binary32, {}});
+    if (one.is_none()) return;
+    places.push_back(out.view.gradients.size() - 1);
+    out.gradients.push_back(gradient_in_place(one));
+  };
+  if (is_list(x)) {
+    for (const nb::handle one : nb::borrow(x)) add(one);
+  } else {
+    add(x);
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    out.view.gradients[places[i]] = out.gradients[i].view();
+  }
+}
+
+GradScaler made_grad_scaler(std::string_view policy, const nb::dict& parameters, bool enabled) {
+  LossScalePolicy row = loss_scale_policy(policy);
+  const ScalerParameters given = given_parameters(policy, parameters);
+  if (policy == "torch") {  // its own checks, in its own words
+    for (const PolicyParameter& parameter : policy_parameters()) {
+      const auto value = given.find(parameter.name);
+      if (value != given.end()) parameter.set(row, value->second);
+    }
+    row.backoff_divides = false;
+  } else {
+    row = with_parameters(row, given);
+  }
+  return {row, {.enabled = enabled}};
+}
+
+struct GradScalerObject {
+  std::string policy;
+  nb::object parameters;
+  GradScaler scaler;
+};
+
+nb::object scaled(GradScalerObject& self, nb::handle x) {
+  if (PyFloat_Check(x.ptr()) || PyLong_Check(x.ptr())) {
+    return nb::float_(
+        static_cast<double>(self.scaler.scale_loss(static_cast<float>(nb::cast<double>(x)))));
+  }
+  if (is_list(x)) {
+    nb::list out;
+    for (const nb::handle one : nb::borrow(x)) out.append(scaled(self, one));
+    return nb::object(std::move(out));
+  }
+  const Array in = array_of(x);
+  if (in.format("outputs") != binary32) {
+    throw Error("outputs: an array of " + std::string(in.view.dtype.name) +
+                "; losses are scaled in float32");
+  }
+  const NewArray out = new_array(in.view.dtype, in.view.shape);
+  std::ranges::copy(in.bytes(), out.bytes.begin());
+  self.scaler.scale({reinterpret_cast<float*>(out.bytes.data()), in.elements()});
+  return delivered(out, in.view.dtype, in);
+}
+
+nb::object grad_state(const GradScalerObject& self) {
+  return with_numbers(self.scaler.state_dict());
+}
+
+void add_grad_scaler(nb::module_& m) {
+  nb::class_<GradScalerObject> scaler(
+      m, "GradScaler",
+      R"(torch.amp.GradScaler to the letter, over any policy of loss_scalers().
+
+    Where PyTorch's takes an optimizer, this one takes its gradients, arrays that it changes in place, and `optimizer`, any
+    hashable name that tells several apart. Errors are ValueError with PyTorch's texts. Parameters: init_scale,
+    growth_factor, backoff_factor, growth_interval; of other policies those that they have.
+
+    >>> import numpy as np
+    >>> scaler, weights = GradScaler(init_scale=8.0), np.ones(2, np.float32)
+    >>> gradient = np.array([4, 2], np.float32) * np.float32(scaler.scale(1.0))
+    >>> scaler.unscale_([gradient]); gradient.tolist()
+    [4.0, 2.0]
+    >>> scaler.step(lambda: None), scaler.update(), scaler.get_scale()
+    (True, None, 8.0)
+)");
+  scaler.def(
+      "__init__",
+      [](GradScalerObject* self, bool enabled, const std::string& policy, const nb::kwargs& given) {
+        new (self) GradScalerObject{policy, given, made_grad_scaler(policy, given, enabled)};
+      },
+      nb::kw_only(), "enabled"_a = true, "policy"_a = "torch", "parameters"_a);
+  scaler.def_ro("policy", &GradScalerObject::policy);
+  scaler.def("scale", &scaled, "outputs"_a,
+             "A loss, a float32 array or a list of them, times the scale in binary32.");
+  scaler.def(
+      "unscale_",
+      [](GradScalerObject& self, nb::handle gradients, nb::handle optimizer) {
+        GradientsInPlace all;
+        gradients_in_place(gradients, optimizer, all);
+        self.scaler.unscale_(all.view);
+        all.write_back();
+      },
+      "gradients"_a, nb::kw_only(), "optimizer"_a = 0,
+      R"(Divides the gradients by the scale, in place, and records whether one was infinite or NaN before.
+
+    gradients: an array or a list of arrays of float32 or bfloat16, None for a parameter without one; float16 is refused.
+)");
+  scaler.def(
+      "step",
+      [](GradScalerObject& self, nb::handle step, nb::handle gradients, nb::handle optimizer) {
+        GradientsInPlace all;
+        gradients_in_place(gradients, optimizer, all);
+        all.view.step = [&] {
+          all.write_back();
+          if (!step.is_none()) nb::borrow(step)();
+        };
+        const bool stepped = self.scaler.step(all.view);
+        if (!stepped) all.write_back();
+        return stepped;
+      },
+      "step"_a = nb::none(), "gradients"_a = nb::none(), nb::kw_only(), "optimizer"_a = 0,
+      R"(Calls `step`, the optimizer's, unless a gradient was infinite or NaN; True where it was (to be) called.
+
+    gradients: as for unscale_, which is done first where it was not called.
+)");
+  scaler.def(
+      "update",
+      [](GradScalerObject& self, std::optional<float> new_scale) { self.scaler.update(new_scale); },
+      "new_scale"_a = nb::none(), "Ends the iteration: the policy's next scale, or the given one.");
+  scaler.def("get_scale", [](const GradScalerObject& self) { return self.scaler.get_scale(); });
+  scaler.def("is_enabled", [](const GradScalerObject& self) { return self.scaler.is_enabled(); });
+  scaler.def("get_growth_tracker",
+             [](const GradScalerObject& self) { return self.scaler.get_growth_tracker(); });
+  scaler.def("get_growth_factor",
+             [](const GradScalerObject& self) { return self.scaler.get_growth_factor(); });
+  scaler.def("get_backoff_factor",
+             [](const GradScalerObject& self) { return self.scaler.get_backoff_factor(); });
+  scaler.def("get_growth_interval",
+             [](const GradScalerObject& self) { return self.scaler.get_growth_interval(); });
+  scaler.def(
+      "set_growth_factor",
+      [](GradScalerObject& self, double x) { self.scaler.set_growth_factor(x); }, "new_factor"_a);
+  scaler.def(
+      "set_backoff_factor",
+      [](GradScalerObject& self, double x) { self.scaler.set_backoff_factor(x); }, "new_factor"_a);
+  scaler.def(
+      "set_growth_interval",
+      [](GradScalerObject& self, std::int64_t x) { self.scaler.set_growth_interval(x); },
+      "new_interval"_a);
+  scaler.def(
+      "found_inf",
+      [](const GradScalerObject& self, nb::handle optimizer) {
+        return self.scaler.found_inf(static_cast<std::uint64_t>(nb::hash(optimizer)));
+      },
+      nb::kw_only(), "optimizer"_a = 0,
+      "Whether this iteration's gradients held an infinity or a NaN; None before they were "
+      "unscaled.");
+  scaler.def_prop_ro(
+      "first_found_inf",
+      [](const GradScalerObject& self) -> nb::object {
+        const std::optional<FoundInf>& first = self.scaler.first_found_inf();
+        if (!first) return nb::none();
+        return nb::make_tuple(first->gradient, first->element, first->value);
+      },
+      "Who made a step be skipped: (gradient's index, element's, its scaled value), or None.");
+  scaler.def(
+      "state_dict", &grad_state,
+      "PyTorch's: scale, growth_factor, backoff_factor, growth_interval, _growth_tracker; {} where "
+      "disabled. Other policies add policy and state.");
+  scaler.def(
+      "load_state_dict",
+      [](GradScalerObject& self, nb::dict state) {
+        self.scaler.load_state_dict(nlohmann::json(json_of_python(state)));
+      },
+      "state_dict"_a, "Takes PyTorch's, too; ValueError for what is none.");
+  scaler.def("__getstate__", [](const GradScalerObject& self) {
+    if (!self.scaler.is_between_iterations()) {
+      throw Error(
+          "A GradScaler instance may only be pickled at the beginning of an iteration, or at the "
+          "end after scaler.update().");
+    }
+    return nb::make_tuple(self.policy, self.parameters, self.scaler.is_enabled(), grad_state(self));
+  });
+  scaler.def("__setstate__", [](GradScalerObject& self,
+                                const std::tuple<std::string, nb::dict, bool, nb::dict>& state) {
+    const auto& [policy, parameters, enabled, remembered] = state;
+    GradScaler made = made_grad_scaler(policy, parameters, enabled);
+    made.load_state_dict(nlohmann::json(json_of_python(remembered)));
+    new (&self) GradScalerObject{policy, parameters, std::move(made)};
+  });
+  scaler.def("__repr__", [](const GradScalerObject& self) {
+    const std::string enabled = self.scaler.is_enabled() ? "" : ", enabled=False";
+    return "GradScaler(policy='" + self.policy + "'" + enabled + "), scale " +
+           nb::cast<std::string>(nb::repr(nb::float_(self.scaler.get_scale())));
+  });
+}
+
+}  // namespace
+
+void add_scaling(nb::module_& m) {
+  add_loss_scaler(m);
+  add_grad_scaler(m);
+}
+
+}  // namespace binade::python

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Mixed precision's decisions and what is trained with them: autocast, advice, trainings, sweeps, experiments.
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "lib/cli/advise_answer.h"
+#include "lib/cli/autocast_answer.h"
+#include "lib/cli/data_folder.h"
+#include "lib/cli/sweep_results.h"
+#include "lib/cli/train_answer.h"
+#include "lib/io/input_file.h"
+#include "lib/io/output_paths.h"
+#include "lib/python/arrays.h"
+#include "lib/python/documents.h"
+#include "lib/python/module.h"
+#include "lib/study/experiment_run.h"
+#include "lib/study/strict_json.h"
+#include "lib/study/sweep.h"
+#include "lib/study/sweep_table.h"
+#include "lib/study/train_job.h"
+#include "lib/tensor/error.h"
+
+namespace binade::python {
+namespace {
+
+using namespace nanobind::literals;
+using Json = nlohmann::ordered_json;
+
+/// A document of _training.py.
+nb::object answer(const char* name, const std::string& text, const Json& json, int indent) {
+  const std::string dumped = json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+  return python_function("_training", name)(nb::str(text.data(), text.size()),
+                                            nb::str(dumped.data(), dumped.size()));
+}
+
+/// What a str or an os.PathLike names.
+std::string path_of(nb::handle x) {
+  const nb::object path = nb::steal(PyOS_FSPath(x.ptr()));
+  if (!path.is_valid()) throw nb::python_error();
+  const nb::object bytes =
+      nb::steal(PyUnicode_Check(path.ptr()) ? PyUnicode_EncodeFSDefault(path.ptr())
+                                            : nb::borrow(path).release().ptr());
+  if (!bytes.is_valid()) throw nb::python_error();
+  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+}
+
+std::string path_or_nothing(nb::handle x) { return x.is_none() ? "" : path_of(x); }
+
+/// A text, or several in a list or tuple; None: none.
+std::vector<std::string> texts_of(nb::handle x) {
+  if (x.is_none()) return {};
+  if (PyUnicode_Check(x.ptr())) return {nb::cast<std::string>(x)};
+  std::vector<std::string> out;
+  for (const nb::handle one : nb::borrow(x)) out.push_back(nb::cast<std::string>(one));
+  return out;
+}
+
+/// A number or a text as the program's option has it; None: not given.
+std::string word_of(nb::handle x) {
+  return x.is_none() ? "" : nb::cast<std::string>(nb::str(nb::borrow(x)));
+}
+
+/// Calls a callback from where the GIL is free; what it raises passes through.
+template <class... Arguments>
+void call(nb::handle callback, const Arguments&... arguments) {
+  nb::borrow(callback)(arguments...);
+}
+
+// autocast
+
+/// Formats between commas.
+std::string formats_text(nb::handle x) {
+  if (x.is_none()) return "";
+  if (PyUnicode_Check(x.ptr())) return nb::cast<std::string>(x);
+  if (nb::isinstance<NamedOrCustom>(x)) return format_of(x).name;
+  std::string out;
+  for (const nb::handle one : nb::borrow(x)) out += (out.empty() ? "" : ",") + format_of(one).name;
+  return out;
+}
+
+AutocastQuestion question_of(std::vector<std::string> ops, nb::handle inputs,
+                             const std::optional<std::string>& device, nb::handle dtype,
+                             const std::string& list) {
+  const std::string on = device.value_or("");
+  return autocast_question({.ops = std::move(ops),
+                            .device = list == "apex" && on == "cuda" ? "" : on,
+                            .list = list,
+                            .inputs = formats_text(inputs),
+                            .dtype = formats_text(dtype),
+                            .json = true});
+}
+
+nb::object cast_to(const std::string& op, nb::handle inputs, const std::string& device,
+                   nb::handle dtype, const std::string& list) {
+  const AutocastQuestion q = question_of({op}, inputs, device, dtype, list);
+  if (formats_text(inputs).empty())
+    throw Error("inputs: none; give the formats of a call's inputs");
+  const AutocastOutcome outcome = autocast_answer(q, op).outcomes.front();
+  if (!outcome.refusal.empty()) throw Error(outcome.refusal);
+  if (!outcome.cast_to) return nb::none();
+  return nb::str(spec_of(*outcome.cast_to).c_str());
+}
+
+nb::object tell_autocast(nb::handle ops, nb::handle inputs,
+                         const std::optional<std::string>& device, nb::handle dtype,
+                         const std::string& list) {
+  const std::vector<std::string> words = texts_of(ops);
+  const AutocastQuestion q = question_of(words, inputs, device, dtype, list);
+  const std::vector<AutocastAnswer> answers = autocast_answers(q, words);
+  return answer("AutocastTable", text_of(q, answers), json_of(q, answers), 2);
+}
+
+// advise
+
+nb::object advise(nb::handle layers, nb::handle linear, nb::handle conv, nb::handle params,
+                  const std::string& optimizer, bool fp32_moments, nb::handle activations,
+                  nb::handle batch, nb::handle memory, nb::handle format, const std::string& arch) {
+  AdviseWords words{.params = word_of(params),
+                    .optimizer = optimizer,
+                    .activations = word_of(activations),
+                    .batch = word_of(batch),
+                    .memory = word_of(memory),
+                    .architecture = arch,
+                    .format = format_of(format).name,
+                    .linear = texts_of(linear),
+                    .conv = texts_of(conv),
+                    .fp32_moments = fp32_moments};
+  if (PyList_Check(layers.ptr()) || PyTuple_Check(layers.ptr())) {
+    words.layers = json_of_python(layers);
+    for (Json& layer : words.layers) {
+      for (auto& [key, value] : layer.items()) {
+        if (value.is_number_integer() && value >= 0) value = value.get<std::uint64_t>();
+      }
+    }
+  } else {
+    words.model = path_or_nothing(layers);
+  }
+  const AdviseAnswer told = advise_answer(words);
+  return answer("Advice", told.text, told.json, 2);
+}
+
+// Trainings
+
+constexpr std::uint64_t most_bytes_of_settings = std::uint64_t{1} << 20;
+
+/// A dict, or a JSON file of one.
+Json settings_of(nb::handle x) {
+  if (PyDict_Check(x.ptr())) return json_of_python(x);
+  const std::string path = path_of(x);
+  return parse_strictly(input_name(path),
+                        read_text(path, most_bytes_of_settings, "give a JSON file of settings"));
+}
+
+nb::object train_network(nb::handle settings, nb::handle on_step, nb::handle data, nb::handle dump,
+                         std::optional<std::int64_t> dump_every, bool flow) {
+  const TrainQuestion question{.settings = nlohmann::json(settings_of(settings)),
+                               .dump = path_or_nothing(dump),
+                               .data = path_or_nothing(data),
+                               .every = dump_every,
+                               .flow = flow};
+  StepTold told;
+  if (!on_step.is_none()) {
+    told = [on_step](const StepLog& step, std::int64_t done, std::int64_t of) {
+      const nb::gil_scoped_acquire acquired;
+      const nb::object log = python_function("_training", "Step")(
+          done, of, step.loss, step.scale, step.skipped, step.updates.lost, step.updates.not_shown);
+      call(on_step, log);
+    };
+  }
+  TrainAnswer told_in_the_end;
+  {
+    const Released released;
+    told_in_the_end = train_answer(question, told);
+  }
+  return answer("Training", told_in_the_end.text, told_in_the_end.json, 1);
+}
+
+/// progress(share, what)
+std::function<void(double, std::string_view)> share_told(nb::handle progress) {
+  if (progress.is_none()) return {};
+  return [progress](double done, std::string_view what) {
+    const nb::gil_scoped_acquire acquired;
+    call(progress, done, nb::str(what.data(), what.size()));
+  };
+}
+
+nb::object sweep_settings(nb::handle spec, nb::handle path, nb::handle on_run, nb::handle progress,
+                          nb::handle result, nb::handle data) {
+  std::vector<InputPath> read = data_files(path_or_nothing(data));
+  SweepSpec wanted;
+  if (PyDict_Check(spec.ptr())) {
+    wanted = parse_sweep("spec", json_of_python(spec).dump());
+  } else {
+    wanted = read_sweep(path_of(spec));
+    read.push_back({"spec", path_of(spec)});
+  }
+  const std::vector<std::string> chosen = chosen_results(texts_of(result));
+  const std::string results = path_of(path);
+  const auto share = share_told(progress);
+  SweepProgress progressed;
+  if (share) {
+    progressed = [&](std::size_t run, double done) {
+      const auto runs = static_cast<double>(wanted.runs());
+      share((static_cast<double>(run) + done) / runs,
+            "run " + std::to_string(run + 1) + " of " + std::to_string(wanted.runs()));
+    };
+  }
+  RunTold told;
+  if (!on_run.is_none()) {
+    told = [&](std::size_t run, const Json& found) {
+      const nb::gil_scoped_acquire acquired;
+      call(on_run, run + 1, wanted.runs(), python_of(Json(binade::settings_of(wanted, run))),
+           python_of(found));
+    };
+  }
+  SweepResults swept;
+  {
+    const Released released;
+    prepare_outputs(read, std::array{OutputPath{"path", results, OutputKind::appended}});
+    swept =
+        run_sweep(wanted, results, train_job(data_folder(path_or_nothing(data))), progressed, told);
+  }
+  return answer("Sweep", text_of(sweep_table(wanted, swept.results, chosen)),
+                sweep_json(wanted, swept.results, chosen), 1);
+}
+
+// Experiments
+
+nb::list list_experiments() {
+  const nb::object row = python_function("_training", "ExperimentRow");
+  nb::list out;
+  for (const Experiment& e : experiments()) {
+    out.append(row(e.name, e.question, text_of(e.hypothesis)));
+  }
+  return out;
+}
+
+/// Exceptions of Python's pass through an experiment, which keeps all others as its failure.
+void pass_python_on() {
+  try {
+    throw;
+  } catch (const nb::python_error&) {
+    throw;
+  } catch (...) {  // the experiment's
+  }
+}
+
+nb::object ask_experiment(const std::string& name, bool quick, nb::handle data, nb::handle progress,
+                          nb::handle dump) {
+  const Experiment& e = experiment_named(name);
+  const std::string given = path_or_nothing(data), folder = path_or_nothing(dump);
+  if (!folder.empty() && !e.dumps) throw Error("dump: " + name + " has no tensors to dump");
+  ExperimentInput input{.quick = quick,
+                        .data_folder = data_folder(given),
+                        .progress = share_told(progress),
+                        .on_exception = &pass_python_on};
+  if (!folder.empty()) input.dump_folder = (std::filesystem::path(folder) / name).string();
+  std::optional<ExperimentRun> run;
+  {
+    const Released released;
+    if (!folder.empty()) {
+      prepare_outputs(data_files(given),
+                      std::array{OutputPath{"dump", folder, OutputKind::folder},
+                                 OutputPath{"dump", input.dump_folder, OutputKind::folder}});
+    }
+    run = run_experiment(e, input);
+  }
+  if (status_of(*run) == RunStatus::failed) {
+    throw Error("experiment " + run->name + ": " + run->failure);
+  }
+  return answer("ExperimentAnswer", heading_of(e) + "\n" + run->text + answer_of(*run),
+                json_of(std::span(&*run, 1), quick, false), 1);
+}
+
+}  // namespace
+
+void add_training(nb::module_& m) {
+  m.def(
+      "autocast_dtype", &cast_to, "op"_a, "inputs"_a, "device"_a = "cuda", "dtype"_a = nb::none(),
+      "list"_a = "pytorch",
+      R"(The format that autocast casts an op's inputs to, by name, or None where they stay as they are.
+
+    op: as in ATen, or as people write it ("torch.nn.functional.linear"). inputs: formats of the call's inputs, a list or
+    text between commas. device: cuda, cpu, xpu or mps. dtype: the scope's format (None: the device's). list: pytorch
+    (torch.autocast) or apex (amp's O1). ValueError for an op that autocast refuses.
+
+    >>> autocast_dtype("addmm", ["binary32", "binary32", "binary32"]), autocast_dtype("relu", ["binary32"])
+    ('binary16', None)
+)");
+  m.def(
+      "autocast", &tell_autocast, "ops"_a = nb::none(), nb::kw_only(), "inputs"_a = nb::none(),
+      "device"_a = nb::none(), "dtype"_a = nb::none(), "list"_a = "pytorch",
+      R"(In which dtype ops run under autocast, by which rule, from which list: `binade autocast` as a document.
+
+    ops: a name or several (None: the whole list). inputs: formats of a call's inputs (None: all of the scope's, all
+    binary32, both). The rest is as for autocast_dtype.
+
+    >>> autocast("softmax", inputs="binary16").to_dict()["ops"][0]["cases"][0]["runs_in"]
+    'binary32'
+)");
+  m.def(
+      "advise", &advise, "layers"_a = nb::none(), nb::kw_only(), "linear"_a = nb::none(),
+      "conv"_a = nb::none(), "params"_a = nb::none(), "optimizer"_a = "adamw",
+      "fp32_moments"_a = false, "activations_per_sample"_a = nb::none(), "batch"_a = nb::none(),
+      "memory"_a = nb::none(), "format"_a = "binary16", "arch"_a = "sm_90",
+      R"(What training modes cost in memory, and layers' sizes on Tensor Cores: `binade advise` as a document.
+
+    layers: a list of dicts, {"kind": "linear", "tokens", "in", "out"} or {"kind": "conv2d", "batch", "channels", "height",
+    "width", "filters", "rows", "columns", "stride", "padding"}, each with a "name" if it has one; or a JSON file of them.
+    linear, conv: layers in the words of the program, one or a list. params: parameters (None: the layers' weights).
+    memory: what there is, in bytes or text such as "80GB": what fits? activations_per_sample: values that a sample's
+    forward pass keeps. All sizes in JSON are bytes. ValueError for what is no size.
+
+    >>> advise(params=7e9, optimizer="adamw").to_dict()["modes"][0]["bytes_per_parameter"]["all"]
+    16
+)");
+  m.def("train", &train_network, "settings"_a, nb::kw_only(), "on_step"_a = nb::none(),
+        "data"_a = nb::none(), "dump"_a = nb::none(), "dump_every"_a = nb::none(), "flow"_a = false,
+        R"(Trains a network in emulated precision: `binade train` as a document.
+
+    settings: those of `binade train --help` as a dict, or a JSON file of one. on_step: called after each step with a Step
+    of step (from 1), of, loss, scale, skipped, updates_lost, updates_not_shown; what it raises ends the training. data:
+    folder of the data (None: BINADE_DATA, else the one binade was built from). dump: folder for tensors of every
+    dump_every-th step. flow: which op ran in which dtype, too. ValueError for settings that are wrong, OSError for files.
+
+    >>> settings = {"workload": "digits_mlp", "format": "binary16", "steps": 2, "batch": 8}
+    >>> train(settings).to_dict()["result"]["steps_done"]
+    2
+)");
+  m.def(
+      "sweep", &sweep_settings, "spec"_a, "path"_a, nb::kw_only(), "on_run"_a = nb::none(),
+      "progress"_a = nb::none(), "result"_a = nb::none(), "data"_a = nb::none(),
+      R"(A training for every combination of settings, a line a run in a file: `binade sweep` as a document of its table.
+
+    spec: {"name": …, "base": {settings}, "grid": {key: [values], …}}, or a JSON file of it. path: the file of results; what
+    it holds already is not run again, so a sweep that was interrupted goes on. on_run: called with (run from 1, of,
+    settings, result) after each run whose line was written now. progress: called with (share done, what). result: the
+    results to show, a name or a list (None: the usual ones). ValueError for a wrong spec, OSError for files.
+
+    >>> import tempfile, os
+    >>> spec = {"name": "lr", "base": {"workload": "digits_mlp", "steps": 1, "batch": 8}, "grid": {"lr": [0.1, 0.2]}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     len(sweep(spec, os.path.join(folder, "lr.jsonl")).to_dict()["rows"])
+    2
+)");
+  m.def("experiments", &list_experiments,
+        R"(The questions that experiment() answers: a list of (name, question, hypothesis).
+
+    >>> [row.name for row in experiments()][0]
+    'boundary_atlas'
+)");
+  m.def(
+      "experiment", &ask_experiment, "name"_a, nb::kw_only(), "quick"_a = false,
+      "data"_a = nb::none(), "progress"_a = nb::none(), "dump"_a = nb::none(),
+      R"(Runs an experiment: `binade experiment run` as a document of text, figures, tables and plots.
+
+    name: of experiments(). quick: a smaller run that answers the same question. data: folder of the data. progress: called
+    with (share done, what is being run); what it raises ends the experiment. dump: folder for its trainings' tensors.
+    ValueError for a name that there is not and for an experiment that failed.
+
+    >>> experiment("boundary_atlas", quick=True).to_dict()["results"][0]["status"]
+    'as_expected'
+)");
+}
+
+}  // namespace binade::python
