@@ -6,11 +6,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace binade {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::string& default_data_folder() {
+  static std::string folder = BINADE_DATA_FOLDER;
+  return folder;
+}
 
 /// Nothing of a folder that cannot be listed: who reads it says why.
 void add_files(const std::string& name, const fs::path& place, std::vector<InputPath>& out) {
@@ -31,10 +37,12 @@ void add_data_option(App app, std::string& folder) {
   app.add_option("--data", folder, "folder of the committed data (default: experiments/data)");
 }
 
+void set_default_data_folder(std::string folder) { default_data_folder() = std::move(folder); }
+
 std::string data_folder(const std::string& given) {
   if (!given.empty()) return given;
   const char* folder = std::getenv("BINADE_DATA");
-  return folder != nullptr && *folder != '\0' ? folder : BINADE_DATA_FOLDER;
+  return folder != nullptr && *folder != '\0' ? folder : default_data_folder();
 }
 
 std::vector<InputPath> data_files(const std::string& given) {

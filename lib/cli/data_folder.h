@@ -14,7 +14,10 @@ namespace binade {
 /// --data FOLDER.
 void add_data_option(App app, std::string& folder);
 
-/// What was given, else BINADE_DATA, else the folder the program was built from.
+/// Where the data lie that were installed beside this code. Until it is told: in the folder the program was built from.
+void set_default_data_folder(std::string folder);
+
+/// What was given, else BINADE_DATA, else the default.
 std::string data_folder(const std::string& given);
 
 /// The files that a training may read: of that folder, and of what BINADE_TEXT and BINADE_FASHION_MNIST name.

@@ -8,12 +8,16 @@
 #include <pthread.h>
 
 #include <cctype>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "emulate/event_count.h"
 #include "lib/cli/count_columns.h"
+#include "lib/cli/data_folder.h"
 #include "lib/cli/program.h"
+#include "lib/io/own_folder.h"
 #include "lib/parallel/parallel.h"
 #include "lib/python/arrays.h"
 #include "lib/python/keywords.h"
@@ -62,6 +66,13 @@ int run(const std::vector<std::string>& arguments) {
   for (const std::string& one : arguments) words.push_back(one.c_str());
   const nb::gil_scoped_release released;
   return run_program(static_cast<int>(words.size()), words.data());
+}
+
+/// The data of the experiments, where they were installed with the package.
+void find_data() {
+  const std::filesystem::path folder = own_folder() / "data";
+  std::error_code unseen;
+  if (std::filesystem::is_directory(folder, unseen)) set_default_data_folder(folder.string());
 }
 
 void add_counts(nb::module_& m) {
@@ -141,6 +152,7 @@ NB_MODULE(_binade, m) {
   }
   nanobind::register_exception_translator(&translate);
   pthread_atfork(nullptr, nullptr, &binade::lose_threads);
+  find_data();
   m.attr("__version__") = binade::version;
   m.def("main", &run, nanobind::arg("arguments"),
         "Run the program `binade` with these arguments; returns its exit status.");

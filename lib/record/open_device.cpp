@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 
+#include "lib/io/own_folder.h"
 #include "lib/record/device_module.h"
 
 namespace binade {
@@ -17,12 +18,10 @@ namespace {
 
 constexpr std::string_view what_to_do = "rebuild it with ./dev build, or remove it";
 
-/// Where the module would be: in the folder of the running program, whatever name it was called by. Empty where
-/// the system does not tell that folder.
+/// Where the module would be: beside this program, or this library. Empty where the system does not tell that folder.
 std::filesystem::path module_path() {
-  std::error_code unseen;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", unseen);
-  return program.empty() ? program : program.parent_path() / device_module;
+  const std::filesystem::path folder = own_folder();
+  return folder.empty() ? folder : folder / device_module;
 }
 
 /// Whether the file's end is missing. The loader would die of that; section headers come last.

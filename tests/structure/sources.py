@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 def is_left_out(path):
     parts = path.parts
-    return parts[0].startswith("build") or any(
+    return parts[0].startswith("build") or parts[0] == "dist" or any(
         part in ("__pycache__", ".git", ".venv", ".ccache", ".cache", ".deps", ".ipynb_checkpoints")
         for part in parts)
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// own_folder(): the loader knows which library holds a function.
+#include "lib/io/own_folder.h"
+
+#include <dlfcn.h>
+#include <sys/auxv.h>
+
+#include <system_error>
+
+namespace binade {
+namespace {
+
+/// Of the program itself the loader knows only the name it was called by.
+std::filesystem::path own_file() {
+  Dl_info here{};
+  Dl_info program{};
+  const bool in_library =
+      dladdr(reinterpret_cast<const void*>(&own_folder), &here) != 0 &&
+      dladdr(reinterpret_cast<const void*>(getauxval(AT_ENTRY)), &program) != 0 &&
+      here.dli_fbase != program.dli_fbase;
+  std::error_code unseen;
+  if (in_library) return std::filesystem::canonical(here.dli_fname, unseen);
+  return std::filesystem::read_symlink("/proc/self/exe", unseen);
+}
+
+}  // namespace
+
+std::filesystem::path own_folder() {
+  static const std::filesystem::path file = own_file();
+  return file.empty() ? file : file.parent_path();
+}
+
+}  // namespace binade
