@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import inspect
 import os
+import pathlib
 import pkgutil
 import re
 import sys
@@ -81,6 +82,18 @@ class Docs(unittest.TestCase):
         self.assertGreater(runner.tries, 10)
         for name in ("binade", "binade.Format", "binade.Format.to_dict", "binade.quantize", "binade._documents.Document.to_json"):
             self.assertIn(name, names, "the walk passes by what it should find")
+
+    def test_the_readme(self):
+        """What stands between ```python and ``` in README.md, from the repository's root."""
+        root = pathlib.Path(__file__).resolve().parents[3]
+        os.chdir(root)
+        blocks = re.findall(r"^```python\n(.*?)^```$", (root / "README.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+        said = []
+        runner = doctest.DocTestRunner()
+        for number, block in enumerate(blocks):
+            runner.run(doctest.DocTestParser().get_doctest(block, {}, f"README.md, block {number + 1}", None, 0), out=said.append)
+        self.assertEqual(runner.failures, 0, "\n" + "".join(said))
+        self.assertGreater(runner.tries, 5)
 
     def test_functions_have_examples(self):
         """All that a user calls shows how. The program's main() writes past Python's own stdout."""
