@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# binade report --csv as a spreadsheet reads it: RFC 4180, a row a tensor, the very figures of the JSON. Run as
+# csv_cli_test.py PATH_TO_BINADE; needs Python alone.
+
+import csv
+import io
+import json
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from cli_case import CliCase, main
+from made_files import f32, safetensors
+
+
+class Csv(CliCase):
+    def setUp(self):
+        super().setUp()
+        self.write("grads.safetensors", safetensors(
+            ("step3/fc1/dW", "F32", [2, 2], f32(1.0, 2.0 ** -26, 0.0, -2.0)), ('a, "b"\n', "F32", [1], f32(65520.0)),
+            ("nothing.grad", "F32", [0], b""), ("scalar", "F32", [], f32(2.0 ** -30)),
+            ("ids", "I32", [1], struct.pack("<i", 5))))
+
+    def rows(self, *arguments):
+        text = self.run_binade("report", "grads.safetensors", "--csv", "-", *arguments).stdout
+        return text, list(csv.reader(io.StringIO(text.decode(), newline=""), strict=True))
+
+    def test_every_row_is_a_tensor_of_the_json(self):
+        text, (head, *rows) = self.rows("--sqnr-scale", "8", "--formats", "binary16,e4m3")
+        report = json.loads(self.good("report", "grads.safetensors", "--json", "-", "--sqnr-scale", "8",
+                                      "--formats", "binary16,e4m3"), parse_float=str)
+        self.assertEqual(text.count(b"\r\n"), 1 + len(report["tensors"]))
+        self.assertIn(b'"a, ""b""\n",', text)
+        paths = {"name": ["name"], "step": ["time", "step"], "layer": ["time", "layer"], "role": ["role"],
+                 "values_count": ["values"], "zeros_count": ["zeros"], "min_magnitude": ["min"],
+                 "loss_scale_recommended_log2": ["loss_scale", "recommended_log2"],
+                 "loss_scale_lost_l2_share": ["loss_scale", "lost_l2_at_recommended"],
+                 "binary16_lost_l2_share": ["formats", "binary16", "lost_l2"],
+                 "binary16_to_zero_share_of_values": ["formats", "binary16", "to_zero", "of_values"],
+                 "binary16_band_27_24_count": ["formats", "binary16", "band_27_24", "count"],
+                 "e4m3_sqnr_db": ["formats", "e4m3", "sqnr_db", "0"],
+                 "e4m3_sqnr_at_scale_log2_8_db": ["formats", "e4m3", "sqnr_db", "8"],
+                 "e4m3_headroom_binades": ["formats", "e4m3", "headroom"],
+                 "e4m3_clipped_l1_share": ["formats", "e4m3", "clipped_l1"]}
+        self.assertEqual(len(head), len(set(head)))
+        for row, tensor in zip(rows, report["tensors"], strict=True):
+            self.assertEqual(len(row), len(head))
+            fields = dict(zip(head, row, strict=True))
+            for column, keys in paths.items():
+                value = tensor
+                for key in keys:
+                    value = (value or {}).get(key)
+                self.assertEqual(fields[column], "" if value is None else str(value), (column, tensor["name"]))
+        self.assertEqual([row[head.index("shape")] for row in rows], ["2x2", "1", "0", ""])
+        self.assertFalse([name for name in head if name.startswith("e5m2")])
+
+    def test_files_and_standard_output(self):
+        text, _ = self.rows()
+        shown = self.good("report", "grads.safetensors", "--csv", "r.csv")
+        self.assertIn("At scale 1", shown)
+        self.assertEqual(self.read("r.csv"), text)
+        self.complaints({
+            ("--csv", "-", "--json", "-"): "standard output takes one",
+            ("--csv", "grads.safetensors"): "--csv",
+            ("--csv", "x", "--html", "x"): "--csv",
+        }, "report", "grads.safetensors")
+        self.complaint("report", "--diff", "a.json", "b.json", "--csv", "x.csv")
+
+
+if __name__ == "__main__":
+    main()
