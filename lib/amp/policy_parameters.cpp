@@ -86,6 +86,12 @@ void check_parameter(const ScalerParameter& parameter, double value) {
                           value, parameter.least, parameter.most));
 }
 
+void check_ends(double min_scale, double max_scale) {
+  if (min_scale <= max_scale) return;
+  throw Error(fmt::format("loss scale: min_scale {:g} lies above max_scale {:g}: exchange them",
+                          min_scale, max_scale));
+}
+
 std::vector<std::string_view> parameters_of(const LossScalePolicy& policy) {
   if (policy.name == "none") return {};
   if (policy.growth_rule == GrowthRule::never) return {"init_scale"};
@@ -116,10 +122,7 @@ LossScalePolicy with_parameters(LossScalePolicy policy, const ScalerParameters& 
     check_parameter(parameter, value);
     parameter.set(policy, value);
   }
-  if (policy.floor && policy.cap && *policy.floor > *policy.cap) {
-    throw Error(fmt::format("loss scale: min_scale {:g} lies above max_scale {:g}: exchange them",
-                            *policy.floor, *policy.cap));
-  }
+  if (policy.floor && policy.cap) check_ends(*policy.floor, *policy.cap);
   check_order(policy, parameters);
   if (policy.on_floor != OnFloor::stay && !policy.floor) {
     throw Error("loss scale: raise_at_min_scale needs a min_scale: give both");

@@ -35,6 +35,8 @@ struct PolicyParameter : ScalerParameter {
 
 /// Error for a value outside of the parameter's range.
 void check_parameter(const ScalerParameter& parameter, double value);
+/// Error for a least scale above the largest.
+void check_ends(double min_scale, double max_scale);
 
 /// init_scale, growth_factor, backoff_factor, growth_interval, hysteresis, consecutive_hysteresis, min_scale,
 /// max_scale, threshold, raise_at_min_scale, tolerance.

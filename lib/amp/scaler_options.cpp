@@ -3,11 +3,7 @@
 // The tables, and reading options from values by name.
 #include "lib/amp/scaler_options.h"
 
-#include <fmt/format.h>
-
 #include <array>
-
-#include "lib/tensor/error.h"
 
 namespace binade {
 namespace {
@@ -112,10 +108,7 @@ std::span<const OptionParameter<AdaptiveOptions>> adaptive_parameters() {
 
 LogMaxOptions log_max_options(const ScalerParameters& parameters) {
   const LogMaxOptions o = options_of(log_max_parameters(), parameters);
-  if (o.scale_min > o.scale_max) {
-    throw Error(fmt::format("loss scale: min_scale {:g} lies above max_scale {:g}: exchange them",
-                            o.scale_min, o.scale_max));
-  }
+  check_ends(static_cast<double>(o.scale_min), static_cast<double>(o.scale_max));
   return o;
 }
 

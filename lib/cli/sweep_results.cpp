@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of results, checked.
+// Names of results: each must be one that a run may have, named once.
 #include "lib/cli/sweep_results.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
@@ -19,11 +17,11 @@ std::vector<std::string> chosen_results(const std::vector<std::string>& asked) {
   std::vector<std::string> chosen;
   for (const std::string& key : asked) {
     if (std::ranges::find(known, key) == known.end()) {
-      throw Error(fmt::format("--result {}: no run has it{}; there are {}", printable(key),
-                              did_you_mean(key, known), listed(known)));
+      throw Error("--result " + printable(key) + ": no run has it" + did_you_mean(key, known) +
+                  "; there are " + listed(known));
     }
     if (std::ranges::find(chosen, key) != chosen.end()) {
-      throw Error(fmt::format("--result {}: is there twice; give it once", key));
+      throw Error("--result " + key + ": is there twice; give it once");
     }
     chosen.push_back(key);
   }

@@ -17,7 +17,6 @@
 #include "lib/amp/dtype_flow.h"
 #include "lib/cli/data_folder.h"
 #include "lib/cli/dot_text.h"
-#include "lib/io/output_paths.h"
 #include "lib/study/tensor_dump.h"
 #include "lib/study/train_settings.h"
 #include "lib/study/workloads.h"
@@ -120,12 +119,12 @@ std::string wrapped_names(std::span<const std::string_view> names, std::size_t i
   return text;
 }
 
-TrainAnswer train_answer(const TrainQuestion& a, const StepTold& told) {
+TrainAnswer train_answer(const TrainQuestion& a, const std::function<void()>& prepare,
+                         const StepTold& told) {
   check_dump(a);
   const TrainSettings s = train_settings(a.settings);
   const Workload<float> network = workload<float>(s.workload, data_folder(a.data), s.batch);
-  prepare_outputs(data_files(a.data), std::array{OutputPath{"--json", a.json},
-                                                 OutputPath{"--dump", a.dump, OutputKind::folder}});
+  prepare();
   Hooks<float> hooks;
   if (!a.dump.empty()) {
     const std::int64_t every = a.every.value_or(std::max<std::int64_t>(1, s.recipe.steps / 20));

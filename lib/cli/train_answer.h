@@ -19,8 +19,8 @@ namespace binade {
 
 struct TrainQuestion {
   nlohmann::json settings = nlohmann::json::object();
-  std::string json = {}, dump = {}, data = {};  ///< --json, --dump, --data; empty: not given
-  std::optional<std::int64_t> every{};          ///< steps between two dumps
+  std::string dump = {}, data = {};     ///< --dump, --data; empty: not given
+  std::optional<std::int64_t> every{};  ///< steps between two dumps
   bool flow = false;
 };
 
@@ -32,9 +32,10 @@ struct TrainAnswer {
 /// Told after each step what it gave; may throw, to end the training.
 using StepTold = std::function<void(const StepLog& step, std::int64_t done, std::int64_t of)>;
 
-/// Trains, and dumps where asked. Error where settings, data or paths cannot be used, before the first step. The file of
-/// --json is tried here and written by who asks.
-TrainAnswer train_answer(const TrainQuestion& question, const StepTold& told = {});
+/// Trains, and dumps where asked. Error where settings, data or paths cannot be used, before the first step. `prepare` is
+/// called when all but the paths that are written is known to be good: it tries these.
+TrainAnswer train_answer(const TrainQuestion& question, const std::function<void()>& prepare,
+                         const StepTold& told = {});
 
 /// Names in lines of at most 100 columns, `indent` before each but the first.
 std::string wrapped_names(std::span<const std::string_view> names, std::size_t indent);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,7 @@
 #include "lib/cli/progress.h"
 #include "lib/cli/train_answer.h"
 #include "lib/io/atomic_file.h"
+#include "lib/io/output_paths.h"
 #include "lib/report/report.h"
 #include "lib/study/train_settings.h"
 #include "lib/study/trainings.h"
@@ -62,18 +64,22 @@ nlohmann::json settings_of(const std::vector<std::string>& texts) {
 void run_train(const TrainArguments& a) {
   StepLine line;
   const TrainQuestion question{.settings = settings_of(a.settings),
-                               .json = a.json,
                                .dump = a.dump,
                                .data = a.data,
                                .every = a.every,
                                .flow = a.flow};
   const auto workload = question.settings.find("workload");
   if (workload != question.settings.end() && workload->is_string()) line.begin(*workload);
-  const TrainAnswer answer =
-      train_answer(question, [&line](const StepLog&, std::int64_t done, std::int64_t of) {
-        line.update(static_cast<double>(done) / static_cast<double>(of),
-                    fmt::format("step {} of {}", done, of));
-      });
+  const auto prepare = [&a] {
+    prepare_outputs(
+        data_files(a.data),
+        std::array{OutputPath{"--json", a.json}, OutputPath{"--dump", a.dump, OutputKind::folder}});
+  };
+  const auto told = [&line](const StepLog&, std::int64_t done, std::int64_t of) {
+    line.update(static_cast<double>(done) / static_cast<double>(of),
+                fmt::format("step {} of {}", done, of));
+  };
+  const TrainAnswer answer = train_answer(question, prepare, told);
   line.wipe();
   fmt::print("{}", answer.text);
   if (!a.json.empty()) write_file(a.json, answer.json.dump(1) + "\n");

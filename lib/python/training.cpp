@@ -179,10 +179,14 @@ nb::object train_network(nb::handle settings, nb::handle on_step, nb::handle dat
       call(on_step, log);
     };
   }
+  const auto prepare = [&question] {
+    prepare_outputs(data_files(question.data),
+                    std::array{OutputPath{"dump", question.dump, OutputKind::folder}});
+  };
   TrainAnswer told_in_the_end;
   {
     const Released released;
-    told_in_the_end = train_answer(question, told);
+    told_in_the_end = train_answer(question, prepare, told);
   }
   return answer("Training", told_in_the_end.text, told_in_the_end.json, 1);
 }
