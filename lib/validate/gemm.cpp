@@ -46,6 +46,7 @@ std::vector<GemmDifference> differences(const GemmModel& model, const GemmOperan
                                         const std::vector<std::uint64_t>& emulated) {
   std::vector<GemmDifference> out;
   for (std::size_t at = 0; at < given.size(); ++at) {
+    if (at % 4096 == 0) poll();
     if (given[at] == emulated[at]) continue;
     out.push_back({at / x.n, at % x.n, given[at], emulated[at], Agreement::special});
   }
@@ -71,6 +72,7 @@ GemmCheck check_gemm(const GemmModel& model, const GemmOperands& operands,
   const std::vector<std::uint64_t> emulated = gemm(model, operands, progress);
   std::uint64_t most = 0;
   for (const GemmDifference& x : differences(model, operands, given, emulated)) {
+    if (out.different.count % 256 == 0) poll();
     add(out.different, x, keep);
     const bool wrong = x.agreement == Agreement::beyond_bound || x.agreement == Agreement::special;
     if (wrong) add(out.wrong, x, keep);
