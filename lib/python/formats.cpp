@@ -105,10 +105,15 @@ void add_formats(nb::module_& m) {
       "format"_a);
   const nlohmann::ordered_json example = row_of({"binary16", binary16});
   for (const auto& [key, value] : example.items()) {
-    static_cast<void>(value);
-    format.def_prop_ro(key.c_str(), [name = key](const NamedOrCustom& self) {
-      return python_of(row_of(self)[name]);
-    });
+    const char* const type = value.is_boolean()          ? "bool"
+                             : value.is_number_integer() ? "int"
+                             : value.is_string()         ? "str"
+                                                         : "float | str | None";
+    const std::string signature = "def " + key + "(self) -> " + type;
+    format.def_prop_ro(
+        key.c_str(),
+        [name = key](const NamedOrCustom& self) { return python_of(row_of(self)[name]); },
+        nb::sig(signature.c_str()));
   }
   format.def(
       "to_dict", [](const NamedOrCustom& self) { return python_of(row_of(self)); },

@@ -144,12 +144,8 @@ AttributeOptions attribute_options(std::string_view rounding, std::string_view s
 
 }  // namespace binade::python
 
-NB_MODULE(_binade, m) {
+NB_MODULE(_binade_parts, m) {
   using namespace binade::python;
-  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-    throw nanobind::import_error(
-        "binade works in a process's first interpreter, not in one made inside it");
-  }
   nanobind::register_exception_translator(&translate);
   pthread_atfork(nullptr, nullptr, &binade::lose_threads);
   find_data();
@@ -163,4 +159,13 @@ NB_MODULE(_binade, m) {
   add_rounding(m);
   add_scaling(m);
   add_training(m);
+}
+
+/// What Python calls. Another interpreter of this process is refused before nanobind forgets the first one's types for its
+/// sake.
+extern "C" NB_EXPORT PyObject* PyInit__binade() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return PyInit__binade_parts();
+  PyErr_SetString(PyExc_ImportError,
+                  "binade works in a process's first interpreter, not in one made inside it");
+  return nullptr;
 }
