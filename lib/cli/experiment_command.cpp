@@ -53,7 +53,7 @@ std::vector<const Experiment*> chosen_experiments(const ExperimentArguments& a) 
     for (const Experiment& e : experiments()) chosen.push_back(&e);
   }
   for (const std::string& name : a.names) {
-    const Experiment* e = &experiment_named(name);
+    const Experiment* e = &experiment_named(experiments(), name);
     if (std::ranges::find(chosen, e) != chosen.end()) {
       throw Error(fmt::format("experiment {} is named twice; once is enough", name));
     }

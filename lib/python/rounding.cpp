@@ -324,10 +324,10 @@ void add_rounding(nb::module_& m) {
       R"(    >>> encode(np.array([0.1, 1.0], "f"), "binary16")
     array([11878, 15360], dtype=uint16)
 )");
-  m.def("encode", &encode_array, "x"_a.none(), "format"_a, nb::kw_only(), "rounding"_a = "ties_to_even",
-        "saturation"_a = "none", "nan"_a = "quiet", "flush"_a = "none", "seed"_a = 0,
-        "random_bits"_a = 32, "counts"_a = false, "as_dtype"_a = false, "out"_a = nb::none(),
-        encode_help.c_str());
+  m.def("encode", &encode_array, "x"_a.none(), "format"_a, nb::kw_only(),
+        "rounding"_a = "ties_to_even", "saturation"_a = "none", "nan"_a = "quiet",
+        "flush"_a = "none", "seed"_a = 0, "random_bits"_a = 32, "counts"_a = false,
+        "as_dtype"_a = false, "out"_a = nb::none(), encode_help.c_str());
   m.def("decode", &decode_array, "codes"_a.none(), "format"_a, nb::kw_only(), "out"_a = nb::none(),
         R"(The values of encodings, exactly.
 

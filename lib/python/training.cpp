@@ -263,7 +263,7 @@ void pass_python_on() {
 
 nb::object ask_experiment(const std::string& name, bool quick, nb::handle data, nb::handle progress,
                           nb::handle dump) {
-  const Experiment& e = experiment_named(name);
+  const Experiment& e = experiment_named(experiments(), name);
   const std::string given = path_or_nothing(data), folder = path_or_nothing(dump);
   if (!folder.empty() && !e.dumps) throw Error("dump: " + name + " has no tensors to dump");
   ExperimentInput input{.quick = quick,

@@ -149,17 +149,17 @@ BinadeRow read_row(SummaryReader& from) {
 
 /// The least significand of each segment, and of what follows the last.
 std::array<std::uint64_t, segments + 1> segment_ends() {
-  constexpr std::uint64_t one = std::uint64_t{1} << summary_fraction_bits;
-  return {one,
-          one + 1,
-          one + 3 * (one / 4),
-          one + 13 * (one / 16) + 1,
-          one + 7 * (one / 8),
-          2 * one - (one >> 7),
-          2 * one - (one >> 8),
-          2 * one - (one >> 10),
-          2 * one - (one >> 11),
-          2 * one};
+  constexpr std::uint64_t unit = std::uint64_t{1} << summary_fraction_bits;
+  return {unit,
+          unit + 1,
+          unit + 3 * (unit / 4),
+          unit + 13 * (unit / 16) + 1,
+          unit + 7 * (unit / 8),
+          2 * unit - (unit >> 7),
+          2 * unit - (unit >> 8),
+          2 * unit - (unit >> 10),
+          2 * unit - (unit >> 11),
+          2 * unit};
 }
 
 /// Whether some values of a binade have these counts, sums and squares, as far as inequalities tell.
@@ -197,8 +197,8 @@ int last_segment(const BinadeRow& row) {
 }
 
 bool is_in(const Placed& x, int exponent, int segment) {
-  constexpr std::uint64_t one = std::uint64_t{1} << summary_fraction_bits;
-  return x.exponent == exponent && x.significand >= one && x.significand < 2 * one &&
+  constexpr std::uint64_t unit = std::uint64_t{1} << summary_fraction_bits;
+  return x.exponent == exponent && x.significand >= unit && x.significand < 2 * unit &&
          segment_of(x.significand) == segment;
 }
 

@@ -130,8 +130,7 @@ nlohmann::ordered_json json_of(const ExperimentRun& run, bool times) {
 
 }  // namespace
 
-const Experiment& experiment_named(const std::string& name) {
-  const auto all = experiments();
+const Experiment& experiment_named(std::span<const Experiment> all, const std::string& name) {
   const auto found = std::ranges::find_if(all, [&](const Experiment& e) { return name == e.name; });
   if (found != all.end()) return *found;
   std::string known;

@@ -28,7 +28,7 @@ struct ExperimentRun {
 };
 
 /// Error with the names for one that there is not.
-const Experiment& experiment_named(const std::string& name);
+const Experiment& experiment_named(std::span<const Experiment> all, const std::string& name);
 
 RunStatus status_of(const ExperimentRun& run);
 
