@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options to a search.
+// The options of `binade identify` to a search, which the command and the Python module begin alike.
 #include "lib/cli/identified.h"
 
 #include <cmath>

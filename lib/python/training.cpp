@@ -202,7 +202,8 @@ std::function<void(double, std::string_view)> share_told(nb::handle progress) {
 
 nb::object sweep_settings(nb::handle spec, nb::handle path, nb::handle on_run, nb::handle progress,
                           nb::handle result, nb::handle data) {
-  std::vector<InputPath> read = data_files(path_or_nothing(data));
+  const std::string given = path_or_nothing(data);
+  std::vector<InputPath> read = data_files(given);
   SweepSpec wanted;
   if (PyDict_Check(spec.ptr())) {
     wanted = parse_sweep("spec", json_of_python(spec).dump());
@@ -233,8 +234,7 @@ nb::object sweep_settings(nb::handle spec, nb::handle path, nb::handle on_run, n
   {
     const Released released;
     prepare_outputs(read, std::array{OutputPath{"path", results, OutputKind::appended}});
-    swept =
-        run_sweep(wanted, results, train_job(data_folder(path_or_nothing(data))), progressed, told);
+    swept = run_sweep(wanted, results, train_job(data_folder(given)), progressed, told);
   }
   return answer("Sweep", text_of(sweep_table(wanted, swept.results, chosen)),
                 sweep_json(wanted, swept.results, chosen), 1);

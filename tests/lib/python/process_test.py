@@ -46,12 +46,12 @@ class Process(CliCase):
                 self.assertEqual(seen, counts)
 
     def test_other_threads_run_meanwhile(self):
-        x = np.ones(LONG, np.float64)
+        x = np.ones(LONG, np.float32)
         done = threading.Event()
         ticks = 0
 
         def work():
-            slowly(x)
+            binade.quantize(x, "e8m0", out=x)  # by the definition, some tenths of a second
             done.set()
 
         thread = threading.Thread(target=work)
@@ -60,7 +60,7 @@ class Process(CliCase):
             time.sleep(0.001)
             ticks += 1
         thread.join()
-        self.assertGreater(ticks, 20, "the interpreter stood still while C++ worked")
+        self.assertGreater(ticks, 5, "the interpreter stood still while C++ worked")
 
     def test_ctrl_c_ends_a_long_call(self):
         code = (

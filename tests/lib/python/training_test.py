@@ -128,6 +128,8 @@ class Train(CliCase):
     def test_the_data_folder_is_the_callers(self):
         data = os.path.join(os.path.dirname(__file__), "../../../experiments/data")
         self.assertEqual(binade.train(SETTINGS, data=data), binade.train(SETTINGS))
+        spec = {"name": "s", "base": SETTINGS, "grid": {"seed": [1, 2]}}
+        self.assertEqual(binade.sweep(spec, self.path("given.jsonl"), data=data), binade.sweep(spec, self.path("own.jsonl")))
         with self.assertRaises((OSError, ValueError)) as caught:
             binade.train(SETTINGS, data=self.folder.name)
         self.assertIn(self.folder.name, str(caught.exception))
