@@ -80,7 +80,8 @@ class Docs(unittest.TestCase):
         print(f"{runner.tries} examples in {len(names)} docstrings")
         self.assertEqual(runner.failures, 0, "\n" + "".join(said))
         self.assertGreater(runner.tries, 10)
-        for name in ("binade", "binade.Format", "binade.Format.to_dict", "binade.quantize", "binade._documents.Document.to_json"):
+        for name in ("binade", "binade.Format", "binade.Format.to_dict", "binade.quantize",
+                     "binade._documents.Document.to_json"):
             self.assertIn(name, names, "the walk passes by what it should find")
 
     def test_the_readme(self):
