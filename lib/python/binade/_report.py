@@ -113,7 +113,7 @@ class Report(Document):
         Integers are of pandas' Int64, which can be missing. ImportError without pandas.
         """
         try:
-            import pandas
+            import pandas  # type: ignore
         except ImportError as missing:
             raise ImportError('to_pandas needs pandas: pip install "binade[pandas]"') from missing
         columns, rows = _binade._table_of_report(self._json)

@@ -35,11 +35,13 @@ EXPERIMENT = (("experiment", "run", "clip_order", "--quick"), [])
 
 RECORD = (("record", "--emulated", "sm_90", "--only", "none"), [])
 
-OVER_INPUTS = [(QUANTIZE, "OUT"), (ARITH, "OUT")] + [(REPORT, option) for option in ("-o", "--html", "--json")] + [
+OVER_INPUTS = [(QUANTIZE, "OUT"), (ARITH, "OUT")] + [(REPORT, option) for option in ("-o", "--html", "--json", "--csv")]
+OVER_INPUTS += [
     (GEMM_CALL, "-o"), (EXPLAIN_DOTS, "--svg"), (EXPLAIN_RECORDING, "--svg"), (EXPLAIN_GEMM, "--svg"),
     (IDENTIFY, "--propose"), (SWEEP, "-o"), (SWEEP, "--json"), (SWEEP, "--html"), (VALIDATE, "--seen")]
-EACH_OTHER = [(REPORT, "-o", "--json"), (SWEEP, "-o", "--json"), (SWEEP, "-o", "--html"), (SWEEP, "--json", "--html"),
-              (TRAIN, "--json", "--dump"), (EXPERIMENT, "--json", "-o"), (EXPERIMENT, "--json", "--dump"),
+EACH_OTHER = [(REPORT, "-o", "--json"), (REPORT, "--csv", "--json"), (SWEEP, "-o", "--json"),
+              (SWEEP, "-o", "--html"), (SWEEP, "--json", "--html"), (TRAIN, "--json", "--dump"),
+              (EXPERIMENT, "--json", "-o"), (EXPERIMENT, "--json", "--dump"),
               (EXPERIMENT, "-o", "--dump")]
 # Options whose results are files of a folder, which reads nothing.
 FOLDERS = [(RECORD, "-o")]
