@@ -10,16 +10,13 @@
 #include "lib/python/arrays.h"
 
 namespace binade::python {
-namespace {
 
-nb::object text_object(const std::string& text) {
+nb::object text_object(std::string_view text) {
   PyObject* const made =
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
   if (made == nullptr) throw nb::python_error();
   return nb::steal(made);
 }
-
-}  // namespace
 
 nb::object python_of(const nlohmann::ordered_json& json) {
   using Type = nlohmann::ordered_json::value_t;
@@ -83,8 +80,7 @@ nlohmann::ordered_json json_of_python(nb::handle x) {
 }
 
 nb::object document(const char* name, std::string_view text, const nlohmann::ordered_json& json) {
-  return python_function("_documents", name)(text_object(std::string(text)),
-                                             text_object(json.dump(2) + "\n"));
+  return python_function("_documents", name)(text_object(text), text_object(json.dump(2) + "\n"));
 }
 
 }  // namespace binade::python

@@ -18,6 +18,9 @@ nb::object python_of(const nlohmann::ordered_json& json);
 /// The same way back. TypeError for what JSON does not have.
 nlohmann::ordered_json json_of_python(nb::handle x);
 
+/// What is not UTF-8 is replaced.
+nb::object text_object(std::string_view text);
+
 /// A document of the class binade.<name>, which _documents.py defines.
 nb::object document(const char* name, std::string_view text, const nlohmann::ordered_json& json);
 

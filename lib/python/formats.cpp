@@ -55,16 +55,6 @@ std::string literal_of(nb::handle x) {
   return nb::cast<std::string>(number.attr("hex")());
 }
 
-std::vector<nb::object> in_list(nb::handle x) {
-  std::vector<nb::object> out;
-  if (PyList_Check(x.ptr()) || PyTuple_Check(x.ptr())) {
-    for (const nb::handle one : nb::borrow(x)) out.push_back(nb::borrow(one));
-  } else {
-    out.push_back(nb::borrow(x));
-  }
-  return out;
-}
-
 nb::object show_numbers(nb::handle values, nb::handle wanted, std::string_view rounding,
                         std::string_view saturation, std::string_view nan, std::string_view flush,
                         int random_bits, std::optional<std::int64_t> random) {

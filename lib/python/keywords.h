@@ -1,16 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keywords that many functions have, as the options of the program that mean the same.
+// Arguments that many functions have, as the program takes them.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include <nanobind/nanobind.h>
 
 #include "lib/cli/attribute_options.h"
 
 namespace binade::python {
 
+namespace nb = nanobind;
+
 /// `flush`: none, results (FTZ), operands (DAZ) or both; Error for another word.
 AttributeOptions attribute_options(std::string_view rounding, std::string_view saturation,
                                    std::string_view nan, std::string_view flush, int random_bits);
+
+/// Whether it names a file: a str, or what has __fspath__.
+bool is_path(nb::handle x);
+/// That name. TypeError for what names none.
+std::string path_of(nb::handle x);
+
+bool is_list(nb::handle x);  ///< or a tuple
+/// One, or the members of a list or a tuple; none of None.
+std::vector<nb::object> in_list(nb::handle x);
 
 }  // namespace binade::python

@@ -20,7 +20,6 @@
 #include "lib/io/own_folder.h"
 #include "lib/parallel/parallel.h"
 #include "lib/python/arrays.h"
-#include "lib/python/keywords.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/version.h"
 
@@ -128,20 +127,6 @@ void add_counts(nb::module_& m) {
 
 }  // namespace
 
-AttributeOptions attribute_options(std::string_view rounding, std::string_view saturation,
-                                   std::string_view nan, std::string_view flush, int random_bits) {
-  if (flush != "none" && flush != "results" && flush != "operands" && flush != "both") {
-    throw Error("flush " + printable(flush) +
-                ": no such choice; there are none, results (FTZ), operands (DAZ) and both");
-  }
-  return {.rounding = std::string(rounding),
-          .saturation = std::string(saturation),
-          .nan = std::string(nan),
-          .flush_results = flush == "results" || flush == "both",
-          .flush_operands = flush == "operands" || flush == "both",
-          .random_bits = random_bits};
-}
-
 }  // namespace binade::python
 
 NB_MODULE(_binade_parts, m) {
@@ -154,10 +139,13 @@ NB_MODULE(_binade_parts, m) {
         "Run the program `binade` with these arguments; returns its exit status.");
   add_counts(m);
   add_formats(m);
+  add_gemm_model(m);
   add_products(m);
+  add_identification(m);
   add_ranges(m);
   add_rounding(m);
-  add_scaling(m);
+  add_loss_scaler(m);
+  add_grad_scaler(m);
   add_training(m);
 }
 

@@ -8,10 +8,13 @@
 namespace binade::python {
 
 void add_formats(nanobind::module_& m);
+void add_gemm_model(nanobind::module_& m);
+void add_grad_scaler(nanobind::module_& m);
+void add_identification(nanobind::module_& m);
+void add_loss_scaler(nanobind::module_& m);
 void add_products(nanobind::module_& m);
 void add_ranges(nanobind::module_& m);
 void add_rounding(nanobind::module_& m);
-void add_scaling(nanobind::module_& m);
 void add_training(nanobind::module_& m);
 
 }  // namespace binade::python

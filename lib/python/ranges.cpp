@@ -26,6 +26,7 @@
 #include "lib/io/output_paths.h"
 #include "lib/python/arrays.h"
 #include "lib/python/documents.h"
+#include "lib/python/keywords.h"
 #include "lib/python/module.h"
 #include "lib/range/counter.h"
 #include "lib/range/summary_bytes.h"
@@ -42,32 +43,10 @@ namespace {
 
 using namespace nanobind::literals;
 
-bool names_source_file(nb::handle x) {
-  return PyUnicode_Check(x.ptr()) || nb::hasattr(x, "__fspath__");
-}
-
-std::string path_of_source(nb::handle x) {
-  PyObject* bytes = nullptr;
-  if (PyUnicode_FSConverter(x.ptr(), &bytes) == 0) throw nb::python_error();
-  const nb::bytes owned = nb::steal<nb::bytes>(bytes);
-  return {owned.c_str(), owned.size()};
-}
-
-/// One or several.
-std::vector<nb::object> sources_in(nb::handle x) {
-  std::vector<nb::object> out;
-  if (PyList_Check(x.ptr()) || PyTuple_Check(x.ptr())) {
-    for (const nb::handle one : nb::borrow(x)) out.push_back(nb::borrow(one));
-  } else if (!x.is_none()) {
-    out.push_back(nb::borrow(x));
-  }
-  return out;
-}
-
 /// "binary16", "binary16,e4m3", or a list of names and Formats.
 std::vector<std::string> report_format_names(nb::handle x) {
   std::vector<std::string> out;
-  for (const nb::object& one : sources_in(x)) {
+  for (const nb::object& one : in_list(x)) {
     const auto text = nb::cast<std::string>(nb::str(one));
     for (std::size_t at = 0; at <= text.size();) {
       const std::size_t end = std::min(text.find(',', at), text.size());
@@ -81,7 +60,7 @@ std::vector<std::string> report_format_names(nb::handle x) {
 template <class T>
 std::vector<T> words_of_option(const char* what, const char* kind, nb::handle x) {
   std::vector<T> out;
-  for (const nb::object& one : sources_in(x)) {
+  for (const nb::object& one : in_list(x)) {
     T value;
     if (!nb::try_cast(one, value)) {
       throw nb::type_error((std::string(what) + ": " + kind + ", or a list of them").c_str());
@@ -167,8 +146,8 @@ nb::object add_to_summary(nb::object self, nb::handle x) {
   RangeSummary& summary = *nb::inst_ptr<RangeSummary>(self);
   const std::vector<ErrorColumn> columns = summary.columns;
   RangeSummary more;
-  if (names_source_file(x)) {
-    const std::string path = path_of_source(x);
+  if (is_path(x)) {
+    const std::string path = path_of(x);
     const Released released;
     more = summary_of_file(path, columns);
   } else {
@@ -367,8 +346,8 @@ void add_named(ReportSource& source, const std::string& name, nb::handle x) {
 ReportSource source_of(nb::handle x) {
   ReportSource out;
   out.arrays.name = name_of_arrays;
-  if (names_source_file(x)) {
-    out.paths.push_back(path_of_source(x));
+  if (is_path(x)) {
+    out.paths.push_back(path_of(x));
     return out;
   }
   if (PyMapping_Check(x.ptr()) != 0 && nb::hasattr(x, "items")) {
@@ -381,10 +360,10 @@ ReportSource source_of(nb::handle x) {
     return out;
   }
   if (PyList_Check(x.ptr()) || PyTuple_Check(x.ptr())) {
-    const std::vector<nb::object> all = sources_in(x);
+    const std::vector<nb::object> all = in_list(x);
     if (!all.empty() &&
-        std::ranges::all_of(all, [](const nb::object& one) { return names_source_file(one); })) {
-      for (const nb::object& one : all) out.paths.push_back(path_of_source(one));
+        std::ranges::all_of(all, [](const nb::object& one) { return is_path(one); })) {
+      for (const nb::object& one : all) out.paths.push_back(path_of(one));
       return out;
     }
     if (std::ranges::any_of(
@@ -426,13 +405,6 @@ Report make_report(const ReportSource& source, const ReportOptions& options, con
   return report;
 }
 
-nb::object report_object(const std::string& text) {
-  PyObject* const made =
-      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
-  if (made == nullptr) throw nb::python_error();
-  return nb::steal(made);
-}
-
 ReportWords report_words_of(int headroom, double target_loss, std::string_view prefer,
                             nb::handle formats, nb::handle scales, std::string_view dtype,
                             nb::handle role) {
@@ -460,7 +432,7 @@ nb::object report_on(nb::handle source, int headroom, double target_loss, std::s
     text = report_text(report, {false, tensors}) + told;
     json = json_text(to_json(report));
   }
-  return python_function("_report", "Report")(report_object(text), report_object(json));
+  return python_function("_report", "Report")(text_object(text), text_object(json));
 }
 
 nb::object loss_scale(nb::handle source, int headroom, double target_loss, std::string_view prefer,
@@ -485,8 +457,8 @@ nlohmann::ordered_json json_of_text(const std::string& json) {
 
 /// By the ending of the path.
 void save_report(const std::string& json, nb::handle to) {
-  if (!names_source_file(to)) throw nb::type_error("path: text or os.PathLike");
-  const std::string path = path_of_source(to);
+  if (!is_path(to)) throw nb::type_error("path: text or os.PathLike");
+  const std::string path = path_of(to);
   std::string suffix = std::filesystem::path(path).extension().string();
   for (char& c : suffix) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   constexpr std::array known{".html", ".json", ".csv"};

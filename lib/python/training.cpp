@@ -24,6 +24,7 @@
 #include "lib/io/output_paths.h"
 #include "lib/python/arrays.h"
 #include "lib/python/documents.h"
+#include "lib/python/keywords.h"
 #include "lib/python/module.h"
 #include "lib/study/experiment_run.h"
 #include "lib/study/strict_json.h"
@@ -45,25 +46,12 @@ nb::object answer(const char* name, const std::string& text, const Json& json, i
                                             nb::str(dumped.data(), dumped.size()));
 }
 
-/// What a str or an os.PathLike names.
-std::string path_of(nb::handle x) {
-  const nb::object path = nb::steal(PyOS_FSPath(x.ptr()));
-  if (!path.is_valid()) throw nb::python_error();
-  const nb::object bytes =
-      nb::steal(PyUnicode_Check(path.ptr()) ? PyUnicode_EncodeFSDefault(path.ptr())
-                                            : nb::borrow(path).release().ptr());
-  if (!bytes.is_valid()) throw nb::python_error();
-  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
-}
-
 std::string path_or_nothing(nb::handle x) { return x.is_none() ? "" : path_of(x); }
 
 /// A text, or several in a list or tuple; None: none.
 std::vector<std::string> texts_of(nb::handle x) {
-  if (x.is_none()) return {};
-  if (PyUnicode_Check(x.ptr())) return {nb::cast<std::string>(x)};
   std::vector<std::string> out;
-  for (const nb::handle one : nb::borrow(x)) out.push_back(nb::cast<std::string>(one));
+  for (const nb::object& one : in_list(x)) out.push_back(nb::cast<std::string>(one));
   return out;
 }
 

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Options by name, by tables; and the class.
+#include "lib/python/gemm_model.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <variant>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "lib/cli/rule_options.h"
+#include "lib/python/arrays.h"
+#include "lib/python/keywords.h"
+#include "lib/python/module.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
+
+namespace binade::python {
+namespace {
+
+using namespace nanobind::literals;
+
+/// A keyword of a model, and where it goes.
+using OptionPlace =
+    std::variant<std::string GemmOptions::*, bool GemmOptions::*, double GemmOptions::*>;
+constexpr std::array<std::pair<std::string_view, OptionPlace>, 11> option_places{{
+    {"instruction", &GemmOptions::instruction},
+    {"arch", &GemmOptions::architecture},
+    {"k_order", &GemmOptions::k_order},
+    {"promote_every", &GemmOptions::promote_every},
+    {"partial", &GemmOptions::partial},
+    {"c_first", &GemmOptions::c_first},
+    {"alpha", &GemmOptions::alpha},
+    {"beta", &GemmOptions::beta},
+    {"fused", &GemmOptions::fused},
+    {"epilogue_format", &GemmOptions::epilogue_format},
+    {"out_format", &GemmOptions::out_format},
+}};
+constexpr std::array<std::pair<std::string_view, std::string RuleChoice::*>, 3> rule_places{
+    {{"zero_raises", &RuleChoice::zero_raises},
+     {"floor", &RuleChoice::floor},
+     {"cut_to_zero", &RuleChoice::cut_to_zero}}};
+
+}  // namespace
+
+void wrong_type(std::string_view key, const char* wanted, nb::handle x) {
+  throw nb::type_error(
+      (std::string(key) + ": " + wanted + ", not " + Py_TYPE(x.ptr())->tp_name).c_str());
+}
+
+std::string word_of(std::string_view key, nb::handle x) {
+  if (x.is_none()) return "";
+  if (PyUnicode_Check(x.ptr())) return nb::cast<std::string>(x);
+  if (nb::isinstance<NamedOrCustom>(x)) return nb::inst_ptr<NamedOrCustom>(x)->name;
+  if (!PyBool_Check(x.ptr()) && PyIndex_Check(x.ptr())) return nb::cast<std::string>(nb::str(x));
+  wrong_type(key, "text or a whole number is wanted", x);
+}
+
+namespace {
+
+double number_of(std::string_view key, nb::handle x) {
+  const double out = PyFloat_AsDouble(x.ptr());
+  if (out != -1 || PyErr_Occurred() == nullptr) return out;
+  PyErr_Clear();
+  wrong_type(key, "a number is wanted", x);
+}
+
+bool flag_of(std::string_view key, nb::handle x) {
+  const int out = PyObject_IsTrue(x.ptr());
+  if (out >= 0) return out != 0;
+  PyErr_Clear();
+  wrong_type(key, "True or False is wanted", x);
+}
+
+}  // namespace
+
+std::vector<std::string> words_in(std::string_view key, nb::handle x) {
+  std::vector<std::string> out;
+  for (const nb::object& one : in_list(x)) out.push_back(word_of(key, one));
+  return out;
+}
+
+namespace {
+
+/// Whether there is such an option.
+bool set_option(GemmOptions& o, std::string_view key, nb::handle value) {
+  for (const auto& [name, place] : option_places) {
+    if (name != key) continue;
+    if (const auto* text = std::get_if<std::string GemmOptions::*>(&place)) {
+      if (!value.is_none()) o.*(*text) = word_of(key, value);
+    } else if (const auto* flag = std::get_if<bool GemmOptions::*>(&place)) {
+      o.*(*flag) = flag_of(key, value);
+    } else {
+      o.*(*std::get_if<double GemmOptions::*>(&place)) = number_of(key, value);
+    }
+    return true;
+  }
+  for (const auto& [name, place] : rule_places) {
+    if (name != key) continue;
+    o.rules.*place = word_of(key, value);
+    return true;
+  }
+  if (key == "split") o.splits = words_in(key, value);
+  if (key == "saturate") o.saturate = flag_of(key, value);
+  if (key == "round") o.files.round = flag_of(key, value);
+  return key == "split" || key == "saturate" || key == "round";
+}
+
+void set_options(GemmOptions& o, const nb::kwargs& given, const char* function) {
+  for (auto [key, value] : given) {
+    const auto name = nb::cast<std::string>(key);
+    if (set_option(o, name, value)) continue;
+    throw nb::type_error((std::string(function) + "() has no argument '" + printable(name) +
+                          "'; help(binade.GemmModel) names the options of a product")
+                             .c_str());
+  }
+  if (o.fused != "alpha" && o.fused != "beta") {
+    throw Error("--fused " + printable(o.fused) + ": no such choice; there are alpha and beta");
+  }
+}
+
+/// Words of the program, "--split 2:16 --c-first".
+void set_words(GemmOptions& o, std::string_view words) {
+  const auto all = words.empty() ? std::vector<std::string_view>{} : split(words, ' ');
+  std::vector<std::string> splits;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::string key(all[i].substr(2));
+    std::ranges::replace(key, '-', '_');
+    const bool is_flag = i + 1 == all.size() || all[i + 1].starts_with("--");
+    if (is_flag) {
+      set_option(o, key, nb::bool_(true));
+      continue;
+    }
+    ++i;
+    const nb::str value(all[i].data(), all[i].size());
+    if (key == "split") {
+      splits.emplace_back(all[i]);
+    } else if (key == "alpha" || key == "beta") {
+      set_option(o, key, nb::float_(nb::cast<double>(nb::float_(nb::object(value)))));
+    } else {
+      set_option(o, key, value);
+    }
+  }
+  o.splits = std::move(splits);
+}
+
+}  // namespace
+
+ModelObject model_object(GemmOptions options) {
+  NamedGemm named = model_of(options);
+  return {std::move(options), std::move(named)};
+}
+
+namespace {
+
+ModelObject new_model(nb::handle instruction, nb::handle arch, const nb::kwargs& given) {
+  GemmOptions o;
+  set_option(o, "instruction", instruction);
+  set_option(o, "arch", arch);
+  set_options(o, given, "GemmModel");
+  return model_object(std::move(o));
+}
+
+/// The options of `binade gemm` that make it, however it was spelled: equal for equal models.
+std::string words_of(const ModelObject& x) {
+  std::string out = x.named.sm == 0 ? "" : "--arch sm_" + std::to_string(x.named.sm) + " ";
+  out += "--instruction " + x.named.instruction;
+  if (x.options.files.round) out += " --round";
+  const std::string order = options_of(x.named.model);
+  if (!order.empty()) out += " " + order;
+  for (const std::string& word : binade::words_of(x.options.rules)) out += " " + word;
+  return out;
+}
+
+/// The same as arguments, in order: (name, text, or "" of a flag).
+std::vector<std::pair<std::string, std::string>> arguments_of(const ModelObject& x) {
+  const std::string words = words_of(x);
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const std::string_view word : split(words, ' ')) {
+    if (word.starts_with("--")) {
+      std::string key(word.substr(2));
+      std::ranges::replace(key, '-', '_');
+      out.emplace_back(key, "");
+    } else {
+      out.back().second = word;
+    }
+  }
+  return out;
+}
+
+std::string shown_model(const ModelObject& x) {
+  std::string instruction, arch, rest;
+  std::vector<std::string> splits;
+  for (const auto& [key, value] : arguments_of(x)) {
+    const bool is_number = key == "alpha" || key == "beta" ||
+                           (key == "promote_every" && value.find(':') == std::string::npos);
+    if (key == "instruction") instruction = "'" + value + "'";
+    if (key == "arch") arch = ", '" + value + "'";
+    if (key == "split") splits.push_back("'" + value + "'");
+    if (key == "instruction" || key == "arch" || key == "split") continue;
+    rest += ", " + key + "=" + (value.empty() ? "True" : is_number ? value : "'" + value + "'");
+  }
+  if (splits.size() == 1) rest += ", split=" + splits[0];
+  if (splits.size() > 1) {
+    rest += ", split=[";
+    for (const std::string& one : splits) rest += one + (&one == &splits.back() ? "]" : ", ");
+  }
+  return "GemmModel(" + instruction + arch + rest + ")";
+}
+
+}  // namespace
+
+ModelObject model_of_words(std::string_view words) {
+  GemmOptions o;
+  set_words(o, words);
+  return model_object(std::move(o));
+}
+
+GemmOptions product_of(nb::handle model, const nb::kwargs& given, const char* function) {
+  GemmOptions o;
+  if (model.is_none()) {
+    set_options(o, given, function);
+    if (o.instruction.empty()) {
+      throw Error("instruction: missing; give it, as mma.m16n8k16.f32.f16.f16.f32, or a model");
+    }
+    return o;
+  }
+  if (!nb::isinstance<ModelObject>(model)) wrong_type("model", "a GemmModel is wanted", model);
+  o = nb::inst_ptr<ModelObject>(model)->options;
+  for (auto [key, value] : given) {
+    const auto name = nb::cast<std::string>(key);
+    if (name == "round") {
+      o.files.round = flag_of(name, value);
+      continue;
+    }
+    throw nb::type_error((std::string(function) + "() got a model and '" + printable(name) +
+                          "'; a model has all of them: give one or the other")
+                             .c_str());
+  }
+  return o;
+}
+
+void add_gemm_model(nb::module_& m) {
+  nb::class_<ModelObject> model(
+      m, "GemmModel",
+      R"(What a kernel of matrix products does: the options of `binade gemm`.
+
+    instruction: any of `binade architectures`, as mma.m16n8k16.f32.f16.f16.f32, with arch, as sm_90; or a chain of
+    rounded operations, as fma.rn.f32.f16.f16.f32, which has no arch.
+    k_order: "ascending", "descending", with ":GROUPxWIDTH". promote_every: N or "N:FORMAT". split: "PARTS[:RUN|:tileN]
+    [:REDUCTION][:tail]", or up to three, outermost first. partial: the format of parts. c_first: sums begin with C.
+    alpha, beta, fused ("alpha" or "beta"), epilogue_format, out_format, saturate: D = alpha·sum + beta·C + bias.
+    zero_raises, floor, cut_to_zero: other rules of fused sums than the table's. round: operands are rounded first.
+
+    Equal where they mean the same, however they are spelled; hashable; can be pickled. str() gives the words of the
+    program.
+
+    >>> GemmModel("wgmma.m64n8k32.f32.e4m3.e4m3", "sm_90", promote_every=4)
+    GemmModel('wgmma.m64n8k32.f32.e4m3.e4m3', 'sm_90', promote_every=4)
+)");
+  model.def(
+      "__init__",
+      [](ModelObject* self, nb::handle instruction, nb::handle arch, const nb::kwargs& given) {
+        new (self) ModelObject(new_model(instruction, arch, given));
+      },
+      "instruction"_a, "arch"_a = nb::none(), "options"_a,
+      nb::sig("def __init__(self, instruction: str, arch: str | None = None, *, k_order: str = "
+              "'ascending', "
+              "promote_every: int | str | None = None, partial: str | Format | None = None, "
+              "split: str | int | list | None = None, c_first: bool = False, alpha: float = 1, "
+              "beta: float = 1, "
+              "fused: str = 'alpha', epilogue_format: str | Format | None = None, "
+              "out_format: str | Format | None = None, saturate: bool = False, zero_raises: str | "
+              "None = None, "
+              "floor: str | int | None = None, cut_to_zero: str | None = None, round: bool = "
+              "False) -> None"));
+  model.def_prop_ro("instruction", [](const ModelObject& x) { return x.named.instruction; });
+  model.def_prop_ro(
+      "arch",
+      [](const ModelObject& x) {
+        return x.named.sm == 0 ? std::optional<std::string>() : "sm_" + std::to_string(x.named.sm);
+      },
+      "sm_90; None of a chain.");
+  model.def_prop_ro(
+      "options", [](const ModelObject& x) { return options_of(x.named.model); },
+      "The options of order and epilogue, as the program takes them; empty for the plain order.");
+  model.def_prop_ro(
+      "order", [](const ModelObject& x) { return order_text(x.named.model); },
+      "The order of the sum, in words.");
+  model.def_prop_ro("round", [](const ModelObject& x) { return x.options.files.round; });
+  model.def_prop_ro(
+      "evidence", [](const ModelObject& x) { return std::string(name_of(x.named.known.evidence)); },
+      "How anyone knows what the instruction computes.");
+  model.def("__repr__", &shown_model);
+  model.def("__str__", [](const ModelObject& x) { return words_of(x); });
+  model.def("__eq__", [](const ModelObject& x, nb::handle other) {
+    return nb::isinstance<ModelObject>(other) &&
+           words_of(*nb::inst_ptr<ModelObject>(other)) == words_of(x);
+  });
+  model.def("__hash__",
+            [](const ModelObject& x) { return nb::hash(nb::str(words_of(x).c_str())); });
+  model.def("__getstate__", [](const ModelObject& x) { return words_of(x); });
+  model.def("__setstate__", [](ModelObject& self, const std::string& words) {
+    GemmOptions o;
+    set_words(o, words);
+    new (&self) ModelObject(model_object(std::move(o)));
+  });
+}
+
+}  // namespace binade::python

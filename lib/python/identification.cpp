@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which models explain a kernel's bits, and which inputs would tell them apart.
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "lib/cli/identified.h"
+#include "lib/identify/writers.h"
+#include "lib/python/gemm_model.h"
+#include "lib/python/keywords.h"
+#include "lib/python/module.h"
+#include "lib/python/operands.h"
+#include "lib/range/quantize_stream.h"
+#include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
+
+namespace binade::python {
+namespace {
+
+using namespace nanobind::literals;
+
+/// What an identification found, kept for the next run.
+struct Found {
+  Identification identification;
+  RunFiles files;
+  Array like;
+};
+
+/// Each of several runs under a name of its own.
+std::vector<std::string> add_runs(Operands& operands, nb::handle x, const std::string& name) {
+  std::vector<std::string> out;
+  if (x.is_none()) return out;
+  if (!PyList_Check(x.ptr()) && !PyTuple_Check(x.ptr())) return {operands.add(x, name)};
+  for (const nb::handle one : nb::borrow(x)) {
+    out.push_back(operands.add(one, name + "[" + std::to_string(out.size()) + "]"));
+  }
+  return out;
+}
+
+nb::object identification_of(nb::handle a, nb::handle b, nb::handle d, nb::handle c,
+                             nb::handle bias, std::string_view types, double alpha, double beta,
+                             nb::handle arch, bool chains, bool cpu, bool transpose_a,
+                             bool transpose_b, std::size_t show, bool all) {
+  IdentifyOptions o;
+  o.epilogue = {.alpha = alpha, .beta = beta};
+  o.show = show;
+  o.all = all;
+  o.chains = chains;
+  o.cpu = cpu;
+  for (const std::string& names : words_in("arch", arch)) {
+    for (const std::string_view name : split(names, ',')) o.architectures.emplace_back(name);
+  }
+  if ((chains && cpu) || ((chains || cpu) && !o.architectures.empty())) {
+    throw Error("--arch, --chains and --cpu exclude each other; give one");
+  }
+  check(o);
+  Operands operands;
+  o.files.a = add_runs(operands, a, "a");
+  o.files.b = add_runs(operands, b, "b");
+  o.files.d = add_runs(operands, d, "d");
+  o.files.c = add_runs(operands, c, "c");
+  o.files.bias = add_runs(operands, bias, "bias");
+  if (o.files.d.empty()) throw Error("d: no run; give what the kernel gave");
+  o.files.types = types;
+  o.files.transposed_a = transpose_a;
+  o.files.transposed_b = transpose_b;
+  auto found = std::make_unique<Found>();
+  std::string text, json;
+  on(operands, [&] {
+    found->identification = identified(o);
+    text = text_of(found->identification, shown(o));
+    json = json_of(found->identification, shown(o))
+               .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+           "\n";
+  });
+  found->files = o.files;
+  found->like = operands.like();
+  nb::list models;
+  for (const Verdict& verdict : found->identification.result.explaining) {
+    models.append(nb::cast(model_of_words(
+        command_of(found->identification, found->identification.candidate(verdict)))));
+  }
+  return product_document("Identification", text, json, models,
+                          nb::cast(found.release(), nb::rv_policy::take_ownership));
+}
+
+nb::object proposal_of(nb::handle identification, std::uint64_t seed) {
+  const nb::object kept = nb::getattr(identification, "_found", nb::none());
+  if (!nb::isinstance<Found>(kept)) {
+    throw nb::type_error("identification: what identify returned is wanted, in the same process");
+  }
+  const Found& found = *nb::inst_ptr<Found>(kept);
+  std::optional<Proposal> proposal;
+  {
+    const Released released;
+    proposal = propose(found.identification, seed);
+  }
+  nb::dict out;
+  for (const ProposedArray& x : arrays_of(*proposal, found.identification.types, found.files)) {
+    const Dtype dtype = encoded_dtype(x.format);
+    out[x.name] = array_from(x.elements, dtype, x.shape, found.like, nb::none());
+  }
+  nb::list inseparable;
+  for (const auto& [i, j] : proposal->inseparable) inseparable.append(nb::make_tuple(i, j));
+  return python_function("_products", "Proposal")(out, proposal->models, proposal->pairs,
+                                                  inseparable);
+}
+
+}  // namespace
+
+void add_identification(nb::module_& m) {
+  nb::class_<Found>(m, "_Found");
+  m.def("identify", &identification_of, "a"_a, "b"_a, "d"_a, "c"_a = nb::none(),
+        "bias"_a = nb::none(), nb::kw_only(), "types"_a = "", "alpha"_a = 1.0, "beta"_a = 1.0,
+        "arch"_a = nb::none(), "chains"_a = false, "cpu"_a = false, "transpose_a"_a = false,
+        "transpose_b"_a = false, "show"_a = 5, "all"_a = false,
+        R"(Which instruction, order and epilogue explain every bit of what a kernel gave.
+
+    a (M, K), b (K, N), d (M, N), and c (M, N) and bias (N,) where there were any; or dots: a and b (rows, K), d
+    (rows,). A list holds one of each for every run of the kernel. types: of d, a, b and c, as "f32.bf16.bf16.f32",
+    where arrays hold bare bits. alpha, beta: of D = alpha·sum + beta·C + bias. arch: a GPU's, one or several; chains:
+    chains of rounded operations alone; cpu: a CPU's. show: so many models and so many of the rejected are told; all:
+    every one. Returns a document; .models are GemmModels, simplest first, .conclusion is "none", "unique" or "several".
+
+    >>> import numpy as np
+    >>> a, b = np.float32([[1, 2, 3]]), np.float32([[4], [5], [6]])
+    >>> identify(a, b, np.float32([[32]]), cpu=True).conclusion
+    'several'
+)");
+  m.def(
+      "propose", &proposal_of, "identification"_a, nb::kw_only(), "seed"_a = 1,
+      R"(Inputs on which the models that explain every bit differ: give them to the kernel, and identify both runs.
+
+    identification: what identify returned, of several models. Returns a dict of arrays a, b, and c and bias where the
+    first run had them, of its shapes; .models, .pairs and .inseparable say what they tell apart. Depends on the seed
+    alone.
+
+    >>> import numpy as np
+    >>> found = identify(np.float32([[1, 2, 3]]), np.float32([[4], [5], [6]]), np.float32([[32]]), cpu=True)
+    >>> sorted(propose(found))
+    ['a', 'b']
+)");
+}
+
+}  // namespace binade::python

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Python's words, lists and paths as the program's.
+#include "lib/python/keywords.h"
+
+#include "lib/tensor/error.h"
+
+namespace binade::python {
+
+AttributeOptions attribute_options(std::string_view rounding, std::string_view saturation,
+                                   std::string_view nan, std::string_view flush, int random_bits) {
+  if (flush != "none" && flush != "results" && flush != "operands" && flush != "both") {
+    throw Error("flush " + printable(flush) +
+                ": no such choice; there are none, results (FTZ), operands (DAZ) and both");
+  }
+  return {.rounding = std::string(rounding),
+          .saturation = std::string(saturation),
+          .nan = std::string(nan),
+          .flush_results = flush == "results" || flush == "both",
+          .flush_operands = flush == "operands" || flush == "both",
+          .random_bits = random_bits};
+}
+
+bool is_path(nb::handle x) { return PyUnicode_Check(x.ptr()) || nb::hasattr(x, "__fspath__"); }
+
+std::string path_of(nb::handle x) {
+  PyObject* bytes = nullptr;
+  if (PyUnicode_FSConverter(x.ptr(), &bytes) == 0) throw nb::python_error();
+  const nb::bytes owned = nb::steal<nb::bytes>(bytes);
+  return {owned.c_str(), owned.size()};
+}
+
+bool is_list(nb::handle x) { return PyList_Check(x.ptr()) || PyTuple_Check(x.ptr()); }
+
+std::vector<nb::object> in_list(nb::handle x) {
+  std::vector<nb::object> out;
+  if (is_list(x)) {
+    for (const nb::handle one : nb::borrow(x)) out.push_back(nb::borrow(one));
+  } else if (!x.is_none()) {
+    out.push_back(nb::borrow(x));
+  }
+  return out;
+}
+
+}  // namespace binade::python

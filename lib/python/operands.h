@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operands of products and dots: arrays under names that messages have, and files; and what is made of results.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/cli/gemm_options.h"
+#include "lib/gemm/files.h"
+#include "lib/python/arrays.h"
+#include "lib/python/documents.h"
+#include "lib/python/keywords.h"
+#include "lib/tensor/error.h"
+
+namespace binade::python {
+
+/// The operands of a call: arrays under names, and files.
+class Operands {
+ public:
+  /// What stands where a path goes; "" of None.
+  std::string add(nb::handle x, const std::string& name) {
+    if (x.is_none()) return "";
+    if (is_path(x)) return file_of(x);
+    Array array = array_of(x);
+    if (like_.wrap.is_none() && !array.wrap.is_none()) like_.wrap = array.wrap;
+    files_.push_back({name, {{"", array.view}}});
+    arrays_.push_back(std::move(array));
+    return name;
+  }
+  /// A vector is one row.
+  std::string add_rows(nb::handle x, const std::string& name) {
+    std::string out = add(x, name);
+    if (x.is_none() || is_path(x)) return out;
+    std::vector<std::uint64_t>& shape = files_.back().arrays[0].array.shape;
+    if (shape.size() == 1) shape.insert(shape.begin(), 1);
+    return out;
+  }
+  /// A number is a column of one.
+  std::string add_column(nb::handle x, const std::string& name) {
+    std::string out = add(x, name);
+    if (x.is_none() || is_path(x)) return out;
+    std::vector<std::uint64_t>& shape = files_.back().arrays[0].array.shape;
+    if (shape.empty()) shape.push_back(1);
+    return out;
+  }
+  void set(GemmOptions& o, nb::handle a, nb::handle b, nb::handle c, nb::handle bias) {
+    o.files.a = add(a, "a");
+    o.files.b = add(b, "b");
+    o.c = add(c, "c");
+    o.bias = add(bias, "bias");
+  }
+
+  std::vector<FileOfArrays> files() const { return files_; }
+  /// Whose library results are for.
+  const Array& like() const { return like_; }
+
+ private:
+  static std::string file_of(nb::handle x) {
+    const std::string out = path_of(x);
+    if (out.empty()) throw Error("a file of no name; give a path, or an array");
+    const bool is_plain = out.find('/') == std::string::npos && out != "-";
+    return is_plain && is_name(out) ? "./" + out : out;
+  }
+  /// Names of arrays are no names of files.
+  static bool is_name(std::string_view path) {
+    constexpr std::array<std::string_view, 5> names{"a", "b", "c", "bias", "d"};
+    return std::ranges::find(names, path.substr(0, path.find_first_of("[:"))) != names.end();
+  }
+
+  std::vector<FileOfArrays> files_;
+  std::vector<Array> arrays_;
+  Array like_{{}, {}, nb::none()};
+};
+
+/// work() with the operands in the place of files, while other Python threads run.
+template <class Work>
+auto on(const Operands& operands, const Work& work) {
+  const NamedArrays arrays(operands.files());
+  const Released released;
+  return work();
+}
+
+/// Encodings as an array of the caller's.
+inline nb::object array_from(std::span<const std::uint64_t> elements, const Dtype& dtype,
+                             std::span<const std::uint64_t> shape, const Array& like,
+                             nb::handle out) {
+  const NewArray array = out.is_none() ? new_array(dtype, shape) : array_for(out, dtype, shape);
+  {
+    const Released released;
+    pack_elements(elements, dtype.bits / 8, array.bytes);
+  }
+  return out.is_none() ? delivered(array, dtype, like) : array.owner;
+}
+
+/// One of _products.py's documents: its text, its JSON, and what else it holds.
+template <class... More>
+nb::object product_document(const char* name, const std::string& text, const std::string& json,
+                            const More&... more) {
+  return python_function("_products", name)(text_object(text), text_object(json), more...);
+}
+
+}  // namespace binade::python
