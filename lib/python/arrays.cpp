@@ -170,6 +170,15 @@ NewArray new_array(const Dtype& dtype, std::span<const std::uint64_t> shape) {
       {static_cast<std::byte*>(buffer.view().buf), static_cast<std::size_t>(buffer.view().len)}};
 }
 
+std::span<std::byte> memory_of(const Array& array, nb::handle x) {
+  const Buffer buffer(array.owner.ptr(), PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS);
+  const bool is_own =
+      array.owner.ptr() == x.ptr() ||
+      nb::cast<bool>(python_function("_foreign", "is_memory_of")(array.owner, nb::borrow(x)));
+  if (!buffer.is_valid() || !is_own) return {};
+  return {static_cast<std::byte*>(buffer.view().buf), static_cast<std::size_t>(buffer.view().len)};
+}
+
 NewArray array_for(nb::handle out, const Dtype& dtype, std::span<const std::uint64_t> shape) {
   const Array array = array_of(out);
   const std::vector<std::uint64_t> wanted(shape.begin(), shape.end());
@@ -178,16 +187,11 @@ NewArray array_for(nb::handle out, const Dtype& dtype, std::span<const std::uint
                 std::string(array.view.dtype.name) + "; the result is of shape " +
                 shape_text(wanted) + " and " + std::string(dtype.name));
   }
-  const Buffer buffer(array.owner.ptr(), PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS);
-  const bool is_own =
-      array.owner.ptr() == out.ptr() ||
-      nb::cast<bool>(python_function("_foreign", "is_memory_of")(array.owner, nb::borrow(out)));
-  if (!buffer.is_valid() || !is_own) {
+  const std::span<std::byte> memory = memory_of(array, out);
+  if (memory.data() == nullptr) {
     throw Error("out: not writable, or not in C order; give an array of its own");
   }
-  return {
-      nb::borrow(out),
-      {static_cast<std::byte*>(buffer.view().buf), static_cast<std::size_t>(buffer.view().len)}};
+  return {nb::borrow(out), memory};
 }
 
 nb::object delivered(const NewArray& array, const Dtype& dtype, const Array& like) {

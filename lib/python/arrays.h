@@ -48,6 +48,10 @@ struct NewArray {
 };
 NewArray new_array(const Dtype& dtype, std::span<const std::uint64_t> shape);
 
+/// The memory of an array that array_of made of x, to write to; empty where it is a copy or may not be written. (Of no
+/// elements: of length 0, not null.)
+std::span<std::byte> memory_of(const Array& array, nb::handle x);
+
 /// The memory of `out`, which is to take results of a dtype: of that dtype, of that shape, writable, in C order.
 /// ValueError for others.
 NewArray array_for(nb::handle out, const Dtype& dtype, std::span<const std::uint64_t> shape);

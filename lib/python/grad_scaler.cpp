@@ -42,12 +42,12 @@ using Json = nlohmann::ordered_json;
 struct GradientInPlace {
   Array array;
   Format format = binary32;
+  std::span<std::byte> memory;  ///< the caller's
   std::vector<float> copy;
 
-  std::byte* memory() const { return const_cast<std::byte*>(array.view.data); }
   GradientView view() {
     if (format == binary32) {
-      return {format, {reinterpret_cast<float*>(memory()), array.elements()}};
+      return {format, {reinterpret_cast<float*>(memory.data()), array.elements()}};
     }
     return {format, copy};
   }
@@ -55,24 +55,16 @@ struct GradientInPlace {
     if (format == binary32) return;
     const Quantizer exactly{.format = format, .attributes = {.nan = NanResult::propagate}};
     quantize_elements(exactly, binary32, ResultKind::encodings, std::as_bytes(std::span(copy)), 0,
-                      {memory(), array.view.size().bytes});
+                      memory);
   }
 };
 
 /// ValueError for what was copied on its way here, or may not be written.
 GradientInPlace gradient_in_place(nb::handle x) {
-  GradientInPlace out{.array = array_of(x), .copy = {}};
+  GradientInPlace out{.array = array_of(x), .memory = {}, .copy = {}};
   out.format = out.array.format("gradients");
-  bool is_own = out.array.owner.ptr() == x.ptr();
-  if (nb::hasattr(x, "data_ptr")) {
-    is_own = nb::cast<std::uintptr_t>(x.attr("data_ptr")()) ==
-             reinterpret_cast<std::uintptr_t>(out.array.view.data);
-  } else if (nb::hasattr(x, "ctypes") && nb::hasattr(x, "flags")) {
-    is_own = nb::cast<std::uintptr_t>(x.attr("ctypes").attr("data")) ==
-                 reinterpret_cast<std::uintptr_t>(out.array.view.data) &&
-             nb::cast<bool>(x.attr("flags").attr("writeable"));
-  }
-  if (!is_own) {
+  out.memory = memory_of(out.array, x);
+  if (out.memory.data() == nullptr) {
     throw Error(
         "gradients: an array that is not writable, or not in C order; it is changed in place");
   }
