@@ -101,13 +101,19 @@ class Process(CliCase):
             signal.signal(signal.SIGALRM, before)
 
     def test_a_forked_child_works(self):
+        # Also where another thread was at work, which the child does not have, nor those that helped it.
         x = np.random.default_rng(5).standard_normal(1_000_000).astype(np.float32)
         expected = binade.quantize(x, "e4m3")
+        long = np.ones(LONG, np.float32)
+        working = threading.Thread(target=lambda: binade.quantize(long, "e8m0", out=long))
+        working.start()
+        time.sleep(0.05)
+        self.assertTrue(working.is_alive(), "the other thread had finished")
         child = os.fork()
         if child == 0:
             os._exit(0 if np.array_equal(binade.quantize(x, "e4m3"), expected, equal_nan=True) else 1)
         begun = time.monotonic()
-        while time.monotonic() - begun < 60:
+        while time.monotonic() - begun < 30:
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
                 break
@@ -115,6 +121,7 @@ class Process(CliCase):
         else:
             os.kill(child, signal.SIGKILL)
             self.fail("the child hangs")
+        working.join()
         self.assertEqual(os.waitstatus_to_exitcode(status), 0)
 
     def test_the_caller_s_rounding_mode_changes_nothing(self):

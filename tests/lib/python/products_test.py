@@ -163,6 +163,13 @@ class Gemm(Products):
         with self.assertRaises(OSError):
             binade.gemm(self.a, "nothing.npy", model=self.model)
 
+    def test_a_file_may_have_the_name_of_an_argument(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder.name)
+        with open("a", "wb") as file:
+            np.save(file, self.b)
+        np.testing.assert_array_equal(binade.gemm(self.a, "a", model=self.model), binade.gemm(self.a, self.b, model=self.model))
+
     def test_libraries(self):
         try:
             import ml_dtypes
