@@ -123,7 +123,7 @@ bool GradScaler::step(const OptimizerView& optimizer) {
   if (!state.found_inf) throw Error("No inf checks were recorded for this optimizer.");
   const bool steps = !*state.found_inf || !scaler_.policy().skips;
   if (steps && optimizer.step) optimizer.step();
-  state.stage = Stage::stepped;
+  has_stepped(optimizer.id);
   return steps;
 }
 
@@ -136,8 +136,14 @@ bool GradScaler::fused_step(const OptimizerView& optimizer, PerOptimizer& state)
   }
   const bool found_inf = state.found_inf.value_or(false) && scaler_.policy().skips;
   optimizer.fused_step(grad_scale, found_inf);
-  state.stage = Stage::stepped;
+  has_stepped(optimizer.id);
   return !found_inf;
+}
+
+/// By its id: what stepped may have called update(), which forgets all of them.
+void GradScaler::has_stepped(std::uint64_t optimizer) {
+  const auto state = optimizers_.find(optimizer);
+  if (state != optimizers_.end()) state->second.stage = Stage::stepped;
 }
 
 void GradScaler::update(std::optional<float> new_scale) {

@@ -102,6 +102,7 @@ class GradScaler {
   std::optional<bool> unscale_gradients(const OptimizerView& optimizer, float inv_scale,
                                         bool allow_fp16);
   bool fused_step(const OptimizerView& optimizer, PerOptimizer& state);
+  void has_stepped(std::uint64_t optimizer);
 
   Options options_;
   LossScaler scaler_;

@@ -58,7 +58,8 @@ int end_with(const std::string& line) {
 
 }  // namespace
 
-int binade::run_program(int argc, const char* const* argv) {
+int binade::run_program(int argc, const char* const* argv,
+                        const std::function<void()>& on_exception) {
   const std::array commands{
       &binade::report_command,     &binade::formats_command,       &binade::show_command,
       &binade::quantize_command,   &binade::arith_command,         &binade::check_command,
@@ -86,6 +87,7 @@ int binade::run_program(int argc, const char* const* argv) {
   } catch (const std::bad_alloc&) {
     return end_with("out of memory; give the machine more, or read fewer tensors at once");
   } catch (const std::exception& error) {
+    if (on_exception) on_exception();
     return end_with(std::string(error.what()) + " (this should not happen; please report it)");
   }
   return status;

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 #include "lib/tensor/error.h"
 
@@ -20,7 +22,6 @@
 #else
 #include <exception>
 #include <mutex>
-#include <thread>
 #include <vector>
 #endif
 
@@ -28,6 +29,7 @@ namespace binade {
 namespace {
 
 thread_local Poll own_poll = nullptr;
+thread_local bool inside = false;  // a piece of a loop
 bool alone = false;
 
 std::size_t machine_threads() {
@@ -73,7 +75,6 @@ Level chosen_level() {
 #ifndef BINADE_HAVE_TBB
 /// The slot of the loop that this thread is in; a loop inside a loop stays in it.
 thread_local std::size_t own_slot = 0;
-thread_local bool inside = false;
 
 /// run(piece, slot) for every piece; the first exception is thrown again when all threads are done.
 template <class Run>
@@ -103,6 +104,28 @@ void on_threads(std::size_t pieces, const Run& run) {
 }
 #endif
 
+#ifdef BINADE_HAVE_TBB
+/// Of each thread that has loops one of its own, in which there is always room for it.
+tbb::task_arena& own_arena() {
+  // More threads than cores are allowed: a test wants to see that they change nothing.
+  static tbb::global_control limit(tbb::global_control::max_allowed_parallelism, thread_count());
+  thread_local tbb::task_arena arena(static_cast<int>(thread_count()));
+  return arena;
+}
+
+/// While it lives, this thread is in a piece.
+class Inside {
+ public:
+  Inside() : around_(std::exchange(inside, true)) {}
+  ~Inside() { inside = around_; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  bool around_;
+};
+#endif
+
 }  // namespace
 
 std::size_t thread_count() {
@@ -114,11 +137,13 @@ void parallel_for(std::size_t n, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t, std::size_t)>& body) {
   grain = std::max<std::size_t>(grain, 1);
   const std::size_t pieces = (n + grain - 1) / grain;
+  const std::thread::id caller = std::this_thread::get_id();
   std::atomic<bool> has_failed = false;  // then no other piece begins, on any thread
   const auto run = [&](std::size_t piece, std::size_t slot) {
     if (has_failed) return;
     try {
-      poll();
+      // Who works for another's loop does not answer for its caller.
+      if (std::this_thread::get_id() == caller) poll();
       body(piece * grain, std::min(n, piece * grain + grain), slot);
     } catch (...) {
       has_failed = true;
@@ -127,20 +152,26 @@ void parallel_for(std::size_t n, std::size_t grain,
   };
 #ifdef BINADE_HAVE_TBB
   if (pieces > 1 && thread_count() > 1 && !alone) {
-    // More threads than cores are allowed: a test wants to see that they change nothing.
-    static tbb::global_control limit(tbb::global_control::max_allowed_parallelism, thread_count());
-    static tbb::task_arena arena(static_cast<int>(thread_count()));
-    arena.execute([&] {
+    const auto loop = [&] {
       const auto work = [&](std::size_t piece) {
+        const Inside piece_of_loop;
         run(piece, static_cast<std::size_t>(tbb::this_task_arena::current_thread_index()));
       };
-      // Who polls must not wait for more than the piece that another thread is in.
-      if (own_poll != nullptr) {
-        tbb::parallel_for(std::size_t{0}, pieces, work, tbb::simple_partitioner());
-      } else {
-        tbb::parallel_for(std::size_t{0}, pieces, work);
-      }
-    });
+      // Isolated: a thread that waits for its loop takes no piece of another, whose slot it may be in.
+      tbb::this_task_arena::isolate([&] {
+        // Who polls must not wait for more than the piece that another thread is in.
+        if (own_poll != nullptr) {
+          tbb::parallel_for(std::size_t{0}, pieces, work, tbb::simple_partitioner());
+        } else {
+          tbb::parallel_for(std::size_t{0}, pieces, work);
+        }
+      });
+    };
+    if (inside) {
+      loop();
+    } else {
+      own_arena().execute(loop);
+    }
     return;
   }
   constexpr std::size_t own_slot = 0;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -13,13 +12,14 @@
 #include <nanobind/stl/string.h>
 
 #include "lib/gemm/files.h"
+#include "lib/python/arguments.h"
 #include "lib/tensor/error.h"
 
 namespace binade::python {
 namespace {
 
 /// Letters of the struct module for what lies in memory as NumPy says.
-constexpr std::array<std::pair<char, std::string_view>, 16> buffer_dtypes{{{'e', "F16"},
+constexpr std::array<std::pair<char, std::string_view>, 14> buffer_dtypes{{{'e', "F16"},
                                                                            {'f', "F32"},
                                                                            {'d', "F64"},
                                                                            {'b', "I8"},
@@ -95,6 +95,7 @@ std::optional<Array> array_of_buffer(PyObject* x, std::string_view dtype_name) {
 
 /// How NumPy's dtypes are called there; bits of those that it lacks.
 const char* numpy_name(const Dtype& dtype) {
+  if (dtype.name == "BOOL") return "bool";
   if (dtype.name == "F16") return "float16";
   if (dtype.name == "F32") return "float32";
   if (dtype.name == "F64") return "float64";
@@ -116,20 +117,7 @@ PyObject* numpy_dtype(const Dtype& dtype) {
   return made;
 }
 
-/// Throws what a signal's handler raised.
-void check_signals() {
-  constexpr auto between = std::chrono::milliseconds(10);
-  thread_local std::chrono::steady_clock::time_point last{};
-  const auto now = std::chrono::steady_clock::now();
-  if (now - last < between) return;
-  last = now;
-  const nb::gil_scoped_acquire acquired;
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
-
 }  // namespace
-
-Released::Released() : polled_(&check_signals) {}
 
 nb::object python_function(const char* module, const char* name) {
   return nb::module_::import_((std::string("binade.") + module).c_str()).attr(name);
@@ -170,14 +158,24 @@ NewArray new_array(const Dtype& dtype, std::span<const std::uint64_t> shape) {
       {static_cast<std::byte*>(buffer.view().buf), static_cast<std::size_t>(buffer.view().len)}};
 }
 
-std::span<std::byte> memory_of(const Array& array, nb::handle x) {
+WritableMemory memory_of(const Array& array, nb::handle x) {
+  if (array.owner.ptr() != x.ptr()) {
+    const nb::object why =
+        python_function("_foreign", "why_not_in_place")(array.owner, nb::borrow(x));
+    if (!why.is_none()) return {{}, nb::cast<std::string>(why)};
+  }
   const Buffer buffer(array.owner.ptr(), PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS);
-  const bool is_own =
-      array.owner.ptr() == x.ptr() ||
-      nb::cast<bool>(python_function("_foreign", "is_memory_of")(array.owner, nb::borrow(x)));
-  if (!buffer.is_valid() || !is_own) return {};
-  return {static_cast<std::byte*>(buffer.view().buf), static_cast<std::size_t>(buffer.view().len)};
+  if (!buffer.is_valid()) return {{}, "an array that is read-only"};
+  return {{static_cast<std::byte*>(buffer.view().buf), static_cast<std::size_t>(buffer.view().len)},
+          ""};
 }
+
+void tell_written(nb::handle x) {
+  if (Py_TYPE(x.ptr()) != known().array_type)
+    python_function("_foreign", "tell_written")(nb::borrow(x));
+}
+
+namespace {
 
 NewArray array_for(nb::handle out, const Dtype& dtype, std::span<const std::uint64_t> shape) {
   const Array array = array_of(out);
@@ -187,11 +185,36 @@ NewArray array_for(nb::handle out, const Dtype& dtype, std::span<const std::uint
                 std::string(array.view.dtype.name) + "; the result is of shape " +
                 shape_text(wanted) + " and " + std::string(dtype.name));
   }
-  const std::span<std::byte> memory = memory_of(array, out);
-  if (memory.data() == nullptr) {
-    throw Error("out: not writable, or not in C order; give an array of its own");
-  }
-  return {nb::borrow(out), memory};
+  const WritableMemory memory = memory_of(array, out);
+  if (!memory.why_none.empty()) throw Error("out: " + memory.why_none);
+  return {nb::borrow(out), memory.bytes};
+}
+
+/// Whether writing x's element i before another is read may change that.
+bool lies_across(std::span<const std::byte> out, std::size_t out_element, const Array& x) {
+  const std::span<const std::byte> in = x.bytes();
+  if (in.data() >= out.data() + out.size() || out.data() >= in.data() + in.size()) return false;
+  return in.data() != out.data() || in.size() != out.size() || x.view.dtype.bits / 8 != out_element;
+}
+
+}  // namespace
+
+Target::Target(nb::handle out, const Dtype& dtype, std::span<const std::uint64_t> shape,
+               std::span<const Array> inputs)
+    : dtype_(dtype),
+      is_given_(!out.is_none()),
+      array_(is_given_ ? array_for(out, dtype, shape) : new_array(dtype, shape)) {
+  const bool is_across = is_given_ && std::ranges::any_of(inputs, [&](const Array& x) {
+                           return lies_across(array_.bytes, dtype.bits / 8, x);
+                         });
+  if (is_across) apart_.resize(array_.bytes.size());
+}
+
+nb::object Target::finished(const Array& like) {
+  if (!is_given_) return delivered(array_, dtype_, like);
+  std::ranges::copy(apart_, array_.bytes.begin());
+  tell_written(array_.owner);
+  return array_.owner;
 }
 
 nb::object delivered(const NewArray& array, const Dtype& dtype, const Array& like) {
@@ -200,10 +223,9 @@ nb::object delivered(const NewArray& array, const Dtype& dtype, const Array& lik
 }
 
 const NamedOrCustom& format_of(nb::handle x) {
-  if (nb::isinstance<NamedOrCustom>(x)) return *nb::inst_ptr<NamedOrCustom>(x);
-  if (!PyUnicode_Check(x.ptr())) {
-    throw nb::type_error("format: a name such as \"e4m3\" or a binade.Format");
-  }
+  if (const auto* const given = held<NamedOrCustom>(x)) return *given;
+  if (!PyUnicode_Check(x.ptr()))
+    return format_of(python_function("_foreign", "name_of_dtype")(nb::borrow(x)));
   static std::map<std::string, NamedOrCustom, std::less<>> read;
   Py_ssize_t length = 0;
   const char* const text = PyUnicode_AsUTF8AndSize(x.ptr(), &length);

@@ -18,7 +18,7 @@
 #include <nanobind/nanobind.h>
 
 #include "lib/io/array_file.h"
-#include "lib/parallel/parallel.h"
+#include "lib/python/interpreter.h"
 #include "lib/tensor/format_spec.h"
 
 namespace binade::python {
@@ -48,30 +48,39 @@ struct NewArray {
 };
 NewArray new_array(const Dtype& dtype, std::span<const std::uint64_t> shape);
 
-/// The memory of an array that array_of made of x, to write to; empty where it is a copy or may not be written. (Of no
-/// elements: of length 0, not null.)
-std::span<std::byte> memory_of(const Array& array, nb::handle x);
+/// The memory of an array that array_of made of x, to write to; or none, and why. (Of no elements: of length 0, not null.)
+struct WritableMemory {
+  std::span<std::byte> bytes;
+  std::string why_none;
+};
+WritableMemory memory_of(const Array& array, nb::handle x);
 
-/// The memory of `out`, which is to take results of a dtype: of that dtype, of that shape, writable, in C order.
-/// ValueError for others.
-NewArray array_for(nb::handle out, const Dtype& dtype, std::span<const std::uint64_t> shape);
+/// What is told of x, whose memory was written to without its library's knowledge: autograd must see it.
+void tell_written(nb::handle x);
+
+/// Where results go: a new array, or `out`, which must be of the dtype and the shape, writable, and in C order (ValueError).
+/// Where `out` lies across an input otherwise than element on element, results lie apart until they are all there.
+class Target {
+ public:
+  Target(nb::handle out, const Dtype& dtype, std::span<const std::uint64_t> shape,
+         std::span<const Array> inputs = {});
+  const Dtype& dtype() const { return dtype_; }
+  std::span<std::byte> bytes() { return apart_.empty() ? array_.bytes : apart_; }
+  /// `out`; or the new array, of the library of `like`.
+  nb::object finished(const Array& like);
+
+ private:
+  Dtype dtype_;
+  bool is_given_;
+  NewArray array_;
+  std::vector<std::byte> apart_;
+};
 
 /// What the caller of `like` gets: an array of their library.
 nb::object delivered(const NewArray& array, const Dtype& dtype, const Array& like);
 
-/// "e4m3", or a binade.Format. The text is remembered.
+/// "e4m3", a binade.Format, or a dtype of NumPy, ml_dtypes or torch. The text is remembered.
 const NamedOrCustom& format_of(nb::handle x);
-
-/// While it lives, other Python threads run, and Ctrl-C ends the loops of this one within milliseconds, as
-/// KeyboardInterrupt or whatever the handler of the signal raises.
-class Released {
- public:
-  Released();
-
- private:
-  nb::gil_scoped_release released_;
-  Polled polled_;
-};
 
 /// Of the package's own modules in Python.
 nb::object python_function(const char* module, const char* name);

@@ -8,6 +8,8 @@
 #include <cstdint>
 
 #include "lib/python/arrays.h"
+#include "lib/python/keywords.h"
+#include "lib/tensor/error.h"
 
 namespace binade::python {
 
@@ -40,7 +42,23 @@ nb::object python_of(const nlohmann::ordered_json& json) {
   }
 }
 
+namespace {
+
+/// RecursionError where Python itself would raise it.
+class Deeper {
+ public:
+  Deeper() {
+    if (Py_EnterRecursiveCall(" while reading a value") != 0) throw nb::python_error();
+  }
+  ~Deeper() { Py_LeaveRecursiveCall(); }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+};
+
+}  // namespace
+
 nlohmann::ordered_json json_of_python(nb::handle x) {
+  const Deeper deeper;
   PyObject* const p = x.ptr();
   if (x.is_none()) return nullptr;
   if (PyBool_Check(p)) return p == Py_True;
@@ -49,16 +67,12 @@ nlohmann::ordered_json json_of_python(nb::handle x) {
     const long long value = PyLong_AsLongLongAndOverflow(p, &overflow);
     if (overflow == 0) return static_cast<std::int64_t>(value);
     const unsigned long long large = PyLong_AsUnsignedLongLong(p);
-    if (PyErr_Occurred() != nullptr) throw nb::python_error();
-    return static_cast<std::uint64_t>(large);
+    if (PyErr_Occurred() == nullptr) return static_cast<std::uint64_t>(large);
+    PyErr_Clear();
+    throw Error("an integer of more than 64 bits");
   }
   if (PyFloat_Check(p)) return PyFloat_AS_DOUBLE(p);
-  if (PyUnicode_Check(p)) {
-    Py_ssize_t length = 0;
-    const char* const text = PyUnicode_AsUTF8AndSize(p, &length);
-    if (text == nullptr) throw nb::python_error();
-    return std::string(text, static_cast<std::size_t>(length));
-  }
+  if (PyUnicode_Check(p)) return utf8_of(x);
   if (PyDict_Check(p)) {
     nlohmann::ordered_json out = nlohmann::ordered_json::object();
     for (auto [key, value] : nb::borrow<nb::dict>(x)) {
@@ -73,8 +87,12 @@ nlohmann::ordered_json json_of_python(nb::handle x) {
     for (const nb::handle value : nb::borrow(x)) out.push_back(json_of_python(value));
     return out;
   }
-  if (PyIndex_Check(p)) return json_of_python(nb::steal(PyNumber_Index(p)));  // NumPy's integers
-  if (PyObject_HasAttrString(p, "__float__")) return json_of_python(nb::steal(PyNumber_Float(p)));
+  for (const auto read : {&PyNumber_Index, &PyNumber_Float}) {  // NumPy's and torch's numbers
+    if (read == &PyNumber_Index ? PyIndex_Check(p) == 0 : !nb::hasattr(x, "__float__")) continue;
+    const nb::object number = nb::steal(read(p));
+    if (number.is_valid()) return json_of_python(number);
+    PyErr_Clear();
+  }
   throw nb::type_error(
       (std::string("a value of ") + Py_TYPE(p)->tp_name + ", which JSON does not have").c_str());
 }

@@ -13,6 +13,7 @@
 
 #include "lib/cli/format_table.h"
 #include "lib/cli/shown_encoding.h"
+#include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
 #include "lib/python/documents.h"
 #include "lib/python/keywords.h"
@@ -29,35 +30,40 @@ nlohmann::ordered_json row_of(const NamedOrCustom& format) {
   return json_of(std::span(&limits, 1))["formats"][0];
 }
 
-nb::object table_of(const std::vector<NamedOrCustom>& formats) {
+FormatTableObject table_of(const std::vector<NamedOrCustom>& formats) {
   std::vector<FormatLimits> rows;
   for (const NamedOrCustom& format : formats) rows.push_back(limits_of(format));
-  return document("FormatTable", text_of(std::span<const FormatLimits>(rows)), json_of(rows));
+  return nb::borrow<FormatTableObject>(
+      document("FormatTable", text_of(std::span<const FormatLimits>(rows)), json_of(rows)));
 }
 
-nb::list named() {
+nb::typed<nb::list, NamedOrCustom> named() {
   nb::list out;
   for (const NamedFormat& row : formats) {
     out.append(nb::cast(NamedOrCustom{std::string(row.name), row.format}));
   }
-  return out;
+  return nb::borrow<nb::typed<nb::list, NamedOrCustom>>(out);
 }
 
 /// A number as `show` reads it: text, or a Python number exactly.
 std::string literal_of(nb::handle x) {
-  if (PyUnicode_Check(x.ptr())) return nb::cast<std::string>(x);
+  if (PyUnicode_Check(x.ptr())) return utf8_of(x);
+  if (PyIndex_Check(x.ptr()) != 0) {
+    const nb::object whole = nb::steal(PyNumber_Index(x.ptr()));
+    if (whole.is_valid()) return utf8_of(nb::str(whole));
+    PyErr_Clear();  // an array or a tensor of a float
+  }
   const nb::object number = nb::steal(PyNumber_Float(x.ptr()));
   if (!number.is_valid()) throw nb::python_error();
-  if (PyLong_Check(x.ptr())) return nb::cast<std::string>(nb::str(x));
   const double value = PyFloat_AS_DOUBLE(number.ptr());
   if (value != value) return "nan";
   if (value - value != 0) return value > 0 ? "inf" : "-inf";
   return nb::cast<std::string>(number.attr("hex")());
 }
 
-nb::object show_numbers(nb::handle values, nb::handle wanted, std::string_view rounding,
-                        std::string_view saturation, std::string_view nan, std::string_view flush,
-                        int random_bits, std::optional<std::int64_t> random) {
+ShownObject show_numbers(nb::handle values, nb::handle wanted, std::string_view rounding,
+                         std::string_view saturation, std::string_view nan, std::string_view flush,
+                         Whole<int> random_bits, std::optional<Whole<std::int64_t>> random) {
   ShowQuestion question{
       .values = {},
       .formats = {},
@@ -69,7 +75,7 @@ nb::object show_numbers(nb::handle values, nb::handle wanted, std::string_view r
   for (const nb::object& one : in_list(values)) question.values.push_back(literal_of(one));
   for (const nb::object& one : in_list(wanted)) question.formats.push_back(format_of(one).name);
   const std::vector<ShownEncoding> all = shown_values(question);
-  return document("Shown", text_of(all), json_of(all));
+  return nb::borrow<ShownObject>(document("Shown", text_of(all), json_of(all)));
 }
 
 }  // namespace
@@ -111,8 +117,8 @@ void add_formats(nb::module_& m) {
   format.def("__repr__", [](const NamedOrCustom& self) { return "Format('" + self.name + "')"; });
   format.def("__str__", [](const NamedOrCustom& self) { return self.name; });
   format.def("__eq__", [](const NamedOrCustom& self, nb::handle other) {
-    return nb::isinstance<NamedOrCustom>(other) &&
-           nb::inst_ptr<NamedOrCustom>(other)->format == self.format;
+    const auto* const that = held<NamedOrCustom>(other);
+    return that != nullptr && that->format == self.format;
   });
   format.def("__hash__", [](const NamedOrCustom& self) {
     return nb::hash(nb::str(spec_of(self.format).c_str()));

@@ -12,6 +12,7 @@
 #include <nanobind/stl/string.h>
 
 #include "lib/cli/rule_options.h"
+#include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
 #include "lib/python/keywords.h"
 #include "lib/python/module.h"
@@ -53,9 +54,9 @@ void wrong_type(std::string_view key, const char* wanted, nb::handle x) {
 
 std::string word_of(std::string_view key, nb::handle x) {
   if (x.is_none()) return "";
-  if (PyUnicode_Check(x.ptr())) return nb::cast<std::string>(x);
-  if (nb::isinstance<NamedOrCustom>(x)) return nb::inst_ptr<NamedOrCustom>(x)->name;
-  if (!PyBool_Check(x.ptr()) && PyIndex_Check(x.ptr())) return nb::cast<std::string>(nb::str(x));
+  if (PyUnicode_Check(x.ptr())) return utf8_of(x);
+  if (const auto* const format = held<NamedOrCustom>(x)) return format->name;
+  if (Whole<std::int64_t> whole; nb::try_cast(x, whole)) return std::to_string(whole.value);
   wrong_type(key, "text or a whole number is wanted", x);
 }
 
@@ -64,14 +65,14 @@ namespace {
 double number_of(std::string_view key, nb::handle x) {
   const double out = PyFloat_AsDouble(x.ptr());
   if (out != -1 || PyErr_Occurred() == nullptr) return out;
+  const bool is_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
   PyErr_Clear();
+  if (is_large) throw Error(std::string(key) + ": an integer beyond binary64's range");
   wrong_type(key, "a number is wanted", x);
 }
 
 bool flag_of(std::string_view key, nb::handle x) {
-  const int out = PyObject_IsTrue(x.ptr());
-  if (out >= 0) return out != 0;
-  PyErr_Clear();
+  if (is_truth_value(x)) return PyObject_IsTrue(x.ptr()) == 1;
   wrong_type(key, "True or False is wanted", x);
 }
 
@@ -111,7 +112,7 @@ bool set_option(GemmOptions& o, std::string_view key, nb::handle value) {
 
 void set_options(GemmOptions& o, const nb::kwargs& given, const char* function) {
   for (auto [key, value] : given) {
-    const auto name = nb::cast<std::string>(key);
+    const std::string name = utf8_of(key);
     if (set_option(o, name, value)) continue;
     throw nb::type_error((std::string(function) + "() has no argument '" + printable(name) +
                           "'; help(binade.GemmModel) names the options of a product")
@@ -127,6 +128,8 @@ void set_words(GemmOptions& o, std::string_view words) {
   const auto all = words.empty() ? std::vector<std::string_view>{} : split(words, ' ');
   std::vector<std::string> splits;
   for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].starts_with("--"))
+      throw Error("GemmModel: words of the program are wanted, not " + printable(words));
     std::string key(all[i].substr(2));
     std::ranges::replace(key, '-', '_');
     const bool is_flag = i + 1 == all.size() || all[i + 1].starts_with("--");
@@ -228,10 +231,11 @@ GemmOptions product_of(nb::handle model, const nb::kwargs& given, const char* fu
     }
     return o;
   }
-  if (!nb::isinstance<ModelObject>(model)) wrong_type("model", "a GemmModel is wanted", model);
-  o = nb::inst_ptr<ModelObject>(model)->options;
+  const auto* const given_model = held<ModelObject>(model);
+  if (given_model == nullptr) wrong_type("model", "a GemmModel is wanted", model);
+  o = given_model->options;
   for (auto [key, value] : given) {
-    const auto name = nb::cast<std::string>(key);
+    const std::string name = utf8_of(key);
     if (name == "round") {
       o.files.round = flag_of(name, value);
       continue;
@@ -297,8 +301,8 @@ void add_gemm_model(nb::module_& m) {
   model.def("__repr__", &shown_model);
   model.def("__str__", [](const ModelObject& x) { return words_of(x); });
   model.def("__eq__", [](const ModelObject& x, nb::handle other) {
-    return nb::isinstance<ModelObject>(other) &&
-           words_of(*nb::inst_ptr<ModelObject>(other)) == words_of(x);
+    const auto* const that = held<ModelObject>(other);
+    return that != nullptr && words_of(*that) == words_of(x);
   });
   model.def("__hash__",
             [](const ModelObject& x) { return nb::hash(nb::str(words_of(x).c_str())); });

@@ -23,6 +23,7 @@
 #include "lib/amp/grad_scaler.h"
 #include "lib/amp/loss_scaler.h"
 #include "lib/amp/scaler_options.h"
+#include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
 #include "lib/python/documents.h"
 #include "lib/python/keywords.h"
@@ -42,7 +43,9 @@ using Json = nlohmann::ordered_json;
 struct GradientInPlace {
   Array array;
   Format format = binary32;
-  std::span<std::byte> memory;  ///< the caller's
+  std::span<std::byte> memory;  ///< the caller's, or of a copy in C order
+  nb::object
+      target;  ///< the caller's, whose values come from the copy in the end; None: there is no copy
   std::vector<float> copy;
 
   GradientView view() {
@@ -51,25 +54,40 @@ struct GradientInPlace {
     }
     return {format, copy};
   }
-  void write_back() const {
-    if (format == binary32) return;
-    const Quantizer exactly{.format = format, .attributes = {.nan = NanResult::propagate}};
-    quantize_elements(exactly, binary32, ResultKind::encodings, std::as_bytes(std::span(copy)), 0,
-                      memory);
+  void write_back(nb::handle given) const {
+    if (format != binary32) {
+      const Quantizer exactly{.format = format, .attributes = {.nan = NanResult::propagate}};
+      const Released released;
+      quantize_elements(exactly, binary32, ResultKind::encodings,
+                        std::as_bytes(std::span(copy).first(array.elements())), 0, memory);
+    }
+    if (target.is_none()) return tell_written(given);
+    python_function("_foreign", "put")(
+        target, array.owner, nb::str(array.view.dtype.name.data(), array.view.dtype.name.size()));
   }
 };
 
 /// ValueError for what was copied on its way here, or may not be written.
 GradientInPlace gradient_in_place(nb::handle x) {
-  GradientInPlace out{.array = array_of(x), .memory = {}, .copy = {}};
+  GradientInPlace out{.array = array_of(x), .memory = {}, .target = nb::none(), .copy = {}};
   out.format = out.array.format("gradients");
-  out.memory = memory_of(out.array, x);
-  if (out.memory.data() == nullptr) {
-    throw Error(
-        "gradients: an array that is not writable, or not in C order; it is changed in place");
+  if (out.format == binary16) throw Error("Attempting to unscale FP16 gradients.");
+  if (out.format != binary32 && out.format != bfloat16) {
+    throw Error("gradients: an array of " + std::string(out.array.view.dtype.name) +
+                "; give float32 or bfloat16");
   }
-  if (out.format == binary32 || !fits_in(out.format, binary32)) return out;
+  WritableMemory memory = memory_of(out.array, x);
+  if (!memory.why_none.empty()) {
+    if (!nb::cast<bool>(python_function("_foreign", "can_put")(nb::borrow(x)))) {
+      throw Error("gradients: " + memory.why_none + "; it is changed in place");
+    }
+    out.target = nb::borrow(x);
+    memory = memory_of(out.array, out.array.owner);
+  }
+  out.memory = memory.bytes;
+  if (out.format == binary32) return out;
   out.copy.resize(std::max<std::size_t>(out.array.elements(), 1));  // empty: PyTorch's None
+  const Released released;
   decode_elements(out.format, out.array.bytes(), ResultKind::f32,
                   std::as_writable_bytes(std::span(out.copy).first(out.array.elements())));
   return out;
@@ -77,17 +95,15 @@ GradientInPlace gradient_in_place(nb::handle x) {
 
 struct GradientsInPlace {
   std::vector<GradientInPlace> gradients;
+  std::vector<nb::object> given;
   OptimizerView view;
 
   void write_back() const {
-    for (const GradientInPlace& one : gradients) one.write_back();
+    for (std::size_t i = 0; i < given.size(); ++i) gradients[i].write_back(given[i]);
   }
 };
 
-void gradients_in_place(nb::handle x, nb::handle optimizer, GradientsInPlace& out) {
-  const Py_hash_t id = PyObject_Hash(optimizer.ptr());
-  if (id == -1) throw nb::python_error();
-  out.view.id = static_cast<std::uint64_t>(id);
+void gradients_in_place(nb::handle x, GradientsInPlace& out) {
   if (x.is_none()) return;
   std::vector<std::size_t> places;  // of the gradients that there are
   const auto add = [&](nb::handle one) {
@@ -95,6 +111,7 @@ void gradients_in_place(nb::handle x, nb::handle optimizer, GradientsInPlace& ou
     if (one.is_none()) return;
     places.push_back(out.view.gradients.size() - 1);
     out.gradients.push_back(gradient_in_place(one));
+    out.given.push_back(nb::borrow(one));
   };
   if (is_list(x)) {
     for (const nb::handle one : nb::borrow(x)) add(one);
@@ -104,6 +121,13 @@ void gradients_in_place(nb::handle x, nb::handle optimizer, GradientsInPlace& ou
   for (std::size_t i = 0; i < places.size(); ++i) {
     out.view.gradients[places[i]] = out.gradients[i].view();
   }
+}
+
+double number_of(nb::handle x) {
+  const double out = PyFloat_AsDouble(x.ptr());
+  if (out != -1 || PyErr_Occurred() == nullptr) return out;
+  PyErr_Clear();
+  throw Error("outputs: an integer beyond binary64's range");
 }
 
 GradScaler made_grad_scaler(std::string_view policy, const nb::dict& parameters, bool enabled) {
@@ -121,21 +145,65 @@ GradScaler made_grad_scaler(std::string_view policy, const nb::dict& parameters,
   return {row, {.enabled = enabled}};
 }
 
+/// What Python holds. Its methods change the scaler without the interpreter's lock; another thread that comes meanwhile is
+/// refused.
 struct GradScalerObject {
   std::string policy;
   nb::object parameters;
   GradScaler scaler;
+  nb::dict optimizers = {};  ///< numbers of those that were named
+  bool is_busy = false;
+
+  GradScaler& idle() {
+    if (is_busy)
+      throw Error("GradScaler: another thread is inside unscale_ or step; one thread at a time");
+    return scaler;
+  }
+  const GradScaler& idle() const { return const_cast<GradScalerObject&>(*this).idle(); }
+  /// TypeError for what has no hash.
+  std::optional<std::uint64_t> known_optimizer(nb::handle name) const {
+    if (!optimizers.contains(name)) return std::nullopt;
+    return nb::cast<std::uint64_t>(optimizers[name]);
+  }
+  std::uint64_t optimizer(nb::handle name) {
+    if (const auto known = known_optimizer(name)) return *known;
+    const std::uint64_t out = optimizers.size();
+    optimizers[name] = out;
+    return out;
+  }
 };
 
+/// work() without the interpreter's lock.
+template <class Work>
+auto while_busy(GradScalerObject& self, const Work& work) {
+  struct Busy {
+    bool& flag;
+    explicit Busy(bool& is_busy) : flag(is_busy) { flag = true; }
+    ~Busy() { flag = false; }
+  } const busy(self.is_busy);
+  const Released released;
+  return work();
+}
+
 nb::object scaled(GradScalerObject& self, nb::handle x) {
+  if (!self.idle().is_enabled()) return nb::borrow(x);
+  if (is_list(x) && Py_EnterRecursiveCall(" while scaling a list") != 0) throw nb::python_error();
   if (PyFloat_Check(x.ptr()) || PyLong_Check(x.ptr())) {
     return nb::float_(
-        static_cast<double>(self.scaler.scale_loss(static_cast<float>(nb::cast<double>(x)))));
+        static_cast<double>(self.scaler.scale_loss(static_cast<float>(number_of(x)))));
   }
   if (is_list(x)) {
+    struct Leave {
+      ~Leave() { Py_LeaveRecursiveCall(); }
+    } const leave;
     nb::list out;
     for (const nb::handle one : nb::borrow(x)) out.append(scaled(self, one));
-    return nb::object(std::move(out));
+    return PyTuple_Check(x.ptr()) ? nb::object(nb::tuple(out)) : nb::object(std::move(out));
+  }
+  if (nb::cast<bool>(
+          python_function("_foreign", "is_tensor")(nb::borrow(x)))) {  // autograd sees it
+    self.scaler.scale({});
+    return nb::borrow(x) * nb::float_(self.scaler.get_scale());
   }
   const Array in = array_of(x);
   if (in.format("outputs") != binary32) {
@@ -149,7 +217,7 @@ nb::object scaled(GradScalerObject& self, nb::handle x) {
 }
 
 nb::object grad_state(const GradScalerObject& self) {
-  return with_numbers(self.scaler.state_dict());
+  return with_numbers(self.idle().state_dict());
 }
 
 }  // namespace
@@ -157,7 +225,7 @@ nb::object grad_state(const GradScalerObject& self) {
 void add_grad_scaler(nb::module_& m) {
   nb::class_<GradScalerObject> scaler(
       m, "GradScaler",
-      R"(torch.amp.GradScaler to the letter, over any policy of loss_scalers().
+      R"(torch.amp.GradScaler to the letter, over any policy of loss_scalers() that asks no more than whether a gradient overflowed.
 
     Where PyTorch's takes an optimizer, this one takes its gradients, arrays that it changes in place, and `optimizer`, any
     hashable name that tells several apart. Errors are ValueError with PyTorch's texts. Parameters: init_scale,
@@ -173,36 +241,50 @@ void add_grad_scaler(nb::module_& m) {
 )");
   scaler.def(
       "__init__",
-      [](GradScalerObject* self, bool enabled, const std::string& policy, const nb::kwargs& given) {
-        new (self) GradScalerObject{policy, given, made_grad_scaler(policy, given, enabled)};
+      [](GradScalerObject* self, Truth enabled, const std::string& policy,
+         const nb::kwargs& given) {
+        new (self) GradScalerObject{.policy = policy,
+                                    .parameters = given,
+                                    .scaler = made_grad_scaler(policy, given, enabled)};
       },
       nb::kw_only(), "enabled"_a = true, "policy"_a = "torch", "parameters"_a);
   scaler.def_ro("policy", &GradScalerObject::policy);
   scaler.def("scale", &scaled, "outputs"_a,
-             "A loss, a float32 array or a list of them, times the scale in binary32.");
+             "A loss, a float32 array or a list of them, times the scale in binary32; a tensor of "
+             "torch as torch does it, in its "
+             "graph.");
   scaler.def(
       "unscale_",
       [](GradScalerObject& self, nb::handle gradients, nb::handle optimizer) {
         GradientsInPlace all;
-        gradients_in_place(gradients, optimizer, all);
-        self.scaler.unscale_(all.view);
+        gradients_in_place(gradients, all);
+        GradScaler& idle = self.idle();
+        all.view.id = self.optimizer(optimizer);
+        while_busy(self, [&] { idle.unscale_(all.view); });
         all.write_back();
       },
       "gradients"_a, nb::kw_only(), "optimizer"_a = 0,
       R"(Divides the gradients by the scale, in place, and records whether one was infinite or NaN before.
 
-    gradients: an array or a list of arrays of float32 or bfloat16, None for a parameter without one; float16 is refused.
+    gradients: an array or a list of arrays of float32 or bfloat16, of any order of memory; None for a parameter without
+    one. Others are refused: ValueError.
 )");
   scaler.def(
       "step",
       [](GradScalerObject& self, nb::handle step, nb::handle gradients, nb::handle optimizer) {
         GradientsInPlace all;
-        gradients_in_place(gradients, optimizer, all);
+        gradients_in_place(gradients, all);
+        GradScaler& idle = self.idle();
+        all.view.id = self.optimizer(optimizer);
         all.view.step = [&] {
+          const Acquired acquired;
+          self.is_busy = false;  // what is called may ask it
           all.write_back();
           if (!step.is_none()) nb::borrow(step)();
+          self.idle();
+          self.is_busy = true;
         };
-        const bool stepped = self.scaler.step(all.view);
+        const bool stepped = while_busy(self, [&] { return idle.step(all.view); });
         if (!stepped) all.write_back();
         return stepped;
       },
@@ -213,32 +295,33 @@ void add_grad_scaler(nb::module_& m) {
 )");
   scaler.def(
       "update",
-      [](GradScalerObject& self, std::optional<float> new_scale) { self.scaler.update(new_scale); },
+      [](GradScalerObject& self, std::optional<float> new_scale) { self.idle().update(new_scale); },
       "new_scale"_a = nb::none(), "Ends the iteration: the policy's next scale, or the given one.");
-  scaler.def("get_scale", [](const GradScalerObject& self) { return self.scaler.get_scale(); });
-  scaler.def("is_enabled", [](const GradScalerObject& self) { return self.scaler.is_enabled(); });
+  scaler.def("get_scale", [](const GradScalerObject& self) { return self.idle().get_scale(); });
+  scaler.def("is_enabled", [](const GradScalerObject& self) { return self.idle().is_enabled(); });
   scaler.def("get_growth_tracker",
-             [](const GradScalerObject& self) { return self.scaler.get_growth_tracker(); });
+             [](const GradScalerObject& self) { return self.idle().get_growth_tracker(); });
   scaler.def("get_growth_factor",
-             [](const GradScalerObject& self) { return self.scaler.get_growth_factor(); });
+             [](const GradScalerObject& self) { return self.idle().get_growth_factor(); });
   scaler.def("get_backoff_factor",
-             [](const GradScalerObject& self) { return self.scaler.get_backoff_factor(); });
+             [](const GradScalerObject& self) { return self.idle().get_backoff_factor(); });
   scaler.def("get_growth_interval",
-             [](const GradScalerObject& self) { return self.scaler.get_growth_interval(); });
+             [](const GradScalerObject& self) { return self.idle().get_growth_interval(); });
   scaler.def(
       "set_growth_factor",
-      [](GradScalerObject& self, double x) { self.scaler.set_growth_factor(x); }, "new_factor"_a);
+      [](GradScalerObject& self, double x) { self.idle().set_growth_factor(x); }, "new_factor"_a);
   scaler.def(
       "set_backoff_factor",
-      [](GradScalerObject& self, double x) { self.scaler.set_backoff_factor(x); }, "new_factor"_a);
+      [](GradScalerObject& self, double x) { self.idle().set_backoff_factor(x); }, "new_factor"_a);
   scaler.def(
       "set_growth_interval",
-      [](GradScalerObject& self, std::int64_t x) { self.scaler.set_growth_interval(x); },
+      [](GradScalerObject& self, Whole<std::int64_t> x) { self.idle().set_growth_interval(x); },
       "new_interval"_a);
   scaler.def(
       "found_inf",
       [](const GradScalerObject& self, nb::handle optimizer) {
-        return self.scaler.found_inf(static_cast<std::uint64_t>(nb::hash(optimizer)));
+        const auto known = self.known_optimizer(optimizer);
+        return known ? self.idle().found_inf(*known) : std::nullopt;
       },
       nb::kw_only(), "optimizer"_a = 0,
       "Whether this iteration's gradients held an infinity or a NaN; None before they were "
@@ -246,7 +329,7 @@ void add_grad_scaler(nb::module_& m) {
   scaler.def_prop_ro(
       "first_found_inf",
       [](const GradScalerObject& self) -> nb::object {
-        const std::optional<FoundInf>& first = self.scaler.first_found_inf();
+        const std::optional<FoundInf>& first = self.idle().first_found_inf();
         if (!first) return nb::none();
         return nb::make_tuple(first->gradient, first->element, first->value);
       },
@@ -258,7 +341,7 @@ void add_grad_scaler(nb::module_& m) {
   scaler.def(
       "load_state_dict",
       [](GradScalerObject& self, nb::dict state) {
-        self.scaler.load_state_dict(nlohmann::json(json_of_python(state)));
+        self.idle().load_state_dict(nlohmann::json(json_of_python(state)));
       },
       "state_dict"_a, "Takes PyTorch's, too; ValueError for what is none.");
   scaler.def("__getstate__", [](const GradScalerObject& self) {
@@ -274,7 +357,8 @@ void add_grad_scaler(nb::module_& m) {
     const auto& [policy, parameters, enabled, remembered] = state;
     GradScaler made = made_grad_scaler(policy, parameters, enabled);
     made.load_state_dict(nlohmann::json(json_of_python(remembered)));
-    new (&self) GradScalerObject{policy, parameters, std::move(made)};
+    new (&self)
+        GradScalerObject{.policy = policy, .parameters = parameters, .scaler = std::move(made)};
   });
   scaler.def("__repr__", [](const GradScalerObject& self) {
     const std::string enabled = self.scaler.is_enabled() ? "" : ", enabled=False";

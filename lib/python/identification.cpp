@@ -15,6 +15,7 @@
 
 #include "lib/cli/identified.h"
 #include "lib/identify/writers.h"
+#include "lib/python/arguments.h"
 #include "lib/python/gemm_model.h"
 #include "lib/python/keywords.h"
 #include "lib/python/module.h"
@@ -39,17 +40,18 @@ struct Found {
 std::vector<std::string> add_runs(Operands& operands, nb::handle x, const std::string& name) {
   std::vector<std::string> out;
   if (x.is_none()) return out;
-  if (!PyList_Check(x.ptr()) && !PyTuple_Check(x.ptr())) return {operands.add(x, name)};
+  if (!is_list(x)) return {operands.add(x, name)};
   for (const nb::handle one : nb::borrow(x)) {
     out.push_back(operands.add(one, name + "[" + std::to_string(out.size()) + "]"));
   }
   return out;
 }
 
-nb::object identification_of(nb::handle a, nb::handle b, nb::handle d, nb::handle c,
-                             nb::handle bias, std::string_view types, double alpha, double beta,
-                             nb::handle arch, bool chains, bool cpu, bool transpose_a,
-                             bool transpose_b, std::size_t show, bool all) {
+IdentificationObject identification_of(nb::handle a, nb::handle b, nb::handle d, nb::handle c,
+                                       nb::handle bias, std::string_view types, double alpha,
+                                       double beta, nb::handle arch, Truth chains, Truth cpu,
+                                       Truth transpose_a, Truth transpose_b,
+                                       Whole<std::size_t> show, Truth all) {
   IdentifyOptions o;
   o.epilogue = {.alpha = alpha, .beta = beta};
   o.show = show;
@@ -89,16 +91,18 @@ nb::object identification_of(nb::handle a, nb::handle b, nb::handle d, nb::handl
     models.append(nb::cast(model_of_words(
         command_of(found->identification, found->identification.candidate(verdict)))));
   }
-  return product_document("Identification", text, json, models,
-                          nb::cast(found.release(), nb::rv_policy::take_ownership));
+  return product_document<IdentificationObject>(
+      "Identification", text, json, models,
+      nb::cast(found.release(), nb::rv_policy::take_ownership));
 }
 
-nb::object proposal_of(nb::handle identification, std::uint64_t seed) {
+ProposalObject proposal_of(nb::handle identification, Whole<std::uint64_t> seed) {
   const nb::object kept = nb::getattr(identification, "_found", nb::none());
-  if (!nb::isinstance<Found>(kept)) {
+  const auto* const kept_found = held<Found>(kept);
+  if (kept_found == nullptr) {
     throw nb::type_error("identification: what identify returned is wanted, in the same process");
   }
-  const Found& found = *nb::inst_ptr<Found>(kept);
+  const Found& found = *kept_found;
   std::optional<Proposal> proposal;
   {
     const Released released;
@@ -111,8 +115,8 @@ nb::object proposal_of(nb::handle identification, std::uint64_t seed) {
   }
   nb::list inseparable;
   for (const auto& [i, j] : proposal->inseparable) inseparable.append(nb::make_tuple(i, j));
-  return python_function("_products", "Proposal")(out, proposal->models, proposal->pairs,
-                                                  inseparable);
+  return nb::borrow<ProposalObject>(python_function("_products", "Proposal")(
+      out, proposal->models, proposal->pairs, inseparable));
 }
 
 }  // namespace

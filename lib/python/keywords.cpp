@@ -30,6 +30,19 @@ std::string path_of(nb::handle x) {
   return {owned.c_str(), owned.size()};
 }
 
+std::string utf8_of(nb::handle x) {
+  Py_ssize_t length = 0;
+  const char* const text = PyUnicode_AsUTF8AndSize(x.ptr(), &length);
+  if (text == nullptr) throw nb::python_error();
+  return {text, static_cast<std::size_t>(length)};
+}
+
+std::string argument_text(std::string_view key, nb::handle x) {
+  if (PyUnicode_Check(x.ptr())) return utf8_of(x);
+  throw nb::type_error(
+      (std::string(key) + ": text is wanted, not " + Py_TYPE(x.ptr())->tp_name).c_str());
+}
+
 bool is_list(nb::handle x) { return PyList_Check(x.ptr()) || PyTuple_Check(x.ptr()); }
 
 std::vector<nb::object> in_list(nb::handle x) {

@@ -24,6 +24,11 @@ bool is_path(nb::handle x);
 /// That name. TypeError for what names none.
 std::string path_of(nb::handle x);
 
+/// A str as UTF-8. ValueError for surrogates, which UTF-8 does not have.
+std::string utf8_of(nb::handle x);
+/// The same of an argument. TypeError for what is no text, with the argument's name.
+std::string argument_text(std::string_view key, nb::handle x);
+
 bool is_list(nb::handle x);  ///< or a tuple
 /// One, or the members of a list or a tuple; none of None.
 std::vector<nb::object> in_list(nb::handle x);

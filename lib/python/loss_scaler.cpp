@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -23,6 +24,7 @@
 #include "lib/amp/loss_scaler.h"
 #include "lib/amp/scaler_options.h"
 #include "lib/amp/step_statistics.h"
+#include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
 #include "lib/python/documents.h"
 #include "lib/python/keywords.h"
@@ -60,6 +62,7 @@ FloatValues float_values(nb::handle x, std::string_view what) {
                 ", which binary32 does not hold");
   }
   out.copy.resize(out.array.elements());
+  const Released released;
   decode_elements(format, out.array.bytes(), ResultKind::f32,
                   std::as_writable_bytes(std::span(out.copy)));
   return out;
@@ -81,6 +84,7 @@ std::vector<FloatValues> gradients_of(nb::handle x) {
 StepStatistics look_at(const std::vector<FloatValues>& gradients) {
   std::vector<std::span<const float>> spans;
   for (const FloatValues& one : gradients) spans.push_back(one.values());
+  const Released released;
   return statistics_of(spans);
 }
 
@@ -162,6 +166,9 @@ double value_of(const ScalerParameter& parameter, nb::handle given) {
   if (parameter.kind == ParameterKind::whole && number != std::floor(number)) {
     throw Error(name + ": a whole number");
   }
+  if (parameter.kind == ParameterKind::whole && !(std::fabs(number) < 0x1p53)) {
+    throw Error(name + ": a whole number below 2^53");
+  }
   return number;
 }
 
@@ -171,7 +178,7 @@ ScalerParameters given_parameters(std::string_view policy, const nb::dict& given
   const auto known = parameters_of(policy);
   ScalerParameters out;
   for (auto [key, value] : given) {
-    const auto name = nb::cast<std::string>(key);
+    const std::string name = utf8_of(key);
     const auto row =
         std::ranges::find_if(known, [&](const auto& p) { return p.first.name == name; });
     if (row == known.end()) {
@@ -199,7 +206,19 @@ AnyScaler scaler_for(std::string_view policy, const ScalerParameters& parameters
   return LossScaler(with_parameters(loss_scale_policy(policy), parameters));
 }
 
+/// Error for a policy that there is not, with all that there are.
+void check_policy(const std::string& policy) {
+  if (looking(policy) != nullptr || policy.starts_with("static:")) return;
+  std::vector<std::string_view> names;
+  for (const LossScalePolicy& row : loss_scale_policies()) names.push_back(row.name);
+  for (const LookingScaler& row : looking_scalers) names.push_back(row.name);
+  if (std::ranges::find(names, policy) != names.end()) return;
+  throw Error("loss scaler " + printable(policy) + ": there is none" + did_you_mean(policy, names) +
+              "; there are " + listed(names));
+}
+
 ScalerObject made_scaler(const std::string& policy, const nb::dict& parameters) {
+  check_policy(policy);
   return {policy, parameters, scaler_for(policy, given_parameters(policy, parameters))};
 }
 
@@ -215,23 +234,29 @@ double scale_of(const ScalerObject& self) {
       self.scaler);
 }
 
-/// Whether it is a truth value rather than gradients.
-bool is_truth(nb::handle x) {
-  if (is_list(x)) return false;
-  return !nb::hasattr(x, "ndim") || nb::cast<int>(x.attr("ndim")) == 0;
-}
-
-bool truth_of(nb::handle x) {
-  const int truth = PyObject_IsTrue(x.ptr());
-  if (truth < 0) throw nb::python_error();
-  return truth == 1;
+/// A truth value, or none of gradients: bool, 0 or 1 of any kind of integer, or an array of one of these without axes.
+std::optional<bool> truth_in(nb::handle x) {
+  if (is_list(x) || is_path(x)) return std::nullopt;
+  if (is_truth_value(x)) return PyObject_IsTrue(x.ptr()) == 1;
+  const bool has_axes = nb::hasattr(x, "ndim") && !nb::object(x.attr("ndim")).equal(nb::int_(0));
+  if (has_axes) return std::nullopt;
+  if (Whole<int> whole; nb::try_cast(x, whole) && (whole == 0 || whole == 1)) return whole == 1;
+  if (!nb::hasattr(x, "ndim") && !PyFloat_Check(x.ptr()) && !PyIndex_Check(x.ptr()))
+    return std::nullopt;
+  const nb::object item = nb::hasattr(x, "item") ? nb::object(x.attr("item")()) : nb::borrow(x);
+  if (PyBool_Check(item.ptr())) return item.ptr() == Py_True;
+  throw nb::type_error(
+      "update: a number is neither a truth value nor gradients; give True or False, or a list of "
+      "arrays");
 }
 
 bool update_scaler(ScalerObject& self, nb::handle seen) {
+  const std::optional<bool> truth = truth_in(seen);
   if (auto* const scaler = std::get_if<LossScaler>(&self.scaler)) {
-    return scaler->update(is_truth(seen) ? truth_of(seen) : look_at(gradients_of(seen)).found_inf);
+    const bool found_inf = truth ? *truth : look_at(gradients_of(seen)).found_inf;
+    return scaler->update(found_inf);
   }
-  if (is_truth(seen)) {
+  if (truth) {
     throw nb::type_error(
         ("update: " + self.policy + " looks at gradients; give an array or a list of arrays")
             .c_str());
@@ -276,8 +301,12 @@ void each_field(const Fields& fields, const Use& use) {
 /// The value of a key of a state. Error for a key that is missing and for what is no number.
 template <class T>
 T number_in(const nb::dict& state, const char* key) {
-  T out{};
-  if (state.contains(key) && nb::try_cast<T>(state[key], out)) return out;
+  [[maybe_unused]] T out{};
+  if constexpr (std::integral<T>) {
+    if (Whole<T> whole; state.contains(key) && nb::try_cast(state[key], whole)) return whole;
+  } else if (state.contains(key) && nb::try_cast<T>(state[key], out)) {
+    return out;
+  }
   throw Error(std::string("loss scaler state: ") + key +
               " is missing or no number; give what state_dict() gave");
 }
@@ -413,17 +442,17 @@ void add_loss_scaler(nb::module_& m) {
   scaler.def("update", &update_scaler, "seen"_a,
              R"(Ends a step; True where the optimizer is to step.
 
-    seen: whether a gradient held an infinity or a NaN; or the scaled gradients themselves, an array or a list of arrays of
+    seen: whether a gradient held an infinity or a NaN, a truth value; or the scaled gradients themselves, an array or a list of arrays of
     dtypes that binary32 holds (None: no gradient). log_max, histogram and adaptive look at them, so they want the arrays.
     ValueError where the policy gives up: DeepSpeed and fairseq at their least scale.
 )");
   scaler.def(
       "layer_scale",
       [](ScalerObject& self, std::string_view layer, nb::handle gradient, nb::handle weights,
-         std::size_t terms, float product) {
-        AdaptiveLayerScaler& layers = layers_of(self);
-        return layers.next(layer, float_values(gradient, "gradient").values(),
-                           float_values(weights, "weights").values(), terms, product);
+         Whole<std::size_t> terms, float product) {
+        const FloatValues of_loss = float_values(gradient, "gradient");
+        const FloatValues of_layer = float_values(weights, "weights");
+        return layers_of(self).next(layer, of_loss.values(), of_layer.values(), terms, product);
       },
       "layer"_a, "gradient"_a, "weights"_a, "terms"_a, "product"_a = 1.0F,
       R"(Of adaptive: the factor, a power of two, of the gradient on its way through a layer to the layer's input.
@@ -456,8 +485,9 @@ void add_loss_scaler(nb::module_& m) {
                new (&self) ScalerObject(std::move(made));
              });
   scaler.def("__eq__", [](const ScalerObject& self, nb::handle other) {
-    if (!nb::isinstance<ScalerObject>(other)) return false;
-    const auto& that = *nb::inst_ptr<ScalerObject>(other);
+    const auto* const held_other = held<ScalerObject>(other);
+    if (held_other == nullptr) return false;
+    const ScalerObject& that = *held_other;
     return self.policy == that.policy && self.parameters.equal(that.parameters) &&
            state_dict(self).equal(state_dict(that));
   });

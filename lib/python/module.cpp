@@ -7,10 +7,12 @@
 #include <nanobind/stl/vector.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "emulate/event_count.h"
@@ -19,7 +21,10 @@
 #include "lib/cli/program.h"
 #include "lib/io/own_folder.h"
 #include "lib/parallel/parallel.h"
+#include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
+#include "lib/python/calls.h"
+#include "lib/python/keywords.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/version.h"
 
@@ -29,9 +34,18 @@ namespace {
 using namespace nanobind::literals;
 
 /// An option in a line of the program's as the keyword of the same name: "--random-bits 40: …" is "random_bits 40: …".
+/// Commands that a line names stay as they are typed.
 std::string in_keywords(const std::string& line) {
   std::string out;
+  std::size_t end_of_command = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line.compare(i, 7, "binade ") == 0) {
+      end_of_command = std::min(line.find_first_of(";,()'", i), line.size());
+    }
+    if (i < end_of_command) {
+      out += line[i];
+      continue;
+    }
     const bool begins = line.compare(i, 2, "--") == 0 && i + 2 < line.size() &&
                         std::islower(static_cast<unsigned char>(line[i + 2])) != 0 &&
                         (i == 0 || line[i - 1] == ' ' || line[i - 1] == '(' || line[i - 1] == '\'');
@@ -56,15 +70,28 @@ void translate(const std::exception_ptr& thrown, void*) {
     PyErr_SetString(PyExc_OSError, error.what());
   } catch (const Error& error) {
     PyErr_SetString(PyExc_ValueError, in_keywords(error.what()).c_str());
+  } catch (const nb::cast_error&) {
+    PyErr_SetString(PyExc_TypeError, "a value of another type than is wanted");
   }
 }
 
 /// The program with these arguments; its exit status.
-int run(const std::vector<std::string>& arguments) {
+int run(nb::handle arguments) {
+  if (!is_list(arguments)) throw nb::type_error("arguments: a list of text is wanted");
+  std::vector<std::string> texts;
+  for (const nb::object& one : in_list(arguments))
+    texts.push_back(path_of(one));  // any bytes, as a shell gives them
   std::vector<const char*> words{"binade"};
-  for (const std::string& one : arguments) words.push_back(one.c_str());
-  const nb::gil_scoped_release released;
-  return run_program(static_cast<int>(words.size()), words.data());
+  for (const std::string& one : texts) words.push_back(one.c_str());
+  const Released released;
+  return run_program(static_cast<int>(words.size()), words.data(), [] {
+    try {
+      throw;
+    } catch (const nb::python_error&) {
+      throw;
+    } catch (...) {  // the program's
+    }
+  });
 }
 
 /// The data of the experiments, where they were installed with the package.
@@ -80,8 +107,9 @@ void add_counts(nb::module_& m) {
 
     values: all elements. nan_in, inf_in: with a NaN or an infinite operand, in no other count but invalid and values.
     invalid: Inf - Inf, 0 · Inf, 0 / 0. to_zero: not zero before, zero after. subnormal: not zero, subnormal after.
-    overflow: beyond the largest finite number, whatever was delivered; saturated: of these, delivered as that number.
-    inexact: not what it was before. Counts of parts add up.
+    overflow: beyond the largest finite number once rounded as if the exponent had no end, whatever was delivered;
+    saturated: of these, delivered as that number because of saturation="finite". inexact: of another magnitude than
+    before. Counts of parts add up.
 )");
   counts.def(nb::init<>());
   static constexpr std::pair<const char*, std::uint64_t EventCounts::*> fields[] = {
@@ -90,11 +118,14 @@ void add_counts(nb::module_& m) {
       {"to_zero", &EventCounts::to_zero},   {"subnormal", &EventCounts::subnormal},
       {"overflow", &EventCounts::overflow}, {"saturated", &EventCounts::saturated},
       {"inexact", &EventCounts::inexact}};
-  for (const auto& [name, field] : fields) counts.def_rw(name, field);
+  for (const auto& [name, field] : fields) counts.def_ro(name, field);
   counts.def("__eq__", [](const EventCounts& a, nb::handle b) {
-    return nb::isinstance<EventCounts>(b) && *nb::inst_ptr<EventCounts>(b) == a;
+    const auto* const other = held<EventCounts>(b);
+    return other != nullptr && *other == a;
   });
-  counts.def("__add__", [](EventCounts a, const EventCounts& b) { return a += b; });
+  counts.attr("__hash__") = nb::none();
+  counts.def(
+      "__add__", [](EventCounts a, const EventCounts& b) { return a += b; }, nb::is_operator());
   counts.def("to_dict", [](nb::handle self) {
     nb::dict out;
     for (const auto& [name, field] : fields) {
@@ -147,13 +178,18 @@ NB_MODULE(_binade_parts, m) {
   add_loss_scaler(m);
   add_grad_scaler(m);
   add_training(m);
+  refuse_in_one_line(m);
 }
 
-/// What Python calls. Another interpreter of this process is refused before nanobind forgets the first one's types for its
+/// What Python calls. A second import, after the first was thrown out of sys.modules, is refused, as NumPy refuses it. Another interpreter of this process is refused before nanobind forgets the first one's types for its
 /// sake.
 extern "C" NB_EXPORT PyObject* PyInit__binade() {
-  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return PyInit__binade_parts();
+  static bool is_loaded = false;
+  const bool is_first = PyInterpreterState_Get() == PyInterpreterState_Main();
+  if (is_first && !std::exchange(is_loaded, true)) return PyInit__binade_parts();
   PyErr_SetString(PyExc_ImportError,
-                  "binade works in a process's first interpreter, not in one made inside it");
+                  is_first
+                      ? "binade cannot be loaded twice in a process; keep it in sys.modules"
+                      : "binade works in a process's first interpreter, not in one made inside it");
   return nullptr;
 }

@@ -55,17 +55,19 @@ class Operands {
     o.bias = add(bias, "bias");
   }
 
-  std::vector<FileOfArrays> files() const { return files_; }
-  /// Whose library results are for.
-  const Array& like() const { return like_; }
-
- private:
+  /// A path as it is told apart from the names of arrays.
   static std::string file_of(nb::handle x) {
     const std::string out = path_of(x);
     if (out.empty()) throw Error("a file of no name; give a path, or an array");
     const bool is_plain = out.find('/') == std::string::npos && out != "-";
     return is_plain && is_name(out) ? "./" + out : out;
   }
+
+  std::vector<FileOfArrays> files() const { return files_; }
+  /// Whose library results are for.
+  const Array& like() const { return like_; }
+
+ private:
   /// Names of arrays are no names of files.
   static bool is_name(std::string_view path) {
     constexpr std::array<std::string_view, 5> names{"a", "b", "c", "bias", "d"};
@@ -89,19 +91,20 @@ auto on(const Operands& operands, const Work& work) {
 inline nb::object array_from(std::span<const std::uint64_t> elements, const Dtype& dtype,
                              std::span<const std::uint64_t> shape, const Array& like,
                              nb::handle out) {
-  const NewArray array = out.is_none() ? new_array(dtype, shape) : array_for(out, dtype, shape);
+  Target target(out, dtype, shape);
   {
     const Released released;
-    pack_elements(elements, dtype.bits / 8, array.bytes);
+    pack_elements(elements, dtype.bits / 8, target.bytes());
   }
-  return out.is_none() ? delivered(array, dtype, like) : array.owner;
+  return target.finished(like);
 }
 
 /// One of _products.py's documents: its text, its JSON, and what else it holds.
-template <class... More>
-nb::object product_document(const char* name, const std::string& text, const std::string& json,
-                            const More&... more) {
-  return python_function("_products", name)(text_object(text), text_object(json), more...);
+template <class Made, class... More>
+Made product_document(const char* name, const std::string& text, const std::string& json,
+                      const More&... more) {
+  return nb::borrow<Made>(
+      python_function("_products", name)(text_object(text), text_object(json), more...));
 }
 
 }  // namespace binade::python

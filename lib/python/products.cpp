@@ -30,6 +30,7 @@
 #include "lib/gemm/account_text.h"
 #include "lib/gemm/gemm.h"
 #include "lib/io/opened_tensor.h"
+#include "lib/python/arguments.h"
 #include "lib/python/gemm_model.h"
 #include "lib/python/keywords.h"
 #include "lib/python/module.h"
@@ -57,14 +58,14 @@ DotsCall dots_of_call(nb::handle model, const nb::kwargs& given, const char* fun
                                                   "cut_to_zero"};
   for (auto [key, value] : given) {
     static_cast<void>(value);
-    const auto name = nb::cast<std::string>(key);
+    const std::string name = utf8_of(key);
     if (std::ranges::find(known, name) != known.end()) continue;
     throw nb::type_error((std::string(function) + "() of dots has no argument '" + printable(name) +
                           "'; it is one of a whole product's")
                              .c_str());
   }
   if (!model.is_none()) {
-    const std::string order = options_of(nb::inst_ptr<ModelObject>(model)->named.model);
+    const std::string order = options_of(held<ModelObject>(model)->named.model);
     if (!order.empty() || o.files.round) {
       throw Error("model: dots are single instructions, without " +
                   (order.empty() ? "--round" : order));
@@ -78,7 +79,7 @@ DotsCall dots_of_call(nb::handle model, const nb::kwargs& given, const char* fun
 }
 
 nb::object multiply(nb::handle a, nb::handle b, nb::handle c, nb::handle bias, nb::handle model,
-                    bool transpose_a, bool transpose_b, nb::handle out, const nb::kwargs& given) {
+                    Truth transpose_a, Truth transpose_b, nb::handle out, const nb::kwargs& given) {
   GemmOptions o = product_of(model, given, "gemm");
   o.files.transposed_a = transpose_a;
   o.files.transposed_b = transpose_b;
@@ -88,13 +89,14 @@ nb::object multiply(nb::handle a, nb::handle b, nb::handle c, nb::handle bias, n
   const GemmOperands read = on(operands, [&] { return operands_of(o, named.model); });
   const std::array shape{std::uint64_t{read.m}, std::uint64_t{read.n}};
   const Dtype dtype = result_dtype(named.model);
-  if (!out.is_none()) (void)array_for(out, dtype, shape);
+  if (!out.is_none()) (void)Target(out, dtype, shape);  // before the work
   const std::vector<std::uint64_t> d = on(operands, [&] { return gemm(named.model, read); });
   return array_from(d, dtype, shape, operands.like(), out);
 }
 
-nb::object account_of(nb::handle a, nb::handle b, nb::handle c, nb::handle bias, nb::handle model,
-                      bool transpose_a, bool transpose_b, const nb::kwargs& given) {
+GemmAccountObject account_of(nb::handle a, nb::handle b, nb::handle c, nb::handle bias,
+                             nb::handle model, Truth transpose_a, Truth transpose_b,
+                             const nb::kwargs& given) {
   GemmOptions o = product_of(model, given, "account");
   o.files.transposed_a = transpose_a;
   o.files.transposed_b = transpose_b;
@@ -108,10 +110,10 @@ nb::object account_of(nb::handle a, nb::handle b, nb::handle c, nb::handle bias,
     const GemmTitle title = title_of(o, named);
     return std::pair(account_text(found, title), to_json(found, title).dump(1) + "\n");
   });
-  return product_document("GemmAccount", text, json);
+  return product_document<GemmAccountObject>("GemmAccount", text, json);
 }
 
-/// Rows, and whether the caller gave one as a vector.
+/// Rows of operands, and what is done with them.
 struct GivenRows {
   Operands operands;
   DotsCall call;
@@ -148,9 +150,10 @@ std::size_t axes_of(nb::handle x) {
   return open_tensor(file.add(x, "d")).info().shape.size();
 }
 
-nb::object validation_of(nb::handle a, nb::handle b, nb::handle d, nb::handle c, nb::handle bias,
-                         nb::handle model, bool transpose_a, bool transpose_b, std::size_t show,
-                         bool evidence, const nb::kwargs& given) {
+ValidationObject validation_of(nb::handle a, nb::handle b, nb::handle d, nb::handle c,
+                               nb::handle bias, nb::handle model, Truth transpose_a,
+                               Truth transpose_b, Whole<std::size_t> show, Truth evidence,
+                               const nb::kwargs& given) {
   const bool is_product = axes_of(d) > 1;
   if (is_product) {
     if (evidence) throw Error("--evidence: of dots, where D is of shape (rows,)");
@@ -166,7 +169,7 @@ nb::object validation_of(nb::handle a, nb::handle b, nb::handle d, nb::handle c,
       const GemmValidation x = validated(o);
       return std::pair(text_of(x, o), json_of(x, o).dump(2) + "\n");
     });
-    return product_document("Validation", text, json);
+    return product_document<ValidationObject>("Validation", text, json);
   }
   if (transpose_a || transpose_b || !bias.is_none()) {
     throw Error("--bias, --transpose-a, --transpose-b: of a whole product, where D is (M, N)");
@@ -179,7 +182,7 @@ nb::object validation_of(nb::handle a, nb::handle b, nb::handle d, nb::handle c,
     const DotValidation found = validated(o);
     return std::pair(text_of(found, o), json_of(found, o).dump(2) + "\n");
   });
-  return product_document("Validation", text, json);
+  return product_document<ValidationObject>("Validation", text, json);
 }
 
 /// How an explanation is told, and its picture or why there is none.
@@ -197,26 +200,29 @@ ToldExplanation told(const Explanation& x, bool all, std::optional<int> block) {
   return out;
 }
 
-nb::object explanation_document(const ToldExplanation& x) {
-  return product_document("Explanation", x.text, x.json, x.svg, x.no_svg);
+ExplanationObject explanation_document(const ToldExplanation& x) {
+  return product_document<ExplanationObject>("Explanation", x.text, x.json, x.svg, x.no_svg);
 }
 
-std::vector<std::uint64_t> element_of(nb::handle element, std::optional<std::uint64_t> row,
-                                      std::optional<std::uint64_t> column) {
-  if (element.is_none()) return {*row, *column};
+std::vector<std::uint64_t> element_of(nb::handle element, std::optional<Whole<std::uint64_t>> row,
+                                      std::optional<Whole<std::uint64_t>> column) {
+  if (element.is_none()) return {row->value, column->value};
   if (row || column) throw Error("element: give it, or row and column");
-  std::vector<std::uint64_t> out;
+  std::vector<Whole<std::uint64_t>> out;
   if (!nb::try_cast(element, out) || out.size() != 2) {
-    wrong_type("element", "two whole numbers are wanted, the row and the column of D", element);
+    throw nb::type_error(
+        "element: two whole numbers are wanted, the row and the column of D, from 0");
   }
-  return out;
+  return {out.begin(), out.end()};
 }
 
-nb::object explain_sum(nb::handle a, nb::handle b, nb::handle c, nb::handle bias, nb::handle d,
-                       nb::handle model, nb::handle element, std::optional<std::uint64_t> row,
-                       std::optional<std::uint64_t> column, nb::handle terms, nb::handle addend,
-                       nb::handle recording, bool transpose_a, bool transpose_b, bool all,
-                       std::optional<int> block, const nb::kwargs& given) {
+ExplanationObject explain_sum(nb::handle a, nb::handle b, nb::handle c, nb::handle bias,
+                              nb::handle d, nb::handle model, nb::handle element,
+                              std::optional<Whole<std::uint64_t>> row,
+                              std::optional<Whole<std::uint64_t>> column, nb::handle terms,
+                              nb::handle addend, nb::handle recording, Truth transpose_a,
+                              Truth transpose_b, Truth all, std::optional<Whole<int>> block,
+                              const nb::kwargs& given) {
   const bool is_product = !element.is_none() || column.has_value();
   if (is_product) {
     if (element.is_none() && !row) throw Error("--row is missing: which row of D, from 0");
@@ -227,6 +233,9 @@ nb::object explain_sum(nb::handle a, nb::handle b, nb::handle c, nb::handle bias
     o.element = element_of(element, row, column);
     Operands operands;
     if (a.is_none() || b.is_none()) throw Error("a and b are missing: the matrices of the product");
+    if (!terms.is_none() || !addend.is_none() || !recording.is_none()) {
+      throw Error("terms, addend, recording: of dots; give them, or an element of a whole product");
+    }
     operands.set(o.product, a, b, c, bias);
     o.d = operands.add(d, "d");
     return explanation_document(on(operands, [&] { return told(explained(o), all, block); }));
@@ -247,11 +256,12 @@ nb::object explain_sum(nb::handle a, nb::handle b, nb::handle c, nb::handle bias
   if (!a.is_none() && !o.row) {
     throw Error("element or row is missing: element=(i, j) of a whole product, or row= of dots");
   }
-  o.recording = recording.is_none() ? "" : Operands().add(recording, "recording");
+  if (!recording.is_none() && !is_path(recording))
+    wrong_type("recording", "a file's name is wanted", recording);
+  o.recording = recording.is_none() ? "" : Operands::file_of(recording);
   o.terms = word_of("terms", terms);
-  o.addend = addend.is_none() || PyUnicode_Check(addend.ptr())
-                 ? word_of("addend", addend)
-                 : nb::cast<std::string>(nb::str(addend));
+  o.addend = addend.is_none() || PyUnicode_Check(addend.ptr()) ? word_of("addend", addend)
+                                                               : utf8_of(nb::str(addend));
   if (!o.addend.empty() && o.terms.empty()) throw Error("addend: stands beside terms alone");
   return explanation_document(on(x.operands, [&] { return told(explained(o), all, block); }));
 }

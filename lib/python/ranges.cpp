@@ -16,6 +16,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
+#include <pthread.h>
 #include <nlohmann/json.hpp>
 
 #include "lib/cli/device_option.h"
@@ -24,6 +25,7 @@
 #include "lib/io/atomic_file.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/io/output_paths.h"
+#include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
 #include "lib/python/documents.h"
 #include "lib/python/keywords.h"
@@ -47,7 +49,7 @@ using namespace nanobind::literals;
 std::vector<std::string> report_format_names(nb::handle x) {
   std::vector<std::string> out;
   for (const nb::object& one : in_list(x)) {
-    const auto text = nb::cast<std::string>(nb::str(one));
+    const std::string text = utf8_of(nb::str(one));
     for (std::size_t at = 0; at <= text.size();) {
       const std::size_t end = std::min(text.find(',', at), text.size());
       out.push_back(text.substr(at, end - at));
@@ -61,7 +63,7 @@ template <class T>
 std::vector<T> words_of_option(const char* what, const char* kind, nb::handle x) {
   std::vector<T> out;
   for (const nb::object& one : in_list(x)) {
-    T value;
+    T value{};
     if (!nb::try_cast(one, value)) {
       throw nb::type_error((std::string(what) + ": " + kind + ", or a list of them").c_str());
     }
@@ -71,7 +73,9 @@ std::vector<T> words_of_option(const char* what, const char* kind, nb::handle x)
 }
 
 std::vector<int> sqnr_scales_of(nb::handle x) {
-  return words_of_option<int>("sqnr_scale", "the log2 of a scale, an integer", x);
+  const auto scales =
+      words_of_option<Whole<int>>("sqnr_scale", "the log2 of a scale, an integer", x);
+  return {scales.begin(), scales.end()};
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -80,12 +84,16 @@ std::vector<int> sqnr_scales_of(nb::handle x) {
 class CounterPool {
  public:
   std::unique_ptr<RangeCounter> take(const std::vector<ErrorColumn>& columns) {
-    const std::lock_guard lock(mutex_);
-    const auto found = std::ranges::find(waiting_, columns, &Waiting::first);
-    if (found == waiting_.end()) return std::make_unique<RangeCounter>(columns);
-    std::unique_ptr<RangeCounter> out = std::move(found->second);
-    waiting_.erase(found);
-    return out;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = std::ranges::find(waiting_, columns, &Waiting::first);
+      if (found != waiting_.end()) {
+        std::unique_ptr<RangeCounter> out = std::move(found->second);
+        waiting_.erase(found);
+        return out;
+      }
+    }
+    return std::make_unique<RangeCounter>(columns);
   }
   /// Of one that is finished; one that was interrupted is not given back.
   void give_back(const std::vector<ErrorColumn>& columns, std::unique_ptr<RangeCounter> counter) {
@@ -101,18 +109,17 @@ class CounterPool {
   std::vector<Waiting> waiting_;
 };
 
-CounterPool& counters() {
-  static auto* const pool = new CounterPool;  // threads may still count when the interpreter ends
-  return *pool;
-}
+/// Never freed: threads may still count when the interpreter ends. A forked child takes a new one, as another thread may
+/// have been at the old one.
+CounterPool* counters = new CounterPool;
 
 /// count(counter) adds to it; the summary of that.
 template <class Count>
 RangeSummary counted(const std::vector<ErrorColumn>& columns, const Count& count) {
-  std::unique_ptr<RangeCounter> counter = counters().take(columns);
+  std::unique_ptr<RangeCounter> counter = counters->take(columns);
   count(*counter);
   RangeSummary out = counter->finish();
-  counters().give_back(columns, std::move(counter));
+  counters->give_back(columns, std::move(counter));
   return out;
 }
 
@@ -142,9 +149,15 @@ void merge_checked(RangeSummary& a, const RangeSummary& b) {
   merge(a, b);
 }
 
+/// TypeError for what is none.
+RangeSummary& summary_in(nb::handle self) {
+  RangeSummary* const summary = held<RangeSummary>(self);
+  if (summary == nullptr) throw nb::type_error("a RangeSummary is wanted");
+  return *summary;
+}
+
 nb::object add_to_summary(nb::object self, nb::handle x) {
-  RangeSummary& summary = *nb::inst_ptr<RangeSummary>(self);
-  const std::vector<ErrorColumn> columns = summary.columns;
+  const std::vector<ErrorColumn> columns = summary_in(self).columns;
   RangeSummary more;
   if (is_path(x)) {
     const std::string path = path_of(x);
@@ -156,7 +169,7 @@ nb::object add_to_summary(nb::object self, nb::handle x) {
     const Released released;
     more = counted(columns, [&](RangeCounter& counter) { counter.add(in.bytes(), in.view.dtype); });
   }
-  merge_checked(summary, more);
+  merge_checked(summary_in(self), more);
   return self;
 }
 
@@ -256,12 +269,13 @@ void add_summary_class(nb::module_& m) {
       "__iadd__",
       [](nb::object self, const RangeSummary& b) {
         const RangeSummary copy = b;  // which may be the same
-        merge_checked(*nb::inst_ptr<RangeSummary>(self), copy);
+        merge_checked(summary_in(self), copy);
         return self;
       },
       nb::is_operator());
   summary.def("__eq__", [](const RangeSummary& a, nb::handle b) {
-    return nb::isinstance<RangeSummary>(b) && *nb::inst_ptr<RangeSummary>(b) == a;
+    const auto* const other = held<RangeSummary>(b);
+    return other != nullptr && *other == a;
   });
   summary.attr("__hash__") = nb::none();
   summary.def("to_bytes", &summary_bytes,
@@ -332,8 +346,9 @@ Array array_named(const std::string& name, nb::handle x) {
 }
 
 void add_named(ReportSource& source, const std::string& name, nb::handle x) {
-  if (nb::isinstance<RangeSummary>(x)) {
-    source.summaries.push_back({name, *nb::inst_ptr<RangeSummary>(x)});
+  if (x.is_none()) return;  // a parameter without a gradient
+  if (const auto* const summary = held<RangeSummary>(x)) {
+    source.summaries.push_back({name, *summary});
   } else {
     source.owners.push_back(array_named(name, x));
     source.arrays.arrays.push_back({name, source.owners.back().view});
@@ -350,16 +365,18 @@ ReportSource source_of(nb::handle x) {
     out.paths.push_back(path_of(x));
     return out;
   }
-  if (PyMapping_Check(x.ptr()) != 0 && nb::hasattr(x, "items")) {
+  const bool is_vector =
+      nb::hasattr(x, "ndim") && nb::object(x.attr("ndim")).equal(nb::int_(1));  // pandas.Series
+  if (PyMapping_Check(x.ptr()) != 0 && nb::hasattr(x, "items") && !is_vector) {
     for (const nb::handle item : nb::object(x.attr("items")())) {
       const nb::object name = item[0];
       if (!PyUnicode_Check(name.ptr())) throw nb::type_error("names of arrays are text");
-      add_named(out, nb::cast<std::string>(name), nb::object(item[1]));
+      add_named(out, utf8_of(name), nb::object(item[1]));
     }
     if (out.owners.empty() && out.summaries.empty()) throw Error("no array; nothing to report on");
     return out;
   }
-  if (PyList_Check(x.ptr()) || PyTuple_Check(x.ptr())) {
+  if (is_list(x)) {
     const std::vector<nb::object> all = in_list(x);
     if (!all.empty() &&
         std::ranges::all_of(all, [](const nb::object& one) { return is_path(one); })) {
@@ -417,9 +434,10 @@ ReportWords report_words_of(int headroom, double target_loss, std::string_view p
           .dtype = std::string(dtype)};
 }
 
-nb::object report_on(nb::handle source, int headroom, double target_loss, std::string_view prefer,
-                     nb::handle formats, nb::handle sqnr_scale, std::string_view dtype,
-                     nb::handle role, std::size_t tensors, bool device, std::string_view emulated) {
+ReportObject report_on(nb::handle source, Whole<int> headroom, double target_loss,
+                       std::string_view prefer, nb::handle formats, nb::handle sqnr_scale,
+                       std::string_view dtype, nb::handle role, Whole<std::size_t> tensors,
+                       Truth device, std::string_view emulated) {
   const ReportOptions options = report_options(
       report_words_of(headroom, target_loss, prefer, formats, sqnr_scale, dtype, role));
   const ReportSource of = source_of(source);
@@ -432,11 +450,12 @@ nb::object report_on(nb::handle source, int headroom, double target_loss, std::s
     text = report_text(report, {false, tensors}) + told;
     json = json_text(to_json(report));
   }
-  return python_function("_report", "Report")(text_object(text), text_object(json));
+  return nb::borrow<ReportObject>(
+      python_function("_report", "Report")(text_object(text), text_object(json)));
 }
 
-nb::object loss_scale(nb::handle source, int headroom, double target_loss, std::string_view prefer,
-                      std::string_view dtype, nb::handle role) {
+nb::dict loss_scale(nb::handle source, Whole<int> headroom, double target_loss,
+                    std::string_view prefer, std::string_view dtype, nb::handle role) {
   const ReportOptions options = report_options(
       report_words_of(headroom, target_loss, prefer, nb::none(), nb::int_(0), dtype, role));
   const ReportSource of = source_of(source);
@@ -448,7 +467,7 @@ nb::object loss_scale(nb::handle source, int headroom, double target_loss, std::
     std::string told;
     json = joint_scale_json(make_report(of, without_errors, {}, told).loss_scale);
   }
-  return python_of(json);
+  return nb::borrow<nb::dict>(python_of(json));
 }
 
 nlohmann::ordered_json json_of_text(const std::string& json) {
@@ -496,8 +515,8 @@ constexpr const char* report_docstring =
     R"(What becomes of the values of tensors in FP16, BF16, TF32 and FP8, and which loss scale saves them.
 
     source: a dict {name: array}; a path, a glob or a list of them (.safetensors, .npy, .npz); a dict {name: RangeSummary};
-        or one array. Arrays have any shape and floating dtype; others are named in the report and skipped. Names tell
-        what a tensor is: "fc1.weight.grad" is a gradient, and gradients alone set the loss scale (binade report --help).
+        or one array. Arrays have any shape and floating dtype; integers and truth values are named in the report and
+        skipped, None is passed over. Names tell what a tensor is: "fc1.weight.grad" is a gradient, and gradients alone set the loss scale (binade report --help).
     headroom: binades kept free below overflow when a scale is chosen. target_loss: the largest share of a tensor's L2
     norm that may become zero. prefer: "s_max" or "s_min", the end of the interval of scales to recommend.
     formats: some of binary16, bfloat16, tf32, e5m2, e4m3; None for all. sqnr_scale: log2 of scales at which SQNR is
@@ -517,6 +536,7 @@ constexpr const char* report_docstring =
 }  // namespace
 
 void add_ranges(nb::module_& m) {
+  pthread_atfork(nullptr, nullptr, [] { counters = new CounterPool; });
   add_summary_class(m);
   m.def("report", &report_on, "source"_a, nb::kw_only(), "headroom"_a = 1, "target_loss"_a = 1e-3,
         "prefer"_a = "s_max", "formats"_a = nb::none(), "sqnr_scale"_a = 0, "dtype"_a = "",
@@ -538,6 +558,12 @@ void add_ranges(nb::module_& m) {
     ('ok', -1, 'b.grad')
 )");
   m.def("_save_report", &save_report);
+  m.def("_write_whole", [](nb::handle to, const std::string& content) {
+    const std::string path = path_of(to);
+    const Released released;
+    prepare_outputs({}, std::array{OutputPath{"path", path}});
+    write_file(path, content);
+  });
   m.def("_table_of_report", &table_of_report);
   m.def("_percent", &percent);
 }

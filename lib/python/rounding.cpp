@@ -13,6 +13,7 @@
 #include <nanobind/stl/string_view.h>
 
 #include "lib/gemm/files.h"
+#include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
 #include "lib/python/keywords.h"
 #include "lib/python/module.h"
@@ -56,23 +57,22 @@ void narrow(std::span<const std::byte> values, const Dtype& from, const Dtype& t
 
 /// fill(dtype, bytes) writes values of F32 or F64; they end in an array of `dtype`.
 template <class Fill>
-nb::object filled(const Dtype& dtype, const Format& format, const Array& like, nb::handle out,
-                  const Fill& fill) {
-  const NewArray array =
-      out.is_none() ? new_array(dtype, like.view.shape) : array_for(out, dtype, like.view.shape);
+nb::object filled(const Dtype& dtype, const Format& format, std::span<const Array> in,
+                  const Array& like, nb::handle out, const Fill& fill) {
+  Target target(out, dtype, like.view.shape, in);
   const bool is_direct = results_in(dtype) != ResultKind::encodings;
   {
     const Released released;
     if (is_direct) {
-      fill(dtype, array.bytes);
+      fill(dtype, target.bytes());
     } else {
       const Dtype wide = value_dtype(format);
       std::vector<std::byte> values(like.elements() * (wide.bits / 8));
       fill(wide, values);
-      narrow(values, wide, dtype, array.bytes);
+      narrow(values, wide, dtype, target.bytes());
     }
   }
-  return out.is_none() ? delivered(array, dtype, like) : array.owner;
+  return target.finished(like);
 }
 
 nb::object with_counts(nb::object result, const EventCounts& counts, bool wanted) {
@@ -82,7 +82,8 @@ nb::object with_counts(nb::object result, const EventCounts& counts, bool wanted
 
 nb::object quantize_array(nb::handle x, nb::handle format, std::string_view rounding,
                           std::string_view saturation, std::string_view nan, std::string_view flush,
-                          std::uint64_t seed, int random_bits, bool counts, nb::handle out) {
+                          Whole<std::uint64_t> seed, Whole<int> random_bits, Truth counts,
+                          nb::handle out) {
   const NamedOrCustom& to = format_of(format);
   const Attributes rules =
       attributes_of(attribute_options(rounding, saturation, nan, flush, random_bits));
@@ -92,7 +93,7 @@ nb::object quantize_array(nb::handle x, nb::handle format, std::string_view roun
   const Quantizer by{.format = to.format, .attributes = rules, .seed = seed};
   EventCounts found;
   nb::object result =
-      filled(result_dtype(in.view.dtype, from, to.format), to.format, in, out,
+      filled(result_dtype(in.view.dtype, from, to.format), to.format, std::span(&in, 1), in, out,
              [&](const Dtype& dtype, std::span<std::byte> bytes) {
                found = quantize_elements(by, from, results_in(dtype), in.bytes(), 0, bytes);
              });
@@ -106,27 +107,26 @@ Dtype code_dtype(const Format& format) {
 
 nb::object encode_array(nb::handle x, nb::handle format, std::string_view rounding,
                         std::string_view saturation, std::string_view nan, std::string_view flush,
-                        std::uint64_t seed, int random_bits, bool counts, bool as_dtype,
-                        nb::handle out) {
+                        Whole<std::uint64_t> seed, Whole<int> random_bits, Truth counts,
+                        Truth as_dtype, nb::handle out) {
   const NamedOrCustom& to = format_of(format);
   const Attributes rules =
       attributes_of(attribute_options(rounding, saturation, nan, flush, random_bits));
   const Array in = array_of(x);
   const Format from = in.format("encode");
   const Dtype dtype = as_dtype ? encoded_dtype(to.format) : code_dtype(to.format);
-  const NewArray array =
-      out.is_none() ? new_array(dtype, in.view.shape) : array_for(out, dtype, in.view.shape);
+  Target target(out, dtype, in.view.shape, std::span(&in, 1));
   EventCounts found;
   {
     const Released released;
     found = quantize_elements({.format = to.format, .attributes = rules, .seed = seed}, from,
-                              ResultKind::encodings, in.bytes(), 0, array.bytes);
+                              ResultKind::encodings, in.bytes(), 0, target.bytes());
   }
-  if (!out.is_none()) return with_counts(array.owner, found, counts);
-  const bool in_ml_dtypes = as_dtype && in.wrap.is_none();
-  nb::object result = in_ml_dtypes ? python_function("_foreign", "to_ml_dtypes")(
-                                         array.owner, nb::str(dtype.name.data(), dtype.name.size()))
-                                   : delivered(array, dtype, in);
+  nb::object result = target.finished(in);
+  if (out.is_none() && as_dtype && in.wrap.is_none()) {
+    result = python_function("_foreign", "to_ml_dtypes")(
+        result, nb::str(dtype.name.data(), dtype.name.size()));
+  }
   return with_counts(std::move(result), found, counts);
 }
 
@@ -143,19 +143,18 @@ nb::object decode_array(nb::handle codes, nb::handle format, nb::handle out) {
                 " are integers of " + std::to_string(from.format.storage_bits()) + " bits");
   }
   const Dtype dtype = value_dtype(from.format);
-  const NewArray array =
-      out.is_none() ? new_array(dtype, in.view.shape) : array_for(out, dtype, in.view.shape);
+  Target target(out, dtype, in.view.shape, std::span(&in, 1));
   {
     const Released released;
-    decode_elements(from.format, in.bytes(), results_in(dtype), array.bytes);
+    decode_elements(from.format, in.bytes(), results_in(dtype), target.bytes());
   }
-  return out.is_none() ? delivered(array, dtype, in) : array.owner;
+  return target.finished(in);
 }
 
 nb::object operate(std::string_view name, nb::args arrays, nb::handle format,
                    std::string_view rounding, std::string_view saturation, std::string_view nan,
-                   std::string_view flush, std::uint64_t seed, int random_bits, bool counts,
-                   nb::handle out) {
+                   std::string_view flush, Whole<std::uint64_t> seed, Whole<int> random_bits,
+                   Truth counts, nb::handle out) {
   const NamedOperation& operation = parse_operation(name);
   const NamedOrCustom& to = format_of(format);
   const Attributes rules =
@@ -189,7 +188,7 @@ nb::object operate(std::string_view name, nb::args arrays, nb::handle format,
   EventCounts found;
   nb::object result =
       filled(result_dtype(whole.view.dtype, *find_format(whole.view.dtype.format), to.format),
-             to.format, whole, out, [&](const Dtype& dtype, std::span<std::byte> bytes) {
+             to.format, in, whole, out, [&](const Dtype& dtype, std::span<std::byte> bytes) {
                found = operate_on_elements(how, operands, 0, results_in(dtype), bytes);
              });
   return with_counts(std::move(result), found, counts);
@@ -225,6 +224,7 @@ std::vector<std::uint64_t> words_of(const Array& x, const ScalarOperation& opera
   }
   const Format from = *find_format(x.view.dtype.format);
   for (std::size_t i = 0; i < out.size(); ++i) {
+    if (i % 4096 == 0) poll();
     const Projected to = convert(out[i], from, format, {.nan = NanResult::propagate});
     if ((to.flags & ~Flag::invalid) != 0) {
       throw Error(name + ": element " + std::to_string(i) + " is no number of " + spec_of(format));
@@ -252,7 +252,10 @@ nb::object convert_by_ptx(std::string_view name, nb::args arrays) {
       in, {}, [](const Array& x) { return std::pair(x.elements() != 1, x.view.shape.size()); });
   std::vector<std::vector<std::uint64_t>> words;
   for (std::size_t i = 0; i < wanted; ++i) {
-    words.push_back(words_of(in[i], operation, static_cast<int>(i)));
+    {
+      const Released released;
+      words.push_back(words_of(in[i], operation, static_cast<int>(i)));
+    }
     if (in[i].elements() != 1 && in[i].view.shape != whole.view.shape) {
       throw Error("shape " + shape_text(in[i].view.shape) + " beside " +
                   shape_text(whole.view.shape) + "; operands are of one shape, or of one element");
@@ -318,7 +321,7 @@ void add_rounding(nb::module_& m) {
       R"(Round every element to a format, and give its encodings.
 
     As quantize, but returns unsigned integers of the format's container (8 to 64 bits), right-aligned. With as_dtype=True
-    the dtype that has this format instead, where there is one: NumPy's, ml_dtypes', or torch's for tensors of torch.
+    the dtype that has this format instead, where one of 8 bits or more has it: NumPy's, ml_dtypes', or torch's for tensors.
     torch before 2.3 has no unsigned integers of 16 bits and more: the bits stand in signed ones there.
 )",
       R"(    >>> encode(np.array([0.1, 1.0], "f"), "binary16")

@@ -22,6 +22,7 @@
 #include "lib/cli/train_answer.h"
 #include "lib/io/input_file.h"
 #include "lib/io/output_paths.h"
+#include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
 #include "lib/python/documents.h"
 #include "lib/python/keywords.h"
@@ -40,41 +41,32 @@ using namespace nanobind::literals;
 using Json = nlohmann::ordered_json;
 
 /// A document of _training.py.
-nb::object answer(const char* name, const std::string& text, const Json& json, int indent) {
+template <class Made>
+Made answer(const char* name, const std::string& text, const Json& json, int indent) {
   const std::string dumped = json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
-  return python_function("_training", name)(nb::str(text.data(), text.size()),
-                                            nb::str(dumped.data(), dumped.size()));
+  return nb::borrow<Made>(
+      python_function("_training", name)(text_object(text), text_object(dumped)));
 }
 
 std::string path_or_nothing(nb::handle x) { return x.is_none() ? "" : path_of(x); }
 
 /// A text, or several in a list or tuple; None: none.
-std::vector<std::string> texts_of(nb::handle x) {
+std::vector<std::string> texts_of(std::string_view key, nb::handle x) {
   std::vector<std::string> out;
-  for (const nb::object& one : in_list(x)) out.push_back(nb::cast<std::string>(one));
+  for (const nb::object& one : in_list(x)) out.push_back(argument_text(key, one));
   return out;
 }
 
 /// A number or a text as the program's option has it; None: not given.
-std::string word_of(nb::handle x) {
-  return x.is_none() ? "" : nb::cast<std::string>(nb::str(nb::borrow(x)));
-}
-
-/// Calls a callback from where the GIL is free; what it raises passes through.
-template <class... Arguments>
-void call(nb::handle callback, const Arguments&... arguments) {
-  nb::borrow(callback)(arguments...);
-}
+std::string word_of(nb::handle x) { return x.is_none() ? "" : utf8_of(nb::str(nb::borrow(x))); }
 
 // autocast
 
 /// Formats between commas.
 std::string formats_text(nb::handle x) {
-  if (x.is_none()) return "";
-  if (PyUnicode_Check(x.ptr())) return nb::cast<std::string>(x);
-  if (nb::isinstance<NamedOrCustom>(x)) return format_of(x).name;
+  if (PyUnicode_Check(x.ptr())) return utf8_of(x);
   std::string out;
-  for (const nb::handle one : nb::borrow(x)) out += (out.empty() ? "" : ",") + format_of(one).name;
+  for (const nb::object& one : in_list(x)) out += (out.empty() ? "" : ",") + format_of(one).name;
   return out;
 }
 
@@ -90,31 +82,33 @@ AutocastQuestion question_of(std::vector<std::string> ops, nb::handle inputs,
                             .json = true});
 }
 
-nb::object cast_to(const std::string& op, nb::handle inputs, const std::string& device,
-                   nb::handle dtype, const std::string& list) {
+std::optional<std::string> cast_to(const std::string& op, nb::handle inputs,
+                                   const std::string& device, nb::handle dtype,
+                                   const std::string& list) {
   const AutocastQuestion q = question_of({op}, inputs, device, dtype, list);
   if (formats_text(inputs).empty())
     throw Error("inputs: none; give the formats of a call's inputs");
   const AutocastOutcome outcome = autocast_answer(q, op).outcomes.front();
   if (!outcome.refusal.empty()) throw Error(outcome.refusal);
-  if (!outcome.cast_to) return nb::none();
-  return nb::str(spec_of(*outcome.cast_to).c_str());
+  if (!outcome.cast_to) return std::nullopt;
+  return spec_of(*outcome.cast_to);
 }
 
-nb::object tell_autocast(nb::handle ops, nb::handle inputs,
-                         const std::optional<std::string>& device, nb::handle dtype,
-                         const std::string& list) {
-  const std::vector<std::string> words = texts_of(ops);
+AutocastTableObject tell_autocast(nb::handle ops, nb::handle inputs,
+                                  const std::optional<std::string>& device, nb::handle dtype,
+                                  const std::string& list) {
+  const std::vector<std::string> words = texts_of("ops", ops);
   const AutocastQuestion q = question_of(words, inputs, device, dtype, list);
   const std::vector<AutocastAnswer> answers = autocast_answers(q, words);
-  return answer("AutocastTable", text_of(q, answers), json_of(q, answers), 2);
+  return answer<AutocastTableObject>("AutocastTable", text_of(q, answers), json_of(q, answers), 2);
 }
 
 // advise
 
-nb::object advise(nb::handle layers, nb::handle linear, nb::handle conv, nb::handle params,
-                  const std::string& optimizer, bool fp32_moments, nb::handle activations,
-                  nb::handle batch, nb::handle memory, nb::handle format, const std::string& arch) {
+AdviceObject advise(nb::handle layers, nb::handle linear, nb::handle conv, nb::handle params,
+                    const std::string& optimizer, Truth fp32_moments, nb::handle activations,
+                    nb::handle batch, nb::handle memory, nb::handle format,
+                    const std::string& arch) {
   AdviseWords words{.params = word_of(params),
                     .optimizer = optimizer,
                     .activations = word_of(activations),
@@ -122,12 +116,13 @@ nb::object advise(nb::handle layers, nb::handle linear, nb::handle conv, nb::han
                     .memory = word_of(memory),
                     .architecture = arch,
                     .format = format_of(format).name,
-                    .linear = texts_of(linear),
-                    .conv = texts_of(conv),
+                    .linear = texts_of("linear", linear),
+                    .conv = texts_of("conv", conv),
                     .fp32_moments = fp32_moments};
-  if (PyList_Check(layers.ptr()) || PyTuple_Check(layers.ptr())) {
+  if (is_list(layers)) {
     words.layers = json_of_python(layers);
     for (Json& layer : words.layers) {
+      if (!layer.is_object()) throw nb::type_error("layers: a list of dicts is wanted");
       for (auto& [key, value] : layer.items()) {
         if (value.is_number_integer() && value >= 0) value = value.get<std::uint64_t>();
       }
@@ -136,7 +131,7 @@ nb::object advise(nb::handle layers, nb::handle linear, nb::handle conv, nb::han
     words.model = path_or_nothing(layers);
   }
   const AdviseAnswer told = advise_answer(words);
-  return answer("Advice", told.text, told.json, 2);
+  return answer<AdviceObject>("Advice", told.text, told.json, 2);
 }
 
 // Trainings
@@ -146,13 +141,15 @@ constexpr std::uint64_t most_bytes_of_settings = std::uint64_t{1} << 20;
 /// A dict, or a JSON file of one.
 Json settings_of(nb::handle x) {
   if (PyDict_Check(x.ptr())) return json_of_python(x);
+  if (!is_path(x)) throw nb::type_error("settings: a dict is wanted, or the name of a JSON file");
   const std::string path = path_of(x);
   return parse_strictly(input_name(path),
                         read_text(path, most_bytes_of_settings, "give a JSON file of settings"));
 }
 
-nb::object train_network(nb::handle settings, nb::handle on_step, nb::handle data, nb::handle dump,
-                         std::optional<std::int64_t> dump_every, bool flow) {
+TrainingObject train_network(nb::handle settings, nb::handle on_step, nb::handle data,
+                             nb::handle dump, std::optional<Whole<std::int64_t>> dump_every,
+                             Truth flow) {
   const TrainQuestion question{.settings = nlohmann::json(settings_of(settings)),
                                .dump = path_or_nothing(dump),
                                .data = path_or_nothing(data),
@@ -161,10 +158,10 @@ nb::object train_network(nb::handle settings, nb::handle on_step, nb::handle dat
   StepTold told;
   if (!on_step.is_none()) {
     told = [on_step](const StepLog& step, std::int64_t done, std::int64_t of) {
-      const nb::gil_scoped_acquire acquired;
+      const Acquired acquired;
       const nb::object log = python_function("_training", "Step")(
           done, of, step.loss, step.scale, step.skipped, step.updates.lost, step.updates.not_shown);
-      call(on_step, log);
+      nb::borrow(on_step)(log);
     };
   }
   const auto prepare = [&question] {
@@ -176,20 +173,20 @@ nb::object train_network(nb::handle settings, nb::handle on_step, nb::handle dat
     const Released released;
     told_in_the_end = train_answer(question, prepare, told);
   }
-  return answer("Training", told_in_the_end.text, told_in_the_end.json, 1);
+  return answer<TrainingObject>("Training", told_in_the_end.text, told_in_the_end.json, 1);
 }
 
 /// progress(share, what)
 std::function<void(double, std::string_view)> share_told(nb::handle progress) {
   if (progress.is_none()) return {};
   return [progress](double done, std::string_view what) {
-    const nb::gil_scoped_acquire acquired;
-    call(progress, done, nb::str(what.data(), what.size()));
+    const Acquired acquired;
+    nb::borrow(progress)(done, nb::str(what.data(), what.size()));
   };
 }
 
-nb::object sweep_settings(nb::handle spec, nb::handle path, nb::handle on_run, nb::handle progress,
-                          nb::handle result, nb::handle data) {
+SweepObject sweep_settings(nb::handle spec, nb::handle path, nb::handle on_run, nb::handle progress,
+                           nb::handle result, nb::handle data) {
   const std::string given = path_or_nothing(data);
   std::vector<InputPath> read = data_files(given);
   SweepSpec wanted;
@@ -199,7 +196,7 @@ nb::object sweep_settings(nb::handle spec, nb::handle path, nb::handle on_run, n
     wanted = read_sweep(path_of(spec));
     read.push_back({"spec", path_of(spec)});
   }
-  const std::vector<std::string> chosen = chosen_results(texts_of(result));
+  const std::vector<std::string> chosen = chosen_results(texts_of("result", result));
   const std::string results = path_of(path);
   const auto share = share_told(progress);
   SweepProgress progressed;
@@ -213,9 +210,9 @@ nb::object sweep_settings(nb::handle spec, nb::handle path, nb::handle on_run, n
   RunTold told;
   if (!on_run.is_none()) {
     told = [&](std::size_t run, const Json& found) {
-      const nb::gil_scoped_acquire acquired;
-      call(on_run, run + 1, wanted.runs(), python_of(Json(binade::settings_of(wanted, run))),
-           python_of(found));
+      const Acquired acquired;
+      nb::borrow(on_run)(run + 1, wanted.runs(), python_of(Json(binade::settings_of(wanted, run))),
+                         python_of(found));
     };
   }
   SweepResults swept;
@@ -224,8 +221,8 @@ nb::object sweep_settings(nb::handle spec, nb::handle path, nb::handle on_run, n
     prepare_outputs(read, std::array{OutputPath{"path", results, OutputKind::appended}});
     swept = run_sweep(wanted, results, train_job(data_folder(given)), progressed, told);
   }
-  return answer("Sweep", text_of(sweep_table(wanted, swept.results, chosen)),
-                sweep_json(wanted, swept.results, chosen), 1);
+  return answer<SweepObject>("Sweep", text_of(sweep_table(wanted, swept.results, chosen)),
+                             sweep_json(wanted, swept.results, chosen), 1);
 }
 
 // Experiments
@@ -249,8 +246,8 @@ void pass_python_on() {
   }
 }
 
-nb::object ask_experiment(const std::string& name, bool quick, nb::handle data, nb::handle progress,
-                          nb::handle dump) {
+ExperimentAnswerObject ask_experiment(const std::string& name, Truth quick, nb::handle data,
+                                      nb::handle progress, nb::handle dump) {
   const Experiment& e = experiment_named(experiments(), name);
   const std::string given = path_or_nothing(data), folder = path_or_nothing(dump);
   if (!folder.empty() && !e.dumps) throw Error("dump: " + name + " has no tensors to dump");
@@ -272,8 +269,9 @@ nb::object ask_experiment(const std::string& name, bool quick, nb::handle data, 
   if (status_of(*run) == RunStatus::failed) {
     throw Error("experiment " + run->name + ": " + run->failure);
   }
-  return answer("ExperimentAnswer", heading_of(e) + "\n" + run->text + answer_of(*run),
-                json_of(std::span(&*run, 1), quick, false), 1);
+  return answer<ExperimentAnswerObject>("ExperimentAnswer",
+                                        heading_of(e) + "\n" + run->text + answer_of(*run),
+                                        json_of(std::span(&*run, 1), quick, false), 1);
 }
 
 }  // namespace

@@ -88,8 +88,8 @@ EventCounts operate_on_elements(const Elementwise& how, std::span<const OperandB
   const bool narrow = is_narrow(how.to) &&
                       std::ranges::all_of(std::span(how.from).first(operands.size()), is_narrow);
   const auto run = results == ResultKind::f64 ? &operate_on_run<double, double>
-                   : narrow                ? &operate_on_run<float, float>
-                                           : &operate_on_run<double, float>;
+                   : narrow                   ? &operate_on_run<float, float>
+                                              : &operate_on_run<double, float>;
   const std::size_t n = out.size() / (results == ResultKind::f64 ? sizeof(double) : sizeof(float));
   EventCounts all;
   if (n <= elementwise_grain) {

@@ -102,13 +102,13 @@ EventCounts quantize_elements(const Quantizer& to, const Format& from, ResultKin
   const std::size_t in_size = code_bytes(from);
   const std::size_t out_size = results == ResultKind::f32   ? sizeof(float)
                                : results == ResultKind::f64 ? sizeof(double)
-                                                         : code_bytes(to.format);
+                                                            : code_bytes(to.format);
   const bool narrow_in = fits_in(from, binary32);
   const auto piece = results == ResultKind::encodings
                          ? (narrow_in ? &piece_to_encodings<float> : &piece_to_encodings<double>)
                      : results == ResultKind::f64 ? &piece_to_values<double, double>
-                     : narrow_in               ? &piece_to_values<float, float>
-                                               : &piece_to_values<double, float>;
+                     : narrow_in                  ? &piece_to_values<float, float>
+                                                  : &piece_to_values<double, float>;
   const std::size_t n = in.size() / in_size;
   const auto run = [&](std::size_t begin, std::size_t end, EventCounts& counts) {
     piece({in.data() + begin * in_size, out.data() + begin * out_size, end - begin, first + begin},
@@ -138,7 +138,8 @@ void decode_elements(const Format& from, std::span<const std::byte> in, ResultKi
                  });
   };
   assert(results != ResultKind::encodings);
-  results == ResultKind::f32 ? run(static_cast<float*>(nullptr)) : run(static_cast<double*>(nullptr));
+  results == ResultKind::f32 ? run(static_cast<float*>(nullptr))
+                             : run(static_cast<double*>(nullptr));
 }
 
 QuantizeStream::QuantizeStream(const Quantizer& to, const Dtype& from, bool encode,
@@ -158,8 +159,8 @@ void QuantizeStream::add(std::span<const std::byte> data,
   }
   const Dtype out_dtype = encode_ ? encoded_dtype(to_.format) : value_dtype(to_.format);
   const ResultKind results = encode_                   ? ResultKind::encodings
-                          : out_dtype.name == "F32" ? ResultKind::f32
-                                                    : ResultKind::f64;
+                             : out_dtype.name == "F32" ? ResultKind::f32
+                                                       : ResultKind::f64;
   const std::size_t in_size = code_bytes(from_);
   const std::size_t out_size = out_dtype.bits / 8;
   for (std::size_t start = 0; start < data.size() / in_size; start += batch) {

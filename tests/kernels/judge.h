@@ -179,6 +179,8 @@ struct Entry {
   std::vector<Work> works;
   /// Why the portable level may be less than three times as fast as the reference; empty: it may not.
   std::string_view bound;
+  /// Whether a row's kernel is judged under another name.
+  bool (*is_judged_elsewhere)(const Kernels& own) = [](const Kernels&) { return false; };
 };
 
 template <auto entry>

@@ -108,7 +108,7 @@ std::vector<Row> rows_of_table() {
 
 void judge(const Entry& entry, const std::vector<Row>& rows, std::size_t at) {
   const Row& row = rows[at];
-  if (!entry.has(*row.own)) return;
+  if (!entry.has(*row.own) || entry.is_judged_elsewhere(*row.own)) return;
   if (!row.is_here) {
     std::printf("%-16s %-14s skipped: this machine has not what it asks for\n", entry.name.data(),
                 row.name.c_str());

@@ -500,13 +500,10 @@ Entry products_entry(std::string_view name, std::size_t first, std::size_t end,
   for (std::size_t i = first; i < end; ++i) {
     works.push_back({timed_tiles()[i].name, timed_products, &time_products<entry>, i});
   }
-  return {name,
-          &has_entry<entry>,
-          &same_entry<entry>,
-          &judge_products<entry>,
-          &products_with_faults<entry>,
-          std::move(works),
-          bound};
+  return {name, &has_entry<entry>, &same_entry<entry>, &judge_products<entry>,
+          &products_with_faults<entry>, std::move(works), bound,
+          // The definition is one for all of them.
+          [](const Kernels& own) { return entry != &Kernels::dots && own.*entry == own.dots; }};
 }
 
 }  // namespace

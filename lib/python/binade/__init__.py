@@ -14,12 +14,16 @@ results are of the caller's library. Contiguous arrays are read without a copy. 
 of the same name, raises ValueError or TypeError with one line where an argument is wrong and OSError where a file cannot be
 used, lets other threads run, and ends within milliseconds of Ctrl-C. BINADE_THREADS and BINADE_ISA are those of the program.
 """
+import copyreg
+
 from ._binade import (
     Counts, Format, GemmModel, GradScaler, LossScaler, RangeSummary, __version__, account, advise, arith, autocast,
     autocast_dtype, cvt, decode, dot, encode, experiment, experiments, explain, format_table, formats, gemm, identify,
     loss_scale, loss_scalers, main, propose, quantize, report, show, sweep, train, validate,
 )
 from ._report import Report
+
+copyreg.pickle(type(main), lambda function: function.__name__)  # as Python's own functions: by name
 
 __all__ = [
     "Counts", "Format", "GemmModel", "GradScaler", "LossScaler", "RangeSummary", "Report", "account", "advise", "arith",

@@ -18,12 +18,25 @@ def text(x):
     return html.escape("" if x is None else str(x))
 
 
-def table(columns, rows, caption=""):
-    """rows: lists of cells, text."""
+def table(columns, rows, caption="", most=400):
+    """rows: lists of cells, text; so many of them at most."""
     head = "".join(f"<th>{text(x)}</th>" for x in columns)
+    rows, more = rows[:most], len(rows) - most
     body = "".join("<tr>" + "".join(f"<td>{text(x)}</td>" for x in row) + "</tr>" for row in rows)
+    if more > 0:
+        body += f'<tr><td class="dim" colspan="{len(columns)}">{more:,} more: print() tells all of them</td></tr>'
     title = f"<caption>{text(caption)}</caption>" if caption else ""
     return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+MOST_CHARACTERS = 60_000  # of a text in a view
+
+
+def clipped(x):
+    """A text that a notebook can hold; print() has the whole."""
+    if len(x) <= MOST_CHARACTERS:
+        return x
+    return x[:x.rfind("\n", 0, MOST_CHARACTERS)] + "\n… print() tells all of it"
 
 
 def page(*parts):
@@ -57,7 +70,7 @@ class Document:
         return hash(self._json)
 
     def _repr_html_(self):
-        return page(f"<pre>{text(self._text)}</pre>")
+        return page(f"<pre>{text(clipped(self._text))}</pre>")
 
 
 class FormatTable(Document):

@@ -3,6 +3,8 @@
 
 A dtype that NumPy lacks travels as unsigned integers of its bits, with the name that safetensors gives it.
 """
+import sys
+
 import numpy as np
 
 # ml_dtypes' and torch's names of what NumPy lacks, and safetensors' of the same.
@@ -16,6 +18,7 @@ NAMES = {
 }
 LIBRARY_NAMES = {short: name for name, short in NAMES.items()}
 BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+READ = "binade reads float16 to float64, bfloat16, float8 types, and integers of 8 to 64 bits"
 SIGNED_BITS = {"uint8": "uint8", "uint16": "int16", "uint32": "int32", "uint64": "int64"}
 
 
@@ -23,27 +26,42 @@ def to_numpy(x):
     """(array, name, wrap): an array of NumPy's own dtypes in C order, the dtype that it stands for ("" for its own), and
     a function of (array, dtype name) that makes of a result what the caller's library has, or None."""
     library = type(x).__module__.partition(".")[0]
-    if library == "torch":
+    if library == "torch" or is_tensor(x):
         return of_torch(x)
     if library.startswith("jax"):
         array, name, _ = of_numpy(np.asarray(x))
         return array, name, to_jax
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise TypeError("a masked array; give x.compressed() or x.filled(value)")
     if isinstance(x, np.ndarray | np.generic):
         return of_numpy(np.asarray(x))
     if hasattr(x, "__dlpack__"):
-        return of_numpy(np.from_dlpack(x))
+        try:
+            return of_numpy(np.from_dlpack(x))
+        except (RuntimeError, BufferError) as error:
+            line = str(error).partition("\n")[0]
+            raise TypeError(f"an array of {type(x).__name__} that NumPy does not take by DLPack: {line}") from error
     if isinstance(x, str | bytes | dict | set) or x is None:
         raise TypeError(f"an array is wanted, not {type(x).__name__}")
     return of_numpy(np.asarray(x))
 
 
+def name_of_dtype(x):
+    """Of NumPy's, ml_dtypes' and torch's: "float8_e4m3fn"."""
+    if "torch" in sys.modules and isinstance(x, sys.modules["torch"].dtype):
+        return str(x).removeprefix("torch.")
+    if isinstance(x, np.dtype | type):
+        return np.dtype(x).name
+    raise TypeError(f'a format is wanted, a name such as "e4m3", a binade.Format or a dtype, not {type(x).__name__}')
+
+
 def of_numpy(x):
     kind = x.dtype.kind
     if x.dtype.name in NAMES:
-        bits = np.ascontiguousarray(x).view(BITS[x.dtype.itemsize])
+        bits = np.require(x, requirements=["C", "A"]).view(BITS[x.dtype.itemsize])
         return bits.reshape(x.shape), NAMES[x.dtype.name], to_ml_dtypes
     if kind not in "fiub" or x.dtype.itemsize > 8:
-        raise TypeError(f"an array of {x.dtype.name}; binade reads numbers of 8 to 64 bits")
+        raise TypeError(f"an array of {x.dtype.name}; {READ}")
     if not x.dtype.isnative:
         raise ValueError(f"an array in the other byte order ({x.dtype.str}); give x.astype(x.dtype.newbyteorder('='))")
     if not (x.flags.c_contiguous and x.flags.aligned):
@@ -51,31 +69,39 @@ def of_numpy(x):
     return x, "", None
 
 
-# torch's dtypes as the name of what NumPy lacks and the integers of its bits; filled with the first tensor.
+# torch's dtypes as the name of what NumPy lacks and the integers of its bits; whole from the first tensor on.
 TORCH = {}
 
 
+def is_tensor(x):
+    return "torch" in sys.modules and isinstance(x, getattr(sys.modules["torch"], "Tensor", ()))
+
+
 def torch_table(torch):
+    out = {}
     for name in ("float16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64",
                  "bool"):
         if hasattr(torch, name):
-            TORCH[getattr(torch, name)] = ("", None)
+            out[getattr(torch, name)] = ("", None)
     for name, short in NAMES.items():
         if hasattr(torch, name):
             theirs = getattr(torch, name)
-            TORCH[theirs] = (short, torch.uint8 if torch.tensor([], dtype=theirs).element_size() == 1 else torch.int16)
+            out[theirs] = (short, torch.uint8 if torch.tensor([], dtype=theirs).element_size() == 1 else torch.int16)
+    return out
 
 
 def of_torch(x):
     import torch
 
     if not TORCH:
-        torch_table(torch)
+        TORCH.update(torch_table(torch))
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"an array is wanted, not torch's {type(x).__name__}")
     row = TORCH.get(x.dtype)
     if row is None:
-        raise TypeError(f"a tensor of {x.dtype}; binade reads numbers of 8 to 64 bits")
+        raise TypeError(f"a tensor of {x.dtype}; {READ}")
+    if x.device.type == "meta":
+        raise ValueError("a tensor on meta, which has no values")
     if x.device.type != "cpu":
         raise ValueError(f"a tensor on {x.device}; give x.cpu()")
     if x.layout is not torch.strided:
@@ -93,11 +119,38 @@ def of_torch(x):
     return bits.view(BITS[bits.itemsize]), name, to_torch
 
 
-def is_memory_of(array, x):
-    """Whether what is written into `array`, which to_numpy made of x, is seen in x."""
-    if type(x).__module__.partition(".")[0] == "torch":
-        return array.ctypes.data == x.data_ptr()
-    return isinstance(x, np.ndarray) and array.ctypes.data == x.ctypes.data
+def why_not_in_place(array, x):
+    """None where what is written into `array`, which to_numpy made of x, is seen in x; else why it is not."""
+    if is_tensor(x):
+        if x.requires_grad:
+            return "a tensor that requires grad; give x.detach()"
+        return None if array.ctypes.data == x.data_ptr() else "a tensor that is not contiguous"
+    if not isinstance(x, np.ndarray):
+        return f"{type(x).__name__}, which cannot be written to"
+    if not x.flags.writeable:
+        return "an array that is read-only"
+    return None if array.ctypes.data == x.ctypes.data else "an array that is not in C order, or not aligned"
+
+
+def can_put(x):
+    """Whether values can be put into x, in whatever order its memory is."""
+    return not x.requires_grad if is_tensor(x) else isinstance(x, np.ndarray) and x.flags.writeable
+
+
+def put(x, array, name):
+    """The values of an array of the bits of a dtype into x, of that dtype."""
+    if is_tensor(x):
+        x.copy_(to_torch(array, name))
+    else:
+        x[...] = to_ml_dtypes(array, name)
+
+
+def tell_written(x):
+    """Memory of x was written to: a graph of torch that needs what was there is told by its version."""
+    if is_tensor(x):
+        graph = sys.modules["torch"].autograd.graph
+        if hasattr(graph, "increment_version"):  # torch 2.1
+            graph.increment_version(x)
 
 
 def to_torch(array, name):
@@ -113,9 +166,13 @@ def to_torch(array, name):
 
 
 def to_jax(array, name):
+    import jax
     import jax.numpy
 
-    return jax.numpy.asarray(to_ml_dtypes(array, name))
+    array = to_ml_dtypes(array, name)
+    if array.dtype.itemsize == 8 and not jax.config.jax_enable_x64:
+        raise ValueError(f"jax has no {array.dtype.name} unless jax_enable_x64 is set; give np.asarray(x)")
+    return jax.numpy.asarray(array)
 
 
 def to_ml_dtypes(array, name):

@@ -2,9 +2,8 @@
 """Documents of products: accounts, validations, explanations, identifications, proposals."""
 import os
 
-from ._documents import Document, page, table, text
-
-MOST_CHARACTERS = 60_000  # of a text that stands under a figure
+from . import _binade
+from ._documents import Document, clipped, page, table, text
 
 
 def share(x):
@@ -13,18 +12,16 @@ def share(x):
 
 
 def whole_text(x, title="as text"):
-    cut = x if len(x) <= MOST_CHARACTERS else x[:MOST_CHARACTERS] + "\n…"
-    return f"<details><summary>{text(title)}</summary><pre>{text(cut)}</pre></details>"
+    return f"<details><summary>{text(title)}</summary><pre>{text(clipped(x))}</pre></details>"
 
 
 def written(path, kinds):
     """Writes what the ending of the path names: kinds is {ending: function that gives the text}."""
-    ending = os.path.splitext(os.fspath(path))[1]
+    name = os.fsdecode(path)
+    ending = os.path.splitext(name)[1].lower()
     if ending not in kinds:
-        raise ValueError(f"{os.fspath(path)}: cannot tell what to write; name it {' or '.join(kinds)}")
-    content = kinds[ending]()
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(content)
+        raise ValueError(f"{name!r}: cannot tell what to write; name it {' or '.join(kinds)}")
+    _binade._write_whole(path, kinds[ending]())
 
 
 class GemmAccount(Document):
@@ -32,9 +29,7 @@ class GemmAccount(Document):
 
     def to_html(self):
         """The page that `--account x.html` writes: one file, no external request."""
-        from ._binade import _account_html
-
-        return _account_html(self._json)
+        return _binade._account_html(self._json)
 
     def save(self, path):
         """As .html, .json or .txt, by the ending."""
@@ -90,7 +85,7 @@ class Validation(Document):
             keys = list(self.differences[0])
             parts.append(table([key.replace("_", " ") for key in keys],
                                [["–" if row[key] is None else row[key] for key in keys] for row in self.differences],
-                               "the first that differ"))
+                               "the first that differ", 100))
         return page(*parts, whole_text(str(self)))
 
 
@@ -160,6 +155,12 @@ class Identification(Document):
         """"none", "unique" or "several"."""
         return self.to_dict()["conclusion"]
 
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
     def __getstate__(self):  # what propose needs stays in the process
         return {**self.__dict__, "_found": None}
 
@@ -170,11 +171,11 @@ class Identification(Document):
         parts = []
         if x["explain"]:
             rows = [model_row(row) for row in x["explain"]]
-            parts.append(table(("model", "order", "architectures", "evidence"), rows))
+            parts.append(table(("model", "order", "architectures", "evidence"), rows, most=100))
         rejected = [[row["command"].removeprefix("binade gemm "), f"{row['equal']:,} of {row['compared']:,}"]
                     for row in x["rejected"]]
         if rejected:
-            parts.append(table(("nearest of the others", "equal"), rejected))
+            parts.append(table(("nearest of the others", "equal"), rejected, most=100))
         looked_at = f"of {x['models']:,}; {x['elements']:,} elements"
         head = f"<p><b>{text(title[x['conclusion']])}</b> <span class=dim>{looked_at}</span></p>"
         return page(head, *parts, whole_text(str(self)))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ._documents import Document, cell, page, table, text
 
-MOST_ROWS = 400  # of a page: the rest is in the text and the JSON
+MOST_ROWS = 400  # of all tables of a page
 
 
 class Step(NamedTuple):
@@ -83,7 +83,7 @@ class Sweep(Document):
     def _repr_html_(self):
         data = self.to_dict()
         rows = [[shown_cell(x) for x in row] for row in data["rows"]]
-        return page(table(data["columns"], rows[:MOST_ROWS], data["name"]), more(len(rows) - MOST_ROWS))
+        return page(table(data["columns"], rows, data["name"]))
 
 
 class ExperimentAnswer(Document):
@@ -96,7 +96,7 @@ class ExperimentAnswer(Document):
                  f"<p>{text(run['status'].replace('_', ' '))}: {text(run['verdict'])}</p>"]
         left = MOST_ROWS
         for one in reversed(run["tables"]):  # the last is that of the figures
-            parts += [table(one["columns"], one["rows"][:left], one["title"]), more(len(one["rows"]) - left)]
+            parts.append(table(one["columns"], one["rows"], one["title"], left))
             left = max(0, left - len(one["rows"]))
         return page(*parts)
 
@@ -134,9 +134,8 @@ class Advice(Document):
         if "layers" in data:
             rows = [[layer["name"], name, *(size(product[key]) for key in "mnk"), f"{100 * product['padding']:.2f} %"]
                     for layer in data["layers"] for name, product in layer["products"].items()]
-            parts += [table(["layer", "product", "m", "n", "k", "padding"], rows[:MOST_ROWS],
-                            f"{data['format']} on {data['architecture']}, multiples of {data['alignment']}"),
-                      more(len(rows) - MOST_ROWS)]
+            parts.append(table(["layer", "product", "m", "n", "k", "padding"], rows,
+                               f"{data['format']} on {data['architecture']}, multiples of {data['alignment']}"))
         return page(*parts)
 
 
@@ -151,7 +150,3 @@ def amount(x, key):
 
 def size(x):
     return str(x["size"]) if x["size"] == x["aligned"] else f"{x['size']} → {x['aligned']}"
-
-
-def more(rows):
-    return f'<p class="dim">… {rows} more rows</p>' if rows > 0 else ""

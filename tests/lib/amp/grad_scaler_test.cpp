@@ -193,6 +193,16 @@ TEST_CASE("the stages refuse what PyTorch refuses, in its words") {
   CHECK_NOTHROW(scaler.unscale_(optimizer.view));
 }
 
+TEST_CASE("an optimizer may call update, after which none has stepped") {
+  GradScaler scaler = used_scaler();
+  Counted one(1, {65536});
+  one.view.step = [&] { scaler.update(); };
+  CHECK(scaler.step(one.view));
+  CHECK(scaler.is_between_iterations());
+  scaler.unscale_(one.view);
+  CHECK(scaler.found_inf(1) == false);
+}
+
 TEST_CASE("the gradients are divided once, by unscale_ or by step") {
   GradScaler scaler = used_scaler();
   Counted optimizer(1, {65536});

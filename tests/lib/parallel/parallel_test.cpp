@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "lib/tensor/error.h"
@@ -124,6 +125,52 @@ TEST_CASE("every index is visited once, in pieces of at most the grain, a slot a
 TEST_CASE("the promise holds with one thread, and with more threads than the machine has") {
   for (const char* threads : {"1", "2", "7", "33"}) {
     CHECK(child("child: pieces", "BINADE_THREADS", threads) == "fine");
+  }
+}
+
+thread_local int own_polls = 0;
+
+/// Loops of some threads at once: how many pieces polled elsewhere than on a caller that asked for it, or saw a slot that
+/// another piece of their loop was in. Inside a piece, loops of their own.
+std::string complaint_of_several() {
+  std::atomic<int> wrong = 0;
+  const auto loops = [&] {
+    own_polls = 0;
+    const Polled polled([] { ++own_polls; });
+    for (int turn = 0; turn < 20; ++turn) {
+      std::vector<std::atomic<int>> busy(thread_count());
+      std::atomic<int> inner = 0;
+      parallel_for(100, 1, [&](std::size_t, std::size_t, std::size_t slot) {
+        if (busy[slot]++ != 0) ++wrong;
+        parallel_for(10, 1, [&](std::size_t, std::size_t, std::size_t) { ++inner; });
+        --busy[slot];
+      });
+      if (inner != 1000) ++wrong;
+    }
+    if (own_polls == 0) ++wrong;
+  };
+  std::atomic<bool> ends = false;
+  std::vector<std::thread> others;
+  for (int i = 0; i < 3; ++i) others.emplace_back(loops);
+  // Who asks for no poll is not polled for others.
+  others.emplace_back([&] {
+    own_polls = 0;
+    while (!ends) parallel_for(100, 1, [](std::size_t, std::size_t, std::size_t) {});
+    if (own_polls != 0) ++wrong;
+  });
+  for (std::size_t i = 0; i < 3; ++i) others[i].join();
+  ends = true;
+  others[3].join();
+  return wrong == 0 ? "fine" : std::to_string(wrong) + " wrong";
+}
+
+TEST_CASE("child: several" * doctest::skip()) {
+  print_result([] { return complaint_of_several(); });
+}
+
+TEST_CASE("loops of several threads, and loops inside loops, keep out of each other's way") {
+  for (const char* threads : {"1", "2", "7"}) {
+    CHECK(child("child: several", "BINADE_THREADS", threads) == "fine");
   }
 }
 

@@ -222,7 +222,8 @@ class Reports(Ranges):
         summary = binade.RangeSummary(formats=["e4m3"]).add(x)
         for kind, pattern, call in (
                 (ValueError, "no array", lambda: binade.report({})),
-                (TypeError, "^a: an array is wanted", lambda: binade.report({"a": None})),
+                (TypeError, "^a: an array is wanted", lambda: binade.report({"a": "x"})),
+                (ValueError, "^no array; nothing to report on", lambda: binade.report({"a": None})),
                 (TypeError, "^a: an array of complex", lambda: binade.report({"a": x.astype("F")})),
                 (ValueError, "^a: .*byte order", lambda: binade.report({"a": x.astype(">f4")})),
                 (TypeError, "names of arrays are text", lambda: binade.report({1: x})),

@@ -3,6 +3,7 @@
 # Tensors of PyTorch in and out of the module, by the interpreter that has torch (Debian's python3-torch). SKIP without it.
 # torch_test.py BINADE
 import sys
+import unittest
 
 try:
     import numpy as np
@@ -61,13 +62,46 @@ class Torch(CliCase):
             (torch.zeros(3, dtype=torch.complex64), TypeError, "a tensor of torch.complex64"),
             (torch.zeros(3, dtype=torch.int32), TypeError, "int32, not of a floating-point dtype"),
             (torch.zeros(3).to_sparse(), ValueError, "give x.to_dense"),
-            (torch.zeros(3, device="meta"), ValueError, "a tensor on meta; give x.cpu"),
+            (torch.zeros(3, device="meta"), ValueError, "a tensor on meta, which has no values"),
             (torch.nn.Linear(2, 2), TypeError, "not torch's Linear"),
         ]:
             with self.subTest(words), self.assertRaisesRegex(kind, words):
                 binade.quantize(bad, "e4m3")
-        with self.assertRaisesRegex(ValueError, "not in C order"):
+        with self.assertRaisesRegex(ValueError, "out: a tensor that is not contiguous"):
             binade.quantize(self.x, "e4m3", out=torch.empty(600)[::2])
+        with self.assertRaisesRegex(ValueError, "out: a tensor that requires grad; give x.detach()"):
+            binade.quantize(self.x, "e4m3", out=torch.empty(300, requires_grad=True))
+
+    def test_a_scaled_loss_stays_in_its_graph(self):
+        weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        scaler = binade.GradScaler(init_scale=8.0)
+        scaler.scale((weight * 3).sum()).backward()
+        self.assertEqual(weight.grad.tolist(), [24.0, 24.0])
+        scaler.unscale_(weight.grad)
+        self.assertEqual(weight.grad.tolist(), [3.0, 3.0])
+
+    def test_gradients_of_a_channels_last_model(self):
+        model = torch.nn.Conv2d(3, 4, 2).to(memory_format=torch.channels_last)
+        scaler = binade.GradScaler(init_scale=4.0)
+        scaler.scale(model(self.x[:108].reshape(1, 3, 6, 6)).sum()).backward()
+        self.assertFalse(model.weight.grad.is_contiguous())
+        expected = [p.grad / 4 for p in model.parameters()]
+        scaler.unscale_([p.grad for p in model.parameters()])
+        for p, wanted in zip(model.parameters(), expected):
+            self.assertTrue(torch.equal(p.grad, wanted))
+
+    @unittest.skipUnless(hasattr(torch.autograd.graph, "increment_version"), "torch before 2.1 cannot be told")
+    def test_a_graph_sees_what_was_written(self):
+        w = torch.tensor([2.0], requires_grad=True)
+        z = w * 2
+        loss = (z * z).sum()
+        values = z.detach()
+        binade.quantize(values * 0 + 3, "e4m3", out=values)
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            loss.backward()
+
+    def test_dtypes_are_formats(self):
+        self.same(binade.quantize(self.x, torch.bfloat16), self.x.bfloat16().float().numpy())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Types of arguments that take what people give, and no more.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+
+#include <nanobind/nanobind.h>
+
+namespace binade::python {
+
+namespace nb = nanobind;
+
+/// A whole number in the range of T: of Python, or what has __index__, as NumPy's; neither text nor 2.0.
+template <std::integral T>
+struct Whole {
+  T value = 0;
+  operator T() const { return value; }  // NOLINT(google-explicit-constructor)
+};
+
+/// True or False, or NumPy's.
+struct Truth {
+  bool value = false;
+  operator bool() const { return value; }  // NOLINT(google-explicit-constructor)
+};
+/// Whether it is one.
+inline bool is_truth_value(nb::handle x) {
+  if (PyBool_Check(x.ptr())) return true;
+  const nb::handle type = x.type();
+  const nb::object name = type.attr("__name__"), module = type.attr("__module__");
+  return module.equal(nb::str("numpy")) &&
+         (name.equal(nb::str("bool")) || name.equal(nb::str("bool_")));
+}
+
+/// The C++ value of an object of T's class; null of others. TypeError where its class forgot to call __init__.
+template <class T>
+T* held(nb::handle x) {
+  if (!nb::isinstance<T>(x)) return nullptr;
+  if (nb::inst_ready(x)) return nb::inst_ptr<T>(x);
+  throw nb::type_error(
+      "an object whose __init__ was not called; its class must call super().__init__()");
+}
+
+}  // namespace binade::python
+
+namespace nanobind::detail {
+
+template <class T>
+struct type_caster<binade::python::Whole<T>> {
+  NB_TYPE_CASTER(binade::python::Whole<T>, const_name("int"))
+
+  bool from_python(handle from, std::uint8_t, cleanup_list*) noexcept {
+    if (PyBool_Check(from.ptr()) || PyIndex_Check(from.ptr()) == 0) return false;
+    const object whole = steal(PyNumber_Index(from.ptr()));
+    if (!whole.is_valid()) {
+      PyErr_Clear();
+      return false;
+    }
+    if constexpr (std::signed_integral<T>) {
+      const long long x = PyLong_AsLongLong(whole.ptr());
+      value.value = static_cast<T>(x);
+      if (PyErr_Occurred() == nullptr) return value.value == x;
+    } else {
+      const unsigned long long x = PyLong_AsUnsignedLongLong(whole.ptr());
+      value.value = static_cast<T>(x);
+      if (PyErr_Occurred() == nullptr) return value.value == x;
+    }
+    PyErr_Clear();
+    return false;
+  }
+  static handle from_cpp(binade::python::Whole<T> x, rv_policy, cleanup_list*) noexcept {
+    return make_caster<T>::from_cpp(x.value, rv_policy::automatic, nullptr);
+  }
+};
+
+template <>
+struct type_caster<binade::python::Truth> {
+  NB_TYPE_CASTER(binade::python::Truth, const_name("bool"))
+
+  bool from_python(handle from, std::uint8_t, cleanup_list*) noexcept {
+    if (PyBool_Check(from.ptr()) == 0 && !binade::python::is_truth_value(from)) return false;
+    value.value = PyObject_IsTrue(from.ptr()) == 1;
+    return true;
+  }
+  static handle from_cpp(binade::python::Truth x, rv_policy, cleanup_list*) noexcept {
+    return handle(x.value ? Py_True : Py_False).inc_ref();
+  }
+};
+
+}  // namespace nanobind::detail

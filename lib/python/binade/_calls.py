@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments that a function refuses, in one line: which one, what is wanted, what was given."""
+import ast
+import difflib
+import re
+
+WORDS = {"str": "text", "int": "a whole number", "bool": "True or False", "float": "a number", "dict": "a dict",
+         "None": "None", "bytes": "bytes"}
+
+
+def refusal(told, given, named):
+    """The exception to raise for what nanobind told, of arguments by place and by name."""
+    name = told.partition("(")[0]
+    signature = re.search(r"^    1\. (.*)$", told, re.MULTILINE)
+    try:
+        text = re.sub(r"^def ", "", signature[1])
+        parameters = ast.parse(f"def {text}: ...").body[0].args
+    except (SyntaxError, TypeError):
+        return TypeError(told.partition(".")[0])
+    by_place = parameters.posonlyargs + parameters.args
+    if by_place and by_place[0].arg == "self":
+        if name == "__init__":
+            name = type(given[0]).__name__
+        by_place, given = by_place[1:], given[1:]
+    return TypeError(line) if (line := wrong_names(name, parameters, by_place, given, named)) \
+        else wrong_type(name, by_place + parameters.kwonlyargs, dict(zip((p.arg for p in by_place), given)) | named)
+
+
+def wrong_names(name, parameters, by_place, given, named):
+    known = [p.arg for p in by_place + parameters.kwonlyargs]
+    if len(given) > len(by_place) and not parameters.vararg:
+        more = [p.arg for p in parameters.kwonlyargs]
+        only = " and ".join(p.arg for p in by_place) or "none"
+        return (f"{name}() takes {len(by_place)} by place, {only}, not {len(given)}"
+                + (f"; give the others by name, as {more[0]}=" if more else ""))
+    for key in named:
+        if key not in known and not parameters.kwarg:
+            near = difflib.get_close_matches(key, known, 1)
+            return f"{name}() has no argument '{key}'" + (
+                f"; did you mean '{near[0]}'?" if near else f"; it has {', '.join(known)}" if known else "")
+        if key in known[:len(given)] and key in [p.arg for p in by_place]:
+            return f"{name}(): {key} is given twice"
+    needed = by_place[:len(by_place) - len(parameters.defaults)] + [
+        p for p, default in zip(parameters.kwonlyargs, parameters.kw_defaults) if default is None]
+    for p in needed:
+        if p.arg not in named and p not in by_place[:len(given)]:
+            return f"{name}(): {p.arg} is missing"
+    return ""
+
+
+def wrong_type(name, parameters, values):
+    for is_of in (is_of_kind, is_small):  # how large an int may be the signature does not say
+        for p in parameters:
+            if p.arg not in values or not p.annotation:
+                continue
+            wanted, value = [kind.strip() for kind in ast.unparse(p.annotation).split("|")], values[p.arg]
+            if any(is_of(value, kind) for kind in wanted):
+                continue
+            if "int" in wanted and is_whole(value):
+                return ValueError(f"{p.arg} {value}: out of its range")
+            if wanted == ["object"]:
+                return TypeError(f"{name}(): {p.arg} is None")
+            words = " or ".join(WORDS.get(kind, kind.rpartition(".")[2]) for kind in wanted)
+            return TypeError(f"{name}(): {p.arg}: {words} is wanted, not {type(value).__name__}")
+    return TypeError(f"{name}(): these arguments do not go together")
+
+
+def is_whole(value):
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def is_small(value, kind):
+    return 0 <= value.__index__() < 2**31 if kind == "int" and is_whole(value) else is_of_kind(value, kind)
+
+
+def is_of_kind(value, kind):
+    if kind in ("object", "typing.Any"):
+        return value is not None
+    if kind == "None":
+        return value is None
+    if kind == "bool":
+        return type(value).__name__ in ("bool", "bool_")
+    if kind == "int":
+        return is_whole(value)
+    if kind == "float":
+        return not isinstance(value, str) and (hasattr(value, "__float__") or hasattr(value, "__index__"))
+    return kind.rpartition(".")[2] in [base.__name__ for base in type(value).__mro__]

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What people do that nobody meant: arguments of every wrong kind, results over operands, threads and forks at once,
+# interpreters that end, objects that were never made.
+#   abuse_test.py BINADE
+
+import copy
+import functools
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+from fractions import Fraction
+
+import numpy as np
+
+import binade
+
+X = np.float32([1, 2, 3])
+PRODUCT = {"instruction": "mma.m16n8k16.f32.f16.f16.f32", "arch": "sm_90"}
+
+
+def child(source, timeout=60, **options):
+    """A Python of its own that runs it: (status, what it printed)."""
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(source)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=timeout, env=os.environ | {"BINADE_THREADS": "2"} | options)
+    return done.returncode, done.stdout.decode()
+
+
+class Arguments(unittest.TestCase):
+    def test_refusals_are_one_line_of_the_right_kind(self):
+        loop, nested = [], {}
+        loop.append(loop)
+        nested["a"] = nested
+        scaler = binade.GradScaler()
+        for kind, pattern, call in (
+                (TypeError, r"^quantize\(\) has no argument 'rouding'; did you mean 'rounding'\?$",
+                 lambda: binade.quantize(X, "e4m3", rouding="rn")),
+                (TypeError, r"^quantize\(\) takes 2 by place, x and format, not 3; give the others by name",
+                 lambda: binade.quantize(X, "e4m3", "rn")),
+                (TypeError, r"^quantize\(\): format is missing$", lambda: binade.quantize(X)),
+                (TypeError, r"^quantize\(\): x is given twice$", lambda: binade.quantize(X, "e4m3", x=X)),
+                (ValueError, "^seed -1: out of its range$", lambda: binade.quantize(X, "e4m3", seed=-1)),
+                (ValueError, "^seed 18446744073709551616: out of its range$",
+                 lambda: binade.quantize(X, "e4m3", seed=2**64)),
+                (TypeError, "seed: a whole number is wanted, not str", lambda: binade.quantize(X, "e4m3", seed="7")),
+                (TypeError, "random_bits: a whole number is wanted, not float32",
+                 lambda: binade.quantize(X, "e4m3", random_bits=np.float32(8.9))),
+                (TypeError, "headroom: a whole number is wanted, not Fraction",
+                 lambda: binade.report({"a": X}, headroom=Fraction(7, 2))),
+                (TypeError, "saturation: text is wanted, not bool", lambda: binade.quantize(X, "e4m3", saturation=True)),
+                (TypeError, "counts: True or False is wanted, not int", lambda: binade.quantize(X, "e4m3", counts=1)),
+                (TypeError, "source is None", lambda: binade.report(None)),
+                (TypeError, r"^Format\(\): format is missing$", lambda: binade.Format()),
+                (TypeError, "a format is wanted, a name such as", lambda: binade.quantize(X, 5)),
+                (TypeError, "arguments: a list of text is wanted", lambda: binade.main("formats")),
+                (TypeError, "settings: a dict is wanted", lambda: binade.train([1])),
+                (TypeError, "^layers: a list of dicts", lambda: binade.advise(layers=[3])),
+                (TypeError, "linear: text is wanted, not int", lambda: binade.advise(linear=5)),
+                (TypeError, "ops: text is wanted, not int", lambda: binade.autocast(5)),
+                (TypeError, "saturate: True or False", lambda: binade.GemmModel(**PRODUCT, saturate="no")),
+                (TypeError, "recording: a file's name is wanted", lambda: binade.explain(recording=X)),
+                (ValueError, "of dots; give them, or an element",
+                 lambda: binade.explain(X, X, terms="1*1", element=(0, 0), **PRODUCT)),
+                (ValueError, "alpha: an integer beyond", lambda: binade.GemmModel(**PRODUCT, alpha=10**400)),
+                (ValueError, "beyond binary64", lambda: scaler.scale(10**400)),
+                (ValueError, "surrogates not allowed", lambda: binade.report({"\ud800": X})),
+                (ValueError, "surrogates not allowed", lambda: binade.show("\ud800", "e4m3")),
+                (RecursionError, "", lambda: scaler.scale(loop)),
+                (RecursionError, "", lambda: binade.train(nested)),
+                (ValueError, "growth_interval: a whole number below", lambda: binade.GradScaler(growth_interval=1e300)),
+                (ValueError, "did you mean torch.*adaptive", lambda: binade.LossScaler("torhc")),
+                (TypeError, "a value of numpy.ndarray, which JSON", lambda: binade.train({"steps": np.array([1, 2])})),
+                (TypeError, "masked array", lambda: binade.quantize(np.ma.masked_less(X, 2), "e4m3")),
+                (ValueError, "words of the program", lambda: binade.GemmModel.__new__(binade.GemmModel).__setstate__("x")),
+                (ValueError, "see binade architectures --arch sm_90|binade",
+                 lambda: binade.gemm(X, X, instruction="mma.m1n1k1.f32.f16.f16.f32", arch="sm_90"))):
+            with self.subTest(pattern):
+                with self.assertRaisesRegex(kind, pattern) as raised:
+                    call()
+                self.assertNotIn("\n", str(raised.exception))
+
+    def test_numbers_of_numpy_are_numbers(self):
+        self.assertEqual(binade.GradScaler(init_scale=np.float32(8)).get_scale(), 8)
+        self.assertEqual(binade.GradScaler(init_scale=np.array(8.0)).get_scale(), 8)
+        self.assertEqual(binade.quantize(X, "e4m3", seed=np.int64(3), counts=np.bool_(True))[1].values, 3)
+        self.assertEqual(binade.show(np.int64(2**60 + 1), "binary64").to_dict(), binade.show(2**60 + 1, "binary64").to_dict())
+        self.assertEqual(binade.show(10**30, "binary32").to_dict(), binade.show(str(10**30), "binary32").to_dict())
+
+    def test_dtypes_are_formats(self):
+        np.testing.assert_array_equal(binade.quantize(X / 3, np.float16), binade.quantize(X / 3, "binary16"))
+        np.testing.assert_array_equal(binade.quantize(X / 3, np.dtype("f2")), binade.quantize(X / 3, "binary16"))
+
+    def test_what_says_whether_a_gradient_overflowed(self):
+        def stepped(seen):
+            return binade.LossScaler("torch").update(seen)
+
+        for no in (False, np.bool_(False), 0, np.array(False), np.int64(0), X, [X, None], (X,)):
+            self.assertTrue(stepped(no), no)
+        for yes in (True, np.bool_(True), 1, np.array(True), np.float32([np.inf]), [X, np.float32([np.nan])]):
+            self.assertFalse(stepped(yes), yes)
+        for neither in ("False", {"w": X}, 0.5, np.array(0.5, "f"), (x for x in [X]), None, 7):
+            with self.assertRaises(TypeError):
+                stepped(neither)
+
+    def test_objects_that_were_never_made(self):
+        class Forgets(binade.Format):
+            def __init__(self, name):
+                pass
+
+        empty = binade.RangeSummary.__new__(binade.RangeSummary)
+        for call in (lambda: binade.quantize(X, Forgets("x")), lambda: empty.add(X), lambda: binade.RangeSummary() == empty,
+                     lambda: binade.report({"a": empty}), lambda: binade.RangeSummary.add(5, X),
+                     lambda: binade.RangeSummary.__iadd__(5, binade.RangeSummary()),
+                     lambda: binade.gemm(X, X, model=binade.GemmModel.__new__(binade.GemmModel))):
+            with self.assertRaises(TypeError):
+                call()
+
+    def test_functions_are_pickled_by_name(self):
+        again = pickle.loads(pickle.dumps(functools.partial(binade.quantize, format="e4m3")))
+        np.testing.assert_array_equal(again(X / 3), binade.quantize(X / 3, "e4m3"))
+        self.assertIs(copy.deepcopy(binade.report), binade.report)
+
+    def test_counts(self):
+        counts = binade.quantize(X, "e4m3", counts=True)[1]
+        self.assertEqual(counts + counts, binade.quantize(np.tile(X, 2), "e4m3", counts=True)[1])
+        with self.assertRaises(TypeError):
+            hash(counts)
+        with self.assertRaises(AttributeError):
+            counts.values = 7
+
+    def test_views_stay_small(self):
+        many = binade.show([str(i) for i in range(400)], ["binary16", "e4m3", "e5m2"])
+        a, b = np.random.default_rng(1).standard_normal((2, 64, 64)).astype("e")
+        wrong = binade.validate(a, b, np.zeros((64, 64), "f"), show=4096, **PRODUCT)
+        found = binade.identify(a[:2, :8], b[:8, :2], binade.gemm(a[:2, :8], b[:8, :2], **PRODUCT), all=True, show=100_000)
+        for document in (many, wrong, found):
+            self.assertLess(len(document._repr_html_()), 200_000)
+            self.assertIn("print() tells all", document._repr_html_())
+
+    def test_a_full_disk_leaves_the_old_file(self):
+        status, told = child("""
+            import resource, sys, pathlib, tempfile, numpy as np, binade
+            account = binade.account(np.ones((2, 32), "e"), np.ones((32, 2), "e"),
+                                     instruction="mma.m16n8k16.f32.f16.f16.f32", arch="sm_90")
+            path = pathlib.Path(tempfile.mkdtemp()) / "x.json"
+            path.write_text("old")
+            import signal
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+            try:
+                account.save(path)
+            except OSError as error:
+                print(path.read_text())
+            """)
+        self.assertEqual((status, told), (0, "old\n"))
+
+
+class Memory(unittest.TestCase):
+    def test_out_over_an_operand(self):
+        rng = np.random.default_rng(1)
+
+        def fresh(n=1 << 18):
+            return rng.standard_normal(n).astype("f")
+
+        def held(make, run):
+            """run on memory of its own, and on memory that `out` lies across."""
+            x = make()
+            expected, given = run(x.copy(), None), x
+            got = run(given, given)
+            np.testing.assert_array_equal(got.view(f"u{got.itemsize}"), expected.view(f"u{expected.itemsize}"))
+
+        held(fresh, lambda x, out: binade.quantize(x, "e5m7", out=out))
+        held(fresh, lambda x, out: binade.quantize(x[:-1], "e5m7", out=None if out is None else out[1:]))
+        held(fresh, lambda x, out: binade.quantize(x[1:], "e5m7", out=None if out is None else out[:-1]))
+        held(fresh, lambda x, out: binade.arith("add", x, x[:1], format="e5m7", out=out))
+        held(fresh, lambda x, out: binade.arith("sub", x[1:], x[:-1], format="e5m7", out=None if out is None else out[:-1]))
+        held(fresh, lambda x, out: binade.encode(x, "e4m3", out=None if out is None else out.view("u1")[:x.size]))
+        held(fresh, lambda x, out: binade.encode(x, "binary32", out=None if out is None else out.view("u4")))
+        held(lambda: fresh().view("u1"), lambda x, out: binade.decode(
+            x[:x.size // 4], "e4m3", out=None if out is None else out.view("f")))
+
+    def test_gradients_of_any_order(self):
+        scaler = binade.GradScaler(init_scale=4.0)
+        scaler.scale(1.0)
+        whole = np.arange(24, dtype="f").reshape(2, 3, 4)
+        turned = np.asfortranarray(whole)
+        rows = np.zeros((4, 8), "f")
+        rows[:, ::2] = 8
+        scaler.unscale_([turned, rows[:, ::2]])
+        np.testing.assert_array_equal(turned, whole / 4)
+        np.testing.assert_array_equal(rows, np.tile(np.float32([2, 0]), (4, 4)))
+        self.assertFalse(scaler.found_inf())
+        frozen = whole[:, ::2]
+        frozen.flags.writeable = False
+        scaler.step(None)
+        scaler.update()
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            scaler.unscale_(frozen)
+        for refused in (np.ones(2), np.ones(2, "e")):
+            with self.assertRaises(ValueError):
+                scaler.unscale_([X.copy(), refused])
+
+    def test_optimizers_of_equal_hashes(self):
+        scaler = binade.GradScaler(init_scale=2.0)
+        scaler.scale(1.0)
+        scaler.unscale_(X.copy(), optimizer=-1)
+        scaler.unscale_(np.float32([np.inf]), optimizer=-2)
+        self.assertEqual((scaler.found_inf(optimizer=-1), scaler.found_inf(optimizer=-2)), (False, True))
+        self.assertIsNone(scaler.found_inf(optimizer="no such"))
+
+    def test_update_inside_a_step(self):
+        scaler = binade.GradScaler(init_scale=2.0)
+        scaler.scale(1.0)
+        self.assertTrue(scaler.step(lambda: scaler.update(), [X.copy()]))
+        self.assertEqual(scaler.get_scale(), 2.0)
+        scaler.unscale_(X.copy())
+
+    def test_a_disabled_scaler_returns_what_it_got(self):
+        scaler, wide = binade.GradScaler(enabled=False), np.ones(2)
+        self.assertIs(scaler.scale(wide), wide)
+        self.assertEqual(scaler.scale(0.1), 0.1)
+        self.assertEqual(type(binade.GradScaler().scale((1.0, 2.0))), tuple)
+
+
+class Processes(unittest.TestCase):
+    def test_a_scaler_beside_threads_that_work(self):
+        status, told = child("""
+            import threading, numpy as np, binade
+            x, stop = np.ones(1 << 22, "f"), threading.Event()
+            half = np.ones(1 << 20, "e")
+            def work():
+                while not stop.is_set():
+                    binade.quantize(x, "e4m3")
+            threads = [threading.Thread(target=work) for _ in range(3)]
+            [t.start() for t in threads]
+            scaler, grad = binade.LossScaler("torch"), binade.GradScaler(init_scale=2.0)
+            grad.scale(1.0)
+            for i in range(60):
+                scaler.update([half])
+                grad.unscale_(np.ones(1 << 20, "f"), optimizer=i)
+            stop.set()
+            [t.join() for t in threads]
+            print("done")
+            """)
+        self.assertEqual((status, told), (0, "done\n"))
+
+    def test_ctrl_c_beside_threads_that_work(self):
+        status, told = child("""
+            import os, signal, threading, time, numpy as np, binade
+            x, stop, hit = np.ones(1 << 23, "f"), threading.Event(), []
+            def work():
+                try:
+                    while not stop.is_set():
+                        binade.quantize(x, "e4m3")
+                except BaseException as error:
+                    hit.append(error)
+            threads = [threading.Thread(target=work) for _ in range(3)]
+            [t.start() for t in threads]
+            threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            try:
+                while True:
+                    binade.quantize(x, "e5m2")
+            except KeyboardInterrupt:
+                print("main")
+            stop.set()
+            [t.join() for t in threads]
+            print(hit)
+            """)
+        self.assertEqual((status, told), (0, "main\n[]\n"))
+
+    def test_an_interpreter_that_ends(self):
+        for call in ("binade.quantize(x, 'e4m3')", "binade.report({'x': x})",
+                     "binade.train({'workload': 'digits_mlp', 'format': 'binary16', 'steps': 2000, 'batch': 8}, on_step=print)"):
+            status, told = child(f"""
+                import threading, time, numpy as np, binade
+                x = np.ones(1 << 22, "f")
+                def work():
+                    while True:
+                        {call}
+                threading.Thread(target=work, daemon=True).start()
+                time.sleep(0.3)
+                """)
+            self.assertEqual(status, 0, told[-2000:])
+
+    def test_a_fork_beside_a_report(self):
+        status, told = child("""
+            import os, threading, numpy as np, binade
+            x, stop = np.ones(1000, "f"), threading.Event()
+            binade.RangeSummary().add(x)  # a fork while a thread is inside an import is Python's own trouble
+            def work():
+                while not stop.is_set():
+                    binade.RangeSummary().add(x)
+            threading.Thread(target=work).start()
+            for _ in range(40):
+                child = os.fork()
+                if child == 0:
+                    binade.RangeSummary().add(x)
+                    os._exit(0)
+                assert os.waitpid(child, 0)[1] == 0
+            stop.set()
+            print("done")
+            """)
+        self.assertEqual((status, told), (0, "done\n"))
+
+    def test_ctrl_c_in_the_program(self):
+        status, told = child("""
+            import os, signal, threading, time, binade
+            threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            begin = time.monotonic()
+            try:
+                binade.main(["train", "workload=digits_mlp", "format=binary16", "steps=100000", "batch=8"])
+            except KeyboardInterrupt:
+                print("interrupted", time.monotonic() - begin < 2)
+            """)
+        self.assertEqual((status, told), (0, "interrupted True\n"))
+
+    def test_a_second_load(self):
+        status, told = child("""
+            import sys, binade
+            for name in [name for name in sys.modules if name.startswith("binade")]:
+                del sys.modules[name]
+            try:
+                import binade
+            except ImportError as error:
+                print(error)
+            """)
+        self.assertEqual((status, told), (0, "binade cannot be loaded twice in a process; keep it in sys.modules\n"))
+
+    def test_names_of_files_that_are_no_text(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.fsencode(folder) + b"/\xff.npy"
+            with open(path, "wb") as file:
+                np.save(file, X)
+            done = subprocess.run([sys.executable, "-m", "binade", "report", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
