@@ -167,6 +167,7 @@ NB_MODULE(_binade_parts, m) {
   find_data();
   m.attr("__version__") = binade::version;
   m.def("main", &run, nanobind::arg("arguments"),
+        nanobind::sig("def main(arguments: list[str] | tuple[str, ...]) -> int"),
         "Run the program `binade` with these arguments; returns its exit status.");
   add_counts(m);
   add_formats(m);

@@ -61,7 +61,7 @@ THIRD_PARTIES = [
     (r"fmt/", ["lib", "experiments", "tests"], r".*"),
     (r"(zlib|zip)\.h", ["lib/io", "tests"], r".*"),
     (r"(cuda|cublas|mma|nv_|cooperative_groups)[a-zA-Z0-9_/]*(\.h|\.hpp)?", ["cuda", "tests"], r".*"),
-    (r"(sys/[a-z]+|unistd|fcntl|pthread|dlfcn|elf|glob|regex|signal|ucontext)\.h", ["lib", "cuda", "tests"], r".*"),
+    (r"(sys/[a-z]+|unistd|fcntl|pthread|dlfcn|elf|glob|regex|signal|ucontext|cxxabi)\.h", ["lib", "cuda", "tests"], r".*"),
 ]
 
 STANDARD = set("""
