@@ -94,10 +94,16 @@ std::optional<bool> GradScaler::unscale_gradients(const OptimizerView& optimizer
   return found_inf;
 }
 
+std::shared_ptr<GradScaler::PerOptimizer> GradScaler::state_of(const OptimizerView& optimizer) {
+  std::shared_ptr<PerOptimizer>& state = optimizers_[optimizer.id];
+  if (state == nullptr) state = std::make_shared<PerOptimizer>();
+  return state;
+}
+
 void GradScaler::unscale_(const OptimizerView& optimizer) {
   if (!options_.enabled) return;
   require_scaled("unscale_");
-  PerOptimizer& state = optimizers_[optimizer.id];
+  PerOptimizer& state = *state_of(optimizer);
   if (state.stage == Stage::unscaled) {
     throw Error("unscale_() has already been called on this optimizer since the last update().");
   }
@@ -114,7 +120,8 @@ bool GradScaler::step(const OptimizerView& optimizer) {
     return true;
   }
   require_scaled("step");
-  PerOptimizer& state = optimizers_[optimizer.id];
+  const std::shared_ptr<PerOptimizer> kept = state_of(optimizer);
+  PerOptimizer& state = *kept;
   if (state.stage == Stage::stepped) {
     throw Error("step() has already been called since the last update().");
   }
@@ -123,7 +130,7 @@ bool GradScaler::step(const OptimizerView& optimizer) {
   if (!state.found_inf) throw Error("No inf checks were recorded for this optimizer.");
   const bool steps = !*state.found_inf || !scaler_.policy().skips;
   if (steps && optimizer.step) optimizer.step();
-  has_stepped(optimizer.id);
+  state.stage = Stage::stepped;
   return steps;
 }
 
@@ -136,14 +143,8 @@ bool GradScaler::fused_step(const OptimizerView& optimizer, PerOptimizer& state)
   }
   const bool found_inf = state.found_inf.value_or(false) && scaler_.policy().skips;
   optimizer.fused_step(grad_scale, found_inf);
-  has_stepped(optimizer.id);
+  state.stage = Stage::stepped;
   return !found_inf;
-}
-
-/// By its id: what stepped may have called update(), which forgets all of them.
-void GradScaler::has_stepped(std::uint64_t optimizer) {
-  const auto state = optimizers_.find(optimizer);
-  if (state != optimizers_.end()) state->second.stage = Stage::stepped;
 }
 
 void GradScaler::update(std::optional<float> new_scale) {
@@ -154,7 +155,7 @@ void GradScaler::update(std::optional<float> new_scale) {
   } else {
     std::optional<bool> found_inf;
     for (const auto& [id, state] : optimizers_) {
-      if (state.found_inf) found_inf = found_inf.value_or(false) || *state.found_inf;
+      if (state->found_inf) found_inf = found_inf.value_or(false) || *state->found_inf;
     }
     if (!found_inf) throw Error("No inf checks were recorded prior to update.");
     optimizers_.clear();
@@ -239,7 +240,7 @@ void GradScaler::load_state_dict(const nlohmann::json& state) {
 
 std::optional<bool> GradScaler::found_inf(std::uint64_t optimizer) const {
   const auto found = optimizers_.find(optimizer);
-  return found == optimizers_.end() ? std::nullopt : found->second.found_inf;
+  return found == optimizers_.end() ? std::nullopt : found->second->found_inf;
 }
 
 }  // namespace binade

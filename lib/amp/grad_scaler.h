@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -102,13 +103,14 @@ class GradScaler {
   std::optional<bool> unscale_gradients(const OptimizerView& optimizer, float inv_scale,
                                         bool allow_fp16);
   bool fused_step(const OptimizerView& optimizer, PerOptimizer& state);
-  void has_stepped(std::uint64_t optimizer);
+  std::shared_ptr<PerOptimizer> state_of(const OptimizerView& optimizer);
 
   Options options_;
   LossScaler scaler_;
   bool scale_used_ = false;  ///< PyTorch makes its scale tensor in the first scale()
   double unused_scale_ = 1;  ///< the number it makes it of
-  std::map<std::uint64_t, PerOptimizer> optimizers_;
+  /// Shared with the step that is under way: what steps may call update(), which forgets them.
+  std::map<std::uint64_t, std::shared_ptr<PerOptimizer>> optimizers_;
   std::optional<FoundInf> first_;
   bool first_is_old_ = false;
 };

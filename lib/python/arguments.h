@@ -5,7 +5,7 @@
 
 #include <concepts>
 #include <cstdint>
-#include <limits>
+#include <string_view>
 
 #include <nanobind/nanobind.h>
 
@@ -27,11 +27,8 @@ struct Truth {
 };
 /// Whether it is one.
 inline bool is_truth_value(nb::handle x) {
-  if (PyBool_Check(x.ptr())) return true;
-  const nb::handle type = x.type();
-  const nb::object name = type.attr("__name__"), module = type.attr("__module__");
-  return module.equal(nb::str("numpy")) &&
-         (name.equal(nb::str("bool")) || name.equal(nb::str("bool_")));
+  const std::string_view type = Py_TYPE(x.ptr())->tp_name;
+  return PyBool_Check(x.ptr()) || type == "numpy.bool_" || type == "numpy.bool";
 }
 
 /// The C++ value of an object of T's class; null of others. TypeError where its class forgot to call __init__.
@@ -80,7 +77,7 @@ struct type_caster<binade::python::Truth> {
   NB_TYPE_CASTER(binade::python::Truth, const_name("bool"))
 
   bool from_python(handle from, std::uint8_t, cleanup_list*) noexcept {
-    if (PyBool_Check(from.ptr()) == 0 && !binade::python::is_truth_value(from)) return false;
+    if (!binade::python::is_truth_value(from)) return false;
     value.value = PyObject_IsTrue(from.ptr()) == 1;
     return true;
   }

@@ -256,9 +256,10 @@ void add_grad_scaler(nb::module_& m) {
   scaler.def(
       "unscale_",
       [](GradScalerObject& self, nb::handle gradients, nb::handle optimizer) {
+        GradScaler& idle = self.idle();
+        if (!idle.is_enabled()) return;
         GradientsInPlace all;
         gradients_in_place(gradients, all);
-        GradScaler& idle = self.idle();
         all.view.id = self.optimizer(optimizer);
         while_busy(self, [&] { idle.unscale_(all.view); });
         all.write_back();
@@ -272,9 +273,9 @@ void add_grad_scaler(nb::module_& m) {
   scaler.def(
       "step",
       [](GradScalerObject& self, nb::handle step, nb::handle gradients, nb::handle optimizer) {
-        GradientsInPlace all;
-        gradients_in_place(gradients, all);
         GradScaler& idle = self.idle();
+        GradientsInPlace all;
+        if (idle.is_enabled()) gradients_in_place(gradients, all);
         all.view.id = self.optimizer(optimizer);
         all.view.step = [&] {
           const Acquired acquired;

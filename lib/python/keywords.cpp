@@ -3,6 +3,9 @@
 // Python's words, lists and paths as the program's.
 #include "lib/python/keywords.h"
 
+#include <algorithm>
+
+#include "lib/python/arguments.h"
 #include "lib/tensor/error.h"
 
 namespace binade::python {
@@ -53,6 +56,25 @@ std::vector<nb::object> in_list(nb::handle x) {
     out.push_back(nb::borrow(x));
   }
   return out;
+}
+
+std::vector<std::string> report_format_names(nb::handle x) {
+  std::vector<std::string> out;
+  for (const nb::object& one : in_list(x)) {
+    const std::string text = utf8_of(nb::str(one));
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find(',', at), text.size());
+      out.push_back(text.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+  return out;
+}
+
+std::vector<int> sqnr_scales_of(nb::handle x) {
+  const auto scales =
+      values_of_option<Whole<int>>("sqnr_scale", "the log2 of a scale, an integer", x);
+  return {scales.begin(), scales.end()};
 }
 
 }  // namespace binade::python

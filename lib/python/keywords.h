@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
@@ -32,5 +33,25 @@ std::string argument_text(std::string_view key, nb::handle x);
 bool is_list(nb::handle x);  ///< or a tuple
 /// One, or the members of a list or a tuple; none of None.
 std::vector<nb::object> in_list(nb::handle x);
+
+/// Values of an option of which there may be one or several. TypeError for what cannot be cast to T: what it is, and the
+/// kind that is wanted.
+template <class T>
+std::vector<T> values_of_option(const char* what, const char* kind, nb::handle x) {
+  std::vector<T> out;
+  for (const nb::object& one : in_list(x)) {
+    T value{};
+    if (!nb::try_cast(one, value)) {
+      throw nb::type_error((std::string(what) + ": " + kind + ", or a list of them").c_str());
+    }
+    out.push_back(std::move(value));
+  }
+  return out;
+}
+
+/// Of a report: "binary16", "binary16,e4m3", or a list of names and Formats.
+std::vector<std::string> report_format_names(nb::handle x);
+/// Of a report: the log2 of a scale, or of several.
+std::vector<int> sqnr_scales_of(nb::handle x);
 
 }  // namespace binade::python

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
 #include <string>
@@ -19,6 +20,8 @@
 #include "lib/cli/count_columns.h"
 #include "lib/cli/data_folder.h"
 #include "lib/cli/program.h"
+#include "lib/io/atomic_file.h"
+#include "lib/io/output_paths.h"
 #include "lib/io/own_folder.h"
 #include "lib/parallel/parallel.h"
 #include "lib/python/arguments.h"
@@ -92,6 +95,14 @@ int run(nb::handle arguments) {
     } catch (...) {  // the program's
     }
   });
+}
+
+/// A file, whole or not at all.
+void write_whole(nb::handle to, const std::string& content) {
+  const std::string path = path_of(to);
+  const Released released;
+  prepare_outputs({}, std::array{OutputPath{"path", path}});
+  write_file(path, content);
 }
 
 /// The data of the experiments, where they were installed with the package.
@@ -169,12 +180,14 @@ NB_MODULE(_binade_parts, m) {
   m.def("main", &run, nanobind::arg("arguments"),
         nanobind::sig("def main(arguments: list[str] | tuple[str, ...]) -> int"),
         "Run the program `binade` with these arguments; returns its exit status.");
+  m.def("_write_whole", &write_whole);
   add_counts(m);
   add_formats(m);
   add_gemm_model(m);
   add_products(m);
   add_identification(m);
-  add_ranges(m);
+  add_range_summary(m);
+  add_report(m);
   add_rounding(m);
   add_loss_scaler(m);
   add_grad_scaler(m);

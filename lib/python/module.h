@@ -13,7 +13,8 @@ void add_grad_scaler(nanobind::module_& m);
 void add_identification(nanobind::module_& m);
 void add_loss_scaler(nanobind::module_& m);
 void add_products(nanobind::module_& m);
-void add_ranges(nanobind::module_& m);
+void add_range_summary(nanobind::module_& m);
+void add_report(nanobind::module_& m);
 void add_rounding(nanobind::module_& m);
 void add_training(nanobind::module_& m);
 

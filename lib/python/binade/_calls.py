@@ -22,8 +22,10 @@ def refusal(told, given, named):
         if name == "__init__":
             name = type(given[0]).__name__
         by_place, given = by_place[1:], given[1:]
-    return TypeError(line) if (line := wrong_names(name, parameters, by_place, given, named)) \
-        else wrong_type(name, by_place + parameters.kwonlyargs, dict(zip((p.arg for p in by_place), given)) | named)
+    line = wrong_names(name, parameters, by_place, given, named)
+    if line:
+        return TypeError(line)
+    return wrong_type(name, by_place + parameters.kwonlyargs, dict(zip((p.arg for p in by_place), given)) | named)
 
 
 def wrong_names(name, parameters, by_place, given, named):

@@ -193,14 +193,18 @@ TEST_CASE("the stages refuse what PyTorch refuses, in its words") {
   CHECK_NOTHROW(scaler.unscale_(optimizer.view));
 }
 
-TEST_CASE("an optimizer may call update, after which none has stepped") {
+TEST_CASE("an optimizer may begin the next iteration, which has not stepped") {
   GradScaler scaler = used_scaler();
   Counted one(1, {65536});
-  one.view.step = [&] { scaler.update(); };
+  one.view.step = [&] {
+    scaler.update();
+    scaler.unscale_(one.view);
+  };
   CHECK(scaler.step(one.view));
-  CHECK(scaler.is_between_iterations());
-  scaler.unscale_(one.view);
+  one.view.step = {};
   CHECK(scaler.found_inf(1) == false);
+  CHECK(scaler.step(one.view));
+  CHECK_THROWS_AS(scaler.step(one.view), Error);
 }
 
 TEST_CASE("the gradients are divided once, by unscale_ or by step") {

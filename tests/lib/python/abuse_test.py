@@ -223,6 +223,9 @@ class Memory(unittest.TestCase):
         scaler, wide = binade.GradScaler(enabled=False), np.ones(2)
         self.assertIs(scaler.scale(wide), wide)
         self.assertEqual(scaler.scale(0.1), 0.1)
+        wide.flags.writeable = False
+        scaler.unscale_(wide)
+        self.assertTrue(scaler.step(None, wide))
         self.assertEqual(type(binade.GradScaler().scale((1.0, 2.0))), tuple)
 
 

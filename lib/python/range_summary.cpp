@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the values of arrays lie: range summaries.
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include "lib/cli/report_options.h"
+#include "lib/io/opened_tensor.h"
+#include "lib/python/arguments.h"
+#include "lib/python/arrays.h"
+#include "lib/python/keywords.h"
+#include "lib/python/module.h"
+#include "lib/range/counter.h"
+#include "lib/range/summary_bytes.h"
+#include "lib/report/named_tensors.h"
+#include "lib/report/report.h"
+#include "lib/tensor/error.h"
+
+namespace binade::python {
+namespace {
+
+using namespace nanobind::literals;
+
+/// Counters that wait for work: what one needs to begin with costs more than a small array.
+class CounterPool {
+ public:
+  std::unique_ptr<RangeCounter> take(const std::vector<ErrorColumn>& columns) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = std::ranges::find(waiting_, columns, &Waiting::first);
+      if (found != waiting_.end()) {
+        std::unique_ptr<RangeCounter> out = std::move(found->second);
+        waiting_.erase(found);
+        return out;
+      }
+    }
+    return std::make_unique<RangeCounter>(columns);
+  }
+  /// Of one that is finished; one that was interrupted is not given back.
+  void give_back(const std::vector<ErrorColumn>& columns, std::unique_ptr<RangeCounter> counter) {
+    constexpr std::size_t most = 4;
+    const std::lock_guard lock(mutex_);
+    if (waiting_.size() == most) waiting_.erase(waiting_.begin());
+    waiting_.emplace_back(columns, std::move(counter));
+  }
+
+ private:
+  using Waiting = std::pair<std::vector<ErrorColumn>, std::unique_ptr<RangeCounter>>;
+  std::mutex mutex_;
+  std::vector<Waiting> waiting_;
+};
+
+/// Never freed: threads may still count when the interpreter ends. A forked child takes a new one, as another thread may
+/// have been at the old one.
+CounterPool* counters = new CounterPool;
+
+/// count(counter) adds to it; the summary of that.
+template <class Count>
+RangeSummary counted(const std::vector<ErrorColumn>& columns, const Count& count) {
+  std::unique_ptr<RangeCounter> counter = counters->take(columns);
+  count(*counter);
+  RangeSummary out = counter->finish();
+  counters->give_back(columns, std::move(counter));
+  return out;
+}
+
+RangeSummary summary_of_file(const std::string& path, const std::vector<ErrorColumn>& columns) {
+  const OpenedTensor tensor = open_tensor(path);
+  const Dtype& dtype = tensor.info().dtype;
+  if (const std::string reason = reason_to_skip(dtype); !reason.empty()) {
+    throw Error(printable(path, longest_path) + ": a tensor of " + std::string(dtype.name) + " (" +
+                reason + "); ranges are of floating-point numbers");
+  }
+  return counted(columns, [&](RangeCounter& counter) {
+    tensor.file->read_on_threads(tensor.index,
+                                 [&](std::span<const std::byte> piece, std::size_t slot) {
+                                   counter.add(piece, dtype, slot);
+                                 });
+  });
+}
+
+void merge_checked(RangeSummary& a, const RangeSummary& b) {
+  if (a.columns != b.columns) {
+    throw Error("RangeSummary: the two have squared errors of different formats or scales");
+  }
+  std::uint64_t values = 0;
+  if (__builtin_add_overflow(a.values, b.values, &values)) {
+    throw Error("RangeSummary: 2^64 values or more");
+  }
+  merge(a, b);
+}
+
+/// TypeError for what is none.
+RangeSummary& summary_in(nb::handle self) {
+  RangeSummary* const summary = held<RangeSummary>(self);
+  if (summary == nullptr) throw nb::type_error("a RangeSummary is wanted");
+  return *summary;
+}
+
+nb::object add_to_summary(nb::object self, nb::handle x) {
+  const std::vector<ErrorColumn> columns = summary_in(self).columns;
+  RangeSummary more;
+  if (is_path(x)) {
+    const std::string path = path_of(x);
+    const Released released;
+    more = summary_of_file(path, columns);
+  } else {
+    const Array in = array_of(x);
+    static_cast<void>(in.format("RangeSummary.add"));
+    const Released released;
+    more = counted(columns, [&](RangeCounter& counter) { counter.add(in.bytes(), in.view.dtype); });
+  }
+  merge_checked(summary_in(self), more);
+  return self;
+}
+
+nb::bytes summary_bytes(const RangeSummary& summary) {
+  const std::vector<std::byte> bytes = bytes_of(summary);
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+RangeSummary summary_of_bytes(nb::handle data) {
+  if (PyObject_CheckBuffer(data.ptr()) == 0) throw nb::type_error("data: bytes are wanted");
+  const nb::object bytes = nb::steal(PyBytes_FromObject(data.ptr()));
+  if (!bytes.is_valid()) throw nb::python_error();
+  const std::string_view text(PyBytes_AS_STRING(bytes.ptr()),
+                              static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr())));
+  return summary_from_bytes(std::as_bytes(std::span(text)));
+}
+
+nb::object magnitude(const Placed& x) {
+  return x.significand == 0 ? nb::object(nb::none()) : nb::object(nb::float_(value_of(x)));
+}
+
+/// A NumPy array of 64-bit integers, of a figure per binade.
+template <class Of>
+nb::object per_binade(const char* dtype, const RangeSummary& summary, const Of& of) {
+  const std::array<std::uint64_t, 1> shape{summary.binades.size()};
+  const NewArray out = new_array(*find_dtype(dtype), shape);
+  std::size_t at = 0;
+  for (const auto& [exponent, row] : summary.binades) {
+    const auto x = static_cast<std::uint64_t>(of(exponent, row));
+    std::memcpy(out.bytes.data() + 8 * at++, &x, 8);
+  }
+  return out.owner;
+}
+
+std::string repr_of(const RangeSummary& s) {
+  std::string out = "RangeSummary(values=" + std::to_string(s.values);
+  for (const auto& [name, count] :
+       {std::pair("zeros", s.zeros), std::pair("nan", s.nan), std::pair("inf", s.inf)}) {
+    if (count != 0) out += std::string(", ") + name + "=" + std::to_string(count);
+  }
+  if (s.nonzero() > 0) {
+    out += ", smallest=" + nb::cast<std::string>(nb::repr(magnitude(s.smallest)));
+    out += ", largest=" + nb::cast<std::string>(nb::repr(magnitude(s.largest)));
+  }
+  return out + ")";
+}
+
+}  // namespace
+
+void add_range_summary(nb::module_& m) {
+  pthread_atfork(nullptr, nullptr, [] { counters = new CounterPool; });
+  nb::class_<RangeSummary> summary(m, "RangeSummary",
+                                   R"(Where the values of arrays lie, in integers alone.
+
+    formats, sqnr_scale: of the report's formats (binary16, bfloat16, tf32, e5m2, e4m3), and the log2 of the scales, for
+    which squared rounding errors are summed; report wants a summary with those that it is to tell of.
+
+    One pass over an array says all that report says of it, at every power-of-two scale. Summaries add up exactly: any
+    split of the values over calls, threads, processes and files gives equal summaries and equal bytes. 2 MB at most.
+
+    Attributes, counts of values: values, zeros, nan, inf, negative (sign bit set, NaN not), nonzero (finite and not zero).
+    smallest, largest: magnitudes of these, exact, or None. exponents, counts: NumPy arrays of equal length, the binades
+    [2^e, 2^(e + 1)) that hold magnitudes and how many, rising. columns: (format, log2 of a scale) of the squared errors.
+
+    >>> import numpy as np
+    >>> a = RangeSummary().add(np.array([1, -3, 0, np.inf], "f"))
+    >>> a
+    RangeSummary(values=4, zeros=1, inf=1, smallest=1.0, largest=3.0)
+    >>> dict(zip(a.exponents.tolist(), a.counts.tolist()))
+    {0: 1, 1: 1}
+    >>> a + a == RangeSummary().add(np.array([1, -3, 0, np.inf] * 2, "d"))
+    True
+)");
+  summary.def(
+      "__init__",
+      [](RangeSummary* self, nb::handle formats, nb::handle scales) {
+        const ReportOptions options = report_options({.formats = report_format_names(formats),
+                                                      .roles = {},
+                                                      .scales = sqnr_scales_of(scales),
+                                                      .dtype = {}});
+        new (self) RangeSummary(empty_summary(error_columns(options)));
+      },
+      nb::kw_only(), "formats"_a = nb::none(), "sqnr_scale"_a = 0);
+  summary.def(
+      "add", &add_to_summary, "x"_a, nb::sig("def add(self, x: object) -> RangeSummary"),
+      R"(Counts the values of an array, on all threads and without a copy where it is contiguous; returns self.
+
+    x: an array of any shape and floating dtype, or the name of a file: "grads.npy", "grads.safetensors:fc1.weight". Nothing
+    is counted if it raises. TypeError for other dtypes.
+)");
+  summary.def(
+      "__add__",
+      [](const RangeSummary& a, const RangeSummary& b) {
+        RangeSummary out = a;
+        merge_checked(out, b);
+        return out;
+      },
+      nb::is_operator());
+  summary.def(
+      "__iadd__",
+      [](nb::object self, const RangeSummary& b) {
+        const RangeSummary copy = b;  // which may be the same
+        merge_checked(summary_in(self), copy);
+        return self;
+      },
+      nb::is_operator());
+  summary.def("__eq__", [](const RangeSummary& a, nb::handle b) {
+    const auto* const other = held<RangeSummary>(b);
+    return other != nullptr && *other == a;
+  });
+  summary.attr("__hash__") = nb::none();
+  summary.def("to_bytes", &summary_bytes,
+              "All of it, exactly: equal summaries give equal bytes, on every machine and in every "
+              "process.");
+  summary.def_static(
+      "from_bytes", &summary_of_bytes, "data"_a,
+      "The summary that gave the bytes. ValueError, one line, for bytes that none gave.");
+  summary.def("__getstate__", &summary_bytes);
+  summary.def("__setstate__", [](RangeSummary& self, nb::handle data) {
+    new (&self) RangeSummary(summary_of_bytes(data));
+  });
+  summary.def("__copy__", [](const RangeSummary& self) { return RangeSummary(self); });
+  summary.def("__deepcopy__",
+              [](const RangeSummary& self, nb::handle) { return RangeSummary(self); });
+  for (const auto& [name, count] :
+       {std::pair("values", &RangeSummary::values), std::pair("zeros", &RangeSummary::zeros),
+        std::pair("nan", &RangeSummary::nan), std::pair("inf", &RangeSummary::inf),
+        std::pair("negative", &RangeSummary::negative)}) {
+    summary.def_ro(name, count);
+  }
+  summary.def_prop_ro("nonzero", &RangeSummary::nonzero);
+  summary.def_prop_ro("smallest", [](const RangeSummary& s) { return magnitude(s.smallest); });
+  summary.def_prop_ro("largest", [](const RangeSummary& s) { return magnitude(s.largest); });
+  summary.def_prop_ro("exponents", [](const RangeSummary& s) {
+    return per_binade("I64", s,
+                      [](int exponent, const BinadeRow&) { return std::int64_t{exponent}; });
+  });
+  summary.def_prop_ro("counts", [](const RangeSummary& s) {
+    return per_binade("U64", s, [](int, const BinadeRow& row) { return row.total(); });
+  });
+  summary.def_prop_ro("columns", [](const RangeSummary& s) {
+    nb::list out;
+    for (const auto& [format, scale] : s.columns) {
+      const auto* row = std::ranges::find(report_formats, format, &NamedFormat::format);
+      out.append(nb::make_tuple(nb::str(row->name.data(), row->name.size()), scale));
+    }
+    return out;
+  });
+  summary.def("__repr__", &repr_of);
+  summary.def("_repr_html_",
+              [](nb::handle self) { return python_function("_report", "summary_html")(self); });
+}
+
+}  // namespace binade::python

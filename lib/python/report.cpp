@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What becomes of values: reports and loss scales, of files, arrays or summaries.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+#include <nlohmann/json.hpp>
+
+#include "lib/cli/device_option.h"
+#include "lib/cli/report_options.h"
+#include "lib/io/array_file.h"
+#include "lib/io/atomic_file.h"
+#include "lib/io/output_paths.h"
+#include "lib/python/arguments.h"
+#include "lib/python/arrays.h"
+#include "lib/python/documents.h"
+#include "lib/python/keywords.h"
+#include "lib/python/module.h"
+#include "lib/report/csv.h"
+#include "lib/report/html.h"
+#include "lib/report/json.h"
+#include "lib/report/named_tensors.h"
+#include "lib/report/report.h"
+#include "lib/report/text.h"
+#include "lib/tensor/error.h"
+
+namespace binade::python {
+namespace {
+
+using namespace nanobind::literals;
+
+/// What a report is of: files, arrays in the place of one, or summaries.
+struct ReportSource {
+  std::vector<std::string> paths = {};
+  std::vector<Array> owners = {};  ///< of the arrays
+  FileOfArrays arrays = {};
+  std::vector<NamedSummary> summaries = {};
+};
+
+constexpr const char* name_of_arrays = "arrays";
+
+/// An array of a dict: what is wrong with it is told with its name.
+Array array_named(const std::string& name, nb::handle x) {
+  try {
+    return array_of(x);
+  } catch (const nb::python_error& error) {
+    const std::string line =
+        printable(name) + ": " + nb::cast<std::string>(nb::str(nb::handle(error.value())));
+    if (error.matches(PyExc_TypeError)) throw nb::type_error(line.c_str());
+    if (error.matches(PyExc_ValueError)) throw Error(line);
+    throw;
+  }
+}
+
+void add_named(ReportSource& source, const std::string& name, nb::handle x) {
+  if (x.is_none()) return;  // a parameter without a gradient
+  if (const auto* const summary = held<RangeSummary>(x)) {
+    source.summaries.push_back({name, *summary});
+  } else {
+    source.owners.push_back(array_named(name, x));
+    source.arrays.arrays.push_back({name, source.owners.back().view});
+  }
+  if (!source.summaries.empty() && !source.owners.empty()) {
+    throw nb::type_error("a report is of arrays or of summaries, not of both");
+  }
+}
+
+ReportSource source_of(nb::handle x) {
+  ReportSource out;
+  out.arrays.name = name_of_arrays;
+  if (is_path(x)) {
+    out.paths.push_back(path_of(x));
+    return out;
+  }
+  const bool is_vector =
+      nb::hasattr(x, "ndim") && nb::object(x.attr("ndim")).equal(nb::int_(1));  // pandas.Series
+  if (PyMapping_Check(x.ptr()) != 0 && nb::hasattr(x, "items") && !is_vector) {
+    for (const nb::handle item : nb::object(x.attr("items")())) {
+      const nb::object name = item[0];
+      if (!PyUnicode_Check(name.ptr())) throw nb::type_error("names of arrays are text");
+      add_named(out, utf8_of(name), nb::object(item[1]));
+    }
+    if (out.owners.empty() && out.summaries.empty()) throw Error("no array; nothing to report on");
+    return out;
+  }
+  if (is_list(x)) {
+    const std::vector<nb::object> all = in_list(x);
+    if (!all.empty() &&
+        std::ranges::all_of(all, [](const nb::object& one) { return is_path(one); })) {
+      for (const nb::object& one : all) out.paths.push_back(path_of(one));
+      return out;
+    }
+    if (std::ranges::any_of(
+            all, [](const nb::object& one) { return nb::isinstance<RangeSummary>(one); })) {
+      throw nb::type_error("summaries have names: give a dict {name: RangeSummary}");
+    }
+  }
+  add_named(out, nb::isinstance<RangeSummary>(x) ? "summary" : "array", x);
+  return out;
+}
+
+/// Without the interpreter's lock, polled.
+Report make_report(const ReportSource& source, const ReportOptions& options, const DeviceOption& on,
+                   std::string& told) {
+  if (!source.summaries.empty()) {
+    if (on.asked()) throw Error("--device, --emulated: summaries are counted already");
+    return report_of(source.summaries, options, [](std::uint64_t, std::uint64_t) { poll(); });
+  }
+  OpenedDevice opened;
+  if (on.asked()) {
+    opened = open_chosen_device(on);
+    if (!opened.device) throw FileError("no GPU: " + opened.why_none);
+  }
+  std::vector<FileOfArrays> files;
+  std::vector<std::string> paths{source.arrays.name};
+  if (source.paths.empty()) {
+    files.push_back(source.arrays);
+  } else {
+    paths = expand_paths(source.paths);
+  }
+  const NamedArrays named(std::move(files));
+  Report report = read_report(
+      paths, options, [](std::uint64_t, std::uint64_t) { poll(); }, opened.device.get());
+  if (opened.device) {
+    const auto of_f32 = std::ranges::count(report.tensors, "F32", &TensorReport::dtype);
+    told = tensors_on_device("counted", *opened.device, static_cast<std::size_t>(of_f32),
+                             report.tensors.size());
+  }
+  return report;
+}
+
+ReportWords report_words_of(int headroom, double target_loss, std::string_view prefer,
+                            nb::handle formats, nb::handle scales, std::string_view dtype,
+                            nb::handle role) {
+  return {.formats = report_format_names(formats),
+          .roles = values_of_option<std::string>("role", "text ROLE=REGEX", role),
+          .scales = sqnr_scales_of(scales),
+          .headroom = headroom,
+          .target_loss = target_loss,
+          .prefer = std::string(prefer),
+          .dtype = std::string(dtype)};
+}
+
+ReportObject report_on(nb::handle source, Whole<int> headroom, double target_loss,
+                       std::string_view prefer, nb::handle formats, nb::handle sqnr_scale,
+                       std::string_view dtype, nb::handle role, Whole<std::size_t> tensors,
+                       Truth device, std::string_view emulated) {
+  const ReportOptions options = report_options(
+      report_words_of(headroom, target_loss, prefer, formats, sqnr_scale, dtype, role));
+  const ReportSource of = source_of(source);
+  const DeviceOption on{.emulated = std::string(emulated), .device = device};
+  std::string text, json;
+  {
+    const Released released;
+    std::string told;
+    const Report report = make_report(of, options, on, told);
+    text = report_text(report, {false, tensors}) + told;
+    json = json_text(to_json(report));
+  }
+  return nb::borrow<ReportObject>(
+      python_function("_report", "Report")(text_object(text), text_object(json)));
+}
+
+nb::dict loss_scale(nb::handle source, Whole<int> headroom, double target_loss,
+                    std::string_view prefer, std::string_view dtype, nb::handle role) {
+  const ReportOptions options = report_options(
+      report_words_of(headroom, target_loss, prefer, nb::none(), nb::int_(0), dtype, role));
+  const ReportSource of = source_of(source);
+  ReportOptions without_errors = options;
+  without_errors.formats.clear();
+  nlohmann::ordered_json json;
+  {
+    const Released released;
+    std::string told;
+    json = joint_scale_json(make_report(of, without_errors, {}, told).loss_scale);
+  }
+  return nb::borrow<nb::dict>(python_of(json));
+}
+
+nlohmann::ordered_json json_of_text(const std::string& json) {
+  return nlohmann::ordered_json::parse(json);
+}
+
+/// By the ending of the path.
+void save_report(const std::string& json, nb::handle to) {
+  if (!is_path(to)) throw nb::type_error("path: text or os.PathLike");
+  const std::string path = path_of(to);
+  std::string suffix = std::filesystem::path(path).extension().string();
+  for (char& c : suffix) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  constexpr std::array known{".html", ".json", ".csv"};
+  if (std::ranges::find(known, suffix) == known.end()) {
+    throw Error(printable(path, longest_path) + ": a report is saved as .html, .json or .csv");
+  }
+  const Released released;
+  prepare_outputs({}, std::array{OutputPath{"path", path}});
+  write_file(path, suffix == ".json"  ? json
+                   : suffix == ".csv" ? report_csv(json_of_text(json))
+                                      : report_html(json_of_text(json)));
+}
+
+/// (name, kind) of each column, and the rows.
+nb::object table_of_report(const std::string& json) {
+  constexpr std::array kinds{"text", "integer", "number"};
+  TensorTable table;
+  {
+    const Released released;
+    table = tensor_table(json_of_text(json));
+  }
+  nb::list columns, rows;
+  for (const TensorColumn& column : table.columns) {
+    columns.append(nb::make_tuple(column.name, kinds[static_cast<std::size_t>(column.kind)]));
+  }
+  for (const auto& row : table.rows) {
+    nb::list cells;
+    for (const nlohmann::ordered_json& cell : row) cells.append(python_of(cell));
+    rows.append(cells);
+  }
+  return nb::make_tuple(columns, rows);
+}
+
+constexpr const char* report_docstring =
+    R"(What becomes of the values of tensors in FP16, BF16, TF32 and FP8, and which loss scale saves them.
+
+    source: a dict {name: array}; a path, a glob or a list of them (.safetensors, .npy, .npz); a dict {name: RangeSummary};
+        or one array. Arrays have any shape and floating dtype; integers and truth values are named in the report and
+        skipped, None is passed over. Names tell what a tensor is: "fc1.weight.grad" is a gradient, and gradients alone set the loss scale (binade report --help).
+    headroom: binades kept free below overflow when a scale is chosen. target_loss: the largest share of a tensor's L2
+    norm that may become zero. prefer: "s_max" or "s_min", the end of the interval of scales to recommend.
+    formats: some of binary16, bfloat16, tf32, e5m2, e4m3; None for all. sqnr_scale: log2 of scales at which SQNR is
+    measured besides 0. dtype: what unsigned integers or raw arrays hold ("bfloat16"). role: rules "ROLE=REGEX" that come
+    before what names tell. tensors: rows of the text's table, 0 for all. device, emulated: where float32 is counted.
+
+    Returns a Report: str() is the text of `binade report`, to_json() its JSON, save(path) writes .html, .json or .csv,
+    to_pandas() gives a row a tensor. ValueError for what options cannot be, TypeError for what is no array, OSError for
+    files that cannot be read.
+
+    >>> import numpy as np
+    >>> r = report({"fc1.weight.grad": np.float32([1e-8, 1e-3, 0])})
+    >>> r.loss_scale["recommended_log2"]
+    24
+)";
+
+}  // namespace
+
+void add_report(nb::module_& m) {
+  m.def("report", &report_on, "source"_a, nb::kw_only(), "headroom"_a = 1, "target_loss"_a = 1e-3,
+        "prefer"_a = "s_max", "formats"_a = nb::none(), "sqnr_scale"_a = 0, "dtype"_a = "",
+        "role"_a = nb::none(), "tensors"_a = 20, "device"_a = false, "emulated"_a = "",
+        report_docstring);
+  m.def(
+      "loss_scale", &loss_scale, "source"_a, nb::kw_only(), "headroom"_a = 1,
+      "target_loss"_a = 1e-3, "prefer"_a = "s_max", "dtype"_a = "", "role"_a = nb::none(),
+      R"(The power-of-two loss scale for gradients in FP16, and why: "loss_scale" of a report's JSON, as a dict.
+
+    source and options as those of report; of summaries none of its squared errors is needed. Keys: status ("ok",
+    "empty interval", …), s_min_log2 and s_max_log2 (between these nothing overflows and no tensor loses more than
+    target_loss of its L2 norm), recommended_log2, lost_l2_at_recommended (a share), binding_min and binding_max (the
+    tensors that set the ends), reason and basis (sentences).
+
+    >>> import numpy as np
+    >>> found = loss_scale({"a.grad": np.float32([1e-7, 1e-3]), "b.grad": np.float32([60000.0])})
+    >>> found["status"], found["s_max_log2"], found["binding_max"]
+    ('ok', -1, 'b.grad')
+)");
+  m.def("_save_report", &save_report);
+  m.def("_table_of_report", &table_of_report);
+  m.def("_percent", &percent);
+}
+
+}  // namespace binade::python
