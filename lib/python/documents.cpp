@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "lib/python/arrays.h"
+#include "lib/python/interpreter.h"
 #include "lib/python/keywords.h"
 #include "lib/tensor/error.h"
 
@@ -41,21 +42,6 @@ nb::object python_of(const nlohmann::ordered_json& json) {
     default: return nb::none();
   }
 }
-
-namespace {
-
-/// RecursionError where Python itself would raise it.
-class Deeper {
- public:
-  Deeper() {
-    if (Py_EnterRecursiveCall(" while reading a value") != 0) throw nb::python_error();
-  }
-  ~Deeper() { Py_LeaveRecursiveCall(); }
-  Deeper(const Deeper&) = delete;
-  Deeper& operator=(const Deeper&) = delete;
-};
-
-}  // namespace
 
 nlohmann::ordered_json json_of_python(nb::handle x) {
   const Deeper deeper;

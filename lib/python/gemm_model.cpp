@@ -47,11 +47,6 @@ constexpr std::array<std::pair<std::string_view, std::string RuleChoice::*>, 3> 
 
 }  // namespace
 
-void wrong_type(std::string_view key, const char* wanted, nb::handle x) {
-  throw nb::type_error(
-      (std::string(key) + ": " + wanted + ", not " + Py_TYPE(x.ptr())->tp_name).c_str());
-}
-
 std::string word_of(std::string_view key, nb::handle x) {
   if (x.is_none()) return "";
   if (PyUnicode_Check(x.ptr())) return utf8_of(x);
@@ -61,15 +56,6 @@ std::string word_of(std::string_view key, nb::handle x) {
 }
 
 namespace {
-
-double number_of(std::string_view key, nb::handle x) {
-  const double out = PyFloat_AsDouble(x.ptr());
-  if (out != -1 || PyErr_Occurred() == nullptr) return out;
-  const bool is_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
-  PyErr_Clear();
-  if (is_large) throw Error(std::string(key) + ": an integer beyond binary64's range");
-  wrong_type(key, "a number is wanted", x);
-}
 
 bool flag_of(std::string_view key, nb::handle x) {
   if (is_truth_value(x)) return PyObject_IsTrue(x.ptr()) == 1;

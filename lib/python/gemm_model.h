@@ -29,8 +29,6 @@ ModelObject model_of_words(std::string_view words);
 /// The arguments of a call of `function` that say what the kernel does: a GemmModel, or its options by name.
 GemmOptions product_of(nb::handle model, const nb::kwargs& given, const char* function);
 
-/// TypeError: which argument, what is wanted, what was given.
-[[noreturn]] void wrong_type(std::string_view key, const char* wanted, nb::handle x);
 /// Text, a whole number or a Format as the program's word; "" of None.
 std::string word_of(std::string_view key, nb::handle x);
 /// One or several of these.

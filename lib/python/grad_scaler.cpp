@@ -67,7 +67,7 @@ struct GradientInPlace {
   }
 };
 
-/// ValueError for what was copied on its way here, or may not be written.
+/// ValueError for what may not be written, and for dtypes that are not unscaled.
 GradientInPlace gradient_in_place(nb::handle x) {
   GradientInPlace out{.array = array_of(x), .memory = {}, .target = nb::none(), .copy = {}};
   out.format = out.array.format("gradients");
@@ -121,13 +121,6 @@ void gradients_in_place(nb::handle x, GradientsInPlace& out) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     out.view.gradients[places[i]] = out.gradients[i].view();
   }
-}
-
-double number_of(nb::handle x) {
-  const double out = PyFloat_AsDouble(x.ptr());
-  if (out != -1 || PyErr_Occurred() == nullptr) return out;
-  PyErr_Clear();
-  throw Error("outputs: an integer beyond binary64's range");
 }
 
 GradScaler made_grad_scaler(std::string_view policy, const nb::dict& parameters, bool enabled) {
@@ -187,15 +180,12 @@ auto while_busy(GradScalerObject& self, const Work& work) {
 
 nb::object scaled(GradScalerObject& self, nb::handle x) {
   if (!self.idle().is_enabled()) return nb::borrow(x);
-  if (is_list(x) && Py_EnterRecursiveCall(" while scaling a list") != 0) throw nb::python_error();
   if (PyFloat_Check(x.ptr()) || PyLong_Check(x.ptr())) {
     return nb::float_(
-        static_cast<double>(self.scaler.scale_loss(static_cast<float>(number_of(x)))));
+        static_cast<double>(self.scaler.scale_loss(static_cast<float>(number_of("outputs", x)))));
   }
   if (is_list(x)) {
-    struct Leave {
-      ~Leave() { Py_LeaveRecursiveCall(); }
-    } const leave;
+    const Deeper deeper;
     nb::list out;
     for (const nb::handle one : nb::borrow(x)) out.append(scaled(self, one));
     return PyTuple_Check(x.ptr()) ? nb::object(nb::tuple(out)) : nb::object(std::move(out));
@@ -225,7 +215,7 @@ nb::object grad_state(const GradScalerObject& self) {
 void add_grad_scaler(nb::module_& m) {
   nb::class_<GradScalerObject> scaler(
       m, "GradScaler",
-      R"(torch.amp.GradScaler to the letter, over any policy of loss_scalers() that asks no more than whether a gradient overflowed.
+      R"(torch.amp.GradScaler to the letter, over any policy of loss_scalers() that does not look at gradients.
 
     Where PyTorch's takes an optimizer, this one takes its gradients, arrays that it changes in place, and `optimizer`, any
     hashable name that tells several apart. Errors are ValueError with PyTorch's texts. Parameters: init_scale,

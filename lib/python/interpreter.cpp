@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Taking the lock, also from an interpreter that ends.
+// Taking the lock also from an interpreter that ends, and asking it for signals.
 #include "lib/python/interpreter.h"
 
 #include <cxxabi.h>
@@ -42,5 +42,18 @@ Released::~Released() {
 
 Acquired::Acquired() : state_(take_lock([] { return PyGILState_Ensure(); })) {}
 Acquired::~Acquired() { PyGILState_Release(state_); }
+
+void pass_python_on() {
+  try {
+    throw;
+  } catch (const nanobind::python_error&) {
+    throw;
+  } catch (...) {  // the caller's
+  }
+}
+
+Deeper::Deeper() {
+  if (Py_EnterRecursiveCall(" in binade") != 0) throw nanobind::python_error();
+}
 
 }  // namespace binade::python

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The interpreter's lock: without it while C++ works, with it again in what Python is asked.
+// The interpreter around C++: its lock, its exceptions on their way through, its limit of recursion.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -33,6 +33,18 @@ class Acquired {
 
  private:
   PyGILState_STATE state_;
+};
+
+/// To be called where exceptions are kept: throws on the one that is handled, if it is Python's.
+void pass_python_on();
+
+/// A function that calls itself while it lives: RecursionError where Python itself would raise it.
+class Deeper {
+ public:
+  Deeper();
+  ~Deeper() { Py_LeaveRecursiveCall(); }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
 };
 
 }  // namespace binade::python

@@ -42,8 +42,21 @@ std::string utf8_of(nb::handle x) {
 
 std::string argument_text(std::string_view key, nb::handle x) {
   if (PyUnicode_Check(x.ptr())) return utf8_of(x);
+  wrong_type(key, "text is wanted", x);
+}
+
+void wrong_type(std::string_view key, const char* wanted, nb::handle x) {
   throw nb::type_error(
-      (std::string(key) + ": text is wanted, not " + Py_TYPE(x.ptr())->tp_name).c_str());
+      (std::string(key) + ": " + wanted + ", not " + Py_TYPE(x.ptr())->tp_name).c_str());
+}
+
+double number_of(std::string_view key, nb::handle x) {
+  const double out = PyFloat_AsDouble(x.ptr());
+  if (out != -1 || PyErr_Occurred() == nullptr) return out;
+  const bool is_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
+  PyErr_Clear();
+  if (is_large) throw Error(std::string(key) + ": an integer beyond binary64's range");
+  wrong_type(key, "a number is wanted", x);
 }
 
 bool is_list(nb::handle x) { return PyList_Check(x.ptr()) || PyTuple_Check(x.ptr()); }

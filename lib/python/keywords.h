@@ -30,6 +30,11 @@ std::string utf8_of(nb::handle x);
 /// The same of an argument. TypeError for what is no text, with the argument's name.
 std::string argument_text(std::string_view key, nb::handle x);
 
+/// TypeError: which argument, what is wanted, what was given.
+[[noreturn]] void wrong_type(std::string_view key, const char* wanted, nb::handle x);
+/// A number of an argument as binary64. TypeError for what is none, ValueError for an integer beyond its range.
+double number_of(std::string_view key, nb::handle x);
+
 bool is_list(nb::handle x);  ///< or a tuple
 /// One, or the members of a list or a tuple; none of None.
 std::vector<nb::object> in_list(nb::handle x);

@@ -442,8 +442,8 @@ void add_loss_scaler(nb::module_& m) {
   scaler.def("update", &update_scaler, "seen"_a,
              R"(Ends a step; True where the optimizer is to step.
 
-    seen: whether a gradient held an infinity or a NaN, a truth value; or the scaled gradients themselves, an array or a list of arrays of
-    dtypes that binary32 holds (None: no gradient). log_max, histogram and adaptive look at them, so they want the arrays.
+    seen: whether a gradient held an infinity or a NaN, a truth value; or the scaled gradients themselves, an array or a
+    list of arrays of dtypes that binary32 holds (None: no gradient). log_max, histogram and adaptive look at them, so they want the arrays.
     ValueError where the policy gives up: DeepSpeed and fairseq at their least scale.
 )");
   scaler.def(

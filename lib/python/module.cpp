@@ -87,14 +87,7 @@ int run(nb::handle arguments) {
   std::vector<const char*> words{"binade"};
   for (const std::string& one : texts) words.push_back(one.c_str());
   const Released released;
-  return run_program(static_cast<int>(words.size()), words.data(), [] {
-    try {
-      throw;
-    } catch (const nb::python_error&) {
-      throw;
-    } catch (...) {  // the program's
-    }
-  });
+  return run_program(static_cast<int>(words.size()), words.data(), &pass_python_on);
 }
 
 /// A file, whole or not at all.
@@ -195,8 +188,8 @@ NB_MODULE(_binade_parts, m) {
   refuse_in_one_line(m);
 }
 
-/// What Python calls. A second import, after the first was thrown out of sys.modules, is refused, as NumPy refuses it. Another interpreter of this process is refused before nanobind forgets the first one's types for its
-/// sake.
+/// What Python calls. A second import, after the first was thrown out of sys.modules, is refused, as NumPy refuses it;
+/// another interpreter of this process before nanobind forgets the first one's types for its sake.
 extern "C" NB_EXPORT PyObject* PyInit__binade() {
   static bool is_loaded = false;
   const bool is_first = PyInterpreterState_Get() == PyInterpreterState_Main();

@@ -232,7 +232,8 @@ constexpr const char* report_docstring =
 
     source: a dict {name: array}; a path, a glob or a list of them (.safetensors, .npy, .npz); a dict {name: RangeSummary};
         or one array. Arrays have any shape and floating dtype; integers and truth values are named in the report and
-        skipped, None is passed over. Names tell what a tensor is: "fc1.weight.grad" is a gradient, and gradients alone set the loss scale (binade report --help).
+        skipped, None is passed over. Names tell what a tensor is: "fc1.weight.grad" is a gradient, and gradients alone
+        set the loss scale (binade report --help).
     headroom: binades kept free below overflow when a scale is chosen. target_loss: the largest share of a tensor's L2
     norm that may become zero. prefer: "s_max" or "s_min", the end of the interval of scales to recommend.
     formats: some of binary16, bfloat16, tf32, e5m2, e4m3; None for all. sqnr_scale: log2 of scales at which SQNR is

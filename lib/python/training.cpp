@@ -236,16 +236,6 @@ nb::list list_experiments() {
   return out;
 }
 
-/// Exceptions of Python's pass through an experiment, which keeps all others as its failure.
-void pass_python_on() {
-  try {
-    throw;
-  } catch (const nb::python_error&) {
-    throw;
-  } catch (...) {  // the experiment's
-  }
-}
-
 ExperimentAnswerObject ask_experiment(const std::string& name, Truth quick, nb::handle data,
                                       nb::handle progress, nb::handle dump) {
   const Experiment& e = experiment_named(experiments(), name);
