@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "lib/tensor/error.h"
@@ -22,6 +21,7 @@
 #else
 #include <exception>
 #include <mutex>
+#include <thread>
 #include <vector>
 #endif
 
@@ -105,7 +105,7 @@ void on_threads(std::size_t pieces, const Run& run) {
 #endif
 
 #ifdef BINADE_HAVE_TBB
-/// Of each thread that has loops one of its own, in which there is always room for it.
+/// Of each thread that has loops one of its own: there is always room for it, and it works and polls for no other's.
 tbb::task_arena& own_arena() {
   // More threads than cores are allowed: a test wants to see that they change nothing.
   static tbb::global_control limit(tbb::global_control::max_allowed_parallelism, thread_count());
@@ -137,13 +137,11 @@ void parallel_for(std::size_t n, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t, std::size_t)>& body) {
   grain = std::max<std::size_t>(grain, 1);
   const std::size_t pieces = (n + grain - 1) / grain;
-  const std::thread::id caller = std::this_thread::get_id();
   std::atomic<bool> has_failed = false;  // then no other piece begins, on any thread
   const auto run = [&](std::size_t piece, std::size_t slot) {
     if (has_failed) return;
     try {
-      // Who works for another's loop does not answer for its caller.
-      if (std::this_thread::get_id() == caller) poll();
+      poll();
       body(piece * grain, std::min(n, piece * grain + grain), slot);
     } catch (...) {
       has_failed = true;

@@ -71,8 +71,8 @@ struct GradientInPlace {
 GradientInPlace gradient_in_place(nb::handle x) {
   GradientInPlace out{.array = array_of(x), .memory = {}, .target = nb::none(), .copy = {}};
   out.format = out.array.format("gradients");
-  if (out.format == binary16) throw Error("Attempting to unscale FP16 gradients.");
-  if (out.format != binary32 && out.format != bfloat16) {
+  const bool is_fp16 = out.format == binary16;  // refused in PyTorch's words, by the scaler
+  if (out.format != binary32 && out.format != bfloat16 && !is_fp16) {
     throw Error("gradients: an array of " + std::string(out.array.view.dtype.name) +
                 "; give float32 or bfloat16");
   }

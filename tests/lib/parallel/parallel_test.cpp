@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -130,37 +131,41 @@ TEST_CASE("the promise holds with one thread, and with more threads than the mac
 
 thread_local int own_polls = 0;
 
-/// Loops of some threads at once: how many pieces polled elsewhere than on a caller that asked for it, or saw a slot that
-/// another piece of their loop was in. Inside a piece, loops of their own.
+/// Loops of some threads at once, with loops inside their pieces: how many did not poll their caller, polled who had not
+/// asked for it, or began a piece in a slot that another of theirs was in.
 std::string complaint_of_several() {
   std::atomic<int> wrong = 0;
   const auto loops = [&] {
-    own_polls = 0;
     const Polled polled([] { ++own_polls; });
-    for (int turn = 0; turn < 20; ++turn) {
+    for (int turn = 0; turn < 10; ++turn) {
       std::vector<std::atomic<int>> busy(thread_count());
       std::atomic<int> inner = 0;
+      own_polls = 0;
       parallel_for(100, 1, [&](std::size_t, std::size_t, std::size_t slot) {
         if (busy[slot]++ != 0) ++wrong;
-        parallel_for(10, 1, [&](std::size_t, std::size_t, std::size_t) { ++inner; });
+        parallel_for(10, 1, [&](std::size_t, std::size_t, std::size_t) {
+          ++inner;
+          std::this_thread::sleep_for(std::chrono::microseconds(50));
+        });
         --busy[slot];
       });
-      if (inner != 1000) ++wrong;
+      if (inner != 1000 || own_polls == 0) ++wrong;
     }
-    if (own_polls == 0) ++wrong;
   };
+  loops();  // with all helpers for itself
   std::atomic<bool> ends = false;
   std::vector<std::thread> others;
-  for (int i = 0; i < 3; ++i) others.emplace_back(loops);
+  constexpr std::size_t callers = 6;
+  for (std::size_t i = 0; i < callers; ++i) others.emplace_back(loops);
   // Who asks for no poll is not polled for others.
   others.emplace_back([&] {
     own_polls = 0;
     while (!ends) parallel_for(100, 1, [](std::size_t, std::size_t, std::size_t) {});
     if (own_polls != 0) ++wrong;
   });
-  for (std::size_t i = 0; i < 3; ++i) others[i].join();
+  for (std::size_t i = 0; i < callers; ++i) others[i].join();
   ends = true;
-  others[3].join();
+  others[callers].join();
   return wrong == 0 ? "fine" : std::to_string(wrong) + " wrong";
 }
 
