@@ -271,7 +271,7 @@ void add_grad_scaler(nb::module_& m) {
           const Acquired acquired;
           self.is_busy = false;  // what is called may ask it
           all.write_back();
-          if (!step.is_none()) nb::borrow(step)();
+          if (!step.is_none()) called_back(step);
           self.idle();
           self.is_busy = true;
         };

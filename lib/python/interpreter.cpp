@@ -12,11 +12,12 @@ namespace binade::python {
 namespace {
 
 /// Before 3.14 CPython ends a daemon thread that wants the lock while the interpreter ends, by unwinding it, which no
-/// destructor survives; since then it hangs there for good, as it does here.
-template <class Take>
-auto take_lock(const Take& take) {
+/// destructor survives: whatever takes the lock, Python code too, is called here. Since then it hangs there for good, as it
+/// does here.
+template <class Taking>
+auto stay_at_end(const Taking& taking) {
   try {
-    return take();
+    return taking();
   } catch (const abi::__forced_unwind&) {
     for (;;) pause();
   }
@@ -37,11 +38,18 @@ void check_signals() {
 
 Released::Released() : state_(PyEval_SaveThread()), polled_(&check_signals) {}
 Released::~Released() {
-  take_lock([&] { PyEval_RestoreThread(state_); });
+  stay_at_end([&] { PyEval_RestoreThread(state_); });
 }
 
-Acquired::Acquired() : state_(take_lock([] { return PyGILState_Ensure(); })) {}
+Acquired::Acquired() : state_(stay_at_end([] { return PyGILState_Ensure(); })) {}
 Acquired::~Acquired() { PyGILState_Release(state_); }
+
+nanobind::object called_back(nanobind::handle function, const nanobind::tuple& arguments) {
+  PyObject* const given =
+      stay_at_end([&] { return PyObject_Call(function.ptr(), arguments.ptr(), nullptr); });
+  if (given == nullptr) throw nanobind::python_error();
+  return nanobind::steal(given);
+}
 
 void pass_python_on() {
   try {

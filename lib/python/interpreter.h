@@ -35,6 +35,10 @@ class Acquired {
   PyGILState_STATE state_;
 };
 
+/// What a callback of Python's gives, called with the lock; for whatever runs Python while C++ waits for it. A thread that the
+/// interpreter's end overtakes there stays, and what C++ holds above it with it.
+nanobind::object called_back(nanobind::handle function, const nanobind::tuple& arguments = {});
+
 /// To be called where exceptions are kept: throws on the one that is handled, if it is Python's.
 void pass_python_on();
 

@@ -159,9 +159,11 @@ TrainingObject train_network(nb::handle settings, nb::handle on_step, nb::handle
   if (!on_step.is_none()) {
     told = [on_step](const StepLog& step, std::int64_t done, std::int64_t of) {
       const Acquired acquired;
-      const nb::object log = python_function("_training", "Step")(
-          done, of, step.loss, step.scale, step.skipped, step.updates.lost, step.updates.not_shown);
-      nb::borrow(on_step)(log);
+      const nb::object log =
+          called_back(python_function("_training", "Step"),
+                      nb::make_tuple(done, of, step.loss, step.scale, step.skipped,
+                                     step.updates.lost, step.updates.not_shown));
+      called_back(on_step, nb::make_tuple(log));
     };
   }
   const auto prepare = [&question] {
@@ -181,7 +183,7 @@ std::function<void(double, std::string_view)> share_told(nb::handle progress) {
   if (progress.is_none()) return {};
   return [progress](double done, std::string_view what) {
     const Acquired acquired;
-    nb::borrow(progress)(done, nb::str(what.data(), what.size()));
+    called_back(progress, nb::make_tuple(done, nb::str(what.data(), what.size())));
   };
 }
 
@@ -211,8 +213,9 @@ SweepObject sweep_settings(nb::handle spec, nb::handle path, nb::handle on_run, 
   if (!on_run.is_none()) {
     told = [&](std::size_t run, const Json& found) {
       const Acquired acquired;
-      nb::borrow(on_run)(run + 1, wanted.runs(), python_of(Json(binade::settings_of(wanted, run))),
-                         python_of(found));
+      called_back(on_run, nb::make_tuple(run + 1, wanted.runs(),
+                                         python_of(Json(binade::settings_of(wanted, run))),
+                                         python_of(found)));
     };
   }
   SweepResults swept;

@@ -276,15 +276,17 @@ class Processes(unittest.TestCase):
         self.assertEqual((status, told), (0, "main\n[]\n"))
 
     def test_an_interpreter_that_ends(self):
+        settings = {"workload": "digits_mlp", "format": "binary16", "steps": 10 ** 6, "batch": 8}
         for call in ("binade.quantize(x, 'e4m3')", "binade.report({'x': x})",
-                     "binade.train({'workload': 'digits_mlp', 'format': 'binary16', 'steps': 2000, 'batch': 8}, on_step=print)"):
+                     f"binade.train({settings}, on_step=lambda step: time.sleep(1e-3))"):
             status, told = child(f"""
                 import threading, time, numpy as np, binade
                 x = np.ones(1 << 22, "f")
                 def work():
                     while True:
                         {call}
-                threading.Thread(target=work, daemon=True).start()
+                for _ in range(4):
+                    threading.Thread(target=work, daemon=True).start()
                 time.sleep(0.3)
                 """)
             self.assertEqual(status, 0, told[-2000:])
