@@ -22,7 +22,8 @@ OtherEnvironment::OtherEnvironment() {
   if (!faults.in_other_environments) return;
   constexpr std::uint32_t ftz = 1U << 15, daz = 1U << 6, usual = 0x1F80;
   constexpr auto rounding = [](std::uint32_t mode) { return mode << 13; };
-  constexpr std::array others{usual | ftz,
+  constexpr std::array others{usual,
+                              usual | ftz,
                               usual | daz,
                               usual | ftz | daz,
                               usual | rounding(1),
@@ -30,7 +31,10 @@ OtherEnvironment::OtherEnvironment() {
                               usual | rounding(3),
                               usual | ftz | daz | rounding(2)};
   before_ = _mm_getcsr();
-  set_ = others[faults.environments++ % others.size()];
+  // Which one follows no order of a judge's calls (a step of SplitMix64).
+  std::uint64_t mixed = ++faults.environments * 0x9E3779B97F4A7C15U;
+  mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9U;
+  set_ = others[(mixed >> 32) % others.size()];
   _mm_setcsr(set_);
 }
 OtherEnvironment::~OtherEnvironment() {

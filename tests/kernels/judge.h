@@ -93,8 +93,8 @@ struct Fault {
 struct Faults {
   std::vector<Fault> planted;
   std::uint64_t calls = 0;  ///< that wrote something
-  /// Calls are made in floating-point environments of others, a different one each time: subnormals flushed, another
-  /// rounding. How many were, and how many came back in another one.
+  /// Calls are made in floating-point environments of others, a different one each time: the usual one among them, subnormals
+  /// flushed, another rounding. How many were, and how many came back in another one.
   bool in_other_environments = false;
   std::uint64_t environments = 0, environments_lost = 0;
 };

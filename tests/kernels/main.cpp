@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every kernel of every level against the definition, in the manner of dav1d's checkasm: bytes and counts; --bench also
-// times the same calls, and --once makes each of a level's a single time, for whoever counts its instructions. Fails where a result differs, where a level's entry is another level's, where an entry of the
-// table has no judge, and where a judge does not see each single wrong bit that is planted in what a level's kernel wrote.
+// times the same calls, and --once makes each of a level's a single time, for whoever counts its instructions. Fails where a
+// result differs, where a level's entry is another level's, where an entry of the table has no judge, and where a judge does
+// not see each single wrong bit that is planted in what the highest level's kernel wrote.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -70,13 +71,6 @@ std::vector<Fault> faults_among(std::uint64_t calls) {
   return out;
 }
 
-/// Judges a level's kernel with faults.
-Verdict judged(const Entry& entry, const Kernels& kernels, std::vector<Fault> planted,
-               bool in_other_environments) {
-  faults = {std::move(planted), 0, in_other_environments, 0, 0};
-  return entry.judge(entry.with_faults(kernels));
-}
-
 /// A row of the table, and the kernels that it gives, lower rows' included.
 struct Row {
   std::string name;
@@ -85,6 +79,18 @@ struct Row {
   bool is_here = true;         ///< the machine has what it asks for
   bool is_behind_door = true;  ///< kernels take the default floating-point environment
 };
+
+/// Judges a level's kernel with faults, among callers who flush subnormals or round otherwise, which no result may show.
+Verdict judged(const Entry& entry, const Row& row, std::vector<Fault> planted) {
+  faults = {std::move(planted), 0, row.is_behind_door, 0, 0};
+  return entry.judge(entry.with_faults(row.kernels));
+}
+
+/// How many differ among callers with the usual environment.
+std::uint64_t differ_as_usual(const Entry& entry, const Row& row, std::vector<Fault> planted) {
+  faults = {std::move(planted), 0, false, 0, 0};
+  return entry.judge(entry.with_faults(row.kernels)).different;
+}
 
 /// The levels; and the highest once more in software, where the build has that.
 std::vector<Row> rows_of_table() {
@@ -106,44 +112,55 @@ std::vector<Row> rows_of_table() {
   return out;
 }
 
+bool is_judged(const Entry& entry, const Row& row) {
+  return entry.has(*row.own) && !entry.is_judged_elsewhere(*row.own);
+}
+
 void judge(const Entry& entry, const std::vector<Row>& rows, std::size_t at) {
   const Row& row = rows[at];
-  if (!entry.has(*row.own) || entry.is_judged_elsewhere(*row.own)) return;
+  if (!is_judged(entry, row)) return;
   if (!row.is_here) {
     std::printf("%-16s %-14s skipped: this machine has not what it asks for\n", entry.name.data(),
                 row.name.c_str());
     return;
   }
+  const std::string what = std::string(entry.name) + ", " + row.name;
   for (std::size_t other = 0; other < at; ++other) {
-    if (entry.same(*row.own, *rows[other].own)) {
-      fail(std::string(entry.name) + ": " + row.name + " has the kernel of " + rows[other].name);
-    }
+    if (entry.same(*row.own, *rows[other].own))
+      fail(what + " has the kernel of " + rows[other].name);
   }
-  const Verdict verdict = judged(entry, row.kernels, {}, false);
+  const Verdict verdict = judged(entry, row, {});
+  const std::uint64_t lost = faults.environments_lost, environments = faults.environments;
   std::printf("%-16s %-14s %10llu calls %12llu results %10llu different\n", entry.name.data(),
               row.name.c_str(), static_cast<unsigned long long>(verdict.calls),
               static_cast<unsigned long long>(verdict.values),
               static_cast<unsigned long long>(verdict.different));
   std::fflush(stdout);
-  const std::string what = std::string(entry.name) + ", " + row.name;
   for (std::string found : verdict.found) fail(found.insert(0, what + ": "));
-  if (verdict.different > 0) return;  // beside those, no fault could be told
-  if (faults.calls < 64) return fail(what + ": hardly called");
-  const std::vector<Fault> planted = faults_among(faults.calls);
-  // Among callers who flush subnormals or round otherwise, which no result may show.
-  const Verdict seen = judged(entry, row.kernels, planted, row.is_behind_door);
-  const std::uint64_t lost = faults.environments_lost, environments = faults.environments;
-  if (seen.different != planted.size()) {
-    const std::uint64_t in_ours = judged(entry, row.kernels, planted, false).different;
-    fail(what + ": its judge saw " + std::to_string(in_ours) + " of " +
-         std::to_string(planted.size()) +
-         " wrong bits, and in others' floating-point environments " +
-         std::to_string(seen.different));
-  }
+  if (faults.calls < 64) fail(what + ": hardly called");
   if (lost > 0) {
     fail(what + ": " + std::to_string(lost) + " of " + std::to_string(environments) +
          " calls changed the caller's environment");
   }
+  if (verdict.different > 0) {
+    fail(what + ": in the usual floating-point environment " +
+         std::to_string(differ_as_usual(entry, row, {})) + " are different");
+  }
+}
+
+/// The judge itself, on the highest row that has the entry.
+void judge_the_judge(const Entry& entry, const std::vector<Row>& rows) {
+  const auto last = std::ranges::find_if(rows.rbegin(), rows.rend(), [&](const Row& row) {
+    return row.is_here && is_judged(entry, row);
+  });
+  if (last == rows.rend()) return;
+  const std::vector<Fault> planted = faults_among(faults.calls);  // as many as its row had just now
+  const std::uint64_t seen = judged(entry, *last, planted).different;
+  if (seen == planted.size()) return;
+  fail(std::string(entry.name) + ", " + last->name + ": its judge saw " + std::to_string(seen) +
+       " of " + std::to_string(planted.size()) +
+       " wrong bits, and in the usual floating-point environment " +
+       std::to_string(differ_as_usual(entry, *last, planted)));
 }
 
 /// Every entry of the table has a judge, under its name.
@@ -252,6 +269,7 @@ int main(int argc, char** argv) {
   const std::vector<Row> rows = rows_of_table();
   for (const Entry& entry : entries) {
     for (std::size_t row = 0; row < rows.size(); ++row) judge(entry, rows, row);
+    judge_the_judge(entry, rows);
   }
   if (timed) bench(entries);
   return failures == 0 ? 0 : 1;
