@@ -2,7 +2,8 @@
 #
 # Asks ptxas which floating-point conversions there are: it assembles every combination of types, rounding, .ftz, .sat,
 # .satfinite and .relu for every target, and what it takes must be what emulate/'s table has, from the same target on.
-# Arguments: the program that prints the table; and --slice N for each N-th target. Exit status 77 without the ptxas that the table was made with.
+# Without --whole not every target is asked, but each from which the table has something, and the one before it.
+#   cvt_names_test.py PROGRAM_THAT_PRINTS_THE_TABLE [--whole]      Exits with 77 without the ptxas of the table.
 
 import itertools
 import pathlib
@@ -96,8 +97,15 @@ def check(ptxas, table, target, folder):
     return complaints, len(names), len(expected)
 
 
-def main(names_program, _="--slice", slice_="1"):
-    targets = TARGETS[::int(slice_)]
+def beginnings(table):
+    """The targets from which the table has something, and before each the last that must not have it."""
+    begin = {TARGETS.index(lowest) for lowest in table.values()}
+    return [target for at, target in enumerate(TARGETS) if at in begin or at + 1 in begin]
+
+
+def main(names_program, whole=""):
+    if whole not in ("", "--whole"):
+        sys.exit(f"{whole} is not --whole")
     ptxas = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
     if not ptxas:
         print("there is no ptxas")
@@ -108,6 +116,7 @@ def main(names_program, _="--slice", slice_="1"):
         return 77
     lines = subprocess.run([names_program], capture_output=True, text=True, check=True).stdout.splitlines()
     table = {name: lowest for name, lowest, *_ in map(str.split, lines)}
+    targets = TARGETS if whole else beginnings(table)
     complaints = [f"{name}: {count} operands" for name, _, count, _ in map(str.split, lines)
                   if int(count) != operands_of(name)]
     if len(table) != len(lines) or len({key(name) for name in table}) != len(lines):
@@ -120,7 +129,7 @@ def main(names_program, _="--slice", slice_="1"):
             asked += names
             taken += legal
     print(*complaints[:40], sep="\n")
-    print(f"{len(table)} instructions; {asked} combinations asked for {len(targets)} targets, {taken} legal, "
+    print(f"{len(table)} instructions; {asked} combinations asked for {' '.join(targets)}, {taken} legal, "
           f"{len(complaints)} complaints")
     return 1 if complaints or len(table) < 100 else 0
 

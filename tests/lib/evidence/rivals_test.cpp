@@ -45,7 +45,7 @@ std::vector<bool> shown(const std::vector<Rival>& rivals, const Instruction& x) 
       continue;
     const bool many = generator.name == "tiny" || generator.name == "zero_products" ||
                       generator.name == "integers";
-    const Dots dots = make_dots(generator, x, 1, 0, many ? 2048 : 128);
+    const Dots dots = make_dots(generator, x, 1, 0, many ? 4096 : 512);
     for (std::size_t i = 0; i < dots.c.size(); ++i) {
       const std::uint64_t* a = dots.a.data() + i * k;
       const std::uint64_t* b = dots.b.data() + i * k;

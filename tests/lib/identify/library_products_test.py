@@ -4,7 +4,7 @@
 # library which is installed gives here and now. What it claims, `binade gemm` makes again, byte for byte; where it
 # claims nothing, its nearest model really is contradicted where it says so. Recordings also say what must be found;
 # a live library may use any order its CPU suggests.
-#   library_products_test.py BINADE recorded FOLDER [--slice N]      Each N-th.
+#   library_products_test.py BINADE recorded FOLDER [N]      Each N-th of them, or all.
 #   library_products_test.py BINADE numpy|torch|eigen [EIGEN_PROGRAM]      Exits with 77 where it is not installed.
 
 import json
@@ -85,11 +85,11 @@ class Judge:
         return out
 
 
-def recorded(judge, folder, _="--slice", slice_="1"):
-    """A product and what its recording says must be found."""
+def recorded(judge, folder, nth="1"):
+    """Each nth product, and what its recording says must be found."""
     paths = sorted(Path(folder).glob("*.tensors"))
     assert len(paths) >= 10
-    for path in paths[::int(slice_)]:
+    for path in paths[::int(nth)]:
         data = path.read_bytes()
         (length,) = struct.unpack("<Q", data[:8])
         header = json.loads(data[8:8 + length])
