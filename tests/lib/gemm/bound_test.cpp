@@ -136,9 +136,9 @@ TEST_CASE("a kernel that drops the largest product is found out") {
         const ElementBound whole = bound_of(g, x.element(i, 0));
         GemmOperands wrong = x;
         std::size_t largest = 0;
-        const auto size = [&](std::size_t at) {
+        const auto size = [&](std::size_t at) -> Rational {
           const GemmElement<std::uint64_t> e = x.element(i, 0);
-          return abs(Rational(*rational_of(e.a[at], g.types.a) * *rational_of(e.b[at], g.types.b)));
+          return abs(*rational_of(e.a[at], g.types.a) * *rational_of(e.b[at], g.types.b));
         };
         for (std::size_t at = 1; at < k; ++at) largest = size(at) > size(largest) ? at : largest;
         wrong.a[i * k + largest] = zero_bits(g.types.a, false);
