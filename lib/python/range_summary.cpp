@@ -222,6 +222,14 @@ void add_range_summary(nb::module_& m) {
       },
       nb::is_operator());
   summary.def(
+      "__radd__",
+      [](const RangeSummary& self, const Whole<int>& zero) -> nb::object {
+        if (zero != 0) return nb::borrow(nb::handle(Py_NotImplemented));
+        return nb::cast(RangeSummary(self));
+      },
+      nb::is_operator(), nb::sig("def __radd__(self, zero: int) -> RangeSummary"),
+      "0 + summary, with which sum() begins.");
+  summary.def(
       "__iadd__",
       [](nb::object self, const RangeSummary& b) {
         const RangeSummary copy = b;  // which may be the same

@@ -393,6 +393,10 @@ class Summaries(Ranges):
                 merged += binade.RangeSummary().add(part)
             self.assertEqual(merged, whole, name)
             self.assertEqual(merged.to_bytes(), whole.to_bytes())
+            self.assertEqual(sum(binade.RangeSummary().add(part) for part in np.array_split(flat, 7)), whole)
+        for stranger in (1, 0.0, "x"):
+            with self.assertRaises(TypeError):
+                stranger + whole
         twice = binade.RangeSummary().add(flat)
         twice += twice
         self.assertEqual(twice, binade.RangeSummary().add(flat).add(flat))
