@@ -223,7 +223,7 @@ void add_range_summary(nb::module_& m) {
       nb::is_operator());
   summary.def(
       "__radd__",
-      [](const RangeSummary& self, const Whole<int>& zero) -> nb::object {
+      [](const RangeSummary& self, Whole<int> zero) -> nb::object {
         if (zero != 0) return nb::borrow(nb::handle(Py_NotImplemented));
         return nb::cast(RangeSummary(self));
       },
