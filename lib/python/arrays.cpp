@@ -18,21 +18,24 @@
 namespace binade::python {
 namespace {
 
-/// Letters of the struct module for what lies in memory as NumPy says.
-constexpr std::array<std::pair<char, std::string_view>, 14> buffer_dtypes{{{'e', "F16"},
-                                                                           {'f', "F32"},
-                                                                           {'d', "F64"},
-                                                                           {'b', "I8"},
-                                                                           {'B', "U8"},
-                                                                           {'h', "I16"},
-                                                                           {'H', "U16"},
-                                                                           {'i', "I32"},
-                                                                           {'I', "U32"},
-                                                                           {'l', "I64"},
-                                                                           {'L', "U64"},
-                                                                           {'q', "I64"},
-                                                                           {'Q', "U64"},
-                                                                           {'?', "BOOL"}}};
+/// Letters of the struct module, as NumPy uses them (PEP 3118), for what lies in memory.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> buffer_dtypes{
+    {{"e", "F16"},
+     {"f", "F32"},
+     {"d", "F64"},
+     {"b", "I8"},
+     {"B", "U8"},
+     {"h", "I16"},
+     {"H", "U16"},
+     {"i", "I32"},
+     {"I", "U32"},
+     {"l", "I64"},
+     {"L", "U64"},
+     {"q", "I64"},
+     {"Q", "U64"},
+     {"?", "BOOL"},
+     {"Zf", "C64"},
+     {"Zd", "C128"}}};
 
 /// What Python says of memory, given back when it goes.
 class Buffer {
@@ -50,10 +53,10 @@ class Buffer {
   const Py_buffer& view() const { return view_; }
   std::optional<Dtype> dtype() const {
     const std::string_view format = view_.format == nullptr ? "B" : view_.format;
-    const auto* const row =
-        std::ranges::find(buffer_dtypes, format[0], &std::pair<char, std::string_view>::first);
-    if (format.size() != 1 || row == buffer_dtypes.end()) return std::nullopt;
-    return find_dtype(row->second);
+    for (const auto& [letters, name] : buffer_dtypes) {
+      if (letters == format) return find_dtype(name);
+    }
+    return std::nullopt;
   }
   std::vector<std::uint64_t> shape() const { return {view_.shape, view_.shape + view_.ndim}; }
 
@@ -131,6 +134,15 @@ Format Array::format(std::string_view what) const {
 }
 
 Array array_of(nb::handle x) {
+  Array out = array_of_any_numbers(x);
+  if (out.view.dtype.kind == DtypeKind::complex) {
+    python_function("_foreign", "refuse_dtype")(out.view.dtype.name == "C64" ? "complex64"
+                                                                             : "complex128");
+  }
+  return out;
+}
+
+Array array_of_any_numbers(nb::handle x) {
   if (Py_TYPE(x.ptr()) == known().array_type) {
     if (std::optional<Array> out = array_of_buffer(x.ptr(), "")) return std::move(*out);
   }

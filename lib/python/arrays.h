@@ -37,9 +37,11 @@ struct Array {
   Format format(std::string_view what) const;
 };
 
-/// TypeError for what is no array of numbers; ValueError for arrays that cannot be read as they lie (other byte order,
+/// TypeError for what is no array of real numbers; ValueError for arrays that cannot be read as they lie (other byte order,
 /// another device).
 Array array_of(nb::handle x);
+/// The same where complex numbers are no mistake: a report names and skips them.
+Array array_of_any_numbers(nb::handle x);
 
 /// A new NumPy array of a dtype: the bits of dtypes that NumPy lacks.
 struct NewArray {

@@ -202,6 +202,24 @@ std::string shown_model(const ModelObject& x) {
 
 }  // namespace
 
+std::string instruction_parameters() {
+  return "instruction: str | None = None, arch: str | None = None";
+}
+
+std::string rule_parameters() {
+  return "zero_raises: str | None = None, floor: str | int | None = None, "
+         "cut_to_zero: str | None = None";
+}
+
+std::string order_parameters() {
+  return "k_order: str = 'ascending', promote_every: int | str | None = None, "
+         "partial: str | Format | None = None, split: str | int | list | None = None, "
+         "c_first: bool = False, alpha: float = 1, beta: float = 1, fused: str = 'alpha', "
+         "epilogue_format: str | Format | None = None, out_format: str | Format | None = None, "
+         "saturate: bool = False, " +
+         rule_parameters() + ", round: bool = False";
+}
+
 ModelObject model_of_words(std::string_view words) {
   GemmOptions o;
   set_words(o, words);
@@ -251,22 +269,15 @@ void add_gemm_model(nb::module_& m) {
     >>> GemmModel("wgmma.m64n8k32.f32.e4m3.e4m3", "sm_90", promote_every=4)
     GemmModel('wgmma.m64n8k32.f32.e4m3.e4m3', 'sm_90', promote_every=4)
 )");
+  static const std::string signature =
+      "def __init__(self, instruction: str, arch: str | None = None, *, " + order_parameters() +
+      ") -> None";
   model.def(
       "__init__",
       [](ModelObject* self, nb::handle instruction, nb::handle arch, const nb::kwargs& given) {
         new (self) ModelObject(new_model(instruction, arch, given));
       },
-      "instruction"_a, "arch"_a = nb::none(), "options"_a,
-      nb::sig("def __init__(self, instruction: str, arch: str | None = None, *, k_order: str = "
-              "'ascending', "
-              "promote_every: int | str | None = None, partial: str | Format | None = None, "
-              "split: str | int | list | None = None, c_first: bool = False, alpha: float = 1, "
-              "beta: float = 1, "
-              "fused: str = 'alpha', epilogue_format: str | Format | None = None, "
-              "out_format: str | Format | None = None, saturate: bool = False, zero_raises: str | "
-              "None = None, "
-              "floor: str | int | None = None, cut_to_zero: str | None = None, round: bool = "
-              "False) -> None"));
+      "instruction"_a, "arch"_a = nb::none(), "options"_a, nb::sig(signature.c_str()));
   model.def_prop_ro("instruction", [](const ModelObject& x) { return x.named.instruction; });
   model.def_prop_ro(
       "arch",

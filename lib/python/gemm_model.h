@@ -29,6 +29,13 @@ ModelObject model_of_words(std::string_view words);
 /// The arguments of a call of `function` that say what the kernel does: a GemmModel, or its options by name.
 GemmOptions product_of(nb::handle model, const nb::kwargs& given, const char* function);
 
+/// The parameters of a signature that are the options of order, epilogue and rules: GemmModel has them, and each function
+/// that takes them in a model's place.
+std::string order_parameters();
+/// Those that name an instruction, and the rules of its sums; of a function that takes a model in their place.
+std::string instruction_parameters();
+std::string rule_parameters();
+
 /// Text, a whole number or a Format as the program's word; "" of None.
 std::string word_of(std::string_view key, nb::handle x);
 /// One or several of these.

@@ -103,6 +103,27 @@ struct GradientsInPlace {
   }
 };
 
+/// Error for gradients that share memory: what is shared would be divided once for each of them. Of arrays in another order
+/// than C's only the same object is found.
+void check_apart(const GradientsInPlace& all) {
+  constexpr const char* shared = "gradients: two of the arrays share memory; give each of them once";
+  std::vector<std::span<const std::byte>> places;
+  for (const GradientInPlace& one : all.gradients) {
+    if (!one.memory.empty()) places.emplace_back(one.memory);
+  }
+  std::vector<PyObject*> objects;
+  for (const nb::object& one : all.given) objects.push_back(one.ptr());
+  std::ranges::sort(objects);
+  if (std::ranges::adjacent_find(objects) != objects.end()) throw Error(shared);
+  const auto begin_of = [](std::span<const std::byte> place) { return place.data(); };
+  std::ranges::sort(places, std::less<>(), begin_of);
+  for (std::size_t i = 1; i < places.size(); ++i) {
+    if (places[i - 1].data() + places[i - 1].size() > places[i].data()) {
+      throw Error(shared);
+    }
+  }
+}
+
 void gradients_in_place(nb::handle x, GradientsInPlace& out) {
   if (x.is_none()) return;
   std::vector<std::size_t> places;  // of the gradients that there are
@@ -118,6 +139,7 @@ void gradients_in_place(nb::handle x, GradientsInPlace& out) {
   } else {
     add(x);
   }
+  check_apart(out);
   for (std::size_t i = 0; i < places.size(); ++i) {
     out.view.gradients[places[i]] = out.gradients[i].view();
   }

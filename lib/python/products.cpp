@@ -277,6 +277,13 @@ std::string with_product(const char* before, const char* after) {
   return std::string(before) + product_help + after;
 }
 
+/// "def gemm(OPERANDS, *, model: …, the options of a model by name, OTHERS) -> RESULT".
+std::string product_signature(const char* name, const char* operands, const char* others,
+                              const char* result) {
+  return "def " + std::string(name) + "(" + operands + ", *, model: GemmModel | None = None, " +
+         instruction_parameters() + ", " + order_parameters() + ", " + others + ") -> " + result;
+}
+
 }  // namespace
 
 void add_products(nb::module_& m) {
@@ -292,9 +299,12 @@ void add_products(nb::module_& m) {
     >>> gemm(a, b, instruction="mma.m16n8k16.f32.f16.f16.f32", arch="sm_90")
     array([[2.9802337e-08]], dtype=float32)
 )");
+  static const std::string gemm_signature = product_signature(
+      "gemm", "a: object, b: object, c: object | None = None, bias: object | None = None",
+      "transpose_a: bool = False, transpose_b: bool = False, out: object | None = None", "object");
   m.def("gemm", &multiply, "a"_a, "b"_a, "c"_a = nb::none(), "bias"_a = nb::none(), nb::kw_only(),
         "model"_a = nb::none(), "transpose_a"_a = false, "transpose_b"_a = false,
-        "out"_a = nb::none(), "options"_a, gemm_help.c_str());
+        "out"_a = nb::none(), "options"_a, nb::sig(gemm_signature.c_str()), gemm_help.c_str());
   static const std::string account_help = with_product(
       "The loss account of a product: what each rule of the Tensor Core cost, by k, exactly.\n",
       R"(    Returns a document: str() is the program's text, to_json() and to_html() what --account writes, save()
@@ -306,13 +316,20 @@ void add_products(nb::module_& m) {
     >>> x.to_dict()["elements"]
     4
 )");
+  static const std::string account_signature = product_signature(
+      "account", "a: object, b: object, c: object | None = None, bias: object | None = None",
+      "transpose_a: bool = False, transpose_b: bool = False", "binade._products.GemmAccount");
   m.def("account", &account_of, "a"_a, "b"_a, "c"_a = nb::none(), "bias"_a = nb::none(),
         nb::kw_only(), "model"_a = nb::none(), "transpose_a"_a = false, "transpose_b"_a = false,
-        "options"_a, account_help.c_str());
+        "options"_a, nb::sig(account_signature.c_str()), account_help.c_str());
   m.def("_account_html",
         [](const std::string& json) { return account_html(nlohmann::ordered_json::parse(json)); });
+  static const std::string dot_signature =
+      "def dot(a: object, b: object, c: object | None = None, *, model: GemmModel | None = None, " +
+      instruction_parameters() + ", " + rule_parameters() +
+      ", out: object | None = None) -> object";
   m.def("dot", &dots_emulated, "a"_a, "b"_a, "c"_a = nb::none(), nb::kw_only(),
-        "model"_a = nb::none(), "out"_a = nb::none(), "options"_a,
+        "model"_a = nb::none(), "out"_a = nb::none(), "options"_a, nb::sig(dot_signature.c_str()),
         R"(Rows of dot products, a single instruction each: d = c + sum of a·b.
 
     a, b: (rows, K), or (K,) of one dot; K at most the instruction's, what is missing is +0. c: (rows,), or +0.
@@ -338,9 +355,16 @@ void add_products(nb::module_& m) {
     >>> validate(a, b, gemm(a, b, model=model), model=model).equal
     True
 )");
+  static const std::string validate_signature = product_signature(
+      "validate",
+      "a: object, b: object, d: object, c: object | None = None, bias: object | None = None",
+      "transpose_a: bool = False, transpose_b: bool = False, show: int = 5, "
+      "evidence: bool = False",
+      "binade._products.Validation");
   m.def("validate", &validation_of, "a"_a, "b"_a, "d"_a, "c"_a = nb::none(), "bias"_a = nb::none(),
         nb::kw_only(), "model"_a = nb::none(), "transpose_a"_a = false, "transpose_b"_a = false,
-        "show"_a = 5, "evidence"_a = false, "options"_a, validate_help.c_str());
+        "show"_a = 5, "evidence"_a = false, "options"_a, nb::sig(validate_signature.c_str()),
+        validate_help.c_str());
   static const std::string explain_help = with_product(
       R"(One sum, step by step: what was cut, by which rule, and what it cost.
 
@@ -355,12 +379,21 @@ void add_products(nb::module_& m) {
     >>> x.to_dict()["schema"]
     'binade.explain/1'
 )");
+  static const std::string explain_signature = product_signature(
+      "explain",
+      "a: object | None = None, b: object | None = None, c: object | None = None, "
+      "bias: object | None = None",
+      "d: object | None = None, element: tuple[int, int] | None = None, row: int | None = None, "
+      "column: int | None = None, terms: str | None = None, addend: str | float | None = None, "
+      "recording: object | None = None, transpose_a: bool = False, "
+      "transpose_b: bool = False, all: bool = False, block: int | None = None",
+      "binade._products.Explanation");
   m.def("explain", &explain_sum, "a"_a = nb::none(), "b"_a = nb::none(), "c"_a = nb::none(),
         "bias"_a = nb::none(), nb::kw_only(), "d"_a = nb::none(), "model"_a = nb::none(),
         "element"_a = nb::none(), "row"_a = nb::none(), "column"_a = nb::none(),
         "terms"_a = nb::none(), "addend"_a = nb::none(), "recording"_a = nb::none(),
         "transpose_a"_a = false, "transpose_b"_a = false, "all"_a = false, "block"_a = nb::none(),
-        "options"_a, explain_help.c_str());
+        "options"_a, nb::sig(explain_signature.c_str()), explain_help.c_str());
 }
 
 }  // namespace binade::python

@@ -51,7 +51,7 @@ constexpr const char* name_of_arrays = "arrays";
 /// An array of a dict: what is wrong with it is told with its name.
 Array array_named(const std::string& name, nb::handle x) {
   try {
-    return array_of(x);
+    return array_of_any_numbers(x);
   } catch (const nb::python_error& error) {
     const std::string line =
         printable(name) + ": " + nb::cast<std::string>(nb::str(nb::handle(error.value())));
@@ -231,8 +231,8 @@ constexpr const char* report_docstring =
     R"(What becomes of the values of tensors in FP16, BF16, TF32 and FP8, and which loss scale saves them.
 
     source: a dict {name: array}; a path, a glob or a list of them (.safetensors, .npy, .npz); a dict {name: RangeSummary};
-        or one array. Arrays have any shape and floating dtype; integers and truth values are named in the report and
-        skipped, None is passed over. Names tell what a tensor is: "fc1.weight.grad" is a gradient, and gradients alone
+        or one array. Arrays have any shape and floating dtype; integers, truth values and complex numbers are named in the
+        report and skipped, None is passed over. Names tell what a tensor is: "fc1.weight.grad" is a gradient, and gradients alone
         set the loss scale (binade report --help).
     headroom: binades kept free below overflow when a scale is chosen. target_loss: the largest share of a tensor's L2
     norm that may become zero. prefer: "s_max" or "s_min", the end of the interval of scales to recommend.

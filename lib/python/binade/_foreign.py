@@ -55,13 +55,17 @@ def name_of_dtype(x):
     raise TypeError(f'a format is wanted, a name such as "e4m3", a binade.Format or a dtype, not {type(x).__name__}')
 
 
+def refuse_dtype(name):
+    raise TypeError(f"an array of {name}; {READ}")
+
+
 def of_numpy(x):
     kind = x.dtype.kind
     if x.dtype.name in NAMES:
         bits = np.require(x, requirements=["C", "A"]).view(BITS[x.dtype.itemsize])
         return bits.reshape(x.shape), NAMES[x.dtype.name], to_ml_dtypes
-    if kind not in "fiub" or x.dtype.itemsize > 8:
-        raise TypeError(f"an array of {x.dtype.name}; {READ}")
+    if x.dtype.name not in ("complex64", "complex128") and (kind not in "fiub" or x.dtype.itemsize > 8):
+        refuse_dtype(x.dtype.name)
     if not x.dtype.isnative:
         raise ValueError(f"an array in the other byte order ({x.dtype.str}); give x.astype(x.dtype.newbyteorder('='))")
     if not (x.flags.c_contiguous and x.flags.aligned):
@@ -80,7 +84,7 @@ def is_tensor(x):
 def torch_table(torch):
     out = {}
     for name in ("float16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64",
-                 "bool"):
+                 "bool", "complex64", "complex128"):
         if hasattr(torch, name):
             out[getattr(torch, name)] = ("", None)
     for name, short in NAMES.items():
@@ -108,8 +112,8 @@ def of_torch(x):
         raise ValueError(f"a tensor of layout {x.layout}; give x.to_dense()")
     if x.requires_grad:
         x = x.detach()
-    if x.is_neg():
-        x = x.resolve_neg()
+    if x.is_neg() or x.is_conj():
+        x = x.resolve_neg().resolve_conj()
     if not x.is_contiguous():
         x = x.contiguous()
     name, integers = row

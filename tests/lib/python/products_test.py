@@ -4,6 +4,7 @@
 # byte for byte; models as values; arrays of other libraries, strided ones, errors, threads, Ctrl-C. Run as
 # products_test.py PATH_TO_BINADE with the package on PYTHONPATH; needs NumPy.
 
+import ast
 import doctest
 import io
 import itertools
@@ -22,6 +23,7 @@ import binade
 from binade import GemmModel
 
 HOPPER = ("mma.m16n8k16.f32.f16.f16.f32", "sm_90")
+HOPPER_WORDS = dict(zip(("instruction", "arch"), HOPPER))
 FP8 = ("wgmma.m64n8k32.f32.e4m3.e4m3", "sm_90")
 INT8 = ("mma.m16n8k32.s32.s8.s8.s32", "sm_90")
 FMA = ("fma.rn.f32.f32.f32.f32",)
@@ -258,7 +260,30 @@ class Gemm(Products):
             self.assertLess(time.perf_counter() - sent[0], 1)
 
 
+def parameters(function):
+    """The names of a function's parameters and their defaults, of its signature, which type checkers read too."""
+    signature = ast.parse(function.__nb_signature__[0][0] + ": ...").body[0].args
+    return {one.arg: None if default is None else ast.literal_eval(default)
+            for one, default in zip(signature.kwonlyargs, signature.kw_defaults)}
+
+
 class Models(Products):
+    def test_signatures_name_the_options_of_a_model(self):
+        model = parameters(binade.GemmModel.__init__)
+        self.assertIn("epilogue_format", model)
+        a = np.ones((16, 16), np.float16)
+        d, which = binade.gemm(a, a, **HOPPER_WORDS), {"instruction": None, "arch": None}
+        for function, call in ((binade.gemm, lambda o: binade.gemm(a, a, **o)),
+                               (binade.account, lambda o: binade.account(a, a, **o)),
+                               (binade.validate, lambda o: binade.validate(a, a, d, **o)),
+                               (binade.explain, lambda o: binade.explain(a, a, element=(0, 0), **o))):
+            named = parameters(function)
+            self.assertEqual({key: named.get(key) for key in model | which}, model | which)
+            self.assertEqual(str(call(HOPPER_WORDS | model)), str(call(HOPPER_WORDS)))
+        dot = parameters(binade.dot)
+        self.assertEqual(set(dot), {"model", "instruction", "arch", "zero_raises", "floor", "cut_to_zero", "out"})
+        self.assertEqual(binade.dot(a[0], a[0], **(dot | HOPPER_WORDS)), 16)
+
     def test_values(self):
         spelled = [
             GemmModel(*HOPPER, promote_every=4, split=["2:16:pairs", 2], alpha=0.1),

@@ -99,6 +99,18 @@ class Reports(Ranges):
                          {**binade.loss_scale(self.arrays), "basis": ""})
         self.assertEqual(binade.loss_scale(self.file(self.arrays)), binade.loss_scale(self.arrays))
 
+    def test_complex_arrays_are_named_and_skipped_as_in_files(self):
+        arrays = {"a": np.ones(3, "f"), "b": np.ones((2, 2), np.complex64), "c": np.ones(1, np.complex128)}
+        path = self.path("arrays.npz")
+        np.savez(path, **arrays)
+        of_dict, of_file = binade.report(arrays).to_dict()["skipped"], binade.report(path).to_dict()["skipped"]
+        keys = ("name", "dtype", "shape", "reason")
+        self.assertEqual([[one[key] for key in keys] for one in of_dict], [[one[key] for key in keys] for one in of_file])
+        self.assertEqual([one["name"] for one in of_dict], ["b", "c"])
+        for x in (arrays["b"], arrays["c"]):
+            with self.assertRaisesRegex(TypeError, f"an array of {x.dtype.name}; binade reads"):
+                binade.RangeSummary().add(x)
+
     def test_errors(self):
         x = np.ones(3, "f")
         summary = binade.RangeSummary(formats=["e4m3"]).add(x)
@@ -106,7 +118,7 @@ class Reports(Ranges):
                 (ValueError, "no array", lambda: binade.report({})),
                 (TypeError, "^a: an array is wanted", lambda: binade.report({"a": "x"})),
                 (ValueError, "^no array; nothing to report on", lambda: binade.report({"a": None})),
-                (TypeError, "^a: an array of complex", lambda: binade.report({"a": x.astype("F")})),
+                (TypeError, "^a: an array of clongdouble|^a: an array of complex256", lambda: binade.report({"a": x.astype("G")})),
                 (ValueError, "^a: .*byte order", lambda: binade.report({"a": x.astype(">f4")})),
                 (TypeError, "names of arrays are text", lambda: binade.report({1: x})),
                 (TypeError, "not of both", lambda: binade.report({"a": x, "b": summary})),

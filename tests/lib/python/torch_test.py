@@ -59,7 +59,7 @@ class Torch(CliCase):
 
     def test_what_cannot_be_read_is_refused(self):
         for bad, kind, words in [
-            (torch.zeros(3, dtype=torch.complex64), TypeError, "a tensor of torch.complex64"),
+            (torch.zeros(3, dtype=torch.complex64), TypeError, "an array of complex64"),
             (torch.zeros(3, dtype=torch.int32), TypeError, "int32, not of a floating-point dtype"),
             (torch.zeros(3).to_sparse(), ValueError, "give x.to_dense"),
             (torch.zeros(3, device="meta"), ValueError, "a tensor on meta, which has no values"),

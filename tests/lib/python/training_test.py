@@ -511,6 +511,18 @@ class GradScalers(unittest.TestCase):
         self.assertEqual(seen, [[2.0, 1.0]])
         scaler.update()
 
+    def test_gradients_that_share_memory_are_refused_whole(self):
+        x, wide = np.arange(8, dtype=np.float32), np.arange(8, dtype=np.float32).reshape(2, 4)
+        turned = wide.T
+        for same in ([x, x], [x[:5], x[4:]], [x[2:4], x], [turned, turned]):
+            scaler = binade.GradScaler(init_scale=4.0)
+            scaler.scale(1.0)
+            with self.assertRaisesRegex(ValueError, "^gradients: two of the arrays share memory; give each of them once$"):
+                scaler.unscale_(same)
+            self.assertEqual((x.tolist(), wide.ravel().tolist()), ([*range(8)], [*range(8)]))
+        scaler.unscale_([x[:4], x[4:], turned])
+        self.assertEqual((x.tolist(), wide.ravel().tolist()), ([i / 4 for i in range(8)],) * 2)
+
     def test_outputs_are_the_callers_arrays(self):
         scaler = binade.GradScaler(init_scale=4.0)
         outputs = np.arange(6, dtype=np.float32).reshape(2, 3)[:, ::2]

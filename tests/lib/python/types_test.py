@@ -25,6 +25,10 @@ names: list[str] = [str(one) for one in binade.formats()]
 binade.quantize(x, e4m3, rounding="ties_to_even", saturation="finite")
 binade.decode(binade.encode(x, "binary16"), "binary16")
 binade.arith("fma", x, x, x, format="e4m3")
+model = binade.GemmModel("fma.rn.f32.f32.f32.f32", k_order="descending")
+binade.gemm(x, x, model=model, transpose_b=True)
+binade.gemm(x, x, instruction="fma.rn.f32.f32.f32.f32", promote_every=4, split=["2", "4"], out_format=e4m3)
+binade.explain(x, x, instruction="fma.rn.f32.f32.f32.f32", element=(0, 0), c_first=True)
 counts: binade.Counts = binade.Counts() + binade.Counts()
 values: int = counts.values
 status: int = binade.main(["--version"])
@@ -36,6 +40,9 @@ WRONG = {
     'binade.quantize([1.0], "e4m3", "ties_to_even")': "quantize",
     'binade.quantize([1.0])': "quantize",
     'binade.Format("e4m3").no_such': "no_such",
+    "binade.gemm([1.0], [1.0], model=3)": "gemm",
+    'binade.gemm([1.0], [1.0], k_ordr="descending")': "k_ordr",
+    'binade.dot([1.0], [1.0], k_order="descending")': "k_order",
     "binade.main(3)": "main",
 }
 
