@@ -5,7 +5,7 @@ import json
 
 STYLE = (
     "<style>.binade{font:13px/1.45 system-ui,sans-serif;color:inherit;overflow-x:auto}"
-    ".binade table{border-collapse:collapse;margin:.4em 0}"
+    ".binade table{border-collapse:collapse;margin:.4em 0;color:inherit}"
     ".binade th,.binade td{padding:.15em .7em;text-align:right;border-bottom:1px solid rgba(128,128,128,.25);"
     "white-space:nowrap;background:none;color:inherit}"
     ".binade th{font-weight:600}.binade td:first-child,.binade th:first-child{text-align:left}"

@@ -55,8 +55,9 @@ def curve(title, values, logarithmic=False):
         y = 74 - 68 * ((shown[i] - low) / (high - low) if high > low else 0.5)
         parts.append(f"{'M' if begins else 'L'}{x:.1f} {y:.1f}")
         begins = False
-    ends = [2.0**y if logarithmic else y for y in (low, high)]
-    return (f'<p class="dim">{text(title)}: {ends[0]:.4g} to {ends[1]:.4g}</p>'
+    ends = [f"{2.0**y if logarithmic else y:.6g}" for y in (low, high)]
+    words = " to ".join(ends) if high > low else f"{ends[0]} throughout"
+    return (f'<p class="dim">{text(title)}: {words}</p>'
             '<svg viewBox="0 0 480 80" width="480" height="80" role="img">'
             f'<title>{text(title)}</title><path d="{" ".join(parts)}" fill="none" stroke="currentColor"/></svg>')
 
