@@ -28,6 +28,10 @@ enum class Level : std::uint8_t { reference, portable, avx2, avx512 };
 inline constexpr std::array<std::string_view, 4> level_names{"reference", "portable", "avx2",
                                                              "avx512"};
 
+/// A kernel that is called with operands of so many bytes or more writes its results past the caches, where it does not write
+/// in place: they would not stay there, and a third of the traffic is saved.
+inline constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
+
 /// Arrays of n elements each, whose first has the number `first` in its stream; counts are added to.
 struct Kernels {
   /// `quantize` of emulate/quantize.h.

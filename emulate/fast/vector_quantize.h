@@ -20,8 +20,6 @@
 
 namespace binade::fast {
 
-/// Of operands of so many bytes and more the results leave the caches to others.
-inline constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
 /// How far ahead of a stream its operands are asked for.
 inline constexpr std::size_t prefetch_distance = 2048;
 

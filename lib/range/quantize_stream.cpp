@@ -17,6 +17,13 @@ namespace {
 
 constexpr std::size_t batch = std::size_t{1} << 20;  ///< elements held in memory at a time
 constexpr std::size_t quantize_grain = std::size_t{1} << 14;
+
+/// Elements that a thread takes at a time: of an array that no cache holds as many as kernels stream, where that leaves every
+/// thread some pieces.
+std::size_t grain_of(std::size_t n) {
+  constexpr std::size_t streamed = streamed_bytes / sizeof(float);
+  return n / thread_count() >= 2 * streamed ? streamed : quantize_grain;
+}
 constexpr std::size_t part_size = 4096;
 
 struct Piece {
@@ -120,7 +127,7 @@ EventCounts quantize_elements(const Quantizer& to, const Format& from, ResultKin
     return all;
   }
   std::vector<EventCounts> counts(thread_count());
-  parallel_for(n, quantize_grain, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+  parallel_for(n, grain_of(n), [&](std::size_t begin, std::size_t end, std::size_t slot) {
     run(begin, end, counts[slot]);
   });
   for (const EventCounts& c : counts) all += c;
@@ -130,12 +137,12 @@ EventCounts quantize_elements(const Quantizer& to, const Format& from, ResultKin
 void decode_elements(const Format& from, std::span<const std::byte> in, ResultKind results,
                      std::span<std::byte> out) {
   const auto run = [&]<class T>(T*) {
-    parallel_for(out.size() / sizeof(T), quantize_grain,
-                 [&](std::size_t begin, std::size_t end, std::size_t) {
-                   (fastest_kernels().*KernelsOf<T>::decode)(
-                       in.data() + begin * code_bytes(from),
-                       reinterpret_cast<T*>(out.data()) + begin, end - begin, from);
-                 });
+    const std::size_t n = out.size() / sizeof(T);
+    parallel_for(n, grain_of(n), [&](std::size_t begin, std::size_t end, std::size_t) {
+      (fastest_kernels().*KernelsOf<T>::decode)(in.data() + begin * code_bytes(from),
+                                                reinterpret_cast<T*>(out.data()) + begin,
+                                                end - begin, from);
+    });
   };
   assert(results != ResultKind::encodings);
   results == ResultKind::f32 ? run(static_cast<float*>(nullptr))
