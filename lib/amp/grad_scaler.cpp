@@ -33,16 +33,22 @@ std::int64_t integer(const nlohmann::json& state, const char* key) {
   return state[key].get<std::int64_t>();
 }
 
-}  // namespace
-
-GradScaler::GradScaler(const LossScalePolicy& policy, const Options& options)
-    : options_(options), scaler_(policy), unused_scale_(first_scale(policy)) {
-  if (!options.enabled || policy.growth_rule == GrowthRule::never) return;
+/// The policy, of which PyTorch's own assertions hold where they are asked.
+const LossScalePolicy& asserted(const LossScalePolicy& policy, bool enabled) {
+  if (!enabled || policy.growth_rule == GrowthRule::never) return policy;
   if (!(policy.growth_factor > 1)) throw Error("The growth factor must be > 1.0.");
   if (!policy.backoff_divides && !(policy.backoff_factor < 1)) {
     throw Error("The backoff factor must be < 1.0.");
   }
+  return policy;
 }
+
+}  // namespace
+
+GradScaler::GradScaler(const LossScalePolicy& policy, const Options& options)
+    : options_(options),
+      scaler_(asserted(policy, options.enabled)),
+      unused_scale_(first_scale(policy)) {}
 
 float GradScaler::scale_loss(float loss) {
   scale({&loss, 1});
@@ -103,7 +109,8 @@ std::shared_ptr<GradScaler::PerOptimizer> GradScaler::state_of(const OptimizerVi
 void GradScaler::unscale_(const OptimizerView& optimizer) {
   if (!options_.enabled) return;
   require_scaled("unscale_");
-  PerOptimizer& state = *state_of(optimizer);
+  const std::shared_ptr<PerOptimizer> kept = state_of(optimizer);
+  PerOptimizer& state = *kept;
   if (state.stage == Stage::unscaled) {
     throw Error("unscale_() has already been called on this optimizer since the last update().");
   }

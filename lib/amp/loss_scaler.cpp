@@ -366,7 +366,7 @@ LossScalerState loss_scaler_state(const nlohmann::json& json) {
   };
   const auto scale = [&](const char* key) {
     const auto found = json.is_object() && json.contains(key) ? scale_of(json[key]) : std::nullopt;
-    if (!found) throw wrong(key);
+    if (!found || !(*found >= 0)) throw wrong(key);
     return *found;
   };
   LossScalerState state;
@@ -374,6 +374,8 @@ LossScalerState loss_scaler_state(const nlohmann::json& json) {
   if (json.contains("next_scale")) state.next_scale = scale("next_scale");
   state.growth_tracker = integer("growth_tracker");
   state.step = integer("step");
+  if (state.growth_tracker < 0) throw wrong("growth_tracker");
+  if (state.step < 0) throw wrong("step");
   state.last_overflow = integer("last_overflow");
   state.hysteresis_left = integer("hysteresis_left");
   state.last_rescale = integer("last_rescale");

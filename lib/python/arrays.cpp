@@ -65,7 +65,7 @@ class Buffer {
   bool is_valid_;
 };
 
-nb::object numpy(const char* name) { return nb::module_::import_("numpy").attr(name); }
+nb::object numpy(const char* name) { return imported("numpy").attr(name); }
 
 /// Objects that are looked up once. They stay until the interpreter is gone.
 struct Known {
@@ -123,7 +123,8 @@ PyObject* numpy_dtype(const Dtype& dtype) {
 }  // namespace
 
 nb::object python_function(const char* module, const char* name) {
-  return nb::module_::import_((std::string("binade.") + module).c_str()).attr(name);
+  const nb::object from = imported((std::string("binade.") + module).c_str());
+  return from.attr(name);
 }
 
 Format Array::format(std::string_view what) const {
@@ -136,8 +137,8 @@ Format Array::format(std::string_view what) const {
 Array array_of(nb::handle x) {
   Array out = array_of_any_numbers(x);
   if (out.view.dtype.kind == DtypeKind::complex) {
-    python_function("_foreign", "refuse_dtype")(out.view.dtype.name == "C64" ? "complex64"
-                                                                             : "complex128");
+    python_call("_foreign", "refuse_dtype",
+                out.view.dtype.name == "C64" ? "complex64" : "complex128");
   }
   return out;
 }
@@ -146,7 +147,7 @@ Array array_of_any_numbers(nb::handle x) {
   if (Py_TYPE(x.ptr()) == known().array_type) {
     if (std::optional<Array> out = array_of_buffer(x.ptr(), "")) return std::move(*out);
   }
-  const nb::object made = nb::borrow(nb::handle(known().to_numpy))(x);
+  const nb::object made = called_back(known().to_numpy, nb::make_tuple(x));
   const auto name = nb::cast<std::string>(made[1]);
   std::optional<Array> out = array_of_buffer(nb::object(made[0]).ptr(), name);
   if (!out) throw nb::type_error("an array of a dtype that holds no numbers");
@@ -172,8 +173,7 @@ NewArray new_array(const Dtype& dtype, std::span<const std::uint64_t> shape) {
 
 WritableMemory memory_of(const Array& array, nb::handle x) {
   if (array.owner.ptr() != x.ptr()) {
-    const nb::object why =
-        python_function("_foreign", "why_not_in_place")(array.owner, nb::borrow(x));
+    const nb::object why = python_call("_foreign", "why_not_in_place", array.owner, nb::borrow(x));
     if (!why.is_none()) return {{}, nb::cast<std::string>(why)};
   }
   const Buffer buffer(array.owner.ptr(), PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS);
@@ -184,7 +184,7 @@ WritableMemory memory_of(const Array& array, nb::handle x) {
 
 void tell_written(nb::handle x) {
   if (Py_TYPE(x.ptr()) != known().array_type)
-    python_function("_foreign", "tell_written")(nb::borrow(x));
+    python_call("_foreign", "tell_written", nb::borrow(x));
 }
 
 namespace {
@@ -224,7 +224,10 @@ Target::Target(nb::handle out, const Dtype& dtype, std::span<const std::uint64_t
 
 nb::object Target::finished(const Array& like) {
   if (!is_given_) return delivered(array_, dtype_, like);
-  std::ranges::copy(apart_, array_.bytes.begin());
+  if (!apart_.empty()) {
+    const Released released;
+    std::ranges::copy(apart_, array_.bytes.begin());
+  }
   tell_written(array_.owner);
   return array_.owner;
 }
@@ -237,7 +240,7 @@ nb::object delivered(const NewArray& array, const Dtype& dtype, const Array& lik
 const NamedOrCustom& format_of(nb::handle x) {
   if (const auto* const given = held<NamedOrCustom>(x)) return *given;
   if (!PyUnicode_Check(x.ptr()))
-    return format_of(python_function("_foreign", "name_of_dtype")(nb::borrow(x)));
+    return format_of(python_call("_foreign", "name_of_dtype", nb::borrow(x)));
   static std::map<std::string, NamedOrCustom, std::less<>> read;
   Py_ssize_t length = 0;
   const char* const text = PyUnicode_AsUTF8AndSize(x.ptr(), &length);

@@ -84,7 +84,12 @@ nb::object delivered(const NewArray& array, const Dtype& dtype, const Array& lik
 /// "e4m3", a binade.Format, or a dtype of NumPy, ml_dtypes or torch. The text is remembered.
 const NamedOrCustom& format_of(nb::handle x);
 
-/// Of the package's own modules in Python.
+/// A function or a class of the package's own modules in Python.
 nb::object python_function(const char* module, const char* name);
+/// What it gives, by called_back.
+template <class... Arguments>
+nb::object python_call(const char* module, const char* name, const Arguments&... arguments) {
+  return called_back(python_function(module, name), nb::make_tuple(arguments...));
+}
 
 }  // namespace binade::python

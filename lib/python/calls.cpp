@@ -7,8 +7,10 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <string_view>
+#include <string>
 #include <utility>
+
+#include <nanobind/stl/string.h>
 
 #include "lib/python/arrays.h"
 
@@ -19,17 +21,20 @@ namespace {
 constexpr std::size_t most_entries = 8;
 std::array<vectorcallfunc, most_entries> theirs{};
 
-/// Raises the line instead, where it is a refusal of arguments.
-void reword(PyObject* const* arguments, std::size_t flagged, PyObject* names) {
-  const nb::python_error raised;  // takes it
+/// Whether it is nanobind's refusal of a call of `function` itself, not of one further in.
+bool is_refusal_of(nb::handle function, const nb::python_error& raised) {
+  if (raised.traceback().is_valid()) return false;
   const nb::object text = nb::str(nb::handle(raised.value()));
-  const char* const told = PyUnicode_AsUTF8(text.ptr());
-  if (told == nullptr || std::string_view(told).find("(): incompatible function arguments") ==
-                             std::string_view::npos) {
-    PyErr_Clear();
-    nb::python_error(raised).restore();
-    return;
-  }
+  const std::string begin =
+      nb::cast<std::string>(function.attr("__name__")) + "(): incompatible function arguments";
+  return nb::cast<std::string>(text).starts_with(begin);
+}
+
+/// Raises the line instead, where it is a refusal of arguments.
+void reword(nb::handle function, PyObject* const* arguments, std::size_t flagged, PyObject* names) {
+  nb::python_error raised;  // takes it
+  if (!is_refusal_of(function, raised)) return raised.restore();
+  const nb::object text = nb::str(nb::handle(raised.value()));
   const auto given = static_cast<std::size_t>(PyVectorcall_NARGS(flagged));
   nb::list by_place;
   for (std::size_t i = 0; i < given; ++i) by_place.append(nb::handle(arguments[i]));
@@ -39,7 +44,7 @@ void reword(PyObject* const* arguments, std::size_t flagged, PyObject* names) {
     by_name[nb::handle(PyTuple_GET_ITEM(names, i))] =
         nb::handle(arguments[given + static_cast<std::size_t>(i)]);
   }
-  const nb::object error = python_function("_calls", "refusal")(text, by_place, by_name);
+  const nb::object error = python_call("_calls", "refusal", text, by_place, by_name);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
 }
 
@@ -48,7 +53,7 @@ PyObject* ours(PyObject* self, PyObject* const* arguments, std::size_t flagged, 
   PyObject* const out = theirs[entry](self, arguments, flagged, names);
   if (out != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return out;
   try {
-    reword(arguments, flagged, names);
+    reword(self, arguments, flagged, names);
   } catch (nb::python_error& error) {
     error.restore();
   }

@@ -7,10 +7,12 @@
 
 #include <cstdint>
 
+#include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
 #include "lib/python/interpreter.h"
 #include "lib/python/keywords.h"
 #include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
 
 namespace binade::python {
 
@@ -43,6 +45,19 @@ nb::object python_of(const nlohmann::ordered_json& json) {
   }
 }
 
+namespace {
+
+/// What cannot be in JSON is told with its key.
+nlohmann::ordered_json json_of_value(const std::string& key, nb::handle x) {
+  try {
+    return json_of_python(x);
+  } catch (const nb::builtin_exception& error) {
+    throw nb::type_error((printable(key) + ": " + error.what()).c_str());
+  }
+}
+
+}  // namespace
+
 nlohmann::ordered_json json_of_python(nb::handle x) {
   const Deeper deeper;
   PyObject* const p = x.ptr();
@@ -59,12 +74,15 @@ nlohmann::ordered_json json_of_python(nb::handle x) {
   }
   if (PyFloat_Check(p)) return PyFloat_AS_DOUBLE(p);
   if (PyUnicode_Check(p)) return utf8_of(x);
+  if (const auto* const format = held<NamedOrCustom>(x)) return format->name;
   if (PyDict_Check(p)) {
     nlohmann::ordered_json out = nlohmann::ordered_json::object();
-    for (auto [key, value] : nb::borrow<nb::dict>(x)) {
+    const auto own =
+        nb::steal<nb::dict>(PyDict_Copy(p));  // numbers of the caller's classes may change x
+    for (auto [key, value] : own) {
       const nlohmann::ordered_json name = json_of_python(key);
       if (!name.is_string()) throw nb::type_error("keys are text");
-      out[name.get<std::string>()] = json_of_python(value);
+      out[name.get<std::string>()] = json_of_value(name.get_ref<const std::string&>(), value);
     }
     return out;
   }
@@ -77,6 +95,7 @@ nlohmann::ordered_json json_of_python(nb::handle x) {
     if (read == &PyNumber_Index ? PyIndex_Check(p) == 0 : !nb::hasattr(x, "__float__")) continue;
     const nb::object number = nb::steal(read(p));
     if (number.is_valid()) return json_of_python(number);
+    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
     PyErr_Clear();
   }
   throw nb::type_error(
@@ -84,7 +103,7 @@ nlohmann::ordered_json json_of_python(nb::handle x) {
 }
 
 nb::object document(const char* name, std::string_view text, const nlohmann::ordered_json& json) {
-  return python_function("_documents", name)(text_object(text), text_object(json.dump(2) + "\n"));
+  return python_call("_documents", name, text_object(text), text_object(json.dump(2) + "\n"));
 }
 
 }  // namespace binade::python

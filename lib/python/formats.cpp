@@ -45,13 +45,17 @@ nb::typed<nb::list, NamedOrCustom> named() {
   return nb::borrow<nb::typed<nb::list, NamedOrCustom>>(out);
 }
 
-/// A number as `show` reads it: text, or a Python number exactly.
+/// A number as `show` reads it: text, or a number of Python's or NumPy's exactly.
 std::string literal_of(nb::handle x) {
   if (PyUnicode_Check(x.ptr())) return utf8_of(x);
   if (PyIndex_Check(x.ptr()) != 0) {
     const nb::object whole = nb::steal(PyNumber_Index(x.ptr()));
     if (whole.is_valid()) return utf8_of(nb::str(whole));
+    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
     PyErr_Clear();  // an array or a tensor of a float
+  }
+  if (!PyFloat_Check(x.ptr()) && nb::hasattr(x, "as_integer_ratio")) {
+    return utf8_of(python_call("_calls", "exact_text", x));
   }
   const nb::object number = nb::steal(PyNumber_Float(x.ptr()));
   if (!number.is_valid()) throw nb::python_error();
@@ -116,18 +120,22 @@ void add_formats(nb::module_& m) {
       "All attributes, as `binade formats --json` has them.");
   format.def("__repr__", [](const NamedOrCustom& self) { return "Format('" + self.name + "')"; });
   format.def("__str__", [](const NamedOrCustom& self) { return self.name; });
-  format.def("__eq__", [](const NamedOrCustom& self, nb::handle other) {
-    const auto* const that = held<NamedOrCustom>(other);
-    return that != nullptr && that->format == self.format;
-  });
+  format.def(
+      "__eq__",
+      [](const NamedOrCustom& self, nb::handle other) {
+        const auto* const that = held<NamedOrCustom>(other);
+        return that != nullptr && that->format == self.format;
+      },
+      "other"_a.none());
   format.def("__hash__", [](const NamedOrCustom& self) {
     return nb::hash(nb::str(spec_of(self.format).c_str()));
   });
   format.def("__reduce__", [](nb::handle self) {
     return nb::make_tuple(self.type(), nb::make_tuple(nb::str(self)));
   });
-  format.def("_repr_html_",
-             [](const NamedOrCustom& self) { return table_of({self}).attr("_repr_html_")(); });
+  format.def("_repr_html_", [](const NamedOrCustom& self) {
+    return called_back(nb::object(table_of({self}).attr("_repr_html_")));
+  });
 
   m.def("formats", &named, R"(All formats that have a name, as a list of Format.
 
@@ -151,8 +159,8 @@ void add_formats(nb::module_& m) {
         "flush"_a = "none", "random_bits"_a = 32, "random"_a = nb::none(),
         R"(Single numbers in formats: bits, fields, neighbours, and what rounding did.
 
-    values: a number, or text as `binade show` reads it ("0.1", "2^-25", "bits:0x7f"), or a list of them; a float is taken
-    exactly as it is. formats: one, or a list. random: the number that stochastic rounding draws. Returns a document: str()
+    values: a number, or text as `binade show` reads it ("0.1", "2^-25", "bits:0x7f"), or a list of them; a number is taken
+    exactly as it is, one of decimal.Decimal and fractions.Fraction too where it has a finite decimal. formats: one, or a list. random: the number that stochastic rounding draws. Returns a document: str()
     is the program's text, to_dict() its JSON.
 
     >>> show(0.1, "binary16").to_dict()["values"][0]["bits"]

@@ -213,7 +213,7 @@ std::string rule_parameters() {
 
 std::string order_parameters() {
   return "k_order: str = 'ascending', promote_every: int | str | None = None, "
-         "partial: str | Format | None = None, split: str | int | list | None = None, "
+         "partial: str | Format | None = None, split: str | int | list | tuple | None = None, "
          "c_first: bool = False, alpha: float = 1, beta: float = 1, fused: str = 'alpha', "
          "epilogue_format: str | Format | None = None, out_format: str | Format | None = None, "
          "saturate: bool = False, " +
@@ -297,10 +297,13 @@ void add_gemm_model(nb::module_& m) {
       "How anyone knows what the instruction computes.");
   model.def("__repr__", &shown_model);
   model.def("__str__", [](const ModelObject& x) { return words_of(x); });
-  model.def("__eq__", [](const ModelObject& x, nb::handle other) {
-    const auto* const that = held<ModelObject>(other);
-    return that != nullptr && words_of(*that) == words_of(x);
-  });
+  model.def(
+      "__eq__",
+      [](const ModelObject& x, nb::handle other) {
+        const auto* const that = held<ModelObject>(other);
+        return that != nullptr && words_of(*that) == words_of(x);
+      },
+      "other"_a.none());
   model.def("__hash__",
             [](const ModelObject& x) { return nb::hash(nb::str(words_of(x).c_str())); });
   model.def("__getstate__", [](const ModelObject& x) { return words_of(x); });

@@ -62,8 +62,8 @@ struct GradientInPlace {
                         std::as_bytes(std::span(copy).first(array.elements())), 0, memory);
     }
     if (target.is_none()) return tell_written(given);
-    python_function("_foreign", "put")(
-        target, array.owner, nb::str(array.view.dtype.name.data(), array.view.dtype.name.size()));
+    python_call("_foreign", "put", target, array.owner,
+                nb::str(array.view.dtype.name.data(), array.view.dtype.name.size()));
   }
 };
 
@@ -78,7 +78,7 @@ GradientInPlace gradient_in_place(nb::handle x) {
   }
   WritableMemory memory = memory_of(out.array, x);
   if (!memory.why_none.empty()) {
-    if (!nb::cast<bool>(python_function("_foreign", "can_put")(nb::borrow(x)))) {
+    if (!nb::cast<bool>(python_call("_foreign", "can_put", nb::borrow(x)))) {
       throw Error("gradients: " + memory.why_none + "; it is changed in place");
     }
     out.target = nb::borrow(x);
@@ -106,7 +106,8 @@ struct GradientsInPlace {
 /// Error for gradients that share memory: what is shared would be divided once for each of them. Of arrays in another order
 /// than C's only the same object is found.
 void check_apart(const GradientsInPlace& all) {
-  constexpr const char* shared = "gradients: two of the arrays share memory; give each of them once";
+  constexpr const char* shared =
+      "gradients: two of the arrays share memory; give each of them once";
   std::vector<std::span<const std::byte>> places;
   for (const GradientInPlace& one : all.gradients) {
     if (!one.memory.empty()) places.emplace_back(one.memory);
@@ -160,18 +161,19 @@ GradScaler made_grad_scaler(std::string_view policy, const nb::dict& parameters,
   return {row, {.enabled = enabled}};
 }
 
+constexpr const char* grad_scaler_name = "GradScaler";
+
 /// What Python holds. Its methods change the scaler without the interpreter's lock; another thread that comes meanwhile is
 /// refused.
 struct GradScalerObject {
   std::string policy;
   nb::object parameters;
   GradScaler scaler;
-  nb::dict optimizers = {};  ///< numbers of those that were named
-  bool is_busy = false;
+  nb::dict optimizers = {};  ///< numbers of those that were named in this iteration
+  Occupied occupied = {};
 
   GradScaler& idle() {
-    if (is_busy)
-      throw Error("GradScaler: another thread is inside unscale_ or step; one thread at a time");
+    occupied.check(grad_scaler_name);
     return scaler;
   }
   const GradScaler& idle() const { return const_cast<GradScalerObject&>(*this).idle(); }
@@ -188,17 +190,25 @@ struct GradScalerObject {
   }
 };
 
-/// work() without the interpreter's lock.
-template <class Work>
-auto while_busy(GradScalerObject& self, const Work& work) {
-  struct Busy {
-    bool& flag;
-    explicit Busy(bool& is_busy) : flag(is_busy) { flag = true; }
-    ~Busy() { flag = false; }
-  } const busy(self.is_busy);
-  const Released released;
-  return work();
+// Names of optimizers may hold the scaler: the collector of cycles sees them.
+int visit_grad_scaler(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const auto* const scaler = nb::inst_ptr<GradScalerObject>(self);
+  Py_VISIT(scaler->parameters.ptr());
+  Py_VISIT(scaler->optimizers.ptr());
+  return 0;
 }
+int clear_grad_scaler(PyObject* self) {
+  if (!nb::inst_ready(self)) return 0;
+  auto* const scaler = nb::inst_ptr<GradScalerObject>(self);
+  scaler->parameters = nb::none();
+  scaler->optimizers = nb::dict();
+  return 0;
+}
+PyType_Slot grad_scaler_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&visit_grad_scaler)},
+                                   {Py_tp_clear, reinterpret_cast<void*>(&clear_grad_scaler)},
+                                   {0, nullptr}};
 
 nb::object scaled(GradScalerObject& self, nb::handle x) {
   if (!self.idle().is_enabled()) return nb::borrow(x);
@@ -212,10 +222,9 @@ nb::object scaled(GradScalerObject& self, nb::handle x) {
     for (const nb::handle one : nb::borrow(x)) out.append(scaled(self, one));
     return PyTuple_Check(x.ptr()) ? nb::object(nb::tuple(out)) : nb::object(std::move(out));
   }
-  if (nb::cast<bool>(
-          python_function("_foreign", "is_tensor")(nb::borrow(x)))) {  // autograd sees it
+  if (nb::cast<bool>(python_call("_foreign", "is_tensor", x))) {  // autograd sees it
     self.scaler.scale({});
-    return nb::borrow(x) * nb::float_(self.scaler.get_scale());
+    return python_call("_foreign", "scaled_tensor", x, self.scaler.get_scale());
   }
   const Array in = array_of(x);
   if (in.format("outputs") != binary32) {
@@ -223,8 +232,12 @@ nb::object scaled(GradScalerObject& self, nb::handle x) {
                 "; losses are scaled in float32");
   }
   const NewArray out = new_array(in.view.dtype, in.view.shape);
-  std::ranges::copy(in.bytes(), out.bytes.begin());
-  self.scaler.scale({reinterpret_cast<float*>(out.bytes.data()), in.elements()});
+  {
+    const Inside inside(self.occupied, grad_scaler_name);
+    const Released released;
+    std::ranges::copy(in.bytes(), out.bytes.begin());
+    self.scaler.scale({reinterpret_cast<float*>(out.bytes.data()), in.elements()});
+  }
   return delivered(out, in.view.dtype, in);
 }
 
@@ -236,7 +249,7 @@ nb::object grad_state(const GradScalerObject& self) {
 
 void add_grad_scaler(nb::module_& m) {
   nb::class_<GradScalerObject> scaler(
-      m, "GradScaler",
+      m, "GradScaler", nb::type_slots(grad_scaler_slots),
       R"(torch.amp.GradScaler to the letter, over any policy of loss_scalers() that does not look at gradients.
 
     Where PyTorch's takes an optimizer, this one takes its gradients, arrays that it changes in place, and `optimizer`, any
@@ -268,12 +281,15 @@ void add_grad_scaler(nb::module_& m) {
   scaler.def(
       "unscale_",
       [](GradScalerObject& self, nb::handle gradients, nb::handle optimizer) {
-        GradScaler& idle = self.idle();
-        if (!idle.is_enabled()) return;
+        const Inside inside(self.occupied, grad_scaler_name);
+        if (!self.scaler.is_enabled()) return;
         GradientsInPlace all;
         gradients_in_place(gradients, all);
         all.view.id = self.optimizer(optimizer);
-        while_busy(self, [&] { idle.unscale_(all.view); });
+        {
+          const Released released;
+          self.scaler.unscale_(all.view);
+        }
         all.write_back();
       },
       "gradients"_a, nb::kw_only(), "optimizer"_a = 0,
@@ -285,19 +301,22 @@ void add_grad_scaler(nb::module_& m) {
   scaler.def(
       "step",
       [](GradScalerObject& self, nb::handle step, nb::handle gradients, nb::handle optimizer) {
-        GradScaler& idle = self.idle();
+        Inside inside(self.occupied, grad_scaler_name);
         GradientsInPlace all;
-        if (idle.is_enabled()) gradients_in_place(gradients, all);
+        if (self.scaler.is_enabled()) gradients_in_place(gradients, all);
         all.view.id = self.optimizer(optimizer);
         all.view.step = [&] {
           const Acquired acquired;
-          self.is_busy = false;  // what is called may ask it
+          inside.leave();  // what is called may ask it
           all.write_back();
           if (!step.is_none()) called_back(step);
-          self.idle();
-          self.is_busy = true;
+          inside.come_back();
         };
-        const bool stepped = while_busy(self, [&] { return idle.step(all.view); });
+        bool stepped = false;
+        {
+          const Released released;
+          stepped = self.scaler.step(all.view);
+        }
         if (!stepped) all.write_back();
         return stepped;
       },
@@ -308,7 +327,13 @@ void add_grad_scaler(nb::module_& m) {
 )");
   scaler.def(
       "update",
-      [](GradScalerObject& self, std::optional<float> new_scale) { self.idle().update(new_scale); },
+      [](GradScalerObject& self, std::optional<double> new_scale) {
+        if (new_scale && std::isfinite(*new_scale) && std::fabs(*new_scale) >= 0x1.ffffffp127) {
+          throw Error("new_scale: beyond float32's range");
+        }
+        self.idle().update(new_scale);
+        self.optimizers = nb::dict();  // PyTorch forgets them, too
+      },
       "new_scale"_a = nb::none(), "Ends the iteration: the policy's next scale, or the given one.");
   scaler.def("get_scale", [](const GradScalerObject& self) { return self.idle().get_scale(); });
   scaler.def("is_enabled", [](const GradScalerObject& self) { return self.idle().is_enabled(); });
@@ -358,7 +383,7 @@ void add_grad_scaler(nb::module_& m) {
       },
       "state_dict"_a, "Takes PyTorch's, too; ValueError for what is none.");
   scaler.def("__getstate__", [](const GradScalerObject& self) {
-    if (!self.scaler.is_between_iterations()) {
+    if (!self.idle().is_between_iterations()) {
       throw Error(
           "A GradScaler instance may only be pickled at the beginning of an iteration, or at the "
           "end after scaler.update().");
@@ -376,7 +401,7 @@ void add_grad_scaler(nb::module_& m) {
   scaler.def("__repr__", [](const GradScalerObject& self) {
     const std::string enabled = self.scaler.is_enabled() ? "" : ", enabled=False";
     return "GradScaler(policy='" + self.policy + "'" + enabled + "), scale " +
-           nb::cast<std::string>(nb::repr(nb::float_(self.scaler.get_scale())));
+           nb::cast<std::string>(nb::repr(nb::float_(self.idle().get_scale())));
   });
 }
 

@@ -42,7 +42,9 @@ std::vector<std::string> add_runs(Operands& operands, nb::handle x, const std::s
   if (x.is_none()) return out;
   if (!is_list(x)) return {operands.add(x, name)};
   for (const nb::handle one : nb::borrow(x)) {
-    out.push_back(operands.add(one, name + "[" + std::to_string(out.size()) + "]"));
+    const std::string run = name + "[" + std::to_string(out.size()) + "]";
+    if (one.is_none()) throw Error(run + ": None; every run has one, or none has");
+    out.push_back(operands.add(one, run));
   }
   return out;
 }
@@ -115,8 +117,8 @@ ProposalObject proposal_of(nb::handle identification, Whole<std::uint64_t> seed)
   }
   nb::list inseparable;
   for (const auto& [i, j] : proposal->inseparable) inseparable.append(nb::make_tuple(i, j));
-  return nb::borrow<ProposalObject>(python_function("_products", "Proposal")(
-      out, proposal->models, proposal->pairs, inseparable));
+  return nb::borrow<ProposalObject>(
+      python_call("_products", "Proposal", out, proposal->models, proposal->pairs, inseparable));
 }
 
 }  // namespace

@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <string>
+
+#include "lib/tensor/error.h"
 
 namespace binade::python {
 namespace {
@@ -51,6 +54,12 @@ nanobind::object called_back(nanobind::handle function, const nanobind::tuple& a
   return nanobind::steal(given);
 }
 
+nanobind::object imported(const char* module) {
+  PyObject* const found = stay_at_end([&] { return PyImport_ImportModule(module); });
+  if (found == nullptr) throw nanobind::python_error();
+  return nanobind::steal(found);
+}
+
 void pass_python_on() {
   try {
     throw;
@@ -58,6 +67,23 @@ void pass_python_on() {
     throw;
   } catch (...) {  // the caller's
   }
+}
+
+void Occupied::check(const char* object) const {
+  if (by == nullptr) return;
+  throw Error(std::string(object) + ": another thread is inside; one thread at a time");
+}
+
+Inside::Inside(Occupied& place, const char* object) : place_(place), object_(object) {
+  come_back();
+}
+Inside::~Inside() {
+  if (place_.by == this) place_.by = nullptr;
+}
+
+void Inside::come_back() {
+  place_.check(object_);
+  place_.by = this;
 }
 
 Deeper::Deeper() {

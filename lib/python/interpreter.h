@@ -39,8 +39,35 @@ class Acquired {
 /// interpreter's end overtakes there stays, and what C++ holds above it with it.
 nanobind::object called_back(nanobind::handle function, const nanobind::tuple& arguments = {});
 
+/// A module of Python's, imported likewise.
+nanobind::object imported(const char* module);
+
 /// To be called where exceptions are kept: throws on the one that is handled, if it is Python's.
 void pass_python_on();
+
+/// Who is inside an object whose methods give the lock away; read and written with the lock alone.
+struct Occupied {
+  const void* by = nullptr;
+
+  /// Error, with the object's name, where somebody is.
+  void check(const char* object) const;
+};
+
+/// While it lives, this call is inside; Error where another thread is.
+class Inside {
+ public:
+  Inside(Occupied& place, const char* object);
+  ~Inside();
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  /// For what is called back and may use the object; and back again, which is an Error where another thread came in.
+  void leave() { place_.by = nullptr; }
+  void come_back();
+
+ private:
+  Occupied& place_;
+  const char* object_;
+};
 
 /// A function that calls itself while it lives: RecursionError where Python itself would raise it.
 class Deeper {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lib/python/arguments.h"
+#include "lib/python/arrays.h"
 #include "lib/tensor/error.h"
 
 namespace binade::python {
@@ -51,9 +52,11 @@ void wrong_type(std::string_view key, const char* wanted, nb::handle x) {
 }
 
 double number_of(std::string_view key, nb::handle x) {
+  if (is_truth_value(x)) wrong_type(key, "a number is wanted", x);
   const double out = PyFloat_AsDouble(x.ptr());
   if (out != -1 || PyErr_Occurred() == nullptr) return out;
   const bool is_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
+  if (!is_large && PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
   PyErr_Clear();
   if (is_large) throw Error(std::string(key) + ": an integer beyond binary64's range");
   wrong_type(key, "a number is wanted", x);
@@ -74,7 +77,8 @@ std::vector<nb::object> in_list(nb::handle x) {
 std::vector<std::string> report_format_names(nb::handle x) {
   std::vector<std::string> out;
   for (const nb::object& one : in_list(x)) {
-    const std::string text = utf8_of(nb::str(one));
+    const bool is_name = PyUnicode_Check(one.ptr()) != 0;
+    const std::string text = is_name ? utf8_of(one) : format_of(one).name;
     for (std::size_t at = 0; at <= text.size();) {
       const std::size_t end = std::min(text.find(',', at), text.size());
       out.push_back(text.substr(at, end - at));

@@ -177,7 +177,9 @@ double value_of(const ScalerParameter& parameter, nb::handle given) {
 ScalerParameters given_parameters(std::string_view policy, const nb::dict& given) {
   const auto known = parameters_of(policy);
   ScalerParameters out;
-  for (auto [key, value] : given) {
+  const auto own =
+      nb::steal<nb::dict>(PyDict_Copy(given.ptr()));  // of the caller: numbers may change it
+  for (auto [key, value] : own) {
     const std::string name = utf8_of(key);
     const auto row =
         std::ranges::find_if(known, [&](const auto& p) { return p.first.name == name; });
@@ -199,6 +201,13 @@ struct ScalerObject {
   std::string policy;
   nb::object parameters;  ///< a dict, as given
   AnyScaler scaler;
+  Occupied occupied = {};
+
+  AnyScaler& idle() {
+    occupied.check("LossScaler");
+    return scaler;
+  }
+  const AnyScaler& idle() const { return const_cast<ScalerObject&>(*this).idle(); }
 };
 
 AnyScaler scaler_for(std::string_view policy, const ScalerParameters& parameters) {
@@ -231,7 +240,7 @@ double scale_of(const ScalerObject& self) {
           return scaler.options().init_scale;
         }
       },
-      self.scaler);
+      self.idle());
 }
 
 /// A truth value, or none of gradients: bool, 0 or 1 of any kind of integer, or an array of one of these without axes.
@@ -252,7 +261,7 @@ std::optional<bool> truth_in(nb::handle x) {
 
 bool update_scaler(ScalerObject& self, nb::handle seen) {
   const std::optional<bool> truth = truth_in(seen);
-  if (auto* const scaler = std::get_if<LossScaler>(&self.scaler)) {
+  if (auto* const scaler = std::get_if<LossScaler>(&self.idle())) {
     const bool found_inf = truth ? *truth : look_at(gradients_of(seen)).found_inf;
     return scaler->update(found_inf);
   }
@@ -263,11 +272,14 @@ bool update_scaler(ScalerObject& self, nb::handle seen) {
   }
   const std::vector<FloatValues> gradients = gradients_of(seen);
   if (auto* const scaler = std::get_if<HistogramScaler>(&self.scaler)) {
+    const Inside inside(self.occupied, "LossScaler");
+    const Released released;
     for (const FloatValues& one : gradients) scaler->count(one.values());
     scaler->update();
     return true;
   }
   const StepStatistics statistics = look_at(gradients);
+  self.occupied.check("LossScaler");
   if (auto* const scaler = std::get_if<LogMaxScaler>(&self.scaler)) {
     const auto inverse = static_cast<float>(1 / scale_of(self));
     return scaler->update(statistics.found_inf, statistics.amax * inverse);
@@ -276,7 +288,7 @@ bool update_scaler(ScalerObject& self, nb::handle seen) {
 }
 
 AdaptiveLayerScaler& layers_of(ScalerObject& self) {
-  auto* const scaler = std::get_if<AdaptiveLayerScaler>(&self.scaler);
+  auto* const scaler = std::get_if<AdaptiveLayerScaler>(&self.idle());
   if (scaler != nullptr) return *scaler;
   throw Error("loss scaler " + self.policy + ": has one scale for all layers; adaptive has many");
 }
@@ -303,8 +315,11 @@ template <class T>
 T number_in(const nb::dict& state, const char* key) {
   [[maybe_unused]] T out{};
   if constexpr (std::integral<T>) {
-    if (Whole<T> whole; state.contains(key) && nb::try_cast(state[key], whole)) return whole;
-  } else if (state.contains(key) && nb::try_cast<T>(state[key], out)) {
+    if (Whole<T> whole; state.contains(key) && nb::try_cast(state[key], whole) && whole >= 0) {
+      return whole;
+    }
+  } else if (state.contains(key) && !is_truth_value(state[key]) &&
+             nb::try_cast<T>(state[key], out) && !std::isnan(out)) {
     return out;
   }
   throw Error(std::string("loss scaler state: ") + key +
@@ -327,7 +342,7 @@ namespace {
 nb::dict state_dict(const ScalerObject& self) {
   nb::dict out;
   out["policy"] = self.policy;
-  if (const auto* const scaler = std::get_if<LossScaler>(&self.scaler)) {
+  if (const auto* const scaler = std::get_if<LossScaler>(&self.idle())) {
     out.update(nb::borrow<nb::dict>(with_numbers(json_of(scaler->state()))));
   } else if (const auto* const log_max = std::get_if<LogMaxScaler>(&self.scaler)) {
     each_field(log_max_fields,
@@ -358,7 +373,7 @@ void load_state_dict(ScalerObject& self, const nb::dict& state) {
     throw Error("loss scaler state: it is not of the policy " + self.policy +
                 "; load it into a scaler of its own");
   }
-  if (auto* const scaler = std::get_if<LossScaler>(&self.scaler)) {
+  if (auto* const scaler = std::get_if<LossScaler>(&self.idle())) {
     scaler->set_state(loss_scaler_state(nlohmann::json(json_of_python(state))));
   } else if (auto* const log_max = std::get_if<LogMaxScaler>(&self.scaler)) {
     LogMaxState read;
@@ -406,8 +421,9 @@ nb::list scaler_rows() {
       parameters[nb::str(parameter.name.data(), parameter.name.size())] =
           value_object(parameter, value);
     }
-    out.append(row_type(nb::str(name.data(), name.size()), nb::str(source.data(), source.size()),
-                        parameters, looks));
+    out.append(called_back(
+        row_type, nb::make_tuple(nb::str(name.data(), name.size()),
+                                 nb::str(source.data(), source.size()), parameters, looks)));
   };
   for (const LossScalePolicy& policy : loss_scale_policies())
     add(policy.name, policy.source, false);
@@ -452,7 +468,10 @@ void add_loss_scaler(nb::module_& m) {
          Whole<std::size_t> terms, float product) {
         const FloatValues of_loss = float_values(gradient, "gradient");
         const FloatValues of_layer = float_values(weights, "weights");
-        return layers_of(self).next(layer, of_loss.values(), of_layer.values(), terms, product);
+        AdaptiveLayerScaler& layers = layers_of(self);
+        const Inside inside(self.occupied, "LossScaler");
+        const Released released;
+        return layers.next(layer, of_loss.values(), of_layer.values(), terms, product);
       },
       "layer"_a, "gradient"_a, "weights"_a, "terms"_a, "product"_a = 1.0F,
       R"(Of adaptive: the factor, a power of two, of the gradient on its way through a layer to the layer's input.
@@ -484,13 +503,16 @@ void add_loss_scaler(nb::module_& m) {
                load_state_dict(made, remembered);
                new (&self) ScalerObject(std::move(made));
              });
-  scaler.def("__eq__", [](const ScalerObject& self, nb::handle other) {
-    const auto* const held_other = held<ScalerObject>(other);
-    if (held_other == nullptr) return false;
-    const ScalerObject& that = *held_other;
-    return self.policy == that.policy && self.parameters.equal(that.parameters) &&
-           state_dict(self).equal(state_dict(that));
-  });
+  scaler.def(
+      "__eq__",
+      [](const ScalerObject& self, nb::handle other) {
+        const auto* const held_other = held<ScalerObject>(other);
+        if (held_other == nullptr) return false;
+        const ScalerObject& that = *held_other;
+        return self.policy == that.policy && self.parameters.equal(that.parameters) &&
+               state_dict(self).equal(state_dict(that));
+      },
+      "other"_a.none());
   scaler.attr("__hash__") = nb::none();
   scaler.def("__repr__", [](const ScalerObject& self) {
     std::string out = "LossScaler('" + self.policy + "'";

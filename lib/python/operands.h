@@ -104,7 +104,7 @@ template <class Made, class... More>
 Made product_document(const char* name, const std::string& text, const std::string& json,
                       const More&... more) {
   return nb::borrow<Made>(
-      python_function("_products", name)(text_object(text), text_object(json), more...));
+      python_call("_products", name, text_object(text), text_object(json), more...));
 }
 
 }  // namespace binade::python

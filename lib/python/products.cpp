@@ -262,6 +262,9 @@ ExplanationObject explain_sum(nb::handle a, nb::handle b, nb::handle c, nb::hand
   o.terms = word_of("terms", terms);
   o.addend = addend.is_none() || PyUnicode_Check(addend.ptr()) ? word_of("addend", addend)
                                                                : utf8_of(nb::str(addend));
+  if (!o.terms.empty() && (row || !c.is_none() || !d.is_none())) {
+    throw Error("terms: one dot, whose c is addend; row, c and d are of arrays");
+  }
   if (!o.addend.empty() && o.terms.empty()) throw Error("addend: stands beside terms alone");
   return explanation_document(on(x.operands, [&] { return told(explained(o), all, block); }));
 }
@@ -344,7 +347,8 @@ void add_products(nb::module_& m) {
   static const std::string validate_help = with_product(
       R"(What a kernel gave, bit for bit against the model: a whole product, or rows of dots.
 
-    d: (M, N), what the kernel gave for a, b, c and bias; or (rows,), for dots of the rows of a and b, (rows, K).
+    d: (M, N), what the kernel gave for a, b, c and bias; or (rows,), for dots of the rows of a and b, (rows, K). Of a
+    product, the dtype of d is the output format unless out_format names one: results of the model are rounded to it.
 )",
       R"(    show: so many differences are told. evidence: of dots, which rival rules the rows tell from ours, too.
     Returns a document with .equal, True where every element is; .elements, .different, .differences.
@@ -383,7 +387,7 @@ void add_products(nb::module_& m) {
       "explain",
       "a: object | None = None, b: object | None = None, c: object | None = None, "
       "bias: object | None = None",
-      "d: object | None = None, element: tuple[int, int] | None = None, row: int | None = None, "
+      "d: object | None = None, element: object | None = None, row: int | None = None, "
       "column: int | None = None, terms: str | None = None, addend: str | float | None = None, "
       "recording: object | None = None, transpose_a: bool = False, "
       "transpose_b: bool = False, all: bool = False, block: int | None = None",

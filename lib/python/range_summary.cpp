@@ -237,10 +237,13 @@ void add_range_summary(nb::module_& m) {
         return self;
       },
       nb::is_operator());
-  summary.def("__eq__", [](const RangeSummary& a, nb::handle b) {
-    const auto* const other = held<RangeSummary>(b);
-    return other != nullptr && *other == a;
-  });
+  summary.def(
+      "__eq__",
+      [](const RangeSummary& a, nb::handle b) {
+        const auto* const other = held<RangeSummary>(b);
+        return other != nullptr && *other == a;
+      },
+      "other"_a.none());
   summary.attr("__hash__") = nb::none();
   summary.def("to_bytes", &summary_bytes,
               "All of it, exactly: equal summaries give equal bytes, on every machine and in every "
@@ -281,7 +284,7 @@ void add_range_summary(nb::module_& m) {
   });
   summary.def("__repr__", &repr_of);
   summary.def("_repr_html_",
-              [](nb::handle self) { return python_function("_report", "summary_html")(self); });
+              [](nb::handle self) { return python_call("_report", "summary_html", self); });
 }
 
 }  // namespace binade::python

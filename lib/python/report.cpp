@@ -49,9 +49,9 @@ struct ReportSource {
 constexpr const char* name_of_arrays = "arrays";
 
 /// An array of a dict: what is wrong with it is told with its name.
-Array array_named(const std::string& name, nb::handle x) {
+Array array_named(const std::string& name, nb::handle x, bool has_dtype) {
   try {
-    return array_of_any_numbers(x);
+    return array_of_any_numbers(python_call("_foreign", "bits_of_raw", x, nb::bool_(has_dtype)));
   } catch (const nb::python_error& error) {
     const std::string line =
         printable(name) + ": " + nb::cast<std::string>(nb::str(nb::handle(error.value())));
@@ -61,12 +61,12 @@ Array array_named(const std::string& name, nb::handle x) {
   }
 }
 
-void add_named(ReportSource& source, const std::string& name, nb::handle x) {
+void add_named(ReportSource& source, const std::string& name, nb::handle x, bool has_dtype) {
   if (x.is_none()) return;  // a parameter without a gradient
   if (const auto* const summary = held<RangeSummary>(x)) {
     source.summaries.push_back({name, *summary});
   } else {
-    source.owners.push_back(array_named(name, x));
+    source.owners.push_back(array_named(name, x, has_dtype));
     source.arrays.arrays.push_back({name, source.owners.back().view});
   }
   if (!source.summaries.empty() && !source.owners.empty()) {
@@ -74,7 +74,13 @@ void add_named(ReportSource& source, const std::string& name, nb::handle x) {
   }
 }
 
-ReportSource source_of(nb::handle x) {
+/// Of named_parameters(): (name, array), one after the other.
+bool is_named(const nb::object& x) {
+  return PyTuple_Check(x.ptr()) && nb::len(x) == 2 && PyUnicode_Check(nb::object(x[0]).ptr());
+}
+
+/// has_dtype: the caller says what bare bits hold.
+ReportSource source_of(nb::handle x, bool has_dtype) {
   ReportSource out;
   out.arrays.name = name_of_arrays;
   if (is_path(x)) {
@@ -87,7 +93,7 @@ ReportSource source_of(nb::handle x) {
     for (const nb::handle item : nb::object(x.attr("items")())) {
       const nb::object name = item[0];
       if (!PyUnicode_Check(name.ptr())) throw nb::type_error("names of arrays are text");
-      add_named(out, utf8_of(name), nb::object(item[1]));
+      add_named(out, utf8_of(name), nb::object(item[1]), has_dtype);
     }
     if (out.owners.empty() && out.summaries.empty()) throw Error("no array; nothing to report on");
     return out;
@@ -103,8 +109,15 @@ ReportSource source_of(nb::handle x) {
             all, [](const nb::object& one) { return nb::isinstance<RangeSummary>(one); })) {
       throw nb::type_error("summaries have names: give a dict {name: RangeSummary}");
     }
+    if (all.empty()) throw Error("no array; nothing to report on");
+    if (std::ranges::all_of(all, is_named)) {
+      for (const nb::object& one : all) {
+        add_named(out, utf8_of(nb::object(one[0])), nb::object(one[1]), has_dtype);
+      }
+      return out;
+    }
   }
-  add_named(out, nb::isinstance<RangeSummary>(x) ? "summary" : "array", x);
+  add_named(out, nb::isinstance<RangeSummary>(x) ? "summary" : "array", x, has_dtype);
   return out;
 }
 
@@ -118,7 +131,7 @@ Report make_report(const ReportSource& source, const ReportOptions& options, con
   OpenedDevice opened;
   if (on.asked()) {
     opened = open_chosen_device(on);
-    if (!opened.device) throw FileError("no GPU: " + opened.why_none);
+    if (!opened.device) throw FileError(opened.why_none);
   }
   std::vector<FileOfArrays> files;
   std::vector<std::string> paths{source.arrays.name};
@@ -156,7 +169,7 @@ ReportObject report_on(nb::handle source, Whole<int> headroom, double target_los
                        Truth device, std::string_view emulated) {
   const ReportOptions options = report_options(
       report_words_of(headroom, target_loss, prefer, formats, sqnr_scale, dtype, role));
-  const ReportSource of = source_of(source);
+  const ReportSource of = source_of(source, !dtype.empty());
   const DeviceOption on{.emulated = std::string(emulated), .device = device};
   std::string text, json;
   {
@@ -167,14 +180,14 @@ ReportObject report_on(nb::handle source, Whole<int> headroom, double target_los
     json = json_text(to_json(report));
   }
   return nb::borrow<ReportObject>(
-      python_function("_report", "Report")(text_object(text), text_object(json)));
+      python_call("_report", "Report", text_object(text), text_object(json)));
 }
 
 nb::dict loss_scale(nb::handle source, Whole<int> headroom, double target_loss,
                     std::string_view prefer, std::string_view dtype, nb::handle role) {
   const ReportOptions options = report_options(
       report_words_of(headroom, target_loss, prefer, nb::none(), nb::int_(0), dtype, role));
-  const ReportSource of = source_of(source);
+  const ReportSource of = source_of(source, !dtype.empty());
   ReportOptions without_errors = options;
   without_errors.formats.clear();
   nlohmann::ordered_json json;
@@ -231,7 +244,7 @@ constexpr const char* report_docstring =
     R"(What becomes of the values of tensors in FP16, BF16, TF32 and FP8, and which loss scale saves them.
 
     source: a dict {name: array}; a path, a glob or a list of them (.safetensors, .npy, .npz); a dict {name: RangeSummary};
-        or one array. Arrays have any shape and floating dtype; integers, truth values and complex numbers are named in the
+        a list of (name, array), as list(model.named_parameters()); or one array. Arrays have any shape and floating dtype; integers, truth values and complex numbers are named in the
         report and skipped, None is passed over. Names tell what a tensor is: "fc1.weight.grad" is a gradient, and gradients alone
         set the loss scale (binade report --help).
     headroom: binades kept free below overflow when a scale is chosen. target_loss: the largest share of a tensor's L2

@@ -12,6 +12,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include "lib/cli/shown_encoding.h"
 #include "lib/gemm/files.h"
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
@@ -124,10 +125,29 @@ nb::object encode_array(nb::handle x, nb::handle format, std::string_view roundi
   }
   nb::object result = target.finished(in);
   if (out.is_none() && as_dtype && in.wrap.is_none()) {
-    result = python_function("_foreign", "to_ml_dtypes")(
-        result, nb::str(dtype.name.data(), dtype.name.size()));
+    result = python_call("_foreign", "to_ml_dtypes", result,
+                         nb::str(dtype.name.data(), dtype.name.size()));
   }
   return with_counts(std::move(result), found, counts);
+}
+
+/// Error where an element has bits that no encoding has: two e2m1 in a byte, or another format.
+void check_codes(const Array& in, const NamedOrCustom& of) {
+  const Format& f = of.format;
+  const auto width = static_cast<unsigned>(f.storage_bits());
+  if (static_cast<unsigned>(f.bits()) == width) return;
+  const std::uint64_t used = ((std::uint64_t{1} << f.bits()) - 1) << f.padding_bits;
+  const std::size_t bytes = width / 8;
+  parallel_for(
+      in.elements(), std::size_t{1} << 14, [&](std::size_t begin, std::size_t end, std::size_t) {
+        for (std::size_t i = begin; i < end; ++i) {
+          std::uint64_t code = 0;
+          std::memcpy(&code, in.view.data + i * bytes, bytes);
+          if ((code & ~used) == 0) continue;
+          throw Error("codes: element " + std::to_string(i) + ", " + bits_text(code, f) +
+                      ", has bits beside the " + std::to_string(f.bits()) + " of " + of.name);
+        }
+      });
 }
 
 nb::object decode_array(nb::handle codes, nb::handle format, nb::handle out) {
@@ -146,6 +166,7 @@ nb::object decode_array(nb::handle codes, nb::handle format, nb::handle out) {
   Target target(out, dtype, in.view.shape, std::span(&in, 1));
   {
     const Released released;
+    check_codes(in, from);
     decode_elements(from.format, in.bytes(), results_in(dtype), target.bytes());
   }
   return target.finished(in);
@@ -206,7 +227,8 @@ std::vector<std::uint64_t> words_of(const Array& x, const ScalarOperation& opera
   for (std::size_t i = 0; i < out.size(); ++i) {
     std::memcpy(&out[i], x.view.data + i * width, width);
   }
-  if (x.view.dtype.kind == DtypeKind::integer && x.view.dtype.bits >= static_cast<unsigned>(bits)) {
+  const auto container = std::max(8U, std::bit_ceil(static_cast<unsigned>(bits)));
+  if (x.view.dtype.kind == DtypeKind::integer && x.view.dtype.bits == container) {
     const std::uint64_t most = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (out[i] > most) {
@@ -292,7 +314,7 @@ constexpr const char* rules_help = R"(
         rn, rz, … are known too.
     saturation: "none", or "finite": overflow and infinity give the largest finite number.
     nan: "quiet", "nvidia" or "propagate".
-    flush: "none", "results" (FTZ), "operands" (DAZ) or "both".
+    flush: "none", "results" (FTZ), "operands" (DAZ: what is subnormal in the dtype of its array counts as zero) or "both".
     seed, random_bits: of stochastic rounding; element i, in C order, draws word i of Philox stream 0.
 )";
 
@@ -320,8 +342,10 @@ void add_rounding(nb::module_& m) {
   static const std::string encode_help = with_rules(
       R"(Round every element to a format, and give its encodings.
 
-    As quantize, but returns unsigned integers of the format's container (8 to 64 bits), right-aligned. With as_dtype=True
-    the dtype that has this format instead, where one of 8 bits or more has it: NumPy's, ml_dtypes', or torch's for tensors.
+    As quantize, but returns unsigned integers of the format's container (8 to 64 bits), right-aligned but for
+    tf32's, which are the 19 high bits of 32 as in a register. With as_dtype=True the dtype that has this format instead,
+    where there is one: NumPy's float16 to float64; ml_dtypes', or torch's for tensors, bfloat16, float8_e4m3fn,
+    float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz and float8_e8m0fnu.
     torch before 2.3 has no unsigned integers of 16 bits and more: the bits stand in signed ones there.
 )",
       R"(    >>> encode(np.array([0.1, 1.0], "f"), "binary16")
@@ -358,7 +382,7 @@ void add_rounding(nb::module_& m) {
   m.def("cvt", &convert_by_ptx, "instruction"_a, "operands"_a,
         R"(A scalar or packed instruction of PTX on every element, by its full name.
 
-    operands: as many as PTX gives it, of one shape, or of one element: integers of the operand's width are its bits, floats
+    operands: as many as PTX gives it, of one shape, or of one element: integers of the operand's width, as NumPy's uint32, are its bits, floats
     are taken by value where the operand is one number. Returns floats where the result is a number of a dtype, else
     unsigned integers of the result's bits.
 

@@ -44,8 +44,7 @@ using Json = nlohmann::ordered_json;
 template <class Made>
 Made answer(const char* name, const std::string& text, const Json& json, int indent) {
   const std::string dumped = json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
-  return nb::borrow<Made>(
-      python_function("_training", name)(text_object(text), text_object(dumped)));
+  return nb::borrow<Made>(python_call("_training", name, text_object(text), text_object(dumped)));
 }
 
 std::string path_or_nothing(nb::handle x) { return x.is_none() ? "" : path_of(x); }
@@ -234,7 +233,7 @@ nb::list list_experiments() {
   const nb::object row = python_function("_training", "ExperimentRow");
   nb::list out;
   for (const Experiment& e : experiments()) {
-    out.append(row(e.name, e.question, text_of(e.hypothesis)));
+    out.append(called_back(row, nb::make_tuple(e.name, e.question, text_of(e.hypothesis))));
   }
   return out;
 }

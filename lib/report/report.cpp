@@ -92,6 +92,11 @@ std::string kept_free(const ReportOptions& options) {
                                              options.headroom, options.headroom == 1 ? "" : "s");
 }
 
+/// The format of the scales in a range.
+const char* format_of_scales(const ScaleRange& range) {
+  return range.highest_log2 == highest_scale_log2 ? "binary32" : "binary64";
+}
+
 LossScale scale_from(const RangeSummary& s, const Norms& of, std::optional<int> tie,
                      const ReportOptions& options) {
   LossScale out;
@@ -102,6 +107,7 @@ LossScale scale_from(const RangeSummary& s, const Norms& of, std::optional<int> 
   }
   out.interval = interval_of(s, binary16, options.headroom, *tie);
   choose(out, s, of, options);
+  const ScaleRange scales = scale_range(s);
   out.reason =
       out.interval->empty()
           ? fmt::format(
@@ -113,11 +119,11 @@ LossScale scale_from(const RangeSummary& s, const Norms& of, std::optional<int> 
           : fmt::format(
                 "{} to {}: {}; {}", power_of_two(out.interval->min_log2),
                 power_of_two(out.interval->max_log2),
-                out.interval->min_log2 == lowest_scale_log2
+                out.interval->min_log2 == scales.lowest_log2
                     ? std::string("smaller scales are not looked at")
                     : fmt::format("below, more than {} becomes zero", within(options)),
-                out.interval->max_log2 == highest_scale_log2
-                    ? std::string("larger ones are no binary32")
+                out.interval->max_log2 == scales.highest_log2
+                    ? fmt::format("larger ones are no {}", format_of_scales(scales))
                     : fmt::format("above, the largest value is not {}", kept_free(options)));
   return out;
 }
@@ -133,20 +139,28 @@ std::string name_among(const std::vector<const TensorReport*>& tensors,
   return name;
 }
 
+/// A tensor that sets an end of the interval, as it is called.
+struct Binding {
+  const RangeSummary& summary;
+  std::string name;
+};
+
 /// What sets the ends of the interval, where they are not those of what is looked at.
-std::string served_words(const LossScale& scale, const std::string& high, const std::string& low,
+std::string served_words(const LossScale& scale, const Binding& high, const Binding& low,
                          const ReportOptions& options) {
   const ScaleInterval& serves = *scale.interval;
+  const ScaleRange of_high = scale_range(high.summary);
   const std::string above =
-      serves.max_log2 == highest_scale_log2
-          ? fmt::format("{}, binary32's largest scale, keeps every value {}.",
-                        power_of_two(serves.max_log2), kept_free(options))
+      serves.max_log2 == of_high.highest_log2
+          ? fmt::format("{}, {}'s largest scale, keeps every value {}.",
+                        power_of_two(serves.max_log2), format_of_scales(of_high),
+                        kept_free(options))
           : fmt::format("{} is the largest scale that keeps every value {}; {} sets it.",
-                        power_of_two(serves.max_log2), kept_free(options), high);
-  return above + (serves.min_log2 == lowest_scale_log2
+                        power_of_two(serves.max_log2), kept_free(options), high.name);
+  return above + (serves.min_log2 == scale_range(low.summary).lowest_log2
                       ? fmt::format(" At any scale no tensor loses more than {}.", within(options))
                       : fmt::format(" From {} on no tensor loses more than {}; {} needs that.",
-                                    power_of_two(serves.min_log2), within(options), low));
+                                    power_of_two(serves.min_log2), within(options), low.name));
 }
 
 /// "e4m3 needs 2^14…2^20, e5m2 2^6…2^27, binary16 as it is": formats by width.
@@ -253,7 +267,7 @@ LossScale joint_loss_scale(const std::vector<const TensorReport*>& tensors,
                 "{} ({} sets it), but {} needs {} to lose at most {}; at {} it loses {}.",
                 top, kept_free(options), shown_high, shown_low, bottom, within(options),
                 power_of_two(out.interval->max_log2), percent(worst))
-          : served_words(out, shown_high, shown_low, options);
+          : served_words(out, {high->summary, shown_high}, {low->summary, shown_low}, options);
   return out;
 }
 

@@ -74,8 +74,8 @@ class LineFile {
     struct stat status = {};
     if (fstat(descriptor_.number, &status) != 0) fail("cannot be read");
     if (!S_ISREG(status.st_mode)) {
-      throw error_in(path_, "not a regular file",
-                     "name a file: a sweep must find its results again");
+      throw file_error(path_, "not a regular file",
+                       "name a file: a sweep must find its results again");
     }
     if (flock(descriptor_.number, LOCK_EX | LOCK_NB) != 0) {
       throw error_in(path_, "is being written by another sweep",
@@ -118,8 +118,8 @@ class LineFile {
 
  private:
   [[noreturn]] void fail(const char* what) const {
-    throw error_in(path_, fmt::format("{}: {}", what, std::strerror(errno)),
-                   "name a file in a folder that exists, is writable and has room");
+    throw file_error(path_, fmt::format("{}: {}", what, std::strerror(errno)),
+                     "name a file in a folder that exists, is writable and has room");
   }
 
   std::string path_;

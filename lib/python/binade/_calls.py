@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments that a function refuses, in one line: which one, what is wanted, what was given."""
+"""Arguments that a function refuses, in one line: which one, what is wanted, what was given; and numbers as text."""
 import ast
 import difflib
 import re
@@ -19,6 +19,8 @@ def refusal(told, given, named):
         return TypeError(told.partition(".")[0])
     by_place = parameters.posonlyargs + parameters.args
     if by_place and by_place[0].arg == "self":
+        if not given:
+            return TypeError(f"{name}(): self is missing")
         if name == "__init__":
             name = type(given[0]).__name__
         by_place, given = by_place[1:], given[1:]
@@ -67,6 +69,23 @@ def wrong_type(name, parameters, values):
     return TypeError(f"{name}(): these arguments do not go together")
 
 
+def exact_text(x):
+    """A number that has as_integer_ratio() as text that says it exactly."""
+    try:
+        numerator, denominator = x.as_integer_ratio()
+    except (ValueError, OverflowError):  # NaN and infinities
+        return str(x).lower().replace("infinity", "inf")
+    twos = (denominator & -denominator).bit_length() - 1
+    rest, fives = denominator >> twos, 0
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    if rest != 1:
+        raise ValueError(f"{x}: no finite decimal; give a number whose denominator has the factors 2 and 5 alone")
+    places = max(twos, fives)
+    sign = "-" if str(x).startswith("-") else ""
+    return f"{sign}{abs(numerator) * 10**places // denominator}e-{places}"
+
+
 def is_whole(value):
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
@@ -86,4 +105,4 @@ def is_of_kind(value, kind):
         return is_whole(value)
     if kind == "float":
         return not isinstance(value, str) and (hasattr(value, "__float__") or hasattr(value, "__index__"))
-    return kind.rpartition(".")[2] in [base.__name__ for base in type(value).__mro__]
+    return kind.partition("[")[0].rpartition(".")[2] in [base.__name__ for base in type(value).__mro__]

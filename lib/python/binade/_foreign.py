@@ -27,23 +27,39 @@ def to_numpy(x):
     a function of (array, dtype name) that makes of a result what the caller's library has, or None."""
     library = type(x).__module__.partition(".")[0]
     if library == "torch" or is_tensor(x):
-        return of_torch(x)
+        return as_told("that torch gives no values of", of_torch, x)
     if library.startswith("jax"):
-        array, name, _ = of_numpy(np.asarray(x))
+        array, name, _ = of_numpy(as_told("that has no values (under jit, grad and vmap: jax.pure_callback)", np.asarray, x))
         return array, name, to_jax
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         raise TypeError("a masked array; give x.compressed() or x.filled(value)")
     if isinstance(x, np.ndarray | np.generic):
         return of_numpy(np.asarray(x))
     if hasattr(x, "__dlpack__"):
-        try:
-            return of_numpy(np.from_dlpack(x))
-        except (RuntimeError, BufferError) as error:
-            line = str(error).partition("\n")[0]
-            raise TypeError(f"an array of {type(x).__name__} that NumPy does not take by DLPack: {line}") from error
+        return of_numpy(as_told("that NumPy does not take by DLPack", np.from_dlpack, x))
     if isinstance(x, str | bytes | dict | set) or x is None:
         raise TypeError(f"an array is wanted, not {type(x).__name__}")
-    return of_numpy(np.asarray(x))
+    return of_numpy(as_told("that NumPy makes no array of", np.asarray, x))
+
+
+def as_told(why, make, x):
+    """make(x); whatever it raises as TypeError in one line, but a line of NumPy's own as it is."""
+    try:
+        return make(x)
+    except MemoryError:
+        raise
+    except Exception as error:
+        line = str(error).partition("\n")[0]
+        if isinstance(error, ValueError | TypeError | OSError) and line == str(error):
+            raise
+        raise TypeError(f"{type(x).__name__} {why}: {line}") from error
+
+
+def bits_of_raw(x, has_dtype):
+    """What NumPy reads of a .npy file of a dtype that it does not know, as integers where the caller says what they hold."""
+    if has_dtype and isinstance(x, np.ndarray) and x.dtype.kind == "V" and x.dtype.names is None and x.itemsize in (1, 2):
+        return np.require(x, requirements=["C", "A"]).view(BITS[x.itemsize])
+    return x
 
 
 def name_of_dtype(x):
@@ -61,13 +77,13 @@ def refuse_dtype(name):
 
 def of_numpy(x):
     kind = x.dtype.kind
+    if not x.dtype.isnative:
+        raise ValueError(f"an array in the other byte order ({x.dtype.str}); give x.astype(x.dtype.newbyteorder('='))")
     if x.dtype.name in NAMES:
         bits = np.require(x, requirements=["C", "A"]).view(BITS[x.dtype.itemsize])
         return bits.reshape(x.shape), NAMES[x.dtype.name], to_ml_dtypes
     if x.dtype.name not in ("complex64", "complex128") and (kind not in "fiub" or x.dtype.itemsize > 8):
         refuse_dtype(x.dtype.name)
-    if not x.dtype.isnative:
-        raise ValueError(f"an array in the other byte order ({x.dtype.str}); give x.astype(x.dtype.newbyteorder('='))")
     if not (x.flags.c_contiguous and x.flags.aligned):
         x = np.require(x, requirements=["C", "A"]).reshape(x.shape)
     return x, "", None
@@ -79,6 +95,13 @@ TORCH = {}
 
 def is_tensor(x):
     return "torch" in sys.modules and isinstance(x, getattr(sys.modules["torch"], "Tensor", ()))
+
+
+def scaled_tensor(x, scale):
+    """As torch.amp.GradScaler does it: the scale is a tensor of float32 without axes, which promotes half ones like it."""
+    import torch
+
+    return x * torch.full((), scale, dtype=torch.float32, device=x.device)
 
 
 def torch_table(torch):
@@ -128,7 +151,7 @@ def why_not_in_place(array, x):
     if is_tensor(x):
         if x.requires_grad:
             return "a tensor that requires grad; give x.detach()"
-        return None if array.ctypes.data == x.data_ptr() else "a tensor that is not contiguous"
+        return None if array.ctypes.data == x.data_ptr() or x.numel() == 0 else "a tensor that is not contiguous"
     if not isinstance(x, np.ndarray):
         return f"{type(x).__name__}, which cannot be written to"
     if not x.flags.writeable:

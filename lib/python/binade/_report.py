@@ -105,6 +105,8 @@ class Report(Document):
 
         ValueError for other endings, OSError where the file cannot be written.
         """
+        if path is None:
+            raise TypeError("path: text or os.PathLike")
         _binade._save_report(self._json, path)
 
     def to_pandas(self):
