@@ -366,7 +366,7 @@ LossScalerState loss_scaler_state(const nlohmann::json& json) {
   };
   const auto scale = [&](const char* key) {
     const auto found = json.is_object() && json.contains(key) ? scale_of(json[key]) : std::nullopt;
-    if (!found || !(*found >= 0)) throw wrong(key);
+    if (!found || *found < 0) throw wrong(key);
     return *found;
   };
   LossScalerState state;

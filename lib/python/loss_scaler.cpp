@@ -319,7 +319,7 @@ T number_in(const nb::dict& state, const char* key) {
       return whole;
     }
   } else if (state.contains(key) && !is_truth_value(state[key]) &&
-             nb::try_cast<T>(state[key], out) && !std::isnan(out)) {
+             nb::try_cast<T>(state[key], out)) {
     return out;
   }
   throw Error(std::string("loss scaler state: ") + key +

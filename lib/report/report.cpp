@@ -111,9 +111,14 @@ LossScale scale_from(const RangeSummary& s, const Norms& of, std::optional<int> 
   out.reason =
       out.interval->empty()
           ? fmt::format(
-                "no scale keeps the loss within {} and the largest value {}: from {} on "
-                "values overflow, {} would be needed, and at {} the loss is {}",
-                within(options), kept_free(options), power_of_two(out.interval->max_log2 + 1),
+                "no scale keeps the loss within {} and the largest value {}: {} {}, {} would be "
+                "needed, and at {} the loss is {}",
+                within(options), kept_free(options),
+                out.interval->max_log2 == scales.highest_log2 ? "scales end at"
+                                                              : "values overflow from",
+                out.interval->max_log2 == scales.highest_log2
+                    ? power_of_two(out.interval->max_log2)
+                    : power_of_two(out.interval->max_log2 + 1) + " on",
                 power_of_two(out.interval->min_log2), power_of_two(out.interval->max_log2),
                 percent(*out.lost_l2))
           : fmt::format(
@@ -259,15 +264,21 @@ LossScale joint_loss_scale(const std::vector<const TensorReport*>& tensors,
   const std::string shown_low = name_among(tensors, *low);
   const std::string top = power_of_two(out.interval->max_log2);
   const std::string bottom = power_of_two(out.interval->min_log2);
+  const ScaleRange scales = scale_range(high->summary);
+  const bool is_last = out.interval->max_log2 == scales.highest_log2;
+  const std::string largest =
+      is_last ? fmt::format("{}'s largest scale and keeps every value", format_of_scales(scales))
+              : std::string("the largest that keeps every value");
+  const std::string setter = is_last ? "" : fmt::format(" ({} sets it)", shown_high);
   const double worst = losses(low->summary, binary16, out.interval->max_log2)->l2;
-  out.reason =
-      out.interval->empty()
-          ? fmt::format(
-                "No single scale serves all tensors. {} is the largest that keeps every value "
-                "{} ({} sets it), but {} needs {} to lose at most {}; at {} it loses {}.",
-                top, kept_free(options), shown_high, shown_low, bottom, within(options),
-                power_of_two(out.interval->max_log2), percent(worst))
-          : served_words(out, {high->summary, shown_high}, {low->summary, shown_low}, options);
+  out.reason = out.interval->empty() ? fmt::format(
+                                           "No single scale serves all tensors. {} is {} {}{}, but "
+                                           "{} needs {} to lose at most "
+                                           "{}; at {} it loses {}.",
+                                           top, largest, kept_free(options), setter, shown_low,
+                                           bottom, within(options), top, percent(worst))
+                                     : served_words(out, {high->summary, shown_high},
+                                                    {low->summary, shown_low}, options);
   return out;
 }
 

@@ -373,9 +373,11 @@ TEST_CASE("a scale that is infinite or NaN survives JSON") {
 }
 
 TEST_CASE("a state that is none is refused") {
-  for (const char* text : {"{}", "[]", "1", R"({"scale":"x"})", R"({"scale":1})",
-                           R"({"scale":1,"growth_tracker":18446744073709551615})",
-                           R"({"scale":1,"growth_tracker":0.5})"}) {
+  for (const char* text :
+       {"{}", "[]", "1", R"({"scale":"x"})", R"({"scale":1})", R"({"scale":-1,"growth_tracker":0})",
+        R"({"scale":1,"growth_tracker":-1})",
+        R"({"scale":1,"growth_tracker":18446744073709551615})",
+        R"({"scale":1,"growth_tracker":0.5})"}) {
     CHECK_THROWS_AS(loss_scaler_state(nlohmann::json::parse(text)), Error);
   }
 }

@@ -6,13 +6,18 @@
 
 import copy
 import functools
+import gc
 import os
 import pickle
 import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
+import time
 import unittest
+import weakref
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -229,6 +234,133 @@ class Memory(unittest.TestCase):
         self.assertEqual(type(binade.GradScaler().scale((1.0, 2.0))), tuple)
 
 
+class Objects(unittest.TestCase):
+    def test_nothing_equals_none(self):
+        for x in (binade.Format("e4m3"), binade.GemmModel(**PRODUCT), binade.Counts(), binade.LossScaler(),
+                  binade.RangeSummary(), binade.GradScaler()):
+            self.assertFalse(x == None)  # noqa: E711
+            self.assertIn(x, [None, x])
+
+    def test_a_dict_that_changes_while_it_is_read(self):
+        status, told = child("""
+            import binade
+            class Number:
+                def __index__(self):
+                    settings.clear()
+                    raise TypeError("no")
+            for call in (binade.train, lambda s: binade.sweep(s, "/dev/null"), binade.GradScaler().load_state_dict):
+                settings = {"workload": "digits_mlp", "steps": Number(), **{f"key{i}": "x" * i for i in range(40)}}
+                try:
+                    call(settings)
+                except TypeError as error:
+                    print(error)
+            """, PYTHONMALLOC="debug")
+        self.assertEqual((status, told), (0, "steps: a value of Number, which JSON does not have\n" * 3))
+
+    def test_what_an_argument_raises_comes_through(self):
+        class Raises:
+            def __init__(self, error):
+                self.error = error
+
+            def __float__(self):
+                raise self.error
+
+        for error in (KeyboardInterrupt(), RuntimeError("of a device")):
+            for call in (lambda x: binade.GemmModel(**PRODUCT, alpha=x), lambda x: binade.train({"lr": x}),
+                         lambda x: binade.show(x, "e4m3")):
+                with self.assertRaises(type(error)):
+                    call(Raises(error))
+        with self.assertRaisesRegex(TypeError, "^alpha: a number is wanted, not bool$"):
+            binade.GemmModel(**PRODUCT, alpha=True)
+
+    def test_a_refusal_inside_a_callback_is_its_own(self):
+        def step(_):
+            binade.Format("e4m3", "e5m2")
+
+        with self.assertRaisesRegex(TypeError, r"^Format\(\) takes 1 by place"):
+            binade.train({"workload": "digits_mlp", "steps": 1, "batch": 8}, on_step=step)
+
+        def other(*_):
+            raise TypeError("other(): incompatible function arguments. The following argument types are supported:")
+
+        with self.assertRaisesRegex(TypeError, r"^other\(\): incompatible"):
+            binade.train({"workload": "digits_mlp", "steps": 1, "batch": 8}, on_step=other)
+
+    def test_a_scaler_keeps_no_optimizer_and_no_cycle(self):
+        class Optimizer:
+            pass
+
+        gone, optimizer, scaler = [], Optimizer(), binade.GradScaler(init_scale=2.0)
+        weakref.finalize(optimizer, gone.append, 1)
+        scaler.scale(1.0)
+        scaler.unscale_(X.copy(), optimizer=optimizer)
+        self.assertIs(scaler.found_inf(optimizer=optimizer), False)
+        scaler.update()
+        del optimizer
+        gc.collect()
+        self.assertEqual(gone, [1])
+        optimizer = Optimizer()
+        optimizer.scaler = scaler
+        scaler.scale(1.0)
+        scaler.unscale_(X.copy(), optimizer=optimizer)
+        weakref.finalize(optimizer, gone.append, 2)
+        del optimizer, scaler
+        gc.collect()
+        self.assertEqual(gone, [1, 2])
+
+    def test_a_second_thread_inside_a_scaler_is_refused(self):
+        scaler, long = binade.GradScaler(init_scale=2.0), np.ones(1 << 25, "f")
+        scaler.scale(1.0)
+        entered = threading.Event()
+
+        class Gradients(list):
+            def __iter__(self):
+                entered.set()
+                time.sleep(0.2)
+                return super().__iter__()
+
+        thread = threading.Thread(target=lambda: scaler.unscale_(Gradients([long]), optimizer="a"))
+        thread.start()
+        entered.wait()
+        for call in (lambda: scaler.unscale_(X.copy(), optimizer="b"), scaler.update, scaler.get_scale, scaler.state_dict,
+                     lambda: repr(scaler), lambda: pickle.dumps(scaler), lambda: scaler.step(None, X.copy())):
+            with self.assertRaisesRegex(ValueError, "^GradScaler: another thread is inside; one thread at a time$"):
+                call()
+        thread.join()
+        self.assertIs(scaler.found_inf(optimizer="a"), False)
+        self.assertEqual(long[0], 0.5)
+
+    def test_numbers_are_shown_exactly(self):
+        def bits(x, form="e4m3"):
+            return binade.show(x, form).to_dict()["values"][0]["bits"]
+
+        self.assertEqual([bits(464), bits(Fraction(464) + Fraction(1, 2**70)), bits(Decimal("464.00000000000000000001"))],
+                         ["0x7e", "0x7f", "0x7f"])
+        self.assertEqual(bits(Fraction(10)**400), "0x7f")
+        self.assertEqual([bits(Decimal("-Infinity"), "binary16"), bits(Decimal("-0"), "binary16")], ["0xfc00", "0x8000"])
+        tie = np.longdouble(1) + np.longdouble(2)**-11
+        self.assertEqual([bits(tie, "binary16"), bits(tie + np.longdouble(2)**-60, "binary16")], ["0x3c00", "0x3c01"])
+        self.assertEqual([bits(np.float32(0.1)), bits(np.longdouble("inf"), "binary16")], [bits(0.1), "0x7c00"])
+        with self.assertRaisesRegex(ValueError, "^1/3: no finite decimal"):
+            bits(Fraction(1, 3))
+
+    def test_states_that_no_scaler_has(self):
+        for policy, key, values in (("torch", "scale", (-1.0, True)), ("torch", "growth_tracker", (-1, True, 1.5)),
+                                    ("log_max", "mean", ("1", True)), ("histogram", "steps", (-1, True))):
+            scaler = binade.LossScaler(policy)
+            state = scaler.state_dict()
+            for value in values:
+                with self.subTest(policy=policy, key=key, value=value), self.assertRaisesRegex(ValueError, key):
+                    scaler.load_state_dict(state | {key: value})
+            self.assertEqual(scaler.state_dict(), state)
+
+    def test_counts_add_up_by_sum(self):
+        counts = [binade.quantize(X, "e4m3", counts=True)[1] for _ in range(3)]
+        self.assertEqual(sum(counts).values, 9)
+        with self.assertRaises(TypeError):
+            sum(counts, 1)
+
+
 class Processes(unittest.TestCase):
     def test_a_scaler_beside_threads_that_work(self):
         status, told = child("""
@@ -277,11 +409,17 @@ class Processes(unittest.TestCase):
 
     def test_an_interpreter_that_ends(self):
         settings = {"workload": "digits_mlp", "format": "binary16", "steps": 10 ** 6, "batch": 8}
-        for call in ("binade.quantize(x, 'e4m3')", "binade.report({'x': x})",
+        for call in ("binade.quantize(x, 'e4m3')", "binade.report({'x': x})", "binade.show(0.1, 'e4m3')",
+                     "binade.loss_scalers(); refused()", "binade.quantize([1.0, 2.0], 'e4m3'); binade.advise(params=1e9)",
                      f"binade.train({settings}, on_step=lambda step: time.sleep(1e-3))"):
             status, told = child(f"""
                 import threading, time, numpy as np, binade
                 x = np.ones(1 << 22, "f")
+                def refused():
+                    try:
+                        binade.quantize(x, "e4m3", rouding=1)
+                    except TypeError:
+                        pass
                 def work():
                     while True:
                         {call}

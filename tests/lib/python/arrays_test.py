@@ -204,15 +204,19 @@ class Arrays(CliCase):
 
         x = numbers(2000, np.float32)
         for theirs, format in [(ml_dtypes.bfloat16, "bfloat16"), (ml_dtypes.float8_e4m3fn, "e4m3"),
-                               (ml_dtypes.float8_e5m2, "e5m2")]:
+                               (ml_dtypes.float8_e5m2, "e5m2"), (ml_dtypes.float8_e4m3fnuz, "e4m3fnuz"),
+                               (ml_dtypes.float8_e8m0fnu, "e8m0"), (ml_dtypes.float8_e5m2fnuz, "e5m2fnuz")]:
             narrow = binade.encode(x, format, as_dtype=True)
             self.assertEqual(narrow.dtype, theirs)
             np.testing.assert_array_equal(bits(narrow), binade.encode(x, format))
-            self.equal(binade.quantize(narrow, "e2m1").view(f"u{narrow.itemsize}"),
-                       binade.encode(binade.quantize(binade.decode(narrow, format), "e2m1"), format))
+            held = "e8m0" if format == "e8m0" else "e2m1"
+            self.equal(binade.quantize(narrow, held).view(f"u{narrow.itemsize}"),
+                       binade.encode(binade.quantize(binade.decode(narrow, format), held), format))
             self.equal(binade.decode(narrow, format), binade.decode(bits(narrow), format))
         self.equal(binade.quantize(narrow[::3].reshape(-1, 1), "e2m1").view("u1"),
                    binade.quantize(narrow, "e2m1").view("u1")[::3].reshape(-1, 1))
+        with self.assertRaisesRegex(ValueError, "other byte order"):
+            binade.quantize(x.astype(ml_dtypes.bfloat16).view(np.dtype(ml_dtypes.bfloat16).newbyteorder(">")), "e4m3")
 
     def test_what_cannot_be_read_is_refused(self):
         x = np.float32([1, 2])
@@ -238,6 +242,15 @@ class Arrays(CliCase):
                 binade.quantize(x, **{"format": "e4m3", **keywords})
         with self.assertRaisesRegex(ValueError, "integers of 8 bits"):
             binade.decode(np.uint16([1]), "e4m3")
+        for codes, format, words in [(np.uint8([1, 0x21]), "e2m1", "element 1, 0x21, has bits beside the 4 of e2m1"),
+                                     (np.uint16([0x2780]), "e5m7", "element 0, 0x2780, has bits beside the 13 of e5m7"),
+                                     (np.uint8([0xB8]), "ue4m3", "0xb8, has bits beside the 7"),
+                                     (np.uint32([0x3F800001]), "tf32", "0x3f800001, has bits beside the 19 of tf32")]:
+            with self.subTest(format), self.assertRaisesRegex(ValueError, words):
+                binade.decode(codes, format)
+        for operands in ([[1, 2]], [np.int64([1])], [np.uint16([1])]):
+            with self.assertRaisesRegex(ValueError, "it is an integer of 32 bits, or a number"):
+                binade.cvt("cvt.rn.f16.f32", *operands)
         with self.assertRaisesRegex(ValueError, "fma|multiply_add has 3 operands, not 2"):
             binade.arith("fma", x, x, format="e4m3")
         with self.assertRaisesRegex(ValueError, r"shape \(3,\) beside \(2,\)"):

@@ -46,21 +46,37 @@ class Process(CliCase):
                 self.assertEqual(seen, counts)
 
     def test_other_threads_run_meanwhile(self):
-        x = np.ones(LONG, np.float32)
-        done = threading.Event()
-        ticks = 0
+        x, half = np.ones(LONG, np.float32), np.ones((512, 2048), np.float16)
+        layers, histogram = binade.LossScaler("adaptive"), binade.LossScaler("histogram")
+        codes, words = binade.encode(x[: LONG // 4], "tf32"), x[: LONG // 16]
+        product = {"instruction": "mma.m16n8k16.f32.f16.f16.f32", "arch": "sm_90"}
+        for name, call in (
+                ("quantize", lambda: binade.quantize(x[: LONG // 2], "e8m0")),  # by the definition
+                ("encode", lambda: binade.encode(x[: LONG // 2], "e8m0")),
+                ("decode", lambda: binade.decode(codes, "tf32")),
+                ("arith", lambda: binade.arith("div", x, x, format="e8m9")),
+                ("cvt", lambda: binade.cvt("fma.rn.f32", words, words, words)),
+                ("gemm", lambda: binade.gemm(half, half, transpose_b=True, **product)),
+                ("account", lambda: binade.account(half[:64], half[:64], transpose_b=True, **product)),
+                ("RangeSummary.add", lambda: binade.RangeSummary().add(x)),
+                ("report", lambda: binade.report({"x": x})),
+                ("GradScaler.scale", lambda: binade.GradScaler().scale(np.broadcast_to(x, (2, LONG)).copy())),
+                ("LossScaler.update", lambda: histogram.update(x)),
+                ("LossScaler.layer_scale", lambda: layers.layer_scale("a", x, x, 1))):
+            with self.subTest(name):
+                done, ticks = threading.Event(), 0
 
-        def work():
-            binade.quantize(x, "e8m0", out=x)  # by the definition, some tenths of a second
-            done.set()
+                def work():
+                    call()
+                    done.set()
 
-        thread = threading.Thread(target=work)
-        thread.start()
-        while not done.is_set():
-            time.sleep(0.001)
-            ticks += 1
-        thread.join()
-        self.assertGreater(ticks, 5, "the interpreter stood still while C++ worked")
+                thread = threading.Thread(target=work)
+                thread.start()
+                while not done.is_set():
+                    time.sleep(0.001)
+                    ticks += 1
+                thread.join()
+                self.assertGreater(ticks, 5, "the interpreter stood still while C++ worked")
 
     def test_ctrl_c_ends_a_long_call(self):
         code = (

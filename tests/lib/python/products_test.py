@@ -464,6 +464,9 @@ class Explanations(Products):
         x = binade.explain(terms=terms, addend=1.5, model=self.model)
         call = ("explain", "dots", "--terms", terms, "--addend", "1.5", *words(self.model))
         self.assertEqual(str(x), self.by_program(*call))
+        for more in ({"row": 5}, {"c": [100.0]}, {"d": [100.0]}):
+            with self.assertRaisesRegex(ValueError, "^terms: one dot, whose c is addend; row, c and d are of arrays$"):
+                binade.explain(terms=terms, model=self.model, **more)
 
     def test_no_picture(self):
         small = np.ones((1, 4), np.int8)

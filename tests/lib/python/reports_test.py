@@ -111,11 +111,35 @@ class Reports(Ranges):
             with self.assertRaisesRegex(TypeError, f"an array of {x.dtype.name}; binade reads"):
                 binade.RangeSummary().add(x)
 
+    def test_raw_arrays_hold_what_the_caller_says(self):
+        raw = np.array([1, 2.5, 2**-30], np.float32).view(np.uint32)[:] >> 16
+        raw = raw.astype(np.uint16).view("V2")
+        path = self.path("raw.npy")
+        np.save(path, raw)
+        of_array, of_file = (binade.report(x, dtype="bfloat16").to_dict()["total"] for x in ({"a": raw}, path))
+        self.assertEqual(of_array["formats"], of_file["formats"])
+        self.assertEqual(of_array["nonzero"], 3)
+        with self.assertRaisesRegex(TypeError, "^a: an array of void16"):
+            binade.report({"a": raw})
+
+    def test_a_list_of_names_and_arrays_is_a_dict(self):
+        self.assertEqual(binade.report(list(self.arrays.items())).to_json(), binade.report(self.arrays).to_json())
+
+    def test_scales_of_binary64_are_called_so(self):
+        def reason(x):
+            return binade.loss_scale({"a.grad": np.float64([x])})["reason"]
+
+        self.assertIn("At any scale no tensor loses more", reason(1e308))
+        self.assertIn("2^1023 is binary64's largest scale and keeps every value", reason(5e-324))
+        self.assertIn("2^127, binary32's largest scale, keeps every value", reason(1e-40))
+
     def test_errors(self):
         x = np.ones(3, "f")
         summary = binade.RangeSummary(formats=["e4m3"]).add(x)
         for kind, pattern, call in (
                 (ValueError, "no array", lambda: binade.report({})),
+                (ValueError, "^no array; nothing to report on", lambda: binade.report([])),
+                (TypeError, "^path: text or os.PathLike$", lambda: binade.report({"a": x}).save(None)),
                 (TypeError, "^a: an array is wanted", lambda: binade.report({"a": "x"})),
                 (ValueError, "^no array; nothing to report on", lambda: binade.report({"a": None})),
                 (TypeError, "^a: an array of clongdouble|^a: an array of complex256", lambda: binade.report({"a": x.astype("G")})),

@@ -72,6 +72,24 @@ class Torch(CliCase):
         with self.assertRaisesRegex(ValueError, "out: a tensor that requires grad; give x.detach()"):
             binade.quantize(self.x, "e4m3", out=torch.empty(300, requires_grad=True))
 
+    def test_a_loss_of_half_precision_is_scaled_as_torch_scales_it(self):
+        scaler = binade.GradScaler()
+        for loss in (torch.tensor(3.0, dtype=torch.half), torch.ones(2, dtype=torch.half), torch.tensor(3.0, dtype=torch.bfloat16)):
+            wanted = loss * torch.full((), 65536.0)
+            self.assertEqual(scaler.scale(loss).dtype, wanted.dtype)
+            self.same(scaler.scale(loss).float(), wanted.float())
+
+    def test_nothing_in_and_out(self):
+        out = torch.empty(0)
+        self.assertIs(binade.quantize(torch.empty(0), "e4m3", out=out), out)
+
+    def test_what_torch_gives_no_values_of_is_a_line(self):
+        model = torch.nn.Linear(2, 2)
+        found = binade.report(list(model.named_parameters())).tensors
+        self.assertEqual([one["name"] for one in found], ["weight", "bias"])
+        with self.assertRaisesRegex(TypeError, "^list that NumPy makes no array of: Can't call numpy"):
+            binade.quantize([model.weight], "e4m3")
+
     def test_a_scaled_loss_stays_in_its_graph(self):
         weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         scaler = binade.GradScaler(init_scale=8.0)

@@ -132,6 +132,28 @@ TEST_CASE("values are carried by the smallest type that holds the grid, encoding
   CHECK(encoded_dtype(Format{11, 40, 1023}).name == "U64");
 }
 
+TEST_CASE("an array that no cache holds gives what its pieces give") {
+  const std::size_t n = 2 * thread_count() * (streamed_bytes / sizeof(float)) + 70001;
+  std::vector<float> in(n);
+  const std::vector<float> some = inputs();
+  for (std::size_t i = 0; i < n; ++i) in[i] = some[i % some.size()];
+  const Quantizer to{.format = e4m3, .attributes = {.rounding = Rounding::stochastic}, .seed = 5};
+  std::vector<float> whole(n), pieces(n);
+  const auto quantized = [&](std::size_t begin, std::size_t count, std::vector<float>& out) {
+    return quantize_elements(to, binary32, ResultKind::f32,
+                             std::as_bytes(std::span(in)).subspan(begin * 4, count * 4), begin,
+                             std::as_writable_bytes(std::span(out)).subspan(begin * 4, count * 4));
+  };
+  const EventCounts of_whole = quantized(0, n, whole);
+  EventCounts of_pieces;
+  for (std::size_t at = 0; at < n; at += 1U << 20) {
+    of_pieces += quantized(at, std::min<std::size_t>(1U << 20, n - at), pieces);
+  }
+  CHECK(of_whole == of_pieces);
+  CHECK(of_whole.to_zero > 0);
+  CHECK(std::memcmp(whole.data(), pieces.data(), n * sizeof(float)) == 0);
+}
+
 TEST_CASE("nothing in, nothing out") {
   const Streamed out = streamed({.format = binary16}, "F32", {}, 4, 0, false);
   CHECK(out.bytes.empty());
