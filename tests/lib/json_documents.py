@@ -132,6 +132,11 @@ def products(run):
     run.writes("chain.json", *gemm, "--instruction", "fma.rn.f32.f16.f16.f32", "--account")
     zeros = run.array("zeros.npy", "<f2", (128, 8), [0] * 1024)
     run.writes("nothing.json", "gemm", a, zeros, *HOPPER, "--account")
+    chain = ("--instruction", "fma.rn.f64.f64.f64.f64", "--account")
+    large = run.array("large.npy", "<f8", (2, 1), [1e300, 1e300])
+    run.writes("beyond.json", "gemm", large, run.array("factor.npy", "<f8", (1, 1), [1.5e8]), *chain)
+    lost = run.array("lost.npy", "<f8", (1, 5), [2.0**1000, 2.0**946, -2.0**1000, -2.0**946, 2.0**-1074])
+    run.writes("all_lost.json", "gemm", lost, run.array("ones.npy", "<f8", (5, 1), [1] * 5), *chain)
     run.writes("steps.json", *gemm, *HOPPER, "--split", "4", "--account")
 
     run.call(*gemm, *HOPPER, "-o", "d.npy")
@@ -178,7 +183,7 @@ def explanations(run, gemm, c, bias):
                             ("sm_80", "mma.m16n8k32.s32.s8.s8.s32", "-128*127, 5*7"),
                             ("sm_90", "mma.m8n8k4.f32.f16.f16.f32", "3*5"), ("sm_90", "mma.m8n8k4.f16.f16.f16.f16", "3*5"),
                             ("sm_90", "mma.sp.m16n8k16.f32.f16.f16.f32", "1*3, 0*5, 2*2"),
-                            ("sm_80", "mma.m8n8k4.f64.f64.f64.f64", "1*3")):
+                            ("sm_80", "mma.m8n8k4.f64.f64.f64.f64", "2^1000*2^1000")):
         run.says(*dots, sm, "--instruction", name, "--terms", terms)
     for name, dtype, shape, values in (("a", "<f2", (1, 2), [1, 3]), ("b", "<f2", (1, 2), [2, 4]), ("d", "<f4", (1,), [2])):
         run.array(f"half_{name}.npy", dtype, shape, values)
@@ -257,7 +262,9 @@ def trainings(run):
            *(f"{gemm}=mma.m16n8k16.f32.f16.f16.f32" for gemm in ("fprop", "dgrad", "wgrad")))
     trains("workload=digits_mlp", "level=O3", "update=kahan", "lr=1e6", "scaler=none", steps=3)
     trains("workload=digits_mlp", "scaler=fairseq", "init_scale=1e30", "min_scale=1e30", "raise_at_min_scale=true", steps=3)
-    trains("workload=digits_mlp", "scaler=megatron", "hysteresis=1")
+    trains("workload=digits_mlp", "scaler=megatron", "format=bfloat16", "hysteresis=1", "init_scale=1.6e38",
+           "growth_interval=1", "loss_shift=60", steps=2)
+    trains("workload=digits_mlp", "format=e4m3", "autoswitch=true", "lr=1e6", steps=3)
     trains("workload=char_transformer", "format=e4m3", "autoswitch=true", "autoswitch_underflow=4", "autoswitch_mse=0.001",
            "attention=math", "--flow")
     run.reads("sweep_spec", "sweep.json", {"name": "shift", "base": {"seed": 1}, "grid": {
