@@ -263,7 +263,7 @@ def trainings(run):
     trains("workload=digits_mlp", "level=O3", "update=kahan", "lr=1e6", "scaler=none", steps=3)
     trains("workload=digits_mlp", "scaler=fairseq", "init_scale=1e30", "min_scale=1e30", "raise_at_min_scale=true", steps=3)
     trains("workload=digits_mlp", "scaler=megatron", "format=bfloat16", "hysteresis=1", "init_scale=1.6e38",
-           "growth_interval=1", "loss_shift=60", steps=2)
+           "growth_interval=1", "loss_shift=60", steps=3)
     trains("workload=digits_mlp", "format=e4m3", "autoswitch=true", "lr=1e6", steps=3)
     trains("workload=char_transformer", "format=e4m3", "autoswitch=true", "autoswitch_underflow=4", "autoswitch_mse=0.001",
            "attention=math", "--flow")
