@@ -7,6 +7,7 @@ import random
 import re
 import struct
 import sys
+from typing import NamedTuple
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(FOLDER, ".."), os.path.join(FOLDER, "cli")]
@@ -31,11 +32,11 @@ def object_of(pairs):
     return out
 
 
-class Run:
+class Run(NamedTuple):
     """A document, the command that wrote it, and the part of the schema that it is, if it is no whole document."""
-
-    def __init__(self, words, document, part=None):
-        self.words, self.document, self.part = words, document, part
+    words: tuple
+    document: dict
+    part: str | None = None
 
 
 class Documents(CliCase):
@@ -179,7 +180,8 @@ def explanations(run, gemm, c, bias):
     for sm, name, terms in (("sm_90", HOPPER[3], "128*128, 3: 0.1015625*2^-20, nan*1"), ("sm_90", HOPPER[3], "0*1, -0*1"),
                             ("sm_90", HOPPER[3], "inf*1, 1*-inf"), ("sm_90", HOPPER[3], "1*-inf"),
                             ("sm_90", HOPPER[3], "128*128, 2047*2^-14, 8: 128*-128"),
-                            ("sm_70", "wmma.m16n16k16.f32.f16.f16.f32", "1*1, 9: 2*2"), ("sm_90", "mma.m8n8k4.f32.f16.f16.f32", "nan*1"),
+                            ("sm_70", "wmma.m16n16k16.f32.f16.f16.f32", "1*1, 9: 2*2"),
+                            ("sm_90", "mma.m8n8k4.f32.f16.f16.f32", "nan*1"),
                             ("sm_80", "mma.m16n8k32.s32.s8.s8.s32", "-128*127, 5*7"),
                             ("sm_90", "mma.m8n8k4.f32.f16.f16.f32", "3*5"), ("sm_90", "mma.m8n8k4.f16.f16.f16.f16", "3*5"),
                             ("sm_90", "mma.sp.m16n8k16.f32.f16.f16.f32", "1*3, 0*5, 2*2"),
@@ -187,12 +189,13 @@ def explanations(run, gemm, c, bias):
         run.says(*dots, sm, "--instruction", name, "--terms", terms)
     for name, dtype, shape, values in (("a", "<f2", (1, 2), [1, 3]), ("b", "<f2", (1, 2), [2, 4]), ("d", "<f4", (1,), [2])):
         run.array(f"half_{name}.npy", dtype, shape, values)
-    run.says("explain", "dots", *HOPPER, "--a", "half_a.npy", "--b", "half_b.npy", "--d", "half_d.npy", "--row", "0", "--json")
+    run.says("explain", "dots", *HOPPER, "--a", "half_a.npy", "--b", "half_b.npy", "--d", "half_d.npy", "--row", "0",
+             "--json")
     element = ("explain", *gemm, "--element", "1", "2", "--json")
     run.says(*element, *HOPPER, "--d", "other.npy")
     run.says(*element, "--instruction", "mul_add.rn.f16.f16.f16.f16", "--split", "2", "--out-format", "f32")
-    run.says("explain", *gemm, c, "--element", "1", "3", "--json", *HOPPER, "--alpha", "0.7", "--beta", "0.3", "--bias", bias,
-             "--promote-every", "2", "--d", "d.npy")
+    run.says("explain", *gemm, c, "--element", "1", "3", "--json", *HOPPER, "--alpha", "0.7", "--beta", "0.3",
+             "--bias", bias, "--promote-every", "2", "--d", "d.npy")
 
 
 def validations(run):
@@ -234,7 +237,8 @@ def tables(run):
     run.says(*show, "0.1", "--format", "e5m2", "--rounding", "stochastic", "--random-bits", "4", "--random", "3",
              "--saturation", "finite", "--ftz")
     run.says(*show, "0.1", "2^-1070", "--format", "e11m52:bias=1100")
-    run.says("autocast", "--json", "linear", "softmax", "cat", "binary_cross_entropy", "mul", "--inputs", "binary16,binary32")
+    run.says("autocast", "--json", "linear", "softmax", "cat", "binary_cross_entropy", "mul", "--inputs",
+             "binary16,binary32")
     run.says("autocast", "--json", "--list", "apex")
     run.says("autocast", "--json", "--device", "cpu", "--dtype", "binary32", "nothing_of_this_name", "prod")
     layers = run.reads("layers_file", "model.json", {"layers": [
@@ -250,8 +254,8 @@ def tables(run):
 
 
 def trainings(run):
-    def trains(*settings, steps=1):
-        run.call("train", f"steps={steps}", "batch=8", "--json", "out.json", *settings)
+    def trains(*settings, steps=1, **variables):
+        run.call("train", f"steps={steps}", "batch=8", "--json", "out.json", *settings, **variables)
         run.take(("train",), run.read("out.json").decode())
 
     trains("workload=digits_mlp", "--flow")
@@ -265,10 +269,13 @@ def trainings(run):
     trains("workload=digits_mlp", "scaler=megatron", "format=bfloat16", "hysteresis=1", "init_scale=1.6e38",
            "growth_interval=1", "loss_shift=60", steps=3)
     trains("workload=digits_mlp", "format=e4m3", "autoswitch=true", "lr=1e6", steps=3)
+    with open(os.path.join(FOLDER, "..", "..", "LICENSE"), "rb") as licence:
+        text = run.write("text", 4 * licence.read())
     trains("workload=char_transformer", "format=e4m3", "autoswitch=true", "autoswitch_underflow=4", "autoswitch_mse=0.001",
-           "attention=math", "--flow")
+           "attention=math", "--flow", BINADE_TEXT=text)
     run.reads("sweep_spec", "sweep.json", {"name": "shift", "base": {"seed": 1}, "grid": {
-        "workload": ["digits_mlp"], "steps": [1], "batch": [8], "master_weights": [False], "level": ["O3"], "lr": [0.1, 1e6]}})
+        "workload": ["digits_mlp"], "steps": [1], "batch": [8], "master_weights": [False], "level": ["O3"],
+        "lr": [0.1, 1e6]}})
     sweep = ("sweep", "sweep.json", "--result", "test_loss,not_finite,gave_up")
     run.writes("sweep.jsonl", *sweep, "-o")
     run.writes("table.json", *sweep, "--json")

@@ -115,7 +115,10 @@ std::span<const Experiment> experiments() {
       {"skipped", "Are the data there?", {"They are."}, &run_skipped},
       {"failed", "Is the file there?", {"It is."}, &run_failed},
       {"hostile", hostile, {hostile, hostile_figures}, &run_hostile},
-      {"odd", "What of odd plots?", {"{drawn} are drawn, {missing} are not.", odd_figures}, &run_odd},
+      {"odd",
+       "What of odd plots?",
+       {"{drawn} are drawn, {missing} are not.", odd_figures},
+       &run_odd},
   }};
   return all;
 }
