@@ -19,6 +19,9 @@ namespace {
 constexpr const char* hostile =
     "</script><script>window.hit=1</script><img src=x onerror='window.hit=2'><!-- &amp; ${x}";
 constexpr std::array<ExpectedFigure, 1> hostile_figures{{{"x", hostile, "{x}", 0, 1}}};
+constexpr std::array<ExpectedFigure, 2> odd_figures{
+    {{"drawn", "plots", "four", 4, any_larger},
+     {"missing", "plots of data that are not there", "two", any_smaller, 2}}};
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 Outcome run_right(const ExperimentInput& input) {
@@ -88,9 +91,11 @@ Outcome run_hostile(const ExperimentInput& input) {
                      hostile}}};
 }
 
-/// A plot of one point, one without any, and numbers at the ends of binary64.
+/// A plot of one point, one without any, numbers at the ends of binary64, figures with one bound, one of them left out.
 Outcome run_odd(const ExperimentInput&) {
-  Outcome out{.as_expected = true, .verdict = "odd."};
+  Outcome out{.as_expected = true,
+              .verdict = "odd.",
+              .measured = {{"drawn", 4}, {"missing", std::nullopt}}};
   out.plots.push_back({"one", "x", "y", Axis::log2, Axis::linear, {{"p", {8}, {0}}}, ""});
   out.plots.push_back(
       {"none", "x", "y", Axis::linear, Axis::log10, {{"p", {}, {}}, {"q", {1}, {nan}}}, ""});
@@ -110,7 +115,10 @@ std::span<const Experiment> experiments() {
       {"skipped", "Are the data there?", {"They are."}, &run_skipped},
       {"failed", "Is the file there?", {"It is."}, &run_failed},
       {"hostile", hostile, {hostile, hostile_figures}, &run_hostile},
-      {"odd", "What of odd plots?", {"They are drawn."}, &run_odd},
+      {"odd",
+       "What of odd plots?",
+       {"{drawn} are drawn, {missing} are not.", odd_figures},
+       &run_odd},
   }};
   return all;
 }
