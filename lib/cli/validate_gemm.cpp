@@ -175,8 +175,11 @@ std::string first_text(const GemmDifference& x, const NamedGemm& named,
 
 std::string text_of(const GemmCheck& check, const ValidateGemmOptions& options,
                     const NamedGemm& named, const GemmOperands& operands) {
-  std::string out =
-      fmt::format("{}: {} × {}, {}\n", headline(named), check.m, check.n, order_text(named.model));
+  const bool is_rounded = options_of(named.model).find("--out-format") != std::string::npos;
+  std::string out = fmt::format(
+      "{}: {} × {}, {}{}\n", headline(named), check.m, check.n, order_text(named.model),
+      is_rounded ? fmt::format("; rounded to {} in the end", spec_of(named.model.epilogue.out))
+                 : "");
   if (check.different.count > 0) {
     const Format& f = named.model.epilogue.out;
     const bool some_wrong = check.wrong.count > 0;

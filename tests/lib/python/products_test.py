@@ -358,6 +358,9 @@ class Validations(Products):
             self.assertEqual((x.equal, x.elements, x.different), (status == 0, 35, 2 * status))
             self.assertLess(len(x._repr_html_()), 200_000)
         self.assertEqual([(row["row"], row["column"]) for row in x.differences], [(2, 3), (4, 0)])
+        narrow = binade.validate(self.a, self.b, d.astype(np.float16), self.c, model=model)
+        self.assertTrue(narrow.equal)
+        self.assertIn("rounded to binary16 in the end", str(narrow))
         self.assertEqual(len(binade.validate(self.a, self.b, wrong, self.c, model=model, show=1).differences), 1)
 
     def test_the_dtype_of_d_is_the_output(self):
