@@ -378,7 +378,7 @@ void add_grad_scaler(nb::module_& m) {
       "disabled. Other policies add policy and state.");
   scaler.def(
       "load_state_dict",
-      [](GradScalerObject& self, nb::dict state) {
+      [](GradScalerObject& self, const nb::dict& state) {
         self.idle().load_state_dict(nlohmann::json(json_of_python(state)));
       },
       "state_dict"_a, "Takes PyTorch's, too; ValueError for what is none.");

@@ -124,7 +124,7 @@ ProposalObject proposal_of(nb::handle identification, Whole<std::uint64_t> seed)
 }  // namespace
 
 void add_identification(nb::module_& m) {
-  nb::class_<Found>(m, "_Found");
+  const nb::class_<Found> found(m, "_Found");
   m.def("identify", &identification_of, "a"_a, "b"_a, "d"_a, "c"_a = nb::none(),
         "bias"_a = nb::none(), nb::kw_only(), "types"_a = "", "alpha"_a = 1.0, "beta"_a = 1.0,
         "arch"_a = nb::none(), "chains"_a = false, "cpu"_a = false, "transpose_a"_a = false,

@@ -329,7 +329,7 @@ T number_in(const nb::dict& state, const char* key) {
 }  // namespace
 
 nb::object with_numbers(const Json& state) {
-  const nb::object out = python_of(state);
+  nb::object out = python_of(state);
   for (const char* key : {"scale", "next_scale"}) {
     if (!state.contains(key)) continue;
     if (const auto scale = binade::scale_of(nlohmann::json(state[key]))) out[key] = *scale;

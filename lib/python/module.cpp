@@ -201,6 +201,7 @@ NB_MODULE(_binade_parts, m) {
 
 /// What Python calls. A second import, after the first was thrown out of sys.modules, is refused, as NumPy refuses it;
 /// another interpreter of this process before nanobind forgets the first one's types for its sake.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): CPython's name
 extern "C" NB_EXPORT PyObject* PyInit__binade() {
   static bool is_loaded = false;
   const bool is_first = PyInterpreterState_Get() == PyInterpreterState_Main();

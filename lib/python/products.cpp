@@ -245,7 +245,7 @@ ExplanationObject explain_sum(nb::handle a, nb::handle b, nb::handle c, nb::hand
   }
   OneDot o;
   GivenRows x;
-  const bool has_own = !recording.is_none() && model.is_none() && given.size() == 0;
+  const bool has_own = !recording.is_none() && model.is_none() && given.empty();
   if (!has_own) x.call = dots_of_call(model, given, "explain");
   set_rows(x, a, b, c, d);
   o.dots = x.call.dots;

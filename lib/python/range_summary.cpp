@@ -232,7 +232,8 @@ void add_range_summary(nb::module_& m) {
   summary.def(
       "__iadd__",
       [](nb::object self, const RangeSummary& b) {
-        const RangeSummary copy = b;  // which may be the same
+        // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): b may be self
+        const RangeSummary copy = b;
         merge_checked(summary_in(self), copy);
         return self;
       },

@@ -172,7 +172,7 @@ nb::object decode_array(nb::handle codes, nb::handle format, nb::handle out) {
   return target.finished(in);
 }
 
-nb::object operate(std::string_view name, nb::args arrays, nb::handle format,
+nb::object operate(std::string_view name, const nb::args& arrays, nb::handle format,
                    std::string_view rounding, std::string_view saturation, std::string_view nan,
                    std::string_view flush, Whole<std::uint64_t> seed, Whole<int> random_bits,
                    Truth counts, nb::handle out) {
@@ -256,7 +256,7 @@ std::vector<std::uint64_t> words_of(const Array& x, const ScalarOperation& opera
   return out;
 }
 
-nb::object convert_by_ptx(std::string_view name, nb::args arrays) {
+nb::object convert_by_ptx(std::string_view name, const nb::args& arrays) {
   const ScalarInstruction& instruction = parse_scalar_instruction(name);
   const ScalarOperation& operation = instruction.operation;
   if (!instruction.is_emulated()) {

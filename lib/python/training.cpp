@@ -349,7 +349,7 @@ void add_training(nb::module_& m) {
       R"(Runs an experiment: `binade experiment run` as a document of text, figures, tables and plots.
 
     name: of experiments(). quick: a smaller run that answers the same question. data: folder of the data. progress: called
-    with (share done, what is being run); what it raises ends the experiment. dump: folder for its trainings' tensors.
+    with (share done, what is being run) by those that train networks; what it raises ends the experiment. dump: folder for its trainings' tensors.
     ValueError for a name that there is not and for an experiment that failed.
 
     >>> experiment("boundary_atlas", quick=True).to_dict()["results"][0]["status"]
