@@ -23,7 +23,7 @@ class PickleMachine {
       fail("more than " + std::to_string(Pickle::most_bytes) + " bytes, so refused");
     }
     if (next() != 0x80) fail("no pickle of protocol 2 to 5");
-    if (const unsigned protocol = number(1); protocol < 2 || protocol > 5) {
+    if (const std::uint64_t protocol = number(1); protocol < 2 || protocol > 5) {
       fail("a pickle of protocol " + std::to_string(protocol));
     }
     while (true) {
@@ -81,16 +81,16 @@ class PickleMachine {
     stack_.push_back(value);
   }
   Value& make(Value::Kind kind) {
-    pickle_.values_.push_back({.kind = kind, .at = static_cast<std::uint32_t>(opcode_at_)});
-    push(&pickle_.values_.back());
-    return pickle_.values_.back();
+    Value& value = pickle_.values_.emplace_back();
+    value.kind = kind;
+    value.at = static_cast<std::uint32_t>(opcode_at_);
+    push(&value);
+    return value;
   }
   void make_integer(Value::Kind kind, std::int64_t value) { make(kind).integer_value = value; }
 
   /// What no mark protects.
-  std::size_t free_height() const {
-    return stack_.size() - (marks_.empty() ? 0 : marks_.back());
-  }
+  std::size_t free_height() const { return stack_.size() - (marks_.empty() ? 0 : marks_.back()); }
   Value* pop() {
     if (free_height() == 0) fail("a value is missing");
     Value* value = stack_.back();

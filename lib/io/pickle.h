@@ -40,9 +40,11 @@ struct PickleValue {
   std::string_view text_value;  ///< of text and bytes; a global's "module.name"
   /// Of tuple, list and set; of a dict keys and values in turn, and so of what was set in a call's result.
   std::vector<const PickleValue*> items;
-  const PickleValue* function = nullptr;   ///< of a call: a global
-  const PickleValue* arguments = nullptr;  ///< of a call: a tuple; of a persistent value, what names it
-  const PickleValue* state = nullptr;      ///< of a call, what its result was given as attributes; null if nothing
+  const PickleValue* function = nullptr;  ///< of a call: a global
+  const PickleValue* arguments =
+      nullptr;  ///< of a call: a tuple; of a persistent value, what names it
+  const PickleValue* state =
+      nullptr;  ///< of a call, what its result was given as attributes; null if nothing
 
   bool is(Kind other) const { return kind == other; }
   bool is_call_of(std::string_view name) const { return is(call) && function->text_value == name; }

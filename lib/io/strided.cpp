@@ -4,12 +4,15 @@
 // where what lies between its elements is little, else along its widest stride piece by piece.
 #include "lib/io/strided.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <cstring>
 #include <functional>
 #include <numeric>
 
 #include "lib/parallel/parallel.h"
+#include "lib/tensor/error.h"
 
 namespace binade {
 namespace {
@@ -43,6 +46,18 @@ void scatter(const std::byte* from, std::byte* to, std::span<const Step> steps) 
       scatter<Bytes>(from + i * step.from, to + i * step.to, steps.subspan(1));
     }
   }
+}
+
+/// In bytes, of elements that follow each other in C order.
+std::vector<std::uint64_t> c_strides(std::span<const std::uint64_t> sizes,
+                                     std::uint64_t element_bytes) {
+  std::vector<std::uint64_t> strides(sizes.size());
+  for (std::size_t i = sizes.size(); i-- > 0; element_bytes *= sizes[i]) strides[i] = element_bytes;
+  return strides;
+}
+
+std::uint64_t crc_after(std::uint64_t crc, std::span<const std::byte> bytes) {
+  return crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
 }
 
 class BlockReader {
@@ -84,8 +99,7 @@ class BlockReader {
       bool empty = false;
       for (std::size_t i = 0; i < size.size(); ++i) {
         const std::uint64_t first = std::max(begin[i], block.offsets[i]);
-        const std::uint64_t last =
-            std::min(begin[i] + size[i], block.offsets[i] + block.sizes[i]);
+        const std::uint64_t last = std::min(begin[i] + size[i], block.offsets[i] + block.sizes[i]);
         if (first >= last) empty = true;
         if (empty) break;
         from += (first - block.offsets[i]) * block.strides[i];
@@ -155,22 +169,10 @@ bool is_contiguous(const StridedBlock& block, std::uint64_t element_bytes) {
 
 }  // namespace
 
-std::vector<std::uint64_t> c_strides(std::span<const std::uint64_t> sizes,
-                                     std::uint64_t element_bytes) {
-  std::vector<std::uint64_t> strides(sizes.size());
-  for (std::size_t i = sizes.size(); i-- > 0; element_bytes *= sizes[i]) strides[i] = element_bytes;
-  return strides;
-}
-
-void stream_blocks(std::span<const std::uint64_t> shape, std::uint64_t element_bytes,
-                   std::span<const StridedBlock> blocks, const ChunkSink& sink) {
-  if (std::ranges::find(shape, 0U) != shape.end()) return;
-  BlockReader(shape, element_bytes, blocks).stream(sink);
-}
-
-StridedFile::StridedFile(std::string path, std::vector<TensorInfo> tensors,
-                         std::vector<Blocks> blocks)
-    : TensorFile(std::move(path)), blocks_(std::move(blocks)) {
+StridedFile::StridedFile(std::string path, std::shared_ptr<const InputFile> directory,
+                         std::vector<TensorInfo> tensors, std::vector<Blocks> blocks)
+    : TensorFile(std::move(directory)), blocks_(std::move(blocks)) {
+  path_ = std::move(path);
   tensors_ = std::move(tensors);
 }
 
@@ -189,13 +191,48 @@ std::vector<const InputFile*> StridedFile::sources(std::size_t index) const {
   return out;
 }
 
+void StridedFile::check_crc(std::size_t index, std::uint64_t found) const {
+  const StridedBlock& block = blocks_[index][0];
+  if (!block.crc || *block.crc == found) return;
+  throw error_at(
+      block.file->path(),
+      "the checksum (CRC-32) of tensor '" + printable(tensors_[index].name) + "' differs",
+      block.begin, "the archive is damaged: save it again");
+}
+
 void StridedFile::read_data(std::size_t index, const ChunkSink& sink) const {
   const TensorInfo& tensor = tensors_.at(index);
+  if (tensor.elements == 0) return;
   if (const auto place = place_of(index)) {
-    place->file->stream(place->begin, tensor.bytes, sink);
+    std::uint64_t crc = 0;
+    place->file->stream(place->begin, tensor.bytes, [&](std::span<const std::byte> chunk) {
+      crc = crc_after(crc, chunk);
+      sink(chunk);
+    });
+    check_crc(index, crc);
   } else {
-    stream_blocks(tensor.shape, tensor.dtype.bits / 8, blocks_[index], sink);
+    BlockReader(tensor.shape, tensor.dtype.bits / 8, blocks_[index]).stream(sink);
   }
+}
+
+void StridedFile::read_data_on_threads(std::size_t index, const PieceSink& sink) const {
+  const auto place = place_of(index);
+  if (!place) return TensorFile::read_data_on_threads(index, sink);
+  constexpr std::uint64_t most = InputFile::piece_bytes;
+  const std::uint64_t bytes = tensors_[index].bytes;
+  std::vector<std::uint64_t> crcs((bytes + most - 1) / most);
+  place->file->stream_on_threads(
+      place->begin, bytes,
+      [&](std::span<const std::byte> piece, std::size_t slot, std::uint64_t begin) {
+        crcs[begin / most] = crc_after(0, piece);
+        sink(piece, slot);
+      });
+  std::uint64_t crc = 0;
+  for (std::size_t i = 0; i < crcs.size(); ++i) {
+    const std::uint64_t size = std::min(most, bytes - i * most);
+    crc = crc32_combine(crc, crcs[i], static_cast<z_off_t>(size));
+  }
+  check_crc(index, crc);
 }
 
 }  // namespace binade

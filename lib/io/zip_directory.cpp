@@ -74,7 +74,8 @@ class Directory {
 
  private:
   [[noreturn]] void fail(const std::string& what, std::uint64_t offset) const {
-    throw error_at(archive_.file.path(), what, archive_.begin + offset, "the archive is damaged: save it again");
+    throw error_at(archive_.file.path(), what, archive_.begin + offset,
+                   "the archive is damaged: save it again");
   }
 
   /// A little-endian field; every position is checked, however it was computed.
@@ -108,8 +109,7 @@ class Directory {
       if (u32(at) == end_signature && u16(at + 20) == back - end_size) return at;
     }
     throw error_at(archive_.file.path(), "truncated: no end of the zip directory",
-                   archive_.begin + size,
-                   "export the file again");
+                   archive_.begin + size, "export the file again");
   }
 
   void find_end() {
