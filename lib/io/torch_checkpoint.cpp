@@ -99,11 +99,14 @@ class CheckpointReader {
     throw error_at(pickle_.label(), what, where.at, save_checkpoint_again);
   }
 
-  /// Of an object whose attributes are a dict.
+  /// Of an object whose attributes are a dict; null where it has none of that name.
+  static const PickleValue* attribute(const PickleValue& object, std::string_view name) {
+    const bool has_attributes = object.is(PickleValue::call) && object.state != nullptr &&
+                                object.state->is(PickleValue::dict);
+    return has_attributes ? object.state->find(name) : nullptr;
+  }
   const PickleValue& field(const PickleValue& object, std::string_view name) const {
-    const bool has_fields = object.is(PickleValue::call) && object.state != nullptr &&
-                            object.state->is(PickleValue::dict);
-    const PickleValue* value = has_fields ? object.state->find(name) : nullptr;
+    const PickleValue* value = attribute(object, name);
     if (value == nullptr) fail(object, "an object without '" + std::string(name) + "'");
     return *value;
   }
@@ -126,7 +129,7 @@ class CheckpointReader {
     return std::string(value.text_value);
   }
 
-  /// {MetadataIndex: _StorageInfo}; of what is no tensor the index has no offset.
+  /// {MetadataIndex: _StorageInfo}
   void read_records(const PickleValue& data) {
     if (!data.is(PickleValue::dict)) fail(data, "no dict of files");
     for (std::size_t i = 0; i < data.items.size(); i += 2) {
@@ -135,8 +138,9 @@ class CheckpointReader {
       if (!index.is_call_of(index_class) || !info.is_call_of(storage_class)) {
         fail(index, "a file's part that is not described as torch does");
       }
-      if (field(index, "offset").is(PickleValue::none)) continue;
-      const PickleValue* transforms = info.state->find("transform_descriptors");
+      const PickleValue* offset = attribute(index, "offset");
+      if (offset == nullptr || offset->is(PickleValue::none)) continue;  // of what is no tensor
+      const PickleValue* transforms = attribute(info, "transform_descriptors");
       if (transforms != nullptr && !transforms->items.empty()) {
         throw error_at(pickle_.label(), "chunks that went through an extension (compression)",
                        info.at, "save the checkpoint without extensions");

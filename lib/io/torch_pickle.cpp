@@ -109,8 +109,10 @@ constexpr auto rows = std::to_array<Row>({
     {"numpy.ndarray", Meaning::plain},
     {"numpy.core.multiarray.scalar", Meaning::plain},
     {"numpy.core.multiarray._reconstruct", Meaning::plain},
+    {"numpy.core.numeric._frombuffer", Meaning::plain},
     {"numpy._core.multiarray.scalar", Meaning::plain},
     {"numpy._core.multiarray._reconstruct", Meaning::plain},
+    {"numpy._core.numeric._frombuffer", Meaning::plain},
 });
 
 /// Protocol 2 has the names of Python 2.
