@@ -45,20 +45,16 @@ class IndexHandler {
   }
 
   bool string(std::string& value) {
-    if (section_ != "weight_map") return only_metadata("a string");
+    if (section_ != "weight_map" || depth_ != 2) return only_metadata("a string");
     if (!index.file_of.emplace(key_, std::move(value)).second) fail("a repeated key");
     return true;
   }
 
   bool start_object(std::size_t) {
-    if (depth_ == 1 && section_ == "weight_map") return enter();
-    return depth_ == 0 ? enter() : only_metadata("an object") && enter();
+    return depth_ < 2 ? enter() : only_metadata("an object") && enter();
   }
   bool end_object() { return leave(); }
-  bool start_array(std::size_t) {
-    if (depth_ < 2) fail("an array");
-    return only_metadata("an array") && enter();
-  }
+  bool start_array(std::size_t) { return only_metadata("an array") && enter(); }
   bool end_array() { return leave(); }
 
   bool key(std::string& value) {
@@ -86,7 +82,7 @@ class IndexHandler {
     return true;
   }
   bool only_metadata(const char* what) {
-    if (section_ != "metadata") fail(std::string("bad index: ") + what);
+    if (section_ != "metadata" || depth_ < 2) fail(std::string("bad index: ") + what);
     return true;
   }
   [[noreturn]] void fail(const std::string& what) const {

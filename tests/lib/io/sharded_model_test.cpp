@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <random>
 
 #include "lib/io/opened_tensor.h"
@@ -33,6 +34,8 @@ class Model {
     folder_.write("2.safetensors", shard("b", "uv"));
   }
   std::string write(const std::string& index) const {
+    std::filesystem::remove(folder_ /
+                            "model.safetensors.index.json");  // sooner written than replaced
     return folder_.write("model.safetensors.index.json", index);
   }
   std::string refusal(const std::string& index) const { return error_of_reading(write(index)); }
@@ -108,6 +111,7 @@ TEST_CASE("a shard lies in the folder of its index") {
 TEST_CASE("JSON that is no index is refused") {
   const Model model;
   CHECK(has(model.refusal(R"({"version":1})"), "no index of a model's shards under 'version'"));
+  CHECK(has(model.refusal(R"({"metadata":5})"), "bad index: a number"));
   CHECK(has(model.refusal("{}"), "without a weight_map"));
   CHECK(has(model.refusal(R"({"metadata":{}})"), "without a weight_map"));
   CHECK(has(model.refusal(R"({"weight_map":{"a":"1.safetensors","a":"1.safetensors"}})"),
@@ -121,9 +125,9 @@ TEST_CASE("JSON that is no index is refused") {
     CAPTURE(value);
     CHECK(has(model.refusal(R"({"weight_map":{"a":)" + std::string(value) + "}}"), "bad index"));
   }
-  CHECK(has(model.refusal(R"({"weight_map":"x"})"), "no index"));
-  CHECK(has(model.refusal(R"({"metadata":)" + std::string(40, '[') + std::string(40, ']') + "," +
-                          map + "}"),
+  CHECK(has(model.refusal(R"({"weight_map":"x"})"), "bad index: a string"));
+  CHECK(has(model.refusal(R"({"metadata":{"a":)" + std::string(40, '[') + std::string(40, ']') +
+                          "," + map + "}"),
             "nested too deeply"));
 }
 

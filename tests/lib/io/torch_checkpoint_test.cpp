@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <random>
 
 #include "lib/io/opened_tensor.h"
@@ -90,6 +91,12 @@ void write(const test::Folder& folder, const Made& made) {
   folder.write("__0_0.distcp", data);
 }
 
+/// Sooner written than replaced.
+void rewrite(const test::Folder& folder, const std::string& metadata_bytes) {
+  std::filesystem::remove(folder / ".metadata");
+  folder.write(".metadata", metadata_bytes);
+}
+
 std::string refusal(const Made& made) {
   const test::Folder folder;
   write(folder, made);
@@ -155,7 +162,7 @@ TEST_CASE("a .metadata cut at any byte is an error, and so in one line are most 
   write(folder, {});
   const std::string good = test::slurp(folder / ".metadata");
   for (std::size_t size = 0; size < good.size(); ++size) {
-    folder.write(".metadata", good.substr(0, size));
+    rewrite(folder, good.substr(0, size));
     CAPTURE(size);
     CHECK(error_of_reading(folder / "") != "");
   }
@@ -164,7 +171,7 @@ TEST_CASE("a .metadata cut at any byte is an error, and so in one line are most 
   for (int round = 0; round < 3000; ++round) {
     std::string damaged = good;
     damaged[random() % good.size()] = static_cast<char>(random());
-    folder.write(".metadata", damaged);
+    rewrite(folder, damaged);
     const std::string message = error_of_reading(folder / "");
     if (!message.empty()) ++errors;
     CHECK(!has(message, "\n"));
