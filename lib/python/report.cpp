@@ -230,7 +230,8 @@ nb::object table_of_report(const std::string& json) {
 constexpr const char* report_docstring =
     R"(What becomes of the values of tensors in FP16, BF16, TF32 and FP8, and which loss scale saves them.
 
-    source: a dict {name: array}; a path, a glob or a list of them (.safetensors, .npy, .npz); a dict {name: RangeSummary};
+    source: a dict {name: array}; a path, a glob or a list of them (.safetensors, .npy, .npz, torch.save's .pt, the
+        index of a sharded model, a folder of torch.distributed.checkpoint); a dict {name: RangeSummary};
         or one array. Arrays have any shape and floating dtype; integers and truth values are named in the report and
         skipped, None is passed over. Names tell what a tensor is: "fc1.weight.grad" is a gradient, and gradients alone
         set the loss scale (binade report --help).
