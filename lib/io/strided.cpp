@@ -187,7 +187,7 @@ std::vector<const InputFile*> StridedFile::sources(std::size_t index) const {
   std::vector<const InputFile*> out;
   for (const StridedBlock& block : blocks_.at(index)) out.push_back(block.file.get());
   std::ranges::sort(out);
-  out.erase(std::ranges::unique(out).begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 
