@@ -61,7 +61,10 @@ class IndexHandler {
     key_ = std::move(value);
     if (depth_ != 1) return true;
     section_ = key_;
-    if (section_ != "metadata" && section_ != "weight_map") fail("no index of a model's shards");
+    if (section_ != "metadata" && section_ != "weight_map") {
+      throw error_in(path_, "JSON with '" + printable(key_) + "', so no index of a model's shards",
+                     "name a file of tensors");
+    }
     if (!sections_.insert(section_).second) fail("a repeated key");
     return true;
   }

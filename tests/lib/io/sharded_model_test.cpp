@@ -110,7 +110,8 @@ TEST_CASE("a shard lies in the folder of its index") {
 
 TEST_CASE("JSON that is no index is refused") {
   const Model model;
-  CHECK(has(model.refusal(R"({"version":1})"), "no index of a model's shards under 'version'"));
+  CHECK(has(model.refusal(R"({"version":1})"),
+            "JSON with 'version', so no index of a model's shards"));
   CHECK(has(model.refusal(R"({"metadata":5})"), "bad index: a number"));
   CHECK(has(model.refusal("{}"), "without a weight_map"));
   CHECK(has(model.refusal(R"({"metadata":{}})"), "without a weight_map"));
