@@ -147,8 +147,8 @@ TEST_CASE("what no pickler writes is refused") {
   CHECK(has(refusal(pickled("(N")), "left over"));
   CHECK(has(refusal(pickled("")), "a value is missing"));
   CHECK(has(refusal(pickled("N(\x85")), "a value is missing"));
-  CHECK(has(refusal(pickled("N(0")), "a value is missing"));
-  CHECK(has(refusal(pickled("N(q\x00"s)), "a value is missing"));
+  CHECK(has(refusal(pickled("N(0")), "a value is missing at byte 4"));
+  CHECK(has(refusal(pickled("N(q\x00"s)), "a value is missing at byte 4"));
   CHECK(has(refusal(pickled("Nt")), "a mark is missing"));
   CHECK(has(refusal(pickled("h\x00"s)), "not in the memo"));
   CHECK(has(refusal(pickled("Nr" + little(0xFFFFFFFF, 4))), "a gap in the memo"));
