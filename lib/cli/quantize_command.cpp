@@ -162,7 +162,10 @@ int run_quantize(const QuantizeArguments& a) {
 
 void define_quantize(App app, int& status) {
   const auto a = std::make_shared<QuantizeArguments>();
-  app.add_option("IN", a->in, ".safetensors, .npy or .npz; - for standard input").required();
+  app.add_option(
+         "IN", a->in,
+         ".safetensors, .npy, .npz or torch's, as binade report reads; - for standard input")
+      .required();
   app.add_option("OUT", a->out, ".safetensors, or .npy for a single array").required();
   app.add_option("--format", a->format, "format to quantize to; see binade formats").required();
   add_rounding(app, a->attributes);

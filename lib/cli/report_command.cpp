@@ -101,8 +101,10 @@ int compare(const ReportArguments& arguments) {
 
 void define_report(App app, int& status) {
   const auto a = std::make_shared<ReportArguments>();
-  app.add_option("FILE", a->inputs,
-                 ".safetensors, .npy, .npz files, or globs; - for standard input")
+  app.add_option(
+         "FILE", a->inputs,
+         ".safetensors, .npy, .npz, torch.save's .pt, a sharded model's .index.json, a folder of "
+         "torch.distributed.checkpoint, or globs; - for standard input")
       .required();
   app.add_output("-o,--html", a->html, "write the report as one self-contained page");
   app.add_output("--json", a->json, "write the report as JSON; - for standard output");
@@ -159,6 +161,13 @@ void define_report(App app, int& status) {
       "weights, activations\n"
       "and others are gradients. Where nothing tells one, all tensors are taken as if they were, "
       "which the report says.\n\n"
+      "Files of torch's: of a .pt, .pth, .bin or .ckpt nothing is run. Dicts and lists give names "
+      "joined by dots\n"
+      "(optimizer.state.0.exp_avg); numbers, texts, argparse.Namespace and NumPy's arrays beside "
+      "tensors are passed over,\n"
+      "other objects refused by name. An index (model.safetensors.index.json, "
+      "pytorch_model.bin.index.json) stands for\n"
+      "all its shards, a folder with .metadata for its tensors, whole.\n\n"
       "Time: names step<digits>/… of two steps or more, in one file or many, give figures over the "
       "steps, by role and\n"
       "layer: step000440/fc1/dW (layer fc1), step440/fc1.weight.grad (layer fc1.weight); a weight "
@@ -167,6 +176,7 @@ void define_report(App app, int& status) {
       "Examples:\n"
       "  binade report grads.safetensors -o report.html\n"
       "  binade report dump.npz --role 'grad=^g[.]' --role 'other=^debug'\n"
+      "  binade report checkpoint.pt --role 'state=^optimizer[.]'\n"
       "  zcat grads.npy.gz | binade report -");
   app.callback([a, &status] { status = a->diff ? compare(*a) : make(*a); });
 }

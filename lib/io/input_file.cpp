@@ -187,7 +187,8 @@ void InputFile::stream(std::uint64_t at, std::uint64_t size,
 
 void InputFile::stream_on_threads(
     std::uint64_t at, std::uint64_t size,
-    const std::function<void(std::span<const std::byte>, std::size_t slot)>& sink) const {
+    const std::function<void(std::span<const std::byte>, std::size_t slot, std::uint64_t begin)>&
+        sink) const {
   const auto held = hold();
   std::vector<std::vector<std::byte>> buffers(thread_count());
   parallel_for(size, piece_bytes, [&](std::size_t begin, std::size_t end, std::size_t slot) {
@@ -195,7 +196,7 @@ void InputFile::stream_on_threads(
     buffer.resize(std::max(buffer.size(), end - begin));
     const auto piece = std::span(buffer).first(end - begin);
     read(at + begin, piece);
-    sink(piece, slot);
+    sink(piece, slot, begin);
   });
 }
 

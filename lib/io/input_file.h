@@ -54,10 +54,10 @@ class InputFile {
   static constexpr std::size_t piece_bytes = std::size_t{1} << 18;
 
   /// Hands `size` bytes from `at` on to all threads, each reading its own, in any order: in pieces of at most
-  /// `piece_bytes`, of which all but the last are a multiple of 16 bytes long. `slot` is parallel_for's.
-  void stream_on_threads(
-      std::uint64_t at, std::uint64_t size,
-      const std::function<void(std::span<const std::byte>, std::size_t slot)>& sink) const;
+  /// `piece_bytes`, which all but the last have. `slot` is parallel_for's; `begin` counts from `at`.
+  void stream_on_threads(std::uint64_t at, std::uint64_t size,
+                         const std::function<void(std::span<const std::byte>, std::size_t slot,
+                                                  std::uint64_t begin)>& sink) const;
 
   /// Error if it is another file than at first, or size or time of modification are not what they were.
   void check_unchanged() const;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `open_npz` and NpzWriter of a build without zlib.
+// `open_npz`, NpzWriter and the readers of torch's archives of a build without zlib.
 #include "lib/io/npz.h"
 #include "lib/io/npz_writer.h"
+#include "lib/io/torch_checkpoint.h"
+#include "lib/io/torch_file.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -10,6 +12,17 @@ namespace binade {
 std::unique_ptr<TensorFile> open_npz(std::shared_ptr<const InputFile> file, const OpenOptions&) {
   throw error_in(file->path(), "a .npz file, which this build cannot read",
                  "configure with -Dnpz=enabled and zlib, or save .npy or .safetensors");
+}
+
+std::unique_ptr<TensorFile> open_torch_file(std::shared_ptr<const InputFile> file) {
+  throw error_in(file->path(), "a file of torch.save's, which this build cannot read",
+                 "configure with -Dnpz=enabled and zlib, or save .safetensors");
+}
+
+std::unique_ptr<TensorFile> open_torch_checkpoint(const std::string&,
+                                                  std::shared_ptr<const InputFile> metadata) {
+  throw error_in(metadata->path(), "a checkpoint of torch's, which this build cannot read",
+                 "configure with -Dnpz=enabled and zlib, or save .safetensors");
 }
 
 NpzWriter::NpzWriter(const std::string& path) : path_(path), file_(path) {

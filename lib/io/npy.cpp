@@ -42,9 +42,9 @@ class NpyFile : public TensorFile {
     });
   }
 
-  std::optional<std::uint64_t> begin_of(std::size_t) const override {
+  std::optional<Place> place_of(std::size_t) const override {
     if (header_.big_endian) return std::nullopt;
-    return header_.size;
+    return Place{file_.get(), header_.size};
   }
 
  private:

@@ -197,10 +197,10 @@ class StreamedSafetensors : public SafetensorsFile {
   }
 
   void read_data(std::size_t index, const ChunkSink& sink) const override {
-    file_->stream(*begin_of(index), tensors_[index].bytes, sink);
+    file_->stream(place_of(index)->begin, tensors_[index].bytes, sink);
   }
 
-  std::optional<std::uint64_t> begin_of(std::size_t index) const override {
+  std::optional<Place> place_of(std::size_t index) const override {
     const TensorInfo& tensor = tensors_.at(index);
     if (tensor.dtype.kind == DtypeKind::packed) {
       throw error_in(
@@ -208,7 +208,7 @@ class StreamedSafetensors : public SafetensorsFile {
           tensor_name(tensor.name) + " is of the packed type " + std::string(tensor.dtype.name),
           "unpack it to an 8-bit type first");
     }
-    return data_at_ + begins_[index];
+    return Place{file_.get(), data_at_ + begins_[index]};
   }
 
  private:

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string_view>
 
@@ -15,6 +16,9 @@
 #include "lib/io/npy.h"
 #include "lib/io/npz.h"
 #include "lib/io/safetensors.h"
+#include "lib/io/sharded_model.h"
+#include "lib/io/torch_checkpoint.h"
+#include "lib/io/torch_file.h"
 #include "lib/parallel/parallel.h"
 #include "lib/tensor/error.h"
 
@@ -22,6 +26,13 @@ namespace binade {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// A folder stands for the file in it that says what is in the others.
+std::string file_of_folder(const std::string& path) {
+  std::error_code failed;
+  const fs::path inside = fs::path(path) / torch_checkpoint_metadata;
+  return fs::is_directory(path, failed) && fs::exists(inside, failed) ? inside.string() : path;
+}
 
 std::vector<std::string> matches(const std::string& pattern) {
   std::error_code failed;
@@ -34,7 +45,9 @@ std::vector<std::string> matches(const std::string& pattern) {
   if (glob(pattern.c_str(), GLOB_BRACE | GLOB_NOSORT, nullptr, &result.found) == 0) {
     names.assign(result.found.gl_pathv, result.found.gl_pathv + result.found.gl_pathc);
     std::error_code ignored;
-    std::erase_if(names, [&](const std::string& name) { return fs::is_directory(name, ignored); });
+    std::erase_if(names, [&](const std::string& name) {
+      return fs::is_directory(file_of_folder(name), ignored);
+    });
   }
   if (names.empty()) {
     const bool is_glob = pattern.find_first_of("*?[{") != std::string::npos;
@@ -47,105 +60,137 @@ std::vector<std::string> matches(const std::string& pattern) {
   return names;
 }
 
-bool begins_with(std::span<const std::byte> bytes, std::string_view beginning) {
-  return bytes.size() >= beginning.size() &&
-         std::memcmp(bytes.data(), beginning.data(), beginning.size()) == 0;
+std::vector<std::byte> beginning_of(const InputFile& file) {
+  constexpr std::uint64_t most = 4096;
+  std::vector<std::byte> bytes(std::min(file.size(), most));
+  file.read(0, bytes);
+  return bytes;
 }
 
-/// What torch.save writes: a .zip whose first member is NAME/data.pkl, before 1.6 pickles that begin with a
-/// number of its own; and pickles of any kind under the names that its users give them.
-bool starts_as_pytorch(std::span<const std::byte> bytes, const std::string& extension) {
-  using namespace std::string_view_literals;
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+bool begins_with(std::span<const std::byte> bytes, std::string_view beginning) {
+  return text_of(bytes).starts_with(beginning);
+}
+
+/// An archive of torch's: a .zip whose first member is NAME/data.pkl; of TorchScript's, which is refused, a storage.
+bool starts_as_torch(std::span<const std::byte> bytes) {
   constexpr std::size_t name_length_at = 26, name_at = 30;  // APPNOTE.TXT 4.3.7
-  if (begins_with(bytes, "PK\x03\x04") && bytes.size() > name_at) {
-    const auto length = std::to_integer<std::size_t>(bytes[name_length_at]) |
-                        std::to_integer<std::size_t>(bytes[name_length_at + 1]) << 8;
-    const auto rest = bytes.subspan(name_at);
-    const std::string_view name(reinterpret_cast<const char*>(rest.data()),
-                                std::min(length, rest.size()));
-    return name.ends_with("/data.pkl");
-  }
+  if (!begins_with(bytes, "PK\x03\x04") || bytes.size() <= name_at) return false;
+  const auto length = std::to_integer<std::size_t>(bytes[name_length_at]) |
+                      std::to_integer<std::size_t>(bytes[name_length_at + 1]) << 8;
+  const std::string_view name = text_of(bytes).substr(name_at, length);
+  return name.ends_with("/data.pkl") || name.ends_with("/data/0");
+}
+
+/// What torch.save wrote before 1.6, pickles that begin with a number of its own; and pickles of any kind under the
+/// names that torch's users give them.
+bool starts_as_bare_pickle(std::span<const std::byte> bytes, const std::string& extension) {
+  using namespace std::string_view_literals;
   const bool named = extension == ".pt" || extension == ".pth" || extension == ".ckpt" ||
                      extension == ".bin" || extension == ".pkl";
   return begins_with(bytes, "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20j\xa8P\x19"sv) ||
          (named && begins_with(bytes, "\x80"));
 }
 
-Error pytorch_error(const std::string& name) {
-  const std::string path = name == "stdin" ? "FILE.pt" : name;
-  const std::string to = fs::path(path).replace_extension(".safetensors").string();
-  return error_in(
-      name, "a file of torch.save's, which is Python inside",
-      "convert it in Python: import torch, safetensors.torch; safetensors.torch.save_file("
-      "{k: v.contiguous() for k, v in torch.load('" +
-          printable(path, longest_path) + "', map_location='cpu').items()}, '" +
-          printable(to, longest_path) + "')");
+Error bare_pickle_error(const std::string& name) {
+  const std::string path = printable(name == "stdin" ? "FILE.pt" : name, longest_path);
+  return error_in(name,
+                  "a pickle alone, as torch.save wrote before 1.6, and not its archive of today",
+                  "save it again in Python: import torch; torch.save(torch.load('" + path +
+                      "', map_location='cpu'), '" + path + "')");
+}
+
+/// A file that an index names: one of the two kinds that models are sharded in.
+std::unique_ptr<TensorFile> open_shard(const std::string& path) {
+  auto file = std::make_shared<const InputFile>(path);
+  const auto held = file->hold();
+  const std::vector<std::byte> bytes = beginning_of(*file);
+  if (starts_as_torch(bytes)) return open_torch_file(std::move(file));
+  return open_safetensors(std::move(file));
 }
 
 /// The reader that the first bytes ask for.
-std::unique_ptr<TensorFile> open_by_contents(std::shared_ptr<const InputFile> file,
+std::unique_ptr<TensorFile> open_by_contents(const std::string& path,
+                                             std::shared_ptr<const InputFile> file,
                                              const OpenOptions& options) {
-  constexpr std::uint64_t beginning = 4096;
-  const std::string path = file->path();
-  std::vector<std::byte> bytes(std::min(file->size(), beginning));
-  file->read(0, bytes);
-  const std::string extension = fs::path(path).extension().string();
-  if (bytes.empty()) throw error_in(path, "an empty file", "export it again");
+  const std::string name = file->path();
+  const std::vector<std::byte> bytes = beginning_of(*file);
+  const std::string extension = fs::path(name).extension().string();
+  if (bytes.empty()) throw error_in(name, "an empty file", "export it again");
   if (starts_as_npy(bytes)) return open_npy(std::move(file), options);
-  if (starts_as_pytorch(bytes, extension)) throw pytorch_error(path);
+  if (starts_as_torch(bytes)) return open_torch_file(std::move(file));
   if (starts_as_npz(bytes)) return open_npz(std::move(file), options);
-  if (starts_as_safetensors(bytes) || extension == ".safetensors") {
-    return open_safetensors(std::move(file));
-  }
+  if (starts_as_safetensors(bytes)) return open_safetensors(std::move(file));
+  if (starts_as_torch_checkpoint(bytes)) return open_torch_checkpoint(path, std::move(file));
+  if (starts_as_bare_pickle(bytes, extension)) throw bare_pickle_error(name);
+  if (starts_as_json(bytes)) return open_sharded_model(path, std::move(file), open_shard);
+  if (extension == ".safetensors") return open_safetensors(std::move(file));
   if (extension == ".npy" || extension == ".npz") {
-    throw error_at(path, "the contents are not " + extension, 0, "export the file again");
+    throw error_at(name, "the contents are not " + extension, 0, "export the file again");
   }
-  throw error_in(path, "neither .safetensors nor .npy nor .npz by its contents",
+  throw error_in(name, "neither .safetensors nor .npy nor .npz nor torch.save's by its contents",
                  "save tensors in one of these");
 }
 
-/// What went wrong in a file that changed meanwhile went wrong because it changed.
-template <class Work>
-auto unless_changed(const InputFile& file, Work&& work) {
+/// Does work on files; what went wrong in one that changed meanwhile went wrong because it changed.
+void with_unchanged(const std::vector<const InputFile*>& files, const std::function<void()>& work) {
+  constexpr std::size_t most_open = 64;  // the others are opened for each call
+  std::vector<std::shared_ptr<const void>> held;
+  for (const InputFile* file : files) {
+    if (held.size() < most_open) held.push_back(file->hold());
+  }
+  const auto check = [&] {
+    for (const InputFile* file : files) file->check_unchanged();
+  };
   try {
-    return work();
+    work();
   } catch (const Error&) {
-    file.check_unchanged();
+    check();
     throw;
   }
+  check();
 }
 
 }  // namespace
 
 void TensorFile::read(std::size_t index, const ChunkSink& sink) const {
-  if (!file_) return read_data(index, sink);
-  const auto held = file_->hold();
-  unless_changed(*file_, [&] { read_data(index, sink); });
-  file_->check_unchanged();
+  with_unchanged(sources(index), [&] { read_data(index, sink); });
 }
 
 void TensorFile::read_on_threads(std::size_t index, const PieceSink& sink) const {
-  const auto divide_chunk = [&sink](std::span<const std::byte> chunk) {
+  with_unchanged(sources(index), [&] { read_data_on_threads(index, sink); });
+}
+
+void TensorFile::read_data_on_threads(std::size_t index, const PieceSink& sink) const {
+  if (const std::optional<Place> place = place_of(index)) {
+    return place->file->stream_on_threads(
+        place->begin, tensors_[index].bytes,
+        [&sink](std::span<const std::byte> piece, std::size_t slot, std::uint64_t) {
+          sink(piece, slot);
+        });
+  }
+  read_data(index, [&sink](std::span<const std::byte> chunk) {
     parallel_for(chunk.size(), InputFile::piece_bytes,
                  [&](std::size_t begin, std::size_t end, std::size_t slot) {
                    sink(chunk.subspan(begin, end - begin), slot);
                  });
-  };
-  if (!file_) return read_data(index, divide_chunk);
-  const auto held = file_->hold();
-  unless_changed(*file_, [&] {
-    const std::optional<std::uint64_t> begin = begin_of(index);
-    if (!begin) return read_data(index, divide_chunk);
-    file_->stream_on_threads(*begin, tensors_[index].bytes, sink);
   });
-  file_->check_unchanged();
+}
+
+std::vector<const InputFile*> TensorFile::sources(std::size_t) const {
+  if (!file_) return {};
+  return {file_.get()};
 }
 
 std::unique_ptr<TensorFile> open_tensor_file(const std::string& path, const OpenOptions& options) {
   if (const FileOfArrays* arrays = NamedArrays::find(path)) return open_arrays(*arrays, options);
-  const auto file = std::make_shared<const InputFile>(path);
-  const auto held = file->hold();
-  return unless_changed(*file, [&] { return open_by_contents(file, options); });
+  const auto file = std::make_shared<const InputFile>(file_of_folder(path));
+  std::unique_ptr<TensorFile> out;
+  with_unchanged({file.get()}, [&] { out = open_by_contents(path, file, options); });
+  return out;
 }
 
 std::vector<std::string> expand_paths(std::span<const std::string> patterns) {
@@ -157,7 +202,8 @@ std::vector<std::string> expand_paths(std::span<const std::string> patterns) {
   std::set<std::string> seen;
   std::erase_if(names, [&](const std::string& name) {
     std::error_code failed;
-    const fs::path file = fs::canonical(is_standard_input(name) ? "/dev/stdin" : name, failed);
+    const fs::path file =
+        fs::canonical(is_standard_input(name) ? "/dev/stdin" : file_of_folder(name), failed);
     return !seen.insert(failed ? input_name(name) : file.string()).second;
   });
   return names;

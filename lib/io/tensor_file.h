@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One view of every file that holds tensors: .safetensors, .npy and .npz. Opening reads and checks
-// the directory only; the data are streamed in one pass and are never in memory as a whole.
-// A file that is written to meanwhile is an Error.
+// One view of every file that holds tensors: .safetensors, .npy, .npz, torch.save's, and those that lie in several files
+// (the index of a sharded model, a checkpoint of torch.distributed). Opening reads and checks the directory only; the
+// data are streamed in one pass and are never in memory as a whole. A file that is written to meanwhile is an Error.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ class TensorFile {
  public:
   explicit TensorFile(std::shared_ptr<const InputFile> file)
       : path_(file->path()), file_(std::move(file)) {}
-  /// Tensors that lie in memory.
+  /// Tensors that lie in memory, or in other files.
   explicit TensorFile(std::string name) : path_(std::move(name)) {}
   virtual ~TensorFile() = default;
   TensorFile(const TensorFile&) = delete;
@@ -58,13 +58,23 @@ class TensorFile {
   /// The file is open while this lives: for whoever reads many of its tensors in turn.
   std::shared_ptr<const void> hold() const { return file_ ? file_->hold() : nullptr; }
 
+  /// Where in a file a tensor's bytes lie just as `read` hands them out; nothing where it makes them.
+  struct Place {
+    const InputFile* file;
+    std::uint64_t begin;
+
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+  virtual std::optional<Place> place_of(std::size_t) const { return std::nullopt; }
+
  protected:
   virtual void read_data(std::size_t index, const ChunkSink& sink) const = 0;
-  /// Where in the file a tensor's bytes lie just as `read` hands them out; nothing where it makes them.
-  virtual std::optional<std::uint64_t> begin_of(std::size_t) const { return std::nullopt; }
+  virtual void read_data_on_threads(std::size_t index, const PieceSink& sink) const;
+  /// The files that a tensor is read from, each held to be what it was at first.
+  virtual std::vector<const InputFile*> sources(std::size_t index) const;
 
   std::string path_;
-  std::shared_ptr<const InputFile> file_;  ///< null: in memory
+  std::shared_ptr<const InputFile> file_;  ///< null: none, or several
   std::vector<TensorInfo> tensors_;
 };
 

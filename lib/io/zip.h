@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of the zip format that .npz needs: stored and deflated members, zip64, CRC-32. Strict:
+// The part of the zip format that .npz and torch.save need: stored and deflated members, zip64, CRC-32. Strict:
 // the central directory is the truth, every local header must agree with it, members may not
 // overlap, and a member gives exactly the bytes its entry announces or an Error.
 //
@@ -29,7 +29,12 @@ struct ZipMember {
   std::uint64_t packed_size = 0;  ///< of its data as they lie in the file
 };
 
-std::vector<ZipMember> zip_directory(const InputFile& file);
+/// Of the archive that fills the file, or `size` bytes of it from `begin`; members are in the order of their data.
+std::vector<ZipMember> zip_directory(const InputFile& file, std::uint64_t begin,
+                                     std::uint64_t size);
+inline std::vector<ZipMember> zip_directory(const InputFile& file) {
+  return zip_directory(file, 0, file.size());
+}
 
 /// One pass over a member's contents.
 class ZipReader {

@@ -26,23 +26,29 @@ constexpr std::uint64_t most_members = 1'000'000;
 constexpr std::uint64_t best_ratio = 1032;  // deflate's: 258 bytes from 2 bits
 constexpr std::uint64_t in_zip64 = 0xFFFFFFFF;
 
-/// A view of a file at any place, of which the last part asked for and what follows it are in memory.
+/// Where an archive lies in a file; places in it count from its beginning.
+struct ArchivePlace {
+  const InputFile& file;
+  std::uint64_t begin, size;
+};
+
+/// A view of an archive at any place, of which the last part asked for and what follows it are in memory.
 class Window {
  public:
-  Window(const InputFile& file, std::uint64_t least) : file_(file), least_(least) {}
+  Window(const ArchivePlace& archive, std::uint64_t least) : archive_(archive), least_(least) {}
 
-  /// Valid until the next call; the part lies in the file.
+  /// Valid until the next call; the part lies in the archive.
   std::span<const std::byte> part(std::uint64_t at, std::uint64_t size) {
     if (at < start_ || at + size > start_ + bytes_.size()) {
-      bytes_.resize(std::min(std::max(size, least_), file_.size() - at));
+      bytes_.resize(std::min(std::max(size, least_), archive_.size - at));
       start_ = at;
-      file_.read(at, bytes_);
+      archive_.file.read(archive_.begin + at, bytes_);
     }
     return std::span(bytes_).subspan(at - start_, size);
   }
 
  private:
-  const InputFile& file_;
+  const ArchivePlace& archive_;
   std::uint64_t least_;
   std::uint64_t start_ = 0;
   std::vector<std::byte> bytes_;
@@ -50,7 +56,7 @@ class Window {
 
 class Directory {
  public:
-  explicit Directory(const InputFile& file) : file_(file) {}
+  explicit Directory(const ArchivePlace& archive) : archive_(archive) {}
 
   std::vector<ZipMember> members() {
     find_end();
@@ -59,12 +65,17 @@ class Directory {
     for (std::uint64_t i = 0; i < count_; ++i) at = add_entry(at, list);
     if (at != end_) fail("a directory that is longer than its entries", at);
     check_layout(list);
+    for (ZipMember& member : list) {
+      member.header += archive_.begin;
+      member.packed_at += archive_.begin;
+    }
     return list;
   }
 
  private:
   [[noreturn]] void fail(const std::string& what, std::uint64_t offset) const {
-    throw error_at(file_.path(), what, offset, "the archive is damaged: save it again");
+    throw error_at(archive_.file.path(), what, archive_.begin + offset,
+                   "the archive is damaged: save it again");
   }
 
   /// A little-endian field; every position is checked, however it was computed.
@@ -79,7 +90,7 @@ class Directory {
   std::uint64_t u64(std::uint64_t at) { return field<std::uint64_t>(directory_, at); }
 
   std::span<const std::byte> part(Window& window, std::uint64_t at, std::uint64_t size) const {
-    if (at > file_.size() || size > file_.size() - at) fail("a zip record is cut off", at);
+    if (at > archive_.size || size > archive_.size - at) fail("a zip record is cut off", at);
     return window.part(at, size);
   }
 
@@ -89,7 +100,7 @@ class Directory {
 
   /// The end record is the last thing in the file but for a comment that fits it exactly.
   std::uint64_t find_end_record() {
-    const std::uint64_t size = file_.size();
+    const std::uint64_t size = archive_.size;
     const std::uint64_t longest =
         std::min<std::uint64_t>(size, end_size + std::numeric_limits<std::uint16_t>::max());
     part(directory_, size - longest, longest);
@@ -97,8 +108,8 @@ class Directory {
       const std::uint64_t at = size - back;
       if (u32(at) == end_signature && u16(at + 20) == back - end_size) return at;
     }
-    throw error_at(file_.path(), "truncated: no end of the zip directory", size,
-                   "export the file again");
+    throw error_at(archive_.file.path(), "truncated: no end of the zip directory",
+                   archive_.begin + size, "export the file again");
   }
 
   void find_end() {
@@ -137,7 +148,7 @@ class Directory {
     if ((flags & 1) != 0) fail(quoted + " is encrypted", at);
     if ((flags & ~known_flags) != 0) fail(quoted + " has unknown flags", at);
     if (method != 0 && method != 8) {
-      throw error_in(file_.path(),
+      throw error_in(archive_.file.path(),
                      quoted + " is packed by method " + std::to_string(method) +
                          ", neither stored nor deflated",
                      "pack it with numpy.savez or numpy.savez_compressed");
@@ -168,7 +179,7 @@ class Directory {
     }
     member.packed_at = at + local_size + member.name.size() + local16(at + 28);
     part(locals_, member.packed_at, 0);
-    if (member.packed_size > file_.size() - member.packed_at) {
+    if (member.packed_size > archive_.size - member.packed_at) {
       fail("a zip record is cut off", member.packed_at);
     }
   }
@@ -203,9 +214,9 @@ class Directory {
     if (free > start_) fail("the last member overlaps the directory", start_);
   }
 
-  const InputFile& file_;
-  Window directory_{file_, std::uint64_t{64} << 10};
-  Window locals_{file_, 256};
+  const ArchivePlace archive_;
+  Window directory_{archive_, std::uint64_t{64} << 10};
+  Window locals_{archive_, 256};
   std::uint64_t start_ = 0;
   std::uint64_t end_ = 0;
   std::uint64_t count_ = 0;
@@ -213,6 +224,9 @@ class Directory {
 
 }  // namespace
 
-std::vector<ZipMember> zip_directory(const InputFile& file) { return Directory(file).members(); }
+std::vector<ZipMember> zip_directory(const InputFile& file, std::uint64_t begin,
+                                     std::uint64_t size) {
+  return Directory({file, begin, size}).members();
+}
 
 }  // namespace binade

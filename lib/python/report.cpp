@@ -243,9 +243,11 @@ nb::object table_of_report(const std::string& json) {
 constexpr const char* report_docstring =
     R"(What becomes of the values of tensors in FP16, BF16, TF32 and FP8, and which loss scale saves them.
 
-    source: a dict {name: array}; a path, a glob or a list of them (.safetensors, .npy, .npz); a dict {name: RangeSummary};
-        a list of (name, array), as list(model.named_parameters()); or one array. Arrays have any shape and floating dtype; integers, truth values and complex numbers are named in the
-        report and skipped, None is passed over. Names tell what a tensor is: "fc1.weight.grad" is a gradient, and gradients alone
+    source: a dict {name: array}; a path, a glob or a list of them (.safetensors, .npy, .npz, torch.save's .pt, the
+        index of a sharded model, a folder of torch.distributed.checkpoint); a dict {name: RangeSummary};
+        a list of (name, array), as list(model.named_parameters()); or one array. Arrays have any shape and floating
+        dtype; integers, truth values and complex numbers are named in the report and skipped, None is passed over. Names
+        tell what a tensor is: "fc1.weight.grad" is a gradient, and gradients alone
         set the loss scale (binade report --help).
     headroom: binades kept free below overflow when a scale is chosen. target_loss: the largest share of a tensor's L2
     norm that may become zero. prefer: "s_max" or "s_min", the end of the interval of scales to recommend.

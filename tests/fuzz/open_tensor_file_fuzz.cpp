@@ -3,7 +3,8 @@
 // libFuzzer harness: any bytes, opened and read as a file, with and without a --dtype. Only an Error
 // or the promised bytes may come out.
 //   clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -I. \
-//     tests/fuzz/open_tensor_file_fuzz.cpp $(ls lib/io/*.cpp | grep -v /no_) lib/tensor/*.cpp -lz -lfmt -o fuzz
+//     tests/fuzz/open_tensor_file_fuzz.cpp $(ls lib/io/*.cpp | grep -v /no_) lib/tensor/{dtype,spelling}.cpp \
+//     lib/parallel/parallel.cpp build/emulate/libemulate.a -lz -lfmt -o fuzz
 #include <sys/mman.h>
 #include <unistd.h>
 

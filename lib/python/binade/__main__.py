@@ -7,7 +7,8 @@ import sys
 def main():
     from . import _binade
 
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for of_programs in (signal.SIGINT, signal.SIGPIPE):  # `binade … | head` ends without a word
+        signal.signal(of_programs, signal.SIG_DFL)
     sys.exit(_binade.main(sys.argv[1:]))
 
 

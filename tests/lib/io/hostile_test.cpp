@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "tests/lib/io/files.h"
+#include "tests/lib/io/pickles.h"
 
 namespace binade::hostile_test {
 namespace {
@@ -29,6 +29,13 @@ std::vector<GoodFile> good_files() {
                       {.name = "b.npy", .contents = bytes, .deflate = deflate, .zip64 = zip64}},
                      {.zip64 = zip64});
   };
+  const std::string tensors = test::pickled(
+      test::dict_of({test::text("w"), test::view_of({}), test::text("t"),
+                     test::view_of({.offset = 1, .sizes = {2, 2}, .strides = {1, 3}})}));
+  const auto torch = [&](bool checked) {
+    return test::torch_archive(tensors, {{"0", "abcdefghijklmnopqrstuvwx"}}, checked,
+                               {{.name = "m/byteorder", .contents = "little"}});
+  };
   return {
       {"a.npy", array},
       {"a.safetensors",
@@ -39,6 +46,8 @@ std::vector<GoodFile> good_files() {
       {"stored.npz", archive(false, false)},
       {"deflated.npz", archive(true, false)},
       {"zip64.npz", archive(true, true)},
+      {"checked.pt", torch(true)},
+      {"unchecked.pt", torch(false)},
   };
 }
 

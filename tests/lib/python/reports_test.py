@@ -168,6 +168,14 @@ class Reports(Ranges):
                 call()
             self.assertNotIn("\n", str(raised.exception))
 
+    def test_files_of_torch_give_the_bytes_of_the_same_tensors(self):
+        folder = pathlib.Path(__file__).resolve().parents[1] / "io/torch_files"
+        for kind in ("protocol2", "sharded_bin", "dcp"):
+            with self.subTest(kind):
+                want = binade.report(str(folder / kind / "expected/tensors")).to_json()
+                self.assertEqual(binade.report(str(folder / kind / "tensors")).to_json(),
+                                 want.replace("/expected/", "/"))
+
     def test_strided_and_foreign_arrays(self):
         x = np.linspace(-1, 1, 60, dtype="f").reshape(6, 10)
         for view in (x[::2, ::3], x.T, x[::-1], x[:, 3]):

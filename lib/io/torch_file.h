@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What torch.save writes since 1.6: a zip archive, uncompressed, of a pickle and of the storages that its tensors are
+// views of.
+//
+//   NAME/data.pkl | NAME/data/0 | NAME/data/1 | … | NAME/version | NAME/byteorder, …
+//
+// Elements are streamed from the file where they lie in C order, else gathered (strided.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lib/io/strided.h"
+#include "lib/io/tensor_file.h"
+
+namespace binade {
+
+struct TorchTensor {
+  TensorInfo info;
+  StridedBlock block;
+};
+
+/// Those of the archive that is `size` bytes of the file from `begin` on.
+std::vector<TorchTensor> torch_tensors(std::shared_ptr<const InputFile> file, std::uint64_t begin,
+                                       std::uint64_t size);
+
+std::unique_ptr<TensorFile> open_torch_file(std::shared_ptr<const InputFile> file);
+
+}  // namespace binade

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// libFuzzer harness: any bytes as the pickle of an archive of torch.save's, without the archive around it, whose checksums
+// and places would keep most of them out. Only an Error or tensors may come out.
+//   clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -I. tests/fuzz/torch_pickle_fuzz.cpp
+//     lib/io/pickle.cpp lib/io/torch_pickle.cpp lib/tensor/dtype.cpp lib/tensor/spelling.cpp -o fuzz
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "lib/io/torch_pickle.h"
+#include "lib/tensor/error.h"
+
+// NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    const binade::Pickle pickle("p", {reinterpret_cast<const char*>(data), size},
+                                binade::only_torch_globals("p"));
+    for (const binade::PickledTensor& tensor : binade::pickled_tensors(pickle)) {
+      if (tensor.sizes.size() != tensor.strides.size()) std::abort();
+    }
+  } catch (const binade::Error& error) {
+    if (std::string(error.what()).find('\n') != std::string::npos) std::abort();
+  }
+  return 0;
+}
