@@ -19,17 +19,15 @@ namespace {
 
 constexpr std::string_view save_model_again = "save the model again";
 
-struct ModelIndex {
-  std::map<std::string, std::string> file_of;  ///< of each tensor
-  std::optional<std::uint64_t> total_size;
-};
+using FileOfTensor = std::map<std::string, std::string>;
 
-/// What nlohmann's parser finds; `metadata` may hold anything, and only its total_size is looked at.
+/// What nlohmann's parser finds. `metadata` may hold anything and is not looked at: writers differ on whether total_size counts
+/// tied weights once, and nothing hangs on it.
 class IndexHandler {
  public:
   explicit IndexHandler(const std::string& path) : path_(path) {}
 
-  ModelIndex index;
+  FileOfTensor file_of;
 
   bool null() { return only_metadata("null"); }
   bool boolean(bool) { return only_metadata("a boolean"); }
@@ -37,16 +35,11 @@ class IndexHandler {
   bool number_float(double, const std::string&) { return only_metadata("a number"); }
   bool binary(nlohmann::json::binary_t&) { return only_metadata("binary data"); }
 
-  bool number_unsigned(std::uint64_t value) {
-    if (depth_ == 2 && section_ == "metadata" && key_ == "total_size") {
-      if (std::exchange(index.total_size, value)) fail("a repeated key");
-    }
-    return only_metadata("a number");
-  }
+  bool number_unsigned(std::uint64_t) { return only_metadata("a number"); }
 
   bool string(std::string& value) {
     if (section_ != "weight_map" || depth_ != 2) return only_metadata("a string");
-    if (!index.file_of.emplace(key_, std::move(value)).second) fail("a repeated key");
+    if (!file_of.emplace(key_, std::move(value)).second) fail("a repeated key");
     return true;
   }
 
@@ -98,7 +91,7 @@ class IndexHandler {
   std::set<std::string> sections_;
 };
 
-ModelIndex read_index(const InputFile& file) {
+FileOfTensor read_index(const InputFile& file) {
   constexpr std::uint64_t most = std::uint64_t{64} << 20;
   if (file.size() > most) {
     throw error_in(file.path(), "an index of more than " + std::to_string(most) + " bytes",
@@ -108,11 +101,11 @@ ModelIndex read_index(const InputFile& file) {
   file.read(0, std::as_writable_bytes(std::span(text)));
   IndexHandler handler(file.path());
   nlohmann::json::sax_parse(text, &handler);
-  if (handler.index.file_of.empty()) {
+  if (handler.file_of.empty()) {
     throw error_in(file.path(), "a JSON without a weight_map, so no index of a model's shards",
                    "name the files of tensors themselves");
   }
-  return std::move(handler.index);
+  return std::move(handler.file_of);
 }
 
 class ShardedModel : public TensorFile {
@@ -120,15 +113,14 @@ class ShardedModel : public TensorFile {
   ShardedModel(const std::string& path, std::shared_ptr<const InputFile> file,
                const std::function<std::unique_ptr<TensorFile>(const std::string&)>& open_shard)
       : TensorFile(std::move(file)) {
-    const ModelIndex index = read_index(*file_);
+    const FileOfTensor file_of = read_index(*file_);
     std::set<std::string> names;
-    for (const auto& [tensor, name] : index.file_of) names.insert(name);
+    for (const auto& [tensor, name] : file_of) names.insert(name);
     for (const std::string& name : names) {
       shards_.push_back(open_shard(path_beside(path, name)));
-      take(*shards_.back(), name, index);
+      take(*shards_.back(), name, file_of);
     }
-    if (tensors_.size() != index.file_of.size()) fail_for_missing(index);
-    check_total_size(index);
+    if (tensors_.size() != file_of.size()) fail_for_missing(file_of);
   }
 
   std::optional<Place> place_of(std::size_t index) const override {
@@ -146,16 +138,16 @@ class ShardedModel : public TensorFile {
     shard->read_on_threads(at, sink);
   }
 
-  void take(const TensorFile& shard, const std::string& name, const ModelIndex& index) {
+  void take(const TensorFile& shard, const std::string& name, const FileOfTensor& file_of) {
     for (std::size_t i = 0; i < shard.tensors().size(); ++i) {
       const TensorInfo& tensor = shard.tensors()[i];
-      const auto found = index.file_of.find(tensor.name);
-      if (found == index.file_of.end() || found->second != name) {
+      const auto found = file_of.find(tensor.name);
+      if (found == file_of.end() || found->second != name) {
         throw error_in(
             shard.path(),
             "tensor '" + printable(tensor.name) + "' is " +
-                (found == index.file_of.end() ? "not in the index"
-                                              : "in " + printable(found->second) + " by the index"),
+                (found == file_of.end() ? "not in the index"
+                                        : "in " + printable(found->second) + " by the index"),
             save_model_again);
       }
       tensors_.push_back(tensor);
@@ -163,31 +155,15 @@ class ShardedModel : public TensorFile {
     }
   }
 
-  [[noreturn]] void fail_for_missing(const ModelIndex& index) const {
+  [[noreturn]] void fail_for_missing(const FileOfTensor& file_of) const {
     std::set<std::string> found;
     for (const TensorInfo& tensor : tensors_) found.insert(tensor.name);
     const auto missing = std::ranges::find_if(
-        index.file_of, [&](const auto& entry) { return !found.contains(entry.first); });
+        file_of, [&](const auto& entry) { return !found.contains(entry.first); });
     throw error_in(path(),
                    "tensor '" + printable(missing->first) + "' is not in " +
                        printable(missing->second, longest_path),
                    save_model_again);
-  }
-
-  /// Tensors that share a storage, as tied weights do in .bin files, count once.
-  void check_total_size(const ModelIndex& index) const {
-    std::set<Place> seen;
-    std::uint64_t bytes = 0;
-    for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      const bool is_readable = tensors_[i].dtype.kind != DtypeKind::packed;
-      const auto place = is_readable ? place_of(i) : std::nullopt;
-      if (!place || seen.insert(*place).second) bytes += tensors_[i].bytes;
-    }
-    if (!index.total_size || *index.total_size == bytes) return;
-    throw error_in(path(),
-                   "a total_size of " + std::to_string(*index.total_size) + " for tensors of " +
-                       std::to_string(bytes) + " bytes",
-                   "fetch the files again, or save the model again");
   }
 
   std::vector<std::unique_ptr<TensorFile>> shards_;

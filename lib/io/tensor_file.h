@@ -62,8 +62,6 @@ class TensorFile {
   struct Place {
     const InputFile* file;
     std::uint64_t begin;
-
-    friend auto operator<=>(const Place&, const Place&) = default;
   };
   virtual std::optional<Place> place_of(std::size_t) const { return std::nullopt; }
 

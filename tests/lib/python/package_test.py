@@ -6,6 +6,7 @@
 import inspect
 import os
 import pydoc
+import signal
 import statistics
 import subprocess
 import sys
@@ -101,6 +102,13 @@ class Package(CliCase):
                               timeout=120)
         theirs = self.run_binade(*words[3:], stdin=array)
         self.assertEqual((ours.returncode, ours.stdout, ours.stderr), (theirs.returncode, theirs.stdout, theirs.stderr))
+
+    def test_a_reader_that_has_enough_ends_the_program_without_a_word(self):
+        words = [sys.executable, "-c", "import time, sys; sys.argv = ['binade', 'report', '--help']; time.sleep(0.5);"
+                                       "from binade.__main__ import main; main()"]
+        with subprocess.Popen(words, env={"PYTHONPATH": FOLDER}, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as ours:
+            ours.stdout.close()
+            self.assertEqual((ours.stderr.read(), ours.wait()), (b"", -signal.SIGPIPE))
 
     def test_the_committed_data_are_found(self):
         words = ("train", "workload=digits_mlp", "steps=2")
