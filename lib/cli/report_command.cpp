@@ -85,7 +85,7 @@ int make(const ReportArguments& arguments) {
   const nlohmann::ordered_json json = to_json(report);
   if (!arguments.json.empty()) deliver(arguments.json, json_text(json));
   if (!arguments.csv.empty()) deliver(arguments.csv, report_csv(json));
-  if (!arguments.html.empty()) write_file(arguments.html, report_html(json));
+  if (!arguments.html.empty()) write_file(arguments.html, report_html(report));
   return 0;
 }
 

@@ -158,16 +158,17 @@ ReportObject report_on(nb::handle source, Whole<int> headroom, double target_los
       report_words_of(headroom, target_loss, prefer, formats, sqnr_scale, dtype, role));
   const ReportSource of = source_of(source);
   const DeviceOption on{.emulated = std::string(emulated), .device = device};
-  std::string text, json;
+  std::string text, json, page;
   {
     const Released released;
     std::string told;
     const Report report = make_report(of, options, on, told);
     text = report_text(report, {false, tensors}) + told;
     json = json_text(to_json(report));
+    page = report_html(report);
   }
-  return nb::borrow<ReportObject>(
-      python_function("_report", "Report")(text_object(text), text_object(json)));
+  return nb::borrow<ReportObject>(python_function("_report", "Report")(
+      text_object(text), text_object(json), nb::bytes(page.data(), page.size())));
 }
 
 nb::dict loss_scale(nb::handle source, Whole<int> headroom, double target_loss,
@@ -191,7 +192,7 @@ nlohmann::ordered_json json_of_text(const std::string& json) {
 }
 
 /// By the ending of the path.
-void save_report(const std::string& json, nb::handle to) {
+void save_report(const std::string& json, const nb::bytes& page, nb::handle to) {
   if (!is_path(to)) throw nb::type_error("path: text or os.PathLike");
   const std::string path = path_of(to);
   std::string suffix = std::filesystem::path(path).extension().string();
@@ -200,11 +201,14 @@ void save_report(const std::string& json, nb::handle to) {
   if (std::ranges::find(known, suffix) == known.end()) {
     throw Error(printable(path, longest_path) + ": a report is saved as .html, .json or .csv");
   }
+  const std::string_view html(page.c_str(), page.size());
   const Released released;
   prepare_outputs({}, std::array{OutputPath{"path", path}});
-  write_file(path, suffix == ".json"  ? json
-                   : suffix == ".csv" ? report_csv(json_of_text(json))
-                                      : report_html(json_of_text(json)));
+  if (suffix == ".csv") {
+    write_file(path, report_csv(json_of_text(json)));
+  } else {
+    write_file(path, suffix == ".json" ? std::string_view(json) : html);
+  }
 }
 
 /// (name, kind) of each column, and the rows.

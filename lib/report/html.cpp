@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "lib/report/json.h"
 #include "lib/tensor/data_page.h"
 
 namespace binade {
@@ -13,8 +14,8 @@ namespace binade {
 extern const std::string_view report_page_before_data;
 extern const std::string_view report_page_after_data;
 
-std::string report_html(const nlohmann::ordered_json& report) {
-  return data_page(report_page_before_data, report, report_page_after_data);
+std::string report_html(const Report& report) {
+  return data_page(report_page_before_data, to_json(report), report_page_after_data);
 }
 
 }  // namespace binade

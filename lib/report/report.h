@@ -12,25 +12,10 @@
 
 #include "lib/record/device.h"
 #include "lib/report/format_report.h"
+#include "lib/report/tensor_report.h"
 #include "lib/report/time.h"
 
 namespace binade {
-
-struct TensorReport {
-  std::string name;
-  std::string file;
-  std::optional<TensorRole> role = {};  ///< of a name that says it
-  std::optional<TensorTime> time = {};  ///< likewise
-  std::string dtype;
-  std::vector<std::uint64_t> shape;
-  RangeSummary summary;
-  std::string status;  ///< "ok", "empty", "all zero", "no finite value"
-  std::vector<FormatReport> formats;
-  LossScale loss_scale;
-  std::string advice_format;  ///< narrowest format whose range serves; empty: none does
-  std::optional<ScaleInterval> advice_interval;  ///< its own scales
-  std::string advice;
-};
 
 struct SkippedTensor {
   std::string file, name, dtype;
@@ -84,9 +69,6 @@ Report report_of(const std::vector<NamedSummary>& summaries, const ReportOptions
 
 /// The formats and scales whose squared errors a report needs.
 std::vector<ErrorColumn> error_columns(const ReportOptions& options);
-
-/// Fills everything but name, file, dtype and shape from the summary.
-void analyse(TensorReport& tensor, const ReportOptions& options);
 
 /// The joint loss scale: no tensor overflows, none loses more than the target.
 LossScale joint_loss_scale(const std::vector<TensorReport>& tensors, const TensorReport& total,

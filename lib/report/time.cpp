@@ -54,9 +54,62 @@ std::map<std::string, int> number_layers(const std::vector<TensorReport>& tensor
   return number;
 }
 
-void add(std::map<std::uint64_t, RangeSummary>& steps, std::uint64_t step, const RangeSummary& s) {
-  const auto [at, is_new] = steps.try_emplace(step, s);
-  if (!is_new) merge(at->second, s);
+/// Of several tensors together.
+struct Merged {
+  TensorReport all;
+  bool any = false;
+};
+
+void add(Merged& to, const TensorReport& tensor) {
+  TensorReport& all = to.all;
+  if (!std::exchange(to.any, true)) {
+    all.role = tensor.role;
+    all.dtype = tensor.dtype;
+    all.shape = tensor.shape;
+    all.summary = tensor.summary;
+    return;
+  }
+  if (all.dtype != tensor.dtype) all.dtype.clear();
+  if (all.shape != tensor.shape) all.shape.clear();
+  merge(all.summary, tensor.summary);
+}
+
+std::optional<std::int16_t> binade_of(const Placed& x) {
+  if (x.significand == 0) return std::nullopt;
+  return static_cast<std::int16_t>(x.exponent);
+}
+
+TimePoint time_point(std::uint64_t step, const RangeSummary& s,
+                     const std::vector<NamedFormat>& formats) {
+  TimePoint out{.step = step,
+                .values = s.values,
+                .zeros = s.zeros,
+                .nan = s.nan,
+                .inf = s.inf,
+                .band_27_24 = 0,
+                .min_binade = binade_of(s.smallest),
+                .max_binade = binade_of(s.largest),
+                .s_min_log2 = {},
+                .s_max_log2 = {},
+                .formats = {}};
+  for (auto at = s.binades.lower_bound(-27); at != s.binades.end() && at->first < -24; ++at) {
+    out.band_27_24 += at->second.total();
+  }
+  const Norms of = norms(s);
+  out.formats.reserve(formats.size());
+  for (const NamedFormat& row : formats) {
+    const Fates f = fates(s, row.format, 0);
+    const std::optional<Losses> lost = losses(s, of, row.format, 0);
+    out.formats.push_back({f.to_zero, f.subnormal, f.overflow, lost ? lost->l2 : 0});
+  }
+  return out;
+}
+
+std::vector<NamedFormat> formats_of_points(const ReportOptions& options) {
+  std::vector<NamedFormat> out = options.formats;
+  const bool there = std::ranges::find(out, binary16, &NamedFormat::format) != out.end();
+  if (!there) out.push_back(report_formats[0]);
+  return out;
 }
 
 std::vector<StepScale> scales_of(const std::vector<TensorReport>& tensors,
@@ -107,6 +160,11 @@ UpdateSeries update_series(const std::optional<std::string>& layer, const Counts
 
 }  // namespace
 
+std::size_t place_of_binary16(const TimeReport& time) {
+  const auto at = std::ranges::find(time.formats, binary16, &NamedFormat::format);
+  return static_cast<std::size_t>(at - time.formats.begin());
+}
+
 bool has_time_axis(const std::vector<TensorReport>& tensors) {
   std::optional<std::uint64_t> first;
   for (const TensorReport& tensor : tensors) {
@@ -150,24 +208,41 @@ void refuse_mixed_runs(std::span<const NamedTensor> tensors) {
 
 TimeReport time_report(const std::vector<TensorReport>& tensors, const ReportOptions& options) {
   TimeReport report;
+  report.formats = formats_of_points(options);
   const std::map<std::string, int> number = number_layers(tensors, report.layers);
-  std::map<std::pair<int, TensorRole>, std::map<std::uint64_t, RangeSummary>> sums;
+  std::map<std::pair<int, TensorRole>, std::map<std::uint64_t, Merged>> sums;
   std::set<std::uint64_t> steps;
   for (const TensorReport& tensor : tensors) {
     if (!tensor.time) continue;
     const auto& [step, layer, role] = *tensor.time;
     steps.insert(step);
-    add(sums[{all_layers, role}], step, tensor.summary);
-    add(sums[{number.at(layer), role}], step, tensor.summary);
+    add(sums[{all_layers, role}][step], tensor);
+    add(sums[{number.at(layer), role}][step], tensor);
   }
   report.steps.assign(steps.begin(), steps.end());
   for (auto& [key, by_step] : sums) {
     TimeSeries series;
     if (key.first != all_layers) series.layer = report.layers[static_cast<std::size_t>(key.first)];
     series.role = key.second;
-    for (auto& [step, summary] : by_step) {
-      std::vector<FormatReport> in_formats = format_reports(summary, options);
-      series.points.push_back({step, std::move(summary), std::move(in_formats)});
+    Merged run;
+    for (auto& [step, merged] : by_step) {
+      TimePoint& point =
+          series.points.emplace_back(time_point(step, merged.all.summary, report.formats));
+      const auto interval =
+          scale_interval(merged.all.summary, binary16, options.headroom, options.target_loss);
+      if (series.layer && is_gradient(series.role) && interval) {
+        point.s_min_log2 = static_cast<std::int16_t>(interval->min_log2);
+        point.s_max_log2 = static_cast<std::int16_t>(interval->max_log2);
+      }
+      add(run, merged.all);
+    }
+    series.run = std::move(run.all);
+    series.last = std::move(by_step.rbegin()->second.all);
+    series.last.time = TensorTime{by_step.rbegin()->first, series.layer.value_or(""), series.role};
+    for (TensorReport* of : {&series.run, &series.last}) {
+      of->name = (series.layer ? *series.layer + " " : "") + std::string(name_of(series.role));
+      of->role = series.role;
+      analyse(*of, options);
     }
     report.series.push_back(std::move(series));
   }

@@ -14,23 +14,46 @@
 
 #include "lib/report/format_report.h"
 #include "lib/report/named_tensors.h"
+#include "lib/report/tensor_report.h"
 #include "lib/report/update_ratio.h"
 
 namespace binade {
 
-struct TensorReport;
-
-/// The values of one step; those of several layers are merged, exactly.
-struct TimePoint {
-  std::uint64_t step = 0;
-  RangeSummary summary;
-  std::vector<FormatReport> formats;
+/// What a step's values become in one format at scale 1: the counts of a FormatReport.
+struct FormatFigures {
+  std::uint64_t to_zero = 0, subnormal = 0, overflow = 0;
+  double lost = 0;  ///< lost_l2; 0 also where there is no finite non-zero value
 };
 
+/// The values of one step; those of several layers are merged, exactly. A run has a point for every tensor, so it
+/// holds figures and no summary.
+struct TimePoint {
+  std::uint64_t step = 0;
+  std::uint64_t values = 0, zeros = 0, nan = 0, inf = 0;
+  std::uint64_t band_27_24 =
+      0;  ///< 2^-27 <= |x| < 2^-24: in binary16 all or nothing of a subnormal
+  std::optional<std::int16_t> min_binade,
+      max_binade;  ///< of the smallest and the largest magnitude
+  /// Of a layer's gradients: between which loss scales they live in binary16. Nothing for all layers together,
+  /// whose scales are TimeReport::loss_scales.
+  std::optional<std::int16_t> s_min_log2, s_max_log2;
+  std::vector<FormatFigures> formats;  ///< in the order of TimeReport::formats
+
+  std::uint64_t nonzero() const { return values - zeros - nan - inf; }  ///< finite and non-zero
+  /// Share of the L2 norm that becomes zero; nothing without a finite non-zero value.
+  std::optional<double> lost_l2(std::size_t format) const {
+    return nonzero() == 0 ? std::nullopt : std::optional(formats[format].lost);
+  }
+};
+
+/// Tensors of one role, of one layer or of all.
 struct TimeSeries {
   std::optional<std::string> layer;  ///< nothing: all layers together
   TensorRole role = {};
   std::vector<TimePoint> points;  ///< by rising step
+  /// All steps merged, exactly, and the last step alone, both analysed. They are named "fc1 dW", or "dW" for all
+  /// layers together, belong to no one file, and have a dtype and a shape where all their tensors have the same.
+  TensorReport run, last;
 };
 
 /// The joint loss scale of a step's gradients, dAct and dW.
@@ -55,6 +78,8 @@ struct UnpairedUpdate {
 };
 
 struct TimeReport {
+  /// What points tell of: the options' formats, and after them binary16 if it is none of these.
+  std::vector<NamedFormat> formats;
   std::vector<std::uint64_t> steps;    ///< rising
   std::vector<std::string> layers;     ///< in the order of the files; numbers in their own
   std::vector<TimeSeries> series;      ///< all layers first, then by layer; each by role
@@ -79,6 +104,9 @@ void refuse_mixed_runs(std::span<const NamedTensor> tensors);
 
 /// Nothing unless the names tell at least two steps.
 UpdatePairs update_pairs(std::span<const NamedTensor> tensors);
+
+/// Where binary16 stands among a point's formats.
+std::size_t place_of_binary16(const TimeReport& time);
 
 /// Whether at least two steps are told.
 bool has_time_axis(const std::vector<TensorReport>& tensors);

@@ -25,47 +25,43 @@ Json column(const Points& points, const Entry& entry) {
   return out;
 }
 
-Json binade_of(const Placed& x) { return x.significand == 0 ? Json(nullptr) : Json(x.exponent); }
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
 
 Json format_columns(const std::vector<TimePoint>& points, std::size_t f) {
-  const auto share = [&](Share FormatReport::*which) {
-    return column(points,
-                  [=](const TimePoint& p) { return integer_json((p.formats[f].*which).count); });
+  const auto counts = [&](std::uint64_t FormatFigures::*which) {
+    return column(points, [=](const TimePoint& p) { return integer_json(p.formats[f].*which); });
   };
-  return {{"to_zero", share(&FormatReport::to_zero)},
-          {"subnormal", share(&FormatReport::subnormal)},
-          {"overflow", share(&FormatReport::overflow)},
-          {"lost_l2", column(points, [=](const TimePoint& p) {
-             const std::optional<Losses>& lost = p.formats[f].lost;
-             return lost ? Json(lost->l2) : Json(nullptr);
-           })}};
+  return {{"to_zero", counts(&FormatFigures::to_zero)},
+          {"subnormal", counts(&FormatFigures::subnormal)},
+          {"overflow", counts(&FormatFigures::overflow)},
+          {"lost_l2", column(points, [=](const TimePoint& p) { return or_null(p.lost_l2(f)); })}};
 }
 
 Json series_json(const TimeSeries& series, const ReportOptions& options) {
   const std::vector<TimePoint>& points = series.points;
-  const auto counts = [&points](std::uint64_t RangeSummary::*which) {
-    return column(points, [=](const TimePoint& p) { return integer_json(p.summary.*which); });
+  const auto counts = [&points](std::uint64_t TimePoint::*which) {
+    return column(points, [=](const TimePoint& p) { return integer_json(p.*which); });
   };
-  Json out{{"layer", layer_json(series.layer)},
-           {"role", name_of(series.role)},
-           {"step", column(points, [](const TimePoint& p) { return Json(p.step); })},
-           {"values", counts(&RangeSummary::values)},
-           {"zeros", counts(&RangeSummary::zeros)},
-           {"nan", counts(&RangeSummary::nan)},
-           {"inf", counts(&RangeSummary::inf)},
-           {"nonzero",
-            column(points, [](const TimePoint& p) { return integer_json(p.summary.nonzero()); })},
-           {"min_binade",
-            column(points, [](const TimePoint& p) { return binade_of(p.summary.smallest); })},
-           {"max_binade",
-            column(points, [](const TimePoint& p) { return binade_of(p.summary.largest); })}};
+  Json out{
+      {"layer", layer_json(series.layer)},
+      {"role", name_of(series.role)},
+      {"step", column(points, [](const TimePoint& p) { return Json(p.step); })},
+      {"values", counts(&TimePoint::values)},
+      {"zeros", counts(&TimePoint::zeros)},
+      {"nan", counts(&TimePoint::nan)},
+      {"inf", counts(&TimePoint::inf)},
+      {"nonzero", column(points, [](const TimePoint& p) { return integer_json(p.nonzero()); })},
+      {"min_binade", column(points, [](const TimePoint& p) { return or_null(p.min_binade); })},
+      {"max_binade", column(points, [](const TimePoint& p) { return or_null(p.max_binade); })}};
   Json formats = Json::object();
   for (std::size_t f = 0; f < options.formats.size(); ++f) {
     if (options.formats[f].format == binary16) {
-      out["band_27_24"] = column(
-          points, [f](const TimePoint& p) { return integer_json(p.formats[f].band_27_24->count); });
-      out["rne_zero"] = column(
-          points, [f](const TimePoint& p) { return integer_json(p.formats[f].rne_zero->count); });
+      out["band_27_24"] = counts(&TimePoint::band_27_24);
+      out["rne_zero"] =
+          column(points, [f](const TimePoint& p) { return integer_json(p.formats[f].to_zero); });
     }
     formats[std::string(options.formats[f].name)] = format_columns(points, f);
   }
