@@ -81,4 +81,16 @@ std::string read_gzip(const std::string& path, std::size_t most) {
   return contents;
 }
 
+std::string zlib_stream(std::string_view bytes) {
+  std::string out(compressBound(bytes.size()), '\0');
+  uLongf size = out.size();
+  const int status =
+      compress2(reinterpret_cast<Bytef*>(out.data()), &size,
+                reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(), Z_BEST_COMPRESSION);
+  if (status != Z_OK)
+    throw Error("no memory to deflate " + std::to_string(bytes.size()) + " bytes: free some");
+  out.resize(size);
+  return out;
+}
+
 }  // namespace binade

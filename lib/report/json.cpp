@@ -163,7 +163,7 @@ Json joint_scale_json(const LossScale& s) {
   return scale;
 }
 
-Json to_json(const Report& report) {
+Json report_head_json(const Report& report) {
   Json skipped = Json::array();
   for (const SkippedTensor& t : report.skipped) {
     skipped.push_back({{"file", t.file},
@@ -174,6 +174,18 @@ Json to_json(const Report& report) {
   }
   Json rows = Json::array();
   for (const NamedFormat& row : report.options.formats) rows.push_back(format_row(row));
+  return {{"schema", report_schema},
+          {"binade", version},
+          {"options", options_json(report.options)},
+          {"files", report.files},
+          {"skipped", skipped},
+          {"formats", rows},
+          {"segments",
+           {"1", "(1, 1.75)", "[1.75, 1.8125]", "(1.8125, 1.875)", "[1.875, 2-2^-7)",
+            "[2-2^-7, 2-2^-8)", "[2-2^-8, 2-2^-10)", "[2-2^-10, 2-2^-11)", "[2-2^-11, 2)"}}};
+}
+
+Json to_json(const Report& report) {
   Json tensors = Json::array();
   for (const TensorReport& t : report.tensors) {
     tensors.push_back(tensor_json(t, report.options));
@@ -184,20 +196,12 @@ Json to_json(const Report& report) {
     roles.push_back(tensor_json(all, report.options));
     roles.back()["tensors"] = count;
   }
-  Json out{{"schema", report_schema},
-           {"binade", version},
-           {"options", options_json(report.options)},
-           {"files", report.files},
-           {"skipped", skipped},
-           {"formats", rows},
-           {"segments",
-            {"1", "(1, 1.75)", "[1.75, 1.8125]", "(1.8125, 1.875)", "[1.875, 2-2^-7)",
-             "[2-2^-7, 2-2^-8)", "[2-2^-8, 2-2^-10)", "[2-2^-10, 2-2^-11)", "[2-2^-11, 2)"}},
-           {"total", tensor_json(report.total, report.options)},
-           {"tensors", tensors},
-           {"roles", roles},
-           {"loss_scale", joint_scale_json(report.loss_scale)},
-           {"hint", name_or_null(report.hint)}};
+  Json out = report_head_json(report);
+  out["total"] = tensor_json(report.total, report.options);
+  out["tensors"] = tensors;
+  out["roles"] = roles;
+  out["loss_scale"] = joint_scale_json(report.loss_scale);
+  out["hint"] = name_or_null(report.hint);
   if (report.gradients) {
     out["gradients"] = tensor_json(*report.gradients, report.options);
     out["gradients"]["passed_over"] = report.passed_over;

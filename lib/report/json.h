@@ -18,6 +18,8 @@ namespace binade {
 inline constexpr const char* report_schema = "binade.range_report/3";
 
 nlohmann::ordered_json to_json(const Report& report);
+/// What stands before the tensors: options, files, formats.
+nlohmann::ordered_json report_head_json(const Report& report);
 
 /// An integer of any size, and a loss scale, as they stand in a report.
 nlohmann::ordered_json integer_json(std::uint64_t value);

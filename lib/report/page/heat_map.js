@@ -45,7 +45,7 @@ function largest_code(codes, cell, rows, columns) {
   let most = -1;
   for (let row = rows[0]; row < rows[1]; row += 1) {
     for (let column = columns[0]; column < columns[1]; column += 1) {
-      const code = codes[cell(row, column)];
+      const code = codes[cell(row, column)] ?? none_code;
       if (code !== none_code && code > most) most = code;
     }
   }
@@ -72,6 +72,11 @@ function ramp(from, to) {
   });
 }
 
+// A colour as a pixel in memory: bytes of red, green, blue and opacity.
+function pixel_word(color) {
+  return new Uint32Array(Uint8Array.of(...color, 255).buffer)[0];
+}
+
 // A picture of lines × columns points.
 function paint_cells(map, part, lines, columns, colors) {
   const {rows, steps} = map;
@@ -79,17 +84,15 @@ function paint_cells(map, part, lines, columns, colors) {
   [canvas.width, canvas.height] = [columns, lines];
   const context = canvas.getContext('2d');
   const image = context.createImageData(columns, lines);
+  const pixels = new Uint32Array(image.data.buffer);
   const cell = (row, column) => part.series[row] * steps.length + column;
   for (let y = 0, at = 0; y < lines; y += 1) {
-    const of_rows = shared(y, rows.length, lines).map((row) => row);
-    for (let x = 0; x < columns; x += 1, at += 4) {
+    const of_rows = shared(y, rows.length, lines);
+    for (let x = 0; x < columns; x += 1, at += 1) {
       const of_columns = shared(x, steps.length, columns);
-      const masked = (codes) => largest_code(codes, cell, of_rows, of_columns);
-      const code = masked(part.codes);
-      const over = part.marks !== null && masked(part.marks) > 0;
-      if (code < 0 && !over) continue;
-      image.data.set(over ? colors.mark : colors.ramp[Math.min(code, all_code)], at);
-      image.data[at + 3] = 255;
+      const code = largest_code(part.codes, cell, of_rows, of_columns);
+      if (part.marks !== null && largest_code(part.marks, cell, of_rows, of_columns) > 0) pixels[at] = colors.mark;
+      else if (code >= 0) pixels[at] = colors.words[Math.min(code, all_code)];
     }
   }
   context.putImageData(image, 0, 0);
@@ -183,7 +186,8 @@ function draw_heat_map(host, canvas, map) {
   [canvas.width, canvas.height] = [area.width * density, area.height * density].map(Math.round);
   canvas.style.height = `${area.height}px`;
   const [paper, raised, lost, ink] = ['--paper', '--empty-cell', '--lost', '--ink'].map((name) => css_color(context, name));
-  const colors = {ramp: ramp(raised, lost), mark: ink};
+  const shades = ramp(raised, lost);
+  const colors = {words: Uint32Array.from(shades, pixel_word), mark: pixel_word(ink)};
   const rgb = (color) => `rgb(${color.join(' ')})`;
   context.setTransform(density, 0, 0, density, 0, 0);
   context.clearRect(0, 0, area.width, area.height);
@@ -201,7 +205,7 @@ function draw_heat_map(host, canvas, map) {
   const soft = getComputedStyle(document.documentElement).getPropertyValue('--soft');
   draw_map_labels(context, area, map, {strong: rgb(ink), soft, family});
   canvas.setAttribute('aria-label', map.summary);
-  return {...area, shared_rows: Math.ceil(map.rows.length / lines), shared_steps: Math.ceil(map.steps.length / columns)};
+  return {...area, colors: shades, shared_rows: Math.ceil(map.rows.length / lines), shared_steps: Math.ceil(map.steps.length / columns)};
 }
 
 // What lies under a point of the canvas: {part, row, step} or null.

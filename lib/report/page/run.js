@@ -16,26 +16,31 @@ function share_at(plane, i) {
   return plane[i] === none_code ? null : share_of_code[plane[i]];
 }
 
-// Returns {steps, layers, roles, gradients, series, at(layer, role), share(name, format), numbers(name)}.
-// Series are numbered; layer -1 is all layers together. share() and numbers() are planes of all series, at
-// series * steps.length + the place of the step; they are unpacked when first asked for.
-function read_run(time, role_names, bytes) {
-  const {steps, layers, series} = time;
-  const place = new Map(series.layer.map((layer, s) => [`${layer} ${series.role[s]}`, s]));
+const role_names = ['act', 'dAct', 'weight', 'dW', 'grad', 'update', 'state'];
+
+// Planes of bytes that are unpacked when first asked for, at series * steps + the place of the step.
+function planes_of(bytes, places, series, steps) {
   const unpacked = new Map();
   const once = (name, at, unpack) => {
-    if (!unpacked.has(name)) unpacked.set(name, unpack(bytes, at, series.layer.length, steps.length));
+    if (!unpacked.has(name)) unpacked.set(name, unpack(bytes, at, series, steps));
     return unpacked.get(name);
   };
-  const role_of = (s) => role_names[series.role[s]];
-  const roles = role_names.filter((role, r) => series.role.includes(r));
+  return {share: (name, format = null) => once(`${name} ${format}`,
+    format === null ? places[name] : places[name][format], unpack_plane),
+  numbers: (name) => once(name, places[name], unpack_numbers)};
+}
+
+// Series are numbered; layer -1 is all layers together. at(layer, role) is a series' number, or -1.
+function read_run(time) {
+  const {steps, layers} = time;
+  const series = time.layer.map((layer, index) => ({index, layer, role: time.role[index]}));
+  const place = new Map(series.map(({layer, role, index}) => [`${layer} ${role}`, index]));
+  const roles = role_names.filter((role) => time.role.includes(role));
   const scaled = roles.filter(is_gradient);
-  return {steps, layers, roles, gradients: scaled.length > 0 ? scaled : roles, role_of,
-    series: series.layer.map((layer, s) => ({layer, role: role_of(s), index: s})),
-    at: (layer, role) => place.get(`${layer} ${role_names.indexOf(role)}`) ?? -1,
-    share: (name, format = null) => once(`${name} ${format}`,
-      format === null ? time.planes[name] : time.planes[name][format], unpack_plane),
-    numbers: (name) => once(name, time.planes[name], unpack_numbers)};
+  const name = ({layer, role}) => `${layer < 0 ? 'all layers' : layers[layer]} ${role}`;
+  return {steps, layers, roles, gradients: scaled.length > 0 ? scaled : roles, series,
+    at: (layer, role) => place.get(`${layer} ${role}`) ?? -1, name,
+    ...planes_of(time.bytes, time.planes, series.length, steps.length)};
 }
 
 // {steps, roles} that hold NaN or Inf.
@@ -48,9 +53,11 @@ function odd_steps(run) {
     roles: together.filter((series) => run.steps.some((_, t) => odd(series.index, t))).map((series) => series.role)};
 }
 
-// The smallest scale that serves in a format lies as far from binary16's as their ties to zero do.
-function smallest_scale_shift(format, binary16) {
-  return (format.emin - format.precision) - (binary16.emin - binary16.precision);
+// The smallest scale that serves in a format lies as far from binary16's as their ties to zero do, where it is a
+// scale at all.
+function smallest_scale_shift(format) {
+  const tie_of_binary16 = -25;
+  return format.emin - format.precision - tie_of_binary16;
 }
 
 // What is asked of every layer, role and step. code(s, t, view) gives what the map is painted by and
@@ -73,7 +80,7 @@ function question_plane(run, question, view) {
 // does shares: 8 binades and more are darkest.
 function shortfall_plane(run, view) {
   const s_min = run.numbers('s_min');
-  const shift = smallest_scale_shift(view.format, view.binary16) - view.k;
+  const shift = smallest_scale_shift(view.format) - view.k;
   const codes = new Uint8Array(s_min.length);
   for (let i = 0; i < codes.length; i += 1) {
     codes[i] = s_min[i] === no_number ? none_code :
@@ -85,13 +92,15 @@ function shortfall_plane(run, view) {
 // When a layer's tensors begin to lose: criteria that a plane decides. At S by the smallest scale that
 // serves, which is exact; at scale 1 by shares, which are about.
 const beginnings = [
-  {id: 'serves', words: (report, view) => `loses more than ${percent(report.options.target_loss)} of its norm ` +
-    `at S = 2^${view.k} in ${view.format.name}`, question: 'serves', least: 1},
+  {id: 'serves', label: 'loses more than its target at S', question: 'serves', least: 1,
+    words: (report, view) => `loses more than ${percent(report.options.target_loss)} of its norm ` +
+      `at S = 2^${view.k} in ${view.format.name}`},
   ...[[0.01, 'lost_l2', '1 % of its norm'], [0.1, 'lost_l2', '10 % of its norm'],
     [0.01, 'to_zero', '1 % of its values'], [0.1, 'to_zero', '10 % of its values'],
     [0.5, 'to_zero', 'half of its values']].map(([least, question, what]) => ({
-    id: `${question} ${least}`, question, least: Math.round(all_code * least ** 0.25),
-    words: (report, view) => `loses more than ${what} as it is, in ${view.format.name}`})),
+    id: `${question} ${least}`, label: `loses more than ${what} as it is`, question,
+    least: Math.round(all_code * least ** 0.25),
+    words: (report, view) => `loses more than about ${what} as it is, in ${view.format.name}`})),
 ];
 
 // Per series the place of the first step at which it loses, -1: never; and in how many of how many.

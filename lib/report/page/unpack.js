@@ -57,22 +57,44 @@ function unpack_binades({rows, exponent, count, mean, mean_square}) {
 }
 
 // Tensors as objects; `binades` is shared, [first, end) are a tensor's own.
-function unpack_tensors(columns, report) {
+function unpack_tensors(columns) {
   const binades = unpack_binades(columns);
   let end = 0;
   return columns.rows.map((length, i) => {
     const first = end;
     end += length;
     const [values, zeros, nan, inf] = ['values', 'zeros', 'nan', 'inf'].map((name) => columns[name][i]);
-    const sqnr_db = (format, k) => columns.sqnr_db[format]?.[k]?.[i] ?? null;
-    return {index: i, binades, first, end, name: columns.name[i], file: report.files[columns.file[i]] ?? '',
-      role: report.role_names[columns.role[i]] ?? null, dtype: columns.dtypes[columns.dtype[i]],
-      shape: columns.shape[i], status: report.statuses[columns.status[i]], values, zeros, nan, inf,
-      nonzero: values - zeros - nan - inf, min: columns.min[i], max: columns.max[i], sqnr_db,
-      loss_scale: {status: report.scale_statuses[columns.scale_status[i]], s_min_log2: columns.s_min[i],
-        s_max_log2: columns.s_max[i], recommended_log2: columns.recommended[i]},
+    return {index: i, binades, first, end, name: columns.name[i], file: columns.file[i], role: columns.role[i],
+      dtype: columns.dtype[i], shape: columns.shape[i], status: columns.status[i], values, zeros, nan, inf,
+      nonzero: values - zeros - nan - inf, min: columns.min[i], max: columns.max[i],
+      sqnr_db: (format, k) => columns.sqnr_db[format]?.[k]?.[i] ?? null,
+      loss_scale: {status: columns.scale_status[i], s_min_log2: columns.s_min_log2[i],
+        s_max_log2: columns.s_max_log2[i], recommended_log2: columns.recommended_log2[i]},
       advice: {format: columns.advice_format[i], text: columns.advice[i]}};
   });
+}
+
+// What the page shows, from its data. tables: of a report without a time axis all tensors; of a run a row a layer and
+// role, of all steps and of the last, and the tensors of no step; `together` are those of all layers by role.
+function unpack_report({line, bytes}) {
+  const groups = unpack_tensors(line.groups);
+  const [total, ...others] = groups;
+  const gradients = line.passed_over === null ? null : others.shift();
+  others.forEach((role, i) => { role.tensors = line.role_counts[i]; });
+  const tensors = unpack_tensors(line.tensors);
+  const numbered = (list) => list.map((tensor, index) => Object.assign(tensor, {index}));
+  const of_layers = (table, wanted) => table.filter((_, s) => (line.time.layer[s] >= 0) === wanted);
+  const tables = line.time === null ? {all: {tensors, together: []}} :
+    Object.fromEntries(['run', 'last'].map((name) => {
+      const table = unpack_tensors(line.time[name]);
+      table.forEach((tensor, s) => Object.assign(tensor, {series: s}));
+      return [name, {tensors: numbered([...of_layers(table, true), ...tensors.map((tensor) => ({...tensor}))]),
+        together: of_layers(table, false)}];
+    }));
+  const time = line.time === null ? null : {...line.time, bytes, run: null, last: null,
+    role: line.time.run.role};
+  return {...line, total, gradients, roles: others, tables, time,
+    tensors: Object.values(tables)[0].tensors};
 }
 
 // A plane is [series][step] of bytes, stored as differences along the steps; two planes make one of
