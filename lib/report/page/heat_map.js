@@ -17,6 +17,13 @@ function thinned(places, room) {
   });
 }
 
+// Every how many of places `pitch` apart there is room, as a round number.
+function round_every(pitch, room) {
+  const least = Math.max(1, Math.ceil(room / pitch));
+  const unit = 10 ** Math.floor(Math.log10(least));
+  return [1, 2, 5, 10].find((m) => m * unit >= least) * unit;
+}
+
 // The end of a text that fits, with an ellipsis before it.
 function fitted(context, text, width) {
   if (context.measureText(text).width <= width) return text;
@@ -35,7 +42,8 @@ function row_labels(names, pitch) {
   const groups = grouped_names(names);
   const wanted = groups.length > 0 ?
     groups.map(({name, first}) => ({text: name || names[first], at: first * pitch + label_pitch / 2, of: 'group'})) :
-    names.map((text, row) => ({text, at: row * pitch + label_pitch / 2, of: 'layer'}));
+    names.map((text, row) => ({text, at: row * pitch + label_pitch / 2, of: 'layer'}))
+      .filter((_, row) => row % round_every(pitch, label_pitch) === 0);
   const height = names.length * pitch;
   return thinned(wanted, label_pitch).filter(({at}) => at <= height - label_pitch / 2 + 1);
 }
@@ -58,10 +66,10 @@ function shared(i, n, lines) {
   return [Math.floor(i * n / lines), Math.floor((i + 1) * n / lines)];
 }
 
-function css_color(context, name) {
-  context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  context.fillRect(0, 0, 1, 1);
-  return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3);
+// Red, green and blue of one of the style sheet's colours, #rrggbb.
+function css_color(name) {
+  const text = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  return [1, 3, 5].map((at) => Number.parseInt(text.slice(at, at + 2), 16));
 }
 
 // The colours of codes 0 to 250 as bytes: from the paper's shade to that of what dies by the root of the share.
@@ -77,9 +85,16 @@ function pixel_word(color) {
   return new Uint32Array(Uint8Array.of(...color, 255).buffer)[0];
 }
 
+// The pictures of parts as they were painted last: most draws change marks only.
+const painted_parts = [];
+
 // A picture of lines × columns points.
-function paint_cells(map, part, lines, columns, colors) {
+function paint_cells(map, place, lines, columns, colors) {
   const {rows, steps} = map;
+  const part = map.parts[place];
+  const of = [part.codes, part.marks, rows, part.title, lines, columns, colors.mark];
+  const before = painted_parts[place];
+  if (before && of.every((one, i) => one === before.of[i])) return before.canvas;
   const canvas = document.createElement('canvas');
   [canvas.width, canvas.height] = [columns, lines];
   const context = canvas.getContext('2d');
@@ -96,6 +111,7 @@ function paint_cells(map, part, lines, columns, colors) {
     }
   }
   context.putImageData(image, 0, 0);
+  painted_parts[place] = {of, canvas};
   return canvas;
 }
 
@@ -139,9 +155,8 @@ function draw_map_labels(context, area, map, ink) {
   const middle = (t) => Math.min(area.left + (t + 0.5) * area.per_step, area.right - wide / 2 + 6);
   const places = map.steps.map((step, t) => ({text: integer(step), at: middle(t)}));
   const room = Math.max(wide + 16, 48);
-  const every = Math.max(1, Math.ceil(room / area.per_step));
-  const fine = every > 1 ? [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000].find((e) => e >= every) ?? every : 1;
-  for (const {text, at} of thinned(places.filter((_, t) => t % fine === 0), room)) {
+  const every = round_every(area.per_step, room);
+  for (const {text, at} of thinned(places.filter((_, t) => t % every === 0), room)) {
     context.fillText(text, at, bottom + 14);
   }
 }
@@ -185,7 +200,7 @@ function draw_heat_map(host, canvas, map) {
   const density = Math.min(devicePixelRatio || 1, 3);
   [canvas.width, canvas.height] = [area.width * density, area.height * density].map(Math.round);
   canvas.style.height = `${area.height}px`;
-  const [paper, raised, lost, ink] = ['--paper', '--empty-cell', '--lost', '--ink'].map((name) => css_color(context, name));
+  const [paper, raised, lost, ink] = ['--paper', '--empty-cell', '--lost', '--ink'].map(css_color);
   const shades = ramp(raised, lost);
   const colors = {words: Uint32Array.from(shades, pixel_word), mark: pixel_word(ink)};
   const rgb = (color) => `rgb(${color.join(' ')})`;
@@ -196,7 +211,7 @@ function draw_heat_map(host, canvas, map) {
   const columns = Math.min(map.steps.length, Math.floor((area.right - area.left) * Math.ceil(density)));
   map.parts.forEach((part, i) => {
     const top = area.tops[i];
-    context.drawImage(paint_cells(map, part, lines, columns, colors), area.left, top, area.right - area.left,
+    context.drawImage(paint_cells(map, i, lines, columns, colors), area.left, top, area.right - area.left,
       area.part_height);
     draw_map_grid(context, area, map, top, rgb(paper));
     draw_beginnings(context, area, map, part, top, lines, rgb(ink));

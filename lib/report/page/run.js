@@ -66,15 +66,47 @@ const share_questions = ['to_zero', 'lost_l2', 'subnormal', 'overflow'];
 const question_words = {to_zero: 'become zero', lost_l2: 'lost L2', subnormal: 'subnormal', overflow: 'overflow',
   serves: 'served by S', odd: 'NaN or Inf'};
 
+// The last plane of each question, and what it was worked out of.
+const last_planes = new Map();
+
+function remembered(name, of, work_out) {
+  const before = last_planes.get(name);
+  if (before && of.every((one, i) => one === before.of[i])) return before.plane;
+  const plane = work_out();
+  last_planes.set(name, {of, plane});
+  return plane;
+}
+
 // A plane of codes for the map. Of shares of all values the nonzero ones' share is multiplied in.
 function question_plane(run, question, view) {
   if (question === 'odd') return run.share('odd');
-  if (question === 'serves') return shortfall_plane(run, view);
+  if (question === 'serves') {
+    return remembered('serves', [view.format, view.k], () => shortfall_plane(run, view));
+  }
   const plane = run.share(question, view.format.name);
   if (question === 'lost_l2' || view.of === 'nonzero') return plane;
-  const nonzero = run.share('nonzero');
-  return plane.map((code, i) => (code === none_code ? none_code : Math.round(code * nonzero[i] / all_code)));
+  return remembered(`${question} of values`, [view.format], () => {
+    const nonzero = run.share('nonzero');
+    return plane.map((code, i) => (code === none_code ? none_code : Math.round(code * nonzero[i] / all_code)));
+  });
 }
+
+// Of cells to be marked, 1: S is too large for the values, or NaN or Inf are there. Null: nothing to mark.
+function marks_plane(run, question, view, any_odd) {
+  if (question === 'serves') {
+    if (view.format.name !== 'binary16') return null;
+    return remembered('too large', [view.k], () => {
+      const s_max = run.numbers('s_max');
+      const marks = new Uint8Array(s_max.length);
+      for (let i = 0; i < marks.length; i += 1) marks[i] = s_max[i] !== no_number && s_max[i] < view.k ? 1 : 0;
+      return marks;
+    });
+  }
+  if (question === 'odd' || !any_odd) return null;
+  return remembered('odd', [], () => run.share('odd').map((code) => (code === none_code ? 0 : code)));
+}
+
+const code_of_shortfall = Uint8Array.from({length: 9}, (_, short) => Math.round(all_code * (short / 8) ** 0.5));
 
 // By how many binades S falls short of the smallest scale that serves, as a code that the map paints as it
 // does shares: 8 binades and more are darkest.
@@ -83,8 +115,7 @@ function shortfall_plane(run, view) {
   const shift = smallest_scale_shift(view.format) - view.k;
   const codes = new Uint8Array(s_min.length);
   for (let i = 0; i < codes.length; i += 1) {
-    codes[i] = s_min[i] === no_number ? none_code :
-      Math.round(all_code * (Math.min(Math.max(s_min[i] + shift, 0), 8) / 8) ** 0.5);
+    codes[i] = s_min[i] === no_number ? none_code : code_of_shortfall[Math.min(Math.max(s_min[i] + shift, 0), 8)];
   }
   return codes;
 }
@@ -93,14 +124,14 @@ function shortfall_plane(run, view) {
 // serves, which is exact; at scale 1 by shares, which are about.
 const beginnings = [
   {id: 'serves', label: 'loses more than its target at S', question: 'serves', least: 1,
-    words: (report, view) => `loses more than ${percent(report.options.target_loss)} of its norm ` +
+    words: (report, view) => `more than ${percent(report.options.target_loss)} of the norm ` +
       `at S = 2^${view.k} in ${view.format.name}`},
-  ...[[0.01, 'lost_l2', '1 % of its norm'], [0.1, 'lost_l2', '10 % of its norm'],
-    [0.01, 'to_zero', '1 % of its values'], [0.1, 'to_zero', '10 % of its values'],
-    [0.5, 'to_zero', 'half of its values']].map(([least, question, what]) => ({
-    id: `${question} ${least}`, label: `loses more than ${what} as it is`, question,
+  ...[[0.01, 'lost_l2', '1 % of the norm'], [0.1, 'lost_l2', '10 % of the norm'],
+    [0.01, 'to_zero', '1 % of the values'], [0.1, 'to_zero', '10 % of the values'],
+    [0.5, 'to_zero', 'half of the values']].map(([least, question, what]) => ({
+    id: `${question} ${least}`, label: `loses more than ${what} at scale 1`, question,
     least: Math.round(all_code * least ** 0.25),
-    words: (report, view) => `loses more than about ${what} as it is, in ${view.format.name}`})),
+    words: (report, view) => `more than about ${what} at scale 1 in ${view.format.name}`})),
 ];
 
 // Per series the place of the first step at which it loses, -1: never; and in how many of how many.

@@ -36,11 +36,11 @@ function write_beginnings(host, run, losses, criterion, on_series) {
   const asked = run.series.filter(({layer, role}) => layer >= 0 && run.gradients.includes(role)).length;
   const dying = begin.reduce((sum, {series}) => sum + series.length, 0);
   const at_first = begin.length > 0 && begin[0].t === 0 ? begin[0].series.length : 0;
-  const what = asked === 1 ? 'the one tensor' : `the ${integer(asked)} tensors of layers`;
-  const from_first = at_first === 0 ? '' : at_first === dying ? `, ${dying === 1 ? 'from' : 'all from'} the first step on` :
+  const from_first = at_first === 0 ? '' : at_first === dying ? ', from the first step on' :
     `, ${integer(at_first)} of them at the first step`;
-  const sentence = element('p', {}, ...raised(dying === 0 ? `At no step any of ${what} ${criterion}.` :
-    `${integer(dying)} of ${what} ${dying === 1 ? '' : 'each '}${criterion} at some step${from_first}.`));
+  const of = `Of the ${plural(asked, 'tensor')} of layers`;
+  const sentence = element('p', {}, ...raised(dying === 0 ? `${of} none loses ${criterion} at any step.` :
+    `${of} ${integer(dying)} ${dying === 1 ? 'loses' : 'lose'} ${criterion} at some step${from_first}.`));
   const rows = begin.slice(0, named_steps).map(({t, series}) => element('li', {'data-step': run.steps[t]},
     element('span', {class: 'when'}, `step ${integer(run.steps[t])}`), element('span', {},
       ...series.slice(0, named_series).flatMap(({series: one, count, of}, i) => [i > 0 ? ', ' : '',
@@ -49,7 +49,7 @@ function write_beginnings(host, run, losses, criterion, on_series) {
       series.length > named_series ? ` and ${integer(series.length - named_series)} more` : '')));
   const later = begin.slice(named_steps).reduce((sum, {series}) => sum + series.length, 0);
   host.replaceChildren(sentence, element('ol', {class: 'begins'}, ...rows),
-    later > 0 ? element('p', {class: 'more'}, `${integer(later)} more begin later; marks in the map below.`) : '');
+    later > 0 ? element('p', {class: 'more'}, `${integer(later)} more ${later === 1 ? 'begins' : 'begin'} later: the upright marks in the map.`) : '');
 }
 
 function binding_list(run, time, end, on_series) {

@@ -116,7 +116,7 @@ function build_widths(columns, tensors) {
   return element('colgroup', {}, ...columns.map((column) => {
     const wide = column.as_wide_as_its_text ? Math.min(widest(column), 24) : null;
     return element('col', {'data-column': column.id,
-      style: wide === null ? null : `width: calc(${wide} * 0.47rem + 12px)`});
+      style: wide === null ? null : `width: calc(${wide} * 0.5rem + 14px)`});
   }));
 }
 

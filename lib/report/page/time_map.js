@@ -26,7 +26,7 @@ function map_key(question, colors) {
     element('i', {style: `background: rgb(${colors[code].join(' ')})`}), words);
   if (question === 'serves') {
     return [[0, 'served'], [1, '1 binade short'], [4, '4'], [8, '8 or more']].map(([short, words]) =>
-      swatch(Math.round(all_code * (short / 8) ** 0.5), words));
+      swatch(code_of_shortfall[short], words));
   }
   return [0, 0.001, 0.01, 0.1, 0.5, 1].map((part) => swatch(Math.round(all_code * part ** 0.25), percent(part)));
 }
@@ -38,13 +38,6 @@ function build_map({figure, report, run, odd, say, choose_series, words}) {
   const n = run.steps.length;
   const every = run.layers.map((_, layer) => layer);
   let [rows, found, asked, drawn] = [every, every, null, null];
-
-  function marks_of({view, question}) {
-    if (question !== 'serves') return question === 'odd' || odd.steps.length === 0 ? null : run.share('odd').map((code) =>
-      (code === none_code ? 0 : code));
-    if (view.format.name !== 'binary16') return null;
-    return Uint8Array.from(run.numbers('s_max'), (s_max) => (s_max !== no_number && s_max < view.k ? 1 : 0));
-  }
 
   function question_title({view, question}) {
     if (question === 'serves') return ` ${power(view.k)}, by layer and step in ${view.format.name}`;
@@ -88,10 +81,14 @@ function build_map({figure, report, run, odd, say, choose_series, words}) {
 
   function summary_of(parts) {
     const {question, view} = asked;
-    const most = parts.flatMap(({title, series, codes}) => rows.map((layer, row) => {
-      const own = codes.subarray(series[row] * n, series[row] * n + n).filter((code) => code !== none_code);
-      return {title, layer, code: own.length > 0 ? Math.max(...own) : -1};
-    })).reduce((best, one) => (one.code > best.code ? one : best), {code: -1});
+    const most = {code: -1};
+    for (const {title, series, codes} of parts) {
+      rows.forEach((layer, row) => {
+        for (let at = Math.max(series[row], 0) * n, end = series[row] * n + n; at < end; at += 1) {
+          if (codes[at] !== none_code && codes[at] > most.code) Object.assign(most, {title, layer, code: codes[at]});
+        }
+      });
+    }
     const worst = most.code <= 0 ? 'nothing is lost' : `most in ${run.layers[most.layer]} ${most.title}` +
       (question === 'serves' ? '' : `, ${about(share_of_code[most.code])}`);
     return `Map of ${integer(rows.length)} layers over ${integer(n)} steps, ${question_words[question]} in ` +
@@ -104,7 +101,7 @@ function build_map({figure, report, run, odd, say, choose_series, words}) {
     cursor.hidden = true;
     if (rows.length === 0) return;
     const codes = question_plane(run, asked.question, asked.view);
-    const marks = marks_of(asked);
+    const marks = marks_plane(run, asked.question, asked.view, odd.steps.length > 0);
     const parts = run.gradients.map((role) => {
       const series = rows.map((layer) => run.at(layer, role));
       return {title: role, series, codes, marks, firsts: series.map((s) => (s < 0 ? -1 : asked.losses[s].first))};

@@ -113,5 +113,7 @@ function unpack_plane(bytes, at, series, steps) {
 function unpack_numbers(bytes, at, series, steps) {
   const high = unpack_plane(bytes, at, series, steps);
   const low = unpack_plane(bytes, at + series * steps, series, steps);
-  return Int16Array.from(high, (part, i) => part * 256 + low[i] - 32768);
+  const numbers = new Int16Array(series * steps);
+  for (let i = 0; i < numbers.length; i += 1) numbers[i] = high[i] * 256 + low[i] - 32768;
+  return numbers;
 }
