@@ -15,7 +15,12 @@ extern const std::string_view report_page_before_data;
 extern const std::string_view report_page_after_data;
 
 std::string report_html(const Report& report) {
-  return data_page(report_page_before_data, to_json(report), report_page_after_data);
+  JsonTensors tensors;
+  for (const TensorReport& t : report.tensors) tensors.add(tensor_json(t, report.options));
+  std::string json;
+  write_json(report, tensors, [&json](std::string_view text) { json += text; });
+  return data_page(report_page_before_data, nlohmann::ordered_json::parse(json),
+                   report_page_after_data);
 }
 
 }  // namespace binade
