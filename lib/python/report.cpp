@@ -110,10 +110,11 @@ ReportSource source_of(nb::handle x) {
 
 /// Without the interpreter's lock, polled.
 Report make_report(const ReportSource& source, const ReportOptions& options, const DeviceOption& on,
-                   std::string& told) {
+                   std::string& told, const TensorSink& on_tensor = {}) {
   if (!source.summaries.empty()) {
     if (on.asked()) throw Error("--device, --emulated: summaries are counted already");
-    return report_of(source.summaries, options, [](std::uint64_t, std::uint64_t) { poll(); });
+    return report_of(
+        source.summaries, options, [](std::uint64_t, std::uint64_t) { poll(); }, on_tensor);
   }
   OpenedDevice opened;
   if (on.asked()) {
@@ -128,12 +129,15 @@ Report make_report(const ReportSource& source, const ReportOptions& options, con
     paths = expand_paths(source.paths);
   }
   const NamedArrays named(std::move(files));
+  std::size_t of_f32 = 0;
   Report report = read_report(
-      paths, options, [](std::uint64_t, std::uint64_t) { poll(); }, opened.device.get());
+      paths, options, [](std::uint64_t, std::uint64_t) { poll(); }, opened.device.get(),
+      [&](const TensorReport& tensor) {
+        of_f32 += tensor.dtype == "F32" ? 1 : 0;
+        if (on_tensor) on_tensor(tensor);
+      });
   if (opened.device) {
-    const auto of_f32 = std::ranges::count(report.tensors, "F32", &TensorReport::dtype);
-    told = tensors_on_device("counted", *opened.device, static_cast<std::size_t>(of_f32),
-                             report.tensors.size());
+    told = tensors_on_device("counted", *opened.device, of_f32, report.rows.size());
   }
   return report;
 }
@@ -162,9 +166,12 @@ ReportObject report_on(nb::handle source, Whole<int> headroom, double target_los
   {
     const Released released;
     std::string told;
-    const Report report = make_report(of, options, on, told);
+    JsonTensors lines;
+    const Report report = make_report(of, options, on, told, [&](const TensorReport& tensor) {
+      lines.add(tensor_json(tensor, options));
+    });
     text = report_text(report, {false, tensors}) + told;
-    json = json_text(to_json(report));
+    write_json(report, lines, [&json](std::string_view piece) { json += piece; });
     page = report_html(report);
   }
   return nb::borrow<ReportObject>(python_function("_report", "Report")(

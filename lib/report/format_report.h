@@ -58,10 +58,4 @@ struct LossScale {
   std::string basis = {};  ///< of a report's: what it was taken from, where names leave that open
 };
 
-/// In each of options.formats. The summary has the columns of the options.
-std::vector<FormatReport> format_reports(const RangeSummary& summary, const ReportOptions& options);
-
-/// For these values alone.
-LossScale loss_scale_of(const RangeSummary& summary, const ReportOptions& options);
-
 }  // namespace binade

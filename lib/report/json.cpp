@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lib/report/time_json.h"
 #include "lib/tensor/version.h"
@@ -85,7 +86,8 @@ Json format_json(const FormatReport& f, const RangeSummary& summary, const Repor
   return out;
 }
 
-Json tensor_json(const TensorReport& t, const ReportOptions& options) {
+/// Of a tensor, or of several together.
+Json values_json(const TensorReport& t, const ReportOptions& options) {
   const RangeSummary& s = t.summary;
   const bool any = s.nonzero() > 0;
   Json by_format = Json::object();
@@ -129,6 +131,8 @@ Json format_row(const NamedFormat& row) {
           {"overflow_to", f.has_infinity() ? "infinity" : "nan"}};
 }
 
+}  // namespace
+
 Json options_json(const ReportOptions& options) {
   Json names = Json::array();
   for (const NamedFormat& row : options.formats) names.push_back(row.name);
@@ -138,8 +142,6 @@ Json options_json(const ReportOptions& options) {
           {"formats", names},
           {"scales_log2", options.scales_log2}};
 }
-
-}  // namespace
 
 Json integer_json(std::uint64_t value) {
   if (value > std::uint64_t{1} << 53) return std::to_string(value);
@@ -163,74 +165,116 @@ Json joint_scale_json(const LossScale& s) {
   return scale;
 }
 
-Json report_head_json(const Report& report) {
-  Json skipped = Json::array();
-  for (const SkippedTensor& t : report.skipped) {
-    skipped.push_back({{"file", t.file},
-                       {"name", t.name},
-                       {"dtype", t.dtype},
-                       {"shape", t.shape},
-                       {"reason", t.reason}});
+Json tensor_json(const TensorReport& tensor, const ReportOptions& options) {
+  Json out = values_json(tensor, options);
+  if (tensor.time) out["time"] = tensor_time_json(*tensor.time);
+  return out;
+}
+
+std::string json_line(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void JsonTensors::add(const Json& tensor) {
+  lines_.add((lines_.empty() ? "[\n  " : ",\n  ") + json_line(tensor));
+}
+
+void JsonTensors::copy_to(const TextSink& sink) const {
+  lines_.copy_to(sink);
+  sink(lines_.empty() ? "[]" : "\n ]");
+}
+
+namespace {
+
+/// Writes an object key by key.
+class JsonMembers {
+ public:
+  explicit JsonMembers(const TextSink& sink) : sink_(sink) {}
+
+  void begin(const std::string& key) {
+    sink_(std::exchange(first_, false) ? "{\n " : ",\n ");
+    sink_(Json(key).dump() + ": ");
   }
-  Json rows = Json::array();
-  for (const NamedFormat& row : report.options.formats) rows.push_back(format_row(row));
+  /// Objects of an array each on a line.
+  void add(const std::string& key, const Json& value) {
+    begin(key);
+    if (!value.is_array() || value.empty() || !value.front().is_object())
+      return sink_(json_line(value));
+    const char* separator = "[\n  ";
+    for (const Json& object : value) {
+      sink_(separator + json_line(object));
+      separator = ",\n  ";
+    }
+    sink_("\n ]");
+  }
+  void end() { sink_("\n}\n"); }
+
+ private:
+  const TextSink& sink_;
+  bool first_ = true;
+};
+
+Json skipped_json(const std::vector<SkippedTensor>& skipped) {
+  Json out = Json::array();
+  for (const SkippedTensor& t : skipped) {
+    out.push_back({{"file", t.file},
+                   {"name", t.name},
+                   {"dtype", t.dtype},
+                   {"shape", t.shape},
+                   {"reason", t.reason}});
+  }
+  return out;
+}
+
+Json formats_json(const std::vector<NamedFormat>& formats) {
+  Json out = Json::array();
+  for (const NamedFormat& row : formats) out.push_back(format_row(row));
+  return out;
+}
+
+Json roles_json(const Report& report) {
+  Json out = Json::array();
+  for (const auto& [count, all] : report.roles) {
+    out.push_back(values_json(all, report.options));
+    out.back()["tensors"] = count;
+  }
+  return out;
+}
+
+}  // namespace
+
+Json report_head_json(const Report& report) {
   return {{"schema", report_schema},
           {"binade", version},
           {"options", options_json(report.options)},
           {"files", report.files},
-          {"skipped", skipped},
-          {"formats", rows},
+          {"skipped", skipped_json(report.skipped)},
+          {"formats", formats_json(report.options.formats)},
           {"segments",
            {"1", "(1, 1.75)", "[1.75, 1.8125]", "(1.8125, 1.875)", "[1.875, 2-2^-7)",
             "[2-2^-7, 2-2^-8)", "[2-2^-8, 2-2^-10)", "[2-2^-10, 2-2^-11)", "[2-2^-11, 2)"}}};
 }
 
-Json to_json(const Report& report) {
-  Json tensors = Json::array();
-  for (const TensorReport& t : report.tensors) {
-    tensors.push_back(tensor_json(t, report.options));
-    if (t.time) tensors.back()["time"] = tensor_time_json(*t.time);
-  }
-  Json roles = Json::array();
-  for (const auto& [count, all] : report.roles) {
-    roles.push_back(tensor_json(all, report.options));
-    roles.back()["tensors"] = count;
-  }
-  Json out = report_head_json(report);
-  out["total"] = tensor_json(report.total, report.options);
-  out["tensors"] = tensors;
-  out["roles"] = roles;
-  out["loss_scale"] = joint_scale_json(report.loss_scale);
-  out["hint"] = name_or_null(report.hint);
+void write_json(const Report& report, const JsonTensors& tensors, const TextSink& sink) {
+  JsonMembers to(sink);
+  const Json head = report_head_json(report);
+  for (const auto& [key, value] : head.items()) to.add(key, value);
+  to.add("total", values_json(report.total, report.options));
+  to.begin("tensors");
+  tensors.copy_to(sink);
+  to.add("roles", roles_json(report));
+  to.add("loss_scale", joint_scale_json(report.loss_scale));
+  to.add("hint", name_or_null(report.hint));
   if (report.gradients) {
-    out["gradients"] = tensor_json(*report.gradients, report.options);
-    out["gradients"]["passed_over"] = report.passed_over;
+    Json gradients = values_json(*report.gradients, report.options);
+    gradients["passed_over"] = report.passed_over;
+    to.add("gradients", gradients);
   }
-  if (report.time) out["time"] = time_json(*report.time, report.options);
-  return out;
-}
-
-std::string json_text(const Json& report) {
-  // Names come from files and may hold bytes that are not UTF-8: they are replaced, not refused.
-  constexpr auto replace = Json::error_handler_t::replace;
-  std::string out = "{\n";
-  bool first = true;
-  for (const auto& [key, value] : report.items()) {
-    out += first ? " " : ",\n ";
-    first = false;
-    out += Json(key).dump() + ": ";
-    if (value.is_array() && !value.empty() && value.front().is_object()) {
-      const char* separator = "[\n  ";
-      for (const Json& element : value) {
-        out += separator + element.dump(-1, ' ', false, replace);
-        separator = ",\n  ";
-      }
-      out += "\n ]";
-    } else {
-      out += value.dump(-1, ' ', false, replace);
-    }
+  if (report.time) {
+    to.begin("time");
+    write_time_json(*report.time, report.options, sink);
   }
-  return out + "\n}\n";
+  to.end();
 }
 
 }  // namespace binade

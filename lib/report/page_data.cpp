@@ -314,11 +314,21 @@ TensorPointers groups_of(const Report& report) {
   return out;
 }
 
-bool counts_as_scaled(const TensorReport& tensor, const Report& report) {
-  if (!report.gradients) return true;
-  const bool passed =
-      tensor.time && std::ranges::binary_search(report.passed_over, tensor.time->step);
-  return tensor.role && is_gradient(*tensor.role) && !passed;
+bool is_gradient_role(std::optional<TensorRole> role) { return role && is_gradient(*role); }
+
+/// How many tensors the loss scale is for: gradients, of steps that are not passed over.
+std::size_t scaled_tensors(const Report& report) {
+  if (!report.gradients) return report.rows.size();
+  auto count = static_cast<std::size_t>(std::ranges::count_if(
+      report.tensors, [](const TensorReport& t) { return is_gradient_role(t.role); }));
+  if (!report.time) return count;
+  for (const TimeSeries& series : report.time->series) {
+    if (!series.layer || !is_gradient(series.role)) continue;
+    for (const TimePoint& point : series.points) {
+      if (!std::ranges::binary_search(report.passed_over, point.step)) ++count;
+    }
+  }
+  return count;
 }
 
 }  // namespace
@@ -339,17 +349,14 @@ std::uint8_t share_code(std::uint64_t count, std::uint64_t whole) {
 
 std::string page_data(const Report& report) {
   std::string bytes;
-  TensorPointers tensors;  // that are of no series
-  for (const TensorReport& tensor : report.tensors) {
-    if (!report.time || !tensor.time) tensors.push_back(&tensor);
-  }
+  TensorPointers tensors;
+  for (const TensorReport& tensor : report.tensors) tensors.push_back(&tensor);
   PageJson data = report_head_json(report);
   data["hint"] = report.hint;
   data["loss_scale"] = joint_scale_json(report.loss_scale);
   data["passed_over"] = report.gradients ? PageJson(report.passed_over) : PageJson(nullptr);
-  data["tensor_count"] = report.tensors.size();
-  data["scaled_count"] = std::ranges::count_if(
-      report.tensors, [&report](const TensorReport& t) { return counts_as_scaled(t, report); });
+  data["tensor_count"] = report.rows.size();
+  data["scaled_count"] = scaled_tensors(report);
   data["role_counts"] =
       page_column(report.roles, [](const RoleReport& role) { return role.tensors; });
   data["groups"] = table_of(groups_of(report), report.options);

@@ -98,6 +98,9 @@ struct UpdatePairs {
   std::vector<UnpairedUpdate> unpaired;
 };
 
+/// Whether at least two steps are told.
+bool has_time_axis(std::span<const NamedTensor> tensors);
+
 /// Error where the names tell at least two steps and two files hold a tensor of one name: they are of two
 /// runs, which would be merged.
 void refuse_mixed_runs(std::span<const NamedTensor> tensors);
@@ -108,17 +111,7 @@ UpdatePairs update_pairs(std::span<const NamedTensor> tensors);
 /// Where binary16 stands among a point's formats.
 std::size_t place_of_binary16(const TimeReport& time);
 
-/// Whether at least two steps are told.
-bool has_time_axis(const std::vector<TensorReport>& tensors);
-
-/// Steps whose gradients hold NaN or Inf, rising: what their largest value would be is not known, so no
-/// loss scale can be told of them.
-std::vector<std::uint64_t> steps_not_finite(const std::vector<TensorReport>& tensors);
-
-/// Everything but updates and unpaired.
-TimeReport time_report(const std::vector<TensorReport>& tensors, const ReportOptions& options);
-
-/// The rest: `count` is asked once for each pair.
+/// Fills updates and unpaired; `count` is asked once for each pair.
 void add_updates(TimeReport& report, const UpdatePairs& updates,
                  const std::function<UpdateCounts(const UpdatePair&)>& count);
 

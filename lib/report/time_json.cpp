@@ -5,6 +5,8 @@
 #include "lib/report/time_json.h"
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "lib/report/json.h"
 
@@ -110,19 +112,22 @@ Json tensor_time_json(const TensorTime& time) {
   return {{"step", time.step}, {"layer", time.layer}, {"role", name_of(time.role)}};
 }
 
-Json time_json(const TimeReport& time, const ReportOptions& options) {
-  Json series = Json::array();
-  for (const TimeSeries& one : time.series) series.push_back(series_json(one, options));
-  Json scales = Json::array();
-  for (const StepScale& at : time.loss_scales) scales.push_back(step_scale_json(at));
-  Json updates = Json::array();
-  for (const UpdateSeries& one : time.updates) updates.push_back(update_json(one));
-  Json unpaired = Json::array();
-  for (const UnpairedUpdate& update : time.unpaired) {
-    unpaired.push_back({{"name", update.name}, {"reason", update.reason}});
-  }
-  return {{"steps", time.steps},  {"layers", time.layers}, {"series", series},
-          {"loss_scale", scales}, {"updates", updates},    {"unpaired", unpaired}};
+void write_time_json(const TimeReport& time, const ReportOptions& options, const TextSink& sink) {
+  const auto add_all = [&sink](const char* key, const auto& rows, const auto& to_json) {
+    sink(std::string(",\"") + key + "\":[");
+    const char* separator = "";
+    for (const auto& row : rows) sink(std::exchange(separator, ",") + json_line(to_json(row)));
+    sink("]");
+  };
+  sink("{\"steps\":" + json_line(time.steps) + ",\"layers\":" + json_line(time.layers));
+  add_all("series", time.series,
+          [&options](const TimeSeries& series) { return series_json(series, options); });
+  add_all("loss_scale", time.loss_scales, &step_scale_json);
+  add_all("updates", time.updates, &update_json);
+  add_all("unpaired", time.unpaired, [](const UnpairedUpdate& update) {
+    return Json{{"name", update.name}, {"reason", update.reason}};
+  });
+  sink("}");
 }
 
 }  // namespace binade
