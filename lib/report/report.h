@@ -28,9 +28,8 @@ struct TensorRow {
   std::string name;
   std::size_t file = 0;  ///< in Report::files
   std::uint64_t values = 0, nonzero = 0;
-  std::uint64_t to_zero = 0, subnormal = 0;  ///< in binary16 at scale 1
-  std::optional<double> lost_l2;             ///< likewise
-  std::string status;                        ///< and what follows: of the TensorReport
+  FormatFigures in_binary16;
+  std::string status;  ///< and what follows: of the TensorReport
   std::optional<ScaleInterval> loss_scale;
   std::string advice_format;
   std::optional<ScaleInterval> advice_interval;

@@ -48,15 +48,11 @@ void refuse_without_tensors(const std::vector<std::string>& files, const ReportB
 
 TensorRow row_of(const TensorReport& tensor, std::size_t file) {
   const RangeSummary& s = tensor.summary;
-  const Fates in_binary16 = fates(s, binary16, 0);
-  const std::optional<Losses> lost = losses(s, binary16, 0);
   return {.name = tensor.name,
           .file = file,
           .values = s.values,
           .nonzero = s.nonzero(),
-          .to_zero = in_binary16.to_zero,
-          .subnormal = in_binary16.subnormal,
-          .lost_l2 = lost ? std::optional(lost->l2) : std::nullopt,
+          .in_binary16 = figures_in_binary16(tensor),
           .status = tensor.status,
           .loss_scale = tensor.loss_scale.interval,
           .advice_format = tensor.advice_format,

@@ -68,8 +68,10 @@ std::optional<std::int16_t> binade_of(const Placed& x) {
   return static_cast<std::int16_t>(x.exponent);
 }
 
-TimePoint time_point(std::uint64_t step, const RangeSummary& s,
-                     const std::vector<NamedFormat>& formats) {
+/// Of an analysed tensor; `formats` are TimeReport's.
+TimePoint time_point(std::uint64_t step, const TensorReport& tensor, std::size_t formats,
+                     bool tells_scales) {
+  const RangeSummary& s = tensor.summary;
   TimePoint out{.step = step,
                 .values = s.values,
                 .zeros = s.zeros,
@@ -84,12 +86,12 @@ TimePoint time_point(std::uint64_t step, const RangeSummary& s,
   for (auto at = s.binades.lower_bound(-27); at != s.binades.end() && at->first < -24; ++at) {
     out.band_27_24 += at->second.total();
   }
-  const Norms of = norms(s);
-  out.formats.reserve(formats.size());
-  for (const NamedFormat& row : formats) {
-    const Fates f = fates(s, row.format, 0);
-    const std::optional<Losses> lost = losses(s, of, row.format, 0);
-    out.formats.push_back({f.to_zero, f.subnormal, f.overflow, lost ? lost->l2 : 0});
+  out.formats.reserve(formats);
+  for (const FormatReport& f : tensor.formats) out.formats.push_back(figures_of(f));
+  if (out.formats.size() < formats) out.formats.push_back(figures_in_binary16(tensor));
+  if (const auto& interval = tensor.loss_scale.interval; tells_scales && interval) {
+    out.s_min_log2 = static_cast<std::int16_t>(interval->min_log2);
+    out.s_max_log2 = static_cast<std::int16_t>(interval->max_log2);
   }
   return out;
 }
@@ -99,12 +101,6 @@ std::vector<NamedFormat> formats_of_points(const ReportOptions& options) {
   const bool there = std::ranges::find(out, binary16, &NamedFormat::format) != out.end();
   if (!there) out.push_back(report_formats[0]);
   return out;
-}
-
-void tell_scales(TimePoint& point, const std::optional<ScaleInterval>& interval) {
-  if (!interval) return;
-  point.s_min_log2 = static_cast<std::int16_t>(interval->min_log2);
-  point.s_max_log2 = static_cast<std::int16_t>(interval->max_log2);
 }
 
 }  // namespace
@@ -163,20 +159,17 @@ void RunSums::add_to(std::size_t series, const TensorReport& tensor) {
   add_tensor_to(to.run, tensor, name);
   if (p + 1 == to.points.size()) add_tensor_to(to.last, tensor, name);
   const bool completes = --missing_[series][p] == 0;
+  const bool tells_scales = to.layer && is_gradient(to.role);
   const auto begun = unfinished_.find({series, p});
-  const bool interval_told = to.layer && is_gradient(to.role);
   if (completes && begun == unfinished_.end()) {
-    *point = time_point(step, tensor.summary, time_.formats);
-    if (interval_told) tell_scales(*point, tensor.loss_scale.interval);
+    *point = time_point(step, tensor, time_.formats.size(), tells_scales);
     return;
   }
-  add_tensor_to(unfinished_[{series, p}], tensor, name);
+  TensorReport& sum = unfinished_[{series, p}];
+  add_tensor_to(sum, tensor, name);
   if (!completes) return;
-  const RangeSummary& sum = unfinished_[{series, p}].summary;
-  *point = time_point(step, sum, time_.formats);
-  if (interval_told) {
-    tell_scales(*point, scale_interval(sum, binary16, options_.headroom, options_.target_loss));
-  }
+  analyse(sum, options_);
+  *point = time_point(step, sum, time_.formats.size(), tells_scales);
   unfinished_.erase({series, p});
 }
 

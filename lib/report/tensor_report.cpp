@@ -104,4 +104,17 @@ void analyse(TensorReport& tensor, const ReportOptions& options) {
   advise(tensor, tie, options);
 }
 
+FormatFigures figures_of(const FormatReport& in_format) {
+  return {in_format.to_zero.count, in_format.subnormal.count, in_format.overflow.count,
+          in_format.lost ? in_format.lost->l2 : 0};
+}
+
+FormatFigures figures_in_binary16(const TensorReport& tensor) {
+  const auto at = std::ranges::find(tensor.formats, report_formats[0].name, &FormatReport::name);
+  if (at != tensor.formats.end()) return figures_of(*at);
+  const Fates f = fates(tensor.summary, binary16, 0);
+  const std::optional<Losses> lost = losses(tensor.summary, binary16, 0);
+  return {f.to_zero, f.subnormal, f.overflow, lost ? lost->l2 : 0};
+}
+
 }  // namespace binade

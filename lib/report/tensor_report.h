@@ -32,4 +32,13 @@ struct TensorReport {
 /// Fills everything but name, file, role, time, dtype and shape from the summary.
 void analyse(TensorReport& tensor, const ReportOptions& options);
 
+/// The counts of a FormatReport, for who holds very many.
+struct FormatFigures {
+  std::uint64_t to_zero = 0, subnormal = 0, overflow = 0;
+  double lost = 0;  ///< lost_l2; 0 also where there is no finite non-zero value
+};
+FormatFigures figures_of(const FormatReport& in_format);
+/// Of an analysed tensor, whether the options' formats have binary16 or not.
+FormatFigures figures_in_binary16(const TensorReport& tensor);
+
 }  // namespace binade

@@ -337,8 +337,9 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
     if (report.files.size() > 1) names.push_back(row.name);
   }
   std::ranges::sort(names);
-  std::ranges::stable_sort(order, std::ranges::greater{},
-                           [](const TensorRow* row) { return row->lost_l2.value_or(-1); });
+  std::ranges::stable_sort(order, std::ranges::greater{}, [](const TensorRow* row) {
+    return row->nonzero == 0 ? -1 : row->in_binary16.lost;
+  });
   std::string out = "\n" + paint(bold, fmt::format("{:<31}", "Tensors, most lost l2 first")) +
                     fmt::format("{:>10}{:>9}{:>10}{:>10}  {:<13} {}\n", "values", "to zero",
                                 "subnormal", "lost l2", "loss scale", "narrowest");
@@ -358,8 +359,8 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
       return percent(static_cast<double>(n) / static_cast<double>(t->nonzero));
     };
     out += fmt::format("  {}{:>10}{:>9}{:>10}{:>10}  {} {}\n", padded(name, 29), grouped(t->values),
-                       part(t->to_zero), part(t->subnormal), percent(*t->lost_l2),
-                       padded(interval_text(t->loss_scale), 13),
+                       part(t->in_binary16.to_zero), part(t->in_binary16.subnormal),
+                       percent(t->in_binary16.lost), padded(interval_text(t->loss_scale), 13),
                        t->advice_format.empty()
                            ? "none"
                            : t->advice_format + " " + interval_text(t->advice_interval));

@@ -19,12 +19,6 @@
 
 namespace binade {
 
-/// What a step's values become in one format at scale 1: the counts of a FormatReport.
-struct FormatFigures {
-  std::uint64_t to_zero = 0, subnormal = 0, overflow = 0;
-  double lost = 0;  ///< lost_l2; 0 also where there is no finite non-zero value
-};
-
 /// The values of one step; those of several layers are merged, exactly. A run has a point for every tensor, so it
 /// holds figures and no summary.
 struct TimePoint {

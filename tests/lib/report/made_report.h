@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "lib/range/counter.h"
 #include "lib/report/json.h"
 #include "lib/report/report.h"
@@ -35,6 +37,7 @@ inline Report report_of_summaries(const std::vector<std::pair<std::string, Range
   report.files = {"made.safetensors"};
   report.total.name = "total";
   report.total.summary = empty_summary(columns_of(options));
+  JointScale joint(report.total.summary.columns);
   for (const auto& [name, summary] : tensors) {
     TensorReport tensor;
     tensor.name = name;
@@ -44,10 +47,12 @@ inline Report report_of_summaries(const std::vector<std::pair<std::string, Range
     tensor.summary = summary;
     analyse(tensor, options);
     merge(report.total.summary, tensor.summary);
+    joint.add(tensor, report.tensors.size());
+    report.rows.push_back(row_of(tensor, 0));
     report.tensors.push_back(std::move(tensor));
   }
   analyse(report.total, options);
-  report.loss_scale = joint_loss_scale(report.tensors, report.total, options);
+  report.loss_scale = joint.scale(options, [](const JointScale::End&) { return false; });
   return report;
 }
 
@@ -59,6 +64,21 @@ inline Report report_of(const std::vector<Named>& tensors, const ReportOptions& 
     summaries.emplace_back(tensor.name, counter.finish());
   }
   return report_of_summaries(summaries, options);
+}
+
+/// A report's JSON, with these tensors.
+inline std::string json_text(const Report& report, const std::vector<TensorReport>& tensors) {
+  JsonTensors lines;
+  for (const TensorReport& tensor : tensors) lines.add(tensor_json(tensor, report.options));
+  std::string out;
+  write_json(report, lines, [&out](std::string_view text) { out += text; });
+  return out;
+}
+
+/// Of a report that holds all its tensors.
+inline std::string json_text(const Report& report) { return json_text(report, report.tensors); }
+inline nlohmann::ordered_json to_json(const Report& report) {
+  return nlohmann::ordered_json::parse(json_text(report));
 }
 
 /// Names that try to leave the place they are written to.
