@@ -276,6 +276,7 @@ PageJson step_scale(const StepScale& at, const std::map<std::string, std::size_t
   };
   PageJson out{{"step", at.step}};
   out.update(scale_json(at.scale));
+  out["used_log2"] = at.used ? PageJson(std::log2(*at.used)) : PageJson(nullptr);
   out["binding_max"] = place(at.scale.binding_max);
   out["binding_min"] = place(at.scale.binding_min);
   return out;

@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "lib/report/used_scale.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -113,6 +114,7 @@ Report ReportBuilder::finish(const std::function<UpdateCounts(const UpdatePair&)
   if (run_) {
     report_.time = run_->finish();
     report_.time->loss_scales = roles_.step_scales();
+    take_used_scales(report_.time->loss_scales, named_);
     if (!count) {
       for (const UpdatePair& pair : std::exchange(updates_.pairs, {})) {
         updates_.unpaired.push_back({pair.update.info().name, "summaries hold no elements"});

@@ -79,6 +79,7 @@ Json step_scale_json(const StepScale& at) {
   };
   out["binding_max"] = name(at.scale.binding_max);
   out["binding_min"] = name(at.scale.binding_min);
+  if (at.used) out["used"] = *at.used;
   return out;
 }
 

@@ -78,7 +78,7 @@ function build_time(section, report, on_select) {
     const scales = time.loss_scale;
     const empty = scales.filter((at) => at.status === 'empty interval').length;
     const passed = scales.filter((at) => at.status === 'not finite').length;
-    const used = scales.some((at) => Number.isFinite(at.used_log2 ?? NaN));
+    const used = scales.some(is_used);
     caption(inside('scale'), element('b', {}, 'loss scales that serve'),
       ` all gradients of a step in binary16; ${n > most_points ? 'dark line' : 'dots'}: recommended`,
       used ? '; stairs: used by the run' : '',
@@ -86,7 +86,7 @@ function build_time(section, report, on_select) {
       passed > 0 ? `; ${plural(passed, 'step')} passed over: NaN or Inf in gradients` : '');
     draw_scale_band(drawing_of('scale'), run.steps, scales, odd.steps, state.view.k, (i) => {
       const at = i < 0 ? null : scales.find((one) => one.step === run.steps[i]);
-      const with_scale = Number.isFinite(at?.used_log2 ?? NaN) ? `used ${power(at.used_log2)}. ` : '';
+      const with_scale = is_used(at) ? `used ${used_words(at.used_log2)}. ` : '';
       say(at ? `Step ${integer(at.step)}: ${with_scale}${at.reason}` : '');
     });
   }

@@ -149,6 +149,14 @@ function unbroken(scales) {
   return pieces.filter((piece) => piece.length > 0);
 }
 
+function is_used(at) {
+  return at !== null && at !== undefined && at.used_log2 !== null;
+}
+
+function used_words(log2) {
+  return Number.isInteger(log2) ? power(log2) : magnitude(2 ** log2);
+}
+
 // A flight of stairs through the scales that were used: each holds until the next.
 function draw_used(area, axis, used, y) {
   const points = used.flatMap((at, i) => {
@@ -178,7 +186,7 @@ function draw_scale_band(host, steps, scales, odd, k, on_step) {
   const area = time_area(host, {right: 84});
   const axis = step_axis(area, steps);
   const known = scales.filter((at) => at.s_min_log2 !== null);
-  const used = scales.filter((at) => Number.isFinite(at.used_log2 ?? NaN));
+  const used = scales.filter(is_used);
   const ends = [...known.flatMap((at) => [at.s_min_log2, at.s_max_log2]), ...used.map((at) => at.used_log2)];
   const low = Math.min(...ends, k) - 2;
   const high = Math.max(...ends, k) + 2;
