@@ -48,6 +48,8 @@ class TensorFile {
 
   const std::string& path() const { return path_; }
   const std::vector<TensorInfo>& tensors() const { return tensors_; }
+  /// Of the file; 0 of tensors that lie in memory.
+  std::uint64_t file_bytes() const { return file_ ? file_->size() : 0; }
 
   /// Streams one tensor; an empty one makes no call. Threads may read at the same time.
   /// An Error may come after chunks did (a checksum ends a .npz member): discard what they gave.
