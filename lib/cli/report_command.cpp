@@ -3,6 +3,8 @@
 // binade report: what dies in which format, how much of the norm, and which loss scale saves it.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "lib/io/tensor_file.h"
 #include "lib/report/diff.h"
 #include "lib/report/json.h"
+#include "lib/report/parts.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -25,9 +28,42 @@ struct ReportArguments {
   std::vector<std::string> inputs;
   ReportOutputs outputs;
   ReportWords words;
+  std::string part;
   bool diff = false;
   DeviceOption device;
 };
+
+/// "2/8"
+PartOf parse_part(const std::string& text) {
+  const auto number = [](std::string_view digits) {
+    std::uint64_t out = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [read, error] = std::from_chars(digits.data(), end, out);
+    return error == std::errc() && read == end ? out : 0;
+  };
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::string_view whole(text);
+  const PartOf out{number(whole.substr(0, slash)),
+                   slash == text.size() ? 0 : number(whole.substr(slash + 1))};
+  if (out.part == 0 || out.part > out.parts || out.parts > most_parts) {
+    throw Error(fmt::format("--part {}: give which part of how many, as in 2/8; at most {}",
+                            printable(text), most_parts));
+  }
+  return out;
+}
+
+int make_part(const ReportArguments& arguments, const std::vector<std::string>& files,
+              const ReportOptions& options, Device* device) {
+  const PartOf part = parse_part(arguments.part);
+  if (arguments.outputs.html.empty()) {
+    throw Error(fmt::format("--part {}: name the part's file with -o", arguments.part));
+  }
+  ProgressLine line;
+  write_part(
+      files, options, part, arguments.outputs.html,
+      [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); }, device);
+  return 0;
+}
 
 int make(const ReportArguments& arguments) {
   const ReportOutputs& outputs = arguments.outputs;
@@ -42,6 +78,7 @@ int make(const ReportArguments& arguments) {
   std::vector<InputPath> read;
   for (const std::string& file : files) read.push_back({"FILE", file});
   prepare_report_outputs(outputs, read);
+  if (!arguments.part.empty()) return make_part(arguments, files, options, opened.device.get());
   ReportWriter writer(outputs, options);
   Report report;
   std::size_t of_f32 = 0;
@@ -107,12 +144,16 @@ void define_report(App app, int& status) {
       .take_all()
       .allow_extra_args(false);
   add_text_options(app, a->outputs);
+  const Option part = app.add_option("--part", a->part,
+                                     "I/N: count only the I-th of N shares of the tensors, into "
+                                     "the file of -o: a part for binade merge");
+  for (const char* other : {"--json", "--csv", "--tensors"}) part.excludes(std::string(other));
   add_on_device_options(app, a->device, "tensors of F32 are counted there, others here");
   const Option diff = app.add_flag(
       "--diff", a->diff, "compare two reports in JSON, on the terminal; exits 1 if they differ");
-  for (const char* other :
-       {"--html", "--json", "--csv", "--headroom", "--target-loss", "--prefer", "--formats",
-        "--sqnr-scale", "--dtype", "--role", "--tensors", "--quiet", "--device", "--emulated"}) {
+  for (const char* other : {"--html", "--json", "--csv", "--headroom", "--target-loss", "--prefer",
+                            "--formats", "--sqnr-scale", "--dtype", "--role", "--tensors",
+                            "--quiet", "--part", "--device", "--emulated"}) {
     diff.excludes(std::string(other));
   }
   app.footer(
@@ -138,6 +179,8 @@ void define_report(App app, int& status) {
       "Examples:\n"
       "  binade report grads.safetensors -o report.html\n"
       "  binade report dump.npz --role 'grad=^g[.]' --role 'other=^debug'\n"
+      "  binade report run/*.safetensors --part 2/8 -o part2.bin   (binade merge part*.bin -o "
+      "run.html)\n"
       "  zcat grads.npy.gz | binade report -");
   app.callback([a, &status] { status = a->diff ? compare(*a) : make(*a); });
 }

@@ -17,6 +17,9 @@ namespace binade {
 
 enum class ScaleChoice : std::uint8_t { s_max, s_min };
 
+/// Binades that can be kept free.
+inline constexpr int most_headroom = 100;
+
 struct ReportOptions {
   int headroom = 1;           ///< binades kept free below overflow when a scale is chosen
   double target_loss = 1e-3;  ///< largest acceptable lost_l2, in [0, 1)

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "lib/io/tensor_file.h"
+#include "lib/report/absent_tensors.h"
 #include "lib/report/report_builder.h"
 #include "lib/report/tensor_counting.h"
 #include "lib/tensor/error.h"
@@ -26,26 +28,20 @@ std::vector<ErrorColumn> error_columns(const ReportOptions& options) {
 namespace {
 
 /// Names of tensors whose elements are no longer there.
-class CountedTensors final : public TensorFile {
- public:
-  explicit CountedTensors(const std::vector<NamedSummary>& summaries) : TensorFile("summaries") {
-    for (const auto& [name, summary] : summaries) {
-      tensors_.push_back({.name = name,
-                          .dtype = {.name = "summary",
-                                    .bits = 0,
-                                    .kind = DtypeKind::floating,
-                                    .format = "binary32",
-                                    .npy = ""},
-                          .shape = {summary.values},
-                          .elements = summary.values});
-    }
+std::vector<TensorInfo> infos_of(const std::vector<NamedSummary>& summaries) {
+  std::vector<TensorInfo> out;
+  for (const auto& [name, summary] : summaries) {
+    out.push_back({.name = name,
+                   .dtype = {.name = "summary",
+                             .bits = 0,
+                             .kind = DtypeKind::floating,
+                             .format = "binary32",
+                             .npy = ""},
+                   .shape = {summary.values},
+                   .elements = summary.values});
   }
-
- private:
-  void read_data(std::size_t, const ChunkSink&) const override {
-    throw Error("a summary holds no elements");
-  }
-};
+  return out;
+}
 
 void refuse_values_beyond_64_bits(const std::vector<NamedSummary>& summaries) {
   std::uint64_t all = 0;
@@ -83,10 +79,11 @@ RangeSummary with_columns(const NamedSummary& of, const std::vector<ErrorColumn>
 
 Report read_report(const std::vector<std::string>& files, const ReportOptions& options,
                    const Progress& progress, Device* device, const TensorSink& on_tensor) {
-  ReportBuilder::Files open;
+  TensorFiles open;
   for (const std::string& path : files) open.push_back(open_tensor_file(path, {options.dtype}));
-  ReportBuilder builder(open, options, on_tensor);
-  refuse_without_tensors(files, builder);
+  ReportPlan plan = plan_report(open, options);
+  refuse_without_tensors(plan, open, files);
+  ReportBuilder builder(open, std::move(plan), options, on_tensor);
   TensorCounting counting(builder.columns(), device, progress);
   for (const NamedTensor& tensor : builder.tensors()) counting.expect(tensor.place);
   for (const UpdatePair& pair : builder.updates().pairs) counting.expect(pair);
@@ -99,9 +96,9 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
 Report report_of(const std::vector<NamedSummary>& summaries, const ReportOptions& options,
                  const Progress& progress, const TensorSink& on_tensor) {
   if (summaries.empty()) throw Error("no summary; nothing to report on");
-  ReportBuilder::Files files;
-  files.push_back(std::make_unique<CountedTensors>(summaries));
-  ReportBuilder builder(files, options, on_tensor);
+  TensorFiles files;
+  files.push_back(std::make_unique<AbsentTensors>("summaries", infos_of(summaries)));
+  ReportBuilder builder(files, plan_report(files, options), options, on_tensor);
   refuse_values_beyond_64_bits(summaries);
   for (std::size_t i = 0; i < summaries.size(); ++i) {
     if (progress) progress(i, summaries.size());

@@ -14,7 +14,7 @@ namespace binade {
 namespace {
 
 /// Of what is no tensor of the report.
-std::vector<SkippedTensor> skipped_tensors(const ReportBuilder::Files& files) {
+std::vector<SkippedTensor> skipped_tensors(const TensorFiles& files) {
   std::vector<SkippedTensor> out;
   for (const auto& file : files) {
     for (const TensorInfo& info : file->tensors()) {
@@ -27,7 +27,7 @@ std::vector<SkippedTensor> skipped_tensors(const ReportBuilder::Files& files) {
 }
 
 /// Of no tensor yet.
-Report new_report(const ReportBuilder::Files& files, const ReportOptions& options) {
+Report new_report(const TensorFiles& files, const ReportOptions& options) {
   Report report;
   report.options = options;
   for (const auto& file : files) report.files.push_back(file->path());
@@ -39,11 +39,19 @@ Report new_report(const ReportBuilder::Files& files, const ReportOptions& option
 
 }  // namespace
 
-void refuse_without_tensors(const std::vector<std::string>& files, const ReportBuilder& builder) {
-  if (!builder.tensors().empty()) return;
-  const std::size_t skipped = builder.skipped().size();
+ReportPlan plan_report(const TensorFiles& files, const ReportOptions& options) {
+  ReportPlan out{named_tensors(files, options.roles), {}};
+  refuse_mixed_runs(out.tensors);
+  out.updates = update_pairs(out.tensors);
+  return out;
+}
+
+void refuse_without_tensors(const ReportPlan& plan, const TensorFiles& files,
+                            const std::vector<std::string>& named) {
+  if (!plan.tensors.empty()) return;
+  const std::size_t skipped = skipped_tensors(files).size();
   throw Error(fmt::format("{}: no floating-point tensor among {} tensor{}; nothing to report on",
-                          printable(files.size() == 1 ? files[0] : "the files given"), skipped,
+                          printable(named.size() == 1 ? named[0] : "the files given"), skipped,
                           skipped == 1 ? "" : "s"));
 }
 
@@ -60,22 +68,21 @@ TensorRow row_of(const TensorReport& tensor, std::size_t file) {
           .advice_interval = tensor.advice_interval};
 }
 
-ReportBuilder::ReportBuilder(const Files& files, const ReportOptions& options, TensorSink on_tensor)
-    : named_(named_tensors(files, options.roles)),
+ReportBuilder::ReportBuilder(const TensorFiles& files, ReportPlan plan,
+                             const ReportOptions& options, TensorSink on_tensor)
+    : plan_(std::move(plan)),
       columns_(error_columns(options)),
-      updates_(update_pairs(named_)),
       on_tensor_(std::move(on_tensor)),
       report_(new_report(files, options)),
-      roles_(report_.options, columns_, named_),
+      roles_(report_.options, columns_, plan_.tensors),
       files_(files) {
-  refuse_mixed_runs(named_);
-  if (has_time_axis(named_)) run_.emplace(report_.options, named_);
-  report_.rows.reserve(named_.size());
+  if (has_time_axis(plan_.tensors)) run_.emplace(report_.options, plan_.tensors);
+  report_.rows.reserve(plan_.tensors.size());
 }
 
 void ReportBuilder::add(RangeSummary summary) {
   const std::size_t place = report_.rows.size();
-  const NamedTensor& named = named_[place];
+  const NamedTensor& named = plan_.tensors[place];
   const TensorInfo& info = named.place.info();
   while (files_[file_].get() != named.place.file) ++file_;
   TensorReport tensor{.name = info.name,
@@ -106,21 +113,21 @@ void ReportBuilder::add(RangeSummary summary) {
 Report ReportBuilder::finish(const std::function<UpdateCounts(const UpdatePair&)>& count) {
   analyse(report_.total, report_.options);
   roles_.finish(report_);
-  report_.hint = time_hint(named_);
-  if (const std::string rule = unused_rule(named_, report_.options.roles); !rule.empty()) {
+  report_.hint = time_hint(plan_.tensors);
+  if (const std::string rule = unused_rule(plan_.tensors, report_.options.roles); !rule.empty()) {
     if (!report_.hint.empty()) report_.hint += " ";
     report_.hint += fmt::format("--role {} fits no name.", printable(rule));
   }
   if (run_) {
     report_.time = run_->finish();
     report_.time->loss_scales = roles_.step_scales();
-    take_used_scales(report_.time->loss_scales, named_);
+    take_used_scales(report_.time->loss_scales, plan_.tensors);
     if (!count) {
-      for (const UpdatePair& pair : std::exchange(updates_.pairs, {})) {
-        updates_.unpaired.push_back({pair.update.info().name, "summaries hold no elements"});
+      for (const UpdatePair& pair : std::exchange(plan_.updates.pairs, {})) {
+        plan_.updates.unpaired.push_back({pair.update.info().name, "summaries hold no elements"});
       }
     }
-    add_updates(*report_.time, updates_, count);
+    add_updates(*report_.time, plan_.updates, count);
   }
   return std::move(report_);
 }

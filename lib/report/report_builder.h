@@ -16,20 +16,29 @@
 
 namespace binade {
 
+using TensorFiles = std::vector<std::unique_ptr<TensorFile>>;
+
+/// What a report is made of, by the names in its files.
+struct ReportPlan {
+  std::vector<NamedTensor> tensors;  ///< the floating ones, in the order of the files
+  UpdatePairs updates;
+};
+
+/// Error where the files are of two runs.
+ReportPlan plan_report(const TensorFiles& files, const ReportOptions& options);
+
 class ReportBuilder {
  public:
-  using Files = std::vector<std::unique_ptr<TensorFile>>;
-
-  /// On the floating tensors of the files, which outlive the builder. Error where they are of two runs.
-  ReportBuilder(const Files& files, const ReportOptions& options, TensorSink on_tensor);
+  /// `plan`: of these files, all of it or a part. The files outlive the builder.
+  ReportBuilder(const TensorFiles& files, ReportPlan plan, const ReportOptions& options,
+                TensorSink on_tensor);
   ReportBuilder(const ReportBuilder&) = delete;
   ReportBuilder& operator=(const ReportBuilder&) = delete;
 
   /// In the order of the files, in which they are to be added.
-  const std::vector<NamedTensor>& tensors() const { return named_; }
+  const std::vector<NamedTensor>& tensors() const { return plan_.tensors; }
   const std::vector<ErrorColumn>& columns() const { return columns_; }
-  const UpdatePairs& updates() const { return updates_; }
-  const std::vector<SkippedTensor>& skipped() const { return report_.skipped; }
+  const UpdatePairs& updates() const { return plan_.updates; }
 
   /// What was counted of the next tensor, with the columns.
   void add(RangeSummary summary);
@@ -38,18 +47,18 @@ class ReportBuilder {
   Report finish(const std::function<UpdateCounts(const UpdatePair&)>& count);
 
  private:
-  std::vector<NamedTensor> named_;
+  ReportPlan plan_;
   std::vector<ErrorColumn> columns_;
-  UpdatePairs updates_;
   TensorSink on_tensor_;
   Report report_;
   RoleSums roles_;
   std::optional<RunSums> run_;  ///< where there is a time axis
-  const Files& files_;
+  const TensorFiles& files_;
   std::size_t file_ = 0;  ///< of the next tensor, or before
 };
 
-/// Error where there is nothing to report on. `files`: as they were named.
-void refuse_without_tensors(const std::vector<std::string>& files, const ReportBuilder& builder);
+/// Error where there is nothing to report on. `named`: the files as they were given.
+void refuse_without_tensors(const ReportPlan& plan, const TensorFiles& files,
+                            const std::vector<std::string>& named);
 
 }  // namespace binade

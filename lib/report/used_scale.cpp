@@ -7,16 +7,12 @@
 #include <charconv>
 #include <cmath>
 
-#include "lib/io/safetensors.h"
-
 namespace binade {
 namespace {
 
 std::optional<double> scale_in(const TensorFile& file) {
-  const auto* with_metadata = dynamic_cast<const SafetensorsFile*>(&file);
-  if (with_metadata == nullptr) return std::nullopt;
-  const auto found = with_metadata->metadata().find("loss_scale");
-  if (found == with_metadata->metadata().end()) return std::nullopt;
+  const auto found = file.metadata().find(used_scale_key);
+  if (found == file.metadata().end()) return std::nullopt;
   const std::string& text = found->second;
   double scale = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), scale);

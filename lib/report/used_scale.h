@@ -5,12 +5,15 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lib/report/named_tensors.h"
 #include "lib/report/time.h"
 
 namespace binade {
+
+inline const std::string used_scale_key = "loss_scale";
 
 /// Fills StepScale::used from the files that hold the step's gradients; the first to say it counts.
 void take_used_scales(std::vector<StepScale>& scales, std::span<const NamedTensor> tensors);

@@ -154,7 +154,8 @@ function standing(report, binary16, k) {
   return {k, worst, counts: tensor_fates(scaled, binary16, k), lost: lost_l2(scaled, binary16, k)};
 }
 
-function saving_sentence(before, after, total, several) {
+function saving_sentence(report, before, after) {
+  const total = what_is_scaled(report);
   if (before.counts.to_zero === 0 && before.counts.overflow === 0) {
     return element('p', {}, 'Nothing becomes zero or overflows at scale 1: there is nothing to save.');
   }
@@ -162,8 +163,8 @@ function saving_sentence(before, after, total, several) {
   const words = [...raised(`At 2^${after.k} the share that becomes zero goes from `),
     to_zero(before), ' to ', to_zero(after), ', the lost norm from ', strong(percent(before.lost)),
     ' to ', strong(percent(after.lost))];
-  if (several) {
-    words.push('; in the worst tensor from ', strong(percent(before.worst)), ' to ',
+  if (report.scaled_count > 1) {
+    words.push(`; in the worst ${report.time ? 'layer' : 'tensor'} from `, strong(percent(before.worst)), ' to ',
       strong(percent(after.worst)));
   }
   if (before.counts.overflow > 0) {
@@ -194,7 +195,7 @@ function write_what_it_saves(report, binary16) {
       element('td', {}, percent(lost))));
   }
   prose.append(k === 0 ? element('p', {}, 'The recommended scale is 1: all as it is.') :
-    saving_sentence(at[0], at[1], total, report.scaled_count > 1));
+    saving_sentence(report, at[0], at[1]));
   const heads = ['', 'to zero', 'subnormal', 'normal', 'overflow', 'lost L2'];
   article.querySelector('.evidence').append(strips, element('table', {class: 'small'},
     element('thead', {}, element('tr', {}, ...heads.map((head) =>

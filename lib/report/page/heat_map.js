@@ -164,12 +164,12 @@ function draw_map_labels(context, area, map, ink) {
 // Where cells are large they stand apart, as they did when they were few.
 function draw_map_grid(context, area, map, top, paper) {
   context.fillStyle = paper;
-  if (area.per_step > 5) {
+  if (area.per_step > 12) {
     for (let t = 1; t < map.steps.length; t += 1) {
       context.fillRect(Math.round(area.left + t * area.per_step) - 1, top, 1, area.part_height);
     }
   }
-  if (area.pitch > 5) {
+  if (area.pitch > 8) {
     for (let row = 1; row < map.rows.length; row += 1) {
       context.fillRect(area.left, Math.round(top + row * area.pitch) - 1, area.right - area.left, 1);
     }

@@ -53,9 +53,10 @@ function build_map({figure, report, run, odd, say, choose_series, words}) {
     if (area.shared_steps > 1) notes.push(`up to ${area.shared_steps} steps share a column`);
     notes.push('upright marks: begins to lose, as above');
     caption(figure, element('b', {}, question === 'serves' ? 'served by S =' : question_words[question]),
-      question_title(asked), ' ', ...map_key(question, colors), marked ? element('span', {class: 'key'},
-        element('i', {style: 'background: var(--ink)'}), question === 'serves' ? 'too large' : 'holds NaN or Inf') : '',
-      element('span', {class: 'notes'}, ` ${notes.join('; ')}`));
+      question_title(asked), ' ', element('span', {class: 'keys'}, ...map_key(question, colors),
+        marked ? element('span', {class: 'key'}, element('i', {style: 'background: var(--ink)'}),
+          question === 'serves' ? 'too large' : 'holds NaN or Inf') : null),
+    notes.join('; '));
   }
 
   function write_nav() {
