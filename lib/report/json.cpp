@@ -53,8 +53,8 @@ Json binades_json(const RangeSummary& summary) {
       sums.push_back(integer(row.sum[s]));
     }
     out.push_back({{"exponent", exponent},
-                   {"count", counts},
-                   {"sum", sums},
+                   {"count", std::move(counts)},
+                   {"sum", std::move(sums)},
                    {"sum_of_squares", to_decimal(row.squares.limbs)}});
   }
   return out;
@@ -78,8 +78,8 @@ Json format_json(const FormatReport& f, const RangeSummary& summary, const Repor
     errors[key] = exact_json(
         total_squared_error(summary, static_cast<std::size_t>(column - summary.columns.begin())));
   }
-  out["sqnr_db"] = sqnr;
-  out["squared_error"] = errors;
+  out["sqnr_db"] = std::move(sqnr);
+  out["squared_error"] = std::move(errors);
   out["headroom"] = maybe(f.headroom);
   if (f.band_27_24) out["band_27_24"] = share_json(*f.band_27_24);
   if (f.rne_zero) out["rne_zero"] = share_json(*f.rne_zero);
@@ -107,7 +107,7 @@ Json values_json(const TensorReport& t, const ReportOptions& options) {
           {"min", any ? Json(value_of(s.smallest)) : Json(nullptr)},
           {"max", any ? Json(value_of(s.largest)) : Json(nullptr)},
           {"binades", binades_json(s)},
-          {"formats", by_format},
+          {"formats", std::move(by_format)},
           {"loss_scale", scale_json(t.loss_scale)},
           {"advice",
            {{"format", name_or_null(t.advice_format)},
