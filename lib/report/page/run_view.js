@@ -38,7 +38,7 @@ function write_beginnings(host, run, losses, criterion, on_series) {
   const at_first = begin.length > 0 && begin[0].t === 0 ? begin[0].series.length : 0;
   const from_first = at_first === 0 ? '' : at_first === dying ? ', from the first step on' :
     `, ${integer(at_first)} of them at the first step`;
-  const of = `Of the ${plural(asked, 'tensor')} of layers`;
+  const of = `Of ${plural(asked, 'tensor')} (layer and role)`;
   const sentence = element('p', {}, ...raised(dying === 0 ? `${of} none loses ${criterion} at any step.` :
     `${of} ${integer(dying)} ${dying === 1 ? 'loses' : 'lose'} ${criterion} at some step${from_first}.`));
   const rows = begin.slice(0, named_steps).map(({t, series}) => element('li', {'data-step': run.steps[t]},

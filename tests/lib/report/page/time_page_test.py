@@ -221,7 +221,7 @@ class TimePage(unittest.TestCase):
                 self.assertLessEqual(names, begins[step])
                 self.assertEqual(len(names), min(3, len(begins[step])))
             of = sum(map(len, begins.values()))
-            self.assertIn(f"Of the 6 tensors of layers {of or 'none'} lose", self.find("#time-begin .prose").text)
+            self.assertIn(f"Of 6 tensors (layer and role) {of or 'none'} lose", self.find("#time-begin .prose").text)
             told.add(of)
         self.assertGreater(len(told), 1)
 
