@@ -21,9 +21,9 @@ std::string zlib_stream(std::string_view bytes) {
   for (std::size_t at = 0; at == 0 || at < bytes.size(); at += most) {
     const std::string_view block = bytes.substr(at, most);
     const bool last = at + most >= bytes.size();
-    const auto size = static_cast<std::uint16_t>(block.size());
-    for (const unsigned part :
-         {unsigned{last}, size & 255U, size >> 8U, ~size & 255U, (~size >> 8U) & 255U}) {
+    const auto size = static_cast<std::uint32_t>(block.size());
+    for (const std::uint32_t part :
+         {std::uint32_t{last}, size & 255U, size >> 8U, ~size & 255U, (~size >> 8U) & 255U}) {
       out += static_cast<char>(part);
     }
     out += block;
