@@ -76,7 +76,9 @@ function build_table(section, report, on_select) {
   const [above, below] = [element('tr', {class: 'space'}), element('tr', {class: 'space'})];
   const body = element('tbody', {}, above, below);
   const whole = element('table', {}, head, total_body, body);
+  const note = element('p', {class: 'of-print'});
   scroll.append(whole, sparkline_paint());
+  scroll.after(note);
   let [tensors, totals, order, items] = [[], [], [], []];
   let [texts, wanted, view, selected, painted] = [new Map(), [], null, null, null];
   let shown = new Map();  // of items in the page, their rows
@@ -210,7 +212,14 @@ function build_table(section, report, on_select) {
     for (const entry of [...totals, ...shown.values()]) if (entry.cells) mark(entry);
   }
 
-  const print = (begins) => (begins ? draw(0, printed_rows) : draw());
+  function print(begins) {
+    note.textContent = items.length > printed_rows ?
+      `Printed are the first ${integer(printed_rows)} of ${integer(items.length)} rows.` : '';
+    if (!begins) return draw();
+    draw(0, printed_rows);
+    below.style.height = '0';
+    return undefined;
+  }
   let waiting = false;
   const soon = () => {
     if (!waiting) requestAnimationFrame(() => { waiting = false; draw(); });
