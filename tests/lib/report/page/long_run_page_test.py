@@ -114,7 +114,8 @@ class LongRun(unittest.TestCase):
 
     def test_no_two_labels_of_the_map_touch(self):
         self.page_of("short", 4, 3)
-        for name in ("long", "short"):
+        self.page_of("middle", 30, 3)
+        for name in ("long", "middle", "short"):
             for width in (1400, 420):
                 self.open(name, width)
                 written = self.script("""window.written.length = 0;
