@@ -9,6 +9,7 @@
 
 #include <regex>
 
+#include "tests/lib/report/made_json.h"
 #include "tests/lib/report/made_report.h"
 
 namespace binade::test::html_test {
