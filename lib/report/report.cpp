@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading tensors into summaries.
+// Where summaries come from: the elements of files, or who counted them before.
 #include "lib/report/report.h"
 
 #include <fmt/format.h>

@@ -10,9 +10,11 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "report"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "report", "page"))
 from cli_case import CliCase, main
 from made_files import f32, safetensors
 from made_run import write_run
+from page_data import unpacked
 
 OUTPUTS = ("--json", "out.json", "--csv", "out.csv", "-o", "out.html")
 
@@ -96,7 +98,8 @@ class Merge(CliCase):
         parts = self.parts(self.small(), 8)
         self.refused("3 of 8 parts are missing: 1, 2, 5; name them too", *(parts[i] for i in (2, 3, 5, 6, 7)))
         text, json, _, page = self.all_outputs("merge", "--partial", *(parts[i] for i in (2, 3, 5, 6, 7)))
-        for told in (text, json.decode(), page.decode()):
+        line, _ = unpacked(page.decode())
+        for told in (text, json.decode(), line["hint"]):
             self.assertIn("3 of 8 parts are missing: 1, 2, 5.", told)
         self.assertEqual(self.all_outputs("merge", "--partial", *parts), self.all_outputs("merge", *parts))
 

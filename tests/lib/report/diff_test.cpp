@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/lib/range/add_encoding.h"
+#include "tests/lib/report/made_json.h"
 #include "tests/lib/report/made_report.h"
 
 namespace binade::test::diff_test {

@@ -13,7 +13,6 @@
 #include <regex>
 
 #include "lib/report/page_data.h"
-
 #include "tests/lib/report/made_report.h"
 
 namespace binade::test::html_test {

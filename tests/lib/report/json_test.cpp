@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "tests/lib/range/add_encoding.h"
+#include "tests/lib/report/made_json.h"
 #include "tests/lib/report/made_report.h"
 
 namespace binade::test::json_test {

@@ -7,10 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "lib/range/counter.h"
-#include "lib/report/json.h"
 #include "lib/report/report.h"
 #include "tests/lib/io/files.h"
 
@@ -64,21 +61,6 @@ inline Report report_of(const std::vector<Named>& tensors, const ReportOptions& 
     summaries.emplace_back(tensor.name, counter.finish());
   }
   return report_of_summaries(summaries, options);
-}
-
-/// A report's JSON, with these tensors.
-inline std::string json_text(const Report& report, const std::vector<TensorReport>& tensors) {
-  JsonTensors lines;
-  for (const TensorReport& tensor : tensors) lines.add(tensor_json(tensor, report.options));
-  std::string out;
-  write_json(report, lines, [&out](std::string_view text) { out += text; });
-  return out;
-}
-
-/// Of a report that holds all its tensors.
-inline std::string json_text(const Report& report) { return json_text(report, report.tensors); }
-inline nlohmann::ordered_json to_json(const Report& report) {
-  return nlohmann::ordered_json::parse(json_text(report));
 }
 
 /// Names that try to leave the place they are written to.

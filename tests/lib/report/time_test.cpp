@@ -15,6 +15,7 @@
 
 #include "lib/report/text.h"
 #include "lib/report/time_text.h"
+#include "tests/lib/report/made_json.h"
 #include "tests/lib/report/made_report.h"
 
 namespace binade::test::time_test {
