@@ -38,11 +38,11 @@ function fitted(context, text, width) {
 
 // Labels of the rows of one map: [{text, at}], at the middle of what they name.
 function row_labels(names, pitch) {
-  if (pitch >= label_pitch) return names.map((text, row) => ({text, at: (row + 0.5) * pitch, of: 'layer'}));
+  if (pitch >= label_pitch) return names.map((text, row) => ({text, at: (row + 0.5) * pitch}));
   const groups = grouped_names(names);
   const wanted = groups.length > 0 ?
-    groups.map(({name, first}) => ({text: name || names[first], at: first * pitch + label_pitch / 2, of: 'group'})) :
-    names.map((text, row) => ({text, at: row * pitch + label_pitch / 2, of: 'layer'}))
+    groups.map(({name, first}) => ({text: name || names[first], at: first * pitch + label_pitch / 2})) :
+    names.map((text, row) => ({text, at: row * pitch + label_pitch / 2}))
       .filter((_, row) => row % round_every(pitch, label_pitch) === 0);
   const height = names.length * pitch;
   return thinned(wanted, label_pitch).filter(({at}) => at <= height - label_pitch / 2 + 1);
@@ -186,7 +186,8 @@ function draw_beginnings(context, area, map, part, top, lines, ink) {
     for (let row = from; row < to; row += 1) if (part.firsts[row] >= 0) firsts.push(part.firsts[row]);
     if (firsts.length === 0) continue;
     const x = area.left + Math.min(...firsts) * area.per_step;
-    context.fillRect(Math.round(x) - 1, Math.round(top + y * high), 2, Math.max(1, Math.ceil(high) - (high > 5 ? 1 : 0)));
+    context.fillRect(Math.round(x) - 1, Math.round(top + y * high), 2,
+      Math.max(1, Math.ceil(high) - (high > 5 ? 1 : 0)));
   }
 }
 
@@ -220,7 +221,8 @@ function draw_heat_map(host, canvas, map) {
   const soft = getComputedStyle(document.documentElement).getPropertyValue('--soft');
   draw_map_labels(context, area, map, {strong: rgb(ink), soft, family});
   canvas.setAttribute('aria-label', map.summary);
-  return {...area, colors: shades, shared_rows: Math.ceil(map.rows.length / lines), shared_steps: Math.ceil(map.steps.length / columns)};
+  return {...area, colors: shades, shared_rows: Math.ceil(map.rows.length / lines),
+    shared_steps: Math.ceil(map.steps.length / columns)};
 }
 
 // What lies under a point of the canvas: {part, row, step} or null.

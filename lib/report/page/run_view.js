@@ -46,10 +46,12 @@ function write_beginnings(host, run, losses, criterion, on_series) {
       ...series.slice(0, named_series).flatMap(({series: one, count, of}, i) => [i > 0 ? ', ' : '',
         series_button(run, one, on_series),
         element('small', {}, count === of ? ' at every step' : ` at ${integer(count)} of ${integer(of)} steps`)]),
-      series.length > named_series ? element('span', {class: 'rest'}, ` and ${integer(series.length - named_series)} more`) : '')));
+      series.length > named_series ? element('span', {class: 'rest'},
+        ` and ${integer(series.length - named_series)} more`) : '')));
   const later = begin.slice(named_steps).reduce((sum, {series}) => sum + series.length, 0);
   host.replaceChildren(sentence, element('ol', {class: 'begins'}, ...rows),
-    later > 0 ? element('p', {class: 'more'}, `${integer(later)} more ${later === 1 ? 'begins' : 'begin'} later: the upright marks in the map.`) : '');
+    later > 0 ? element('p', {class: 'more'},
+      `${integer(later)} more ${later === 1 ? 'begins' : 'begin'} later: the upright marks in the map.`) : '');
 }
 
 function binding_list(run, time, end, on_series) {

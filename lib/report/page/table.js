@@ -59,7 +59,7 @@ function worst_words(tensors, view) {
   return `lost L2 ${worst > 0 ? `up to ${percent(worst)}` : percent(0)}`;
 }
 
-// Returns {show(tensors, totals), update(view), settle(), filter(words), select(tensor), print(), count()}.
+// Returns {show(tensors, totals), update(view), settle(), filter(words), select(tensor), print(begins)}.
 // update() follows the slider without moving rows, settle() sorts again once it rests.
 function build_table(section, report, on_select) {
   const columns = columns_of_table.filter(({id}) => id !== 'role' || report.roles.length > 0);
@@ -227,5 +227,5 @@ function build_table(section, report, on_select) {
   };
   scroll.addEventListener('scroll', soon, {passive: true});
   new ResizeObserver(soon).observe(scroll);
-  return {show, update, settle, filter, select, print, count: () => items.length};
+  return {show, update, settle, filter, select, print};
 }

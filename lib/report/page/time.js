@@ -33,6 +33,7 @@ function build_time(section, report, on_select) {
   const state = {layer: -1, question: 'to_zero', beginning: beginnings[0], view: null, words: '', zoom: null};
   const questions = [...share_questions, ...(time.loss_scale.length > 0 ? ['serves'] : []),
     ...(odd.steps.length > 0 ? ['odd'] : [])];
+  const with_updates = time.update_layer.length > 0;
   const updates = planes_of(time.bytes, time.update_planes, time.update_layer.length, n);
   const say = (words) => inside('readout').replaceChildren(...raised(words));
   const layer_words = () => (state.layer < 0 ? 'all layers' : run.layers[state.layer]);
@@ -138,7 +139,7 @@ function build_time(section, report, on_select) {
   function draw_lines() {
     draw_shares();
     draw_range();
-    if (time.updates_known) draw_updates();
+    if (with_updates) draw_updates();
   }
 
   function draw_all() {
@@ -154,8 +155,7 @@ function build_time(section, report, on_select) {
     beginning.label)));
   inside('notes').textContent = `${plural(n, 'step')}, ${integer(run.steps[0])} to ${integer(run.steps[n - 1])} · ` +
     `${plural(run.layers.length, 'layer')} · ${run.roles.join(', ')}`;
-  time.updates_known = time.update_layer.length > 0;
-  inside('updates').hidden = !time.updates_known;
+  inside('updates').hidden = !with_updates;
   inside('scale').hidden = time.loss_scale.length === 0;
   write_binding(inside('binds').querySelector('.prose'), run, time, choose_series);
   inside('binds').hidden = time.loss_scale.every((at) => at.binding_min === null && at.binding_max === null);
