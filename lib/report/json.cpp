@@ -43,30 +43,43 @@ Json exact_json(const ExactSum& sum) {
           {"exponent", sum.is_zero() ? 0 : ExactSum::unit_exponent + 64 * static_cast<int>(low)}};
 }
 
+/// An ordered object that grows copies all that it holds, so one that holds much gets its room first.
+Json object_with_room(std::size_t keys) {
+  Json out = Json::object();
+  out.get_ref<Json::object_t&>().reserve(keys);
+  return out;
+}
+
+template <class Numbers>
+Json integers(const Numbers& numbers) {
+  Json out = Json::array();
+  out.get_ref<Json::array_t&>().reserve(numbers.size());
+  for (const auto x : numbers) out.push_back(integer(x));
+  return out;
+}
+
 Json binades_json(const RangeSummary& summary) {
   Json out = Json::array();
+  out.get_ref<Json::array_t&>().reserve(summary.binades.size());
   for (const auto& [exponent, row] : summary.binades) {
-    Json counts = Json::array();
-    Json sums = Json::array();
-    for (std::size_t s = 0; s < segments; ++s) {
-      counts.push_back(integer(row.count[s]));
-      sums.push_back(integer(row.sum[s]));
-    }
-    out.push_back({{"exponent", exponent},
-                   {"count", std::move(counts)},
-                   {"sum", std::move(sums)},
-                   {"sum_of_squares", to_decimal(row.squares.limbs)}});
+    Json one = object_with_room(4);
+    one["exponent"] = exponent;
+    one["count"] = integers(row.count);
+    one["sum"] = integers(row.sum);
+    one["sum_of_squares"] = to_decimal(row.squares.limbs);
+    out.push_back(std::move(one));
   }
   return out;
 }
 
 Json format_json(const FormatReport& f, const RangeSummary& summary, const ReportOptions& options) {
-  Json out{{"to_zero", share_json(f.to_zero)},
-           {"subnormal", share_json(f.subnormal)},
-           {"overflow", share_json(f.overflow)},
-           {"lost_l1", f.lost ? Json(f.lost->l1) : Json(nullptr)},
-           {"lost_l2", f.lost ? Json(f.lost->l2) : Json(nullptr)},
-           {"clipped_l1", f.lost ? Json(f.lost->clipped_l1) : Json(nullptr)}};
+  Json out = object_with_room(11);
+  out["to_zero"] = share_json(f.to_zero);
+  out["subnormal"] = share_json(f.subnormal);
+  out["overflow"] = share_json(f.overflow);
+  out["lost_l1"] = f.lost ? Json(f.lost->l1) : Json(nullptr);
+  out["lost_l2"] = f.lost ? Json(f.lost->l2) : Json(nullptr);
+  out["clipped_l1"] = f.lost ? Json(f.lost->clipped_l1) : Json(nullptr);
   Json sqnr = Json::object();
   Json errors = Json::object();
   const Format format = *find_format(f.name);
@@ -90,30 +103,32 @@ Json format_json(const FormatReport& f, const RangeSummary& summary, const Repor
 Json values_json(const TensorReport& t, const ReportOptions& options) {
   const RangeSummary& s = t.summary;
   const bool any = s.nonzero() > 0;
-  Json by_format = Json::object();
+  Json by_format = object_with_room(t.formats.size());
   for (const FormatReport& f : t.formats) by_format[f.name] = format_json(f, s, options);
-  return {{"name", t.name},
-          {"file", t.file},
-          {"role", t.role ? Json(name_of(*t.role)) : Json(nullptr)},
-          {"dtype", t.dtype},
-          {"shape", t.shape},
-          {"status", t.status},
-          {"values", integer(s.values)},
-          {"zeros", integer(s.zeros)},
-          {"nan", integer(s.nan)},
-          {"inf", integer(s.inf)},
-          {"negative", integer(s.negative)},
-          {"nonzero", integer(s.nonzero())},
-          {"min", any ? Json(value_of(s.smallest)) : Json(nullptr)},
-          {"max", any ? Json(value_of(s.largest)) : Json(nullptr)},
-          {"binades", binades_json(s)},
-          {"formats", std::move(by_format)},
-          {"loss_scale", scale_json(t.loss_scale)},
-          {"advice",
-           {{"format", name_or_null(t.advice_format)},
-            {"s_min_log2", t.advice_interval ? Json(t.advice_interval->min_log2) : Json(nullptr)},
-            {"s_max_log2", t.advice_interval ? Json(t.advice_interval->max_log2) : Json(nullptr)},
-            {"text", t.advice}}}};
+  Json out = object_with_room(20);
+  out["name"] = t.name;
+  out["file"] = t.file;
+  out["role"] = t.role ? Json(name_of(*t.role)) : Json(nullptr);
+  out["dtype"] = t.dtype;
+  out["shape"] = t.shape;
+  out["status"] = t.status;
+  out["values"] = integer(s.values);
+  out["zeros"] = integer(s.zeros);
+  out["nan"] = integer(s.nan);
+  out["inf"] = integer(s.inf);
+  out["negative"] = integer(s.negative);
+  out["nonzero"] = integer(s.nonzero());
+  out["min"] = any ? Json(value_of(s.smallest)) : Json(nullptr);
+  out["max"] = any ? Json(value_of(s.largest)) : Json(nullptr);
+  out["binades"] = binades_json(s);
+  out["formats"] = std::move(by_format);
+  out["loss_scale"] = scale_json(t.loss_scale);
+  out["advice"] = {
+      {"format", name_or_null(t.advice_format)},
+      {"s_min_log2", t.advice_interval ? Json(t.advice_interval->min_log2) : Json(nullptr)},
+      {"s_max_log2", t.advice_interval ? Json(t.advice_interval->max_log2) : Json(nullptr)},
+      {"text", t.advice}};
+  return out;
 }
 
 Json format_row(const NamedFormat& row) {
