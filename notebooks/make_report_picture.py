@@ -19,6 +19,7 @@ from pathlib import Path
 from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.ui import WebDriverWait
 
 HERE = Path(__file__).resolve().parent
 GRADIENTS = HERE.parent / "experiments" / "data" / "digits_gradients.safetensors"
@@ -45,6 +46,8 @@ def photograph(page):
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
             "width": WIDTH, "height": 900, "deviceScaleFactor": DENSITY, "mobile": False})
         browser.get(page.as_uri())
+        WebDriverWait(browser, 30).until(
+            lambda _: browser.execute_script("return performance.getEntriesByName('drawn').length") == 1)
         if not browser.find_elements("css selector", "#histogram .bar"):
             raise SystemExit("the page shows no histogram")
         end = "return document.getElementById('figure').getBoundingClientRect().bottom"

@@ -23,6 +23,7 @@ struct Command {
 };
 
 extern const Command report_command;
+extern const Command merge_command;
 extern const Command formats_command;
 extern const Command show_command;
 extern const Command quantize_command;

@@ -61,13 +61,13 @@ int end_with(const std::string& line) {
 int binade::run_program(int argc, const char* const* argv,
                         const std::function<void()>& on_exception) {
   const std::array commands{
-      &binade::report_command,     &binade::formats_command,       &binade::show_command,
-      &binade::quantize_command,   &binade::arith_command,         &binade::check_command,
-      &binade::cases_command,      &binade::architectures_command, &binade::gemm_command,
-      &binade::validate_command,   &binade::explain_command,       &binade::identify_command,
-      &binade::experiment_command, &binade::train_command,         &binade::sweep_command,
-      &binade::autocast_command,   &binade::advise_command,        &binade::device_command,
-      &binade::record_command};
+      &binade::report_command,   &binade::merge_command,      &binade::formats_command,
+      &binade::show_command,     &binade::quantize_command,   &binade::arith_command,
+      &binade::check_command,    &binade::cases_command,      &binade::architectures_command,
+      &binade::gemm_command,     &binade::validate_command,   &binade::explain_command,
+      &binade::identify_command, &binade::experiment_command, &binade::train_command,
+      &binade::sweep_command,    &binade::autocast_command,   &binade::advise_command,
+      &binade::device_command,   &binade::record_command};
   fill_standard_streams();
   int status = 0;
   try {

@@ -2,11 +2,9 @@
 //
 // binade report: what dies in which format, how much of the norm, and which loss scale saves it.
 #include <fmt/format.h>
-#include <unistd.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
+#include <charconv>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,14 +13,12 @@
 #include "lib/cli/device_option.h"
 #include "lib/cli/progress.h"
 #include "lib/cli/report_options.h"
-#include "lib/io/atomic_file.h"
+#include "lib/cli/report_outputs.h"
 #include "lib/io/output_paths.h"
 #include "lib/io/tensor_file.h"
-#include "lib/report/csv.h"
 #include "lib/report/diff.h"
-#include "lib/report/html.h"
 #include "lib/report/json.h"
-#include "lib/report/text.h"
+#include "lib/report/parts.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -30,62 +26,78 @@ namespace {
 
 struct ReportArguments {
   std::vector<std::string> inputs;
-  std::string html, json, csv;
+  ReportOutputs outputs;
   ReportWords words;
-  std::size_t tensors = 20;
-  bool quiet = false, diff = false;
+  std::string part;
+  bool diff = false;
   DeviceOption device;
 };
 
-/// Text to a file, or to standard output where the path is "-"; nowhere where it is empty.
-void deliver(const std::string& path, const std::string& text) {
-  if (path == "-") {
-    fmt::print("{}", text);
-  } else if (!path.empty()) {
-    write_file(path, text);
+/// "2/8"
+PartOf parse_part(const std::string& text) {
+  const auto number = [](std::string_view digits) {
+    std::uint64_t out = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [read, error] = std::from_chars(digits.data(), end, out);
+    return error == std::errc() && read == end ? out : 0;
+  };
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::string_view whole(text);
+  const PartOf out{number(whole.substr(0, slash)),
+                   slash == text.size() ? 0 : number(whole.substr(slash + 1))};
+  if (out.part == 0 || out.part > out.parts || out.parts > most_parts) {
+    throw Error(fmt::format("--part {}: give which part of how many, as in 2/8; at most {}",
+                            printable(text), most_parts));
   }
+  return out;
+}
+
+int make_part(const ReportArguments& arguments, const std::vector<std::string>& files,
+              const ReportOptions& options, Device* device) {
+  const PartOf part = parse_part(arguments.part);
+  if (arguments.outputs.html.empty()) {
+    throw Error(fmt::format("--part {}: name the part's file with -o", arguments.part));
+  }
+  ProgressLine line;
+  write_part(
+      files, options, part, arguments.outputs.html,
+      [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); }, device);
+  return 0;
 }
 
 int make(const ReportArguments& arguments) {
-  if (arguments.json == "-" && arguments.csv == "-") {
-    throw Error("--json - and --csv -: standard output takes one; give the other a file");
-  }
+  const ReportOutputs& outputs = arguments.outputs;
+  refuse_two_on_stdout(outputs);
   const ReportOptions options = report_options(arguments.words);
   OpenedDevice opened;
   if (arguments.device.asked()) {
     opened = open_chosen_device(arguments.device);
-    if (!opened.device) return no_hardware(report_schema, opened.why_none, arguments.json == "-");
+    if (!opened.device) return no_hardware(report_schema, opened.why_none, outputs.json == "-");
   }
   const std::vector<std::string> files = expand_paths(arguments.inputs);
   std::vector<InputPath> read;
   for (const std::string& file : files) read.push_back({"FILE", file});
-  prepare_outputs(
-      read, std::array{OutputPath{"-o", arguments.html},
-                       OutputPath{.name = "--json", .path = arguments.json, .or_stdout = true},
-                       OutputPath{.name = "--csv", .path = arguments.csv, .or_stdout = true}});
+  prepare_report_outputs(outputs, read);
+  if (!arguments.part.empty()) return make_part(arguments, files, options, opened.device.get());
+  ReportWriter writer(outputs, options);
   Report report;
+  std::size_t of_f32 = 0;
   {
     ProgressLine line;
-    const auto progress = [&line](std::uint64_t done, std::uint64_t total) {
-      line.update(done, total);
-    };
-    report = read_report(files, options, progress, opened.device.get());
+    report = read_report(
+        files, options,
+        [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); },
+        opened.device.get(),
+        [&](const TensorReport& tensor) {
+          of_f32 += tensor.dtype == "F32" ? 1 : 0;
+          writer.add(tensor);
+        });
   }
   std::string on_device;
   if (opened.device) {
-    const auto of_f32 = std::ranges::count(report.tensors, "F32", &TensorReport::dtype);
-    on_device = tensors_on_device("counted", *opened.device, static_cast<std::size_t>(of_f32),
-                                  report.tensors.size());
+    on_device = tensors_on_device("counted", *opened.device, of_f32, report.rows.size());
   }
-  if (!arguments.quiet && arguments.json != "-" && arguments.csv != "-") {
-    fmt::print("{}{}", report_text(report, {wants_color(STDOUT_FILENO), arguments.tensors}),
-               on_device);
-  }
-  if (arguments.json.empty() && arguments.html.empty() && arguments.csv.empty()) return 0;
-  const nlohmann::ordered_json json = to_json(report);
-  if (!arguments.json.empty()) deliver(arguments.json, json_text(json));
-  if (!arguments.csv.empty()) deliver(arguments.csv, report_csv(json));
-  if (!arguments.html.empty()) write_file(arguments.html, report_html(json));
+  writer.write(report, on_device);
   return 0;
 }
 
@@ -106,9 +118,7 @@ void define_report(App app, int& status) {
          ".safetensors, .npy, .npz, torch.save's .pt, a sharded model's .index.json, a folder of "
          "torch.distributed.checkpoint, or globs; - for standard input")
       .required();
-  app.add_output("-o,--html", a->html, "write the report as one self-contained page");
-  app.add_output("--json", a->json, "write the report as JSON; - for standard output");
-  app.add_output("--csv", a->csv, "write a row of figures a tensor, as CSV; - for standard output");
+  add_report_outputs(app, a->outputs);
   app.add_option("--headroom", a->words.headroom,
                  "binades kept free below overflow when choosing a scale")
       .capture_default_str()
@@ -135,15 +145,17 @@ void define_report(App app, int& status) {
       .expected(1)
       .take_all()
       .allow_extra_args(false);
-  app.add_option("--tensors", a->tensors, "rows of the tensor table on the terminal; 0 for all")
-      .capture_default_str();
-  app.add_flag("-q,--quiet", a->quiet, "no text on standard output");
+  add_text_options(app, a->outputs);
+  const Option part = app.add_option("--part", a->part,
+                                     "I/N: count only the I-th of N shares of the tensors, into "
+                                     "the file of -o: a part for binade merge");
+  for (const char* other : {"--json", "--csv", "--tensors"}) part.excludes(std::string(other));
   add_on_device_options(app, a->device, "tensors of F32 are counted there, others here");
   const Option diff = app.add_flag(
       "--diff", a->diff, "compare two reports in JSON, on the terminal; exits 1 if they differ");
-  for (const char* other :
-       {"--html", "--json", "--csv", "--headroom", "--target-loss", "--prefer", "--formats",
-        "--sqnr-scale", "--dtype", "--role", "--tensors", "--quiet", "--device", "--emulated"}) {
+  for (const char* other : {"--html", "--json", "--csv", "--headroom", "--target-loss", "--prefer",
+                            "--formats", "--sqnr-scale", "--dtype", "--role", "--tensors",
+                            "--quiet", "--part", "--device", "--emulated"}) {
     diff.excludes(std::string(other));
   }
   app.footer(
@@ -177,6 +189,8 @@ void define_report(App app, int& status) {
       "  binade report grads.safetensors -o report.html\n"
       "  binade report dump.npz --role 'grad=^g[.]' --role 'other=^debug'\n"
       "  binade report checkpoint.pt --role 'state=^optimizer[.]'\n"
+      "  binade report run/*.safetensors --part 2/8 -o part2.bin   (binade merge part*.bin -o "
+      "run.html)\n"
       "  zcat grads.npy.gz | binade report -");
   app.callback([a, &status] { status = a->diff ? compare(*a) : make(*a); });
 }

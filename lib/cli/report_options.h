@@ -18,9 +18,6 @@ struct ReportWords {
   std::string prefer = "s_max", dtype;
 };
 
-/// Binades that can be kept free.
-inline constexpr int most_headroom = 100;
-
 /// Error where a word is none of its option's.
 ReportOptions report_options(const ReportWords& words);
 

@@ -81,4 +81,16 @@ std::string read_gzip(const std::string& path, std::size_t most) {
   return contents;
 }
 
+std::string zlib_stream(std::string_view bytes) {
+  constexpr int level = 7;  // of a page's data: a third of 9's time, and a hundredth larger
+  std::string out(compressBound(bytes.size()), '\0');
+  uLongf size = out.size();
+  const int status = compress2(reinterpret_cast<Bytef*>(out.data()), &size,
+                               reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(), level);
+  if (status != Z_OK)
+    throw Error("no memory to deflate " + std::to_string(bytes.size()) + " bytes: free some");
+  out.resize(size);
+  return out;
+}
+
 }  // namespace binade

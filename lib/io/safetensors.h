@@ -21,14 +21,10 @@ namespace binade {
 /// Whether the bytes begin as the format demands: a header length that fits, then a brace.
 bool starts_as_safetensors(std::span<const std::byte> bytes);
 
+/// Its metadata() are the text map under "__metadata__".
 class SafetensorsFile : public TensorFile {
  public:
   using TensorFile::TensorFile;
-  /// The text map under "__metadata__".
-  const std::map<std::string, std::string>& metadata() const { return metadata_; }
-
- protected:
-  std::map<std::string, std::string> metadata_;
 };
 
 std::unique_ptr<SafetensorsFile> open_safetensors(std::shared_ptr<const InputFile> file);

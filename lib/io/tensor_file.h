@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -48,6 +49,10 @@ class TensorFile {
 
   const std::string& path() const { return path_; }
   const std::vector<TensorInfo>& tensors() const { return tensors_; }
+  /// Of the file; 0 of tensors that lie in memory.
+  std::uint64_t file_bytes() const { return file_ ? file_->size() : 0; }
+  /// What a .safetensors file says of itself, text by name; empty of other files.
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
   /// Streams one tensor; an empty one makes no call. Threads may read at the same time.
   /// An Error may come after chunks did (a checksum ends a .npz member): discard what they gave.
@@ -74,6 +79,7 @@ class TensorFile {
   std::string path_;
   std::shared_ptr<const InputFile> file_;  ///< null: none, or several
   std::vector<TensorInfo> tensors_;
+  std::map<std::string, std::string> metadata_;
 };
 
 /// The bits of a tensor's elements, of 8 to 64 bits each, in the order of storage.

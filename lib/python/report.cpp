@@ -123,10 +123,11 @@ ReportSource source_of(nb::handle x, bool has_dtype) {
 
 /// Without the interpreter's lock, polled.
 Report make_report(const ReportSource& source, const ReportOptions& options, const DeviceOption& on,
-                   std::string& told) {
+                   std::string& told, const TensorSink& on_tensor = {}) {
   if (!source.summaries.empty()) {
     if (on.asked()) throw Error("--device, --emulated: summaries are counted already");
-    return report_of(source.summaries, options, [](std::uint64_t, std::uint64_t) { poll(); });
+    return report_of(
+        source.summaries, options, [](std::uint64_t, std::uint64_t) { poll(); }, on_tensor);
   }
   OpenedDevice opened;
   if (on.asked()) {
@@ -141,12 +142,15 @@ Report make_report(const ReportSource& source, const ReportOptions& options, con
     paths = expand_paths(source.paths);
   }
   const NamedArrays named(std::move(files));
+  std::size_t of_f32 = 0;
   Report report = read_report(
-      paths, options, [](std::uint64_t, std::uint64_t) { poll(); }, opened.device.get());
+      paths, options, [](std::uint64_t, std::uint64_t) { poll(); }, opened.device.get(),
+      [&](const TensorReport& tensor) {
+        of_f32 += tensor.dtype == "F32" ? 1 : 0;
+        if (on_tensor) on_tensor(tensor);
+      });
   if (opened.device) {
-    const auto of_f32 = std::ranges::count(report.tensors, "F32", &TensorReport::dtype);
-    told = tensors_on_device("counted", *opened.device, static_cast<std::size_t>(of_f32),
-                             report.tensors.size());
+    told = tensors_on_device("counted", *opened.device, of_f32, report.rows.size());
   }
   return report;
 }
@@ -171,16 +175,21 @@ ReportObject report_on(nb::handle source, Whole<int> headroom, double target_los
       report_words_of(headroom, target_loss, prefer, formats, sqnr_scale, dtype, role));
   const ReportSource of = source_of(source, !dtype.empty());
   const DeviceOption on{.emulated = std::string(emulated), .device = device};
-  std::string text, json;
+  std::string text, json, page;
   {
     const Released released;
     std::string told;
-    const Report report = make_report(of, options, on, told);
+    JsonTensors lines;
+    const Report report = make_report(of, options, on, told, [&](const TensorReport& tensor) {
+      lines.add(tensor_json(tensor, options));
+    });
     text = report_text(report, {false, tensors}) + told;
-    json = json_text(to_json(report));
+    write_json(report, lines, [&json](std::string_view piece) { json += piece; });
+    page = report_html(report);
   }
-  return nb::borrow<ReportObject>(
-      python_call("_report", "Report", text_object(text), text_object(json)));
+  return nb::borrow<ReportObject>(python_call("_report", "Report", text_object(text),
+                                              text_object(json),
+                                              nb::bytes(page.data(), page.size())));
 }
 
 nb::dict loss_scale(nb::handle source, Whole<int> headroom, double target_loss,
@@ -204,7 +213,7 @@ nlohmann::ordered_json json_of_text(const std::string& json) {
 }
 
 /// By the ending of the path.
-void save_report(const std::string& json, nb::handle to) {
+void save_report(const std::string& json, const nb::bytes& page, nb::handle to) {
   if (!is_path(to)) throw nb::type_error("path: text or os.PathLike");
   const std::string path = path_of(to);
   std::string suffix = std::filesystem::path(path).extension().string();
@@ -213,11 +222,14 @@ void save_report(const std::string& json, nb::handle to) {
   if (std::ranges::find(known, suffix) == known.end()) {
     throw Error(printable(path, longest_path) + ": a report is saved as .html, .json or .csv");
   }
+  const std::string_view html(page.c_str(), page.size());
   const Released released;
   prepare_outputs({}, std::array{OutputPath{"path", path}});
-  write_file(path, suffix == ".json"  ? json
-                   : suffix == ".csv" ? report_csv(json_of_text(json))
-                                      : report_html(json_of_text(json)));
+  if (suffix == ".csv") {
+    write_file(path, report_csv(json_of_text(json)));
+  } else {
+    write_file(path, suffix == ".json" ? std::string_view(json) : html);
+  }
 }
 
 /// (name, kind) of each column, and the rows.

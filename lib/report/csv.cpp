@@ -45,7 +45,7 @@ std::vector<SourcedColumn> columns_of_format(const std::string& f, const Json& s
   return out;
 }
 
-std::vector<SourcedColumn> table_columns(const Json& report) {
+std::vector<SourcedColumn> table_columns(const Json& options) {
   constexpr auto text = CellKind::text;
   constexpr auto integer = CellKind::integer;
   constexpr auto number = CellKind::number;
@@ -75,7 +75,6 @@ std::vector<SourcedColumn> table_columns(const Json& report) {
       {{"advice_min_log2", integer}, {"advice", "s_min_log2"}},
       {{"advice_max_log2", integer}, {"advice", "s_max_log2"}},
   };
-  const Json& options = report.at("options");
   for (const Json& f : options.at("formats")) {
     for (SourcedColumn& one : columns_of_format(f.get<std::string>(), options.at("scales_log2"))) {
       out.push_back(std::move(one));
@@ -117,21 +116,22 @@ std::string csv_field(const Json& cell) {
 }
 
 /// The fields with commas between, and the end of the line.
-template <class Fields, class ToText>
-void add_csv_line(std::string& out, const Fields& fields, const ToText& to_text) {
+template <class ToText>
+std::string csv_line(const std::vector<SourcedColumn>& columns, const ToText& to_text) {
+  std::string out;
   bool first = true;
-  for (const auto& field : fields) {
+  for (const SourcedColumn& one : columns) {
     if (!std::exchange(first, false)) out += ',';
-    out += to_text(field);
+    out += to_text(one);
   }
-  out += "\r\n";
+  return out + "\r\n";
 }
 
 }  // namespace
 
 TensorTable tensor_table(const Json& report) {
   TensorTable out;
-  const std::vector<SourcedColumn> columns = table_columns(report);
+  const std::vector<SourcedColumn> columns = table_columns(report.at("options"));
   for (const SourcedColumn& one : columns) out.columns.push_back(one.column);
   for (const Json& tensor : report.at("tensors")) {
     std::vector<Json>& row = out.rows.emplace_back();
@@ -140,12 +140,29 @@ TensorTable tensor_table(const Json& report) {
   return out;
 }
 
+struct CsvLines::Columns {
+  std::vector<SourcedColumn> all;
+};
+
+CsvLines::CsvLines(const Json& options)
+    : columns_(std::make_unique<const Columns>(Columns{table_columns(options)})) {}
+CsvLines::~CsvLines() = default;
+
+std::string CsvLines::head() const {
+  return csv_line(columns_->all,
+                  [](const SourcedColumn& one) { return quoted_field(one.column.name); });
+}
+
+std::string CsvLines::line(const Json& tensor) const {
+  return csv_line(columns_->all, [&tensor](const SourcedColumn& one) {
+    return csv_field(table_cell(tensor, one.keys));
+  });
+}
+
 std::string report_csv(const Json& report) {
-  const TensorTable table = tensor_table(report);
-  std::string out;
-  add_csv_line(out, table.columns,
-               [](const TensorColumn& column) { return quoted_field(column.name); });
-  for (const std::vector<Json>& row : table.rows) add_csv_line(out, row, &csv_field);
+  const CsvLines lines(report.at("options"));
+  std::string out = lines.head();
+  for (const Json& tensor : report.at("tensors")) out += lines.line(tensor);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,28 @@ struct TensorTable {
   std::vector<std::vector<nlohmann::ordered_json>> rows;  ///< null where there is nothing to tell
 };
 
-/// `report` is what to_json gave.
+/// `report`: the JSON of one.
 TensorTable tensor_table(const nlohmann::ordered_json& report);
 
-/// RFC 4180: a line of names, then a line a tensor, ends of lines CR LF; fields that need it in quotes; null is empty.
+/// The table as RFC 4180 has it, line by line: the columns' names, then a line a tensor; ends of lines CR LF; fields that
+/// need it in quotes; null is empty.
+class CsvLines {
+ public:
+  /// `options`: a report's, in JSON.
+  explicit CsvLines(const nlohmann::ordered_json& options);
+  ~CsvLines();
+  CsvLines(const CsvLines&) = delete;
+  CsvLines& operator=(const CsvLines&) = delete;
+
+  std::string head() const;
+  std::string line(const nlohmann::ordered_json& tensor) const;
+
+ private:
+  struct Columns;
+  std::unique_ptr<const Columns> columns_;
+};
+
+/// All of them, of a report in JSON.
 std::string report_csv(const nlohmann::ordered_json& report);
 
 }  // namespace binade

@@ -17,6 +17,9 @@ namespace binade {
 
 enum class ScaleChoice : std::uint8_t { s_max, s_min };
 
+/// Binades that can be kept free.
+inline constexpr int most_headroom = 100;
+
 struct ReportOptions {
   int headroom = 1;           ///< binades kept free below overflow when a scale is chosen
   double target_loss = 1e-3;  ///< largest acceptable lost_l2, in [0, 1)
@@ -57,11 +60,5 @@ struct LossScale {
   std::string reason;
   std::string basis = {};  ///< of a report's: what it was taken from, where names leave that open
 };
-
-/// In each of options.formats. The summary has the columns of the options.
-std::vector<FormatReport> format_reports(const RangeSummary& summary, const ReportOptions& options);
-
-/// For these values alone.
-LossScale loss_scale_of(const RangeSummary& summary, const ReportOptions& options);
 
 }  // namespace binade

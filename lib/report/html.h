@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include <nlohmann/json_fwd.hpp>
+#include "lib/report/report.h"
 
 namespace binade {
 
-std::string report_html(const nlohmann::ordered_json& report);
+std::string report_html(const Report& report);
 
 }  // namespace binade

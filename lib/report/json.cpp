@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lib/report/time_json.h"
 #include "lib/tensor/version.h"
@@ -42,30 +43,43 @@ Json exact_json(const ExactSum& sum) {
           {"exponent", sum.is_zero() ? 0 : ExactSum::unit_exponent + 64 * static_cast<int>(low)}};
 }
 
+/// An ordered object that grows copies all that it holds, so one that holds much gets its room first.
+Json object_with_room(std::size_t keys) {
+  Json out = Json::object();
+  out.get_ref<Json::object_t&>().reserve(keys);
+  return out;
+}
+
+template <class Numbers>
+Json integers(const Numbers& numbers) {
+  Json out = Json::array();
+  out.get_ref<Json::array_t&>().reserve(numbers.size());
+  for (const auto x : numbers) out.push_back(integer(x));
+  return out;
+}
+
 Json binades_json(const RangeSummary& summary) {
   Json out = Json::array();
+  out.get_ref<Json::array_t&>().reserve(summary.binades.size());
   for (const auto& [exponent, row] : summary.binades) {
-    Json counts = Json::array();
-    Json sums = Json::array();
-    for (std::size_t s = 0; s < segments; ++s) {
-      counts.push_back(integer(row.count[s]));
-      sums.push_back(integer(row.sum[s]));
-    }
-    out.push_back({{"exponent", exponent},
-                   {"count", counts},
-                   {"sum", sums},
-                   {"sum_of_squares", to_decimal(row.squares.limbs)}});
+    Json one = object_with_room(4);
+    one["exponent"] = exponent;
+    one["count"] = integers(row.count);
+    one["sum"] = integers(row.sum);
+    one["sum_of_squares"] = to_decimal(row.squares.limbs);
+    out.push_back(std::move(one));
   }
   return out;
 }
 
 Json format_json(const FormatReport& f, const RangeSummary& summary, const ReportOptions& options) {
-  Json out{{"to_zero", share_json(f.to_zero)},
-           {"subnormal", share_json(f.subnormal)},
-           {"overflow", share_json(f.overflow)},
-           {"lost_l1", f.lost ? Json(f.lost->l1) : Json(nullptr)},
-           {"lost_l2", f.lost ? Json(f.lost->l2) : Json(nullptr)},
-           {"clipped_l1", f.lost ? Json(f.lost->clipped_l1) : Json(nullptr)}};
+  Json out = object_with_room(11);
+  out["to_zero"] = share_json(f.to_zero);
+  out["subnormal"] = share_json(f.subnormal);
+  out["overflow"] = share_json(f.overflow);
+  out["lost_l1"] = f.lost ? Json(f.lost->l1) : Json(nullptr);
+  out["lost_l2"] = f.lost ? Json(f.lost->l2) : Json(nullptr);
+  out["clipped_l1"] = f.lost ? Json(f.lost->clipped_l1) : Json(nullptr);
   Json sqnr = Json::object();
   Json errors = Json::object();
   const Format format = *find_format(f.name);
@@ -77,41 +91,44 @@ Json format_json(const FormatReport& f, const RangeSummary& summary, const Repor
     errors[key] = exact_json(
         total_squared_error(summary, static_cast<std::size_t>(column - summary.columns.begin())));
   }
-  out["sqnr_db"] = sqnr;
-  out["squared_error"] = errors;
+  out["sqnr_db"] = std::move(sqnr);
+  out["squared_error"] = std::move(errors);
   out["headroom"] = maybe(f.headroom);
   if (f.band_27_24) out["band_27_24"] = share_json(*f.band_27_24);
   if (f.rne_zero) out["rne_zero"] = share_json(*f.rne_zero);
   return out;
 }
 
-Json tensor_json(const TensorReport& t, const ReportOptions& options) {
+/// Of a tensor, or of several together.
+Json values_json(const TensorReport& t, const ReportOptions& options) {
   const RangeSummary& s = t.summary;
   const bool any = s.nonzero() > 0;
-  Json by_format = Json::object();
+  Json by_format = object_with_room(t.formats.size());
   for (const FormatReport& f : t.formats) by_format[f.name] = format_json(f, s, options);
-  return {{"name", t.name},
-          {"file", t.file},
-          {"role", t.role ? Json(name_of(*t.role)) : Json(nullptr)},
-          {"dtype", t.dtype},
-          {"shape", t.shape},
-          {"status", t.status},
-          {"values", integer(s.values)},
-          {"zeros", integer(s.zeros)},
-          {"nan", integer(s.nan)},
-          {"inf", integer(s.inf)},
-          {"negative", integer(s.negative)},
-          {"nonzero", integer(s.nonzero())},
-          {"min", any ? Json(value_of(s.smallest)) : Json(nullptr)},
-          {"max", any ? Json(value_of(s.largest)) : Json(nullptr)},
-          {"binades", binades_json(s)},
-          {"formats", by_format},
-          {"loss_scale", scale_json(t.loss_scale)},
-          {"advice",
-           {{"format", name_or_null(t.advice_format)},
-            {"s_min_log2", t.advice_interval ? Json(t.advice_interval->min_log2) : Json(nullptr)},
-            {"s_max_log2", t.advice_interval ? Json(t.advice_interval->max_log2) : Json(nullptr)},
-            {"text", t.advice}}}};
+  Json out = object_with_room(20);
+  out["name"] = t.name;
+  out["file"] = t.file;
+  out["role"] = t.role ? Json(name_of(*t.role)) : Json(nullptr);
+  out["dtype"] = t.dtype;
+  out["shape"] = t.shape;
+  out["status"] = t.status;
+  out["values"] = integer(s.values);
+  out["zeros"] = integer(s.zeros);
+  out["nan"] = integer(s.nan);
+  out["inf"] = integer(s.inf);
+  out["negative"] = integer(s.negative);
+  out["nonzero"] = integer(s.nonzero());
+  out["min"] = any ? Json(value_of(s.smallest)) : Json(nullptr);
+  out["max"] = any ? Json(value_of(s.largest)) : Json(nullptr);
+  out["binades"] = binades_json(s);
+  out["formats"] = std::move(by_format);
+  out["loss_scale"] = scale_json(t.loss_scale);
+  out["advice"] = {
+      {"format", name_or_null(t.advice_format)},
+      {"s_min_log2", t.advice_interval ? Json(t.advice_interval->min_log2) : Json(nullptr)},
+      {"s_max_log2", t.advice_interval ? Json(t.advice_interval->max_log2) : Json(nullptr)},
+      {"text", t.advice}};
+  return out;
 }
 
 Json format_row(const NamedFormat& row) {
@@ -129,6 +146,8 @@ Json format_row(const NamedFormat& row) {
           {"overflow_to", f.has_infinity() ? "infinity" : "nan"}};
 }
 
+}  // namespace
+
 Json options_json(const ReportOptions& options) {
   Json names = Json::array();
   for (const NamedFormat& row : options.formats) names.push_back(row.name);
@@ -138,8 +157,6 @@ Json options_json(const ReportOptions& options) {
           {"formats", names},
           {"scales_log2", options.scales_log2}};
 }
-
-}  // namespace
 
 Json integer_json(std::uint64_t value) {
   if (value > std::uint64_t{1} << 53) return std::to_string(value);
@@ -163,70 +180,116 @@ Json joint_scale_json(const LossScale& s) {
   return scale;
 }
 
-Json to_json(const Report& report) {
-  Json skipped = Json::array();
-  for (const SkippedTensor& t : report.skipped) {
-    skipped.push_back({{"file", t.file},
-                       {"name", t.name},
-                       {"dtype", t.dtype},
-                       {"shape", t.shape},
-                       {"reason", t.reason}});
-  }
-  Json rows = Json::array();
-  for (const NamedFormat& row : report.options.formats) rows.push_back(format_row(row));
-  Json tensors = Json::array();
-  for (const TensorReport& t : report.tensors) {
-    tensors.push_back(tensor_json(t, report.options));
-    if (t.time) tensors.back()["time"] = tensor_time_json(*t.time);
-  }
-  Json roles = Json::array();
-  for (const auto& [count, all] : report.roles) {
-    roles.push_back(tensor_json(all, report.options));
-    roles.back()["tensors"] = count;
-  }
-  Json out{{"schema", report_schema},
-           {"binade", version},
-           {"options", options_json(report.options)},
-           {"files", report.files},
-           {"skipped", skipped},
-           {"formats", rows},
-           {"segments",
-            {"1", "(1, 1.75)", "[1.75, 1.8125]", "(1.8125, 1.875)", "[1.875, 2-2^-7)",
-             "[2-2^-7, 2-2^-8)", "[2-2^-8, 2-2^-10)", "[2-2^-10, 2-2^-11)", "[2-2^-11, 2)"}},
-           {"total", tensor_json(report.total, report.options)},
-           {"tensors", tensors},
-           {"roles", roles},
-           {"loss_scale", joint_scale_json(report.loss_scale)},
-           {"hint", name_or_null(report.hint)}};
-  if (report.gradients) {
-    out["gradients"] = tensor_json(*report.gradients, report.options);
-    out["gradients"]["passed_over"] = report.passed_over;
-  }
-  if (report.time) out["time"] = time_json(*report.time, report.options);
+Json tensor_json(const TensorReport& tensor, const ReportOptions& options) {
+  Json out = values_json(tensor, options);
+  if (tensor.time) out["time"] = tensor_time_json(*tensor.time);
   return out;
 }
 
-std::string json_text(const Json& report) {
-  // Names come from files and may hold bytes that are not UTF-8: they are replaced, not refused.
-  constexpr auto replace = Json::error_handler_t::replace;
-  std::string out = "{\n";
-  bool first = true;
-  for (const auto& [key, value] : report.items()) {
-    out += first ? " " : ",\n ";
-    first = false;
-    out += Json(key).dump() + ": ";
-    if (value.is_array() && !value.empty() && value.front().is_object()) {
-      const char* separator = "[\n  ";
-      for (const Json& element : value) {
-        out += separator + element.dump(-1, ' ', false, replace);
-        separator = ",\n  ";
-      }
-      out += "\n ]";
-    } else {
-      out += value.dump(-1, ' ', false, replace);
-    }
+std::string json_line(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void JsonTensors::add(const Json& tensor) {
+  lines_.add((lines_.empty() ? "[\n  " : ",\n  ") + json_line(tensor));
+}
+
+void JsonTensors::copy_to(const TextSink& sink) const {
+  lines_.copy_to(sink);
+  sink(lines_.empty() ? "[]" : "\n ]");
+}
+
+namespace {
+
+/// Writes an object key by key.
+class JsonMembers {
+ public:
+  explicit JsonMembers(const TextSink& sink) : sink_(sink) {}
+
+  void begin(const std::string& key) {
+    sink_(std::exchange(first_, false) ? "{\n " : ",\n ");
+    sink_(Json(key).dump() + ": ");
   }
-  return out + "\n}\n";
+  /// Objects of an array each on a line.
+  void add(const std::string& key, const Json& value) {
+    begin(key);
+    if (!value.is_array() || value.empty() || !value.front().is_object())
+      return sink_(json_line(value));
+    const char* separator = "[\n  ";
+    for (const Json& object : value) {
+      sink_(separator + json_line(object));
+      separator = ",\n  ";
+    }
+    sink_("\n ]");
+  }
+  void end() { sink_("\n}\n"); }
+
+ private:
+  const TextSink& sink_;
+  bool first_ = true;
+};
+
+Json skipped_json(const std::vector<SkippedTensor>& skipped) {
+  Json out = Json::array();
+  for (const SkippedTensor& t : skipped) {
+    out.push_back({{"file", t.file},
+                   {"name", t.name},
+                   {"dtype", t.dtype},
+                   {"shape", t.shape},
+                   {"reason", t.reason}});
+  }
+  return out;
+}
+
+Json formats_json(const std::vector<NamedFormat>& formats) {
+  Json out = Json::array();
+  for (const NamedFormat& row : formats) out.push_back(format_row(row));
+  return out;
+}
+
+Json roles_json(const Report& report) {
+  Json out = Json::array();
+  for (const auto& [count, all] : report.roles) {
+    out.push_back(values_json(all, report.options));
+    out.back()["tensors"] = count;
+  }
+  return out;
+}
+
+}  // namespace
+
+Json report_head_json(const Report& report) {
+  return {{"schema", report_schema},
+          {"binade", version},
+          {"options", options_json(report.options)},
+          {"files", report.files},
+          {"skipped", skipped_json(report.skipped)},
+          {"formats", formats_json(report.options.formats)},
+          {"segments",
+           {"1", "(1, 1.75)", "[1.75, 1.8125]", "(1.8125, 1.875)", "[1.875, 2-2^-7)",
+            "[2-2^-7, 2-2^-8)", "[2-2^-8, 2-2^-10)", "[2-2^-10, 2-2^-11)", "[2-2^-11, 2)"}}};
+}
+
+void write_json(const Report& report, const JsonTensors& tensors, const TextSink& sink) {
+  JsonMembers to(sink);
+  const Json head = report_head_json(report);
+  for (const auto& [key, value] : head.items()) to.add(key, value);
+  to.add("total", values_json(report.total, report.options));
+  to.begin("tensors");
+  tensors.copy_to(sink);
+  to.add("roles", roles_json(report));
+  to.add("loss_scale", joint_scale_json(report.loss_scale));
+  to.add("hint", name_or_null(report.hint));
+  if (report.gradients) {
+    Json gradients = values_json(*report.gradients, report.options);
+    gradients["passed_over"] = report.passed_over;
+    to.add("gradients", gradients);
+  }
+  if (report.time) {
+    to.begin("time");
+    write_time_json(*report.time, report.options, sink);
+  }
+  to.end();
 }
 
 }  // namespace binade

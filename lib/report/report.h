@@ -10,33 +10,31 @@
 #include <string>
 #include <vector>
 
-#include "lib/record/device.h"
-#include "lib/report/format_report.h"
+#include "lib/report/loss_scale.h"
+#include "lib/report/tensor_counting.h"
+#include "lib/report/tensor_report.h"
 #include "lib/report/time.h"
 
 namespace binade {
-
-struct TensorReport {
-  std::string name;
-  std::string file;
-  std::optional<TensorRole> role = {};  ///< of a name that says it
-  std::optional<TensorTime> time = {};  ///< likewise
-  std::string dtype;
-  std::vector<std::uint64_t> shape;
-  RangeSummary summary;
-  std::string status;  ///< "ok", "empty", "all zero", "no finite value"
-  std::vector<FormatReport> formats;
-  LossScale loss_scale;
-  std::string advice_format;  ///< narrowest format whose range serves; empty: none does
-  std::optional<ScaleInterval> advice_interval;  ///< its own scales
-  std::string advice;
-};
 
 struct SkippedTensor {
   std::string file, name, dtype;
   std::vector<std::uint64_t> shape;
   std::string reason;
 };
+
+/// A line about a tensor, as the text's table has it: what is left of those of a run.
+struct TensorRow {
+  std::string name;
+  std::size_t file = 0;  ///< in Report::files
+  std::uint64_t values = 0, nonzero = 0;
+  FormatFigures in_binary16;
+  std::string status;  ///< and what follows: of the TensorReport
+  std::optional<ScaleInterval> loss_scale;
+  std::string advice_format;
+  std::optional<ScaleInterval> advice_interval;
+};
+TensorRow row_of(const TensorReport& tensor, std::size_t file);
 
 /// All tensors of a role together, named as the role.
 struct RoleReport {
@@ -49,6 +47,9 @@ struct Report {
   std::vector<std::string> files;
   std::vector<SkippedTensor> skipped;
   TensorReport total;
+  std::vector<TensorRow> rows;  ///< of all tensors, in the order of the files
+  /// Those that are in memory as a whole, in that order: where there is a time axis, tensors that have no place on
+  /// it, else all. What there is to tell of the others is in `time`; a TensorSink has had them.
   std::vector<TensorReport> tensors;
   LossScale loss_scale;  ///< one scale for all tensors, or for the gradients where they are known
   std::vector<RoleReport> roles;   ///< where there are two or more; in their order, other last
@@ -63,13 +64,14 @@ struct Report {
   const TensorReport& scaled() const { return gradients ? *gradients : total; }
 };
 
-/// Told after each chunk: bytes done and bytes in all.
-using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+/// Gets each tensor, analysed, in the order of the files.
+using TensorSink = std::function<void(const TensorReport&)>;
 
 /// Reads every floating tensor of the files once. Error on bad files, or if none holds a floating
 /// tensor. A device, where there is one, counts the elements of binary32.
 Report read_report(const std::vector<std::string>& files, const ReportOptions& options,
-                   const Progress& progress = {}, Device* device = nullptr);
+                   const Progress& progress = {}, Device* device = nullptr,
+                   const TensorSink& on_tensor = {});
 
 /// What was counted before, by the tensor's name.
 struct NamedSummary {
@@ -80,24 +82,9 @@ struct NamedSummary {
 /// The report of what was counted, of which no file is read. Error where a summary lacks errors of the options.
 /// `progress` is told of the tensors.
 Report report_of(const std::vector<NamedSummary>& summaries, const ReportOptions& options,
-                 const Progress& progress = {});
+                 const Progress& progress = {}, const TensorSink& on_tensor = {});
 
 /// The formats and scales whose squared errors a report needs.
 std::vector<ErrorColumn> error_columns(const ReportOptions& options);
-
-/// Fills everything but name, file, dtype and shape from the summary.
-void analyse(TensorReport& tensor, const ReportOptions& options);
-
-/// The joint loss scale: no tensor overflows, none loses more than the target.
-LossScale joint_loss_scale(const std::vector<TensorReport>& tensors, const TensorReport& total,
-                           const ReportOptions& options);
-/// The same of some of the tensors; `total` is all their values.
-LossScale joint_loss_scale(const std::vector<const TensorReport*>& tensors,
-                           const RangeSummary& total, const ReportOptions& options);
-
-/// "2^17", and its decimal value where that is short: "2^17 = 131072".
-std::string power_of_two(int log2);
-/// A share as people read it: "61.1 %", "0.044 %", "0 %".
-std::string percent(double share);
 
 }  // namespace binade

@@ -1,35 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors gathered by role; summaries are integers, so what is merged is as exact as what was read.
+// Summaries are integers, so what is merged is as exact as what was read.
 #include "lib/report/roles.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <set>
+#include <utility>
 
 #include "lib/tensor/error.h"
 
 namespace binade {
 namespace {
 
-bool holds_gradient(const TensorReport& tensor) { return tensor.role && is_gradient(*tensor.role); }
-
-/// A gradient, of a step that is not passed over.
-bool is_scaled(const TensorReport& tensor, const Report& report) {
-  return holds_gradient(tensor) &&
-         !(tensor.time && std::ranges::binary_search(report.passed_over, tensor.time->step));
-}
-
-/// Nothing yet, with the columns of the report.
-TensorReport nothing_named(std::string name, const Report& report) {
-  TensorReport out;
-  out.name = std::move(name);
-  out.summary = empty_summary(report.total.summary.columns);
-  return out;
-}
+bool tells_gradient(const NamedTensor& tensor) { return tensor.role && is_gradient(*tensor.role); }
 
 /// "step 3", "steps 3, 4, 7", "30 steps from 3 to 4399"
 std::string steps_words(const std::vector<std::uint64_t>& steps) {
@@ -50,30 +36,6 @@ std::string counted_roles(const std::vector<RoleReport>& roles) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// The roles, if there are several, each of all its tensors.
-std::vector<RoleReport> by_role(const Report& report) {
-  std::map<std::size_t, RoleReport> roles;
-  for (const TensorReport& tensor : report.tensors) {
-    const std::size_t place =
-        tensor.role ? static_cast<std::size_t>(*tensor.role) : tensor_role_names.size();
-    auto [at, is_new] = roles.try_emplace(place);
-    auto& [tensors, all] = at->second;
-    if (is_new) {
-      all = nothing_named(std::string(name_of(tensor.role)), report);
-      all.role = tensor.role;
-    }
-    ++tensors;
-    merge(all.summary, tensor.summary);
-  }
-  std::vector<RoleReport> out;
-  if (roles.size() < 2) return out;
-  for (auto& [place, role] : roles) {
-    analyse(role.all, report.options);
-    out.push_back(std::move(role));
-  }
-  return out;
-}
-
 /// The first of the files whose name tells that they hold gradients, and how many more; empty if none does.
 std::string files_of_gradients(std::span<const NamedTensor> named) {
   std::set<std::string> files;
@@ -86,35 +48,138 @@ std::string files_of_gradients(std::span<const NamedTensor> named) {
   return files.size() == 1 ? first : fmt::format("{} and {} more", first, files.size() - 1);
 }
 
-/// Of tensors without a place in time, whose NaN and Inf the scale does not look at.
-std::string not_finite_words(const Report& report) {
-  std::vector<const TensorReport*> odd;
-  for (const TensorReport& t : report.tensors) {
-    const bool scaled = report.gradients ? holds_gradient(t) && !t.time : true;
-    if (scaled && t.summary.nan + t.summary.inf > 0) odd.push_back(&t);
+LossScale not_finite_scale(std::string reason) {
+  LossScale out;
+  out.status = "not finite";
+  out.reason = std::move(reason);
+  return out;
+}
+
+}  // namespace
+
+RoleSums::RoleSums(const ReportOptions& options, const std::vector<ErrorColumn>& columns,
+                   std::span<const NamedTensor> named)
+    : options_(options), columns_(columns), named_(named), scaled_(columns) {
+  any_gradient_ = std::ranges::any_of(named, tells_gradient);
+  for (const NamedTensor& tensor : named) {
+    if (tells_gradient(tensor) && tensor.time) ++gradients_left_[tensor.time->step];
   }
-  if (odd.empty()) return "";
+}
+
+void RoleSums::add(const TensorReport& tensor, std::size_t place) {
+  const std::size_t role =
+      tensor.role ? static_cast<std::size_t>(*tensor.role) : tensor_role_names.size();
+  Role& of_role = roles_.try_emplace(role, Role{0, empty_summary(columns_)}).first->second;
+  ++of_role.tensors;
+  merge(of_role.sum, tensor.summary);
+  const bool gradient = tells_gradient(named_[place]);
+  if (gradient) {
+    add_gradient(tensor, place);
+  } else if (!any_gradient_) {
+    scaled_.add(tensor, place);
+  }
+  const bool looked_at = any_gradient_ ? gradient && !tensor.time : true;
+  if (looked_at && tensor.summary.nan + tensor.summary.inf > 0) {
+    if (not_finite_++ == 0) first_not_finite_ = tensor.name;
+  }
+}
+
+void RoleSums::add_gradient(const TensorReport& tensor, std::size_t place) {
+  if (!tensor.time) {
+    scaled_.add(tensor, place);
+    return;
+  }
+  const std::uint64_t step = tensor.time->step;
+  const auto of_step = unsettled_.try_emplace(step, columns_).first;
+  of_step->second.add(tensor, place);
+  if (--gradients_left_.at(step) > 0) return;
+  settle(step, std::move(of_step->second));
+  unsettled_.erase(of_step);
+}
+
+/// What the largest value of a step with NaN or Inf would be is not known, so no loss scale can be told of it.
+void RoleSums::settle(std::uint64_t step, JointScale gradients) {
+  if (gradients.total().nan + gradients.total().inf > 0) {
+    passed_over_.insert(std::ranges::lower_bound(passed_over_, step), step);
+    step_scales_[step] = not_finite_scale("the step's gradients hold NaN or Inf");
+    return;
+  }
+  // In a run no two files hold a tensor of one name, so no name needs its file beside it.
+  step_scales_[step] = gradients.scale(options_, [](const JointScale::End&) { return false; });
+  scaled_.add(std::move(gradients));
+}
+
+std::vector<StepScale> RoleSums::step_scales() const {
+  std::vector<StepScale> out;
+  for (const auto& [step, scale] : step_scales_) out.push_back({step, scale});
+  return out;
+}
+
+bool RoleSums::is_scaled(const NamedTensor& tensor) const {
+  if (!any_gradient_) return true;
+  return tells_gradient(tensor) &&
+         !(tensor.time && std::ranges::binary_search(passed_over_, tensor.time->step));
+}
+
+LossScale RoleSums::loss_scale() const {
+  LossScale out = scaled_.scale(options_, [this](const JointScale::End& end) {
+    return std::ranges::any_of(named_, [&](const NamedTensor& other) {
+      return other.place.info().name == end.name && other.place.file->path() != end.file &&
+             is_scaled(other);
+    });
+  });
+  if (passed_over_.empty()) return out;
+  const std::string words = steps_words(passed_over_);
+  if (std::ranges::none_of(named_, [this](auto& tensor) { return is_scaled(tensor); })) {
+    out.status = "not finite";
+    out.reason =
+        fmt::format("Gradients hold NaN or Inf in every step ({}): no scale can be told.", words);
+    return out;
+  }
+  if (!out.reason.ends_with('.')) out.reason += ".";
+  out.reason += fmt::format(" Passed over, because {} gradients hold NaN or Inf: {}.",
+                            passed_over_.size() == 1 ? "its" : "their", words);
+  return out;
+}
+
+/// If there are several.
+std::vector<RoleReport> RoleSums::by_role() const {
+  std::vector<RoleReport> out;
+  if (roles_.size() < 2) return out;
+  for (const auto& [place, of] : roles_) {
+    RoleReport& role = out.emplace_back();
+    role.tensors = of.tensors;
+    if (place < tensor_role_names.size()) role.all.role = static_cast<TensorRole>(place);
+    role.all.name = std::string(name_of(role.all.role));
+    role.all.summary = of.sum;
+    analyse(role.all, options_);
+  }
+  return out;
+}
+
+/// Of tensors without a place in time, whose NaN and Inf the scale does not look at.
+std::string RoleSums::not_finite_words() const {
+  if (not_finite_ == 0) return "";
   return fmt::format("NaN and Inf are left out: {} of the tensors hold{} some, first {}.",
-                     odd.size(), odd.size() == 1 ? "s" : "", printable(odd[0]->name, 60));
+                     not_finite_, not_finite_ == 1 ? "s" : "", printable(first_not_finite_, 60));
 }
 
 /// What the loss scale was taken from, where names leave that open.
-std::string basis_of(const Report& report, std::span<const NamedTensor> named) {
+std::string RoleSums::basis(const std::vector<RoleReport>& roles) const {
   constexpr const char* how = "--role grad=REGEX tells which are (binade report --help).";
-  const std::size_t tensors = report.tensors.size();
+  const std::size_t tensors = named_.size();
   const auto used = static_cast<std::size_t>(
-      std::ranges::count_if(report.tensors, [&](auto& t) { return is_scaled(t, report); }));
-  const bool any = std::ranges::any_of(report.tensors, holds_gradient);
+      std::ranges::count_if(named_, [this](auto& tensor) { return is_scaled(tensor); }));
   const bool others =
-      std::ranges::any_of(named, [](const NamedTensor& t) { return !t.role && !t.by_rule; });
+      std::ranges::any_of(named_, [](const NamedTensor& t) { return !t.role && !t.by_rule; });
   std::vector<std::string> words;
-  const std::string files = files_of_gradients(named);
+  const std::string files = files_of_gradients(named_);
   if (!files.empty()) {
     words.push_back(fmt::format(
         "Gradients by the name of the file ({}); --role weight=REGEX tells what is none.", files));
   }
-  if (any && !report.roles.empty()) {
-    const std::string left = counted_roles(report.roles);
+  if (any_gradient_ && !roles.empty()) {
+    const std::string left = counted_roles(roles);
     if (!left.empty()) {
       words.push_back(fmt::format(
           "Taken from {} gradient{}. Left out: {}; {}", used, used == 1 ? "" : "s", left,
@@ -122,58 +187,35 @@ std::string basis_of(const Report& report, std::span<const NamedTensor> named) {
                  : "no loss scale multiplies them."));
     }
   }
-  if (!any) {
-    std::string roles;
-    if (!report.roles.empty()) {
-      roles = fmt::format(" ({})", counted_roles(report.roles));
+  if (!any_gradient_) {
+    std::string told;
+    if (!roles.empty()) {
+      told = fmt::format(" ({})", counted_roles(roles));
     } else if (!others) {
-      const bool by_rule = std::ranges::all_of(named, &NamedTensor::by_rule);
-      roles =
-          fmt::format(" ({} {})", by_rule ? "by --role" : "named", name_of(report.tensors[0].role));
+      const bool by_rule = std::ranges::all_of(named_, &NamedTensor::by_rule);
+      told = fmt::format(" ({} {})", by_rule ? "by --role" : "named", name_of(named_[0].role));
     }
     const std::string taken =
-        tensors == 1 ? fmt::format("the tensor{} is taken as one.", roles)
-                     : fmt::format("the {} tensors{} are taken as gradients.", tensors, roles);
+        tensors == 1 ? fmt::format("the tensor{} is taken as one.", told)
+                     : fmt::format("the {} tensors{} are taken as gradients.", tensors, told);
     words.push_back(fmt::format("No name tells a gradient: {} {}", taken, how));
   }
-  words.push_back(not_finite_words(report));
+  words.push_back(not_finite_words());
   std::erase(words, "");
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-/// Weights and activations are not multiplied by the loss scale: the gradients alone decide it.
-void scale_gradients(Report& report) {
-  if (std::ranges::none_of(report.tensors, holds_gradient)) return;
-  report.passed_over = steps_not_finite(report.tensors);
-  TensorReport& all = report.gradients.emplace(nothing_named("gradients", report));
-  std::vector<const TensorReport*> gradients;
-  for (const TensorReport& tensor : report.tensors) {
-    if (!is_scaled(tensor, report)) continue;
-    gradients.push_back(&tensor);
-    merge(all.summary, tensor.summary);
+void RoleSums::finish(Report& report) const {
+  report.loss_scale = loss_scale();
+  if (any_gradient_) {
+    report.passed_over = passed_over_;
+    TensorReport& all = report.gradients.emplace();
+    all.name = "gradients";
+    all.summary = scaled_.total();
+    analyse(all, options_);
   }
-  analyse(all, report.options);
-  report.loss_scale = joint_loss_scale(gradients, all.summary, report.options);
-  if (report.passed_over.empty()) return;
-  const std::string words = steps_words(report.passed_over);
-  if (gradients.empty()) {
-    report.loss_scale.status = "not finite";
-    report.loss_scale.reason =
-        fmt::format("Gradients hold NaN or Inf in every step ({}): no scale can be told.", words);
-  } else {
-    if (!report.loss_scale.reason.ends_with('.')) report.loss_scale.reason += ".";
-    report.loss_scale.reason +=
-        fmt::format(" Passed over, because {} gradients hold NaN or Inf: {}.",
-                    report.passed_over.size() == 1 ? "its" : "their", words);
-  }
-}
-
-}  // namespace
-
-void take_roles(Report& report, std::span<const NamedTensor> named) {
-  scale_gradients(report);
-  report.roles = by_role(report);
-  report.loss_scale.basis = basis_of(report, named);
+  report.roles = by_role();
+  report.loss_scale.basis = basis(report.roles);
 }
 
 }  // namespace binade

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <set>
 
 #include "lib/report/paragraph.h"
 #include "lib/report/time_text.h"
@@ -92,10 +91,10 @@ std::string head(const Report& report, const Paint& paint) {
   const RangeSummary& s = report.total.summary;
   std::string files = report.files.size() == 1 ? printable(report.files[0])
                                                : fmt::format("{} files", report.files.size());
-  std::string out = paint(bold, files) + fmt::format(": {} tensor{}, {} value{}\n",
-                                                     grouped(report.tensors.size()),
-                                                     report.tensors.size() == 1 ? "" : "s",
-                                                     grouped(s.values), s.values == 1 ? "" : "s");
+  std::string out =
+      paint(bold, files) + fmt::format(": {} tensor{}, {} value{}\n", grouped(report.rows.size()),
+                                       report.rows.size() == 1 ? "" : "s", grouped(s.values),
+                                       s.values == 1 ? "" : "s");
   out +=
       fmt::format("  zeros {}   NaN {}   Inf {}   (shares of all values)\n",
                   counted(s.zeros, s.values), counted(s.nan, s.values), counted(s.inf, s.values));
@@ -331,40 +330,37 @@ std::string interval_text(const std::optional<ScaleInterval>& interval) {
 }
 
 std::string tensor_table(const Report& report, const TextStyle& style, const Paint& paint) {
-  struct Ranked {
-    const TensorReport* tensor;
-    double lost_l2;
-  };
-  std::vector<Ranked> order;
-  std::multiset<std::string_view> names;  // of several files
-  for (const TensorReport& t : report.tensors) {
-    const std::optional<Losses> lost = losses(t.summary, binary16, 0);
-    order.push_back({&t, lost ? lost->l2 : -1.0});
-    if (report.files.size() > 1) names.insert(t.name);
+  std::vector<const TensorRow*> order;
+  std::vector<std::string_view> names;  // of several files
+  for (const TensorRow& row : report.rows) {
+    order.push_back(&row);
+    if (report.files.size() > 1) names.push_back(row.name);
   }
-  std::ranges::stable_sort(order, std::ranges::greater{}, &Ranked::lost_l2);
+  std::ranges::sort(names);
+  std::ranges::stable_sort(order, std::ranges::greater{}, [](const TensorRow* row) {
+    return row->nonzero == 0 ? -1 : row->in_binary16.lost;
+  });
   std::string out = "\n" + paint(bold, fmt::format("{:<31}", "Tensors, most lost l2 first")) +
                     fmt::format("{:>10}{:>9}{:>10}{:>10}  {:<13} {}\n", "values", "to zero",
                                 "subnormal", "lost l2", "loss scale", "narrowest");
   std::size_t shown = 0;
-  for (const auto& [t, lost_l2] : order) {
+  for (const TensorRow* t : order) {
     if (shown++ == style.tensors) break;
-    const RangeSummary& s = t->summary;
-    const bool several = names.count(t->name) > 1;
-    const std::string file = std::filesystem::path(t->file).replace_extension().string();
+    const bool several = std::ranges::equal_range(names, std::string_view(t->name)).size() > 1;
+    const std::string file =
+        std::filesystem::path(report.files[t->file]).replace_extension().string();
     const std::string name =
         several ? shortened(file, 13) + ":" + shortened(t->name, 15) : shortened(t->name, 29);
     if (t->status != "ok") {
-      out += fmt::format("  {}{:>10}  {}\n", padded(name, 29), grouped(s.values), t->status);
+      out += fmt::format("  {}{:>10}  {}\n", padded(name, 29), grouped(t->values), t->status);
       continue;
     }
-    const Fates f = fates(s, binary16, 0);
-    const auto part = [&s](std::uint64_t n) {
-      return percent(static_cast<double>(n) / static_cast<double>(s.nonzero()));
+    const auto part = [t](std::uint64_t n) {
+      return percent(static_cast<double>(n) / static_cast<double>(t->nonzero));
     };
-    out += fmt::format("  {}{:>10}{:>9}{:>10}{:>10}  {} {}\n", padded(name, 29), grouped(s.values),
-                       part(f.to_zero), part(f.subnormal), percent(lost_l2),
-                       padded(interval_text(t->loss_scale.interval), 13),
+    out += fmt::format("  {}{:>10}{:>9}{:>10}{:>10}  {} {}\n", padded(name, 29), grouped(t->values),
+                       part(t->in_binary16.to_zero), part(t->in_binary16.subnormal),
+                       percent(t->in_binary16.lost), padded(interval_text(t->loss_scale), 13),
                        t->advice_format.empty()
                            ? "none"
                            : t->advice_format + " " + interval_text(t->advice_interval));
@@ -410,7 +406,7 @@ std::string report_text(const Report& report, const TextStyle& style) {
   }
   if (report.time) out += time_text(*report.time, style.color);
   TextStyle all = style;
-  if (all.tensors == 0) all.tensors = report.tensors.size();
+  if (all.tensors == 0) all.tensors = report.rows.size();
   out += tensor_table(report, all, paint) + skipped_section(report);
   if (!report.hint.empty()) out += "\n" + wrapped("  " + report.hint, 2);
   return without_trailing_blanks(out);

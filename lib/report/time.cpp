@@ -1,95 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors sorted by layer, role and step, and merged where they share them: summaries are integers,
-// so a series over all layers is as exact as that of one.
+// What names tell of a run, and the updates of its weights, counted by layer and step.
 #include "lib/report/time.h"
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
-#include "lib/report/report.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
 namespace {
-
-/// Place of a layer in TimeReport::layers; -1: all layers together, which come first.
-constexpr int all_layers = -1;
-
-/// Whether a comes before b where numbers in names count as numbers: blocks.9 before blocks.10.
-bool comes_before(std::string_view a, std::string_view b) {
-  const auto digits = [](std::string_view text) {
-    return std::min(text.find_first_not_of("0123456789"), text.size());
-  };
-  while (!a.empty() && !b.empty()) {
-    std::size_t m = digits(a);
-    std::size_t n = digits(b);
-    if (m == 0 || n == 0) {
-      m = n = 1;
-    } else if (m != n) {  // a longer number is larger; leading zeros make ties, broken below
-      return m < n;
-    }
-    if (a.substr(0, m) != b.substr(0, n)) return a.substr(0, m) < b.substr(0, n);
-    a.remove_prefix(m);
-    b.remove_prefix(n);
-  }
-  return a.size() < b.size();
-}
-
-/// In the order of the files; where that is merely alphabetical, with numbers as numbers.
-std::map<std::string, int> number_layers(const std::vector<TensorReport>& tensors,
-                                         std::vector<std::string>& layers) {
-  std::map<std::string, int> number;
-  for (const TensorReport& tensor : tensors) {
-    if (tensor.time && number.emplace(tensor.time->layer, 0).second) {
-      layers.push_back(tensor.time->layer);
-    }
-  }
-  if (std::ranges::is_sorted(layers)) std::ranges::stable_sort(layers, comes_before);
-  for (std::size_t i = 0; i < layers.size(); ++i) number[layers[i]] = static_cast<int>(i);
-  return number;
-}
-
-void add(std::map<std::uint64_t, RangeSummary>& steps, std::uint64_t step, const RangeSummary& s) {
-  const auto [at, is_new] = steps.try_emplace(step, s);
-  if (!is_new) merge(at->second, s);
-}
-
-std::vector<StepScale> scales_of(const std::vector<TensorReport>& tensors,
-                                 const ReportOptions& options) {
-  struct Gradients {
-    std::vector<const TensorReport*> tensors;
-    RangeSummary total;
-  };
-  std::map<std::uint64_t, Gradients> steps;
-  for (const TensorReport& tensor : tensors) {
-    if (!tensor.time || !is_gradient(tensor.time->role)) continue;
-    Gradients& of_step = steps[tensor.time->step];
-    if (of_step.tensors.empty()) {
-      of_step.total = tensor.summary;
-    } else {
-      merge(of_step.total, tensor.summary);
-    }
-    of_step.tensors.push_back(&tensor);
-  }
-  std::vector<StepScale> out;
-  for (const auto& [step, gradients] : steps) {
-    const bool finite = gradients.total.nan == 0 && gradients.total.inf == 0;
-    out.push_back({step, finite ? joint_loss_scale(gradients.tensors, gradients.total, options)
-                                : LossScale{.status = "not finite",
-                                            .interval = {},
-                                            .recommended_log2 = {},
-                                            .lost_l2 = {},
-                                            .binding_min = {},
-                                            .binding_max = {},
-                                            .reason = "the step's gradients hold NaN or Inf"}});
-  }
-  return out;
-}
 
 std::string reason_not_to_pair(const TensorInfo& weight, const TensorInfo& update) {
   if (weight.shape != update.shape) return "its weight has another shape";
@@ -107,75 +29,51 @@ UpdateSeries update_series(const std::optional<std::string>& layer, const Counts
 
 }  // namespace
 
-bool has_time_axis(const std::vector<TensorReport>& tensors) {
-  std::optional<std::uint64_t> first;
-  for (const TensorReport& tensor : tensors) {
-    if (!tensor.time) continue;
-    if (first && *first != tensor.time->step) return true;
-    first = tensor.time->step;
-  }
-  return false;
+std::size_t place_of_binary16(const TimeReport& time) {
+  const auto at = std::ranges::find(time.formats, binary16, &NamedFormat::format);
+  return static_cast<std::size_t>(at - time.formats.begin());
 }
 
-std::vector<std::uint64_t> steps_not_finite(const std::vector<TensorReport>& tensors) {
-  std::set<std::uint64_t> steps;
-  for (const TensorReport& tensor : tensors) {
-    if (!tensor.time || !is_gradient(tensor.time->role)) continue;
-    if (tensor.summary.nan + tensor.summary.inf > 0) steps.insert(tensor.time->step);
-  }
-  return {steps.begin(), steps.end()};
+bool has_time_axis(std::span<const NamedTensor> tensors) {
+  std::optional<std::uint64_t> first;
+  return std::ranges::any_of(tensors, [&first](const NamedTensor& tensor) {
+    if (!tensor.time) return false;
+    if (!first) first = tensor.time->step;
+    return *first != tensor.time->step;
+  });
 }
 
 void refuse_mixed_runs(std::span<const NamedTensor> tensors) {
-  std::map<std::string_view, const TensorFile*> holder;
-  std::set<std::uint64_t> steps;
-  const TensorFile* other = nullptr;  // with `name` again, which `first` holds
-  const TensorFile* first = nullptr;
-  std::string_view name;
+  if (!has_time_axis(tensors)) return;
+  std::vector<const NamedTensor*> by_name;  // the first of a name first
   for (const NamedTensor& tensor : tensors) {
-    if (!tensor.time) continue;
-    steps.insert(tensor.time->step);
-    const TensorPlace& place = tensor.place;
-    const auto [at, is_new] = holder.emplace(place.info().name, place.file);
-    if (is_new || at->second == place.file || other != nullptr) continue;
-    name = place.info().name;
-    first = at->second;
-    other = place.file;
+    if (tensor.time) by_name.push_back(&tensor);
   }
-  if (steps.size() < 2 || other == nullptr) return;
-  throw Error(printable(first->path(), longest_path) + " and " +
-              printable(other->path(), longest_path) + ": both hold " + printable(name) +
-              "; they are of two runs, report one run at a time");
-}
-
-TimeReport time_report(const std::vector<TensorReport>& tensors, const ReportOptions& options) {
-  TimeReport report;
-  const std::map<std::string, int> number = number_layers(tensors, report.layers);
-  std::map<std::pair<int, TensorRole>, std::map<std::uint64_t, RangeSummary>> sums;
-  std::set<std::uint64_t> steps;
-  for (const TensorReport& tensor : tensors) {
-    if (!tensor.time) continue;
-    const auto& [step, layer, role] = *tensor.time;
-    steps.insert(step);
-    add(sums[{all_layers, role}], step, tensor.summary);
-    add(sums[{number.at(layer), role}], step, tensor.summary);
-  }
-  report.steps.assign(steps.begin(), steps.end());
-  for (auto& [key, by_step] : sums) {
-    TimeSeries series;
-    if (key.first != all_layers) series.layer = report.layers[static_cast<std::size_t>(key.first)];
-    series.role = key.second;
-    for (auto& [step, summary] : by_step) {
-      std::vector<FormatReport> in_formats = format_reports(summary, options);
-      series.points.push_back({step, std::move(summary), std::move(in_formats)});
+  const auto name = [](const NamedTensor* tensor) -> const std::string& {
+    return tensor->place.info().name;
+  };
+  std::ranges::stable_sort(by_name, {}, name);
+  const NamedTensor* first = nullptr;   // of its name
+  const NamedTensor* again = nullptr;   // in another file: the earliest such tensor
+  const NamedTensor* holder = nullptr;  // of the same name, before it
+  for (const NamedTensor* tensor : by_name) {
+    if (first == nullptr || name(first) != name(tensor)) first = tensor;
+    const bool other = tensor->place.file != first->place.file;
+    if (other && (again == nullptr || tensor < again)) {
+      again = tensor;
+      holder = first;
     }
-    report.series.push_back(std::move(series));
   }
-  report.loss_scales = scales_of(tensors, options);
-  return report;
+  if (again == nullptr) return;
+  throw Error(printable(holder->place.file->path(), longest_path) + " and " +
+              printable(again->place.file->path(), longest_path) + ": both hold " +
+              printable(name(again)) + "; they are of two runs, report one run at a time");
 }
 
 UpdatePairs update_pairs(std::span<const NamedTensor> tensors) {
+  const bool any =
+      std::ranges::find(tensors, TensorRole::update, &NamedTensor::role) != tensors.end();
+  if (!any || !has_time_axis(tensors)) return {};
   struct Places {
     std::vector<TensorPlace> weights, updates;
   };
@@ -190,15 +88,12 @@ UpdatePairs update_pairs(std::span<const NamedTensor> tensors) {
     if (role == TensorRole::update) places.updates.push_back(tensor);
   }
   UpdatePairs out;
-  const auto other_step = [&](const auto& row) {
-    return row.first.step != found.front().first.step;
-  };
-  if (std::ranges::none_of(found, other_step)) return out;
   for (const auto& [time, places] : found) {
     for (std::size_t i = 0; i < places.updates.size(); ++i) {
       const TensorPlace& update = places.updates[i];
-      const bool any = i < places.weights.size();
-      const std::string reason = any ? reason_not_to_pair(places.weights[i].info(), update.info())
+      const bool paired = i < places.weights.size();
+      const std::string reason = paired
+                                     ? reason_not_to_pair(places.weights[i].info(), update.info())
                                      : "its weight is missing";
       if (reason.empty()) {
         out.pairs.push_back({time, places.weights[i], update});

@@ -14,29 +14,47 @@
 
 #include "lib/report/format_report.h"
 #include "lib/report/named_tensors.h"
+#include "lib/report/tensor_report.h"
 #include "lib/report/update_ratio.h"
 
 namespace binade {
 
-struct TensorReport;
-
-/// The values of one step; those of several layers are merged, exactly.
+/// The values of one step; those of several layers are merged, exactly. A run has a point for every tensor, so it
+/// holds figures and no summary.
 struct TimePoint {
   std::uint64_t step = 0;
-  RangeSummary summary;
-  std::vector<FormatReport> formats;
+  std::uint64_t values = 0, zeros = 0, nan = 0, inf = 0;
+  std::uint64_t band_27_24 =
+      0;  ///< 2^-27 <= |x| < 2^-24: in binary16 all or nothing of a subnormal
+  std::optional<std::int16_t> min_binade,
+      max_binade;  ///< of the smallest and the largest magnitude
+  /// Of a layer's gradients: between which loss scales they live in binary16. Nothing for all layers together,
+  /// whose scales are TimeReport::loss_scales.
+  std::optional<std::int16_t> s_min_log2, s_max_log2;
+  std::vector<FormatFigures> formats;  ///< in the order of TimeReport::formats
+
+  std::uint64_t nonzero() const { return values - zeros - nan - inf; }  ///< finite and non-zero
+  /// Share of the L2 norm that becomes zero; nothing without a finite non-zero value.
+  std::optional<double> lost_l2(std::size_t format) const {
+    return nonzero() == 0 ? std::nullopt : std::optional(formats[format].lost);
+  }
 };
 
+/// Tensors of one role, of one layer or of all.
 struct TimeSeries {
   std::optional<std::string> layer;  ///< nothing: all layers together
   TensorRole role = {};
   std::vector<TimePoint> points;  ///< by rising step
+  /// All steps merged, exactly, and the last step alone, both analysed. They are named "fc1 dW", or "dW" for all
+  /// layers together, belong to no one file, and have a dtype and a shape where all their tensors have the same.
+  TensorReport run, last;
 };
 
 /// The joint loss scale of a step's gradients, dAct and dW.
 struct StepScale {
   std::uint64_t step = 0;
   LossScale scale;
+  std::optional<double> used = {};  ///< that the run's loss was multiplied by, where its files say it
 };
 
 struct UpdatePoint {
@@ -55,6 +73,8 @@ struct UnpairedUpdate {
 };
 
 struct TimeReport {
+  /// What points tell of: the options' formats, and after them binary16 if it is none of these.
+  std::vector<NamedFormat> formats;
   std::vector<std::uint64_t> steps;    ///< rising
   std::vector<std::string> layers;     ///< in the order of the files; numbers in their own
   std::vector<TimeSeries> series;      ///< all layers first, then by layer; each by role
@@ -73,6 +93,9 @@ struct UpdatePairs {
   std::vector<UnpairedUpdate> unpaired;
 };
 
+/// Whether at least two steps are told.
+bool has_time_axis(std::span<const NamedTensor> tensors);
+
 /// Error where the names tell at least two steps and two files hold a tensor of one name: they are of two
 /// runs, which would be merged.
 void refuse_mixed_runs(std::span<const NamedTensor> tensors);
@@ -80,17 +103,10 @@ void refuse_mixed_runs(std::span<const NamedTensor> tensors);
 /// Nothing unless the names tell at least two steps.
 UpdatePairs update_pairs(std::span<const NamedTensor> tensors);
 
-/// Whether at least two steps are told.
-bool has_time_axis(const std::vector<TensorReport>& tensors);
+/// Where binary16 stands among a point's formats.
+std::size_t place_of_binary16(const TimeReport& time);
 
-/// Steps whose gradients hold NaN or Inf, rising: what their largest value would be is not known, so no
-/// loss scale can be told of them.
-std::vector<std::uint64_t> steps_not_finite(const std::vector<TensorReport>& tensors);
-
-/// Everything but updates and unpaired.
-TimeReport time_report(const std::vector<TensorReport>& tensors, const ReportOptions& options);
-
-/// The rest: `count` is asked once for each pair.
+/// Fills updates and unpaired; `count` is asked once for each pair.
 void add_updates(TimeReport& report, const UpdatePairs& updates,
                  const std::function<UpdateCounts(const UpdatePair&)>& count);
 

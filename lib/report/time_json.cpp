@@ -5,6 +5,8 @@
 #include "lib/report/time_json.h"
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "lib/report/json.h"
 
@@ -25,47 +27,43 @@ Json column(const Points& points, const Entry& entry) {
   return out;
 }
 
-Json binade_of(const Placed& x) { return x.significand == 0 ? Json(nullptr) : Json(x.exponent); }
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
 
 Json format_columns(const std::vector<TimePoint>& points, std::size_t f) {
-  const auto share = [&](Share FormatReport::*which) {
-    return column(points,
-                  [=](const TimePoint& p) { return integer_json((p.formats[f].*which).count); });
+  const auto counts = [&](std::uint64_t FormatFigures::*which) {
+    return column(points, [=](const TimePoint& p) { return integer_json(p.formats[f].*which); });
   };
-  return {{"to_zero", share(&FormatReport::to_zero)},
-          {"subnormal", share(&FormatReport::subnormal)},
-          {"overflow", share(&FormatReport::overflow)},
-          {"lost_l2", column(points, [=](const TimePoint& p) {
-             const std::optional<Losses>& lost = p.formats[f].lost;
-             return lost ? Json(lost->l2) : Json(nullptr);
-           })}};
+  return {{"to_zero", counts(&FormatFigures::to_zero)},
+          {"subnormal", counts(&FormatFigures::subnormal)},
+          {"overflow", counts(&FormatFigures::overflow)},
+          {"lost_l2", column(points, [=](const TimePoint& p) { return or_null(p.lost_l2(f)); })}};
 }
 
 Json series_json(const TimeSeries& series, const ReportOptions& options) {
   const std::vector<TimePoint>& points = series.points;
-  const auto counts = [&points](std::uint64_t RangeSummary::*which) {
-    return column(points, [=](const TimePoint& p) { return integer_json(p.summary.*which); });
+  const auto counts = [&points](std::uint64_t TimePoint::*which) {
+    return column(points, [=](const TimePoint& p) { return integer_json(p.*which); });
   };
-  Json out{{"layer", layer_json(series.layer)},
-           {"role", name_of(series.role)},
-           {"step", column(points, [](const TimePoint& p) { return Json(p.step); })},
-           {"values", counts(&RangeSummary::values)},
-           {"zeros", counts(&RangeSummary::zeros)},
-           {"nan", counts(&RangeSummary::nan)},
-           {"inf", counts(&RangeSummary::inf)},
-           {"nonzero",
-            column(points, [](const TimePoint& p) { return integer_json(p.summary.nonzero()); })},
-           {"min_binade",
-            column(points, [](const TimePoint& p) { return binade_of(p.summary.smallest); })},
-           {"max_binade",
-            column(points, [](const TimePoint& p) { return binade_of(p.summary.largest); })}};
+  Json out{
+      {"layer", layer_json(series.layer)},
+      {"role", name_of(series.role)},
+      {"step", column(points, [](const TimePoint& p) { return Json(p.step); })},
+      {"values", counts(&TimePoint::values)},
+      {"zeros", counts(&TimePoint::zeros)},
+      {"nan", counts(&TimePoint::nan)},
+      {"inf", counts(&TimePoint::inf)},
+      {"nonzero", column(points, [](const TimePoint& p) { return integer_json(p.nonzero()); })},
+      {"min_binade", column(points, [](const TimePoint& p) { return or_null(p.min_binade); })},
+      {"max_binade", column(points, [](const TimePoint& p) { return or_null(p.max_binade); })}};
   Json formats = Json::object();
   for (std::size_t f = 0; f < options.formats.size(); ++f) {
     if (options.formats[f].format == binary16) {
-      out["band_27_24"] = column(
-          points, [f](const TimePoint& p) { return integer_json(p.formats[f].band_27_24->count); });
-      out["rne_zero"] = column(
-          points, [f](const TimePoint& p) { return integer_json(p.formats[f].rne_zero->count); });
+      out["band_27_24"] = counts(&TimePoint::band_27_24);
+      out["rne_zero"] =
+          column(points, [f](const TimePoint& p) { return integer_json(p.formats[f].to_zero); });
     }
     formats[std::string(options.formats[f].name)] = format_columns(points, f);
   }
@@ -81,6 +79,7 @@ Json step_scale_json(const StepScale& at) {
   };
   out["binding_max"] = name(at.scale.binding_max);
   out["binding_min"] = name(at.scale.binding_min);
+  if (at.used) out["used"] = *at.used;
   return out;
 }
 
@@ -114,19 +113,22 @@ Json tensor_time_json(const TensorTime& time) {
   return {{"step", time.step}, {"layer", time.layer}, {"role", name_of(time.role)}};
 }
 
-Json time_json(const TimeReport& time, const ReportOptions& options) {
-  Json series = Json::array();
-  for (const TimeSeries& one : time.series) series.push_back(series_json(one, options));
-  Json scales = Json::array();
-  for (const StepScale& at : time.loss_scales) scales.push_back(step_scale_json(at));
-  Json updates = Json::array();
-  for (const UpdateSeries& one : time.updates) updates.push_back(update_json(one));
-  Json unpaired = Json::array();
-  for (const UnpairedUpdate& update : time.unpaired) {
-    unpaired.push_back({{"name", update.name}, {"reason", update.reason}});
-  }
-  return {{"steps", time.steps},  {"layers", time.layers}, {"series", series},
-          {"loss_scale", scales}, {"updates", updates},    {"unpaired", unpaired}};
+void write_time_json(const TimeReport& time, const ReportOptions& options, const TextSink& sink) {
+  const auto add_all = [&sink](const char* key, const auto& rows, const auto& to_json) {
+    sink(std::string(",\"") + key + "\":[");
+    const char* separator = "";
+    for (const auto& row : rows) sink(std::exchange(separator, ",") + json_line(to_json(row)));
+    sink("]");
+  };
+  sink("{\"steps\":" + json_line(time.steps) + ",\"layers\":" + json_line(time.layers));
+  add_all("series", time.series,
+          [&options](const TimeSeries& series) { return series_json(series, options); });
+  add_all("loss_scale", time.loss_scales, &step_scale_json);
+  add_all("updates", time.updates, &update_json);
+  add_all("unpaired", time.unpaired, [](const UnpairedUpdate& update) {
+    return Json{{"name", update.name}, {"reason", update.reason}};
+  });
+  sink("}");
 }
 
 }  // namespace binade

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "lib/io/spool.h"
 #include "lib/report/time.h"
 
 namespace binade {
@@ -12,6 +13,7 @@ namespace binade {
 /// {"step", "layer", "role"}
 nlohmann::ordered_json tensor_time_json(const TensorTime& time);
 
-nlohmann::ordered_json time_json(const TimeReport& time, const ReportOptions& options);
+/// As text, in pieces: a run of many layers is no tree in memory.
+void write_time_json(const TimeReport& time, const ReportOptions& options, const TextSink& sink);
 
 }  // namespace binade

@@ -72,7 +72,8 @@ std::string row(const char* first, std::string_view second, const Columns& colum
   return out + "\n";
 }
 
-using Number = std::optional<double> (*)(const RangeSummary&);
+/// Of a point, whose figures in binary16 stand at a place.
+using Number = std::optional<double> (*)(const TimePoint&, std::size_t);
 
 struct Question {
   const char* label;
@@ -80,25 +81,22 @@ struct Question {
 };
 constexpr std::array<Question, 3> questions{{
     {"to zero",
-     [](const RangeSummary& s) { return part(fates(s, binary16, 0).to_zero, s.nonzero()); }},
+     [](const TimePoint& p, std::size_t f) { return part(p.formats[f].to_zero, p.nonzero()); }},
     {"subnormal",
-     [](const RangeSummary& s) { return part(fates(s, binary16, 0).subnormal, s.nonzero()); }},
-    {"lost l2",
-     [](const RangeSummary& s) {
-       const std::optional<Losses> lost = losses(s, binary16, 0);
-       return lost ? std::optional(lost->l2) : std::nullopt;
-     }},
+     [](const TimePoint& p, std::size_t f) { return part(p.formats[f].subnormal, p.nonzero()); }},
+    {"lost l2", [](const TimePoint& p, std::size_t f) { return p.lost_l2(f); }},
 }};
 
 std::string shares(const TimeReport& time, const Columns& columns) {
   std::string out;
+  const std::size_t f = place_of_binary16(time);
   for (const Question& question : questions) {
     const char* name = question.label;
     for (const TimeSeries& series : time.series) {
       if (series.layer) continue;
       out += row(name, name_of(series.role), columns, [&](std::uint64_t step) {
         const TimePoint* point = point_at(series.points, step);
-        return point ? narrow_percent(question.number(point->summary)) : std::string("-");
+        return point ? narrow_percent(question.number(*point, f)) : std::string("-");
       });
       name = "";
     }
@@ -106,19 +104,18 @@ std::string shares(const TimeReport& time, const Columns& columns) {
   return out;
 }
 
-std::uint64_t not_finite(const RangeSummary& s) { return s.nan + s.inf; }
+std::uint64_t not_finite(const TimePoint& p) { return p.nan + p.inf; }
 
 /// Rows of the roles that hold NaN or Inf in any step, shown or not.
 std::string not_finite_rows(const TimeReport& time, const Columns& columns) {
   std::string out;
   for (const TimeSeries& series : time.series) {
-    const auto holds = [](const TimePoint& point) { return not_finite(point.summary) > 0; };
+    const auto holds = [](const TimePoint& point) { return not_finite(point) > 0; };
     if (series.layer || std::ranges::none_of(series.points, holds)) continue;
     out += row(
         out.empty() ? "NaN or Inf" : "", name_of(series.role), columns, [&](std::uint64_t step) {
           const TimePoint* point = point_at(series.points, step);
-          return point ? narrow_percent(part(not_finite(point->summary), point->summary.values))
-                       : std::string("-");
+          return point ? narrow_percent(part(not_finite(*point), point->values)) : std::string("-");
         });
   }
   return out;
@@ -129,7 +126,7 @@ std::vector<std::uint64_t> steps_with_not_finite(const TimeReport& time) {
   std::set<std::uint64_t> steps;
   for (const TimeSeries& series : time.series) {
     for (const TimePoint& point : series.points) {
-      if (not_finite(point.summary) > 0) steps.insert(point.step);
+      if (not_finite(point) > 0) steps.insert(point.step);
     }
   }
   return {steps.begin(), steps.end()};

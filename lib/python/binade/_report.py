@@ -90,6 +90,10 @@ class Report(Document):
     str() is the text of `binade report`, to_json() its JSON, to_dict() the same as dict.
     """
 
+    def __init__(self, text, json, page):
+        super().__init__(text, json)
+        self._page = page
+
     @property
     def tensors(self):
         """A dict a tensor, as in the JSON."""
@@ -107,7 +111,7 @@ class Report(Document):
         """
         if path is None:
             raise TypeError("path: text or os.PathLike")
-        _binade._save_report(self._json, path)
+        _binade._save_report(self._json, self._page, path)
 
     def to_pandas(self):
         """A row a tensor, the columns of `binade report --csv`: units stand at the end of their names, shares are from 0 to 1.

@@ -24,7 +24,7 @@ function write_source(report) {
   hint.hidden = !report.hint;
   hint.textContent = report.hint ?? '';
   document.getElementById('source').append(element('span', {class: 'files'}, files),
-    ` · ${plural(report.tensors.length, 'tensor')} · ${plural(total.values, 'value')}` +
+    ` · ${plural(report.tensor_count, 'tensor')} · ${plural(total.values, 'value')}` +
     (total.values > 0 ? `, ${percent(total.zeros / total.values)} of them exactly zero` : '') +
     (odd.length > 0 ? `, ${odd.join(' and ')}` : ''));
 }
@@ -39,31 +39,39 @@ function fate_strip(tensor, counts, of) {
 }
 
 function worst_tensor(report, format) {
-  const dying = report.tensors.filter((t) => t.formats[format].lost_l2 > 0);
-  return dying.reduce((worst, t) =>
-    (!worst || t.formats[format].lost_l2 > worst.formats[format].lost_l2 ? t : worst), null);
+  const [worst] = report.tensors.reduce(([worst, most], tensor) => {
+    const lost = lost_l2(tensor, format, 0) ?? 0;
+    return lost > most ? [tensor, lost] : [worst, most];
+  }, [null, 0]);
+  return worst;
+}
+
+// Shares of the non-zero values by fate, and of the norm, at scale 1; null of no values.
+function shares_at_one(tensor, format) {
+  const counts = tensor_fates(tensor, format, 0);
+  const [to_zero, subnormal, overflow] = ['to_zero', 'subnormal', 'overflow'].map((fate) =>
+    share(counts[fate], tensor, 'nonzero') ?? 0);
+  return {counts, to_zero, lost_l2: lost_l2(tensor, format, 0), subnormal, overflow};
 }
 
 function loss_sentences(report, format) {
-  const total = report.total;
-  const at_one = total.formats[format];
-  const words = [`Cast to ${format} as they are, `];
-  if (at_one.to_zero.count === 0) {
+  const at_one = shares_at_one(report.total, format);
+  const words = [`Cast to ${format.name} as they are, `];
+  if (at_one.counts.to_zero === 0) {
     words.push(strong('no value becomes zero'), '.');
   } else {
-    words.push(strong(percent(at_one.to_zero.of_nonzero)),
-      ' of the non-zero values become zero. They carry ', strong(percent(at_one.lost_l2)),
-      ' of the L2 norm.');
+    words.push(strong(percent(at_one.to_zero)), ' of the non-zero values become zero. They carry ',
+      strong(percent(at_one.lost_l2)), ' of the L2 norm.');
   }
-  if (at_one.overflow.count > 0) {
-    words.push(' ', strong(plural(at_one.overflow.count, 'value')),
-      at_one.overflow.count === 1 ? ' overflows.' : ' overflow.');
+  if (at_one.counts.overflow > 0) {
+    words.push(' ', strong(plural(at_one.counts.overflow, 'value')),
+      at_one.counts.overflow === 1 ? ' overflows.' : ' overflow.');
   }
   const worst = worst_tensor(report, format);
   if (worst && report.tensors.length > 1) {
+    const of_worst = shares_at_one(worst, format);
     words.push(' Hardest hit is ', name_of(worst.name),
-      `: ${percent(worst.formats[format].to_zero.of_nonzero)} of its non-zero values, ` +
-      `${percent(worst.formats[format].lost_l2)} of its norm.`);
+      `: ${percent(of_worst.to_zero)} of its non-zero values, ${percent(of_worst.lost_l2)} of its norm.`);
   }
   return element('p', {}, ...words);
 }
@@ -73,15 +81,15 @@ function write_subject(article, words) {
   article.querySelector('h2').after(element('p', {class: 'subject'}, words));
 }
 
+function cells_at_one(tensor, format) {
+  const at_one = shares_at_one(tensor, format);
+  return [at_one.to_zero, at_one.lost_l2, at_one.subnormal, at_one.overflow].map((part) =>
+    element('td', {}, percent(part)));
+}
+
 function role_table(report) {
-  const rows = report.roles.map((role) => {
-    const at_one = role.formats[report.formats[0].name];
-    const cells = [at_one.to_zero.of_nonzero, at_one.lost_l2, at_one.subnormal.of_nonzero,
-      at_one.overflow.of_nonzero];
-    return element('tr', {}, element('th', {scope: 'row'}, role.name, ' ',
-      element('small', {}, integer(role.tensors))),
-    ...cells.map((share) => element('td', {}, percent(share))));
-  });
+  const rows = report.roles.map((role) => element('tr', {}, element('th', {scope: 'row'}, role.name, ' ',
+    element('small', {}, integer(role.tensors))), ...cells_at_one(role, report.formats[0])));
   return element('table', {class: 'small by-role'},
     element('caption', {}, `By role, in ${report.formats[0].name} at scale 1`),
     element('thead', {}, element('tr', {}, ...['', 'to zero', 'lost L2', 'subnormal', 'overflow']
@@ -97,15 +105,9 @@ function write_what_dies(report) {
     prose.append(element('p', {}, 'There is no finite non-zero value, so nothing can die.'));
     return;
   }
-  prose.append(loss_sentences(report, report.formats[0].name));
-  const rows = report.formats.map((format) => {
-    const at_one = report.total.formats[format.name];
-    return element('tr', {}, element('th', {scope: 'row'}, format.name),
-      element('td', {}, percent(at_one.to_zero.of_nonzero)),
-      element('td', {}, percent(at_one.lost_l2)),
-      element('td', {}, percent(at_one.subnormal.of_nonzero)),
-      element('td', {}, percent(at_one.overflow.of_nonzero)));
-  });
+  prose.append(loss_sentences(report, report.formats[0]));
+  const rows = report.formats.map((format) => element('tr', {},
+    element('th', {scope: 'row'}, format.name), ...cells_at_one(report.total, format)));
   article.querySelector('.evidence').append(element('table', {class: 'small'},
     element('caption', {}, 'At scale 1, of the non-zero values; lost L2 of the norm'),
     element('thead', {}, element('tr', {}, ...['', 'to zero', 'lost L2', 'subnormal', 'overflow']
@@ -134,8 +136,7 @@ function write_which_scale(report, on_select) {
   const bound = [['upper end: ', scale.binding_max], ['lower end: ', scale.binding_min]];
   prose.append(element('ul', {}, ...bound.filter(([, name]) => name).map(([what, name]) => {
     const button = element('button', {type: 'button', class: 'link'}, name);
-    button.addEventListener('click', () =>
-      on_select(report.tensors.findIndex((tensor) => tensor.name === name)));
+    button.addEventListener('click', () => on_select(name));
     return element('li', {}, what, button);
   })));
 }
@@ -153,7 +154,8 @@ function standing(report, binary16, k) {
   return {k, worst, counts: tensor_fates(scaled, binary16, k), lost: lost_l2(scaled, binary16, k)};
 }
 
-function saving_sentence(before, after, total, several) {
+function saving_sentence(report, before, after) {
+  const total = what_is_scaled(report);
   if (before.counts.to_zero === 0 && before.counts.overflow === 0) {
     return element('p', {}, 'Nothing becomes zero or overflows at scale 1: there is nothing to save.');
   }
@@ -161,8 +163,8 @@ function saving_sentence(before, after, total, several) {
   const words = [...raised(`At 2^${after.k} the share that becomes zero goes from `),
     to_zero(before), ' to ', to_zero(after), ', the lost norm from ', strong(percent(before.lost)),
     ' to ', strong(percent(after.lost))];
-  if (several) {
-    words.push('; in the worst tensor from ', strong(percent(before.worst)), ' to ',
+  if (report.scaled_count > 1) {
+    words.push(`; in the worst ${report.time ? 'layer' : 'tensor'} from `, strong(percent(before.worst)), ' to ',
       strong(percent(after.worst)));
   }
   if (before.counts.overflow > 0) {
@@ -193,7 +195,7 @@ function write_what_it_saves(report, binary16) {
       element('td', {}, percent(lost))));
   }
   prose.append(k === 0 ? element('p', {}, 'The recommended scale is 1: all as it is.') :
-    saving_sentence(at[0], at[1], total, scaled_tensors(report).length > 1));
+    saving_sentence(report, at[0], at[1]));
   const heads = ['', 'to zero', 'subnormal', 'normal', 'overflow', 'lost L2'];
   article.querySelector('.evidence').append(strips, element('table', {class: 'small'},
     element('thead', {}, element('tr', {}, ...heads.map((head) =>
@@ -239,6 +241,13 @@ function write_limits(report) {
       element('th', {scope: 'col'}, head)))), element('tbody', {}, ...rows)));
 }
 
+// The first of many by name, each with words after it, and how many more there are.
+function named_in_part(tensors, words) {
+  const most = 40;
+  const named = tensors.slice(0, most).flatMap((tensor, i) => [i > 0 ? ', ' : '', name_of(tensor.name), words(tensor)]);
+  return tensors.length > most ? [...named, ` and ${integer(tensors.length - most)} more`] : named;
+}
+
 // Tensors without a finite non-zero value, and those that were not read as floating point.
 function write_apart(report) {
   const host = document.getElementById('apart');
@@ -247,12 +256,12 @@ function write_apart(report) {
     const names = report.tensors.filter((t) => t.status === status);
     if (names.length === 0) continue;
     host.append(element('p', {}, element('b', {}, `${words}: `),
-      ...names.flatMap((t, i) => [i > 0 ? ', ' : '', name_of(t.name)]), '.'));
+      ...named_in_part(names, () => ''), '.'));
   }
-  if (report.skipped.length === 0) return;
+  const {skipped} = report;
+  if (skipped.length === 0) return;
   host.append(element('p', {}, element('b', {}, 'Skipped, not floating point: '),
-    ...report.skipped.flatMap((t, i) => [i > 0 ? ', ' : '', name_of(t.name),
-      ` (${t.dtype}, ${shape_words(t.shape)}, ${t.reason})`]), '.'));
+    ...named_in_part(skipped, (t) => ` (${t.dtype}, ${shape_words(t.shape)}, ${t.reason})`), '.'));
 }
 
 function write_answers(report, binary16, on_select) {

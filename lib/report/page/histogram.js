@@ -10,14 +10,14 @@ const widest_window = 92;
 // The binades of the x axis, the same for every tensor so that shapes can be compared: all of
 // binary16, and at scale 1 all but the lowest thousandth of the values, where that fits.
 function axis_window(report) {
-  const rows = report.total.binades;
+  const {binades, first, end, nonzero} = report.total;
   let low = -29;
   let high = 20;
-  if (rows.length > 0) {
-    let left = report.total.nonzero / 1000;
-    const first = rows.find((row) => (left -= row_count(row)) < 0) ?? rows[0];
-    low = Math.min(low, first.exponent - 1);
-    high = Math.max(high, Math.min(rows[rows.length - 1].exponent + 3, 60));
+  if (has_values(report.total)) {
+    let row = first;
+    while (binades.before[row] + binades.all[row] <= nonzero / 1000) row += 1;
+    low = Math.min(low, binades.exponent[row] - 1);
+    high = Math.max(high, Math.min(binades.exponent[end - 1] + 3, 60));
   }
   return {low: Math.max(low, high - widest_window), high};
 }
@@ -130,18 +130,19 @@ function draw_x_axis(area) {
 function draw_bars(area, view, scale) {
   const group = drawing('g', {class: 'bars'});
   const gap = area.per_binade > 5 ? 1 : 0.3;
-  for (const row of view.tensor.binades) {
-    const e = row.exponent + view.k;
+  for (const row of rows_of(view.tensor)) {
+    const exponent = view.tensor.binades.exponent[row];
+    const e = exponent + view.k;
     if (e < area.window.low || e >= area.window.high) continue;
-    const counts = row_fates(row, view.format, view.k);
-    const all = row_count(row);
+    const counts = row_fates(view.tensor, row, view.format, view.k);
+    const all = view.tensor.binades.all[row];
     const y = scale.y(share(all, view.tensor, view.of));
     let x = area.x(e) + gap / 2;
     for (const fate of fates.filter((name) => counts[name] > 0)) {
       const width = (area.per_binade - gap) * counts[fate] / all;
       group.append(drawing('rect', {class: `bar ${fate}`, x: x.toFixed(2), y: y.toFixed(2),
         width: width.toFixed(3), height: Math.max(area.bottom - y, 0.6).toFixed(2),
-        'data-exponent': row.exponent, 'data-count': counts[fate]}));
+        'data-exponent': exponent, 'data-count': counts[fate]}));
       x += width;
     }
   }
@@ -150,12 +151,9 @@ function draw_bars(area, view, scale) {
 
 function draw_outside(area, view) {
   const group = drawing('g', {class: 'outside'});
-  const count = {left: 0, right: 0};
-  for (const row of view.tensor.binades) {
-    const e = row.exponent + view.k;
-    const side = e < area.window.low ? 'left' : e >= area.window.high ? 'right' : null;
-    if (side) count[side] += row_count(row);
-  }
+  const {low, high} = view.window;
+  const count = {left: values_below(view.tensor, low - view.k, 0),
+    right: view.tensor.nonzero - values_below(view.tensor, high - view.k, 0)};
   const y = area.top + 16;
   if (count.left > 0) {
     group.append(drawing('text', {x: area.left + 6, y},
@@ -212,14 +210,15 @@ function draw_27_24(row, area, y) {
 
 // What one bar holds, in words, for the line above the figure.
 function bar_words(row, view) {
-  const counts = row_fates(row, view.format, view.k);
-  const all = row_count(row);
+  const counts = row_fates(view.tensor, row, view.format, view.k);
+  const all = view.tensor.binades.all[row];
+  const exponent = view.tensor.binades.exponent[row];
   const parts = fates.filter((fate) => counts[fate] > 0).map((fate) =>
     `${counts[fate] === all ? 'all' : integer(counts[fate])} ${fate.replace('_', ' ')}`);
-  const from = power(row.exponent);
-  const to = power(row.exponent + 1);
+  const from = power(exponent);
+  const to = power(exponent + 1);
   const moved = view.k === 0 ? '' :
-    `, times ${power(view.k)} from ${power(row.exponent + view.k)}`;
+    `, times ${power(view.k)} from ${power(exponent + view.k)}`;
   return `|x| from ${from} to ${to}${moved}: ${plural(all, 'value')}, ` +
     `${percent(share(all, view.tensor, view.of))}; in ${view.format.name} ${parts.join(', ')}.`;
 }
@@ -232,16 +231,16 @@ function histogram_summary(view) {
     `${view.format.name}: ${parts.join(', ')}`;
 }
 
-// view: {report, tensor, name, format, k, of, log_y, window}; on_point(row or null) as the
+// view: {report, tensor, name, format, k, of, log_y, window}; on_point(its row or null) as the
 // pointer moves over the bars, on_format(name) when a format's band is pressed.
 function draw_histogram(host, view, on_point, on_format) {
   const area = layout(Math.max(host.clientWidth, 300), view.window, view.report.formats.length);
   const svg = drawing('svg', {viewBox: `0 0 ${area.width} ${area.height}`, width: area.width,
     height: area.height, role: 'img', 'aria-label': histogram_summary(view)});
   svg.append(draw_zones(area, view));
-  if (view.tensor.binades.length > 0) {
-    const shares = view.tensor.binades.map((row) =>
-      share(row_count(row), view.tensor, view.of));
+  if (has_values(view.tensor)) {
+    const shares = rows_of(view.tensor).map((row) =>
+      share(view.tensor.binades.all[row], view.tensor, view.of));
     const scale = y_scale(shares, view.log_y, area);
     svg.append(draw_y_axis(area, scale), draw_bars(area, view, scale), draw_outside(area, view));
   } else {
@@ -253,7 +252,8 @@ function draw_histogram(host, view, on_point, on_format) {
     (event.clientX - svg.getBoundingClientRect().left - area.left) / area.per_binade);
   svg.addEventListener('pointermove', (event) => {
     const exponent = exponent_at(event);
-    on_point(view.tensor.binades.find((row) => row.exponent === exponent) ?? null);
+    const row = row_from(view.tensor, exponent);
+    on_point(row < view.tensor.end && view.tensor.binades.exponent[row] === exponent ? row : null);
   });
   svg.addEventListener('pointerleave', () => on_point(null));
   svg.addEventListener('click', (event) => {

@@ -3,12 +3,18 @@
 // The page's state and its wiring: loss scale, format, denominator and tensor; each change redraws
 // the figure, the numbers and the live columns of the table.
 
-const report = JSON.parse(document.getElementById('report').textContent);
 const by_id = (id) => document.getElementById(id);
+const data = await unpack_data(by_id('report').textContent);
+if (data === null) {
+  by_id('no-data').hidden = false;
+  throw new Error('no DecompressionStream');
+}
+const report = unpack_report(data);
 const binary16 = report.formats.find((format) => format.name === 'binary16') ?? report.formats[0];
 const groups = groups_of(report);
-const first_index = groups[1]?.name === 'all gradients' ? -2 : -1;
-const state = {k: 0, format: binary16, of: 'nonzero', index: first_index, log_y: false, goal: null};
+const first_shown = groups[1]?.name === 'all gradients' ? groups[1] : groups[0];
+const state = {k: 0, format: binary16, of: 'nonzero', table: Object.keys(report.tables)[0], tensor: first_shown,
+  log_y: false, goal: null};
 const axis = axis_window(report);
 
 // Loss scales worth a look: the customary 2^-8 … 2^24, past both ends of the interval, and the
@@ -16,7 +22,7 @@ const axis = axis_window(report);
 function scale_range(report) {
   const ends = (scale) => [scale.s_min_log2, scale.s_max_log2].filter((k) => k !== null);
   const known = [0, ...ends(report.loss_scale)];
-  const single = report.tensors.flatMap((tensor) => ends(tensor.loss_scale));
+  const single = scaled_tensors(report).flatMap((tensor) => ends(tensor.loss_scale));
   const highest = single.reduce((most, k) => Math.max(most, Math.min(k, 40)), 24);
   return {low: Math.min(-8, Math.min(...known) - 4),
     high: Math.max(highest, Math.max(...known) + 6)};
@@ -28,9 +34,8 @@ function still() {
 }
 
 function current_view() {
-  const group = groups[-1 - state.index] ?? null;
-  const tensor = group ?? report.tensors[state.index];
-  return {...state, report, group, tensor, name: tensor.name, window: axis};
+  const {tensor} = state;
+  return {...state, report, group: tensor.is_group ? tensor : null, name: tensor.name, window: axis};
 }
 
 // Percentage along the track of a range input, whose thumb stays inside its ends.
@@ -89,7 +94,7 @@ function metric_item(name, label, value, count, small) {
 function draw_metrics(view) {
   const {tensor, format, k, of} = view;
   const counts = tensor_fates(tensor, format, k);
-  const l1 = lost_and_clipped_l1(tensor, format, k);
+  const clipped = clipped_l1(tensor, format, k);
   const labels = {to_zero: 'become zero', subnormal: 'subnormal', normal: 'normal',
     overflow: `become ${overflow_words(format)}`};
   const by_count = fates.map((fate) => metric_item(fate, labels[fate],
@@ -97,8 +102,8 @@ function draw_metrics(view) {
   const band = band_27_24(tensor, k);
   const by_size = [
     metric_item('lost_l2', 'lost L2', lost_l2(tensor, format, k), null, 'of the L2 norm'),
-    metric_item('lost_l1', 'lost L1', l1.lost_l1, null, 'of Σ|x|'),
-    metric_item('clipped_l1', 'clipped L1', l1.clipped_l1, null, 'of Σ|x·S|'),
+    metric_item('lost_l1', 'lost L1', lost_l1(tensor, format, k), null, 'of Σ|x|'),
+    metric_item('clipped_l1', 'clipped L1', clipped.share, null, clipped.about ? 'of Σ|x·S|, about' : 'of Σ|x·S|'),
   ];
   if (format === binary16) {
     by_size.push(metric_item('band_27_24', `in ${power(-27)} … ${power(-24)}`,
@@ -110,16 +115,17 @@ function draw_metrics(view) {
 
 function sqnr_notes(tensor, format) {
   if (tensor.nonzero === 0) return [];
-  return Object.entries(tensor.formats[format.name].sqnr_db).map(([k, db]) =>
+  return report.options.scales_log2.map((k) => [k, tensor.sqnr_db(format.name, k)]).map(([k, db]) =>
     `SQNR at ${power(k)} ${db === null ? 'infinite, nothing is rounded' : `${db.toFixed(1)} dB`}`);
 }
 
 function draw_figure_head(view) {
   const tensor = view.tensor;
   by_id('figure-name').textContent = view.group ? view.name.replace('all', 'All') : view.name;
-  by_id('to-total').hidden = view.index === first_index;
-  by_id('to-total').textContent = `back to ${groups[-1 - first_index].name}`;
-  const notes = view.group ? [] : [`${tensor.dtype} ${shape_words(tensor.shape)}`];
+  by_id('to-total').hidden = tensor === first_shown;
+  by_id('to-total').textContent = `back to ${first_shown.name}`;
+  const notes = view.group || !tensor.dtype ? [] : [`${tensor.dtype} ${shape_words(tensor.shape)}`];
+  if (tensor.series !== undefined) notes.unshift(table_words[view.table]);
   notes.push(`${plural(tensor.values, 'value')}: ${integer(tensor.zeros)} exact zeros` +
     (tensor.values > 0 ? ` (${percent(tensor.zeros / tensor.values)})` : '') +
     `, ${integer(tensor.nan)} NaN, ${integer(tensor.inf)} infinite`);
@@ -133,21 +139,43 @@ function draw_figure_head(view) {
 
 function point_at(row) {
   const view = current_view();
-  by_id('readout').textContent = row ? bar_words(row, view) :
+  by_id('readout').textContent = row !== null ? bar_words(row, view) :
     'Each bar is one binade. The formats below stand still, the loss scale moves the values. ' +
     `Shares are of ${integer(denominator(view.tensor, view.of))} ` +
     (view.of === 'values' ? 'values; in the strip, exact zeros are hollow.' : 'non-zero values.');
 }
 
-function choose_tensor(index) {
-  state.index = index;
+function choose_tensor(tensor) {
+  state.tensor = tensor;
   redraw();
   const box = by_id('histogram').getBoundingClientRect();
   if (box.bottom < 160 || box.top > innerHeight) {
     by_id('figure').scrollIntoView({behavior: still() ? 'auto' : 'smooth', block: 'start'});
   }
 }
-const table = build_table(by_id('tensors'), report, groups, choose_tensor);
+
+// A tensor by its name; of a run, whose tables have a row a layer and role, by that.
+function choose_named(name) {
+  const {tensors} = report.tables[state.table];
+  const wanted = report.time ? name.replace(/^step\d+\//, '').replace(/\/(?=[^/]*$)/, ' ') : name;
+  const found = tensors.find((tensor) => tensor.name === wanted);
+  if (found) choose_tensor(found);
+}
+const table = build_table(by_id('tensors'), report, choose_tensor);
+const table_words = {run: 'all steps together', last: 'the last step'};
+
+// The rows of the run or of its last step, and the same place of the other chosen.
+function show_table(name) {
+  const {tensor} = state;
+  state.table = name;
+  const {tensors, together} = report.tables[name];
+  const totals = name === 'last' ? together.map((one, i) =>
+    Object.assign(one, {name: `all ${one.role}`, index: -1 - i})) : groups;
+  table.show(tensors, totals);
+  if (tensor.is_group && !totals.includes(tensor)) state.tensor = tensor;
+  else if (tensor.index < 0) state.tensor = totals.find((one) => one.name === tensor.name) ?? first_shown;
+  else state.tensor = tensors[tensor.index];
+}
 
 function draw_scale(view) {
   const slider = by_id('slider');
@@ -172,7 +200,7 @@ function redraw() {
   draw_histogram_only();
   point_at(null);
   table.update(view);
-  table.select(state.index);
+  table.select(state.tensor);
   over_time.update(view);
 }
 
@@ -196,7 +224,10 @@ function walk_to(k) {
   step();
 }
 
-const over_time = build_time(by_id('time'), report, choose_tensor);
+const over_time = build_time(by_id('time'), report, (s) => {
+  const found = report.tables[state.table].tensors.find((tensor) => tensor.series === s);
+  if (found) choose_tensor(found);
+});
 
 function listen() {
   by_id('slider').addEventListener('input', (event) => {
@@ -216,11 +247,17 @@ function listen() {
     draw_histogram_only();
   });
   by_id('to-total').addEventListener('click', () => {
-    state.index = first_index;
+    choose_tensor(first_shown);
+  });
+  by_id('which').addEventListener('change', (event) => {
+    show_table(event.target.value);
     redraw();
+    table.settle();
+    show_filtered();
   });
   by_id('filter').addEventListener('input', show_filtered);
-  addEventListener('beforeprint', table.write_all);
+  addEventListener('beforeprint', () => table.print(true));
+  addEventListener('afterprint', () => table.print(false));
   new ResizeObserver(draw_histogram_only).observe(by_id('histogram'));
   // The table's head stays below the controls, where those stay.
   const controls = by_id('controls');
@@ -230,16 +267,20 @@ function listen() {
 
 function show_filtered() {
   const shown = table.filter(by_id('filter').value);
-  by_id('shown').textContent = shown === report.tensors.length ? plural(shown, 'tensor') :
-    `${integer(shown)} of ${plural(report.tensors.length, 'tensor')}`;
+  const all = report.tables[state.table].tensors.length;
+  const noun = report.time ? 'row' : 'tensor';
+  by_id('shown').textContent = shown === all ? plural(shown, noun) : `${integer(shown)} of ${plural(all, noun)}`;
 }
 
 by_id('slider').min = range.low;
 by_id('slider').max = range.high;
 by_id('format').append(...report.formats.map((format) =>
   element('option', {value: format.name}, format.name)));
-write_answers(report, binary16, choose_tensor);
+write_answers(report, binary16, choose_named);
+by_id('which').hidden = !report.time;
+show_table(state.table);
 listen();
 redraw();
 table.settle();
 show_filtered();
+requestAnimationFrame(() => performance.mark('drawn'));

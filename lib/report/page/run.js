@@ -1,80 +1,163 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A training run's tensors by layer, role and step. All layers of a role are merged by adding their
-// binade rows, which is exact: the merged tensor goes through the same functions as any other.
+// A training run's figures by layer, role and step. Of every step the page holds what becomes of the
+// values as they are, at scale 1, as a byte per share, and exactly the smallest and largest binade and the
+// interval of loss scales; the whole counts are those of the run and of its last step.
 
-function add_rows(into, row) {
-  into.count = into.count.map((n, s) => Number(n) + Number(row.count[s]));
-  into.sum = into.sum.map((m, s) => BigInt(m) + BigInt(row.sum[s]));
-  into.sum_of_squares = BigInt(into.sum_of_squares) + BigInt(row.sum_of_squares);
+// A share is (code / 250)^4: steps of about half a hundredth at 60 %, of a twentieth of itself at a
+// thousandth. Only nothing is 0 and only all is 250; none: no such tensor, or nothing to share.
+const all_code = 250;
+const none_code = 255;
+const no_number = -32768;
+const share_of_code = Float64Array.from({length: 256}, (_, code) =>
+  (code <= all_code ? (code / all_code) ** 4 : NaN));
+
+function share_at(plane, i) {
+  return plane[i] === none_code ? null : share_of_code[plane[i]];
 }
 
-function merged(tensors) {
-  if (tensors.length === 1) return tensors[0];
-  const rows = new Map();
-  for (const row of tensors.flatMap((tensor) => tensor.binades)) {
-    const known = rows.get(row.exponent);
-    if (known) add_rows(known, row);
-    else rows.set(row.exponent, {...row, all: undefined});
-  }
-  const sum = (name) => tensors.reduce((all, tensor) => all + tensor[name], 0);
-  return {values: sum('values'), nonzero: sum('nonzero'), zeros: sum('zeros'), nan: sum('nan'),
-    inf: sum('inf'), binades: [...rows.values()].sort((a, b) => a.exponent - b.exponent)};
+const role_names = ['act', 'dAct', 'weight', 'dW', 'grad', 'update', 'state'];
+
+// Planes of bytes that are unpacked when first asked for, at series * steps + the place of the step.
+function planes_of(bytes, places, series, steps) {
+  const unpacked = new Map();
+  const once = (name, at, unpack) => {
+    if (!unpacked.has(name)) unpacked.set(name, unpack(bytes, at, series, steps));
+    return unpacked.get(name);
+  };
+  return {share: (name, format = null) => once(`${name} ${format}`,
+    format === null ? places[name] : places[name][format], unpack_plane),
+  numbers: (name) => once(name, places[name], unpack_numbers)};
+}
+
+// Series are numbered; layer -1 is all layers together. at(layer, role) is a series' number, or -1.
+function read_run(time) {
+  const {steps, layers} = time;
+  const series = time.layer.map((layer, index) => ({index, layer, role: time.role[index]}));
+  const place = new Map(series.map(({layer, role, index}) => [`${layer} ${role}`, index]));
+  const roles = role_names.filter((role) => time.role.includes(role));
+  const scaled = roles.filter(is_gradient);
+  const name = ({layer, role}) => `${layer < 0 ? 'all layers' : layers[layer]} ${role}`;
+  return {steps, layers, roles, gradients: scaled.length > 0 ? scaled : roles, series,
+    at: (layer, role) => place.get(`${layer} ${role}`) ?? -1, name,
+    ...planes_of(time.bytes, time.planes, series.length, steps.length)};
 }
 
 // {steps, roles} that hold NaN or Inf.
-function odd_steps(report) {
-  const counts = report.time.series.filter((series) => series.layer === null)
-    .map(({role, step, nan, inf}) => ({role, steps: step.filter((_, i) => nan[i] > 0 || inf[i] > 0)}));
-  const steps = new Set(counts.flatMap((series) => series.steps));
-  return {steps: report.time.steps.filter((step) => steps.has(step)),
-    roles: counts.filter((series) => series.steps.length > 0).map((series) => series.role)};
+function odd_steps(run) {
+  const plane = run.share('odd');
+  const n = run.steps.length;
+  const odd = (s, t) => plane[s * n + t] > 0 && plane[s * n + t] !== none_code;
+  const together = run.series.filter((series) => series.layer === -1);
+  return {steps: run.steps.filter((_, t) => together.some((series) => odd(series.index, t))),
+    roles: together.filter((series) => run.steps.some((_, t) => odd(series.index, t))).map((series) => series.role)};
 }
 
-// Returns {roles, layers, steps, at(layer, role, step), index_of(layer, role, step), odd}: the merged
-// tensor of a place or null, layer null for all; its index in the report where it is a single tensor, else
-// -1; where NaN or Inf are.
-function read_run(report) {
-  const places = new Map();
-  const key = (layer, role, step) => JSON.stringify([layer, role, step]);
-  report.tensors.forEach((tensor, index) => {
-    if (!tensor.time) return;
-    const {layer, role, step} = tensor.time;
-    for (const place of [key(layer, role, step), key(null, role, step)]) {
-      if (!places.has(place)) places.set(place, {tensors: [], indices: [], whole: null});
-      places.get(place).tensors.push(tensor);
-      places.get(place).indices.push(index);
-    }
+// The smallest scale that serves in a format lies as far from binary16's as their ties to zero do, where it is a
+// scale at all.
+function smallest_scale_shift(format) {
+  const tie_of_binary16 = -25;
+  return format.emin - format.precision - tie_of_binary16;
+}
+
+// What is asked of every layer, role and step. code(s, t, view) gives what the map is painted by and
+// value(s, t, view) the share, null where there is none.
+const share_questions = ['to_zero', 'lost_l2', 'subnormal', 'overflow'];
+const question_words = {to_zero: 'become zero', lost_l2: 'lost L2', subnormal: 'subnormal', overflow: 'overflow',
+  serves: 'served by S', odd: 'NaN or Inf'};
+
+// The last plane of each question, and what it was worked out of.
+const last_planes = new Map();
+
+function remembered(name, of, work_out) {
+  const before = last_planes.get(name);
+  if (before && of.every((one, i) => one === before.of[i])) return before.plane;
+  const plane = work_out();
+  last_planes.set(name, {of, plane});
+  return plane;
+}
+
+// A plane of codes for the map. Of shares of all values the nonzero ones' share is multiplied in.
+function question_plane(run, question, view) {
+  if (question === 'odd') return run.share('odd');
+  if (question === 'serves') {
+    return remembered('serves', [view.format, view.k], () => shortfall_plane(run, view));
+  }
+  const plane = run.share(question, view.format.name);
+  if (question === 'lost_l2' || view.of === 'nonzero') return plane;
+  return remembered(`${question} of values`, [view.format], () => {
+    const nonzero = run.share('nonzero');
+    return plane.map((code, i) => (code === none_code ? none_code : Math.round(code * nonzero[i] / all_code)));
   });
-  const at = (layer, role, step) => {
-    const place = places.get(key(layer, role, step));
-    if (!place) return null;
-    place.whole ??= merged(place.tensors);
-    return place.whole;
-  };
-  const index_of = (layer, role, step) => {
-    const place = places.get(key(layer, role, step));
-    return place && place.indices.length === 1 ? place.indices[0] : -1;
-  };
-  const roles = role_names.filter((role) =>
-    report.time.series.some((series) => series.role === role));
-  return {roles, layers: report.time.layers, steps: report.time.steps, at, index_of,
-    odd: odd_steps(report)};
 }
 
-// What is shown over time of a tensor in the view: a share, or null where there is nothing to share.
-const time_questions = [
-  {id: 'to_zero', words: 'become zero', of: (t, view) => fate_share(t, view, 'to_zero')},
-  {id: 'lost_l2', words: 'lost L2', of: (t, view) => lost_l2(t, view.format, view.k)},
-  {id: 'subnormal', words: 'subnormal', of: (t, view) => fate_share(t, view, 'subnormal')},
-  {id: 'overflow', words: 'overflow', of: (t, view) => fate_share(t, view, 'overflow')},
+// Of cells to be marked, 1: S is too large for the values, or NaN or Inf are there. Null: nothing to mark.
+function marks_plane(run, question, view, any_odd) {
+  if (question === 'serves') {
+    if (view.format.name !== 'binary16') return null;
+    return remembered('too large', [view.k], () => {
+      const s_max = run.numbers('s_max');
+      const marks = new Uint8Array(s_max.length);
+      for (let i = 0; i < marks.length; i += 1) marks[i] = s_max[i] !== no_number && s_max[i] < view.k ? 1 : 0;
+      return marks;
+    });
+  }
+  if (question === 'odd' || !any_odd) return null;
+  return remembered('odd', [], () => run.share('odd').map((code) => (code === none_code ? 0 : code)));
+}
+
+const code_of_shortfall = Uint8Array.from({length: 9}, (_, short) => Math.round(all_code * (short / 8) ** 0.5));
+
+// By how many binades S falls short of the smallest scale that serves, as a code that the map paints as it
+// does shares: 8 binades and more are darkest.
+function shortfall_plane(run, view) {
+  const s_min = run.numbers('s_min');
+  const shift = smallest_scale_shift(view.format) - view.k;
+  const codes = new Uint8Array(s_min.length);
+  for (let i = 0; i < codes.length; i += 1) {
+    codes[i] = s_min[i] === no_number ? none_code : code_of_shortfall[Math.min(Math.max(s_min[i] + shift, 0), 8)];
+  }
+  return codes;
+}
+
+// When a layer's tensors begin to lose: criteria that a plane decides. At S by the smallest scale that
+// serves, which is exact; at scale 1 by shares, which are about.
+const beginnings = [
+  {id: 'serves', label: 'loses more than its target at S', question: 'serves', least: 1,
+    words: (report, view) => `more than ${percent(report.options.target_loss)} of the norm ` +
+      `at S = 2^${view.k} in ${view.format.name}`},
+  ...[[0.01, 'lost_l2', '1 % of the norm'], [0.1, 'lost_l2', '10 % of the norm'],
+    [0.01, 'to_zero', '1 % of the values'], [0.1, 'to_zero', '10 % of the values'],
+    [0.5, 'to_zero', 'half of the values']].map(([least, question, what]) => ({
+    id: `${question} ${least}`, label: `loses more than ${what} at scale 1`, question,
+    least: Math.round(all_code * least ** 0.25),
+    words: (report, view) => `more than about ${what} at scale 1 in ${view.format.name}`})),
 ];
-const odd_question = {id: 'odd', words: 'NaN or Inf', of: odd_share};
 
-function odd_share(tensor) {
-  return tensor.values > 0 ? (tensor.nan + tensor.inf) / tensor.values : null;
+// Per series the place of the first step at which it loses, -1: never; and in how many of how many.
+function first_losses(run, beginning, view) {
+  const plane = question_plane(run, beginning.question, {...view, of: 'nonzero'});
+  const n = run.steps.length;
+  return run.series.map(({index}) => {
+    let [first, count, of] = [-1, 0, 0];
+    for (let t = 0; t < n; t += 1) {
+      const code = plane[index * n + t];
+      if (code === none_code) continue;
+      of += 1;
+      if (code < beginning.least) continue;
+      if (first < 0) first = t;
+      count += 1;
+    }
+    return {first, count, of};
+  });
 }
 
-function fate_share(tensor, view, fate) {
-  return share(tensor_fates(tensor, view.format, view.k)[fate], tensor, view.of);
+// Who sets the ends of the steps' intervals: [{layer, role, steps: how many}] by falling count.
+function binding_counts(time, end) {
+  const counts = new Map();
+  for (const at of time.loss_scale) {
+    const series = at[end];
+    if (series !== null && series !== undefined) counts.set(series, (counts.get(series) ?? 0) + 1);
+  }
+  return [...counts].map(([series, steps]) => ({series, steps})).sort((a, b) => b.steps - a.steps);
 }

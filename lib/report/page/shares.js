@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of a tensor's values in a format at the loss scale 2^k, derived exactly from its
-// binade rows: value = m·2^exponent, m in [1, 2), nine segments of m per row, ties to even,
-// gradual subnormals. Counts are Numbers (no file holds 2^53 values), masses are BigInts, and each
-// share is an exact fraction rounded once, so it has the bits any other exact derivation has.
+// What becomes of a tensor's values in a format at the loss scale 2^k, from its binades: value =
+// m·2^exponent, m in [1, 2), nine segments of m per binade, ties to even, gradual subnormals. Counts, and
+// the shares that they are of, are exact at every scale. Of Σ|x| and Σx² the page holds a binade's mean to
+// six decimals, so L1 and L2 are right to about six digits, where three are shown.
 
 const fates = ['to_zero', 'subnormal', 'normal', 'overflow'];
 
@@ -19,118 +19,109 @@ function fate_of(format, e, s) {
   return 'normal';
 }
 
-function zero_fates() {
-  return {to_zero: 0, subnormal: 0, normal: 0, overflow: 0};
-}
-
-function row_count(row) {
-  row.all ??= row.count.reduce((sum, n) => sum + Number(n), 0);
-  return row.all;
-}
-
-function row_fates(row, format, k) {
-  const count = zero_fates();
-  add_fates(count, row, format, k);
-  return count;
-}
-
-function add_fates(count, row, format, k) {
-  const e = row.exponent + k;
-  const fate = fate_of(format, e, 0);
-  if (fate === fate_of(format, e, 8)) {
-    count[fate] += row_count(row);
-  } else {
-    row.count.forEach((n, s) => { count[fate_of(format, e, s)] += Number(n); });
+// One binade: row is its place in the tensor's table.
+function row_fates(tensor, row, format, k) {
+  const {exponent, count} = tensor.binades;
+  const fate = {to_zero: 0, subnormal: 0, normal: 0, overflow: 0};
+  for (let s = 0; s < segment_count; s += 1) {
+    fate[fate_of(format, exponent[row] + k, s)] += count[row * segment_count + s];
   }
+  return fate;
+}
+
+// The first of the tensor's rows whose exponent is e or more.
+function row_from(tensor, e) {
+  const {exponent} = tensor.binades;
+  let low = tensor.first;
+  let high = tensor.end;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (exponent[middle] < e) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+// How many values are m·2^e' with e' < e, or e' = e and m in a segment below s.
+function values_below(tensor, e, s) {
+  const {exponent, count, before} = tensor.binades;
+  const row = row_from(tensor, e);
+  if (row === tensor.end) return tensor.nonzero;
+  let values = before[row];
+  if (exponent[row] === e) {
+    for (let i = 0; i < s; i += 1) values += count[row * segment_count + i];
+  }
+  return values;
 }
 
 function tensor_fates(tensor, format, k) {
-  const count = zero_fates();
-  for (const row of tensor.binades) add_fates(count, row, format, k);
-  return count;
+  const dead = values_below(tensor, format.emin - format.precision - k, 1);
+  const below_normal = values_below(tensor, format.emin - 1 - k, format.normal_segment);
+  const finite = values_below(tensor, format.emax - k, format.overflow_segment);
+  return {to_zero: dead, subnormal: below_normal - dead, normal: finite - below_normal,
+    overflow: tensor.nonzero - finite};
 }
 
 // 2^-27 <= |x| < 2^-24 after scaling: three whole binades.
 function band_27_24(tensor, k) {
-  let count = 0;
-  for (const row of tensor.binades) {
-    const e = row.exponent + k;
-    if (e >= -27 && e < -24) count += row_count(row);
-  }
-  return count;
+  return values_below(tensor, -24 - k, 0) - values_below(tensor, -27 - k, 0);
 }
 
-// n/d of two non-negative BigInts as the nearest double: at least 65 bits of quotient, the rest
-// gathered in a sticky bit, and Number() rounds that once.
-function quotient(n, d) {
-  if (d === 0n) return null;
-  if (n === 0n) return 0;
-  const digits = d.toString(16).length - n.toString(16).length;
-  const shift = Math.max(0, 4 * digits + 72);
-  const wide = n << BigInt(shift);
-  let q = wide / d;
-  if (q * d !== wide) q |= 1n;
-  return Number(q) * 2 ** -shift;
+// Σ|x|^power over the values that become zero, relative to all: whole binades, and of that of the tie m = 1.
+function lost_part(tensor, sums, power, format, k) {
+  const {exponent, count} = tensor.binades;
+  const tie = format.emin - format.precision - k;
+  const row = row_from(tensor, tie);
+  const all = sums[tensor.end - 1];
+  const from_top = (e) => 2 ** (power * (e - exponent[tensor.end - 1]));
+  const below = row > tensor.first ? sums[row - 1] * from_top(exponent[row - 1]) : 0;
+  const at_tie = row < tensor.end && exponent[row] === tie ? count[row * segment_count] * from_top(tie) : 0;
+  return row === tensor.end ? 1 : (below + at_tie) / all;
 }
 
-// Σ of squares(row)·4^(exponent - lowest exponent) over the rows, from the top down.
-function sum_of_squares(rows, squares) {
-  let sum = 0n;
-  for (let i = rows.length - 1; i >= 0; i -= 1) {
-    sum += squares(rows[i]);
-    if (i > 0) sum <<= BigInt(2 * (rows[i].exponent - rows[i - 1].exponent));
-  }
-  return sum;
+function rows_of(tensor) {
+  return Array.from({length: tensor.end - tensor.first}, (_, i) => tensor.first + i);
 }
 
-// Σx² over the values that become zero, relative to Σx² over all finite ones, in units that
-// cancel. In the binade of the tie only m = 1 is lost, so its squares are count·2^104.
+function has_values(tensor) {
+  return tensor.end > tensor.first;
+}
+
 function lost_l2(tensor, format, k) {
-  const rows = tensor.binades;
-  if (rows.length === 0) return null;
-  tensor.squares ??= sum_of_squares(rows, (row) => BigInt(row.sum_of_squares));
-  const dead = rows.filter((row) => fate_of(format, row.exponent + k, 0) === 'to_zero');
-  const lost = sum_of_squares(dead, (row) =>
-    (fate_of(format, row.exponent + k, 8) === 'to_zero' ? BigInt(row.sum_of_squares) :
-      BigInt(row.count[0]) << 104n));
-  return Math.sqrt(quotient(lost, tensor.squares));
+  return has_values(tensor) ? Math.sqrt(lost_part(tensor, tensor.binades.l2, 2, format, k)) : null;
 }
 
-// Σ|x| by fate in units of 2^(base - 52), base the lowest exponent.
-function sums_by_fate(tensor, format, k) {
-  const sum = {to_zero: 0n, subnormal: 0n, normal: 0n, overflow: 0n};
-  const base = tensor.binades[0].exponent;
-  for (const row of tensor.binades) {
-    const unit = BigInt(row.exponent - base);
-    row.sum.forEach((m, s) => {
-      sum[fate_of(format, row.exponent + k, s)] += BigInt(m) << unit;
-    });
+function lost_l1(tensor, format, k) {
+  return has_values(tensor) ? lost_part(tensor, tensor.binades.l1, 1, format, k) : null;
+}
+
+// The middle of each segment of m, for values of which only the segment is known.
+const middles = [1, 1.375, 1.78125, 1.84375, 1.93359375, 1.994140625, 1.99755859375, 1.999267578125, 1.999755859375];
+
+// Σ(|x·2^k| - max) over the values that overflow, relative to Σ|x·2^k|. Exact to six digits in binades that
+// overflow whole; of the one at 2^emax only the segments' counts are known: `about` says that it takes part.
+function clipped_l1(tensor, format, k) {
+  if (!has_values(tensor)) return {share: null, about: false};
+  const {exponent, count, all, l1} = tensor.binades;
+  const top = tensor.end - 1;
+  const unit = 2 ** (exponent[top] + k);  // of the sums at the top
+  const max = format.max / unit;
+  let clipped = 0;
+  let about = false;
+  for (let row = top; row >= tensor.first && exponent[row] + k >= format.emax; row -= 1) {
+    const scale = 2 ** (exponent[row] - exponent[top]);
+    if (exponent[row] + k === format.emax) {
+      for (let s = format.overflow_segment; s < segment_count; s += 1) {
+        const values = count[row * segment_count + s];
+        clipped += values * (middles[s] * scale - max);
+        about = about || values > 0;
+      }
+    } else {
+      const below = row > tensor.first ? l1[row - 1] * 2 ** (exponent[row - 1] - exponent[row]) : 0;
+      clipped += (l1[row] - below) * scale - all[row] * max;
+    }
   }
-  return sum;
-}
-
-// An exact double as integer·2^exponent.
-function dyadic(x) {
-  let exponent = 0;
-  while (!Number.isInteger(x)) {
-    x *= 2;
-    exponent -= 1;
-  }
-  return {integer: BigInt(x), exponent};
-}
-
-// lost_l1 = Σ|x| over to_zero / Σ|x|; clipped_l1 = Σ(|x·2^k| - max) over overflow / Σ|x·2^k|.
-function lost_and_clipped_l1(tensor, format, k) {
-  if (tensor.binades.length === 0) return {lost_l1: null, clipped_l1: null};
-  const sum = sums_by_fate(tensor, format, k);
-  const total = sum.to_zero + sum.subnormal + sum.normal + sum.overflow;
-  const max = dyadic(format.max);
-  const sum_unit = tensor.binades[0].exponent - 52 + k;
-  const unit = Math.min(sum_unit, max.exponent);
-  const kept = BigInt(tensor_fates(tensor, format, k).overflow) * max.integer;
-  const raise = BigInt(sum_unit - unit);
-  const clipped = (sum.overflow << raise) - (kept << BigInt(max.exponent - unit));
-  return {lost_l1: quotient(sum.to_zero, total), clipped_l1: quotient(clipped, total << raise)};
+  return {share: clipped / l1[top], about};
 }
 
 function denominator(tensor, of) {

@@ -1,102 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of tensors: sorted by its heads, filtered by words, each row with its histogram in
-// small. The columns under the chosen format follow the loss scale.
+// The table of tensors: sorted by its heads, filtered by words, in folded groups when sorted by name, each
+// row with its histogram in small. Only the rows in sight are in the page, so a table of 20 000 costs what is
+// on screen; values of the others are worked out when they are sorted.
 
-// value(tensor, live) is what a column sorts by, null where there is none; words() is what it
-// shows. live = {counts, lost_l2, format, of, k} of the tensor in the current view.
-let columns = [];  // of the table, chosen from these
-const columns_of_table = [
-  {id: 'name', head: 'tensor', text: true, value: (t) => t.name},
-  {id: 'shape', head: 'shape', value: (t) => t.values, help: 'sorted by number of values',
-    words: (v, t) => (t.dtype ? shape_words(t.shape) : '')},
-  {id: 'role', head: 'role', text: true, value: (t) => t.role},
-  {id: 'dtype', head: 'dtype', text: true, value: (t) => t.dtype},
-  {id: 'values', head: 'values', value: (t) => t.values, words: integer},
-  {id: 'zeros', head: 'zeros %', value: (t) => (t.values > 0 ? t.zeros / t.values : null),
-    words: bare_percent, help: 'exact zeros, share of all values'},
-  {id: 'min', head: 'min |x|', value: (t) => t.min, words: (v) => magnitude(v),
-    help: 'smallest non-zero magnitude'},
-  {id: 'max', head: 'max |x|', value: (t) => t.max, words: (v) => magnitude(v)},
-  {id: 'histogram', head: 'log₂ |x|·S'},
-  {id: 'to_zero', head: 'to zero %', live: true, words: bare_percent,
-    value: (t, live) => share(live.counts.to_zero, t, live.of)},
-  {id: 'subnormal', head: 'sub\u00adnormal %', live: true, words: bare_percent,
-    value: (t, live) => share(live.counts.subnormal, t, live.of)},
-  {id: 'overflow', head: 'over\u00adflow %', live: true, words: bare_percent,
-    value: (t, live) => share(live.counts.overflow, t, live.of)},
-  {id: 'lost_l2', head: 'lost L2 %', live: true, words: bare_percent,
-    value: (t, live) => live.lost_l2, help: 'L2 norm of what becomes zero, relative to all of it'},
-  {id: 'headroom', head: 'head\u00adroom', live: true, words: integer,
-    value: (t, live) => headroom(t, live.format, live.k), help: 'binades from max to overflow'},
-  {id: 'sqnr', head: 'SQNR at 1, dB', follows_format: true,
-    words: (v, t, live) => sqnr_words(t, live),
-    value: (t, live) => t.formats[live.format.name].sqnr_db['0'] ?? null,
-    help: 'signal to rounding noise at scale 1; overflow counts as saturated'},
-  {id: 'scale', head: 'loss scale', words: (v, t) => interval_words(t.loss_scale),
-    value: (t) => t.loss_scale.s_max_log2, help: 'interval for binary16, sorted by its upper end'},
-  {id: 'advice', head: 'advice', text: true, value: (t) => t.advice.format ?? null},
-];
+const printed_rows = 1000;  // the most that are printed
 
-function headroom(tensor, format, k) {
-  const at_one = tensor.formats[format.name].headroom;
-  return at_one === null ? null : at_one - k;
+function compare(a, b, key, text, descending) {
+  const x = key.get(a);
+  const y = key.get(b);
+  if (x === null || y === null) return (x === null) - (y === null) || a.index - b.index;
+  const order = text ? name_order.compare(x, y) : x - y;
+  return (descending ? -order : order) || a.index - b.index;
 }
+const name_order = new Intl.Collator('en', {numeric: true});
 
-function sqnr_words(tensor, live) {
-  if (tensor.nonzero === 0) return none;
-  const db = tensor.formats[live.format.name].sqnr_db['0'];
-  return db === null || db === undefined ? 'exact' : db.toFixed(1).replace('-', '−');
-}
-
-// The outline of the histogram in axis units: one unit per binade wide, one unit high, moved by
-// the loss scale. One gradient with hard edges paints all of them by fate.
-function sparkline(tensor, view) {
-  const counts = tensor.binades.map(row_count);
-  const most = Math.max(...counts);
-  const path = tensor.binades.map((row, i) =>
-    `M${row.exponent + view.k},1V${(1 - counts[i] / most).toFixed(3)}h1V1Z`).join('');
-  const {low, high} = view.window;
-  return drawing('svg', {class: 'sparkline', preserveAspectRatio: 'none', 'aria-hidden': 'true',
-    viewBox: `${low} 0 ${high - low} 1`}, drawing('path', {d: path, fill: 'url(#by-fate)'}));
-}
-
-function sparkline_paint() {
-  const gradient = drawing('linearGradient', {id: 'by-fate', gradientUnits: 'userSpaceOnUse',
-    x1: -1200, x2: 1200, y1: 0, y2: 0});
-  return drawing('svg', {width: 0, height: 0, 'aria-hidden': 'true', class: 'paint'},
-    drawing('defs', {}, gradient));
-}
-
-function paint_sparklines(section, format) {
-  const edges = fate_edges(format);
-  const stops = fates.flatMap((fate, i) => [edges[i - 1] ?? -1200, edges[i] ?? 1200].map((edge) =>
-    drawing('stop', {class: fate, offset: (edge + 1200) / 2400})));
-  section.querySelector('#by-fate').replaceChildren(...stops);
-}
-
-function name_cell(tensor, index, several_files, on_select) {
-  const button = element('button', {type: 'button', title: tensor.name}, tensor.name);
-  button.addEventListener('click', (event) => {
-    event.stopPropagation();
-    on_select(index);
-  });
-  const cell = element('th', {scope: 'row', 'data-column': 'name'}, button);
-  if (several_files && tensor.file) cell.append(element('small', {}, tensor.file));
-  const odd = [];
-  if (tensor.nan > 0) odd.push(`${integer(tensor.nan)} NaN`);
-  if (tensor.inf > 0) odd.push(`${integer(tensor.inf)} infinite`);
-  if (odd.length > 0) cell.append(element('small', {class: 'odd'}, odd.join(', ')));
-  return cell;
-}
-
-function build_row(tensor, index, report, on_select) {
-  const row = element('tr', {'data-tensor': index});
+function build_row(tensor, columns, several_files, on_select) {
+  const row = element('tr', {'data-tensor': tensor.index});
   const cells = {};
   for (const column of columns) {
     let cell;
     if (column.id === 'name') {
-      cell = name_cell(tensor, index, report.files.length > 1, on_select);
+      cell = name_cell(tensor, several_files, on_select);
     } else {
       cell = element('td', {'data-column': column.id, class: column.text ? 'text' : null});
       if (column.id === 'advice') cell.title = tensor.advice.text;
@@ -104,103 +29,146 @@ function build_row(tensor, index, report, on_select) {
     cells[column.id] = cell;
     row.append(cell);
   }
-  row.addEventListener('click', () => on_select(index));
-  return {tensor, index, row, cells, values: {}, live: null, near: false, worked: -1, written: -1};
+  row.addEventListener('click', () => on_select(tensor));
+  return {tensor, row, cells, written: null};
 }
 
-function live_of(tensor, view) {
-  return {counts: tensor_fates(tensor, view.format, view.k), format: view.format, of: view.of,
-    lost_l2: lost_l2(tensor, view.format, view.k), k: view.k};
-}
-
-// Values of a row in the view, and the text in its cells: apart, since a thousand rows can be
-// sorted at once but only those near the screen need their text.
-function work_out(entry, view, turn) {
-  if (entry.worked === turn) return;
-  entry.worked = turn;
-  entry.live = live_of(entry.tensor, view);
+// The text of a row in the view; what the view does not change is written once.
+function write_cells(entry, columns, view) {
+  if (entry.written === view) return;
+  const {tensor, cells} = entry;
+  const live = live_of(tensor, view);
   for (const column of columns) {
-    if (column.value) entry.values[column.id] = column.value(entry.tensor, entry.live);
-  }
-}
-
-function write_cells(entry, view, turn) {
-  if (entry.written === turn) return;
-  work_out(entry, view, turn);
-  for (const column of columns) {
-    const fixed = entry.written >= 0 && !column.live && !column.follows_format;
+    const fixed = entry.written !== null && !column.live && !column.follows_format;
     if (!column.value || column.id === 'name' || fixed) continue;
-    const value = entry.values[column.id];
-    const cell = entry.cells[column.id];
-    cell.textContent = column.words ? column.words(value, entry.tensor, entry.live) : value ?? none;
+    const value = column.value(tensor, live);
+    const cell = cells[column.id];
+    cell.textContent = column.words ? column.words(value, tensor, live) : value ?? none;
     if (value !== null) cell.dataset.value = value;
     else delete cell.dataset.value;
     if (column.live) cell.classList.toggle('nil', value === 0 || value === null);
   }
-  entry.cells.histogram.replaceChildren(entry.tensor.binades.length > 0 ?
-    sparkline(entry.tensor, view) : element('span', {class: 'status'}, entry.tensor.status));
-  entry.written = turn;
+  cells.histogram.replaceChildren(has_values(tensor) ? sparkline(tensor, view) :
+    element('span', {class: 'status'}, tensor.status));
+  entry.written = view;
 }
 
-function build_widths() {
-  return element('colgroup', {}, ...columns.map((column) =>
-    element('col', {'data-column': column.id})));
+function worst_words(tensors, view) {
+  const worst = tensors.reduce((most, tensor) =>
+    Math.max(most, lost_l2(tensor, view.format, view.k) ?? 0), 0);
+  return `lost L2 ${worst > 0 ? `up to ${percent(worst)}` : percent(0)}`;
 }
 
-function build_heads(on_sort) {
-  const live = columns.filter((column) => column.live).length;
-  const before = columns.findIndex((column) => column.live);
-  const groups = element('tr', {class: 'groups'},
-    element('th', {colspan: before, scope: 'colgroup'}, 'as read'),
-    element('th', {colspan: live, scope: 'colgroup', id: 'live-group'}),
-    element('td', {colspan: columns.length - before - live}));
-  const heads = element('tr', {});
-  for (const column of columns) {
-    const head = element('th', {scope: 'col', 'data-column': column.id, title: column.help,
-      class: column.text ? 'text' : null});
-    if (column.value) {
-      const button = element('button', {type: 'button'}, column.head);
-      button.addEventListener('click', () => on_sort(column.id));
-      head.append(button);
-    } else {
-      head.append(column.head);
-    }
-    heads.append(head);
-  }
-  return element('thead', {}, groups, heads);
-}
-
-function compare(a, b, column, descending) {
-  const x = a.values[column.id];
-  const y = b.values[column.id];
-  if (x === null || y === null) return (x === null) - (y === null) || a.index - b.index;
-  const order = column.text ? x.localeCompare(y, 'en', {numeric: true}) : x - y;
-  return (descending ? -order : order) || a.index - b.index;
-}
-
-// Returns {update(view), settle(), write_all(), filter(words), select(index)}. update() follows the
-// slider without moving rows, settle() sorts again once it rests. Index -1 is the first group, -2 the second.
-function build_table(section, report, groups, on_select) {
-  columns = columns_of_table.filter(({id}) => id !== 'role' || report.roles.length > 0);
+// Returns {show(tensors, totals), update(view), settle(), filter(words), select(tensor), print(begins)}.
+// update() follows the slider without moving rows, settle() sorts again once it rests.
+function build_table(section, report, on_select) {
+  const columns = columns_of_table.filter(({id}) => id !== 'role' || report.roles.length > 0);
+  const several_files = report.files.length > 1 && !report.time;
+  const scroll = section.querySelector('.scroll');
   const sort = {id: 'lost_l2', descending: true};
-  const on_sort = (id) => {
+  const head = build_heads(columns, (id) => {
     const column = columns.find((one) => one.id === id);
     sort.descending = sort.id === id ? !sort.descending : !column.text;
     sort.id = id;
     settle();
+  });
+  const total_body = element('tbody', {class: 'total'});
+  const [above, below] = [element('tr', {class: 'space'}), element('tr', {class: 'space'})];
+  const body = element('tbody', {}, above, below);
+  const whole = element('table', {}, head, total_body, body);
+  const note = element('p', {class: 'of-print'});
+  scroll.append(whole, sparkline_paint());
+  scroll.after(note);
+  let [tensors, totals, order, items] = [[], [], [], []];
+  let [texts, wanted, view, selected, painted] = [new Map(), [], null, null, null];
+  let shown = new Map();  // of items in the page, their rows
+  const folded = new Set();
+  const on_open = (name) => {
+    if (!folded.delete(name)) folded.add(name);
+    arrange();
   };
-  const head = build_heads(on_sort);
-  const totals = groups.map((group, i) => build_row(group, -1 - i, report, on_select));
-  const entries = report.tensors.map((tensor, i) => build_row(tensor, i, report, on_select));
-  const all = [...totals, ...entries];
-  const body = element('tbody', {});
-  section.querySelector('.scroll').append(
-    element('table', {}, build_widths(), head, element('tbody', {class: 'total'}, ...totals.map((total) => total.row)), body),
-    sparkline_paint());
-  let turn = 0;
-  let current = null;
-  let order = [];
-  let painted = null;
+
+  // Tensors in their order and through the filter, and heads between them where they are grouped.
+  function arrange() {
+    const kept = wanted.length === 0 ? order : order.filter((tensor) =>
+      wanted.every((word) => text_of(tensor).includes(word)));
+    const groups = sort.id === 'name' ? grouped_names(kept.map((tensor) => tensor.name)) : [];
+    items = groups.length === 0 ? kept.map((tensor) => ({tensor})) : groups.flatMap((group) => {
+      const inside = kept.slice(group.first, group.end);
+      const open = !folded.has(group.name);
+      return [{group: group.name, inside, open}, ...(open ? inside.map((tensor) => ({tensor})) : [])];
+    });
+    for (const {row} of shown.values()) row.remove();
+    shown = new Map();
+    whole.setAttribute('aria-rowcount', items.length + totals.length + 2);
+    draw();
+    return kept.length;
+  }
+
+  function text_of(tensor) {
+    if (!texts.has(tensor)) {
+      const {name, file, dtype, role} = tensor;
+      texts.set(tensor, `${name} ${file} ${dtype} ${role ?? ''}`.toLowerCase());
+    }
+    return texts.get(tensor);
+  }
+
+  function group_row(item) {
+    const button = element('button', {type: 'button', 'aria-expanded': item.open}, item.group || 'others');
+    button.addEventListener('click', () => on_open(item.group));
+    const worst = element('small', {});
+    const row = element('tr', {class: 'group', 'data-group': item.group}, element('th',
+      {scope: 'rowgroup', colspan: columns.length}, element('span', {}, button, ' ',
+        element('small', {}, plural(item.inside.length, 'tensor')), ' · ', worst)));
+    return {row, worst, inside: item.inside, written: null};
+  }
+
+  function write(entry) {
+    if (entry.cells) {
+      write_cells(entry, columns, view);
+      mark(entry);
+    } else if (entry.written !== view) {
+      entry.worst.textContent = worst_words(entry.inside, view);
+      entry.written = view;
+    }
+  }
+
+  function mark({tensor, row}) {
+    if (row.classList.contains('selected') === (tensor === selected)) return;
+    row.classList.toggle('selected', tensor === selected);
+    row.querySelector('button').setAttribute('aria-pressed', tensor === selected);
+  }
+
+  function height_of_row() {
+    return Number.parseFloat(getComputedStyle(body).getPropertyValue('--row'));
+  }
+
+  // The rows in sight and some beyond, between two empty ones as high as all the others.
+  function draw(from = null, to = null) {
+    if (view === null) return;
+    const height = height_of_row();
+    const top = scroll.scrollTop - total_body.offsetHeight;
+    const first = Math.max(0, Math.min(from ?? Math.floor(top / height) - 8, items.length));
+    const end = Math.max(first, Math.min(items.length,
+      to ?? Math.ceil((top + Math.min(scroll.clientHeight, innerHeight)) / height) + 8));
+    const next = new Map();
+    for (const item of items.slice(first, end)) {
+      next.set(item, shown.get(item) ?? (item.tensor ?
+        build_row(item.tensor, columns, several_files, on_select) : group_row(item)));
+    }
+    for (const [item, {row}] of shown) if (!next.has(item)) row.remove();
+    let place = above;
+    items.slice(first, end).forEach((item, i) => {
+      const entry = next.get(item);
+      entry.row.setAttribute('aria-rowindex', first + i + totals.length + 3);
+      write(entry);
+      if (place.nextSibling !== entry.row) place.after(entry.row);
+      place = entry.row;
+    });
+    shown = next;
+    above.style.height = `${first * height}px`;
+    below.style.height = `${(items.length - end) * height}px`;
+  }
 
   function settle() {
     const column = columns.find((one) => one.id === sort.id);
@@ -208,66 +176,56 @@ function build_table(section, report, groups, on_select) {
       if (th.dataset.column !== sort.id) th.removeAttribute('aria-sort');
       else th.setAttribute('aria-sort', sort.descending ? 'descending' : 'ascending');
     }
-    for (const entry of entries) work_out(entry, current, turn);
-    const sorted = [...entries].sort((a, b) => compare(a, b, column, sort.descending));
-    if (sorted.some((entry, i) => entry !== order[i])) {
-      body.append(...sorted.map((entry) => entry.row));
-    }
-    order = sorted;
+    const needs_view = column.live || column.follows_format;
+    const key = new Map(tensors.map((tensor) =>
+      [tensor, column.value(tensor, needs_view ? live_of(tensor, view) : null)]));
+    order = [...tensors].sort((a, b) => compare(a, b, key, column.text, sort.descending));
+    arrange();
   }
 
-  const by_row = new Map(all.map((entry) => [entry.row, entry]));
-  const observer = new IntersectionObserver((changes) => {
-    for (const change of changes) {
-      const entry = by_row.get(change.target);
-      entry.near = change.isIntersecting;
-      if (entry.near) {
-        write_cells(entry, current, turn);
-      } else {
-        entry.cells.histogram.replaceChildren();
-        entry.written = 0;
-      }
-    }
-  }, {rootMargin: '400px'});
-  for (const entry of all) observer.observe(entry.row);
+  function show(next_tensors, next_totals) {
+    [tensors, texts] = [next_tensors, new Map()];
+    totals = next_totals.map((tensor) => build_row(tensor, columns, several_files, on_select));
+    total_body.replaceChildren(...totals.map((entry) => entry.row));
+    whole.querySelector('colgroup')?.remove();
+    whole.prepend(build_widths(columns, [...next_tensors, ...next_totals]));
+    const two_lines = several_files || tensors.some((tensor) => tensor.nan > 0 || tensor.inf > 0);
+    whole.classList.toggle('two-lines', two_lines);
+  }
 
-  function update(view) {
-    turn += 1;
-    current = view;
-    for (const entry of all) {
-      if (entry.near || entry.written < 0) write_cells(entry, view, turn);
-    }
+  function update(next) {
+    view = next;
+    for (const entry of [...totals, ...shown.values()]) write(entry);
     if (painted !== view.format) paint_sparklines(section, view.format);
     painted = view.format;
-    head.querySelector('#live-group').textContent =
-      `in ${view.format.name} at ${power(view.k)}, of ` +
+    head.querySelector('#live-group').textContent = `in ${view.format.name} at ${power(view.k)}, of ` +
       (view.of === 'values' ? 'all values' : 'non-zero values');
   }
 
-  function write_all() {
-    for (const entry of all) write_cells(entry, current, turn += 1);
-  }
-
   function filter(words) {
-    const wanted = words.toLowerCase().split(/\s+/).filter((word) => word !== '');
-    let shown = 0;
-    for (const entry of entries) {
-      const {name, file, dtype, role} = entry.tensor;
-      const text = `${name} ${file} ${dtype} ${role ?? ''}`.toLowerCase();
-      entry.row.hidden = !wanted.every((word) => text.includes(word));
-      shown += entry.row.hidden ? 0 : 1;
-    }
-    return shown;
+    wanted = words.toLowerCase().split(/\s+/).filter((word) => word !== '');
+    return arrange();
   }
 
-  function select(index) {
-    for (const entry of all) {
-      const selected = entry.index === index;
-      if (entry.row.classList.contains('selected') === selected) continue;
-      entry.row.classList.toggle('selected', selected);
-      entry.row.querySelector('button').setAttribute('aria-pressed', selected);
-    }
+  function select(tensor) {
+    selected = tensor;
+    for (const entry of [...totals, ...shown.values()]) if (entry.cells) mark(entry);
   }
 
-  return {update, settle, write_all, filter, select};
+  function print(begins) {
+    note.textContent = items.length > printed_rows ?
+      `Printed are the first ${integer(printed_rows)} of ${integer(items.length)} rows.` : '';
+    if (!begins) return draw();
+    draw(0, printed_rows);
+    below.style.height = '0';
+    return undefined;
+  }
+  let waiting = false;
+  const soon = () => {
+    if (!waiting) requestAnimationFrame(() => { waiting = false; draw(); });
+    waiting = true;
+  };
+  scroll.addEventListener('scroll', soon, {passive: true});
+  new ResizeObserver(soon).observe(scroll);
+  return {show, update, settle, filter, select, print};
 }

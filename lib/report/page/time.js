@@ -1,179 +1,203 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The section over the run: what the controls above say of one moment, for every step. Shares follow
-// the loss scale, the format and the denominator; intervals and lost updates are the report's own.
+// The section over the run. Shares are of the values as they are, at scale 1; what S serves, the intervals and the
+// ranges follow the slider. The map, the lines and the sentences show one layer, one question, one criterion.
 
 const update_lines = [['binary16', 'half'], ['bfloat16', 'brain']];
-
-function update_columns(time, layer) {
-  return time.updates.find((series) => series.layer === layer) ?? null;
-}
 
 function caption(figure, ...words) {
   figure.querySelector('figcaption').replaceChildren(...words);
 }
 
+// What is not whole is about, since a byte holds it.
+function about(part) {
+  return part === null || part === 0 || part === 1 ? percent(part) : `about ${percent(Number(part.toPrecision(2)))}`;
+}
+
 function denominator_words(question, view) {
-  if (question.id === 'lost_l2') return 'of the L2 norm';
-  const of_all = question === odd_question || view.of === 'values';
-  return of_all ? 'of all values' : 'of the non-zero values';
+  if (question === 'lost_l2') return 'of the L2 norm';
+  return question === 'odd' || view.of === 'values' ? 'of all values' : 'of the non-zero values';
 }
 
-function odd_words(run) {
-  const {steps, roles} = run.odd;
-  return `NaN or Inf in ${roles.join(', ')}: ${integer(steps.length)} of ` +
-    `${plural(run.steps.length, 'step')}, first in step ${integer(steps[0])}; dotted lines in the ` +
-    'figures.';
-}
-
-// Returns {update(view)}. on_select(index of a tensor of the report).
+// Returns {update(view)}. on_select(series) of a layer and role that is pressed.
 function build_time(section, report, on_select) {
   for (const part of document.querySelectorAll('.of-time')) part.hidden = !report.time;
   if (!report.time) return {update() {}};
   section.hidden = false;
-  const run = read_run(report);
+  const {time} = report;
+  const run = read_run(time);
+  const odd = odd_steps(run);
+  const n = run.steps.length;
   const inside = (name) => section.querySelector(`#time-${name}`);
-  const state = {layer: null, question: time_questions[0], view: null};
-  inside('layer').append(element('option', {value: -1}, 'all layers'),
-    ...run.layers.map((name, i) => element('option', {value: i}, name)));
-  const questions = [...time_questions, ...(run.odd.steps.length > 0 ? [odd_question] : [])];
-  inside('what').append(...questions.map((question) =>
-    element('option', {value: question.id}, question.words)));
-  inside('notes').textContent = `${plural(run.steps.length, 'step')}, ` +
-    `${integer(run.steps[0])} to ${integer(run.steps[run.steps.length - 1])} · ` +
-    `${plural(run.layers.length, 'layer')} · ${run.roles.join(', ')}`;
-  inside('odd').hidden = run.odd.steps.length === 0;
-  if (run.odd.steps.length > 0) inside('odd').textContent = odd_words(run);
-  inside('updates').hidden = report.time.updates.length === 0;
-  inside('scale').hidden = report.time.loss_scale.length === 0;
-
+  const drawing_of = (name) => inside(name).querySelector('.drawing');
+  const state = {layer: -1, question: 'to_zero', beginning: beginnings[0], view: null, words: '', zoom: null};
+  const questions = [...share_questions, ...(time.loss_scale.length > 0 ? ['serves'] : []),
+    ...(odd.steps.length > 0 ? ['odd'] : [])];
+  const with_updates = time.update_layer.length > 0;
+  const updates = planes_of(time.bytes, time.update_planes, time.update_layer.length, n);
   const say = (words) => inside('readout').replaceChildren(...raised(words));
-  const value_of = (layer, role, step) => {
-    const tensor = run.at(layer, role, step);
-    return tensor ? state.question.of(tensor, state.view) : null;
-  };
-  const layer_words = () => state.layer ?? 'all layers';
+  const layer_words = () => (state.layer < 0 ? 'all layers' : run.layers[state.layer]);
+  const at_step = (i, words) => say(i < 0 ? '' : `Step ${integer(run.steps[i])}: ${words()}`);
+
+  function choose_series(series) {
+    state.layer = series.layer;
+    inside('layer').value = series.layer;
+    draw_lines();
+    on_select(series.index);
+  }
+
+  // Of shares the layer's own; of what S serves, how many of the layers it does not.
+  function values_of(role) {
+    const {view, question} = state;
+    const plane = question_plane(run, question, view);
+    const s = run.at(state.layer, role);
+    if (question !== 'serves') return run.steps.map((_, t) => (s < 0 ? null : share_at(plane, s * n + t)));
+    const wanted = run.series.filter((series) => series.role === role && series.layer >= 0 &&
+      (state.layer < 0 || series.layer === state.layer));
+    return run.steps.map((_, t) => {
+      const codes = wanted.map(({index}) => plane[index * n + t]).filter((code) => code !== none_code);
+      return codes.length > 0 ? codes.filter((code) => code > 0).length / codes.length : null;
+    });
+  }
 
   function draw_shares() {
     const {view, question} = state;
-    const lines = run.roles.map((role) => ({name: role, class: role,
-      values: run.steps.map((step) => value_of(state.layer, role, step))}));
-    caption(inside('shares'), element('b', {}, question.words), ' in ', view.format.name, ' at ',
-      ...raised(`2^${view.k}`), `, ${denominator_words(question, view)}, ${layer_words()}`);
-    draw_time_lines(inside('shares').querySelector('.drawing'), run.steps, lines, run.odd.steps,
-      `${question.words} over ${run.steps.length} steps, by role`, (i) => say(i < 0 ? '' :
-        `Step ${integer(run.steps[i])}: ` + lines.filter((line) => line.values[i] !== null)
-          .map((line) => `${line.name} ${percent(line.values[i])}`).join(', ')));
+    const serves = question === 'serves';
+    const lines = (serves ? run.gradients : run.roles).map((role) => ({name: role, class: role, values: values_of(role)}));
+    caption(inside('shares'), ...serves ?
+      [element('b', {}, 'not served'), ' by ', ...raised(`S = 2^${view.k}`), ` in ${view.format.name}: share of layers ` +
+        `that lose more than ${percent(report.options.target_loss)} of their norm, ${layer_words()}`] :
+      [element('b', {}, question_words[question]), question === 'odd' ? '' : ` in ${view.format.name} at scale 1`,
+        `, ${denominator_words(question, view)}, ${layer_words()}`]);
+    const words = serves ? percent : about;
+    draw_time_lines(drawing_of('shares'), run.steps, lines, odd.steps,
+      `${question_words[question]} over ${n} steps, by role`, (i) => at_step(i, () =>
+        lines.filter((line) => line.values[i] !== null).map((line) => `${line.name} ${words(line.values[i])}`).join(', ')));
   }
 
   function draw_scale() {
-    const scales = report.time.loss_scale;
+    const scales = time.loss_scale;
     const empty = scales.filter((at) => at.status === 'empty interval').length;
     const passed = scales.filter((at) => at.status === 'not finite').length;
+    const used = scales.some(is_used);
     caption(inside('scale'), element('b', {}, 'loss scales that serve'),
-      ' all gradients of a step in binary16; dots: recommended',
+      ` all gradients of a step in binary16; ${n > most_points ? 'dark line' : 'dots'}: recommended`,
+      used ? '; stairs: used by the run' : '',
       empty > 0 ? `; no scale serves ${plural(empty, 'step')}` : '',
       passed > 0 ? `; ${plural(passed, 'step')} passed over: NaN or Inf in gradients` : '');
-    draw_scale_band(inside('scale').querySelector('.drawing'), run.steps, scales, run.odd.steps,
-      state.view.k, (i) => {
-        const at = i < 0 ? null : scales.find((one) => one.step === run.steps[i]);
-        say(at ? `Step ${integer(at.step)}: ${at.reason}` : '');
-      });
-  }
-
-  function draw_map() {
-    const {view, question} = state;
-    const roles = run.roles.filter(is_gradient);
-    const of_cells = (role, of) =>
-      run.layers.map((layer) => run.steps.map((step) => of(layer, role, step)));
-    const odd = (layer, role, step) => odd_share(run.at(layer, role, step) ?? {values: 0});
-    const groups = (roles.length > 0 ? roles : run.roles).map((role) => ({role,
-      values: of_cells(role, value_of),
-      odd: of_cells(role, (...place) => odd(...place) > 0)}));
-    const key = [0.001, 0.01, 0.1, 0.5, 1].map((part) => element('span', {class: 'key'},
-      element('i', {style: `opacity: ${Math.sqrt(part)}`}), percent(part)));
-    caption(inside('map'), element('b', {}, question.words), ' by layer and step, ',
-      denominator_words(question, view), ' ', ...key,
-      run.odd.steps.length > 0 ? '; crossed: holds NaN or Inf' : '',
-      '; press a cell to see its tensor');
-    draw_time_map(inside('map').querySelector('.drawing'), run, groups, (cell) =>
-      say(cell ? `${cell.layer} ${cell.role}, step ${integer(Number(cell.step))}: ` +
-        (cell.value === undefined ? 'no such tensor, or nothing to share' :
-          `${percent(Number(cell.value))} ${question.words}`) +
-        (cell.odd && question !== odd_question ? '; ' +
-          `${percent(odd(cell.layer, cell.role, Number(cell.step)))} NaN or Inf` : '') : ''),
-    (layer, role, step) => {
-      const index = run.index_of(layer, role, step);
-      if (index >= 0) on_select(index);
+    draw_scale_band(drawing_of('scale'), run.steps, scales, odd.steps, state.view.k, (i) => {
+      const at = i < 0 ? null : scales.find((one) => one.step === run.steps[i]);
+      const with_scale = is_used(at) ? `used ${used_words(at.used_log2)}. ` : '';
+      say(at ? `Step ${integer(at.step)}: ${with_scale}${at.reason}` : '');
     });
   }
 
   function draw_range() {
     const {view} = state;
-    const gradients = run.roles.filter(is_gradient);
-    const lines = (gradients.length > 0 ? gradients : run.roles).map((role) => {
-      const series = report.time.series.find((one) =>
-        one.layer === state.layer && one.role === role);
-      const at = (name) => run.steps.map((step) =>
-        series?.[name][series.step.indexOf(step)] ?? null);
-      return {name: role, class: role, low: at('min_binade'), high: at('max_binade')};
+    const ends = {low: run.numbers('min_binade'), high: run.numbers('max_binade')};
+    const lines = run.gradients.map((role) => {
+      const s = run.at(state.layer, role);
+      const of = (plane) => run.steps.map((_, t) =>
+        (s < 0 || plane[s * n + t] === no_number ? null : plane[s * n + t]));
+      return {name: role, class: role, low: of(ends.low), high: of(ends.high)};
     });
     caption(inside('range'), element('b', {}, 'largest and smallest'), ' |x|·S of ',
       ...lines.flatMap((line, i) => [i > 0 ? ' and ' : '',
         element('span', {class: `swatch ${line.class}`}), line.name]),
       `, over ${view.format.name}; ${layer_words()}`);
-    draw_ranges(inside('range').querySelector('.drawing'), run.steps, lines, run.odd.steps,
-      view.format, view.k,
-      (i) => say(i < 0 ? '' : `Step ${integer(run.steps[i])}: ` + lines
-        .filter((line) => line.low[i] !== null).map((line) =>
-          `${line.name} from the binade of 2^${line.low[i]} to that of 2^${line.high[i]}`)
-        .join(', ') + ', before scaling'));
+    draw_ranges(drawing_of('range'), run.steps, lines, odd.steps, view.format, view.k, (i) => at_step(i, () =>
+      lines.filter((line) => line.low[i] !== null).map((line) =>
+        `${line.name} from the binade of 2^${line.low[i]} to that of 2^${line.high[i]}`).join(', ') + ', before scaling'));
   }
 
   function draw_updates() {
-    if (report.time.updates.length === 0) return;
-    const columns = update_columns(report.time, state.layer);
-    const at = (step, counts) => {
-      const i = columns ? columns.step.indexOf(step) : -1;
-      return i < 0 || columns.updates[i] === 0 ? null : counts[i] / columns.updates[i];
-    };
+    const u = time.update_layer.indexOf(state.layer);
+    const at = (name, t) => (u < 0 ? null : share_at(updates.share(name), u * n + t));
     const lines = update_lines.map(([name, style]) => ({name, class: style,
-      values: run.steps.map((step) => at(step, columns?.formats[name].lost))}));
+      values: run.steps.map((_, t) => at(name, t))}));
     caption(inside('updates'), element('b', {}, 'updates lost'), ' if the weight is kept in the ',
       `format, of the non-zero updates, ${layer_words()}`);
-    draw_time_lines(inside('updates').querySelector('.drawing'), run.steps, lines, run.odd.steps,
-      'Share of updates lost over the steps', (i) => say(i < 0 ? '' :
-        `Step ${integer(run.steps[i])}: ` + lines.map((line) =>
-          `${percent(line.values[i])} lost in ${line.name}`).join(', ') +
-          `; ${percent(at(run.steps[i], columns?.below_2_11))} below 2^-11 of the weight`));
+    draw_time_lines(drawing_of('updates'), run.steps, lines, odd.steps, 'Share of updates lost over the steps',
+      (i) => at_step(i, () => lines.map((line) => `${about(line.values[i])} lost in ${line.name}`).join(', ') +
+        `; ${about(at('below_2_11', i))} below 2^-11 of the weight`));
   }
 
-  const draw_all = () => [draw_shares, draw_scale, draw_map, draw_range, draw_updates]
-    .forEach((draw) => draw());
-  inside('layer').addEventListener('change', (event) => {
-    state.layer = Number(event.target.value) < 0 ? null : run.layers[Number(event.target.value)];
+  const map = build_map({figure: inside('map'), report, run, odd, say, choose_series,
+    words: (text) => { inside('rows').value = text; }});
+
+  function write_begin() {
+    const losses = first_losses(run, state.beginning, state.view);
+    write_beginnings(inside('begin').querySelector('.prose'), run, losses,
+      state.beginning.words(report, state.view), choose_series);
+    return losses;
+  }
+
+  function draw_map() {
+    map.draw({view: state.view, question: state.question, losses: write_begin()});
+  }
+
+  function draw_lines() {
     draw_shares();
     draw_range();
-    draw_updates();
+    if (with_updates) draw_updates();
+  }
+
+  function draw_all() {
+    draw_lines();
+    if (time.loss_scale.length > 0) draw_scale();
+    draw_map();
+  }
+
+  inside('layer').append(element('option', {value: -1}, 'all layers'),
+    ...run.layers.map((name, i) => element('option', {value: i}, name)));
+  inside('what').append(...questions.map((id) => element('option', {value: id}, question_words[id])));
+  inside('beginning').append(...beginnings.map((beginning) => element('option', {value: beginning.id},
+    beginning.label)));
+  inside('notes').textContent = `${plural(n, 'step')}, ${integer(run.steps[0])} to ${integer(run.steps[n - 1])} · ` +
+    `${plural(run.layers.length, 'layer')} · ${run.roles.join(', ')}`;
+  inside('updates').hidden = !with_updates;
+  inside('scale').hidden = time.loss_scale.length === 0;
+  write_binding(inside('binds').querySelector('.prose'), run, time, choose_series);
+  inside('binds').hidden = time.loss_scale.every((at) => at.binding_min === null && at.binding_max === null);
+  inside('skipped').hidden = !write_skipped(inside('skipped').querySelector('.prose'), run, report, odd);
+
+  inside('layer').addEventListener('change', (event) => {
+    state.layer = Number(event.target.value);
+    draw_lines();
   });
   inside('what').addEventListener('change', (event) => {
-    state.question = questions.find((question) => question.id === event.target.value);
+    state.question = event.target.value;
     draw_shares();
     draw_map();
   });
+  inside('beginning').addEventListener('change', (event) => {
+    state.beginning = beginnings.find(({id}) => id === event.target.value);
+    draw_map();
+  });
+  inside('rows').addEventListener('input', (event) => map.filter(event.target.value));
   let width = 0;
   new ResizeObserver(() => {
     if (!state.view || section.clientWidth === width) return;
     width = section.clientWidth;
     draw_all();
   }).observe(section);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => draw_map());
 
-  let drawn = '';
+  let drawn = {};
   function update(view) {
+    const moved = view.k !== drawn.k;
+    const other = view.format !== drawn.format || view.of !== drawn.of;
     state.view = view;
-    const next = JSON.stringify([view.k, view.format.name, view.of]);
-    if (next !== drawn) draw_all();
-    drawn = next;
+    drawn = view;
+    width = section.clientWidth;
+    if (other) {
+      draw_all();
+    } else if (moved) {
+      if (time.loss_scale.length > 0) draw_scale();
+      draw_range();
+      if (state.question === 'serves') draw_shares();
+      if (state.question === 'serves' || state.beginning.question === 'serves') draw_map();
+    }
   }
   return {update};
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Figures over the steps of a run: lines, the band of loss scales, the map of layers. Each is drawn
-// anew from what it is given and the width it has; on_point says what lies under the pointer.
+// Figures over the steps of a run: lines and the band of loss scales. Each is drawn anew from what it is
+// given and the width it has; on_step says what lies under the pointer. Where steps are many, lines have no points.
+
+const most_points = 60;
 
 function time_area(host, {left = 58, right = 74, top = 14, height = 210, below = 40}) {
   const width = Math.max(host.clientWidth, 280);
@@ -100,9 +102,11 @@ function draw_time_lines(host, steps, lines, odd, summary, on_step) {
     group.append(drawing('path', {d: path_through(points)}));
     points.forEach((point, i) => {
       if (point === null) return;
-      group.append(drawing('circle', {cx: point[0].toFixed(2), cy: point[1].toFixed(2),
-        r: steps.length > 60 ? 1.2 : 2.2, 'data-step': steps[i], 'data-value': line.values[i]}));
       line.y = point[1];
+      const lone = !points[i - 1] && !points[i + 1];
+      if (steps.length > most_points && !lone) return;
+      group.append(drawing('circle', {cx: point[0].toFixed(2), cy: point[1].toFixed(2),
+        r: 2.2, 'data-step': steps[i], 'data-value': line.values[i]}));
     });
     svg.append(group);
   }
@@ -145,13 +149,45 @@ function unbroken(scales) {
   return pieces.filter((piece) => piece.length > 0);
 }
 
+function is_used(at) {
+  return at !== null && at !== undefined && at.used_log2 !== null;
+}
+
+function used_words(log2) {
+  return Number.isInteger(log2) ? power(log2) : magnitude(2 ** log2);
+}
+
+// A flight of stairs through the scales that were used: each holds until the next.
+function draw_used(area, axis, used, y) {
+  const points = used.flatMap((at, i) => {
+    const next = used[i + 1];
+    return [[axis.x(at.step), y(at.used_log2)], ...(next ? [[axis.x(next.step), y(at.used_log2)]] : [])];
+  });
+  return drawing('path', {class: 'used-scale', d: path_through(points)});
+}
+
+// The recommended scale of each step: dots, or a line of many.
+function draw_recommended(axis, steps, known, y, high) {
+  const group = drawing('g', {class: 'recommended-scales'});
+  const inside = known.filter((at) => at.recommended_log2 !== null && at.recommended_log2 <= high);
+  if (steps.length > most_points) {
+    group.append(drawing('path', {class: 'recommended',
+      d: path_through(inside.map((at) => [axis.x(at.step), y(at.recommended_log2)]))}));
+  } else {
+    group.append(...inside.map((at) => drawing('circle', {class: 'recommended', cx: axis.x(at.step),
+      cy: y(at.recommended_log2), r: 2.6})));
+  }
+  return group;
+}
+
 // The interval of each step from S_min to S_max; where S_min lies above S_max it is empty and the gap is
-// hatched. The line is the loss scale of the slider.
+// hatched. The dashed line is the loss scale of the slider, the stairs what the run used, where that is known.
 function draw_scale_band(host, steps, scales, odd, k, on_step) {
   const area = time_area(host, {right: 84});
   const axis = step_axis(area, steps);
   const known = scales.filter((at) => at.s_min_log2 !== null);
-  const ends = known.flatMap((at) => [at.s_min_log2, at.s_max_log2]);
+  const used = scales.filter(is_used);
+  const ends = [...known.flatMap((at) => [at.s_min_log2, at.s_max_log2]), ...used.map((at) => at.used_log2)];
   const low = Math.min(...ends, k) - 2;
   const high = Math.max(...ends, k) + 2;
   const y = (log2) => area.bottom - (area.bottom - area.top) * (log2 - low) / (high - low);
@@ -173,15 +209,14 @@ function draw_scale_band(host, steps, scales, odd, k, on_step) {
       group.append(drawing('line', {class: 'no-interval', x1: x, x2: x, y1: y(at.s_min_log2),
         y2: y(at.s_max_log2)}));
     }
-    if (at.recommended_log2 !== null && at.recommended_log2 <= high) {
-      group.append(drawing('circle', {class: 'recommended', cx: x, cy: y(at.recommended_log2),
-        r: steps.length > 60 ? 1.4 : 2.6}));
-    }
     svg.append(group);
   }
+  if (used.length > 0) svg.append(draw_used(area, axis, used, y));
+  svg.append(draw_recommended(axis, steps, known, y, high));
   svg.append(drawing('line', {class: 'current-scale', x1: area.left, x2: area.right, y1: y(k),
     y2: y(k)}));
   const names = [{name: `S = ${power(k)}`, class: 'current', y: y(k)}];
+  if (used.length > 0) names.push({name: 'used', class: 'used', y: y(used[used.length - 1].used_log2)});
   if (known.length > 0) {
     const last = known[known.length - 1];
     names.push({name: 'S max', class: 'end', y: y(last.s_max_log2)},
@@ -225,7 +260,7 @@ function draw_ranges(host, steps, lines, odd, format, k, on_step) {
     group.append(drawing('path', {d: path(line.high)}),
       drawing('path', {d: path(line.low), class: 'low'}));
     steps.forEach((step, i) => {
-      if (line.low[i] === null) return;
+      if (line.low[i] === null || steps.length > most_points) return;
       group.append(drawing('circle', {cx: axis.x(step).toFixed(2),
         cy: y(line.high[i] + k).toFixed(2), r: 2, 'data-step': step, 'data-low': line.low[i],
         'data-high': line.high[i]}));
@@ -239,67 +274,5 @@ function draw_ranges(host, steps, lines, odd, format, k, on_step) {
   }
   svg.append(draw_step_axis(area, axis));
   follow_steps(svg, area, axis, steps, on_step);
-  host.replaceChildren(svg);
-}
-
-function cross_over(cell) {
-  const [x, y, width, height] = ['x', 'y', 'width', 'height'].map((name) =>
-    Number(cell.getAttribute(name)));
-  return drawing('path', {class: 'cross', d: `M${x},${y}l${width},${height}m0,${-height}` +
-    `l${-width},${height}`});
-}
-
-// A column per step, a row per layer; groups: [{role, values: per layer, per step: share or null; odd:
-// whether NaN or Inf are there}].
-// Darker by the square root of the share, so that a hundredth is seen.
-function draw_time_map(host, run, groups, on_cell, on_choose) {
-  const pitch = Math.max(9, Math.min(20, 420 / (run.layers.length * groups.length)));
-  const narrow = host.clientWidth < narrow_width;
-  const longest = Math.max(...run.layers.map((name) => name.length), 6);
-  const left = Math.min(narrow ? 96 : 240, 12 + 6.6 * longest);
-  const rows = groups.length * (run.layers.length * pitch + 24);
-  const area = time_area(host, {left, right: 8, top: 4, height: rows, below: 30});
-  const svg = time_drawing(area, 'Layers over steps, darker where more is lost');
-  const width = (area.right - area.left) / run.steps.length;
-  const room = Math.floor((left - 12) / 6.6);
-  let y = area.top;
-  for (const {role, values, odd} of groups) {
-    svg.append(drawing('text', {class: 'map-role', x: area.left, y: y + 14}, role));
-    y += 20;
-    run.layers.forEach((layer, row) => {
-      const shown = layer.length > room ? `…${layer.slice(1 - room)}` : layer;
-      svg.append(drawing('text', {class: 'map-layer', x: area.left - 8, y: y + pitch / 2 + 4,
-        'text-anchor': 'end'}, shown));
-      run.steps.forEach((step, column) => {
-        const value = values[row][column];
-        const cell = drawing('rect', {class: value === null ? 'cell none' : 'cell',
-          x: (area.left + column * width).toFixed(2), y: y.toFixed(2),
-          width: Math.max(width - (width > 5 ? 1 : 0), 0.5).toFixed(2), height: (pitch - 1).toFixed(2),
-          'data-role': role, 'data-layer': layer, 'data-step': step, 'data-value': value,
-          'data-odd': odd[row][column] ? 1 : null});
-        if (value !== null) cell.style.fillOpacity = Math.sqrt(Math.min(value, 1)).toFixed(4);
-        svg.append(cell);
-        if (odd[row][column]) svg.append(cross_over(cell));
-      });
-      y += pitch;
-    });
-    y += 4;
-  }
-  const every = Math.ceil(run.steps.length / Math.max(2, (area.right - area.left) / 64));
-  run.steps.forEach((step, column) => {
-    if (column % every !== 0) return;
-    svg.append(drawing('text', {class: 'map-step', x: area.left + (column + 0.5) * width,
-      y: area.bottom + 14, 'text-anchor': 'middle'}, integer(step)));
-  });
-  const place = (event) => {
-    const data = event.target.dataset;
-    return data && data.layer !== undefined ? data : null;
-  };
-  svg.addEventListener('pointermove', (event) => on_cell(place(event)));
-  svg.addEventListener('pointerleave', () => on_cell(null));
-  svg.addEventListener('click', (event) => {
-    const data = place(event);
-    if (data) on_choose(data.layer, data.role, Number(data.step));
-  });
   host.replaceChildren(svg);
 }

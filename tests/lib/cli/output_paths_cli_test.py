@@ -20,6 +20,7 @@ SPEC = b'{"name": "n", "base": {"workload": "digits_mlp", "steps": 1}, "grid": {
 QUANTIZE = (("quantize", "in0.npy", "--format", "binary16"), ["in0.npy"])
 ARITH = (("arith", "--format", "binary16", "fma", "in0.npy", "in1.npy:d", "in2.npy"), [f"in{i}.npy" for i in range(3)])
 REPORT = (("report", "in0"), ["in0"])
+MERGE = (("merge", "in0"), ["in0"])
 GEMM_CALL = (("gemm", "in0.npy", "in1.npy:d", "in2.npy", "--bias", "in3.npy", *GEMM), [f"in{i}.npy" for i in range(4)])
 EXPLAIN_DOTS = (("explain", "dots", "--a", "in0", "--b", "in1", "--c", "in2", "--d", "in3", "--row", "0", *GEMM),
                 [f"in{i}" for i in range(4)])
@@ -35,17 +36,18 @@ EXPERIMENT = (("experiment", "run", "clip_order", "--quick"), [])
 
 RECORD = (("record", "--emulated", "sm_90", "--only", "none"), [])
 
-OVER_INPUTS = [(QUANTIZE, "OUT"), (ARITH, "OUT")] + [(REPORT, option) for option in ("-o", "--html", "--json", "--csv")]
+OVER_INPUTS = [(QUANTIZE, "OUT"), (ARITH, "OUT")] + [
+    (call, option) for call in (REPORT, MERGE) for option in ("-o", "--html", "--json", "--csv")]
 OVER_INPUTS += [
     (GEMM_CALL, "-o"), (EXPLAIN_DOTS, "--svg"), (EXPLAIN_RECORDING, "--svg"), (EXPLAIN_GEMM, "--svg"),
     (IDENTIFY, "--propose"), (SWEEP, "-o"), (SWEEP, "--json"), (SWEEP, "--html"), (VALIDATE, "--seen")]
-EACH_OTHER = [(REPORT, "-o", "--json"), (REPORT, "--csv", "--json"), (SWEEP, "-o", "--json"),
+EACH_OTHER = [(REPORT, "-o", "--json"), (REPORT, "--csv", "--json"), (MERGE, "-o", "--csv"), (SWEEP, "-o", "--json"),
               (SWEEP, "-o", "--html"), (SWEEP, "--json", "--html"), (TRAIN, "--json", "--dump"),
               (EXPERIMENT, "--json", "-o"), (EXPERIMENT, "--json", "--dump"),
               (EXPERIMENT, "-o", "--dump")]
 # Options whose results are files of a folder, which reads nothing.
 FOLDERS = [(RECORD, "-o")]
-NOT_WRITABLE = [(QUANTIZE, "OUT"), (ARITH, "OUT"), (REPORT, "-o"), (REPORT, "--json"), (GEMM_CALL, "-o"),
+NOT_WRITABLE = [(QUANTIZE, "OUT"), (ARITH, "OUT"), (REPORT, "-o"), (REPORT, "--json"), (MERGE, "-o"), (GEMM_CALL, "-o"),
                 (EXPLAIN_RECORDING, "--svg"), (IDENTIFY, "--propose"), (SWEEP, "--json"), (SWEEP, "--html"),
                 (TRAIN, "--json"), (VALIDATE, "--seen"), (EXPERIMENT, "--json"), (EXPERIMENT, "-o")]
 
@@ -79,7 +81,7 @@ class OutputPaths(CliCase):
                 text = file.read()
             if re.search(r"\badd_output\(\"|write_file\(|Writer>?\(", text):
                 writing.append(source)
-                self.assertIn("prepare_outputs(", text, source)
+                self.assertRegex(text, r"prepare_(\w+_)?outputs\(", source)
         self.assertGreater(len(writing), 7)
 
     def inputs(self, call):

@@ -4,6 +4,7 @@
 #include "lib/io/gzip.h"
 
 #include <doctest/doctest.h>
+#include <zlib.h>
 
 #include "tests/lib/io/files.h"
 #include "tests/lib/io/gzipped.h"
@@ -82,6 +83,18 @@ TEST_CASE("what is no .gz file, or goes on after one, is an error") {
            read_gzip(folder.write("b.gz", gzipped("a") + "surplus"), plenty);
          }).empty());
   CHECK(has(error_of([&] { read_gzip(folder / "missing.gz", plenty); }), "No such file"));
+}
+
+TEST_CASE("a stream inflates to what it was made of") {
+  for (const std::string& text : {std::string(), std::string("12,3\n"), long_text()}) {
+    const std::string stream = zlib_stream(text);
+    std::string out(text.size() + 1, '\0');
+    uLongf size = out.size();
+    REQUIRE(uncompress(reinterpret_cast<Bytef*>(out.data()), &size,
+                       reinterpret_cast<const Bytef*>(stream.data()), stream.size()) == Z_OK);
+    out.resize(size);
+    CHECK(out == text);
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/lib/range/add_encoding.h"
+#include "tests/lib/report/made_json.h"
 #include "tests/lib/report/made_report.h"
 
 namespace binade::test::diff_test {
@@ -121,9 +122,7 @@ TEST_CASE("counts beyond 2^53, which are strings, are shown and compared") {
 TEST_CASE("hostile names cannot break the lines of a difference") {
   std::vector<Named> tensors;
   for (const std::string& name : hostile_names()) tensors.push_back({name, {1}});
-  const std::string text = diff_reports(Json::parse(json_text(to_json(report_of(tensors)))),
-                                        Json::parse(json_text(to_json(report_of({})))))
-                               .text;
+  const std::string text = diff_reports(to_json(report_of(tensors)), to_json(report_of({}))).text;
   CHECK(has(text, "only before: a\\x0ab\n"));
   for (const char c : text) REQUIRE((c == '\n' || static_cast<unsigned char>(c) >= 0x20));
 }
@@ -131,12 +130,12 @@ TEST_CASE("hostile names cannot break the lines of a difference") {
 TEST_CASE("a report written to a file is read back") {
   const Folder folder;
   const Json json = to_json(report_of(before));
-  CHECK(load_report(folder.write("r.json", json_text(json))) == json);
+  CHECK(load_report(folder.write("r.json", json_text(report_of(before)))) == json);
 }
 
 TEST_CASE("what is no report is refused with file and schema") {
   const Folder folder;
-  const std::string good = json_text(to_json(report_of(before)));
+  const std::string good = json_text(report_of(before));
   const std::vector<std::string> wrong{
       "",
       "{",

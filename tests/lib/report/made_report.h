@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "lib/range/counter.h"
-#include "lib/report/json.h"
 #include "lib/report/report.h"
 #include "tests/lib/io/files.h"
 
@@ -35,6 +34,7 @@ inline Report report_of_summaries(const std::vector<std::pair<std::string, Range
   report.files = {"made.safetensors"};
   report.total.name = "total";
   report.total.summary = empty_summary(columns_of(options));
+  JointScale joint(report.total.summary.columns);
   for (const auto& [name, summary] : tensors) {
     TensorReport tensor;
     tensor.name = name;
@@ -44,10 +44,12 @@ inline Report report_of_summaries(const std::vector<std::pair<std::string, Range
     tensor.summary = summary;
     analyse(tensor, options);
     merge(report.total.summary, tensor.summary);
+    joint.add(tensor, report.tensors.size());
+    report.rows.push_back(row_of(tensor, 0));
     report.tensors.push_back(std::move(tensor));
   }
   analyse(report.total, options);
-  report.loss_scale = joint_loss_scale(report.tensors, report.total, options);
+  report.loss_scale = joint.scale(options, [](const JointScale::End&) { return false; });
   return report;
 }
 

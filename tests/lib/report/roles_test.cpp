@@ -167,9 +167,13 @@ TEST_CASE(
 TEST_CASE("in a file of gradients a dump's own roles stay, parameters of steps are gradients") {
   const std::vector<Named> tensors{{"step1/fc1/weight", {1}}, {"step2/fc1.weight", {1}}};
   const Report report = report_on(tensors, "grads.safetensors");
-  CHECK(report.tensors[0].role == TensorRole::weight);
-  CHECK(report.tensors[1].role == TensorRole::d_weight);
-  CHECK(report.tensors[1].time == TensorTime{2, "fc1.weight", TensorRole::d_weight});
+  REQUIRE(report.time);
+  const std::vector<TimeSeries>& series = report.time->series;  // two of all layers, then each
+  REQUIRE(series.size() == 4);
+  CHECK(series[2].layer == "fc1");
+  CHECK(series[2].run.role == TensorRole::weight);
+  CHECK(series[3].run.role == TensorRole::d_weight);
+  CHECK(series[3].last.time == TensorTime{2, "fc1.weight", TensorRole::d_weight});
 }
 
 TEST_CASE("two files tell apart what their names do not") {

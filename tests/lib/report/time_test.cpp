@@ -15,6 +15,7 @@
 
 #include "lib/report/text.h"
 #include "lib/report/time_text.h"
+#include "tests/lib/report/made_json.h"
 #include "tests/lib/report/made_report.h"
 
 namespace binade::test::time_test {
@@ -40,6 +41,12 @@ struct Run {
     files.push_back(folder->write(name, safetensors(header + "}", data)));
   }
   Report report() const { return read_report(files, {}); }
+  std::vector<TensorReport> tensors() const {
+    std::vector<TensorReport> out;
+    read_report(files, {}, {}, nullptr, [&out](const TensorReport& t) { out.push_back(t); });
+    return out;
+  }
+  Json json() const { return Json::parse(json_text(report(), tensors())); }
 };
 
 Run small_run() {
@@ -73,13 +80,84 @@ TEST_CASE("a series over all layers is the merge of the layers") {
   const Report report = small_run().report();
   const TimeSeries& all = series(*report.time, {}, TensorRole::d_weight);
   REQUIRE(all.points.size() == 2);
-  CHECK(all.points[1].summary.values == 5);
-  CHECK(all.points[1].formats[0].rne_zero->count == 2);
-  CHECK(all.points[1].formats[0].rne_zero->of_nonzero == 0.5);
-  RangeSummary sum = report.tensors[0].summary;
-  merge(sum, report.tensors[1].summary);
-  CHECK(all.points[1].summary == sum);
+  CHECK(all.points[1].values == 5);
+  CHECK(all.points[1].nonzero() == 4);
+  CHECK(all.points[1].formats[0].to_zero == 2);
+  const std::vector<TensorReport> tensors = small_run().tensors();
+  RangeSummary sum = tensors[0].summary;
+  merge(sum, tensors[1].summary);
+  CHECK(all.last.summary == sum);
   CHECK(series(*report.time, "b", TensorRole::act).points.size() == 1);
+}
+
+TEST_CASE("a layer's gradients say at each step between which scales they live, others do not") {
+  const Report report = small_run().report();
+  const TimePoint& point = series(*report.time, "b", TensorRole::d_weight).points[0];
+  CHECK(point.step == 10);
+  CHECK(point.s_max_log2 == 34);  // 2^-20 · 2^34 · 2 < 65520
+  CHECK(point.s_min_log2 == -4);
+  CHECK_FALSE(series(*report.time, {}, TensorRole::d_weight).points[1].s_max_log2);
+  CHECK_FALSE(series(*report.time, "b", TensorRole::act).points[0].s_max_log2);
+}
+
+TEST_CASE("a series holds its whole run and its last step as tensors, analysed") {
+  Run run = small_run();
+  run.add("3.safetensors", {{"step12/a/dW", {0x1p-3F}}});
+  const Report report = run.report();
+  const TimeSeries& of_a = series(*report.time, "a", TensorRole::d_weight);
+  CHECK(of_a.run.name == "a dW");
+  CHECK(of_a.run.summary.values == 4);
+  CHECK(of_a.run.loss_scale.interval->max_log2 == 14);
+  CHECK(of_a.run.shape.empty());  // that of step 10 is another
+  CHECK(of_a.run.dtype == "F32");
+  CHECK(of_a.run.status == "ok");
+  CHECK_FALSE(of_a.run.time);
+  CHECK(of_a.last.time == TensorTime{12, "a", TensorRole::d_weight});
+  CHECK(of_a.last.summary.values == 1);
+  CHECK(of_a.last.shape == std::vector<std::uint64_t>{1});
+  CHECK(of_a.last.loss_scale.interval->max_log2 == 17);
+  CHECK(series(*report.time, {}, TensorRole::d_weight).run.name == "dW");
+}
+
+TEST_CASE("what belongs to a run is told and let go, what does not stays whole, rows stay of all") {
+  const Run run = small_run();
+  const Report report = run.report();
+  REQUIRE(report.tensors.size() == 1);
+  CHECK(report.tensors[0].name == "note");
+  const std::vector<TensorReport> told = run.tensors();
+  REQUIRE(report.rows.size() == 7);
+  REQUIRE(told.size() == 7);
+  for (std::size_t i = 0; i < 7; ++i) {
+    CHECK(report.rows[i].name == told[i].name);
+    CHECK(report.files[report.rows[i].file] == told[i].file);
+    CHECK(report.rows[i].nonzero == told[i].summary.nonzero());
+    CHECK(report.rows[i].in_binary16.to_zero == told[i].formats[0].to_zero.count);
+    CHECK(report.rows[i].in_binary16.lost == told[i].formats[0].lost->l2);
+  }
+}
+
+TEST_CASE("several tensors of one layer, role and step are one point, whatever comes between") {
+  Run run;
+  run.add("1.safetensors", {{"step1/a/dW", {0x1p-26F}}, {"step2/a/dW", {1}}});
+  run.add("2.safetensors", {{"step01/a/dW", {0x1p-3F, 2}}});
+  const Report report = run.report();
+  const TimeSeries& of_a = series(*report.time, "a", TensorRole::d_weight);
+  REQUIRE(of_a.points.size() == 2);
+  CHECK(of_a.points[0].values == 3);
+  CHECK(of_a.points[0].formats[0].to_zero == 1);
+  CHECK(of_a.points[0].max_binade == 1);
+  CHECK(of_a.points[0].s_max_log2 == 13);
+  CHECK(report.time->loss_scales[0].scale.binding_max == "step01/a/dW");
+}
+
+TEST_CASE("the text tells of binary16 where other formats were asked for") {
+  const Run run = small_run();
+  const Report report = read_report(run.files, {.formats = {report_formats[1]}});
+  CHECK(report.time->formats.size() == 2);
+  CHECK(place_of_binary16(*report.time) == 1);
+  const std::string text = time_text(*report.time, false);
+  CHECK(text == time_text(*run.report().time, false));
+  CHECK(has(text, "  to zero    act"));
 }
 
 TEST_CASE("layers that merely stand in alphabetical order are put in that of their numbers") {
@@ -153,7 +231,7 @@ TEST_CASE("a run of PyTorch's names is a run: weight, gradient, update and state
 TEST_CASE("roles stand in the JSON, each of all its tensors") {
   Run run;
   run.add("1.safetensors", {{"z", {0x1p-30F}}, {"a.grad", {0x1p-26F, 1}}, {"b.grad", {1}}});
-  const Json json = to_json(run.report());
+  const Json json = run.json();
   CHECK(json["roles"][0]["name"] == "grad");
   CHECK(json["roles"][0]["tensors"] == 2);
   CHECK(json["roles"][0]["formats"]["binary16"]["to_zero"]["count"] == 1);
@@ -162,7 +240,7 @@ TEST_CASE("roles stand in the JSON, each of all its tensors") {
   CHECK(json["loss_scale"]["basis"].get<std::string>().starts_with("Taken from 2 gradients."));
   Run gradients;
   gradients.add("1.safetensors", {{"a.grad", {1}}});
-  CHECK(to_json(gradients.report())["loss_scale"]["basis"].is_null());
+  CHECK(gradients.json()["loss_scale"]["basis"].is_null());
 }
 
 TEST_CASE("names that seem to tell a step and do not get a hint") {
@@ -173,7 +251,7 @@ TEST_CASE("names that seem to tell a step and do not get a hint") {
       "tensors "
       "step10/fc1/dW or step10/fc1.weight.grad (binade report --help).";
   CHECK(run.report().hint == hint);
-  CHECK(to_json(run.report())["hint"] == hint);
+  CHECK(run.json()["hint"] == hint);
   CHECK(has(report_text(run.report(), {}), "2 of 3 names hold a step"));
 }
 
@@ -245,7 +323,8 @@ Run diverging_run() {
 
 TEST_CASE(
     "steps whose gradients hold NaN or Inf are passed over by the loss scale, which says so") {
-  const Report report = diverging_run().report();
+  const Run run = diverging_run();
+  const Report report = run.report();
   CHECK(report.passed_over == std::vector<std::uint64_t>{4, 6});
   CHECK(report.loss_scale.status == "ok");
   CHECK(report.loss_scale.interval->max_log2 == 17);  // of 2^-3, not of step 4's 2^5
@@ -263,7 +342,7 @@ TEST_CASE(
     CHECK_FALSE(scales[i].scale.recommended_log2.has_value());
   }
   CHECK(scales[3].scale.status == "ok");
-  const Json json = to_json(report);
+  const Json json = run.json();
   CHECK(json["gradients"]["passed_over"] == Json{4, 6});
   CHECK(json["time"]["loss_scale"][1]["s_max_log2"].is_null());
 }
@@ -317,7 +396,7 @@ TEST_CASE("many steps that are passed over are counted") {
 }
 
 TEST_CASE("the JSON has a column per number and says where each tensor stands") {
-  const Json json = to_json(small_run().report());
+  const Json json = small_run().json();
   CHECK(json["tensors"][0]["time"] == Json{{"step", 10}, {"layer", "a"}, {"role", "dW"}});
   CHECK_FALSE(json["tensors"][4].contains("time"));
   const Json& time = json["time"];

@@ -4,14 +4,13 @@
     python page_test.py REPORT.html REPORT.json
 
 The oracle derives every number from the JSON's binade rows with Python integers and shares no
-line with the page. Some tests put another report into the same page: odd tensors, hostile names,
-a thousand rows. Exit 77 where selenium, chromium or chromedriver are missing.
+line with the page. Counts and their shares must be equal; L1 and L2, of which the page holds means in millionths,
+to six digits. Some tests put another report into the same page: odd tensors, hostile names, 20 000 rows. Exit 77 where selenium, chromium or chromedriver are missing.
 """
 
 import copy
 import json
 import math
-import re
 import sys
 import tempfile
 import unittest
@@ -22,9 +21,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from chromium import open_browser  # exits with 77 where there is none
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import Select
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
-DATA = re.compile(r'(<script type="application/json" id="report">)(.*?)(</script>)', re.S)
+import page_data
+
 COUNTS = ("to_zero", "subnormal", "normal", "overflow")
 MASSES = ("lost_l1", "lost_l2", "clipped_l1")
 HOSTILE = "</script><script>window.hit=1</script><img src=x onerror='window.hit=2'><!-- &amp; ${x}"
@@ -112,12 +112,16 @@ class Page(unittest.TestCase):
         """Opens the page under test, or the same page around another report."""
         path = self.html
         if report is not None:
-            data = json.dumps(report).replace("<", "\\u003c")
             page = self.html.read_text(encoding="utf-8")
             path = Path(self.folder.name) / "other.html"
-            path.write_text(DATA.sub(lambda m: m[1] + data + m[3], page), encoding="utf-8")
+            path.write_text(page_data.put(page, page_data.line_of(report)), encoding="utf-8")
         self.browser.get(path.as_uri())
+        self.wait_until_drawn()
         return path
+
+    def wait_until_drawn(self):
+        WebDriverWait(self.browser, 30, 0.02).until(
+            lambda _: self.script("return performance.getEntriesByName('drawn').length") == 1)
 
     def script(self, code, *arguments):
         return self.browser.execute_script(code, *arguments)
@@ -151,11 +155,39 @@ class Page(unittest.TestCase):
                 for name, value, count in read}
 
     def rows(self):
-        """Visible rows of the table in order: (index, {column: value})."""
-        return self.script("""return [...document.querySelectorAll(
-              '#tensors table tbody:not(.total) tr')].filter((row) => !row.hidden).map((row) =>
-            [Number(row.dataset.tensor), Object.fromEntries([...row.cells].map((cell) =>
-              [cell.dataset.column, cell.dataset.value ?? null]))]);""")
+        """All rows of the table in order, as scrolling down meets them: (index, {column: value})."""
+        return self.browser.execute_async_script("""const done = arguments[0];
+            const scroll = document.querySelector('#tensors .scroll');
+            const seen = new Map();
+            const look = () => {
+              const rows = [...document.querySelectorAll('#tensors table tbody:not(.total) tr[data-tensor]')];
+              for (const row of rows) {
+                seen.set(Number(row.getAttribute('aria-rowindex')), [Number(row.dataset.tensor),
+                  Object.fromEntries([...row.cells].map((cell) => [cell.dataset.column, cell.dataset.value ?? null]))]);
+              }
+              const before = scroll.scrollTop;
+              scroll.scrollTop += 300;
+              if (scroll.scrollTop > before) requestAnimationFrame(() => requestAnimationFrame(look));
+              else done([...seen].sort(([a], [b]) => a - b).map(([, row]) => row));
+            };
+            scroll.scrollTop = 0;
+            requestAnimationFrame(() => requestAnimationFrame(look));""")
+
+    def choose_row(self, index):
+        """Scrolls until the row is there, and presses it."""
+        found = self.browser.execute_async_script("""const [index, done] = arguments;
+            const scroll = document.querySelector('#tensors .scroll');
+            scroll.scrollTop = 0;
+            const look = () => {
+              const button = document.querySelector(`#tensors [data-tensor='${index}'] button`);
+              const before = scroll.scrollTop;
+              if (button) { button.click(); done(true); return; }
+              scroll.scrollTop += 300;
+              if (scroll.scrollTop > before) requestAnimationFrame(() => requestAnimationFrame(look));
+              else done(false);
+            };
+            requestAnimationFrame(() => requestAnimationFrame(look));""", index)
+        self.assertTrue(found, f"row {index}")
 
     def range(self):
         slider = self.find("#slider")
@@ -167,9 +199,17 @@ class Page(unittest.TestCase):
         where = f"{tensor['name']} in {form['name']} at 2^{k} of {of}"
         names = COUNTS + MASSES + (("band_27_24",) if form["name"] == "binary16" else ())
         for name in names:
-            self.assertEqual(shown[name][0], shares[name], f"{name}: {where}")
+            self.assert_equal_share(name, shown[name][0], shares[name], where)
         for name in COUNTS:
             self.assertEqual(shown[name][1], count[name], f"{name} count: {where}")
+
+    def assert_equal_share(self, name, value, share, where):
+        if name not in MASSES or not share:
+            self.assertEqual(value, share, f"{name}: {where}")
+        elif name == "clipped_l1" and self.find("#metrics .clipped_l1 small").text.endswith("about"):
+            self.assertAlmostEqual(value / share, 1, delta=0.5, msg=f"{name}: {where}")
+        else:
+            self.assertAlmostEqual(value / share, 1, delta=2e-6, msg=f"{name}: {where}")
 
     def test_it_asks_the_network_for_nothing_but_itself(self):
         path = self.open()
@@ -181,8 +221,19 @@ class Page(unittest.TestCase):
         self.assertEqual(urls, [path.as_uri()])
 
     def test_it_holds_the_report_it_came_with(self):
-        embedded = json.loads(DATA.search(self.html.read_text(encoding="utf-8"))[2])
-        self.assertEqual(embedded, self.report)
+        embedded, planes = page_data.unpacked(self.html.read_text(encoding="utf-8"))
+        self.assertEqual(planes, b"")
+        wanted = page_data.line_of(self.report)
+        for table in ("groups", "tensors"):
+            for name in ("mean", "mean_square"):
+                held, exact = embedded[table].pop(name), wanted[table].pop(name)
+                self.assertGreater(len(held), 0)
+                self.assertLessEqual(max(abs(a - b) for a, b in zip(held, exact, strict=True)), 1, name)
+            held, exact = embedded[table].pop("sqnr_db"), wanted[table].pop("sqnr_db")
+            for form, by_scale in exact.items():
+                for a, b in zip(held[form]["0"], by_scale["0"], strict=True):
+                    self.assertTrue(a == b or abs(a - b) < 0.0011, (a, b))
+        self.assertEqual(embedded, wanted)
 
     def test_the_histogram_has_the_bars_of_the_binades_and_the_bands_of_the_formats(self):
         self.open()
@@ -224,7 +275,7 @@ class Page(unittest.TestCase):
                 for name in ("to_zero", "subnormal", "overflow"):
                     self.assertEqual(shown[name], (stated[name][f"of_{of}"], stated[name]["count"]))
                 for name in MASSES:
-                    self.assertEqual(shown[name][0], stated[name], f"{name} in {form['name']}")
+                    self.assert_equal_share(name, shown[name][0], stated[name], form["name"])
                 if form["name"] == "binary16":
                     band = stated["band_27_24"]
                     self.assertEqual(shown["band_27_24"], (band[f"of_{of}"], band["count"]))
@@ -251,7 +302,7 @@ class Page(unittest.TestCase):
                 shares, _ = expected(self.report["tensors"][index], form, k, "nonzero")
                 for name in ("to_zero", "subnormal", "overflow", "lost_l2"):
                     value = None if cells[name] is None else float(cells[name])
-                    self.assertEqual(value, shares[name], f"{name} of row {index} at 2^{k}")
+                    self.assert_equal_share(name, value, shares[name], f"row {index} at 2^{k}")
                     seen += 1
         self.assertGreater(seen, 0)
 
@@ -285,8 +336,7 @@ class Page(unittest.TestCase):
     def test_a_row_selects_its_tensor(self):
         self.open()
         for index, tensor in list(enumerate(self.report["tensors"]))[:3]:
-            self.script("document.querySelector(`[data-tensor='${arguments[0]}'] button`).click()",
-                        index)
+            self.choose_row(index)
             self.assertEqual(self.find("#figure-name").text, tensor["name"])
             self.assert_shows(tensor, self.report["formats"][0], 0, "nonzero")
         self.find("#to-total").click()
@@ -333,8 +383,7 @@ class Page(unittest.TestCase):
         report = with_odd_tensors(self.report)
         self.open(report)
         index = next(i for i, t in enumerate(report["tensors"]) if t["name"] == HOSTILE)
-        self.script("document.querySelector(`[data-tensor='${arguments[0]}'] button`).click()",
-                    index)
+        self.choose_row(index)
         self.assertEqual(self.script("return document.getElementById('figure-name').textContent"),
                          HOSTILE)
         self.assertIsNone(self.script("return window.hit ?? null"))
@@ -350,8 +399,7 @@ class Page(unittest.TestCase):
             self.assertRegex(text, words)
         for index, tensor in enumerate(report["tensors"]):
             if tensor["name"].startswith("odd/"):
-                self.script("document.querySelector(`[data-tensor='${arguments[0]}'] button`)"
-                            ".click()", index)
+                self.choose_row(index)
                 self.assertEqual(self.find_all("#histogram .bar"), [])
                 self.assertNotEqual(self.find("#histogram .nothing").text, "")
                 self.assert_shows(tensor, report["formats"][0], 0, "values")
@@ -393,15 +441,18 @@ class Page(unittest.TestCase):
         for width, height in ((1280, 700), (1000, 700), (420, 700)):
             self.resize(width, height)
             self.open(report)
-            top, visible, row = self.script("""const body = document.querySelector('#tensors tbody:not(.total)');
-                const row = body.rows[Math.floor(body.rows.length / 2)];
-                row.scrollIntoView({block: 'center', behavior: 'instant'});
+            self.script("""const scroll = document.querySelector('#tensors .scroll');
+                scroll.scrollIntoView({block: 'end', behavior: 'instant'});
+                scroll.scrollTop = scroll.scrollHeight / 2;""")
+            self.wait_for_frame()
+            top, visible, row = self.script("""const scroll = document.querySelector('#tensors .scroll').getBoundingClientRect();
                 const head = document.querySelector('#tensors thead [data-column=name]').getBoundingClientRect();
-                const at = document.elementFromPoint(head.x + 5, head.y + head.height / 2);
-                return [head.top, at?.closest('thead') !== null, row.getBoundingClientRect().top];""")
+                const under = document.elementFromPoint(head.x + 5, head.y + head.height / 2);
+                const row = document.elementFromPoint(scroll.x + 5, scroll.y + scroll.height / 2);
+                return [head.top - scroll.top, under?.closest('thead') !== null, row?.closest('tr')?.dataset.tensor];""")
             self.assertTrue(visible, width)
             self.assertGreaterEqual(top, 0, width)
-            self.assertLess(top, row, width)
+            self.assertIsNotNone(row, width)
 
     def test_each_answer_says_what_it_is_about(self):
         self.open()
@@ -456,20 +507,48 @@ class Page(unittest.TestCase):
         fill = self.script("return getComputedStyle(document.querySelector('.bar')).fill")
         self.assertNotIn(fill, ("", "none", "rgb(0, 0, 0)"))
 
-    def test_a_thousand_tensors_follow_the_slider_at_once(self):
+    def test_of_20_000_tensors_only_rows_in_sight_are_in_the_page(self):
         report = copy.deepcopy(self.report)
         ok = [t for t in report["tensors"] if t["status"] == "ok"]
-        report["tensors"] = [dict(ok[i % len(ok)], name=f"layer.{i}") for i in range(1000)]
+        report["tensors"] = [dict(ok[i % len(ok)], name=f"h.{i // 12}.part{i % 12}", binades=ok[i % len(ok)]["binades"][:9])
+                             for i in range(20_000)]
         self.open(report)
-        times = self.script("""const slider = document.getElementById('slider');
-            return [2, 3, 4, 5, 6, 7, 8].map((k) => {
-              const start = performance.now();
-              slider.value = k;
-              slider.dispatchEvent(new Event('input', {bubbles: true}));
-              document.body.getBoundingClientRect();
-              return performance.now() - start;
-            });""")
-        self.assertLess(min(times), 150, "milliseconds, best of seven")
+        count = "return document.querySelectorAll('#tensors tbody:not(.total) tr[data-tensor]').length"
+        self.assertTrue(0 < self.script(count) < 100)
+        self.script("document.querySelector('#tensors .scroll').scrollTop = 300000")
+        self.wait_for_frame()
+        self.assertTrue(0 < self.script(count) < 100)
+        self.assertLess(self.script("return document.querySelectorAll('*').length"), 4000)
+        self.find("#filter").send_keys("h.1234.part7")
+        self.assertEqual(self.find("#shown").text.replace("\u202f", ""), "1 of 20000 tensors")
+        self.assertEqual([index for index, _ in self.rows()], [1234 * 12 + 7])
+
+    def test_in_the_order_of_names_rows_of_a_layer_fold(self):
+        report = copy.deepcopy(self.report)
+        ok = [t for t in report["tensors"] if t["status"] == "ok"]
+        report["tensors"] = [dict(ok[i], name=f"h.{i % 3}.part{i}") for i in range(9)]
+        self.open(report)
+        self.assertEqual(self.find_all("#tensors tr.group"), [])
+        self.sort_by("name", "ascending")
+        heads = self.find_all("#tensors tr.group button")
+        self.assertEqual([head.text.strip() for head in heads], ["h.0", "h.1", "h.2"])
+        worst = max(t["formats"]["binary16"]["lost_l2"] for t in report["tensors"][1::3])
+        self.assertIn(f"up to {100 * worst:.1g}"[:9], heads[1].find_element(By.XPATH, "../..").text.replace("−", "-"))
+        heads[1].click()
+        self.assertEqual([index for index, _ in self.rows()], [0, 3, 6, 2, 5, 8])
+        heads = self.find_all("#tensors tr.group button")
+        self.assertEqual([head.get_attribute("aria-expanded") for head in heads], ["true", "false", "true"])
+
+    def test_a_browser_that_cannot_inflate_is_told_so_in_a_sentence(self):
+        script = self.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument",
+                                              {"source": "delete window.DecompressionStream"})
+        try:
+            self.browser.get(self.html.as_uri())
+            self.assertTrue(self.find("#no-data").is_displayed())
+            self.assertIn("DecompressionStream", self.find("#no-data").text)
+            self.assertEqual(len(self.browser.get_log("browser")), 1)
+        finally:
+            self.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
 # Other reports ------------------------------------------------------------------------------

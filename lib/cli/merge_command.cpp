@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// binade merge: one report from the parts that several processes have counted.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/cli/command.h"
+#include "lib/cli/progress.h"
+#include "lib/cli/report_outputs.h"
+#include "lib/io/tensor_file.h"
+#include "lib/report/parts.h"
+
+namespace binade {
+namespace {
+
+struct MergeArguments {
+  std::vector<std::string> inputs;
+  ReportOutputs outputs;
+  bool partial = false;
+};
+
+void run_merge(const MergeArguments& arguments) {
+  refuse_two_on_stdout(arguments.outputs);
+  const std::vector<std::string> files = expand_paths(arguments.inputs);
+  std::vector<InputPath> read;
+  for (const std::string& file : files) read.push_back({"PART", file});
+  prepare_report_outputs(arguments.outputs, read);
+  MergedParts parts(files, arguments.partial);
+  ReportWriter writer(arguments.outputs, parts.options());
+  Report report;
+  {
+    ProgressLine line;
+    report = parts.report(
+        [&writer](const TensorReport& tensor) { writer.add(tensor); },
+        [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); });
+  }
+  writer.write(report);
+}
+
+void define_merge(App app, int&) {
+  const auto a = std::make_shared<MergeArguments>();
+  app.add_option("PART", a->inputs, "files that binade report --part wrote, or globs").required();
+  add_report_outputs(app, a->outputs);
+  add_text_options(app, a->outputs);
+  app.add_flag("--partial", a->partial,
+               "report on the parts that are there, and say which are not");
+  app.footer(
+      "\nThe same bytes as of one binade report on all inputs. Parts are of one report: the same "
+      "inputs, in the same "
+      "order, the same\noptions, the same version.\n\n"
+      "Examples:\n"
+      "  binade merge part*.bin -o run.html --json run.json\n"
+      "Slurm, eight tasks and then one:\n"
+      "  sbatch --array=1-8 --wrap 'binade report run/*.safetensors --part $SLURM_ARRAY_TASK_ID/8 "
+      "-o part$SLURM_ARRAY_TASK_ID.bin'\n"
+      "  sbatch --dependency=singleton --wrap 'binade merge part*.bin -o run.html'\n"
+      "make -j8:\n"
+      "  run.html: $(foreach i,1 2 3 4 5 6 7 8,part$i.bin) ; binade merge $^ -o $@\n"
+      "  part%.bin: ; binade report run/*.safetensors --part $*/8 -o $@");
+  app.callback([a] { run_merge(*a); });
+}
+
+}  // namespace
+
+const Command merge_command{"merge", "one report from the parts of binade report --part",
+                            &define_merge};
+
+}  // namespace binade

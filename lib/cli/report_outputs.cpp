@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lines of tensors wait in spools, beside the files that they end up in, until the report's head is known.
+#include "lib/cli/report_outputs.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <filesystem>
+
+#include "lib/cli/progress.h"
+#include "lib/io/atomic_file.h"
+#include "lib/io/spool.h"
+#include "lib/report/csv.h"
+#include "lib/report/html.h"
+#include "lib/report/json.h"
+#include "lib/report/text.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+/// Where an output's spool lies: in its folder, unless it is none of the file system's.
+std::string spool_folder(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const bool special = fs::exists(path, ignored) && !fs::is_regular_file(path, ignored);
+  if (path.empty() || path == "-" || special) return "";
+  const fs::path folder = fs::path(link_target(path)).parent_path();
+  return folder.empty() ? "." : folder.string();
+}
+
+/// Text to a file, or to standard output where the path is "-"; nowhere where it is empty.
+template <class Write>
+void deliver(const std::string& path, const Write& write) {
+  if (path == "-") {
+    write([](std::string_view text) { fmt::print("{}", text); });
+  } else if (!path.empty()) {
+    AtomicFile file(path);
+    std::string piece;
+    write([&](std::string_view text) {
+      piece += text;
+      if (piece.size() < std::size_t{1} << 20) return;
+      file.write(piece);
+      piece.clear();
+    });
+    file.write(piece);
+    file.commit();
+  }
+}
+
+}  // namespace
+
+struct ReportWriter::Spools {
+  JsonTensors json;
+  Spool csv;
+  CsvLines lines;
+
+  Spools(const ReportOutputs& outputs, const ReportOptions& options)
+      : json(spool_folder(outputs.json)),
+        csv(spool_folder(outputs.csv)),
+        lines(options_json(options)) {
+    csv.add(lines.head());
+  }
+};
+
+void add_report_outputs(App app, ReportOutputs& outputs) {
+  app.add_output("-o,--html", outputs.html, "write the report as one self-contained page");
+  app.add_output("--json", outputs.json, "write the report as JSON; - for standard output");
+  app.add_output("--csv", outputs.csv,
+                 "write a row of figures a tensor, as CSV; - for standard output");
+}
+
+void add_text_options(App app, ReportOutputs& outputs) {
+  app.add_option("--tensors", outputs.tensors,
+                 "rows of the tensor table on the terminal; 0 for all")
+      .capture_default_str();
+  app.add_flag("-q,--quiet", outputs.quiet, "no text on standard output");
+}
+
+void refuse_two_on_stdout(const ReportOutputs& outputs) {
+  if (outputs.json == "-" && outputs.csv == "-") {
+    throw Error("--json - and --csv -: standard output takes one; give the other a file");
+  }
+}
+
+void prepare_report_outputs(const ReportOutputs& outputs, std::span<const InputPath> read) {
+  prepare_outputs(read,
+                  std::array{OutputPath{"-o", outputs.html},
+                             OutputPath{.name = "--json", .path = outputs.json, .or_stdout = true},
+                             OutputPath{.name = "--csv", .path = outputs.csv, .or_stdout = true}});
+}
+
+ReportWriter::ReportWriter(const ReportOutputs& outputs, const ReportOptions& options)
+    : outputs_(outputs), options_(options), spools_(std::make_unique<Spools>(outputs, options)) {}
+ReportWriter::~ReportWriter() = default;
+
+void ReportWriter::add(const TensorReport& tensor) {
+  if (outputs_.json.empty() && outputs_.csv.empty()) return;
+  const nlohmann::ordered_json json = tensor_json(tensor, options_);
+  if (!outputs_.json.empty()) spools_->json.add(json);
+  if (!outputs_.csv.empty()) spools_->csv.add(spools_->lines.line(json));
+}
+
+void ReportWriter::write(const Report& report, const std::string& note) {
+  if (!outputs_.quiet && outputs_.json != "-" && outputs_.csv != "-") {
+    fmt::print("{}{}", report_text(report, {wants_color(STDOUT_FILENO), outputs_.tensors}), note);
+  }
+  deliver(outputs_.json, [&](const TextSink& sink) { write_json(report, spools_->json, sink); });
+  deliver(outputs_.csv, [&](const TextSink& sink) { spools_->csv.copy_to(sink); });
+  if (!outputs_.html.empty()) write_file(outputs_.html, report_html(report));
+}
+
+}  // namespace binade

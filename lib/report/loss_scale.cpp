@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Intervals of scales, the choice from them, and the reasons in words.
+#include "lib/report/loss_scale.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+/// The scale picked from an interval; where that is empty, no overflow comes before no loss.
+void choose_scale(LossScale& scale, const RangeSummary& s, const Norms& of,
+                  const ReportOptions& options) {
+  const ScaleInterval& interval = *scale.interval;
+  const bool low = options.prefer == ScaleChoice::s_min && !interval.empty();
+  scale.status = interval.empty() ? "empty interval" : "ok";
+  const ScaleRange scales = scale_range(s);
+  scale.recommended_log2 = std::clamp(low ? interval.min_log2 : interval.max_log2,
+                                      scales.lowest_log2, scales.highest_log2);
+  scale.lost_l2 = losses(s, of, binary16, *scale.recommended_log2)->l2;
+}
+
+std::string within(const ReportOptions& options) {
+  return fmt::format("{} of its L2 norm", percent(options.target_loss));
+}
+
+std::string kept_free(const ReportOptions& options) {
+  return options.headroom == 0 ? std::string("below overflow")
+                               : fmt::format("at least {} binade{} below overflow",
+                                             options.headroom, options.headroom == 1 ? "" : "s");
+}
+
+/// The name, and the file where another one holds the same.
+std::string shown_name(const JointScale::End& end, bool shares_name) {
+  std::string name = printable(end.name, 60);
+  if (shares_name) name += " of " + printable(end.file, 60);
+  return name;
+}
+
+/// The format of the scales in a range.
+const char* format_of_scales(const ScaleRange& range) {
+  return range.highest_log2 == highest_scale_log2 ? "binary32" : "binary64";
+}
+
+/// A tensor that sets an end of the interval, as it is called.
+struct Binding {
+  ScaleRange scales;
+  std::string name;
+};
+
+/// What sets the ends of the interval, where they are not those of what is looked at.
+std::string served_words(const LossScale& scale, const Binding& high, const Binding& low,
+                         const ReportOptions& options) {
+  const ScaleInterval& serves = *scale.interval;
+  const std::string above =
+      serves.max_log2 == high.scales.highest_log2
+          ? fmt::format("{}, {}'s largest scale, keeps every value {}.",
+                        power_of_two(serves.max_log2), format_of_scales(high.scales),
+                        kept_free(options))
+          : fmt::format("{} is the largest scale that keeps every value {}; {} sets it.",
+                        power_of_two(serves.max_log2), kept_free(options), high.name);
+  return above + (serves.min_log2 == low.scales.lowest_log2
+                      ? fmt::format(" At any scale no tensor loses more than {}.", within(options))
+                      : fmt::format(" From {} on no tensor loses more than {}; {} needs that.",
+                                    power_of_two(serves.min_log2), within(options), low.name));
+}
+
+}  // namespace
+
+std::string power_of_two(int log2) {
+  if (log2 < 0 || log2 > 30) return fmt::format("2^{}", log2);
+  return fmt::format("2^{} = {}", log2, std::uint64_t{1} << log2);
+}
+
+std::string percent(double share) {
+  const double p = 100 * share;
+  if (p == 0 || share == 1) return p == 0 ? "0 %" : "100 %";
+  if (p >= 99.95) return "> 99.9 %";
+  if (p >= 0.995) return fmt::format("{:.1f} %", p);
+  return p >= 0.000995 ? fmt::format("{:.2g} %", p) : fmt::format("{:.1e} %", p);
+}
+
+LossScale loss_scale_of(const RangeSummary& s, const Norms& of, std::optional<int> tie,
+                        const ReportOptions& options) {
+  LossScale out;
+  if (!tie) {
+    out.status = "no finite value";
+    out.reason = "there is no finite non-zero value";
+    return out;
+  }
+  out.interval = interval_of(s, binary16, options.headroom, *tie);
+  choose_scale(out, s, of, options);
+  const ScaleRange scales = scale_range(s);
+  const bool ends_there = out.interval->max_log2 == scales.highest_log2;
+  const std::string limit = ends_there ? "scales end at " + power_of_two(scales.highest_log2)
+                                       : fmt::format("from {} on values overflow",
+                                                     power_of_two(out.interval->max_log2 + 1));
+  out.reason =
+      out.interval->empty()
+          ? fmt::format(
+                "no scale keeps the loss within {} and the largest value {}: {}, {} would be "
+                "needed, and at {} the loss is {}",
+                within(options), kept_free(options), limit, power_of_two(out.interval->min_log2),
+                power_of_two(out.interval->max_log2), percent(*out.lost_l2))
+          : fmt::format(
+                "{} to {}: {}; {}", power_of_two(out.interval->min_log2),
+                power_of_two(out.interval->max_log2),
+                out.interval->min_log2 == scales.lowest_log2
+                    ? std::string("smaller scales are not looked at")
+                    : fmt::format("below, more than {} becomes zero", within(options)),
+                ends_there ? fmt::format("larger ones are no {}", format_of_scales(scales))
+                           : fmt::format("above, the largest value is not {}", kept_free(options)));
+  return out;
+}
+
+/// Whether it is the lower end, by what is known so far.
+bool JointScale::is_low(int log2, std::size_t place) const {
+  if (!low_) return true;
+  return log2 != low_->log2 ? log2 > low_->log2 : place < low_->place;
+}
+
+/// Of several that set the end, the one that holds the largest value.
+void JointScale::take_high(End end) {
+  const auto rank = [](const End& x) {
+    return std::tuple(x.log2, -x.largest.exponent, ~x.largest.significand, x.place);
+  };
+  if (!high_ || rank(end) < rank(*high_)) high_ = std::move(end);
+}
+
+void JointScale::add(const TensorReport& tensor, std::size_t place) {
+  merge(total_, tensor.summary);
+  const auto& interval = tensor.loss_scale.interval;
+  if (!interval) return;
+  const auto end_at = [&](int log2) {
+    return End{
+        place, tensor.name, tensor.file, log2, tensor.summary.largest, scale_range(tensor.summary)};
+  };
+  if (is_low(interval->min_log2, place)) {
+    low_ = end_at(interval->min_log2);
+    low_->summary = tensor.summary;
+  }
+  if (!high_ || interval->max_log2 <= high_->log2) take_high(end_at(interval->max_log2));
+}
+
+void JointScale::add(JointScale other) {
+  merge(total_, other.total_);
+  if (other.low_ && is_low(other.low_->log2, other.low_->place)) low_ = std::move(other.low_);
+  if (other.high_) take_high(*std::move(other.high_));
+}
+
+LossScale JointScale::scale(const ReportOptions& options,
+                            const std::function<bool(const End&)>& shares_name) const {
+  const Norms of = norms(total_);
+  if (!low_) {
+    return loss_scale_of(total_, of, highest_tie(total_, of, options.target_loss), options);
+  }
+  LossScale out;
+  out.interval = ScaleInterval{low_->log2, high_->log2};
+  out.binding_min = low_->name;
+  out.binding_max = high_->name;
+  choose_scale(out, total_, of, options);
+  const std::string shown_high = shown_name(*high_, shares_name(*high_));
+  const std::string shown_low = shown_name(*low_, shares_name(*low_));
+  const std::string top = power_of_two(out.interval->max_log2);
+  const std::string bottom = power_of_two(out.interval->min_log2);
+  const bool is_last = out.interval->max_log2 == high_->scales.highest_log2;
+  const std::string largest = is_last ? fmt::format("{}'s largest scale and keeps every value",
+                                                    format_of_scales(high_->scales))
+                                      : std::string("the largest that keeps every value");
+  const std::string setter = is_last ? "" : fmt::format(" ({} sets it)", shown_high);
+  const double worst = losses(low_->summary, binary16, out.interval->max_log2)->l2;
+  out.reason = out.interval->empty() ? fmt::format(
+                                           "No single scale serves all tensors. {} is {} {}{}, but "
+                                           "{} needs {} to lose at most "
+                                           "{}; at {} it loses {}.",
+                                           top, largest, kept_free(options), setter, shown_low,
+                                           bottom, within(options), top, percent(worst))
+                                     : served_words(out, {high_->scales, shown_high},
+                                                    {low_->scales, shown_low}, options);
+  return out;
+}
+
+}  // namespace binade

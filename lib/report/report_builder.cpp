@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each tensor is analysed once, told to whoever writes tensors, and added to the sums.
+#include "lib/report/report_builder.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "lib/report/used_scale.h"
+#include "lib/tensor/error.h"
+
+namespace binade {
+namespace {
+
+/// Of what is no tensor of the report.
+std::vector<SkippedTensor> skipped_tensors(const TensorFiles& files) {
+  std::vector<SkippedTensor> out;
+  for (const auto& file : files) {
+    for (const TensorInfo& info : file->tensors()) {
+      const std::string reason = reason_to_skip(info.dtype);
+      if (reason.empty()) continue;
+      out.push_back({file->path(), info.name, std::string(info.dtype.name), info.shape, reason});
+    }
+  }
+  return out;
+}
+
+/// Of no tensor yet.
+Report new_report(const TensorFiles& files, const ReportOptions& options) {
+  Report report;
+  report.options = options;
+  for (const auto& file : files) report.files.push_back(file->path());
+  report.skipped = skipped_tensors(files);
+  report.total.name = "total";
+  report.total.summary = empty_summary(error_columns(options));
+  return report;
+}
+
+}  // namespace
+
+ReportPlan plan_report(const TensorFiles& files, const ReportOptions& options) {
+  ReportPlan out{named_tensors(files, options.roles), {}};
+  refuse_mixed_runs(out.tensors);
+  out.updates = update_pairs(out.tensors);
+  return out;
+}
+
+void refuse_without_tensors(const ReportPlan& plan, const TensorFiles& files,
+                            const std::vector<std::string>& named) {
+  if (!plan.tensors.empty()) return;
+  const std::size_t skipped = skipped_tensors(files).size();
+  throw Error(fmt::format("{}: no floating-point tensor among {} tensor{}; nothing to report on",
+                          printable(named.size() == 1 ? named[0] : "the files given"), skipped,
+                          skipped == 1 ? "" : "s"));
+}
+
+TensorRow row_of(const TensorReport& tensor, std::size_t file) {
+  const RangeSummary& s = tensor.summary;
+  return {.name = tensor.name,
+          .file = file,
+          .values = s.values,
+          .nonzero = s.nonzero(),
+          .in_binary16 = figures_in_binary16(tensor),
+          .status = tensor.status,
+          .loss_scale = tensor.loss_scale.interval,
+          .advice_format = tensor.advice_format,
+          .advice_interval = tensor.advice_interval};
+}
+
+ReportBuilder::ReportBuilder(const TensorFiles& files, ReportPlan plan,
+                             const ReportOptions& options, TensorSink on_tensor)
+    : plan_(std::move(plan)),
+      columns_(error_columns(options)),
+      on_tensor_(std::move(on_tensor)),
+      report_(new_report(files, options)),
+      roles_(report_.options, columns_, plan_.tensors),
+      files_(files) {
+  if (has_time_axis(plan_.tensors)) run_.emplace(report_.options, plan_.tensors);
+  report_.rows.reserve(plan_.tensors.size());
+}
+
+void ReportBuilder::add(RangeSummary summary) {
+  const std::size_t place = report_.rows.size();
+  const NamedTensor& named = plan_.tensors[place];
+  const TensorInfo& info = named.place.info();
+  while (files_[file_].get() != named.place.file) ++file_;
+  TensorReport tensor{.name = info.name,
+                      .file = named.place.file->path(),
+                      .role = named.role,
+                      .time = named.time,
+                      .dtype = std::string(info.dtype.name),
+                      .shape = info.shape,
+                      .summary = std::move(summary),
+                      .status = {},
+                      .formats = {},
+                      .loss_scale = {},
+                      .advice_format = {},
+                      .advice_interval = {},
+                      .advice = {}};
+  analyse(tensor, report_.options);
+  if (on_tensor_) on_tensor_(tensor);
+  merge(report_.total.summary, tensor.summary);
+  roles_.add(tensor, place);
+  report_.rows.push_back(row_of(tensor, file_));
+  if (run_ && tensor.time) {
+    run_->add(tensor, place);
+  } else {
+    report_.tensors.push_back(std::move(tensor));
+  }
+}
+
+Report ReportBuilder::finish(const std::function<UpdateCounts(const UpdatePair&)>& count) {
+  analyse(report_.total, report_.options);
+  roles_.finish(report_);
+  report_.hint = time_hint(plan_.tensors);
+  if (const std::string rule = unused_rule(plan_.tensors, report_.options.roles); !rule.empty()) {
+    if (!report_.hint.empty()) report_.hint += " ";
+    report_.hint += fmt::format("--role {} fits no name.", printable(rule));
+  }
+  if (run_) {
+    report_.time = run_->finish();
+    report_.time->loss_scales = roles_.step_scales();
+    take_used_scales(report_.time->loss_scales, plan_.tensors);
+    if (!count) {
+      for (const UpdatePair& pair : std::exchange(plan_.updates.pairs, {})) {
+        plan_.updates.unpaired.push_back({pair.update.info().name, "summaries hold no elements"});
+      }
+    }
+    add_updates(*report_.time, plan_.updates, count);
+  }
+  return std::move(report_);
+}
+
+}  // namespace binade

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The names say beforehand which series and points there will be and how many tensors each is of; a point is made with
+// its last tensor.
+#include "lib/report/run_sums.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace binade {
+namespace {
+
+/// Place of a layer in TimeReport::layers; -1: all layers together, which come first.
+constexpr int all_layers = -1;
+
+/// Whether a comes before b where numbers in names count as numbers: blocks.9 before blocks.10.
+bool comes_before(std::string_view a, std::string_view b) {
+  const auto digits = [](std::string_view text) {
+    return std::min(text.find_first_not_of("0123456789"), text.size());
+  };
+  while (!a.empty() && !b.empty()) {
+    std::size_t m = digits(a);
+    std::size_t n = digits(b);
+    if (m == 0 || n == 0) {
+      m = n = 1;
+    } else if (m != n) {  // a longer number is larger; leading zeros make ties, broken below
+      return m < n;
+    }
+    if (a.substr(0, m) != b.substr(0, n)) return a.substr(0, m) < b.substr(0, n);
+    a.remove_prefix(m);
+    b.remove_prefix(n);
+  }
+  return a.size() < b.size();
+}
+
+/// In the order of the files; where that is merely alphabetical, with numbers as numbers.
+std::map<std::string_view, int> number_layers(std::span<const NamedTensor> tensors,
+                                              std::vector<std::string>& layers) {
+  std::map<std::string_view, int> number;
+  for (const NamedTensor& tensor : tensors) {
+    if (tensor.time && number.emplace(tensor.time->layer, 0).second) {
+      layers.push_back(tensor.time->layer);
+    }
+  }
+  if (std::ranges::is_sorted(layers)) std::ranges::stable_sort(layers, comes_before);
+  for (std::size_t i = 0; i < layers.size(); ++i) number[layers[i]] = static_cast<int>(i);
+  return number;
+}
+
+/// Adds to several tensors together, of which `all` holds none yet while it has no name.
+void add_tensor_to(TensorReport& all, const TensorReport& tensor, const std::string& name) {
+  if (all.name.empty()) {
+    all.name = name;
+    all.role = tensor.role;
+    all.dtype = tensor.dtype;
+    all.shape = tensor.shape;
+    all.summary = tensor.summary;
+    return;
+  }
+  if (all.dtype != tensor.dtype) all.dtype.clear();
+  if (all.shape != tensor.shape) all.shape.clear();
+  merge(all.summary, tensor.summary);
+}
+
+std::optional<std::int16_t> binade_of(const Placed& x) {
+  if (x.significand == 0) return std::nullopt;
+  return static_cast<std::int16_t>(x.exponent);
+}
+
+/// Of an analysed tensor; `formats` are TimeReport's.
+TimePoint time_point(std::uint64_t step, const TensorReport& tensor, std::size_t formats,
+                     bool tells_scales) {
+  const RangeSummary& s = tensor.summary;
+  TimePoint out{.step = step,
+                .values = s.values,
+                .zeros = s.zeros,
+                .nan = s.nan,
+                .inf = s.inf,
+                .band_27_24 = 0,
+                .min_binade = binade_of(s.smallest),
+                .max_binade = binade_of(s.largest),
+                .s_min_log2 = {},
+                .s_max_log2 = {},
+                .formats = {}};
+  for (auto at = s.binades.lower_bound(-27); at != s.binades.end() && at->first < -24; ++at) {
+    out.band_27_24 += at->second.total();
+  }
+  out.formats.reserve(formats);
+  for (const FormatReport& f : tensor.formats) out.formats.push_back(figures_of(f));
+  if (out.formats.size() < formats) out.formats.push_back(figures_in_binary16(tensor));
+  if (const auto& interval = tensor.loss_scale.interval; tells_scales && interval) {
+    out.s_min_log2 = static_cast<std::int16_t>(interval->min_log2);
+    out.s_max_log2 = static_cast<std::int16_t>(interval->max_log2);
+  }
+  return out;
+}
+
+std::vector<NamedFormat> formats_of_points(const ReportOptions& options) {
+  std::vector<NamedFormat> out = options.formats;
+  const bool there = std::ranges::find(out, binary16, &NamedFormat::format) != out.end();
+  if (!there) out.push_back(report_formats[0]);
+  return out;
+}
+
+}  // namespace
+
+RunSums::RunSums(const ReportOptions& options, std::span<const NamedTensor> named)
+    : options_(options), all_layers_(tensor_role_names.size()), series_(named.size()) {
+  time_.formats = formats_of_points(options);
+  const std::map<std::string_view, int> number = number_layers(named, time_.layers);
+  using Key = std::pair<int, TensorRole>;
+  const auto key_of = [&number](const TensorTime& time) {
+    return Key{number.find(time.layer)->second, time.role};
+  };
+  std::map<Key, std::map<std::uint64_t, std::uint32_t>> tensors;  // of each step
+  for (const NamedTensor& tensor : named) {
+    if (!tensor.time) continue;
+    ++tensors[key_of(*tensor.time)][tensor.time->step];
+    ++tensors[{all_layers, tensor.time->role}][tensor.time->step];
+  }
+  std::map<Key, std::uint32_t> at;
+  for (const auto& [key, steps] : tensors) {
+    at[key] = static_cast<std::uint32_t>(time_.series.size());
+    TimeSeries& series = time_.series.emplace_back();
+    series.role = key.second;
+    if (key.first == all_layers) {
+      all_layers_[static_cast<std::size_t>(key.second)] = at[key];
+      for (const auto& [step, n] : steps) time_.steps.push_back(step);
+    } else {
+      series.layer = time_.layers[static_cast<std::size_t>(key.first)];
+    }
+    series.points.reserve(steps.size());
+    std::vector<std::uint32_t>& missing = missing_.emplace_back();
+    for (const auto& [step, n] : steps) {
+      series.points.emplace_back().step = step;
+      missing.push_back(n);
+    }
+  }
+  std::ranges::sort(time_.steps);
+  time_.steps.erase(std::ranges::unique(time_.steps).begin(), time_.steps.end());
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    if (named[i].time) series_[i] = at.at(key_of(*named[i].time));
+  }
+}
+
+void RunSums::add(const TensorReport& tensor, std::size_t place) {
+  add_to(series_[place], tensor);
+  add_to(all_layers_[static_cast<std::size_t>(tensor.time->role)], tensor);
+}
+
+void RunSums::add_to(std::size_t series, const TensorReport& tensor) {
+  TimeSeries& to = time_.series[series];
+  const std::uint64_t step = tensor.time->step;
+  const auto point = std::ranges::lower_bound(to.points, step, {}, &TimePoint::step);
+  const auto p = static_cast<std::size_t>(point - to.points.begin());
+  const std::string name =
+      (to.layer ? *to.layer + " " : std::string()) + std::string(name_of(to.role));
+  add_tensor_to(to.run, tensor, name);
+  if (p + 1 == to.points.size()) add_tensor_to(to.last, tensor, name);
+  const bool completes = --missing_[series][p] == 0;
+  const bool tells_scales = to.layer && is_gradient(to.role);
+  const auto begun = unfinished_.find({series, p});
+  if (completes && begun == unfinished_.end()) {
+    *point = time_point(step, tensor, time_.formats.size(), tells_scales);
+    return;
+  }
+  TensorReport& sum = unfinished_[{series, p}];
+  add_tensor_to(sum, tensor, name);
+  if (!completes) return;
+  analyse(sum, options_);
+  *point = time_point(step, sum, time_.formats.size(), tells_scales);
+  unfinished_.erase({series, p});
+}
+
+TimeReport RunSums::finish() {
+  for (TimeSeries& series : time_.series) {
+    series.last.time =
+        TensorTime{series.points.back().step, series.layer.value_or(""), series.role};
+    analyse(series.run, options_);
+    analyse(series.last, options_);
+  }
+  return std::move(time_);
+}
+
+}  // namespace binade

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The counter's threads read their own pieces; a device gets chunk after chunk.
+#include "lib/report/tensor_counting.h"
+
+#include <span>
+#include <utility>
+
+namespace binade {
+namespace {
+
+CountFloats counts_on(Device* device, const std::vector<ErrorColumn>& columns) {
+  if (device == nullptr) return {};
+  return [device, columns](std::span<const float> values, RangeBlock<float>& block) {
+    expect_done(*device, device->range_count(values, columns, block));
+  };
+}
+
+}  // namespace
+
+TensorCounting::TensorCounting(const std::vector<ErrorColumn>& columns, Device* device,
+                               Progress progress)
+    : device_(device),
+      counter_(columns, counts_on(device, columns)),
+      progress_(std::move(progress)) {}
+
+void TensorCounting::expect(const UpdatePair& pair) {
+  expect(pair.weight);
+  expect(pair.update);
+}
+
+void TensorCounting::advance(std::uint64_t bytes) {
+  const std::lock_guard lock(advancing_);
+  done_ += bytes;
+  if (progress_) progress_(done_, bytes_);
+}
+
+RangeSummary TensorCounting::summary_of(const TensorPlace& tensor) {
+  const TensorFile& file = *tensor.file;
+  const Dtype& dtype = tensor.info().dtype;
+  if (&file != held_file_) held_ = file.hold();
+  held_file_ = &file;
+  if (device_ != nullptr) {
+    file.read(tensor.index, [&](std::span<const std::byte> chunk) {
+      counter_.add(chunk, dtype);
+      advance(chunk.size());
+    });
+  } else {
+    file.read_on_threads(tensor.index, [&](std::span<const std::byte> piece, std::size_t slot) {
+      counter_.add(piece, dtype, slot);
+      advance(piece.size());
+    });
+  }
+  return counter_.finish();
+}
+
+UpdateCounts TensorCounting::counts_of(const UpdatePair& pair) {
+  return count_updates(pair.weight, pair.update, [this](std::uint64_t n) { advance(n); });
+}
+
+}  // namespace binade

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Drawing the conclusions from a summary.
+#include "lib/report/tensor_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "lib/report/loss_scale.h"
+
+namespace binade {
+namespace {
+
+Share share(std::uint64_t count, const RangeSummary& s) {
+  const auto part = [count](std::uint64_t whole) {
+    return whole == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(whole);
+  };
+  return {count, part(s.values), part(s.nonzero())};
+}
+
+std::uint64_t count_between(const RangeSummary& s, int first, int last) {
+  std::uint64_t count = 0;
+  for (auto at = s.binades.lower_bound(first); at != s.binades.end() && at->first <= last; ++at) {
+    count += at->second.total();
+  }
+  return count;
+}
+
+FormatReport format_report(const RangeSummary& s, const Norms& of, const NamedFormat& row,
+                           const ReportOptions& options) {
+  const Fates at_one = fates(s, row.format, 0);
+  FormatReport out{.name = std::string(row.name),
+                   .to_zero = share(at_one.to_zero, s),
+                   .subnormal = share(at_one.subnormal, s),
+                   .overflow = share(at_one.overflow, s),
+                   .lost = losses(s, of, row.format, 0),
+                   .sqnr_db = {},
+                   .headroom = headroom(s, row.format),
+                   .band_27_24 = {},
+                   .rne_zero = {}};
+  for (const int scale : options.scales_log2) {
+    const auto column = std::ranges::find(s.columns, ErrorColumn{row.format, scale});
+    out.sqnr_db.push_back(sqnr_db(s, of, static_cast<std::size_t>(column - s.columns.begin())));
+  }
+  if (row.format == binary16) {
+    out.band_27_24 = share(count_between(s, -27, -25), s);
+    out.rne_zero = out.to_zero;
+  }
+  return out;
+}
+
+std::vector<FormatReport> reports_in_formats(const RangeSummary& s, const Norms& of,
+                                             const ReportOptions& options) {
+  std::vector<FormatReport> out;
+  out.reserve(options.formats.size());
+  for (const NamedFormat& row : options.formats) out.push_back(format_report(s, of, row, options));
+  return out;
+}
+
+std::string status_of(const RangeSummary& s) {
+  if (s.values == 0) return "empty";
+  if (s.nonzero() > 0) return "ok";
+  return s.zeros > 0 ? "all zero" : "no finite value";
+}
+
+/// "e4m3 needs 2^14…2^20, e5m2 2^6…2^27, binary16 as it is": formats by width.
+void advise(TensorReport& tensor, std::optional<int> tie, const ReportOptions& options) {
+  if (!tie) return;
+  constexpr std::array<NamedFormat, 4> by_width{{{"e4m3", e4m3, ""},
+                                                 {"e5m2", e5m2, ""},
+                                                 {"binary16", binary16, ""},
+                                                 {"bfloat16", bfloat16, ""}}};
+  std::vector<std::string> words;
+  for (const NamedFormat& row : by_width) {
+    const ScaleInterval interval = interval_of(tensor.summary, row.format, options.headroom, *tie);
+    if (interval.empty()) {
+      words.push_back(fmt::format("{}: no scale serves", row.name));
+      continue;
+    }
+    if (tensor.advice_format.empty()) {
+      tensor.advice_format = row.name;
+      tensor.advice_interval = interval;
+    }
+    const bool as_is = interval.min_log2 <= 0 && interval.max_log2 >= 0;
+    words.push_back(as_is ? fmt::format("{}: as it is", row.name)
+                          : fmt::format("{}: times 2^{} to 2^{}", row.name, interval.min_log2,
+                                        interval.max_log2));
+    if (as_is) break;  // wider formats only do better
+  }
+  tensor.advice = fmt::format("{}", fmt::join(words, "; "));
+}
+
+}  // namespace
+
+void analyse(TensorReport& tensor, const ReportOptions& options) {
+  const RangeSummary& s = tensor.summary;
+  const Norms of = norms(s);
+  const std::optional<int> tie = highest_tie(s, of, options.target_loss);
+  tensor.status = status_of(s);
+  tensor.formats = reports_in_formats(s, of, options);
+  tensor.loss_scale = loss_scale_of(s, of, tie, options);
+  advise(tensor, tie, options);
+}
+
+FormatFigures figures_of(const FormatReport& in_format) {
+  return {in_format.to_zero.count, in_format.subnormal.count, in_format.overflow.count,
+          in_format.lost ? in_format.lost->l2 : 0};
+}
+
+FormatFigures figures_in_binary16(const TensorReport& tensor) {
+  const auto at = std::ranges::find(tensor.formats, report_formats[0].name, &FormatReport::name);
+  if (at != tensor.formats.end()) return figures_of(*at);
+  const Fates f = fates(tensor.summary, binary16, 0);
+  const std::optional<Losses> lost = losses(tensor.summary, binary16, 0);
+  return {f.to_zero, f.subnormal, f.overflow, lost ? lost->l2 : 0};
+}
+
+}  // namespace binade

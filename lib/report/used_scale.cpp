@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Metadata are text of anyone's: what is no positive number is no scale.
+#include "lib/report/used_scale.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace binade {
+namespace {
+
+std::optional<double> scale_in(const TensorFile& file) {
+  const auto found = file.metadata().find(used_scale_key);
+  if (found == file.metadata().end()) return std::nullopt;
+  const std::string& text = found->second;
+  double scale = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), scale);
+  const bool whole = problem == std::errc() && end == text.data() + text.size();
+  return whole && std::isfinite(scale) && scale > 0 ? std::optional(scale) : std::nullopt;
+}
+
+}  // namespace
+
+void take_used_scales(std::vector<StepScale>& scales, std::span<const NamedTensor> tensors) {
+  const TensorFile* file = nullptr;
+  std::optional<double> scale;
+  for (const NamedTensor& tensor : tensors) {
+    if (!tensor.time || !is_gradient(tensor.time->role)) continue;
+    if (tensor.place.file != file) scale = scale_in(*(file = tensor.place.file));
+    if (!scale) continue;
+    const auto at = std::ranges::lower_bound(scales, tensor.time->step, {}, &StepScale::step);
+    if (at != scales.end() && at->step == tensor.time->step && !at->used) at->used = scale;
+  }
+}
+
+}  // namespace binade

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loss scale that a run used, where its files say it: "loss_scale" in the metadata of a .safetensors file, as
+// `binade train --dump` writes it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/report/named_tensors.h"
+#include "lib/report/time.h"
+
+namespace binade {
+
+inline const std::string used_scale_key = "loss_scale";
+
+/// Fills StepScale::used from the files that hold the step's gradients; the first to say it counts.
+void take_used_scales(std::vector<StepScale>& scales, std::span<const NamedTensor> tensors);
+
+}  // namespace binade

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a report's page holds, told from the report's JSON: the oracle of lib/report/page_data.cpp, and the way by which
+tests put another report into a page. Formats are those of page_data.h; numbers are Python's integers and fractions."""
+
+import base64
+import json
+import math
+import re
+import struct
+import zlib
+from fractions import Fraction
+
+DATA = re.compile(r'(<script type="text/plain" id="report">)([^<]*)(</script>)')
+NONE = 255
+
+
+def unpacked(page):
+    """The line and the bytes that a page's text holds."""
+    line, _, planes = zlib.decompress(base64.b64decode(DATA.search(page)[2], validate=True)).partition(b"\n")
+    return json.loads(line), planes
+
+
+def put(page, line, planes=b""):
+    """The same page around other data."""
+    data = base64.b64encode(zlib.compress(json.dumps(line).encode() + b"\n" + planes)).decode()
+    return DATA.sub(lambda found: found[1] + data + found[3], page)
+
+
+def code(share):
+    """A share in a byte."""
+    if share is None or share in (0, 1):
+        return {None: NONE, 0: 0, 1: 250}[share]
+    return min(max(math.floor(250 * float(share) ** 0.25 + 0.5), 1), 249)
+
+
+def share(code):
+    return None if code == NONE else (code / 250) ** 4
+
+
+def plane(planes, at, series, steps):
+    """Rows of bytes from their differences."""
+    rows = []
+    for s in range(series):
+        row, now = [], 0
+        for difference in planes[at + s * steps: at + (s + 1) * steps]:
+            now = (now + difference) % 256
+            row.append(now)
+        rows.append(row)
+    return rows
+
+
+def numbers(planes, at, series, steps):
+    high, low = plane(planes, at, series, steps), plane(planes, at + series * steps, series, steps)
+    return [[None if (h, b) == (0, 0) else h * 256 + b - 32768 for h, b in zip(*row)] for row in zip(high, low)]
+
+
+def millionths(total, power, count):
+    """Of a sum of significands of 53 bits to a power: the mean less 1."""
+    return math.floor((Fraction(int(total), count * 2 ** (52 * power)) - 1) * 10**6 + Fraction(1, 2))
+
+
+def number(text):
+    return int(text) if isinstance(text, str) else text
+
+
+def columns(tensors, options):
+    table = {name: [t[name] for t in tensors] for name in ("name", "file", "role", "dtype", "shape", "status")}
+    table.update({name: [number(t[name]) for t in tensors] for name in ("values", "zeros", "nan", "inf", "min", "max")})
+    table["scale_status"] = [t["loss_scale"]["status"] for t in tensors]
+    for name in ("s_min_log2", "s_max_log2", "recommended_log2"):
+        table[name] = [t["loss_scale"][name] for t in tensors]
+    table["advice_format"] = [t["advice"]["format"] for t in tensors]
+    table["advice"] = [t["advice"]["text"] for t in tensors]
+    rounded = lambda db: None if db is None else round(db, 3)
+    table["sqnr_db"] = {f: {str(k): [rounded(t["formats"][f]["sqnr_db"][str(k)]) for t in tensors]
+                            for k in options["scales_log2"]} for f in options["formats"]}
+    table["rows"] = [len(t["binades"]) for t in tensors]
+    table.update(exponent=[], count=[[] for _ in range(9)], mean=[], mean_square=[])
+    for tensor in tensors:
+        before = 0
+        for row in tensor["binades"]:
+            table["exponent"].append(row["exponent"] - before)
+            before = row["exponent"]
+            counts = [number(n) for n in row["count"]]
+            for column, n in zip(table["count"], counts):
+                column.append(n)
+            table["mean"].append(millionths(sum(map(int, row["sum"])), 1, sum(counts)))
+            table["mean_square"].append(millionths(row["sum_of_squares"], 2, sum(counts)))
+    return table
+
+
+def is_gradient(role):
+    return role in ("dAct", "dW", "grad")
+
+
+def line_of(report):
+    """The line of a report without a time axis."""
+    gradients = report.get("gradients")
+    line = {name: report[name] for name in ("schema", "binade", "options", "files", "skipped", "formats", "segments",
+                                            "loss_scale")}
+    groups = [report["total"], *([gradients] if gradients else []), *report["roles"]]
+    line.update(
+        hint=report["hint"] or "", passed_over=gradients["passed_over"] if gradients else None,
+        tensor_count=len(report["tensors"]), role_counts=[role["tensors"] for role in report["roles"]],
+        scaled_count=sum(not gradients or is_gradient(t["role"]) for t in report["tensors"]),
+        groups=columns(groups, report["options"]), tensors=columns(report["tensors"], report["options"]), time=None)
+    return line
