@@ -117,8 +117,13 @@ def reports(run):
     steps["step001/fc3.grad"] = [0]
     tensors("run.safetensors", **steps)
     run.writes("report.json", "report", "run.safetensors", "--json")
-    run.writes("report.html", "report", "run.safetensors", "-o")
     run.says("report", "run.safetensors", "--formats", "bfloat16", "--json", "-")
+    for step, scale in ((0, {"loss_scale": "65536"}), (1, None)):
+        gradient = (f"step{step}/fc/dW", "F32", [2], f32(2.0**-20, 1))
+        run.write(f"used{step}.safetensors", safetensors(gradient, metadata=scale))
+    run.says("report", "used0.safetensors", "used1.safetensors", "--json", "-")
+    run.call("report", "mixed.safetensors", "--part", "1/2", "-o", "part.bin")
+    run.says("merge", "part.bin", "--partial", "--json", "-")
     run.says("report", "mixed.safetensors", "--json", "-", "--device", status=77, CUDA_VISIBLE_DEVICES="")
 
 
