@@ -15,6 +15,7 @@
 #include "lib/io/spool.h"
 #include "lib/report/csv.h"
 #include "lib/report/html.h"
+#include "lib/report/page_data.h"
 #include "lib/report/json.h"
 #include "lib/report/text.h"
 #include "lib/tensor/error.h"
@@ -110,7 +111,7 @@ void ReportWriter::write(const Report& report, const std::string& note) {
   }
   deliver(outputs_.json, [&](const TextSink& sink) { write_json(report, spools_->json, sink); });
   deliver(outputs_.csv, [&](const TextSink& sink) { spools_->csv.copy_to(sink); });
-  if (!outputs_.html.empty()) write_file(outputs_.html, report_html(report));
+  if (!outputs_.html.empty()) write_file(outputs_.html, report_html(page_data(report)));
 }
 
 }  // namespace binade

@@ -9,12 +9,31 @@
 #include <vector>
 
 #include "lib/io/input_file.h"
+#include "lib/parallel/parallel.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
 namespace {
 
 constexpr std::size_t piece = std::size_t{1} << 20;  // in one call of zlib
+
+class Deflater {
+ public:
+  Deflater() {
+    constexpr int level = 7;  // of a page's data: a third of 9's time, and a hundredth larger
+    if (deflateInit(&stream_, level) != Z_OK) {
+      throw Error("no memory to deflate: free some");
+    }
+  }
+  ~Deflater() { deflateEnd(&stream_); }
+  Deflater(const Deflater&) = delete;
+  Deflater& operator=(const Deflater&) = delete;
+
+  z_stream& stream() { return stream_; }
+
+ private:
+  z_stream stream_ = {};
+};
 
 class Inflater {
  public:
@@ -82,14 +101,23 @@ std::string read_gzip(const std::string& path, std::size_t most) {
 }
 
 std::string zlib_stream(std::string_view bytes) {
-  constexpr int level = 7;  // of a page's data: a third of 9's time, and a hundredth larger
-  std::string out(compressBound(bytes.size()), '\0');
-  uLongf size = out.size();
-  const int status = compress2(reinterpret_cast<Bytef*>(out.data()), &size,
-                               reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(), level);
-  if (status != Z_OK)
-    throw Error("no memory to deflate " + std::to_string(bytes.size()) + " bytes: free some");
-  out.resize(size);
+  Deflater deflater;
+  z_stream& stream = deflater.stream();
+  std::string out;
+  std::vector<char> deflated(piece);
+  for (std::size_t at = 0; at == 0 || at < bytes.size(); at += piece) {
+    poll();
+    const std::string_view some = bytes.substr(at, piece);
+    const bool is_last = at + some.size() == bytes.size();
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(some.data()));
+    stream.avail_in = static_cast<uInt>(some.size());
+    do {
+      stream.next_out = reinterpret_cast<Bytef*>(deflated.data());
+      stream.avail_out = static_cast<uInt>(deflated.size());
+      deflate(&stream, is_last ? Z_FINISH : Z_NO_FLUSH);
+      out.append(deflated.data(), deflated.size() - stream.avail_out);
+    } while (stream.avail_out == 0);
+  }
   return out;
 }
 

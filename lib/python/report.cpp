@@ -29,6 +29,7 @@
 #include "lib/report/html.h"
 #include "lib/report/json.h"
 #include "lib/report/named_tensors.h"
+#include "lib/report/page_data.h"
 #include "lib/report/report.h"
 #include "lib/report/text.h"
 #include "lib/tensor/error.h"
@@ -185,7 +186,7 @@ ReportObject report_on(nb::handle source, Whole<int> headroom, double target_los
     });
     text = report_text(report, {false, tensors}) + told;
     write_json(report, lines, [&json](std::string_view piece) { json += piece; });
-    page = report_html(report);
+    page = page_data(report);
   }
   return nb::borrow<ReportObject>(python_call("_report", "Report", text_object(text),
                                               text_object(json),
@@ -222,14 +223,12 @@ void save_report(const std::string& json, const nb::bytes& page, nb::handle to) 
   if (std::ranges::find(known, suffix) == known.end()) {
     throw Error(printable(path, longest_path) + ": a report is saved as .html, .json or .csv");
   }
-  const std::string_view html(page.c_str(), page.size());
+  const std::string_view data(page.c_str(), page.size());
   const Released released;
   prepare_outputs({}, std::array{OutputPath{"path", path}});
-  if (suffix == ".csv") {
-    write_file(path, report_csv(json_of_text(json)));
-  } else {
-    write_file(path, suffix == ".json" ? std::string_view(json) : html);
-  }
+  write_file(path, suffix == ".json"  ? json
+                   : suffix == ".csv" ? report_csv(json_of_text(json))
+                                      : report_html(data));
 }
 
 /// (name, kind) of each column, and the rows.

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "lib/io/gzip.h"
-#include "lib/report/page_data.h"
 
 namespace binade {
 
@@ -35,9 +34,9 @@ std::string base64(std::string_view bytes) {
 
 }  // namespace
 
-std::string report_html(const Report& report) {
+std::string report_html(std::string_view page_data) {
   std::string out(report_page_before_data);
-  out += base64(zlib_stream(page_data(report)));
+  out += base64(zlib_stream(page_data));
   out += report_page_after_data;
   return out;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The report's JSON inside a page that explains how to read it: one file, no external request.
+// A report's data inside a page that explains how to read them: one file, no external request.
 #pragma once
 
 #include <string>
-
-#include "lib/report/report.h"
+#include <string_view>
 
 namespace binade {
 
-std::string report_html(const Report& report);
+/// The page of what `page_data` gave.
+std::string report_html(std::string_view page_data);
 
 }  // namespace binade

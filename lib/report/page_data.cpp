@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "lib/parallel/parallel.h"
 #include "lib/report/json.h"
 
 namespace binade {
@@ -56,6 +57,7 @@ void add_binades(PageJson& table, const TensorPointers& tensors) {
   PageJson means = PageJson::array();
   PageJson mean_squares = PageJson::array();
   for (const TensorReport* tensor : tensors) {
+    poll();
     lengths.push_back(tensor->summary.binades.size());
     int before = 0;
     for (const auto& [exponent, row] : tensor->summary.binades) {

@@ -74,16 +74,16 @@ UpdatePairs update_pairs(std::span<const NamedTensor> tensors) {
   const bool any =
       std::ranges::find(tensors, TensorRole::update, &NamedTensor::role) != tensors.end();
   if (!any || !has_time_axis(tensors)) return {};
-  struct Places {
+  struct PairPlaces {
     std::vector<TensorPlace> weights, updates;
   };
-  std::vector<std::pair<TensorTime, Places>> found;  // in the order of the files
+  std::vector<std::pair<TensorTime, PairPlaces>> found;  // in the order of the files
   std::map<std::pair<std::uint64_t, std::string>, std::size_t> at;
   for (const auto& [tensor, role, time, by_file, by_rule] : tensors) {
     if (!time) continue;
     const auto [place, is_new] = at.emplace(std::pair(time->step, time->layer), found.size());
     if (is_new) found.push_back({*time, {}});
-    Places& places = found[place->second].second;
+    PairPlaces& places = found[place->second].second;
     if (role == TensorRole::weight) places.weights.push_back(tensor);
     if (role == TensorRole::update) places.updates.push_back(tensor);
   }

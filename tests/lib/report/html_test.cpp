@@ -43,7 +43,8 @@ Json line_of(const Report& report) {
 }
 
 TEST_CASE("the data are base64, whole") {
-  const std::string data = data_of(report_html(report_of({{"a", {1, 0x1p-26F}}, {"b", {0}}})));
+  const std::string data =
+      data_of(report_html(page_data(report_of({{"a", {1, 0x1p-26F}}, {"b", {0}}}))));
   CHECK(data.size() % 4 == 0);
   CHECK(data.size() > 100);
   const auto end = std::ranges::find(data, '=');
@@ -72,8 +73,8 @@ TEST_CASE("a share in a byte: only nothing is 0, only all is 250, and it rises w
 TEST_CASE("hostile names stay data: they come back whole and open no tag") {
   std::vector<Named> tensors;
   for (const std::string& name : hostile_names()) tensors.push_back({name, {1}});
-  const std::string page = report_html(report_of(tensors));
-  const std::string tame = report_html(report_of({{"a", {1}}}));
+  const std::string page = report_html(page_data(report_of(tensors)));
+  const std::string tame = report_html(page_data(report_of({{"a", {1}}})));
   CHECK(is_utf8(page));
   CHECK_FALSE(has(data_of(page), "<"));
   CHECK(occurrences(page, "<script") == occurrences(tame, "<script"));
@@ -83,7 +84,7 @@ TEST_CASE("hostile names stay data: they come back whole and open no tag") {
 }
 
 TEST_CASE("the page asks for nothing from outside and forbids it besides") {
-  const std::string page = report_html(report_of({{"a", {1}}}));
+  const std::string page = report_html(page_data(report_of({{"a", {1}}})));
   const std::regex outside(
       R"re((src|href|action|data-src|srcset|poster)\s*=\s*["']?\s*(https?:|//)|@import|url\(\s*["']?(https?:|//))re",
       std::regex::icase);
