@@ -227,12 +227,13 @@ void define_arith(App app, int&) {
   app.add_option("OP", a->operation,
                  listed(names_of(operations)) + "; or sub, mul, div, rem, sqrt, fma, min, max")
       .required();
-  app.add_option("FILES", a->files,
-                 "as many operands as OP has, then the result. An operand is .safetensors, .npy or "
-                 ".npz, FILE:NAME where it holds several, - for standard input; of any "
-                 "floating-point dtype, all of one shape, but a tensor of one element is taken for "
-                 "every element. OUT is .npy or .safetensors, values in F32 where the format fits "
-                 "binary32, else F64")
+  app.add_option(
+         "FILES", a->files,
+         "as many operands as OP has, then the result. An operand is .safetensors, .npy, .npz or "
+         "torch's .pt, FILE:NAME where it holds several, - for standard input; of any "
+         "floating-point dtype, all of one shape, but a tensor of one element is taken for "
+         "every element. OUT is .npy or .safetensors, values in F32 where the format fits "
+         "binary32, else F64")
       .type_name("A [B [C]] OUT")
       .required();
   app.add_option("--format", a->format, "format to round to; see binade formats").required();

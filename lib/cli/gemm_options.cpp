@@ -68,8 +68,9 @@ void check_integer(const GemmOptions& o) {
 }  // namespace
 
 void add_gemm_options(App app, GemmOptions& o) {
-  app.add_option("A", o.files.a,
-                 "(M, K): .npy, .safetensors or .npz; FILE:NAME where it holds several")
+  app.add_option(
+         "A", o.files.a,
+         "(M, K): .npy, .safetensors, .npz or torch's .pt; FILE:NAME where it holds several")
       .required();
   app.add_option("B", o.files.b, "(K, N), likewise").required();
   app.add_option("C", o.c, "(M, N), likewise; without it 0");

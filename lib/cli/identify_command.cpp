@@ -68,7 +68,8 @@ void define_identify(App app, int& status) {
     return app.add_option(name, list, help).expected(1).take_all().allow_extra_args(false);
   };
   file("--a", files.a,
-       "(M, K): .npy, .safetensors or .npz; FILE:NAME where it holds several. Once for each run of "
+       "(M, K): .npy, .safetensors, .npz or torch's .pt; FILE:NAME where it holds several. Once "
+       "for each run of "
        "the kernel, as the others")
       .required();
   file("--b", files.b, "(K, N); or rows for dots: A and B (rows, K), D (rows,)").required();
