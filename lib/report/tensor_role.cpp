@@ -209,6 +209,41 @@ bool fits(std::string_view name, const RoleRule& rule) {
   return regexec(pattern, name.data(), 1, range.data(), REG_STARTEND) == 0;
 }
 
+/// The most repetitions that an expression's intervals, {3} and {1,200}, ask for when one lies in the other.
+double repetitions_in(std::string_view expression) {
+  double out = 1;
+  for (std::size_t at = expression.find('{'); at != std::string_view::npos;
+       at = expression.find('{', at + 1)) {
+    double most = 1;
+    double number = 0;
+    for (std::size_t i = at + 1; i < expression.size() && expression[i] != '}'; ++i) {
+      const bool is_digit = expression[i] >= '0' && expression[i] <= '9';
+      number = is_digit ? 10 * number + (expression[i] - '0') : 0;
+      most = std::max(most, number);
+    }
+    out *= most;
+  }
+  return out;
+}
+
+/// Error for what the C library's compiler of expressions, which is recursive and writes repetitions out, would not survive.
+/// Rules come from part files, too.
+void check_expression(const std::string& start, std::string_view expression) {
+  constexpr std::size_t longest = 1000;
+  constexpr std::ptrdiff_t deepest = 100;
+  constexpr double most_repetitions = 10'000;
+  if (expression.size() > longest || std::ranges::count(expression, '(') > deepest ||
+      repetitions_in(expression) > most_repetitions) {
+    throw Error(start + "an expression of more than " + std::to_string(longest) + " bytes, " +
+                std::to_string(deepest) + " groups or " +
+                std::to_string(static_cast<int>(most_repetitions)) +
+                " repetitions; write a shorter one, or several rules");
+  }
+  if (expression.find('\0') != std::string_view::npos) {
+    throw Error(start + "an expression that holds a zero byte; leave it out");
+  }
+}
+
 }  // namespace
 
 RoleRule parse_role_rule(std::string_view option, std::string_view text) {
@@ -221,6 +256,7 @@ RoleRule parse_role_rule(std::string_view option, std::string_view text) {
     throw Error(start + "not ROLE=REGEX; the roles are " + listed(tensor_role_names) + " and " +
                 std::string(other_role) + ", as in grad='^g[.]'");
   }
+  check_expression(start, text.substr(equals + 1));
   RoleRule rule{.role = {}, .text = std::string(text), .pattern = {}};
   if (row != tensor_role_names.end()) {
     rule.role = static_cast<TensorRole>(row - tensor_role_names.begin());

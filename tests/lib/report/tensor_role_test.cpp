@@ -291,6 +291,22 @@ TEST_CASE("what is no rule is an error that names the roles") {
   CHECK(test::has(complaint("grad=["), "write an extended regular expression"));
 }
 
+TEST_CASE("an expression that the C library would not survive is refused") {
+  const auto complaint = [](const std::string& expression) {
+    return test::error_of([&] { (void)parse_role_rule("--role", "grad=" + expression); });
+  };
+  const std::string deep = std::string(101, '(') + "a" + std::string(101, ')');
+  for (const std::string& bad :
+       {std::string(1001, 'a'), deep, std::string("(((a{1,200}){1,200}){1,200}"),
+        std::string("(a{101}){,100}"), std::string("a{99999999999999999999}")}) {
+    CAPTURE(bad);
+    CHECK(test::has(complaint(bad), "write a shorter one, or several rules"));
+  }
+  CHECK(test::has(complaint(std::string("x\0y", 3)), "holds a zero byte"));
+  CHECK(complaint(std::string(1000, 'a')).empty());
+  CHECK(complaint("(layer[.][0-9]{1,4}){1,3}").empty());
+}
+
 TEST_CASE("files named as gradients") {
   for (const char* path :
        {"grads.npz", "a/b/gradients.safetensors", "run1_grad.npy", "grad-step3.npz",
