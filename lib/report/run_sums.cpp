@@ -138,7 +138,7 @@ RunSums::RunSums(const ReportOptions& options, std::span<const NamedTensor> name
     }
   }
   std::ranges::sort(time_.steps);
-  time_.steps.erase(std::ranges::unique(time_.steps).begin(), time_.steps.end());
+  time_.steps.erase(std::unique(time_.steps.begin(), time_.steps.end()), time_.steps.end());
   for (std::size_t i = 0; i < named.size(); ++i) {
     if (named[i].time) series_[i] = at.at(key_of(*named[i].time));
   }

@@ -346,7 +346,9 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
   std::size_t shown = 0;
   for (const TensorRow* t : order) {
     if (shown++ == style.tensors) break;
-    const bool several = std::ranges::equal_range(names, std::string_view(t->name)).size() > 1;
+    const auto [first, last] =
+        std::equal_range(names.begin(), names.end(), std::string_view(t->name));
+    const bool several = last - first > 1;
     const std::string file =
         std::filesystem::path(report.files[t->file]).replace_extension().string();
     const std::string name =
