@@ -57,6 +57,7 @@ struct LossScale {
   std::optional<int> recommended_log2;
   std::optional<double> lost_l2;         ///< at the recommended scale
   std::string binding_min, binding_max;  ///< tensors that set the ends (joint scale only)
+  std::optional<std::size_t> place_min, place_max;  ///< theirs, in the report's order
   std::string reason;
   std::string basis = {};  ///< of a report's: what it was taken from, where names leave that open
 };

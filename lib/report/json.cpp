@@ -110,7 +110,7 @@ Json values_json(const TensorReport& t, const ReportOptions& options) {
   out["file"] = t.file;
   out["role"] = t.role ? Json(name_of(*t.role)) : Json(nullptr);
   out["dtype"] = t.dtype;
-  out["shape"] = t.shape;
+  out["shape"] = t.shape ? Json(*t.shape) : Json::array();
   out["status"] = t.status;
   out["values"] = integer(s.values);
   out["zeros"] = integer(s.zeros);

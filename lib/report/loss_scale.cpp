@@ -164,6 +164,8 @@ LossScale JointScale::scale(const ReportOptions& options,
   out.interval = ScaleInterval{low_->log2, high_->log2};
   out.binding_min = low_->name;
   out.binding_max = high_->name;
+  out.place_min = low_->place;
+  out.place_max = high_->place;
   choose_scale(out, total_, of, options);
   const std::string shown_high = shown_name(*high_, shares_name(*high_));
   const std::string shown_low = shown_name(*low_, shares_name(*low_));

@@ -119,7 +119,7 @@ PageJson table_of(const TensorPointers& tensors, const ReportOptions& options) {
                   return t->role ? PageJson(name_of(*t->role)) : PageJson(nullptr);
                 })},
                {"dtype", column([](const TensorReport* t) { return t->dtype; })},
-               {"shape", column([](const TensorReport* t) { return PageJson(t->shape); })},
+               {"shape", column([](const TensorReport* t) { return page_maybe(t->shape); })},
                {"status", column([](const TensorReport* t) { return t->status; })},
                {"values", count(&RangeSummary::values)},
                {"zeros", count(&RangeSummary::zeros)},
@@ -268,45 +268,41 @@ class LayerNumbers {
 };
 
 /// A step's scale, and the series that set its ends.
-PageJson step_scale(const StepScale& at, const std::map<std::string, std::size_t>& series,
-                    const ReportOptions& options) {
-  const auto place = [&](const std::string& name) {
-    const auto time = tensor_time(name, role_of(name, options.roles));
-    const auto found =
-        time ? series.find(time->layer + " " + std::string(name_of(time->role))) : series.end();
-    return found == series.end() ? PageJson(nullptr) : PageJson(found->second);
+PageJson step_scale(const StepScale& at, const std::vector<TensorRow>& rows) {
+  const auto series = [&rows](std::optional<std::size_t> place) {
+    return place ? page_maybe(rows[*place].series) : PageJson(nullptr);
   };
   PageJson out{{"step", at.step}};
   out.update(scale_json(at.scale));
   out["used_log2"] = at.used ? PageJson(std::log2(*at.used)) : PageJson(nullptr);
-  out["binding_max"] = place(at.scale.binding_max);
-  out["binding_min"] = place(at.scale.binding_min);
+  out["binding_max"] = series(at.scale.place_max);
+  out["binding_min"] = series(at.scale.place_min);
   return out;
 }
 
-PageJson time_page_data(const TimeReport& time, const ReportOptions& options, std::string& bytes) {
+PageJson time_page_data(const Report& report, std::string& bytes) {
+  const TimeReport& time = *report.time;
+  const ReportOptions& options = report.options;
   const LayerNumbers layers(time.layers);
   TensorPointers run, last;
-  std::map<std::string, std::size_t> by_name;
   for (const TimeSeries& series : time.series) {
-    by_name.emplace(series.run.name, run.size());
     run.push_back(&series.run);
     last.push_back(&series.last);
   }
   const auto layer_of = [&layers](const auto& of) {
     return page_column(of, [&layers](const auto& series) { return layers.of(series.layer); });
   };
-  return {{"steps", time.steps},
-          {"layers", time.layers},
-          {"layer", layer_of(time.series)},
-          {"planes", series_planes(time, options, bytes)},
-          {"loss_scale",
-           page_column(time.loss_scales,
-                       [&](const StepScale& at) { return step_scale(at, by_name, options); })},
-          {"update_layer", layer_of(time.updates)},
-          {"update_planes", update_planes(time, bytes)},
-          {"run", table_of(run, options)},
-          {"last", table_of(last, options)}};
+  return {
+      {"steps", time.steps},
+      {"layers", time.layers},
+      {"layer", layer_of(time.series)},
+      {"planes", series_planes(time, options, bytes)},
+      {"loss_scale", page_column(time.loss_scales,
+                                 [&](const StepScale& at) { return step_scale(at, report.rows); })},
+      {"update_layer", layer_of(time.updates)},
+      {"update_planes", update_planes(time, bytes)},
+      {"run", table_of(run, options)},
+      {"last", table_of(last, options)}};
 }
 
 /// All together, the gradients where names tell them, and each role.
@@ -317,21 +313,21 @@ TensorPointers groups_of(const Report& report) {
   return out;
 }
 
-bool is_gradient_role(std::optional<TensorRole> role) { return role && is_gradient(*role); }
-
-/// How many tensors the loss scale is for: gradients, of steps that are not passed over.
-std::size_t scaled_tensors(const Report& report) {
-  if (!report.gradients) return report.rows.size();
-  auto count = static_cast<std::size_t>(std::ranges::count_if(
-      report.tensors, [](const TensorReport& t) { return is_gradient_role(t.role); }));
-  if (!report.time) return count;
-  for (const TimeSeries& series : report.time->series) {
-    if (!series.layer || !is_gradient(series.role)) continue;
-    for (const TimePoint& point : series.points) {
-      if (!std::ranges::binary_search(report.passed_over, point.step)) ++count;
-    }
+/// Among the rows of the page's tables, which of a run are the series of layers and after them the tensors of no step.
+PageJson row_of_tables(const Report& report, std::optional<std::size_t> place) {
+  if (!place) return nullptr;
+  const auto of_layers =
+      report.time ? std::ranges::count_if(report.time->series,
+                                          [](auto& series) { return series.layer.has_value(); })
+                  : 0;
+  const auto all_layers =
+      report.time ? static_cast<std::ptrdiff_t>(report.time->series.size()) - of_layers : 0;
+  if (const auto& series = report.rows[*place].series) {
+    return static_cast<std::ptrdiff_t>(*series) - all_layers;
   }
-  return count;
+  const auto first = report.rows.begin();
+  return of_layers + std::count_if(first, first + static_cast<std::ptrdiff_t>(*place),
+                                   [](const TensorRow& row) { return !row.series; });
 }
 
 }  // namespace
@@ -357,15 +353,16 @@ std::string page_data(const Report& report) {
   PageJson data = report_head_json(report);
   data["hint"] = report.hint;
   data["loss_scale"] = joint_scale_json(report.loss_scale);
+  data["loss_scale"]["row_of_max"] = row_of_tables(report, report.loss_scale.place_max);
+  data["loss_scale"]["row_of_min"] = row_of_tables(report, report.loss_scale.place_min);
   data["passed_over"] = report.gradients ? PageJson(report.passed_over) : PageJson(nullptr);
   data["tensor_count"] = report.rows.size();
-  data["scaled_count"] = scaled_tensors(report);
+  data["scaled_count"] = report.scaled_tensors;
   data["role_counts"] =
       page_column(report.roles, [](const RoleReport& role) { return role.tensors; });
   data["groups"] = table_of(groups_of(report), report.options);
   data["tensors"] = table_of(tensors, report.options);
-  data["time"] =
-      report.time ? time_page_data(*report.time, report.options, bytes) : PageJson(nullptr);
+  data["time"] = report.time ? time_page_data(report, bytes) : PageJson(nullptr);
   return data.dump(-1, ' ', false, PageJson::error_handler_t::replace) + "\n" + bytes;
 }
 

@@ -33,6 +33,7 @@ struct TensorRow {
   std::optional<ScaleInterval> loss_scale;
   std::string advice_format;
   std::optional<ScaleInterval> advice_interval;
+  std::optional<std::size_t> series = {};  ///< in TimeReport::series, where the tensor is of one
 };
 TensorRow row_of(const TensorReport& tensor, std::size_t file);
 
@@ -52,6 +53,7 @@ struct Report {
   /// it, else all. What there is to tell of the others is in `time`; a TensorSink has had them.
   std::vector<TensorReport> tensors;
   LossScale loss_scale;  ///< one scale for all tensors, or for the gradients where they are known
+  std::size_t scaled_tensors = 0;  ///< how many it is taken from
   std::vector<RoleReport> roles;   ///< where there are two or more; in their order, other last
   std::optional<TimeReport> time;  ///< where the tensors' names tell two steps or more
   std::string hint;                ///< of names that seem to tell a step and do not; or empty

@@ -104,6 +104,7 @@ void ReportBuilder::add(RangeSummary summary) {
   roles_.add(tensor, place);
   report_.rows.push_back(row_of(tensor, file_));
   if (run_ && tensor.time) {
+    report_.rows.back().series = run_->series_of(place);
     run_->add(tensor, place);
   } else {
     report_.tensors.push_back(std::move(tensor));

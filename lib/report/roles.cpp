@@ -121,6 +121,11 @@ bool RoleSums::is_scaled(const NamedTensor& tensor) const {
          !(tensor.time && std::ranges::binary_search(passed_over_, tensor.time->step));
 }
 
+std::size_t RoleSums::scaled_tensors() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(named_, [this](auto& tensor) { return is_scaled(tensor); }));
+}
+
 LossScale RoleSums::loss_scale() const {
   LossScale out = scaled_.scale(options_, [this](const JointScale::End& end) {
     return std::ranges::any_of(named_, [&](const NamedTensor& other) {
@@ -130,7 +135,7 @@ LossScale RoleSums::loss_scale() const {
   });
   if (passed_over_.empty()) return out;
   const std::string words = steps_words(passed_over_);
-  if (std::ranges::none_of(named_, [this](auto& tensor) { return is_scaled(tensor); })) {
+  if (scaled_tensors() == 0) {
     out.status = "not finite";
     out.reason =
         fmt::format("Gradients hold NaN or Inf in every step ({}): no scale can be told.", words);
@@ -165,11 +170,9 @@ std::string RoleSums::not_finite_words() const {
 }
 
 /// What the loss scale was taken from, where names leave that open.
-std::string RoleSums::basis(const std::vector<RoleReport>& roles) const {
+std::string RoleSums::basis(const std::vector<RoleReport>& roles, std::size_t scaled) const {
   constexpr const char* how = "--role grad=REGEX tells which are (binade report --help).";
   const std::size_t tensors = named_.size();
-  const auto used = static_cast<std::size_t>(
-      std::ranges::count_if(named_, [this](auto& tensor) { return is_scaled(tensor); }));
   const bool others =
       std::ranges::any_of(named_, [](const NamedTensor& t) { return !t.role && !t.by_rule; });
   std::vector<std::string> words;
@@ -182,7 +185,7 @@ std::string RoleSums::basis(const std::vector<RoleReport>& roles) const {
     const std::string left = counted_roles(roles);
     if (!left.empty()) {
       words.push_back(fmt::format(
-          "Taken from {} gradient{}. Left out: {}; {}", used, used == 1 ? "" : "s", left,
+          "Taken from {} gradient{}. Left out: {}; {}", scaled, scaled == 1 ? "" : "s", left,
           others ? fmt::format("if there are gradients among the others, {}", how)
                  : "no loss scale multiplies them."));
     }
@@ -215,7 +218,8 @@ void RoleSums::finish(Report& report) const {
     analyse(all, options_);
   }
   report.roles = by_role();
-  report.loss_scale.basis = basis(report.roles);
+  report.scaled_tensors = scaled_tensors();
+  report.loss_scale.basis = basis(report.roles, report.scaled_tensors);
 }
 
 }  // namespace binade

@@ -43,7 +43,8 @@ class RoleSums {
   LossScale loss_scale() const;
   std::vector<RoleReport> by_role() const;
   std::string not_finite_words() const;
-  std::string basis(const std::vector<RoleReport>& roles) const;
+  std::size_t scaled_tensors() const;
+  std::string basis(const std::vector<RoleReport>& roles, std::size_t scaled) const;
 
   const ReportOptions& options_;
   const std::vector<ErrorColumn>& columns_;

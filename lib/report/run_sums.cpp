@@ -59,7 +59,7 @@ void add_tensor_to(TensorReport& all, const TensorReport& tensor, const std::str
     return;
   }
   if (all.dtype != tensor.dtype) all.dtype.clear();
-  if (all.shape != tensor.shape) all.shape.clear();
+  if (all.shape != tensor.shape) all.shape.reset();
   merge(all.summary, tensor.summary);
 }
 

@@ -23,6 +23,9 @@ class RunSums {
   /// `place`: of the tensor in `named`; it has a time.
   void add(const TensorReport& tensor, std::size_t place);
 
+  /// Of the tensor's layer and role.
+  std::size_t series_of(std::size_t place) const { return series_[place]; }
+
   /// Everything but loss_scales, updates and unpaired.
   TimeReport finish();
 

@@ -19,7 +19,7 @@ struct TensorReport {
   std::optional<TensorRole> role = {};  ///< of a name that says it
   std::optional<TensorTime> time = {};  ///< likewise
   std::string dtype;
-  std::vector<std::uint64_t> shape;
+  std::optional<std::vector<std::uint64_t>> shape = {};  ///< nothing: of several that differ
   RangeSummary summary;
   std::string status;  ///< "ok", "empty", "all zero", "no finite value"
   std::vector<FormatReport> formats;

@@ -133,10 +133,10 @@ function write_which_scale(report, on_select) {
   prose.append(element('p', {}, ...scale_headline(report)),
     element('p', {}, ...raised(scale.reason)));
   if (scale.basis) prose.append(element('p', {class: 'basis'}, scale.basis));
-  const bound = [['upper end: ', scale.binding_max], ['lower end: ', scale.binding_min]];
-  prose.append(element('ul', {}, ...bound.filter(([, name]) => name).map(([what, name]) => {
+  const bound = [['upper end: ', scale.binding_max, scale.row_of_max], ['lower end: ', scale.binding_min, scale.row_of_min]];
+  prose.append(element('ul', {}, ...bound.filter(([, name]) => name).map(([what, name, row]) => {
     const button = element('button', {type: 'button', class: 'link'}, name);
-    button.addEventListener('click', () => on_select(name));
+    button.addEventListener('click', () => on_select(row));
     return element('li', {}, what, button);
   })));
 }

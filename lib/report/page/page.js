@@ -4,12 +4,11 @@
 // the figure, the numbers and the live columns of the table.
 
 const by_id = (id) => document.getElementById(id);
-const data = await unpack_data(by_id('report').textContent);
-if (data === null) {
-  by_id('no-data').hidden = false;
-  throw new Error('no DecompressionStream');
-}
-const report = unpack_report(data);
+performance.mark('read');
+const report = unpack_report(await unpack_data(by_id('report').textContent).catch((error) => {
+  by_id('damaged').hidden = typeof DecompressionStream === 'undefined';
+  throw error;
+}));
 const binary16 = report.formats.find((format) => format.name === 'binary16') ?? report.formats[0];
 const groups = groups_of(report);
 const first_shown = groups[1]?.name === 'all gradients' ? groups[1] : groups[0];
@@ -124,7 +123,7 @@ function draw_figure_head(view) {
   by_id('figure-name').textContent = view.group ? view.name.replace('all', 'All') : view.name;
   by_id('to-total').hidden = tensor === first_shown;
   by_id('to-total').textContent = `back to ${first_shown.name}`;
-  const notes = view.group || !tensor.dtype ? [] : [`${tensor.dtype} ${shape_words(tensor.shape)}`];
+  const notes = view.group || !tensor.dtype ? [] : [`${tensor.dtype} ${shape_words(tensor.shape)}`.trim()];
   if (tensor.series !== undefined) notes.unshift(table_words[view.table]);
   notes.push(`${plural(tensor.values, 'value')}: ${integer(tensor.zeros)} exact zeros` +
     (tensor.values > 0 ? ` (${percent(tensor.zeros / tensor.values)})` : '') +
@@ -154,13 +153,6 @@ function choose_tensor(tensor) {
   }
 }
 
-// A tensor by its name; of a run, whose tables have a row a layer and role, by that.
-function choose_named(name) {
-  const {tensors} = report.tables[state.table];
-  const wanted = report.time ? name.replace(/^step\d+\//, '').replace(/\/(?=[^/]*$)/, ' ') : name;
-  const found = tensors.find((tensor) => tensor.name === wanted);
-  if (found) choose_tensor(found);
-}
 const table = build_table(by_id('tensors'), report, choose_tensor);
 const table_words = {run: 'all steps together', last: 'the last step'};
 
@@ -276,7 +268,7 @@ by_id('slider').min = range.low;
 by_id('slider').max = range.high;
 by_id('format').append(...report.formats.map((format) =>
   element('option', {value: format.name}, format.name)));
-write_answers(report, binary16, choose_named);
+write_answers(report, binary16, (row) => choose_tensor(report.tables[state.table].tensors[row]));
 by_id('which').hidden = !report.time;
 show_table(state.table);
 listen();

@@ -83,9 +83,12 @@ function build_table(section, report, on_select) {
   let [texts, wanted, view, selected, painted] = [new Map(), [], null, null, null];
   let shown = new Map();  // of items in the page, their rows
   const folded = new Set();
-  const on_open = (name) => {
-    if (!folded.delete(name)) folded.add(name);
+  // The group's new row has the focus that its old one had.
+  const on_open = ({group, inside: [head_of]}) => {
+    if (!folded.delete(group)) folded.add(group);
     arrange();
+    const item = items.find((one) => one.inside?.[0] === head_of);
+    shown.get(item)?.row.querySelector('button').focus({preventScroll: true});
   };
 
   // Tensors in their order and through the filter, and heads between them where they are grouped.
@@ -115,7 +118,7 @@ function build_table(section, report, on_select) {
 
   function group_row(item) {
     const button = element('button', {type: 'button', 'aria-expanded': item.open}, item.group || 'others');
-    button.addEventListener('click', () => on_open(item.group));
+    button.addEventListener('click', () => on_open(item));
     const worst = element('small', {});
     const row = element('tr', {class: 'group', 'data-group': item.group}, element('th',
       {scope: 'rowgroup', colspan: columns.length}, element('span', {}, button, ' ',
@@ -186,6 +189,7 @@ function build_table(section, report, on_select) {
   function show(next_tensors, next_totals) {
     [tensors, texts] = [next_tensors, new Map()];
     totals = next_totals.map((tensor) => build_row(tensor, columns, several_files, on_select));
+    totals.forEach(({row}, i) => row.setAttribute('aria-rowindex', i + 3));
     total_body.replaceChildren(...totals.map((entry) => entry.row));
     whole.querySelector('colgroup')?.remove();
     whole.prepend(build_widths(columns, [...next_tensors, ...next_totals]));

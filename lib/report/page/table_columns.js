@@ -123,11 +123,11 @@ function build_widths(columns, tensors) {
 function build_heads(columns, on_sort) {
   const live = columns.filter((column) => column.live).length;
   const before = columns.findIndex((column) => column.live);
-  const groups = element('tr', {class: 'groups'},
+  const groups = element('tr', {class: 'groups', 'aria-rowindex': 1},
     element('th', {colspan: before, scope: 'colgroup'}, 'as read'),
     element('th', {colspan: live, scope: 'colgroup', id: 'live-group'}),
     element('td', {colspan: columns.length - before - live}));
-  const heads = element('tr', {});
+  const heads = element('tr', {'aria-rowindex': 2});
   for (const column of columns) {
     const head = element('th', {scope: 'col', 'data-column': column.id, title: column.help,
       class: column.text ? 'text' : null});

@@ -7,9 +7,8 @@
 
 const segment_count = 9;
 
-// {line: the parsed JSON, bytes: what follows it}; null where the browser cannot inflate.
+// {line: the parsed JSON, bytes: what follows it}; rejected where the data are damaged.
 async function unpack_data(text) {
-  if (typeof DecompressionStream === 'undefined') return null;
   const letters = atob(text);
   const packed = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; i += 1) packed[i] = letters.charCodeAt(i);

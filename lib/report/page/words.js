@@ -75,8 +75,15 @@ function plain(p) {
 
 // Text taken apart at what follows a ^: every second piece is to be raised, as in 2^-14, x^3, 2^(p-1).
 function raised_parts(text) {
-  return text.replace(/(?<=\d) %/g, '\u00a0%').split(/(?<=[\dx])\^(-?(?:\d+|[a-z]\b)|\([^()]*\))/)
-    .map((part, i) => (i % 2 === 1 ? part.replace(/^\((.*)\)$/, '$1').replaceAll('-', '−') : part));
+  const whole = text.replace(/(\d) %/g, '$1\u00a0%');
+  const parts = [];
+  let end = 0;
+  for (const {0: {length}, 1: base, 2: exponent, index} of
+    whole.matchAll(/([\dx])\^(-?(?:\d+|[a-z]\b)|\([^()]*\))/g)) {
+    parts.push(whole.slice(end, index) + base, exponent.replace(/^\((.*)\)$/, '$1').replaceAll('-', '−'));
+    end = index + length;
+  }
+  return [...parts, whole.slice(end)];
 }
 
 // The same as nodes: any font can set those.
@@ -84,7 +91,9 @@ function raised(text) {
   return raised_parts(text).map((part, i) => (i % 2 === 1 ? element('sup', {}, part) : part));
 }
 
+// Nothing of tensors whose shapes differ.
 function shape_words(shape) {
+  if (shape === null) return '';
   return shape.length === 0 ? 'scalar' : shape.join('×');
 }
 

@@ -49,6 +49,7 @@ inline Report report_of_summaries(const std::vector<std::pair<std::string, Range
     report.tensors.push_back(std::move(tensor));
   }
   analyse(report.total, options);
+  report.scaled_tensors = report.rows.size();
   report.loss_scale = joint.scale(options, [](const JointScale::End&) { return false; });
   return report;
 }

@@ -108,7 +108,7 @@ TEST_CASE("a series holds its whole run and its last step as tensors, analysed")
   CHECK(of_a.run.name == "a dW");
   CHECK(of_a.run.summary.values == 4);
   CHECK(of_a.run.loss_scale.interval->max_log2 == 14);
-  CHECK(of_a.run.shape.empty());  // that of step 10 is another
+  CHECK_FALSE(of_a.run.shape);  // that of step 10 is another
   CHECK(of_a.run.dtype == "F32");
   CHECK(of_a.run.status == "ok");
   CHECK_FALSE(of_a.run.time);

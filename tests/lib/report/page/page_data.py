@@ -93,6 +93,18 @@ def is_gradient(role):
     return role in ("dAct", "dW", "grad")
 
 
+def scaled_count(report):
+    """How many tensors the loss scale is taken from: what its basis says, where it says a number."""
+    said = re.search(r"Taken from (\d+) gradient", report["loss_scale"].get("basis") or "")
+    if said:
+        return int(said[1])
+    return sum("gradients" not in report or is_gradient(t["role"]) for t in report["tensors"])
+
+
+def row_of(report, name):
+    return next((i for i, t in enumerate(report["tensors"]) if t["name"] == name), None)
+
+
 def line_of(report):
     """The line of a report without a time axis."""
     gradients = report.get("gradients")
@@ -102,6 +114,8 @@ def line_of(report):
     line.update(
         hint=report["hint"] or "", passed_over=gradients["passed_over"] if gradients else None,
         tensor_count=len(report["tensors"]), role_counts=[role["tensors"] for role in report["roles"]],
-        scaled_count=sum(not gradients or is_gradient(t["role"]) for t in report["tensors"]),
-        groups=columns(groups, report["options"]), tensors=columns(report["tensors"], report["options"]), time=None)
+        scaled_count=scaled_count(report), groups=columns(groups, report["options"]), tensors=columns(report["tensors"], report["options"]), time=None)
+    line["groups"]["shape"] = [None] * len(groups)
+    line["loss_scale"] = dict(report["loss_scale"], **{f"row_of_{end}": row_of(report, report["loss_scale"][f"binding_{end}"])
+                                                       for end in ("max", "min")})
     return line

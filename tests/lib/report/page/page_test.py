@@ -535,7 +535,12 @@ class Page(unittest.TestCase):
         worst = max(t["formats"]["binary16"]["lost_l2"] for t in report["tensors"][1::3])
         self.assertIn(f"up to {100 * worst:.1g}"[:9], heads[1].find_element(By.XPATH, "../..").text.replace("−", "-"))
         heads[1].click()
+        self.assertEqual(self.script("return [document.activeElement.textContent, document.activeElement.ariaExpanded]"),
+                         ["h.1", "false"], "the focus stays")
         self.assertEqual([index for index, _ in self.rows()], [0, 3, 6, 2, 5, 8])
+        numbers = self.script("return [...document.querySelectorAll('#tensors tr:not(.space)')].map((row) => row.ariaRowIndex)")
+        count = self.find("#tensors table").get_attribute("aria-rowcount")
+        self.assertEqual(numbers, [str(i) for i in range(1, int(count) + 1)])
         heads = self.find_all("#tensors tr.group button")
         self.assertEqual([head.get_attribute("aria-expanded") for head in heads], ["true", "false", "true"])
 
@@ -546,9 +551,43 @@ class Page(unittest.TestCase):
             self.browser.get(self.html.as_uri())
             self.assertTrue(self.find("#no-data").is_displayed())
             self.assertIn("DecompressionStream", self.find("#no-data").text)
+            self.assertFalse(self.find("#damaged").is_displayed())
             self.assertEqual(len(self.browser.get_log("browser")), 1)
         finally:
             self.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+    def notices_of(self, page):
+        """Which notices a page shows that cannot be drawn, and what it complains of."""
+        path = Path(self.folder.name) / "broken.html"
+        path.write_text(page, encoding="utf-8")
+        self.browser.get(path.as_uri())
+        WebDriverWait(self.browser, 10, 0.02).until(
+            lambda _: any(notice.is_displayed() for notice in self.find_all(".notice")))
+        return ([notice.get_attribute("id") for notice in self.find_all(".notice") if notice.is_displayed()],
+                len(self.browser.get_log("browser")))
+
+    def test_a_browser_that_cannot_read_the_scripts_is_told_so(self):
+        page = self.html.read_text(encoding="utf-8")
+        begin = '<script type="module">'
+        self.assertEqual(page.count(begin), 1)
+        self.assertEqual(self.notices_of(page.replace(begin, begin + "await await;")), (["no-data"], 1))
+        self.assertEqual(self.notices_of(page.replace(begin, '<script type="unknown">')), (["no-data"], 0))
+        self.assertNotRegex(page, r"\(\?<[=!]", "Safari 16.4 is the first to read these")
+
+    def test_damaged_data_are_told_as_such(self):
+        page = self.html.read_text(encoding="utf-8")
+        data = page_data.DATA.search(page)
+        middle = (data.start(2) + data.end(2)) // 2
+        other = "A" if page[middle] != "A" else "B"
+        for words, broken, complaints in (
+                ("a letter is another", page[:middle] + other + page[middle + 1:], 1),
+                ("what is no letter of base64", page[:middle] + "*" + page[middle + 1:], 1),
+                ("four letters less", page[:middle] + page[middle + 4:], 1),
+                ("the end of the data is missing", page[:middle] + page[data.end(2):], 1),
+                ("the file ends in the data", page[:middle], 0),
+                ("the file ends in the scripts", page[:-2000], 0)):
+            with self.subTest(words):
+                self.assertEqual(self.notices_of(broken), (["damaged"], complaints))
 
 
 # Other reports ------------------------------------------------------------------------------

@@ -238,6 +238,46 @@ class TimePage(unittest.TestCase):
             self.assertEqual(shown, counts)
             self.assertEqual(sum(shown.values()), len(STEPS))
 
+    def test_who_sets_the_ends_is_known_of_gradients_by_the_files_name(self):
+        run = {f"step{s}/{layer}.weight": [2.0**level, 2.0 ** (level - 9)] for s in (1, 2)
+               for layer, level in (("low", -20), ("high", 3))}
+        self.page_of("gradients", run)
+        self.open("gradients")
+        for end, layer in (("binding_min", "low"), ("binding_max", "high")):
+            rows = self.browser.find_elements(By.CSS_SELECTOR, f"[data-end={end}] li")
+            self.assertEqual([row.text.split()[0] for row in rows], [f"{layer}.weight"])
+
+    def test_the_ends_of_the_scale_choose_their_rows_in_both_tables(self):
+        self.page_of("ends", {f"step{s}/{layer}.weight.grad": [2.0**level, 2.0 ** (level - 9)] for s in (3, 4)
+                              for layer, level in (("a", -7), ("low", -20), ("high", 3))})
+        self.open("ends")
+        for which in ("run", "last"):
+            self.script("document.querySelector(`#which [value=${arguments[0]}]`).click()", which)
+            for end, layer in enumerate(("high", "low")):
+                self.browser.find_elements(By.CSS_SELECTOR, "#answer-scale li button")[end].click()
+                self.assertEqual(self.find("#figure-name").text, f"{layer}.weight dW")
+        self.page_of("apart", {"step1/fc1/dW": [1.0], "x": [1.0], "step2/fc1/dW": [1.0],
+                               "step2/x.grad.y": [2.0], "y.grad": [2.0**10], "z.grad": [2.0**-20]})
+        self.open("apart")
+        for end, name in enumerate(("y.grad", "z.grad")):
+            self.browser.find_elements(By.CSS_SELECTOR, "#answer-scale li button")[end].click()
+            self.assertEqual(self.find("#figure-name").text, name)
+
+    def test_points_of_several_tensors_count_each_and_have_no_shape_where_theirs_differ(self):
+        run = {f"step{s}/a.grad_{side}.0": [2.0**-8] * n for s in (1, 2) for side, n in (("input", 2), ("output", 3))}
+        run.update({f"step{s}/a/{role}": [2.0**-8] * 2 for s in (1, 2) for role in ("dW", "act")})
+        self.page_of("several", run)
+        self.open("several")
+        self.assertEqual(self.find("#answer-scale .subject").text, "the 6 gradients")
+        self.assertIn("Taken from 6 gradients.", self.find("#answer-scale .basis").text)
+        shapes = self.script("""return Object.fromEntries([...document.querySelectorAll('#tensors tr[data-tensor]')].map((row) =>
+            [row.querySelector('th button').textContent, row.querySelector('[data-column=shape]').textContent]))""")
+        self.assertEqual({name: shape for name, shape in shapes.items() if name.startswith("a ")},
+                         {"a dAct": "", "a dW": "2", "a act": "2"})
+        self.script("document.querySelector('#tensors tbody:not(.total) [data-tensor=\"1\"] button').click()")
+        self.assertTrue(self.find("#figure-notes").text.startswith("all steps together · F32 · 10 values"),
+                        self.find("#figure-notes").text)
+
     def test_the_table_has_a_row_a_layer_and_role_of_the_run_or_of_its_last_step(self):
         rows = """return [...document.querySelectorAll('#tensors tbody:not(.total) tr[data-tensor]')].map((row) =>
             [row.querySelector('th button').textContent, Number(row.querySelector('[data-column=values]').dataset.value),
