@@ -16,14 +16,17 @@ namespace {
 
 /// What a global's result is, or the global itself.
 enum class Meaning {
-  plain,  ///< no tensor, and none in it that anybody asks for
-  dict,
+  plain,         ///< no tensor, and none in it that anybody asks for
+  dict,          ///< made of nothing
+  default_dict,  ///< made of nothing, or of what makes its values
+  counter,       ///< made of a dict
   sizes,
   dtype,
   storage,         ///< of a row's dtype, or of bytes
   tensor,          ///< (storage, offset, sizes, strides, ...) of the storage's dtype
   untyped_tensor,  ///< (storage of bytes, offset, sizes, strides, requires_grad, hooks, dtype, ...)
   parameter,       ///< (tensor, ...)
+  device_tensor,   ///< (tensor, its dtype, device, requires_grad)
   with_attributes,  ///< (function, class, arguments, attributes)
   refused,  ///< a tensor whose elements are not a view of one storage; a row says what to do
 };
@@ -40,6 +43,7 @@ constexpr auto rows = std::to_array<Row>({
     {"torch._utils._rebuild_tensor_v3", Meaning::untyped_tensor},
     {"torch._utils._rebuild_parameter", Meaning::parameter},
     {"torch._utils._rebuild_parameter_with_state", Meaning::parameter},
+    {"torch._utils._rebuild_device_tensor_from_cpu_tensor", Meaning::device_tensor},
     {"torch._tensor._rebuild_from_type_v2", Meaning::with_attributes},
     {"torch.storage.UntypedStorage", Meaning::storage},
     {"torch.DoubleStorage", Meaning::storage, "F64"},
@@ -78,6 +82,9 @@ constexpr auto rows = std::to_array<Row>({
     {"torch._utils._rebuild_sparse_csr_tensor", Meaning::refused, "save it dense (.to_dense())"},
     {"torch._utils._rebuild_nested_tensor", Meaning::refused, "save its parts (.unbind())"},
     {"torch._utils._rebuild_qtensor", Meaning::refused, "save its values (.dequantize())"},
+    {"torch._utils._rebuild_device_tensor_from_numpy", Meaning::refused,
+     "save it from the CPU (.cpu() first)"},
+    {"torch._utils._rebuild_xla_tensor", Meaning::refused, "save it from the CPU (.cpu() first)"},
     {"torch._utils._rebuild_meta_tensor_no_storage", Meaning::refused,
      "it has no values: save it from the device that has them"},
     {"torch._utils._rebuild_wrapper_subclass", Meaning::refused,
@@ -88,8 +95,8 @@ constexpr auto rows = std::to_array<Row>({
     {"torch.device", Meaning::plain},
     {"torch.serialization._get_layout", Meaning::plain},
     {"collections.OrderedDict", Meaning::dict},
-    {"collections.defaultdict", Meaning::dict},
-    {"collections.Counter", Meaning::dict},
+    {"collections.defaultdict", Meaning::default_dict},
+    {"collections.Counter", Meaning::counter},
     {"builtins.set", Meaning::plain},
     {"builtins.frozenset", Meaning::plain},
     {"builtins.bytearray", Meaning::plain},
@@ -101,6 +108,13 @@ constexpr auto rows = std::to_array<Row>({
     {"builtins.float", Meaning::plain},
     {"_codecs.encode", Meaning::plain},
     {"argparse.Namespace", Meaning::plain},
+    {"types.SimpleNamespace", Meaning::plain},
+    {"datetime.datetime", Meaning::plain},
+    {"datetime.date", Meaning::plain},
+    {"datetime.time", Meaning::plain},
+    {"datetime.timedelta", Meaning::plain},
+    {"datetime.timezone", Meaning::plain},
+    {"uuid.UUID", Meaning::plain},
     {"pathlib.PosixPath", Meaning::plain},
     {"pathlib.WindowsPath", Meaning::plain},
     {"pathlib._local.PosixPath", Meaning::plain},
@@ -181,7 +195,7 @@ class TensorWalk {
   void visit_items(const PickleValue& list) {
     keys_.emplace_back();
     for (std::size_t i = 0; i < list.items.size(); ++i) {
-      keys_.back() = std::to_string(i);
+      keys_.back().place = i;
       visit(*list.items[i]);
     }
     keys_.pop_back();
@@ -190,41 +204,76 @@ class TensorWalk {
   void visit_dict(const PickleValue& dict) {
     keys_.emplace_back();
     for (std::size_t i = 0; i < dict.items.size(); i += 2) {
-      keys_.back() = key(*dict.items[i]);
+      keys_.back().value = dict.items[i];
       visit(*dict.items[i + 1]);
     }
     keys_.pop_back();
   }
 
-  /// Nothing for what names no tensor.
-  static std::optional<std::string> key(const PickleValue& value) {
-    if (value.is(PickleValue::text)) return std::string(value.text_value);
-    if (value.is(PickleValue::integer)) return std::to_string(value.integer_value);
-    return std::nullopt;
-  }
+  /// On the way to a value: of a dict the key, of a list the place.
+  struct Key {
+    const PickleValue* value = nullptr;
+    std::size_t place = 0;
+
+    bool names_a_tensor() const {
+      return value == nullptr || value->is(PickleValue::text) || value->is(PickleValue::integer);
+    }
+  };
 
   void visit_call(const PickleValue& call) {
     const Row* row = find_row(call.function->text_value);
     if (row == nullptr || row->meaning == Meaning::plain || row->meaning == Meaning::sizes) return;
-    if (row->meaning != Meaning::dict) return add(call);
-    const bool empty = call.arguments->items.empty() || row->name == "collections.defaultdict";
-    if (!empty) fail(call, "a " + std::string(row->name) + " of arguments", "save a plain dict");
-    visit_dict(call);
+    const auto& given = call.arguments->items;
+    bool fits = false;
+    switch (row->meaning) {
+      case Meaning::dict: fits = given.empty(); break;
+      case Meaning::default_dict:
+        fits = given.empty() || (given.size() == 1 && !given[0]->is(PickleValue::dict));
+        break;
+      case Meaning::counter:
+        fits = given.size() == 1 && given[0]->is(PickleValue::dict) && call.items.empty();
+        break;
+      default: return add(call);
+    }
+    if (!fits)
+      fail(call, "a " + std::string(row->name) + " of other arguments", "save a plain dict");
+    visit_dict(row->meaning == Meaning::counter ? *given[0] : call);
   }
 
   std::string joined_name() const {
     std::string name;
     for (std::size_t i = 0; i < keys_.size(); ++i) {
-      name += (i == 0 ? "" : ".") + keys_[i].value_or("?");
+      if (i > 0) name += '.';
+      const auto& [value, place] = keys_[i];
+      if (value == nullptr) {
+        name += std::to_string(place);
+      } else if (value->is(PickleValue::text)) {
+        name += value->text_value;
+      } else {
+        name += std::to_string(value->integer_value);
+      }
     }
     return name;
   }
 
+  void check_keys(const PickleValue& value) const {
+    std::size_t texts = 0;
+    for (const Key& key : keys_) {
+      if (!key.names_a_tensor()) {
+        fail(value, "a tensor under a key that is neither text nor a number", "name it by text");
+      }
+      texts += key.value == nullptr ? 0 : key.value->text_value.size();
+    }
+    if (texts > most_of_a_name) {
+      fail(value,
+           "a tensor whose name is of more than " + std::to_string(most_of_a_name) + " bytes",
+           "give it a shorter one");
+    }
+  }
+
   void add(const PickleValue& value) {
     constexpr std::size_t most_tensors = 1'000'000, most_of_names = std::size_t{1} << 28;
-    if (!std::ranges::all_of(keys_, [](const auto& key) { return key.has_value(); })) {
-      fail(value, "a tensor under a key that is neither text nor a number", "name it by text");
-    }
+    check_keys(value);
     PickledTensor tensor = described(value);
     tensor.name = joined_name();
     tensor.at = value.at;
@@ -239,12 +288,19 @@ class TensorWalk {
   PickledTensor described(const PickleValue& value) const {
     const PickleValue* function = value.function;
     const PickleValue* arguments = value.arguments;
+    std::optional<Dtype> stated;
     constexpr int most_wraps = 4;
     for (int wraps = 0; wraps < most_wraps; ++wraps) {
       const Row* row = find_row(function->text_value);
       const auto& given = arguments->items;
-      if (row != nullptr && row->meaning == Meaning::parameter && !given.empty() &&
+      if (row != nullptr && row->meaning == Meaning::device_tensor && given.size() == 4 &&
           given[0]->is(PickleValue::call)) {
+        stated = torch_dtype(*given[1]);
+        if (!stated) fail_as_damaged(value, "has no dtype");
+        function = given[0]->function;
+        arguments = given[0]->arguments;
+      } else if (row != nullptr && row->meaning == Meaning::parameter && !given.empty() &&
+                 given[0]->is(PickleValue::call)) {
         function = given[0]->function;
         arguments = given[0]->arguments;
       } else if (row != nullptr && row->meaning == Meaning::with_attributes && given.size() == 4 &&
@@ -252,16 +308,22 @@ class TensorWalk {
         function = given[0];
         arguments = given[2];
       } else if (row != nullptr && row->meaning == Meaning::tensor) {
-        return view(value, given, std::nullopt);
+        return of_dtype(stated, value, view(value, given, std::nullopt));
       } else if (row != nullptr && row->meaning == Meaning::untyped_tensor && given.size() >= 7) {
         const auto dtype = torch_dtype(*given[6]);
         if (!dtype) fail_as_damaged(value, "has no dtype");
-        return view(value, given, dtype);
+        return of_dtype(stated, value, view(value, given, dtype));
       } else {
         break;
       }
     }
     fail_as_damaged(value, "is made by a call that torch does not write");
+  }
+
+  PickledTensor of_dtype(const std::optional<Dtype>& stated, const PickleValue& value,
+                         PickledTensor tensor) const {
+    if (stated && *stated != tensor.dtype) fail_as_damaged(value, "is of two dtypes");
+    return tensor;
   }
 
   PickledTensor view(const PickleValue& value, const std::vector<const PickleValue*>& given,
@@ -274,10 +336,8 @@ class TensorWalk {
     const auto offset = not_negative(*given[1]);
     const auto sizes = torch_sizes(*given[2]), strides = torch_sizes(*given[3]);
     if (!offset || !sizes || !strides || sizes->size() != strides->size()) {
-      fail_as_damaged(value, "has no shape, strides and offset");
+      fail_as_damaged(value, "has no shape, strides and offset of at most 64 dimensions");
     }
-    constexpr std::size_t most_dimensions = 64;
-    if (sizes->size() > most_dimensions) fail_as_damaged(value, "has too many dimensions");
     const std::size_t metadata = dtype ? 7 : 6;  // bits that negate or conjugate the view
     if (given.size() > metadata && !given[metadata]->items.empty()) {
       fail(value, "tensor '" + printable(joined_name()) + "' is a negated or conjugate view",
@@ -312,7 +372,7 @@ class TensorWalk {
   }
 
   const Pickle& pickle_;
-  std::vector<std::optional<std::string>> keys_;
+  std::vector<Key> keys_;
   std::size_t visited_ = 0;
   std::size_t name_bytes_ = 0;
   std::vector<PickledTensor> tensors_;
@@ -351,7 +411,8 @@ std::optional<std::vector<std::uint64_t>> torch_sizes(const PickleValue& value) 
   if (value.is_call_of("torch.Size") && value.arguments->items.size() == 1) {
     tuple = value.arguments->items[0];
   }
-  if (!tuple->is(PickleValue::tuple)) return std::nullopt;
+  constexpr std::size_t most_dimensions = 64;
+  if (!tuple->is(PickleValue::tuple) || tuple->items.size() > most_dimensions) return std::nullopt;
   std::vector<std::uint64_t> out;
   for (const PickleValue* item : tuple->items) {
     const auto size = not_negative(*item);
