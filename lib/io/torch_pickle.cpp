@@ -1,145 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of globals, and the walk through the tree. The names are those of torch/_utils.py, torch/storage.py and
-// torch/serialization.py, of torch 1.6 to 2.15; Python's and NumPy's under the names of each protocol and version.
+// The walk through the tree, and the arguments of the calls that make tensors (torch/_utils.py).
 #include "lib/io/torch_pickle.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
+#include "lib/io/torch_globals.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
 namespace {
-
-/// What a global's result is, or the global itself.
-enum class Meaning {
-  plain,         ///< no tensor, and none in it that anybody asks for
-  dict,          ///< made of nothing
-  default_dict,  ///< made of nothing, or of what makes its values
-  counter,       ///< made of a dict
-  sizes,
-  dtype,
-  storage,         ///< of a row's dtype, or of bytes
-  tensor,          ///< (storage, offset, sizes, strides, ...) of the storage's dtype
-  untyped_tensor,  ///< (storage of bytes, offset, sizes, strides, requires_grad, hooks, dtype, ...)
-  parameter,       ///< (tensor, ...)
-  device_tensor,   ///< (tensor, its dtype, device, requires_grad)
-  with_attributes,  ///< (function, class, arguments, attributes)
-  refused,  ///< a tensor whose elements are not a view of one storage; a row says what to do
-};
-
-struct Row {
-  std::string_view name;
-  Meaning meaning;
-  std::string_view of = "";  ///< safetensors' name of a dtype; what to do about a refusal
-};
-
-constexpr auto rows = std::to_array<Row>({
-    {"torch._utils._rebuild_tensor", Meaning::tensor},
-    {"torch._utils._rebuild_tensor_v2", Meaning::tensor},
-    {"torch._utils._rebuild_tensor_v3", Meaning::untyped_tensor},
-    {"torch._utils._rebuild_parameter", Meaning::parameter},
-    {"torch._utils._rebuild_parameter_with_state", Meaning::parameter},
-    {"torch._utils._rebuild_device_tensor_from_cpu_tensor", Meaning::device_tensor},
-    {"torch._tensor._rebuild_from_type_v2", Meaning::with_attributes},
-    {"torch.storage.UntypedStorage", Meaning::storage},
-    {"torch.DoubleStorage", Meaning::storage, "F64"},
-    {"torch.FloatStorage", Meaning::storage, "F32"},
-    {"torch.HalfStorage", Meaning::storage, "F16"},
-    {"torch.BFloat16Storage", Meaning::storage, "BF16"},
-    {"torch.LongStorage", Meaning::storage, "I64"},
-    {"torch.IntStorage", Meaning::storage, "I32"},
-    {"torch.ShortStorage", Meaning::storage, "I16"},
-    {"torch.CharStorage", Meaning::storage, "I8"},
-    {"torch.ByteStorage", Meaning::storage, "U8"},
-    {"torch.BoolStorage", Meaning::storage, "BOOL"},
-    {"torch.ComplexFloatStorage", Meaning::storage, "C64"},
-    {"torch.ComplexDoubleStorage", Meaning::storage, "C128"},
-    {"torch.float64", Meaning::dtype, "F64"},
-    {"torch.float32", Meaning::dtype, "F32"},
-    {"torch.float16", Meaning::dtype, "F16"},
-    {"torch.bfloat16", Meaning::dtype, "BF16"},
-    {"torch.float8_e4m3fn", Meaning::dtype, "F8_E4M3"},
-    {"torch.float8_e5m2", Meaning::dtype, "F8_E5M2"},
-    {"torch.float8_e4m3fnuz", Meaning::dtype, "F8_E4M3FNUZ"},
-    {"torch.float8_e5m2fnuz", Meaning::dtype, "F8_E5M2FNUZ"},
-    {"torch.float8_e8m0fnu", Meaning::dtype, "F8_E8M0"},
-    {"torch.int64", Meaning::dtype, "I64"},
-    {"torch.int32", Meaning::dtype, "I32"},
-    {"torch.int16", Meaning::dtype, "I16"},
-    {"torch.int8", Meaning::dtype, "I8"},
-    {"torch.uint64", Meaning::dtype, "U64"},
-    {"torch.uint32", Meaning::dtype, "U32"},
-    {"torch.uint16", Meaning::dtype, "U16"},
-    {"torch.uint8", Meaning::dtype, "U8"},
-    {"torch.bool", Meaning::dtype, "BOOL"},
-    {"torch.complex64", Meaning::dtype, "C64"},
-    {"torch.complex128", Meaning::dtype, "C128"},
-    {"torch._utils._rebuild_sparse_tensor", Meaning::refused, "save it dense (.to_dense())"},
-    {"torch._utils._rebuild_sparse_csr_tensor", Meaning::refused, "save it dense (.to_dense())"},
-    {"torch._utils._rebuild_nested_tensor", Meaning::refused, "save its parts (.unbind())"},
-    {"torch._utils._rebuild_qtensor", Meaning::refused, "save its values (.dequantize())"},
-    {"torch._utils._rebuild_device_tensor_from_numpy", Meaning::refused,
-     "save it from the CPU (.cpu() first)"},
-    {"torch._utils._rebuild_xla_tensor", Meaning::refused, "save it from the CPU (.cpu() first)"},
-    {"torch._utils._rebuild_meta_tensor_no_storage", Meaning::refused,
-     "it has no values: save it from the device that has them"},
-    {"torch._utils._rebuild_wrapper_subclass", Meaning::refused,
-     "save plain tensors in place of the subclass's"},
-    {"torch.Size", Meaning::sizes},
-    {"torch.Tensor", Meaning::plain},
-    {"torch.nn.parameter.Parameter", Meaning::plain},
-    {"torch.device", Meaning::plain},
-    {"torch.serialization._get_layout", Meaning::plain},
-    {"collections.OrderedDict", Meaning::dict},
-    {"collections.defaultdict", Meaning::default_dict},
-    {"collections.Counter", Meaning::counter},
-    {"builtins.set", Meaning::plain},
-    {"builtins.frozenset", Meaning::plain},
-    {"builtins.bytearray", Meaning::plain},
-    {"builtins.complex", Meaning::plain},
-    {"builtins.slice", Meaning::plain},
-    {"builtins.dict", Meaning::plain},
-    {"builtins.list", Meaning::plain},
-    {"builtins.int", Meaning::plain},
-    {"builtins.float", Meaning::plain},
-    {"_codecs.encode", Meaning::plain},
-    {"argparse.Namespace", Meaning::plain},
-    {"types.SimpleNamespace", Meaning::plain},
-    {"datetime.datetime", Meaning::plain},
-    {"datetime.date", Meaning::plain},
-    {"datetime.time", Meaning::plain},
-    {"datetime.timedelta", Meaning::plain},
-    {"datetime.timezone", Meaning::plain},
-    {"uuid.UUID", Meaning::plain},
-    {"pathlib.PosixPath", Meaning::plain},
-    {"pathlib.WindowsPath", Meaning::plain},
-    {"pathlib._local.PosixPath", Meaning::plain},
-    {"pathlib._local.WindowsPath", Meaning::plain},
-    {"numpy.dtype", Meaning::plain},
-    {"numpy.ndarray", Meaning::plain},
-    {"numpy.core.multiarray.scalar", Meaning::plain},
-    {"numpy.core.multiarray._reconstruct", Meaning::plain},
-    {"numpy.core.numeric._frombuffer", Meaning::plain},
-    {"numpy._core.multiarray.scalar", Meaning::plain},
-    {"numpy._core.multiarray._reconstruct", Meaning::plain},
-    {"numpy._core.numeric._frombuffer", Meaning::plain},
-});
-
-/// Protocol 2 has the names of Python 2.
-const Row* find_row(std::string_view name) {
-  constexpr std::string_view old_builtins = "__builtin__.", builtins = "builtins.";
-  const auto is_named = [&](const Row& row) {
-    if (!name.starts_with(old_builtins)) return row.name == name;
-    return row.name.starts_with(builtins) &&
-           row.name.substr(builtins.size()) == name.substr(old_builtins.size());
-  };
-  const auto row = std::ranges::find_if(rows, is_named);
-  return row == rows.end() ? nullptr : &*row;
-}
 
 std::optional<std::uint64_t> not_negative(const PickleValue& value) {
   if (!value.is(PickleValue::integer) || value.integer_value < 0) return std::nullopt;
@@ -221,23 +93,25 @@ class TensorWalk {
   };
 
   void visit_call(const PickleValue& call) {
-    const Row* row = find_row(call.function->text_value);
-    if (row == nullptr || row->meaning == Meaning::plain || row->meaning == Meaning::sizes) return;
+    const TorchGlobal* row = find_torch_global(call.function->text_value);
+    if (row == nullptr || row->meaning == TorchMeaning::plain ||
+        row->meaning == TorchMeaning::sizes)
+      return;
     const auto& given = call.arguments->items;
     bool fits = false;
     switch (row->meaning) {
-      case Meaning::dict: fits = given.empty(); break;
-      case Meaning::default_dict:
+      case TorchMeaning::dict: fits = given.empty(); break;
+      case TorchMeaning::default_dict:
         fits = given.empty() || (given.size() == 1 && !given[0]->is(PickleValue::dict));
         break;
-      case Meaning::counter:
+      case TorchMeaning::counter:
         fits = given.size() == 1 && given[0]->is(PickleValue::dict) && call.items.empty();
         break;
       default: return add(call);
     }
     if (!fits)
       fail(call, "a " + std::string(row->name) + " of other arguments", "save a plain dict");
-    visit_dict(row->meaning == Meaning::counter ? *given[0] : call);
+    visit_dict(row->meaning == TorchMeaning::counter ? *given[0] : call);
   }
 
   std::string joined_name() const {
@@ -291,25 +165,27 @@ class TensorWalk {
     std::optional<Dtype> stated;
     constexpr int most_wraps = 4;
     for (int wraps = 0; wraps < most_wraps; ++wraps) {
-      const Row* row = find_row(function->text_value);
+      const TorchGlobal* row = find_torch_global(function->text_value);
       const auto& given = arguments->items;
-      if (row != nullptr && row->meaning == Meaning::device_tensor && given.size() == 4 &&
+      if (row != nullptr && row->meaning == TorchMeaning::device_tensor && given.size() == 4 &&
           given[0]->is(PickleValue::call)) {
         stated = torch_dtype(*given[1]);
         if (!stated) fail_as_damaged(value, "has no dtype");
         function = given[0]->function;
         arguments = given[0]->arguments;
-      } else if (row != nullptr && row->meaning == Meaning::parameter && !given.empty() &&
+      } else if (row != nullptr && row->meaning == TorchMeaning::parameter && !given.empty() &&
                  given[0]->is(PickleValue::call)) {
         function = given[0]->function;
         arguments = given[0]->arguments;
-      } else if (row != nullptr && row->meaning == Meaning::with_attributes && given.size() == 4 &&
-                 given[0]->is(PickleValue::global) && given[2]->is(PickleValue::tuple)) {
+      } else if (row != nullptr && row->meaning == TorchMeaning::with_attributes &&
+                 given.size() == 4 && given[0]->is(PickleValue::global) &&
+                 given[2]->is(PickleValue::tuple)) {
         function = given[0];
         arguments = given[2];
-      } else if (row != nullptr && row->meaning == Meaning::tensor) {
+      } else if (row != nullptr && row->meaning == TorchMeaning::tensor) {
         return of_dtype(stated, value, view(value, given, std::nullopt));
-      } else if (row != nullptr && row->meaning == Meaning::untyped_tensor && given.size() >= 7) {
+      } else if (row != nullptr && row->meaning == TorchMeaning::untyped_tensor &&
+                 given.size() >= 7) {
         const auto dtype = torch_dtype(*given[6]);
         if (!dtype) fail_as_damaged(value, "has no dtype");
         return of_dtype(stated, value, view(value, given, dtype));
@@ -357,9 +233,9 @@ class TensorWalk {
                       parts[0]->is(PickleValue::text) && parts[0]->text_value == "storage" &&
                       parts[1]->is(PickleValue::global) && parts[2]->is(PickleValue::text) &&
                       not_negative(*parts[4]);
-    const Row* row = fits ? find_row(parts[1]->text_value) : nullptr;
+    const TorchGlobal* row = fits ? find_torch_global(parts[1]->text_value) : nullptr;
     // A storage of bytes goes with a tensor that says its dtype itself.
-    if (row == nullptr || row->meaning != Meaning::storage ||
+    if (row == nullptr || row->meaning != TorchMeaning::storage ||
         row->of.empty() != dtype.has_value()) {
       fail_as_damaged(value, "has a storage that torch does not write");
     }
@@ -383,13 +259,13 @@ class TensorWalk {
 CheckGlobal only_torch_globals(const std::string& label, std::vector<std::string_view> others) {
   return [label, others = std::move(others)](const std::string& name, std::uint64_t at) {
     if (std::ranges::find(others, name) != others.end()) return;
-    const Row* row = find_row(name);
+    const TorchGlobal* row = find_torch_global(name);
     if (row == nullptr) {
       throw error_at(label,
                      "asks for " + printable(name) + ", which makes none of torch's tensors,", at,
                      "save a dict of tensors and numbers alone (model.state_dict())");
     }
-    if (row->meaning == Meaning::refused) {
+    if (row->meaning == TorchMeaning::refused) {
       throw error_at(label, "holds a tensor made by " + printable(name), at, row->of);
     }
   };
@@ -401,8 +277,8 @@ std::vector<PickledTensor> pickled_tensors(const Pickle& pickle) {
 
 std::optional<Dtype> torch_dtype(const PickleValue& value) {
   if (!value.is(PickleValue::global)) return std::nullopt;
-  const Row* row = find_row(value.text_value);
-  if (row == nullptr || row->meaning != Meaning::dtype) return std::nullopt;
+  const TorchGlobal* row = find_torch_global(value.text_value);
+  if (row == nullptr || row->meaning != TorchMeaning::dtype) return std::nullopt;
   return find_dtype(row->of);
 }
 
