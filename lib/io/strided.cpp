@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tensor is made box by box, a box being what a chunk holds; each block gives its part of a box. A part is read at once
-// where what lies between its elements is little, else along its widest stride piece by piece.
+// A tensor is made box by box, a box being what a chunk holds; each block gives its part of a box. A part is read in
+// windows, runs of its widest stride, where what lies between its elements is little, else piece by piece along that stride.
 #include "lib/io/strided.h"
 
 #include <zlib.h>
@@ -19,13 +19,26 @@ namespace {
 
 constexpr std::uint64_t most_in_a_box = std::uint64_t{8} << 20;
 constexpr std::uint64_t most_in_a_window = std::uint64_t{16} << 20;
-constexpr std::uint64_t read_anyway = std::uint64_t{64} << 10;  ///< as cheap as a call
-constexpr std::uint64_t least_share = 8;  ///< one byte of so many that are read must be wanted
+constexpr std::uint64_t read_anyway = 4096;  ///< bytes that are read in the time of a call
 
 /// Of one dimension of a part: how many, and how far from each other in the file and in the box, in bytes.
 struct Step {
   std::uint64_t count, from, to;
 };
+
+/// From the first byte of the first element to the last one of the last.
+std::uint64_t reach_of(std::span<const Step> steps, std::uint64_t element_bytes) {
+  for (const Step& step : steps) element_bytes += (step.count - 1) * step.from;
+  return element_bytes;
+}
+
+/// Bytes read, and the time of calls in bytes, by the cheaper of one window and of reading piece by piece.
+std::uint64_t cost_of(std::span<const Step> steps, std::uint64_t element_bytes) {
+  const std::uint64_t whole = reach_of(steps, element_bytes) + read_anyway;
+  if (steps.empty()) return whole;
+  const std::uint64_t inner = cost_of(steps.subspan(1), element_bytes);
+  return inner < whole / steps[0].count ? inner * steps[0].count : whole;
+}
 
 /// Elements of a window to their places in a box.
 template <std::size_t Bytes>
@@ -129,15 +142,25 @@ class BlockReader {
 
   void gather(const InputFile& file, std::uint64_t from, std::byte* to,
               std::span<const Step> steps) {
-    std::uint64_t reach = element_bytes_, wanted = element_bytes_;
-    for (const Step& step : steps) {
-      reach += (step.count - 1) * step.from;
-      if (step.from != 0) wanted *= step.count;
-    }
-    if (reach > read_anyway && (reach > most_in_a_window || reach / least_share > wanted)) {
+    const std::uint64_t reach = reach_of(steps, element_bytes_);
+    const auto inner = steps.subspan(steps.empty() ? 0 : 1);
+    const std::uint64_t inner_reach = reach_of(inner, element_bytes_);
+    const bool apart = !steps.empty() && (piece > most_in_a_window ||
+                                          cost_of(inner, element_bytes_) < reach / steps[0].count);
+    if (apart) {
       const Step step = steps.front();
       for (std::uint64_t i = 0; i < step.count; ++i) {
-        gather(file, from + i * step.from, to + i * step.to, steps.subspan(1));
+        gather(file, from + i * step.from, to + i * step.to, inner);
+      }
+      return;
+    }
+    if (reach > most_in_a_window) {
+      const Step step = steps.front();
+      const std::uint64_t most = (most_in_a_window - inner_reach) / step.from + 1;
+      std::vector<Step> run(steps.begin(), steps.end());
+      for (std::uint64_t i = 0; i < step.count; i += most) {
+        run[0].count = std::min(most, step.count - i);
+        gather(file, from + i * step.from, to + i * step.to, run);
       }
       return;
     }

@@ -75,14 +75,17 @@ bool begins_with(std::span<const std::byte> bytes, std::string_view beginning) {
   return text_of(bytes).starts_with(beginning);
 }
 
-/// An archive of torch's: a .zip whose first member is NAME/data.pkl; of TorchScript's, which is refused, a storage.
+/// An archive of torch's: a .zip whose first member is NAME/data.pkl or another of its small ones; of TorchScript's, which
+/// is refused, a storage.
 bool starts_as_torch(std::span<const std::byte> bytes) {
   constexpr std::size_t name_length_at = 26, name_at = 30;  // APPNOTE.TXT 4.3.7
   if (!begins_with(bytes, "PK\x03\x04") || bytes.size() <= name_at) return false;
   const auto length = std::to_integer<std::size_t>(bytes[name_length_at]) |
                       std::to_integer<std::size_t>(bytes[name_length_at + 1]) << 8;
   const std::string_view name = text_of(bytes).substr(name_at, length);
-  return name.ends_with("/data.pkl") || name.ends_with("/data/0");
+  constexpr std::string_view first[] = {"/data.pkl", "/data/0", "/version", "/byteorder",
+                                        "/.format_version"};
+  return std::ranges::any_of(first, [&](std::string_view end) { return name.ends_with(end); });
 }
 
 /// What torch.save wrote before 1.6, pickles that begin with a number of its own; and pickles of any kind under the

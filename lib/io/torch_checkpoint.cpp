@@ -50,7 +50,7 @@ using Indices = std::vector<std::uint64_t>;
 
 /// Bytes of a file.
 struct Record {
-  std::string file;
+  std::string_view file;
   std::uint64_t offset = 0, length = 0;
 
   friend auto operator<=>(const Record&, const Record&) = default;
@@ -100,10 +100,15 @@ class CheckpointReader {
   }
 
   /// Of an object whose attributes are a dict; null where it has none of that name.
-  static const PickleValue* attribute(const PickleValue& object, std::string_view name) {
+  const PickleValue* attribute(const PickleValue& object, std::string_view name) const {
+    constexpr std::size_t most_attributes = 64;
     const bool has_attributes = object.is(PickleValue::call) && object.state != nullptr &&
                                 object.state->is(PickleValue::dict);
-    return has_attributes ? object.state->find(name) : nullptr;
+    if (!has_attributes) return nullptr;
+    if (object.state->items.size() > 2 * most_attributes) {
+      fail(object, "an object of more attributes than torch's have");
+    }
+    return object.state->find(name);
   }
   const PickleValue& field(const PickleValue& object, std::string_view name) const {
     const PickleValue* value = attribute(object, name);
@@ -123,10 +128,14 @@ class CheckpointReader {
     }
     return static_cast<std::uint64_t>(value.integer_value);
   }
-  std::string text(const PickleValue& object, std::string_view name) const {
+  std::string_view text(const PickleValue& object, std::string_view name) const {
     const PickleValue& value = field(object, name);
     if (!value.is(PickleValue::text)) fail(value, "'" + std::string(name) + "' is no text");
-    return std::string(value.text_value);
+    if (value.text_value.size() > most_of_a_name) {
+      fail(value, "'" + std::string(name) + "' is of more than " + std::to_string(most_of_a_name) +
+                      " bytes");
+    }
+    return value.text_value;
   }
 
   /// {MetadataIndex: _StorageInfo}
@@ -262,8 +271,8 @@ class CheckpointReader {
   }
 
   const Pickle pickle_;
-  std::map<std::pair<std::string, Indices>, Record> records_;
-  std::map<std::string, std::shared_ptr<const InputFile>> files_;
+  std::map<std::pair<std::string_view, Indices>, Record> records_;
+  std::map<std::string_view, std::shared_ptr<const InputFile>> files_;
   std::vector<Record> used_;
 };
 

@@ -18,13 +18,14 @@ namespace binade {
 namespace {
 
 constexpr std::string_view pickle_member = "/data.pkl", storage_folder = "data/";
+constexpr std::string_view cut_off = "a torch.save archive that was cut off";
 constexpr std::string_view save_torch_again = "save it again with torch.save";
 
 class TorchArchive {
  public:
   TorchArchive(std::shared_ptr<const InputFile> file, std::uint64_t begin, std::uint64_t size)
       : file_(std::move(file)), size_(size) {
-    for (ZipMember& member : zip_directory(*file_, begin, size)) take(std::move(member));
+    for (ZipMember& member : zip_directory(*file_, begin, size, cut_off)) take(std::move(member));
     // torch.serialization.set_crc32_options(False) writes zeros.
     has_checksums_ = std::ranges::any_of(members_, [](const auto& m) { return m.second.crc != 0; });
     if (!members_.contains("data.pkl")) {
@@ -122,6 +123,7 @@ class TorchArchive {
     const auto size = extent(tensor.sizes, tensor.dtype);
     if (!size) fail("has an absurd shape,");
     const std::uint64_t available = tensor.storage_bytes / bytes;
+    if (size->elements == 0) tensor.offset = 0;
     std::uint64_t reach = tensor.offset;  // the index of the last element
     for (std::size_t i = 0; size->elements != 0 && i < tensor.sizes.size(); ++i) {
       std::uint64_t step = 0;
@@ -131,7 +133,7 @@ class TorchArchive {
         fail("has an absurd shape,");
       }
     }
-    if (size->elements == 0 ? tensor.offset > available : reach >= available) {
+    if (size->elements != 0 && reach >= available) {
       fail("reaches outside of its " + storage + " bytes,");
     }
     for (std::uint64_t& stride : tensor.strides) stride *= size->elements != 0 ? bytes : 0;

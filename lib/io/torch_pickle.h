@@ -4,6 +4,7 @@
 // Of a pickle nothing is run: a global that stands in no row of the table is refused by name.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -37,7 +38,10 @@ std::vector<PickledTensor> pickled_tensors(const Pickle& pickle);
 /// Of "torch.float32"; nothing for what is no dtype of ours.
 std::optional<Dtype> torch_dtype(const PickleValue& value);
 
-/// Of a tuple or torch.Size of numbers that are not negative; nothing for anything else.
+/// The most bytes of a tensor's name: it is copied and compared, and values that are shared name many.
+constexpr std::size_t most_of_a_name = std::size_t{64} << 10;
+
+/// Of a tuple or torch.Size of at most 64 numbers that are not negative; nothing for anything else.
 std::optional<std::vector<std::uint64_t>> torch_sizes(const PickleValue& value);
 
 }  // namespace binade

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/io/input_file.h"
@@ -30,8 +31,9 @@ struct ZipMember {
 };
 
 /// Of the archive that fills the file, or `size` bytes of it from `begin`; members are in the order of their data.
-std::vector<ZipMember> zip_directory(const InputFile& file, std::uint64_t begin,
-                                     std::uint64_t size);
+/// `cut_off` says in the error what an archive without its end is.
+std::vector<ZipMember> zip_directory(const InputFile& file, std::uint64_t begin, std::uint64_t size,
+                                     std::string_view cut_off = "truncated");
 inline std::vector<ZipMember> zip_directory(const InputFile& file) {
   return zip_directory(file, 0, file.size());
 }

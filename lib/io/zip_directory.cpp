@@ -30,6 +30,7 @@ constexpr std::uint64_t in_zip64 = 0xFFFFFFFF;
 struct ArchivePlace {
   const InputFile& file;
   std::uint64_t begin, size;
+  std::string_view cut_off;  ///< what it is without its end, in the error
 };
 
 /// A view of an archive at any place, of which the last part asked for and what follows it are in memory.
@@ -108,7 +109,8 @@ class Directory {
       const std::uint64_t at = size - back;
       if (u32(at) == end_signature && u16(at + 20) == back - end_size) return at;
     }
-    throw error_at(archive_.file.path(), "truncated: no end of the zip directory",
+    throw error_at(archive_.file.path(),
+                   std::string(archive_.cut_off) + ": no end of the zip directory",
                    archive_.begin + size, "export the file again");
   }
 
@@ -224,9 +226,9 @@ class Directory {
 
 }  // namespace
 
-std::vector<ZipMember> zip_directory(const InputFile& file, std::uint64_t begin,
-                                     std::uint64_t size) {
-  return Directory({file, begin, size}).members();
+std::vector<ZipMember> zip_directory(const InputFile& file, std::uint64_t begin, std::uint64_t size,
+                                     std::string_view cut_off) {
+  return Directory({file, begin, size, cut_off}).members();
 }
 
 }  // namespace binade

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <numeric>
 #include <random>
+#include <sstream>
 
 #include "tests/lib/io/files.h"
 
@@ -121,7 +123,7 @@ TEST_CASE("3000 random views of few elements are what a walk over their indices 
 
 TEST_CASE("views of many boxes are what a walk over their indices gives") {
   const test::Folder folder;
-  const std::string storage = random_bytes(std::size_t{33} << 20);
+  const std::string storage = random_bytes(std::size_t{36} << 20);
   const auto file = std::make_shared<const InputFile>(folder.write("s", storage));
   const Case cases[] = {
       {.shape = {1600, 1500}, .strides = {1, 1600}},              // transposed, 9.6 MB
@@ -130,12 +132,43 @@ TEST_CASE("views of many boxes are what a walk over their indices gives") {
       {.shape = {40}, .strides = {200'000}},                      // far from each other
       {.shape = {3, 750'000}, .strides = {0, 1}, .offset = 3},    // expanded
       {.shape = {10, 220, 1000}, .strides = {800'000, 1000, 1}},  // rows of slices
+      {.shape = {2'150'000}, .strides = {4}},                     // a column of four, 34 MB
+      {.shape = {1'000, 2'001}, .strides = {8'400, 4}},           // runs of rows with gaps
       {.shape = {2, 600'001}, .strides = {600'001, 1}, .bytes = 8},
   };
   for (const Case& view : cases) {
     CAPTURE(view.shape);
     CHECK((read(view.shape, view.bytes, {block(file, view)}) == expected(storage, view)));
   }
+}
+
+/// Calls of read(2) and its kin by this process, as Linux counts them.
+std::uint64_t calls_of_read() {
+  std::istringstream counts(test::slurp("/proc/self/io"));
+  std::string name;
+  std::uint64_t count = 0;
+  while (counts >> name >> count) {
+    if (name == "syscr:") return count;
+  }
+  FAIL("the system does not count calls of read");
+  return 0;
+}
+
+TEST_CASE("a column is read in windows, and what lies far apart one by one") {
+  const test::Folder folder;
+  const std::string path = folder.write("s", "");
+  std::filesystem::resize_file(path, std::uint64_t{64} << 20);  // zeros that take no room
+  const auto file = std::make_shared<const InputFile>(path);
+  const auto calls = [&](const Case& view) {
+    const std::uint64_t before = calls_of_read();
+    CHECK(read(view.shape, 4, {block(file, view)}).size() == product(view.shape) * 4);
+    return calls_of_read() - before;
+  };
+  CHECK(calls({.shape = {4 << 20}, .strides = {4}}) < 100);
+  CHECK(calls({.shape = {1 << 18}, .strides = {64}}) < 100);
+  const std::uint64_t far = calls({.shape = {64}, .strides = {1 << 18}});
+  CHECK(far >= 128);  // two readings
+  CHECK(far < 228);
 }
 
 TEST_CASE("blocks of several files are one tensor") {

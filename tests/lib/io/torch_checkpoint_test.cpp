@@ -157,6 +157,29 @@ TEST_CASE("what is not torch's is refused by name, and a folder without .metadat
   CHECK(has(error_of_reading(test::Folder() / ""), "this is a folder"));
 }
 
+TEST_CASE("objects without end are refused before they are copied or searched") {
+  const test::Folder folder;
+  const auto refusal_of = [&](const std::string& index_state) {
+    const std::string place = object(metadata, "MetadataIndex", index_state) +
+                              object("torch.distributed.checkpoint.filesystem", "_StorageInfo",
+                                     dict_of({text("relative_path"), text("f"), text("offset"),
+                                              integer(0), text("length"), integer(1)}));
+    rewrite(folder, test::pickled(object(metadata, "Metadata",
+                                         dict_of({text("storage_data"), "}(" + place + "u"}))));
+    return error_of_reading(folder / "");
+  };
+  CHECK(has(refusal_of(dict_of({text("fqn"), text("w"), text("offset"), shape(Sizes(65, 0))})),
+            "'offset' is no shape"));
+  CHECK(has(refusal_of(dict_of({text("fqn"), text("w"), text("offset"), shape(Sizes(64, 0))})),
+            "without 'state_dict_metadata'"));
+  CHECK(has(
+      refusal_of(dict_of({text("fqn"), text(std::string(65537, 'w')), text("offset"), shape({0})})),
+      "'fqn' is of more than 65536 bytes"));
+  std::string attributes = "}(";
+  for (int i = 0; i < 65; ++i) attributes += text("a" + std::to_string(i)) + "N";
+  CHECK(has(refusal_of(attributes + "u"), "more attributes than torch's have"));
+}
+
 TEST_CASE("a .metadata cut at any byte is an error, and so in one line are most damages") {
   const test::Folder folder;
   write(folder, {});

@@ -75,6 +75,7 @@ TEST_CASE("views are read in C order") {
   CHECK(letters({.offset = 4, .sizes = {2, 3}, .strides = {0, 0}}) == "eeeeee");
   CHECK(letters({.offset = 5, .sizes = {}, .strides = {}}) == "f");
   CHECK(letters({.offset = 6, .sizes = {0, 3}, .strides = {3, 1}}) == "");
+  CHECK(letters({.offset = 8, .sizes = {0, 2}, .strides = {4, 1}}) == "");  // zeros(0, 4)[:, 2:]
   CHECK(letters({.offset = 3, .sizes = {1, 3}, .strides = {9000, 1}}) == "def");
 }
 
@@ -89,6 +90,54 @@ TEST_CASE("parameters and tensors with attributes are tensors") {
   CHECK(refusal(dict_of({text("a"), parameter, text("b"), attributed})) == "");
   CHECK(has(refusal(called(global("torch._utils", "_rebuild_parameter"), {"N"})),
             "a call that torch does not write"));
+}
+
+TEST_CASE("a tensor of a device is the tensor that it was on the CPU") {
+  const auto of_device = [](std::string_view dtype) {
+    return called(global("torch._utils", "_rebuild_device_tensor_from_cpu_tensor"),
+                  {view_of({}), global("torch", dtype), text("xla:0"), "\x89"});
+  };
+  CHECK(refusal(dict_of({text("w"), of_device("float32")})) == "");
+  CHECK(has(refusal(dict_of({text("w"), of_device("float16")})), "is of two dtypes"));
+  CHECK(has(refusal(called(global("torch._utils", "_rebuild_device_tensor_from_numpy"), {"N"})),
+            "(.cpu() first)"));
+}
+
+TEST_CASE("dicts of every class are what Python makes them of") {
+  const std::string counter = global("collections", "Counter");
+  const std::string ordered = global("collections", "OrderedDict");
+  const std::string counted = dict_of({integer(30), integer(1), text("w"), view_of({})});
+  const std::string items = "(" + text("w") + view_of({}) + "u";
+  const test::MemoryFile file;
+  const auto opened = open_tensor_file(
+      file.write(archive_of(dict_of({text("milestones"), called(counter, {counted})}))));
+  REQUIRE(opened->tensors().size() == 1);
+  CHECK(opened->tensors()[0].name == "milestones.w");
+  const std::string of_lists = global("collections", "defaultdict");
+  CHECK(refusal(called(of_lists, {global("builtins", "list")}) + items) == "");
+  CHECK(refusal(called(of_lists, {}) + items) == "");
+  CHECK(has(refusal(called(of_lists, {counted})), "of other arguments"));
+  CHECK(has(refusal(called(ordered, {counted})), "of other arguments"));
+  CHECK(has(refusal(called(counter, {counted, "N"})), "of other arguments"));
+  CHECK(has(refusal(called(counter, {})), "of other arguments"));
+}
+
+TEST_CASE("dates and other plain objects beside tensors are passed over") {
+  const std::string date = called(global("datetime", "datetime"), {"C\x01x"});
+  const std::string id = global("uuid", "UUID") + ")\x81" + dict_of({text("int"), "N"}) + "b";
+  const std::string names = called(global("types", "SimpleNamespace"), {}) + "}b";
+  CHECK(refusal(dict_of({text("when"), date, text("id"), id, text("args"), names, text("w"),
+                         view_of({})})) == "");
+}
+
+TEST_CASE("a name is of 64 KiB at most, and a long key of what is no tensor costs nothing") {
+  const std::string most(std::size_t{64} << 10, 'k');
+  CHECK(refusal(dict_of({text(most), view_of({})})) == "");
+  CHECK(has(refusal(dict_of({text(most + "k"), view_of({})})), "more than 65536 bytes"));
+  // To copy the key for each of the items would be to copy 2 TB.
+  std::string shared = "}(" + text(std::string(std::size_t{8} << 20, 'k')) + "\x94N"s;
+  for (int i = 0; i < 250'000; ++i) shared += "h\x00N"s;
+  CHECK(refusal(shared + text("w") + view_of({}) + "u") == "");
 }
 
 TEST_CASE("a tensor of bytes says its dtype itself") {
@@ -114,7 +163,6 @@ TEST_CASE("views that do not fit their storage are refused") {
   CHECK(has(refusal(PickledView{.offset = 1}), "reaches outside of its storage '0' of 24 bytes"));
   CHECK(has(refusal(PickledView{.sizes = {7}, .strides = {1}}), "reaches outside"));
   CHECK(has(refusal(PickledView{.sizes = {2}, .strides = {6}}), "reaches outside"));
-  CHECK(has(refusal(PickledView{.offset = 7, .sizes = {0}, .strides = {1}}), "reaches outside"));
   CHECK(has(refusal(PickledView{.offset = -1}), "no shape, strides and offset"));
   CHECK(has(refusal(PickledView{.sizes = {-2, 3}}), "no shape, strides and offset"));
   CHECK(has(refusal(PickledView{.strides = {-3, 1}}), "no shape, strides and offset"));
@@ -131,7 +179,7 @@ TEST_CASE("views that do not fit their storage are refused") {
   CHECK(has(refusal(PickledView{.key = "../data.pkl"}), "which is missing"));
   CHECK(has(refusal(PickledView{.kind = "QInt8Storage"}), "asks for torch.QInt8Storage"));
   std::vector<std::int64_t> ones(65, 1);
-  CHECK(has(refusal(PickledView{.sizes = ones, .strides = ones}), "too many dimensions"));
+  CHECK(has(refusal(PickledView{.sizes = ones, .strides = ones}), "at most 64 dimensions"));
 }
 
 TEST_CASE("what is no tensor of torch's is refused by name") {
@@ -172,6 +220,18 @@ TEST_CASE("members that torch does not write are refused") {
   CHECK(has(with({.name = "x/version", .contents = ""}), "none that torch.save writes"));
   CHECK(has(with({.name = "m/data/0", .contents = ""}), "is there twice"));
   CHECK(has(with({.name = "m/data/1", .contents = "aaaaaaaa", .deflate = true}), "is compressed"));
+}
+
+TEST_CASE("an archive without its end is called torch's, and cut off") {
+  const test::MemoryFile file;
+  const std::string whole = archive_of(dict_of({text("w"), view_of({})}));
+  CHECK(has(error_of_reading(file.write(whole.substr(0, whole.size() - 30))),
+            "a torch.save archive that was cut off: no end of the zip directory"));
+  const std::string version_first = test::zip({{.name = "m/version", .contents = "3\n"}});
+  const std::string message = error_of_reading(file.write(version_first.substr(0, 60)));
+  CHECK(has(message, "a torch.save archive that was cut off"));
+  CHECK(has(message, "torch.save"));
+  CHECK(!has(message, "numpy"));
 }
 
 TEST_CASE("checksums are held to what is read whole, where there are any") {
