@@ -10,6 +10,8 @@
 // Along the steps of a run are planes, bytes in [series][step], each the difference from the step before modulo 256:
 // share_code() of the shares at scale 1, and of whole numbers the high and the low byte of number + 32768, 0 where there
 // is none.
+//
+// What sets an end of a step's loss scale is told by its series, and of the report's by its row in the page's tables.
 #pragma once
 
 #include <cstdint>
