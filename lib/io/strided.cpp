@@ -214,25 +214,50 @@ std::vector<const InputFile*> StridedFile::sources(std::size_t index) const {
   return out;
 }
 
-void StridedFile::check_crc(std::size_t index, std::uint64_t found) const {
-  const StridedBlock& block = blocks_[index][0];
-  if (!block.crc || *block.crc == found) return;
+void StridedFile::check_crc(std::size_t index, const ChecksummedBytes& storage,
+                            std::uint64_t found) const {
+  if (storage.crc == found) return;
   throw error_at(
-      block.file->path(),
+      blocks_[index][0].file->path(),
       "the checksum (CRC-32) of tensor '" + printable(tensors_[index].name) + "' differs",
-      block.begin, "the archive is damaged: save it again");
+      storage.begin, "the archive is damaged: save it again");
+}
+
+/// Whether the tensor's bytes, as they are read, are all that a checksum is of.
+bool StridedFile::is_checked_whole(std::size_t index) const {
+  const Blocks& blocks = blocks_[index];
+  return blocks.size() == 1 && blocks[0].storage != nullptr &&
+         blocks[0].storage->size == tensors_[index].bytes && place_of(index).has_value();
+}
+
+/// Of a view, or of one of several blocks: all bytes of what it is a view of are read for their checksum, once.
+void StridedFile::check_storages(std::size_t index) const {
+  for (const StridedBlock& block : blocks_[index]) {
+    if (block.storage == nullptr) continue;
+    const ChecksummedBytes& storage = *block.storage;
+    std::call_once(storage.checked, [&] {
+      std::uint64_t crc = 0;
+      block.file->stream(storage.begin, storage.size, [&](std::span<const std::byte> chunk) {
+        poll();
+        crc = crc_after(crc, chunk);
+      });
+      check_crc(index, storage, crc);
+    });
+  }
 }
 
 void StridedFile::read_data(std::size_t index, const ChunkSink& sink) const {
   const TensorInfo& tensor = tensors_.at(index);
   if (tensor.elements == 0) return;
+  const bool is_whole = is_checked_whole(index);
+  if (!is_whole) check_storages(index);
   if (const auto place = place_of(index)) {
     std::uint64_t crc = 0;
     place->file->stream(place->begin, tensor.bytes, [&](std::span<const std::byte> chunk) {
       crc = crc_after(crc, chunk);
       sink(chunk);
     });
-    check_crc(index, crc);
+    if (is_whole) check_crc(index, *blocks_[index][0].storage, crc);
   } else {
     BlockReader(tensor.shape, tensor.dtype.bits / 8, blocks_[index]).stream(sink);
   }
@@ -241,6 +266,8 @@ void StridedFile::read_data(std::size_t index, const ChunkSink& sink) const {
 void StridedFile::read_data_on_threads(std::size_t index, const PieceSink& sink) const {
   const auto place = place_of(index);
   if (!place) return TensorFile::read_data_on_threads(index, sink);
+  const bool is_whole = is_checked_whole(index);
+  if (!is_whole) check_storages(index);
   constexpr std::uint64_t most = InputFile::piece_bytes;
   const std::uint64_t bytes = tensors_[index].bytes;
   std::vector<std::uint64_t> crcs((bytes + most - 1) / most);
@@ -255,7 +282,7 @@ void StridedFile::read_data_on_threads(std::size_t index, const PieceSink& sink)
     const std::uint64_t size = std::min(most, bytes - i * most);
     crc = crc32_combine(crc, crcs[i], static_cast<z_off_t>(size));
   }
-  check_crc(index, crc);
+  if (is_whole) check_crc(index, *blocks_[index][0].storage, crc);
 }
 
 }  // namespace binade

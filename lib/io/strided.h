@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,13 +17,21 @@
 
 namespace binade {
 
+/// The bytes that blocks are views of, and what their CRC-32 is said to be.
+struct ChecksummedBytes {
+  std::uint64_t begin = 0, size = 0;  ///< in the file
+  std::uint32_t crc = 0;
+  mutable std::once_flag checked =
+      {};  ///< of views that are less than the whole, before the first of them is read
+};
+
 struct StridedBlock {
   std::shared_ptr<const InputFile> file;
   std::uint64_t begin = 0;             ///< byte of the first element in the file
   std::vector<std::uint64_t> offsets;  ///< of the first element in the tensor
   std::vector<std::uint64_t> sizes;
-  std::vector<std::uint64_t> strides;     ///< in bytes
-  std::optional<std::uint32_t> crc = {};  ///< CRC-32 of its bytes, in the order of the file
+  std::vector<std::uint64_t> strides;                    ///< in bytes
+  std::shared_ptr<const ChecksummedBytes> storage = {};  ///< null: without a checksum
 };
 
 class StridedFile : public TensorFile {
@@ -39,7 +48,9 @@ class StridedFile : public TensorFile {
   void read_data(std::size_t index, const ChunkSink& sink) const override;
   void read_data_on_threads(std::size_t index, const PieceSink& sink) const override;
   std::vector<const InputFile*> sources(std::size_t index) const override;
-  void check_crc(std::size_t index, std::uint64_t found) const;
+  void check_crc(std::size_t index, const ChecksummedBytes& storage, std::uint64_t found) const;
+  bool is_checked_whole(std::size_t index) const;
+  void check_storages(std::size_t index) const;
 
   std::vector<Blocks> blocks_;
 };

@@ -99,11 +99,13 @@ bool starts_as_bare_pickle(std::span<const std::byte> bytes, const std::string& 
 }
 
 Error bare_pickle_error(const std::string& name) {
-  const std::string path = printable(name == "stdin" ? "FILE.pt" : name, longest_path);
+  const fs::path path = name == "stdin" ? "FILE.pt" : name;
+  const std::string to = (path.parent_path() / path.stem()).string() + "_archive.pt";
   return error_in(name,
                   "a pickle alone, as torch.save wrote before 1.6, and not its archive of today",
-                  "save it again in Python: import torch; torch.save(torch.load('" + path +
-                      "', map_location='cpu'), '" + path + "')");
+                  "save its tensors again in Python: import torch; torch.save(torch.load('" +
+                      printable(path.string(), longest_path) + "', map_location='cpu'), '" +
+                      printable(to, longest_path) + "'); of a whole model its state_dict()");
 }
 
 /// A file that an index names: one of the two kinds that models are sharded in.

@@ -28,6 +28,14 @@ class TorchArchive {
     for (ZipMember& member : zip_directory(*file_, begin, size, cut_off)) take(std::move(member));
     // torch.serialization.set_crc32_options(False) writes zeros.
     has_checksums_ = std::ranges::any_of(members_, [](const auto& m) { return m.second.crc != 0; });
+    for (const auto& [name, member] : members_) {
+      if (!has_checksums_ || !name.starts_with(storage_folder)) continue;
+      auto storage = std::make_shared<ChecksummedBytes>();
+      storage->begin = member.packed_at;
+      storage->size = member.size;
+      storage->crc = member.crc;
+      storages_.emplace(name, std::move(storage));
+    }
     if (!members_.contains("data.pkl")) {
       throw error_at(file_->path(), "an archive without data.pkl", begin, save_torch_again);
     }
@@ -148,7 +156,9 @@ class TorchArchive {
                  .offsets = std::vector<std::uint64_t>(tensor.sizes.size()),
                  .sizes = std::move(tensor.sizes),
                  .strides = std::move(tensor.strides)};
-    if (has_checksums_ && size->bytes == member.size) out.block.crc = member.crc;
+    if (const auto stored = storages_.find(found->first); stored != storages_.end()) {
+      out.block.storage = stored->second;
+    }
     return out;
   }
 
@@ -157,6 +167,7 @@ class TorchArchive {
   std::string prefix_;
   std::map<std::string, ZipMember> members_;  ///< under their names after "NAME/"
   bool has_checksums_ = false;
+  std::map<std::string, std::shared_ptr<const ChecksummedBytes>> storages_;  ///< likewise named
 };
 
 }  // namespace

@@ -268,9 +268,9 @@ class LayerNumbers {
 };
 
 /// A step's scale, and the series that set its ends.
-PageJson step_scale(const StepScale& at, const std::vector<TensorRow>& rows) {
-  const auto series = [&rows](std::optional<std::size_t> place) {
-    return place ? page_maybe(rows[*place].series) : PageJson(nullptr);
+PageJson step_scale(const StepScale& at, const std::vector<TensorRow>& of_tensors) {
+  const auto series = [&of_tensors](std::optional<std::size_t> place) {
+    return place ? page_maybe(of_tensors[*place].series) : PageJson(nullptr);
   };
   PageJson out{{"step", at.step}};
   out.update(scale_json(at.scale));

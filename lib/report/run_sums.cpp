@@ -34,16 +34,22 @@ bool comes_before(std::string_view a, std::string_view b) {
   return a.size() < b.size();
 }
 
-/// In the order of the files; where that is merely alphabetical, with numbers as numbers.
+/// In the order of the files; where that is merely alphabetical in each, with numbers as numbers.
 std::map<std::string_view, int> number_layers(std::span<const NamedTensor> tensors,
                                               std::vector<std::string>& layers) {
   std::map<std::string_view, int> number;
+  const NamedTensor* last = nullptr;  // that brought a layer
+  bool is_alphabetical = true;
   for (const NamedTensor& tensor : tensors) {
-    if (tensor.time && number.emplace(tensor.time->layer, 0).second) {
-      layers.push_back(tensor.time->layer);
+    if (!tensor.time || !number.emplace(tensor.time->layer, 0).second) continue;
+    if (last != nullptr && last->place.file == tensor.place.file &&
+        last->time->step == tensor.time->step && tensor.time->layer < last->time->layer) {
+      is_alphabetical = false;
     }
+    last = &tensor;
+    layers.push_back(tensor.time->layer);
   }
-  if (std::ranges::is_sorted(layers)) std::ranges::stable_sort(layers, comes_before);
+  if (is_alphabetical) std::ranges::stable_sort(layers, comes_before);
   for (std::size_t i = 0; i < layers.size(); ++i) number[layers[i]] = static_cast<int>(i);
   return number;
 }

@@ -248,16 +248,27 @@ function place_cursor(cursor, area, map, cell) {
 // Pointer and arrow keys: on_cell(cell or null) reads out, on_choose(cell) is a click or Enter, on_back() Escape.
 function follow_cells(canvas, current, {on_cell, on_choose, on_back}) {
   let cell = null;
-  const go = (next) => {
+  const tip = element('div', {class: 'map-tip', 'aria-hidden': 'true', hidden: ''});
+  canvas.after(tip);
+  // What is read out also stands beside the pointer: the line for it may be scrolled away.
+  const show_tip = (words, event) => {
+    tip.hidden = !words || event === undefined;
+    if (tip.hidden) return;
+    tip.textContent = words;
+    const right = document.documentElement.clientWidth - tip.offsetWidth - 8;
+    tip.style.left = `${Math.max(8, Math.min(event.clientX + 14, right))}px`;
+    tip.style.top = `${event.clientY + 18}px`;
+  };
+  const go = (next, event) => {
     cell = next;
-    on_cell(cell);
+    show_tip(on_cell(cell), event);
   };
   const under = (event) => {
     const box = canvas.getBoundingClientRect();
     const {area, map} = current();
     return cell_at(area, map, event.clientX - box.left, event.clientY - box.top);
   };
-  canvas.addEventListener('pointermove', (event) => go(under(event)));
+  canvas.addEventListener('pointermove', (event) => go(under(event), event));
   canvas.addEventListener('pointerleave', () => go(null));
   canvas.addEventListener('blur', () => go(null));
   canvas.addEventListener('click', (event) => {

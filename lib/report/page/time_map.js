@@ -127,7 +127,10 @@ function build_map({figure, report, run, odd, say, choose_series, words}) {
   function read_out(cell) {
     const {area, map} = drawn;
     place_cursor(cursor, area, map, cell);
-    if (cell === null) return say('');
+    if (cell === null) {
+      say('');
+      return '';
+    }
     const {title, series} = map.parts[cell.part];
     const s = series[cell.row];
     const {question} = asked;
@@ -137,7 +140,9 @@ function build_map({figure, report, run, odd, say, choose_series, words}) {
     const odd_part = s < 0 ? null : share_at(run.share('odd'), s * n + cell.step);
     const value = s >= 0 && question === 'serves' ? scale_words(s, cell.step) :
       part === null ? 'no such tensor, or nothing to share' : `${about(part)} ${question_words[question]}`;
-    return say(place + value + (odd_part > 0 && question !== 'odd' ? `; ${about(odd_part)} NaN or Inf` : ''));
+    const words = place + value + (odd_part > 0 && question !== 'odd' ? `; ${about(odd_part)} NaN or Inf` : '');
+    say(words);
+    return words;
   }
 
   function choose(cell) {

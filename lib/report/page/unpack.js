@@ -7,6 +7,12 @@
 
 const segment_count = 9;
 
+// Text in which characters that turn others around, or that have no width, are told by their numbers.
+function visible(_, value) {
+  return typeof value !== 'string' ? value : value.replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16)}`);
+}
+
 // {line: the parsed JSON, bytes: what follows it}; rejected where the data are damaged.
 async function unpack_data(text) {
   const letters = atob(text);
@@ -15,7 +21,7 @@ async function unpack_data(text) {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
   const all = new Uint8Array(await new Response(stream).arrayBuffer());
   const end = all.indexOf(10);
-  return {line: JSON.parse(new TextDecoder().decode(all.subarray(0, end))), bytes: all.subarray(end + 1)};
+  return {line: JSON.parse(new TextDecoder().decode(all.subarray(0, end)), visible), bytes: all.subarray(end + 1)};
 }
 
 // A sum in units of base^step times as much; of nothing, whatever the step.

@@ -234,6 +234,15 @@ TEST_CASE("an archive without its end is called torch's, and cut off") {
   CHECK(!has(message, "numpy"));
 }
 
+TEST_CASE("a storage's checksum is held to its views, too, once before the first is read") {
+  const test::MemoryFile file;
+  const std::string pickle = pickled(dict_of({text("w"), view_of({.sizes = {1}, .strides = {1}})}));
+  std::string archive = torch_archive(pickle, {{"0", six}});
+  CHECK(error_of_reading(file.write(archive)) == "");
+  archive[archive.find(six) + six.size() - 1] ^= 1;  // beside the view
+  CHECK(has(error_of_reading(file.write(archive)), "the checksum (CRC-32) of tensor 'w' differs"));
+}
+
 TEST_CASE("checksums are held to what is read whole, where there are any") {
   const test::MemoryFile file;
   const std::string pickle = pickled(dict_of({text("w"), view_of({})}));
