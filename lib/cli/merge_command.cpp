@@ -47,8 +47,8 @@ void define_merge(App app, int&) {
                "report on the parts that are there, and say which are not");
   app.footer(
       "\nThe same bytes as of one binade report on all inputs. Parts are of one report: the same "
-      "inputs, in the same "
-      "order, the same\noptions, the same version.\n\n"
+      "options, the same\nversion, and the same inputs by name, size and time of modification (cp "
+      "-p keeps it).\n\n"
       "Examples:\n"
       "  binade merge part*.bin -o run.html --json run.json\n"
       "Slurm, eight tasks and then one:\n"

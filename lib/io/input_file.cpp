@@ -200,6 +200,11 @@ void InputFile::stream_on_threads(
   });
 }
 
+std::int64_t InputFile::modified_ns() const {
+  constexpr std::int64_t ns_of_second = 1'000'000'000;
+  return std::int64_t{first_.modified.tv_sec} * ns_of_second + first_.modified.tv_nsec;
+}
+
 void InputFile::check_unchanged() const { check_state(*open()); }
 
 void InputFile::check_state(const Descriptor& file) const {

@@ -38,6 +38,7 @@ class InputFile {
 
   const std::string& path() const { return path_; }  ///< its input_name
   std::uint64_t size() const { return size_; }       ///< in bytes, at first
+  std::int64_t modified_ns() const;                  ///< since 1970, at first
 
   /// The file is open while this lives, else for each call below anew: a report may be on more files than may be open.
   std::shared_ptr<const void> hold() const;

@@ -185,6 +185,14 @@ void TensorFile::read_data_on_threads(std::size_t index, const PieceSink& sink) 
   });
 }
 
+std::int64_t TensorFile::modified_ns() const {
+  std::int64_t out = file_ ? file_->modified_ns() : 0;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    for (const InputFile* file : sources(i)) out = std::max(out, file->modified_ns());
+  }
+  return out;
+}
+
 std::vector<const InputFile*> TensorFile::sources(std::size_t) const {
   if (!file_) return {};
   return {file_.get()};

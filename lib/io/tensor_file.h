@@ -51,6 +51,8 @@ class TensorFile {
   const std::vector<TensorInfo>& tensors() const { return tensors_; }
   /// Of the file; 0 of tensors that lie in memory.
   std::uint64_t file_bytes() const { return file_ ? file_->size() : 0; }
+  /// When the last of the files that its tensors lie in was written to, in nanoseconds since 1970; 0: it lies in memory.
+  std::int64_t modified_ns() const;
   /// What a .safetensors file says of itself, text by name; empty of other files.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 

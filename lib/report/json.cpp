@@ -258,6 +258,11 @@ Json roles_json(const Report& report) {
 
 }  // namespace
 
+std::string all_hints(const Report& report) {
+  if (report.missing_parts.empty()) return report.hint;
+  return report.missing_parts + "." + (report.hint.empty() ? "" : " ") + report.hint;
+}
+
 Json report_head_json(const Report& report) {
   return {{"schema", report_schema},
           {"binade", version},
@@ -279,7 +284,7 @@ void write_json(const Report& report, const JsonTensors& tensors, const TextSink
   tensors.copy_to(sink);
   to.add("roles", roles_json(report));
   to.add("loss_scale", joint_scale_json(report.loss_scale));
-  to.add("hint", name_or_null(report.hint));
+  to.add("hint", name_or_null(all_hints(report)));
   if (report.gradients) {
     Json gradients = values_json(*report.gradients, report.options);
     gradients["passed_over"] = report.passed_over;

@@ -26,6 +26,8 @@ nlohmann::ordered_json tensor_json(const TensorReport& tensor, const ReportOptio
 
 /// What stands before the tensors: options, files, formats.
 nlohmann::ordered_json report_head_json(const Report& report);
+/// What a reader should know of a report's inputs: parts that are missing, names that tell no time; or empty.
+std::string all_hints(const Report& report);
 
 /// As text: what is not UTF-8 in the names of files and tensors is replaced, not refused.
 std::string json_line(const nlohmann::ordered_json& value);

@@ -27,7 +27,7 @@ class JointScale {
     std::string name, file;
     int log2 = 0;
     Placed largest;
-    ScaleRange scales = {};  ///< of its values
+    ScaleRange scales = {};     ///< of its values
     RangeSummary summary = {};  ///< of the lower end alone
   };
 

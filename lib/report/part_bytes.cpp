@@ -136,6 +136,7 @@ std::string inputs_bytes(const TensorFiles& files) {
   for (const auto& file : files) {
     to.text(file->path());
     to.number(file->file_bytes());
+    to.number(static_cast<std::uint64_t>(file->modified_ns()));
     const auto used = file->metadata().find(used_scale_key);
     to.text(used == file->metadata().end() ? "" : used->second);
     to.number(std::uint64_t{file->tensors().size()});
@@ -151,11 +152,12 @@ std::string inputs_bytes(const TensorFiles& files) {
 }
 
 TensorFiles inputs_from(PartBytesReader from) {
-  constexpr std::size_t least_of_tensor = 32;
+  constexpr std::size_t least_of_file = 40, least_of_tensor = 32;
   TensorFiles out;
-  for (std::size_t files = from.count(32); files-- > 0;) {
+  for (std::size_t files = from.count(least_of_file); files-- > 0;) {
     const std::string path(from.text());
-    from.number();  // its bytes, of which nothing follows
+    from.number();  // its bytes and when they were written, of which nothing follows
+    from.number();
     const std::map<std::string, std::string> metadata{{used_scale_key, std::string(from.text())}};
     std::vector<TensorInfo> tensors;
     for (std::size_t n = from.count(least_of_tensor); n-- > 0;) tensors.push_back(info_from(from));

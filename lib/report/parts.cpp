@@ -144,9 +144,10 @@ MergedParts::MergedParts(const std::vector<std::string>& paths, bool partial) {
     } else {
       const std::string other = printable(paths.front(), longest_path);
       const char* what = head.options != first.options ? "other options"
-                         : head.inputs != first.inputs ? "other inputs"
-                         : head.parts != first.parts   ? "another number of parts"
-                                                       : nullptr;
+                         : head.inputs != first.inputs
+                             ? "other inputs, or of inputs that were written to meanwhile,"
+                         : head.parts != first.parts ? "another number of parts"
+                                                     : nullptr;
       if (what != nullptr) {
         throw file_error(part->path(), fmt::format("of {} than {}", what, other), advice);
       }
@@ -259,9 +260,7 @@ Report MergedParts::report(const TensorSink& on_tensor, const Progress& progress
   for (const auto& part : parts_) {
     if (part) part->finish();
   }
-  if (const std::string words = missing_words(); !words.empty()) {
-    out.hint = words + "." + (out.hint.empty() ? "" : " ") + out.hint;
-  }
+  out.missing_parts = missing_words();
   return out;
 }
 

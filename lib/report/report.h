@@ -57,6 +57,7 @@ struct Report {
   std::vector<RoleReport> roles;   ///< where there are two or more; in their order, other last
   std::optional<TimeReport> time;  ///< where the tensors' names tell two steps or more
   std::string hint;                ///< of names that seem to tell a step and do not; or empty
+  std::string missing_parts;       ///< which parts a report of parts lacks, in words; or empty
   /// Where names tell gradients: all of them together, of all steps but these, whose gradients hold NaN
   /// or Inf.
   std::optional<TensorReport> gradients;

@@ -402,6 +402,9 @@ std::string without_trailing_blanks(const std::string& text) {
 std::string report_text(const Report& report, const TextStyle& style) {
   const Paint paint{style.color};
   std::string out = head(report, paint);
+  if (!report.missing_parts.empty()) {
+    out += paint(bold, "  " + report.missing_parts + ": this is not the whole of it") + "\n";
+  }
   if (report.total.summary.nonzero() > 0) {
     out += histogram(report, paint) + format_table(report, paint) + role_table(report, paint) +
            scale_section(report, paint);

@@ -54,7 +54,8 @@ struct TimeSeries {
 struct StepScale {
   std::uint64_t step = 0;
   LossScale scale;
-  std::optional<double> used = {};  ///< that the run's loss was multiplied by, where its files say it
+  std::optional<double> used =
+      {};  ///< that the run's loss was multiplied by, where its files say it
 };
 
 struct UpdatePoint {

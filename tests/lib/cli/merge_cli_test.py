@@ -89,8 +89,9 @@ class Merge(CliCase):
         first = self.parts(inputs, 3)[0]
         kept = self.read(first)
         for step in (1, 2):  # the same directory over other elements, which the first part has nothing of
-            data = self.read(f"s{step}.safetensors")
+            data, at = self.read(f"s{step}.safetensors"), os.stat(self.path(f"s{step}.safetensors")).st_mtime_ns
             self.write(f"s{step}.safetensors", data[:-60] + bytes(60))
+            os.utime(self.path(f"s{step}.safetensors"), ns=(at, at))
         self.good("report", *inputs, "--part", "1/3", "-o", "again.bin")
         self.assertEqual(self.read("again.bin"), kept)
 
@@ -99,9 +100,18 @@ class Merge(CliCase):
         self.refused("3 of 8 parts are missing: 1, 2, 5; name them too", *(parts[i] for i in (2, 3, 5, 6, 7)))
         text, json, _, page = self.all_outputs("merge", "--partial", *(parts[i] for i in (2, 3, 5, 6, 7)))
         line, _ = unpacked(page.decode())
-        for told in (text, json.decode(), line["hint"]):
+        for told in (json.decode(), line["hint"]):
             self.assertIn("3 of 8 parts are missing: 1, 2, 5.", told)
+        self.assertIn("3 of 8 parts are missing: 1, 2, 5: this is not the whole of it", text.partition("Magnitudes")[0])
         self.assertEqual(self.all_outputs("merge", "--partial", *parts), self.all_outputs("merge", *parts))
+
+    def test_parts_of_a_file_that_was_written_to_between_them_are_refused(self):
+        files = self.small()
+        parts = self.parts(files, 2)
+        at = os.stat(self.path(files[1])).st_mtime_ns
+        os.utime(self.path(files[1]), ns=(at, at + 1000))
+        self.good("report", *files, "--part", "2/2", "-o", parts[1])
+        self.refused("other inputs, or of inputs that were written to meanwhile, than", *parts)
 
     def test_a_part_that_is_there_twice_names_both_files(self):
         parts = self.parts(self.small(), 2)
@@ -114,7 +124,7 @@ class Merge(CliCase):
         inputs = self.small()
         parts = self.parts(inputs, 2)
         for words, arguments in (("of other options than part1.bin", [*inputs, "--headroom", "3", "--part", "2/2"]),
-                                 ("of other inputs than part1.bin", [*inputs[:2], "--part", "2/2"]),
+                                 ("of other inputs, or of inputs that were written to meanwhile, than part1.bin", [*inputs[:2], "--part", "2/2"]),
                                  ("of another number of parts than part1.bin", [*inputs, "--part", "2/3"])):
             self.good("report", *arguments, "-o", "t.bin")
             self.refused(words, parts[0], "t.bin")
