@@ -40,6 +40,12 @@ T* held(nb::handle x) {
       "an object whose __init__ was not called; its class must call super().__init__()");
 }
 
+/// 0 + x, with which Python's sum() begins; of another number NotImplemented.
+template <class T>
+nb::object added_to_zero(const T& x, Whole<int> zero) {
+  return zero == 0 ? nb::cast(T(x)) : nb::borrow(nb::handle(Py_NotImplemented));
+}
+
 }  // namespace binade::python
 
 namespace nanobind::detail {

@@ -133,14 +133,9 @@ void add_counts(nb::module_& m) {
   counts.attr("__hash__") = nb::none();
   counts.def(
       "__add__", [](EventCounts a, const EventCounts& b) { return a += b; }, nb::is_operator());
-  counts.def(
-      "__radd__",
-      [](const EventCounts& self, Whole<int> zero) -> nb::object {
-        if (zero != 0) return nb::borrow(nb::handle(Py_NotImplemented));
-        return nb::cast(EventCounts(self));
-      },
-      nb::is_operator(), nb::sig("def __radd__(self, zero: int) -> Counts"),
-      "0 + counts, with which sum() begins.");
+  counts.def("__radd__", &added_to_zero<EventCounts>, nb::is_operator(),
+             nb::sig("def __radd__(self, zero: int) -> Counts"),
+             "0 + counts, with which sum() begins.");
   counts.def("to_dict", [](nb::handle self) {
     nb::dict out;
     for (const auto& [name, field] : fields) {

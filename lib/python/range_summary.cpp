@@ -221,14 +221,9 @@ void add_range_summary(nb::module_& m) {
         return out;
       },
       nb::is_operator());
-  summary.def(
-      "__radd__",
-      [](const RangeSummary& self, Whole<int> zero) -> nb::object {
-        if (zero != 0) return nb::borrow(nb::handle(Py_NotImplemented));
-        return nb::cast(RangeSummary(self));
-      },
-      nb::is_operator(), nb::sig("def __radd__(self, zero: int) -> RangeSummary"),
-      "0 + summary, with which sum() begins.");
+  summary.def("__radd__", &added_to_zero<RangeSummary>, nb::is_operator(),
+              nb::sig("def __radd__(self, zero: int) -> RangeSummary"),
+              "0 + summary, with which sum() begins.");
   summary.def(
       "__iadd__",
       [](nb::object self, const RangeSummary& b) {
