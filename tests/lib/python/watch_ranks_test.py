@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Watched runs of two processes put together (gloo): the bytes of one process that had the tensors of both. SKIP without
+# torch or torch.distributed. watch_ranks_test.py BINADE
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import torch
+    import torch.distributed as dist
+
+    import binade.torch
+except ImportError as error:
+    print(f"SKIP: {error}")
+    sys.exit(77)
+
+RANKS = 2
+STEPS = 4
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1 = torch.nn.Linear(6, 8)
+        self.fc2 = torch.nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.fc2(torch.tanh(self.fc1(x)))
+
+
+def batches(rank):
+    generator = torch.Generator().manual_seed(10 + rank)
+    return [torch.randn(4, 6, generator=generator) for _ in range(STEPS)]
+
+
+def train(model, optimizer, data, before_step=lambda: None, **options):
+    with binade.torch.watch(model, optimizer, every=2, **options) as w:
+        for x in data:
+            optimizer.zero_grad()
+            model(x).square().mean().backward()
+            before_step()
+            optimizer.step()
+    return w
+
+
+def packed(run):
+    return {key: summary.to_bytes() for key, summary in run.summaries().items()}
+
+
+def new_net():
+    torch.manual_seed(0)
+    return Net()
+
+
+def averaged(model):
+    """Gradients averaged by hand."""
+    for p in model.parameters():
+        dist.all_reduce(p.grad)
+        p.grad /= RANKS
+
+
+def in_rank(rank, what, store):
+    """What a process of two does; returns (its own run, that of all), packed."""
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=RANKS)
+    model = new_net()
+    if what == "ddp":
+        wrapped = torch.nn.parallel.DistributedDataParallel(model)
+        w = train(wrapped, torch.optim.SGD(wrapped.parameters(), lr=0.1), batches(rank))
+    elif what == "by hand":
+        w = train(model, torch.optim.SGD(model.parameters(), lr=0.1), batches(rank), lambda: averaged(model))
+    elif what == "local":  # each trains on its own
+        w = train(model, torch.optim.SGD(model.parameters(), lr=0.1), batches(rank))
+    elif what == "drift":
+        wrapped = torch.nn.parallel.DistributedDataParallel(model)
+        with torch.no_grad():
+            model.fc1.weight += rank
+        w = train(wrapped, torch.optim.SGD(wrapped.parameters(), lr=0.1), batches(rank))
+    elif what == "other steps":
+        w = train(model, torch.optim.SGD(model.parameters(), lr=0.1), batches(rank)[rank:])
+    elif what == "fsdp":
+        from torch.distributed.fsdp import fully_shard
+
+        fully_shard(model, mesh=torch.distributed.device_mesh.init_device_mesh("cpu", (RANKS,)))
+        w = train(model, torch.optim.Adam(model.parameters(), lr=0.1), batches(rank))
+    try:
+        out = packed(w), packed(w.all_reduce()), w.all_reduce().report().to_json()
+    except ValueError as error:
+        out = str(error)
+    dist.barrier()
+    return out
+
+
+def together(what):
+    with tempfile.TemporaryDirectory(prefix="binade-test-") as folder:
+        there = [os.path.join(folder, str(rank)) for rank in range(RANKS)]
+        running = [subprocess.Popen([sys.executable, __file__, "rank", str(rank), what, os.path.join(folder, "store"), path],
+                                    stderr=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1"})
+                   for rank, path in enumerate(there)]
+        said = [process.communicate(timeout=200)[1].decode() for process in running]
+        if any(process.returncode for process in running):
+            raise AssertionError(said[0][-3000:] + said[1][-3000:])
+        return [pickle.load(open(path, "rb")) for path in there]
+
+
+def added(a, b):
+    return (binade.RangeSummary.from_bytes(a) + binade.RangeSummary.from_bytes(b)).to_bytes()
+
+
+class Ranks(unittest.TestCase):
+    maxDiff = 2000
+
+    def held_to_the_sum(self, what, once):
+        """once(role, bytes are the same): whether one copy counts."""
+        (own0, all0, json0), (own1, all1, json1) = together(what)
+        self.assertEqual((all0, json0), (all1, json1))
+        self.assertEqual(set(all0), set(own0))
+        self.assertGreater(len(own0), 20)
+        for key, got in all0.items():
+            same = own0[key] == own1[key]
+            self.assertEqual(got, own0[key] if once(key[2], same) else added(own0[key], own1[key]), key)
+        return own0, own1, all0
+
+    def test_replicas_count_once_and_activations_add(self):
+        own0, own1, got = self.held_to_the_sum("ddp", lambda role, same: role not in ("act", "dAct"))
+        for key in own0:
+            self.assertEqual(own0[key] == own1[key], key[2] not in ("act", "dAct"), key)
+        # One process that has both batches, as its micro-batches: activations are the same values.
+        model = new_net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with binade.torch.watch(model, optimizer, every=2) as w:
+            for both in zip(*(batches(rank) for rank in range(RANKS))):
+                optimizer.zero_grad()
+                for x in both:
+                    model(x).square().mean().backward()
+                averaged_alone(model)
+                optimizer.step()
+        alone = packed(w)
+        self.assertEqual(set(alone), set(got))
+        for key, one in alone.items():
+            self.assertEqual(got[key], one, key)
+
+    def test_gradients_averaged_by_hand_count_once(self):
+        self.held_to_the_sum("by hand", lambda role, same: role not in ("act", "dAct"))
+
+    def test_local_gradients_add(self):
+        own0, own1, _ = self.held_to_the_sum("local", lambda role, same: role not in ("act", "dAct") and same)
+        self.assertEqual(own0[0, "fc1", "weight"], own1[0, "fc1", "weight"])
+        self.assertNotEqual(own0[0, "fc1", "dW"], own1[0, "fc1", "dW"])
+
+    def test_replicas_that_drift_apart_are_told(self):
+        for told in together("drift"):
+            self.assertRegex(told, "^step 0: fc1 weight of rank 1 is not that of rank 0, but DistributedDataParallel keeps them alike")
+
+    def test_other_steps_are_told(self):
+        for told in together("other steps"):
+            self.assertRegex(told, "^rank 1 has other windows than rank 0")
+
+    def test_shards_add(self):
+        try:
+            from torch.distributed.fsdp import fully_shard  # noqa: F401
+        except Exception as error:
+            self.skipTest(f"torch {torch.__version__} has no fully_shard that can be imported: {error}")
+        own0, own1, got = self.held_to_the_sum("fsdp", lambda role, same: False)
+        values = {key: binade.RangeSummary.from_bytes(x).values for key, x in got.items()}
+        model = new_net()
+        for name, p in (("fc1", model.fc1.weight), ("fc1.bias", model.fc1.bias), ("fc2", model.fc2.weight)):
+            for role in ("weight", "dW", "update"):
+                self.assertEqual(values[0, name, role], p.numel(), (name, role))
+        self.assertEqual(values[0, "fc1.exp_avg", "state"], 48)
+
+
+def averaged_alone(model):
+    for p in model.parameters():
+        p.grad /= RANKS
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["rank"]:
+        _, _, rank, what, store, path = sys.argv
+        torch.set_num_threads(1)
+        result = in_rank(int(rank), what, store)
+        with open(path, "wb") as file:
+            pickle.dump(result, file)
+        sys.exit(0)
+    if not dist.is_available() or not dist.is_gloo_available():
+        print("SKIP: torch has no gloo")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1])
