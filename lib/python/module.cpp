@@ -187,6 +187,7 @@ NB_MODULE(_binade_parts, m) {
   add_identification(m);
   add_range_summary(m);
   add_report(m);
+  add_counted_run(m);
   add_rounding(m);
   add_loss_scaler(m);
   add_grad_scaler(m);
