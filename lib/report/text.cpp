@@ -73,12 +73,6 @@ std::string shortened(const std::string& name, std::size_t width) {
   return head + text.substr(drop);
 }
 
-std::string grouped(std::uint64_t n) {
-  std::string digits = std::to_string(n);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
-}
-
 std::string magnitude(double x) { return fmt::format("{:.3g}", x); }
 
 std::string counted(std::uint64_t n, std::uint64_t values) {

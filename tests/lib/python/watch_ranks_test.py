@@ -3,6 +3,7 @@
 # Watched runs of two processes put together (gloo): the bytes of one process that had the tensors of both. SKIP without
 # torch or torch.distributed. watch_ranks_test.py BINADE
 import os
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -63,47 +64,60 @@ def averaged(model):
         p.grad /= RANKS
 
 
-def in_rank(rank, what, store):
-    """What a process of two does; returns (its own run, that of all), packed."""
-    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=RANKS)
+def scenario(what, rank):
+    """A run of one of two processes, watched."""
     model = new_net()
     if what == "ddp":
-        wrapped = torch.nn.parallel.DistributedDataParallel(model)
-        w = train(wrapped, torch.optim.SGD(wrapped.parameters(), lr=0.1), batches(rank))
-    elif what == "by hand":
-        w = train(model, torch.optim.SGD(model.parameters(), lr=0.1), batches(rank), lambda: averaged(model))
-    elif what == "local":  # each trains on its own
-        w = train(model, torch.optim.SGD(model.parameters(), lr=0.1), batches(rank))
+        model = torch.nn.parallel.DistributedDataParallel(model)
     elif what == "drift":
-        wrapped = torch.nn.parallel.DistributedDataParallel(model)
+        model = torch.nn.parallel.DistributedDataParallel(model)
         with torch.no_grad():
-            model.fc1.weight += rank
-        w = train(wrapped, torch.optim.SGD(wrapped.parameters(), lr=0.1), batches(rank))
-    elif what == "other steps":
-        w = train(model, torch.optim.SGD(model.parameters(), lr=0.1), batches(rank)[rank:])
+            model.module.fc1.weight += rank
     elif what == "fsdp":
         from torch.distributed.fsdp import fully_shard
 
         fully_shard(model, mesh=torch.distributed.device_mesh.init_device_mesh("cpu", (RANKS,)))
-        w = train(model, torch.optim.Adam(model.parameters(), lr=0.1), batches(rank))
-    try:
-        out = packed(w), packed(w.all_reduce()), w.all_reduce().report().to_json()
-    except ValueError as error:
-        out = str(error)
-    dist.barrier()
+    data = batches(rank)[2 * rank:] if what == "other steps" else batches(rank)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    return train(model, optimizer, data, (lambda: averaged(model)) if what == "by hand" else lambda: None)
+
+
+def in_rank(rank, scenarios, store):
+    """What a process of two gets, by scenario: its own run, that of all and its report; or the line that refuses."""
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=RANKS)
+    out = {}
+    for what in scenarios:
+        w = scenario(what, rank)
+        try:
+            run = w.all_reduce()
+            out[what] = packed(w), packed(run), run.report().to_json()
+        except ValueError as error:
+            out[what] = str(error)
+        dist.barrier()
+    dist.destroy_process_group()
     return out
 
 
-def together(what):
+def can_shard():
+    """None, or why torch has no shards that work here."""
+    try:
+        from torch.distributed.fsdp import fully_shard  # noqa: F401
+    except Exception as error:
+        return f"torch {torch.__version__} has no fully_shard that can be imported: {error}"
+    return None
+
+
+def together(scenarios):
+    """in_rank() of both processes."""
     with tempfile.TemporaryDirectory(prefix="binade-test-") as folder:
         there = [os.path.join(folder, str(rank)) for rank in range(RANKS)]
-        running = [subprocess.Popen([sys.executable, __file__, "rank", str(rank), what, os.path.join(folder, "store"), path],
+        running = [subprocess.Popen([sys.executable, __file__, "rank", str(rank), os.path.join(folder, "store"), path, *scenarios],
                                     stderr=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1"})
                    for rank, path in enumerate(there)]
-        said = [process.communicate(timeout=200)[1].decode() for process in running]
+        said = [process.communicate(timeout=250)[1].decode() for process in running]
         if any(process.returncode for process in running):
             raise AssertionError(said[0][-3000:] + said[1][-3000:])
-        return [pickle.load(open(path, "rb")) for path in there]
+        return [pickle.loads(pathlib.Path(path).read_bytes()) for path in there]
 
 
 def added(a, b):
@@ -113,9 +127,14 @@ def added(a, b):
 class Ranks(unittest.TestCase):
     maxDiff = 2000
 
+    @classmethod
+    def setUpClass(cls):
+        shards = [] if can_shard() else ["fsdp"]
+        cls.ranks = together(["ddp", "by hand", "local", "drift", "other steps", *shards])
+
     def held_to_the_sum(self, what, once):
         """once(role, bytes are the same): whether one copy counts."""
-        (own0, all0, json0), (own1, all1, json1) = together(what)
+        (own0, all0, json0), (own1, all1, json1) = (rank[what] for rank in self.ranks)
         self.assertEqual((all0, json0), (all1, json1))
         self.assertEqual(set(all0), set(own0))
         self.assertGreater(len(own0), 20)
@@ -130,7 +149,7 @@ class Ranks(unittest.TestCase):
             self.assertEqual(own0[key] == own1[key], key[2] not in ("act", "dAct"), key)
         # One process that has both batches, as its micro-batches: activations are the same values.
         model = new_net()
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
         with binade.torch.watch(model, optimizer, every=2) as w:
             for both in zip(*(batches(rank) for rank in range(RANKS))):
                 optimizer.zero_grad()
@@ -152,18 +171,16 @@ class Ranks(unittest.TestCase):
         self.assertNotEqual(own0[0, "fc1", "dW"], own1[0, "fc1", "dW"])
 
     def test_replicas_that_drift_apart_are_told(self):
-        for told in together("drift"):
+        for told in (rank["drift"] for rank in self.ranks):
             self.assertRegex(told, "^step 0: fc1 weight of rank 1 is not that of rank 0, but DistributedDataParallel keeps them alike")
 
     def test_other_steps_are_told(self):
-        for told in together("other steps"):
+        for told in (rank["other steps"] for rank in self.ranks):
             self.assertRegex(told, "^rank 1 has other windows than rank 0")
 
     def test_shards_add(self):
-        try:
-            from torch.distributed.fsdp import fully_shard  # noqa: F401
-        except Exception as error:
-            self.skipTest(f"torch {torch.__version__} has no fully_shard that can be imported: {error}")
+        if can_shard():
+            self.skipTest(can_shard())
         own0, own1, got = self.held_to_the_sum("fsdp", lambda role, same: False)
         values = {key: binade.RangeSummary.from_bytes(x).values for key, x in got.items()}
         model = new_net()
@@ -180,9 +197,9 @@ def averaged_alone(model):
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["rank"]:
-        _, _, rank, what, store, path = sys.argv
+        _, _, rank, store, path, *scenarios = sys.argv
         torch.set_num_threads(1)
-        result = in_rank(int(rank), what, store)
+        result = in_rank(int(rank), scenarios, store)
         with open(path, "wb") as file:
             pickle.dump(result, file)
         sys.exit(0)
