@@ -66,7 +66,7 @@ TEST_CASE("a run without squared errors has a report without SQNR, and none at o
   CHECK(report.options.scales_log2.empty());
   CHECK(report.total.formats[0].sqnr_db.empty());
   const std::string error = error_of([] { report_on(made_run(), {.scales_log2 = {0, 8}}); });
-  CHECK(error == "--sqnr-scale: run has no squared errors; watch with sqnr=True");
+  CHECK(has(error, "--sqnr-scale: no squared errors in run; watch with sqnr=True"));
   const Report with = report_on(made_run(error_columns({})));
   CHECK(with.options.scales_log2 == std::vector{0});
   CHECK(with.total.formats[4].sqnr_db[0].has_value());
