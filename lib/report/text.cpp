@@ -97,6 +97,16 @@ std::string head(const Report& report, const Paint& paint) {
                            magnitude(value_of(s.smallest)), magnitude(value_of(s.largest)));
 }
 
+std::string watched_section(const Watched& watched) {
+  std::string out = wrapped("  watched: " + watched_words(watched), 4);
+  if (watched.first_nonfinite) {
+    out += wrapped(
+        "  first value that is not finite: " + printable(watched.first_nonfinite->text, 2000), 4);
+  }
+  for (const std::string& note : watched.notes) out += wrapped("  " + printable(note, 2000), 4);
+  return out;
+}
+
 constexpr std::size_t plot_rows = 8;
 constexpr int plot_columns = 84;
 
@@ -237,9 +247,9 @@ constexpr std::array<FormatRow, 8> format_rows{{
      [](const FormatReport& f) { return f.lost ? percent(f.lost->clipped_l1) : "-"; }},
     {"SQNR       overflow saturated",
      [](const FormatReport& f) {
-       return !f.lost                              ? std::string("-")
-              : f.sqnr_db.empty() || !f.sqnr_db[0] ? std::string("exact")
-                                                   : fmt::format("{:.1f} dB", *f.sqnr_db[0]);
+       return !f.lost || f.sqnr_db.empty() ? std::string("-")
+              : !f.sqnr_db[0]              ? std::string("exact")
+                                           : fmt::format("{:.1f} dB", *f.sqnr_db[0]);
      }},
     {"headroom to overflow",
      [](const FormatReport& f) {
@@ -399,6 +409,7 @@ std::string report_text(const Report& report, const TextStyle& style) {
   if (!report.missing_parts.empty()) {
     out += paint(bold, "  " + report.missing_parts + ": this is not the whole of it") + "\n";
   }
+  if (report.watched) out += watched_section(*report.watched);
   if (report.total.summary.nonzero() > 0) {
     out += histogram(report, paint) + format_table(report, paint) + role_table(report, paint) +
            scale_section(report, paint);
