@@ -83,13 +83,15 @@ constexpr Neighbours neighbours_in(const Format& format) {
 constexpr std::array<Neighbours, weight_formats.size()> neighbours{
     neighbours_in(weight_formats[0].format), neighbours_in(weight_formats[1].format)};
 
-/// Whether h - u rounds to h, of which both are bits of binary32.
-bool is_lost(std::uint32_t h, std::uint32_t u, const Neighbours& of) {
+/// Whether h - u rounds to h, of which both are bits of binary32. Without a branch: no data can be foretold.
+std::uint32_t is_lost(std::uint32_t h, std::uint32_t u, const Neighbours& of) {
   const std::size_t field = (h & magnitude_mask) >> field_shift;
-  const std::uint32_t significand = (h & (hidden_bit - 1)) | hidden_bit;
-  const bool nearer = significand == hidden_bit && ((h ^ u) >> 31) == 0;
-  const std::uint32_t tie_stays = (significand & of.odd[field]) == 0 ? 1 : 0;
-  return (u & magnitude_mask) < of.half_step[field + (nearer ? 0 : 1)] + tie_stays;
+  const std::uint32_t fraction = h & (hidden_bit - 1);
+  const std::uint32_t is_power = (fraction - 1) >> 31;
+  const std::uint32_t away = (h ^ u) >> 31;
+  const auto odd = static_cast<std::uint32_t>(((fraction | hidden_bit) & of.odd[field]) != 0);
+  return static_cast<std::uint32_t>((u & magnitude_mask) <
+                                    of.half_step[field + 1 - (is_power & ~away)] + 1 - odd);
 }
 
 /// |u| < 2^-11·|w|, of bits of binary32 without signs.
@@ -104,60 +106,82 @@ bool is_below_2_11(std::uint32_t u, std::uint32_t w) {
   return u < w && in_units(u) << 11 < in_units(w);
 }
 
+constexpr std::size_t weight_format_count = weight_formats.size();
+/// Updates that are lost in some of the formats, a bit a format.
+constexpr std::size_t lost_sets = std::size_t{1} << weight_format_count;
+
 /// Counts of numbers of binary32, at most update_grain of them.
 class UpdateBlock {
  public:
   void add(const float* weights, const float* updates, std::size_t n) {
     EventCounts unused;
-    for (std::size_t f = 0; f < weight_formats.size(); ++f) {
+    for (std::size_t f = 0; f < weight_format_count; ++f) {
       fastest_kernels().quantize_f32(weights, held_[f].data(), n, 0,
                                      {.format = weight_formats[f].format}, unused);
     }
-    for (std::size_t i = 0; i < n; ++i) add_one(bits_at(weights + i), bits_at(updates + i), i);
+    Tally sum;  // its counts stay in registers
+    for (std::size_t i = 0; i < n; ++i) add_one(weights, updates, i, sum);
+    tally_.updates += sum.updates;
+    tally_.below_2_11 += sum.below_2_11;
+    for (std::size_t f = 0; f < weight_format_count; ++f) {
+      tally_.lost[f] += sum.lost[f];
+      tally_.overflow[f] += sum.overflow[f];
+    }
   }
 
   void add_to(UpdateCounts& counts) const {
-    counts.updates += updates_;
-    counts.below_2_11 += below_2_11_;
-    add_to_sum(counts.squares, squares_);
-    for (std::size_t f = 0; f < weight_formats.size(); ++f) {
-      counts.kept_in[f].lost += lost_[f];
-      counts.kept_in[f].overflow += overflow_[f];
-      add_to_sum(counts.kept_in[f].lost_squares, lost_squares_[f]);
+    counts.updates += tally_.updates;
+    counts.below_2_11 += tally_.below_2_11;
+    for (std::size_t f = 0; f < weight_format_count; ++f) {
+      counts.kept_in[f].lost += tally_.lost[f];
+      counts.kept_in[f].overflow += tally_.overflow[f];
+    }
+    for (std::size_t set = 0; set < lost_sets; ++set) {
+      ExactSum sum;
+      add_to_sum(sum, squares_[set]);
+      counts.squares += sum;
+      for (std::size_t f = 0; f < weight_format_count; ++f) {
+        if ((set >> f & 1) != 0) counts.kept_in[f].lost_squares += sum;
+      }
     }
   }
 
  private:
+  struct Tally {
+    std::uint64_t updates = 0, below_2_11 = 0;
+    std::array<std::uint64_t, weight_format_count> lost{}, overflow{};
+  };
+
   static std::uint32_t bits_at(const float* x) {
     std::uint32_t out;
     std::memcpy(&out, x, sizeof(out));
     return out;
   }
 
-  void add_one(std::uint32_t w, std::uint32_t u, std::size_t place) {
+  void add_one(const float* weights, const float* updates, std::size_t place, Tally& to) {
+    const std::uint32_t w = bits_at(weights + place) & magnitude_mask;
+    const std::uint32_t u = bits_at(updates + place);
     const std::uint32_t size = u & magnitude_mask;
-    if (size - 1 >= infinity_bits - 1 || (w & magnitude_mask) >= infinity_bits) return;
+    if (size - 1 >= infinity_bits - 1 || w >= infinity_bits) return;
     const std::size_t field = size >> field_shift;
     const std::uint64_t significand = (size & (hidden_bit - 1)) | (field > 0 ? hidden_bit : 0);
-    const std::uint64_t square = significand * significand;
-    ++updates_;
-    below_2_11_ += is_below_2_11(size, w & magnitude_mask) ? 1 : 0;
-    squares_[field] += square;
-    for (std::size_t f = 0; f < weight_formats.size(); ++f) {
+    to.updates += 1;
+    to.below_2_11 += is_below_2_11(size, w) ? 1 : 0;
+    std::size_t set = 0;
+    for (std::size_t f = 0; f < weight_format_count; ++f) {
       const std::uint32_t h = bits_at(&held_[f][place]);
-      const bool finite = (h & magnitude_mask) < infinity_bits;
-      const std::uint64_t lost = finite && is_lost(h, u, neighbours[f]) ? 1 : 0;
-      overflow_[f] += finite ? 0 : 1;
-      lost_[f] += lost;
-      lost_squares_[f][field] += square & -lost;
+      const auto finite = static_cast<std::uint32_t>((h & magnitude_mask) < infinity_bits);
+      const std::size_t lost = finite & is_lost(h, u, neighbours[f]);
+      to.overflow[f] += 1 - finite;
+      to.lost[f] += lost;
+      set |= lost << f;
     }
+    squares_[set][field] += significand * significand;
   }
 
-  std::uint64_t updates_ = 0, below_2_11_ = 0;
-  std::array<std::uint64_t, weight_formats.size()> lost_{}, overflow_{};
-  SquaresByField squares_{};
-  std::array<SquaresByField, weight_formats.size()> lost_squares_{};
-  std::array<std::array<float, part_of_updates>, weight_formats.size()> held_;
+  Tally tally_;
+  std::array<SquaresByField, lost_sets> squares_{};
+  std::array<std::array<float, part_of_updates>, weight_format_count> held_;
 };
 
 std::uint64_t element_at(const std::byte* at, std::size_t size) {

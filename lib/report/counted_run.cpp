@@ -3,8 +3,6 @@
 // What holds of every run, whoever brings it: a file or Python.
 #include "lib/report/counted_run.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -28,14 +26,15 @@ void check_windows(const Watched& watched) {
   require(watched.every > 0, "every 0th step");
   const RunWindow* before = nullptr;
   for (const RunWindow& window : watched.windows) {
+    const std::string which =
+        "window " + std::to_string(window.first) + " to " + std::to_string(window.last);
     const bool rises = before == nullptr || before->last < window.first;
     require(rises && window.first <= window.last && window.last <= last_step,
-            fmt::format("steps do not rise at window {} to {}", window.first, window.last));
-    require(
-        window.steps > 0 && window.steps - 1 <= window.last - window.first,
-        fmt::format("window {} to {} has no {} steps", window.first, window.last, window.steps));
+            "steps do not rise at " + which);
+    require(window.steps > 0 && window.steps - 1 <= window.last - window.first,
+            which + " has no " + std::to_string(window.steps) + " steps");
     require(!window.loss_scale || (std::isfinite(*window.loss_scale) && *window.loss_scale > 0),
-            fmt::format("no such loss scale in window {}", window.first));
+            "no such loss scale in " + which);
     before = &window;
   }
 }
@@ -68,7 +67,9 @@ class PlacesInRun {
 
 std::string name_of(const RunTensor& tensor) {
   const auto& [step, layer, role] = tensor.time;
-  return fmt::format("step{:06}/{}/{}", step, layer, name_of(role));
+  std::string digits = std::to_string(step);
+  digits.insert(0, std::max<std::size_t>(6, digits.size()) - digits.size(), '0');
+  return "step" + digits + "/" + layer + "/" + std::string(name_of(role));
 }
 
 void check_run(const CountedRun& run) {
@@ -84,8 +85,8 @@ void check_run(const CountedRun& run) {
     require(fits, printable(name) + " has a shape that no tensor has");
   }
   for (const RunUpdates& of : run.updates) {
-    updates.add(of.step, of.layer, 0, fmt::format("update of {} in step {}", of.layer, of.step),
-                of.counts.values);
+    updates.add(of.step, of.layer, 0,
+                "update of " + of.layer + " in step " + std::to_string(of.step), of.counts.values);
   }
 }
 

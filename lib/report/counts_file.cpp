@@ -3,8 +3,6 @@
 // Pieces of a file behind a buffer, and a checksum that goes along.
 #include "lib/report/counts_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <span>
@@ -68,8 +66,8 @@ CountsReader::CountsReader(const CountsKind& kind, std::shared_ptr<const InputFi
   if (magic != kind.magic) {
     throw file_error(path(),
                      magic.starts_with(kind.any_version)
-                         ? fmt::format("a {} that another version of binade made", kind.noun)
-                         : fmt::format("no {}", kind.noun),
+                         ? "a " + std::string(kind.noun) + " that another version of binade made"
+                         : "no " + std::string(kind.noun),
                      kind.where_from);
   }
   if (size() < magic.size() + checksum_bytes) refuse("damaged or cut off");
@@ -120,7 +118,7 @@ void CountsReader::finish() {
   std::array<char, checksum_bytes> checksum{};
   file_->read(size() - checksum_bytes, std::as_writable_bytes(std::span(checksum)));
   if (at_ != size() - checksum_bytes) {
-    refuse(fmt::format("damaged: it holds more than a {}", kind_.noun));
+    refuse("damaged: it holds more than a " + std::string(kind_.noun));
   }
   if (reader_of({checksum.data(), checksum.size()}).number() != hash_.value()) {
     refuse("damaged, by its checksum");

@@ -86,9 +86,10 @@ ReportInputs with_errors_at_hand(TensorFiles files, const ReportOptions& options
         printable(*without, longest_path), printable(*with, longest_path)));
   }
   if (options.scales_log2 != std::vector{0}) {
-    throw Error(fmt::format("--sqnr-scale: no squared errors in {}; watch with sqnr=True, or count "
-                            "with RangeSummary(sqnr_scale=…)",
-                            printable(*without, longest_path)));
+    throw Error(
+        fmt::format("--sqnr-scale: no squared errors in {}; watch with sqnr=True, or count "
+                    "with RangeSummary(sqnr_scale=…)",
+                    printable(*without, longest_path)));
   }
   out.options.scales_log2.clear();
   return out;

@@ -3,8 +3,6 @@
 // The counter's threads read their own pieces; a device gets chunk after chunk.
 #include "lib/report/tensor_counting.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -49,13 +47,10 @@ RangeSummary TensorCounting::with_columns(RangeSummary summary, const std::strin
   for (const ErrorColumn& column : columns_) {
     const auto at = std::ranges::find(summary.columns, column);
     if (at == summary.columns.end()) {
-      throw Error(
-          fmt::format("the summary of {} has no squared errors of {} at scale 2^{}; give the "
-                      "formats and scales "
-                      "that it was made with",
-                      printable(name),
-                      std::ranges::find(report_formats, column.format, &NamedFormat::format)->name,
-                      column.scale_log2));
+      const auto& format = *std::ranges::find(report_formats, column.format, &NamedFormat::format);
+      throw Error("the summary of " + printable(name) + " has no squared errors of " +
+                  std::string(format.name) + " at scale 2^" + std::to_string(column.scale_log2) +
+                  "; give the formats and scales that it was made with");
     }
     errors.push_back(summary.squared_error[static_cast<std::size_t>(at - summary.columns.begin())]);
   }

@@ -3,8 +3,6 @@
 // The account of a watched run as JSON and in words. What comes as JSON is anyone's and is held to a table of its keys.
 #include "lib/report/watched.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -90,10 +88,9 @@ FirstNonFinite parse_first_nonfinite(std::string_view json) {
   const bool is_short = json.size() <= longest_nonfinite;
   const Json all = is_short ? Json::parse(json, nullptr, false) : Json();
   if (!has_keys(all, nonfinite_keys)) {
-    throw Error(
-        fmt::format("the first non-finite value: not a JSON object of at most {} bytes with "
-                    "the keys text, step, layer, role, phase, found, skipped and inputs",
-                    longest_nonfinite));
+    throw Error("the first non-finite value: not a JSON object of at most " +
+                std::to_string(longest_nonfinite) +
+                " bytes with the keys text, step, layer, role, phase, found, skipped and inputs");
   }
   return {.step = all.value("step", std::uint64_t{0}),
           .text = all["text"].get<std::string>(),
@@ -130,11 +127,11 @@ std::string watched_words(const Watched& watched) {
   std::string out = "every " + every_words(watched.every);
   if (watched.windows.empty()) return out;
   const auto [least, most] = std::ranges::minmax(watched.windows, {}, &RunWindow::steps);
-  out += fmt::format(" from {} to {}", grouped(watched.windows.front().first),
-                     grouped(watched.windows.back().last));
+  out += " from " + grouped(watched.windows.front().first) + " to " +
+         grouped(watched.windows.back().last);
   if (most.steps == 1) return out;
-  return out + fmt::format("; each point merges {}{} watched steps",
-                           least.steps == most.steps ? "" : "up to ", grouped(most.steps));
+  return out + "; each point merges " + (least.steps == most.steps ? "" : "up to ") +
+         grouped(most.steps) + " watched steps";
 }
 
 }  // namespace binade
