@@ -5,10 +5,15 @@
 
 const zoomed_rows = 24;  // where names have no groups
 
-// Layers whose names hold all the words.
+// Layers that have a tensor of the map's roles: an optimizer's states are layers, too.
+function mapped_layers(run) {
+  return run.layers.map((_, layer) => layer).filter((layer) => run.gradients.some((role) => run.at(layer, role) >= 0));
+}
+
+// Those of them whose names hold all the words.
 function layers_with(run, text) {
   const words = text.toLowerCase().split(/\s+/).filter((word) => word !== '');
-  return run.layers.map((_, layer) => layer).filter((layer) =>
+  return mapped_layers(run).filter((layer) =>
     words.every((word) => run.layers[layer].toLowerCase().includes(word)));
 }
 
@@ -36,7 +41,7 @@ function build_map({figure, report, run, odd, say, choose_series, words}) {
   const canvas = figure.querySelector('canvas');
   const cursor = figure.querySelector('.cursor');
   const n = run.steps.length;
-  const every = run.layers.map((_, layer) => layer);
+  const every = mapped_layers(run);
   let [rows, found, asked, drawn] = [every, every, null, null];
 
   function question_title({view, question}) {
