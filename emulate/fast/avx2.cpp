@@ -18,6 +18,7 @@
 #include "emulate/fast/elementwise.h"
 #include "emulate/fast/integers.h"
 #include "emulate/fast/kernels.h"
+#include "emulate/fast/nonfinite.h"
 #include "emulate/fast/products.h"
 #include "emulate/fast/quantize_tile.h"
 #include "emulate/fast/range_count.h"
@@ -32,6 +33,7 @@ BINADE_AVX2_BEGIN
 #include "emulate/fast/vector_elementwise.h"
 #include "emulate/fast/vector_epilogues.h"
 #include "emulate/fast/vector_integers.h"
+#include "emulate/fast/vector_nonfinite.h"
 #include "emulate/fast/vector_quantize.h"
 #include "emulate/fast/vector_random.h"
 #include "emulate/fast/vector_range_count.h"
@@ -51,6 +53,7 @@ constinit const Kernels avx2_kernels{
     .unscale_f32 = &fast::unscale_vectors<fast::Avx2<float>>,
     .elementwise_f32 = &fast::elementwise_vectors<fast::Avx2<float>>,
     .range_count_f32 = &fast::range_count_vectors<fast::Avx2<float>, fast::Avx2<float>>,
+    .any_nonfinite = &fast::any_nonfinite_vectors<fast::Avx2<float>>,
     .dot_blocks = &fast::VectorDotBlocksKernel<fast::Avx2<float>>::kernel,
     .chains = &fast::VectorChainsKernel<fast::Avx2<float>>::kernel,
     .integers = &fast::VectorIntegersKernel<fast::Avx2<float>>::kernel,

@@ -19,6 +19,7 @@
 #include "emulate/fast/elementwise.h"
 #include "emulate/fast/integers.h"
 #include "emulate/fast/kernels.h"
+#include "emulate/fast/nonfinite.h"
 #include "emulate/fast/products.h"
 #include "emulate/fast/quantize_tile.h"
 #include "emulate/fast/range_count.h"
@@ -33,6 +34,7 @@ BINADE_AVX512_BEGIN
 #include "emulate/fast/vector_elementwise.h"
 #include "emulate/fast/vector_epilogues.h"
 #include "emulate/fast/vector_integers.h"
+#include "emulate/fast/vector_nonfinite.h"
 #include "emulate/fast/vector_quantize.h"
 #include "emulate/fast/vector_random.h"
 #include "emulate/fast/vector_range_count.h"
@@ -52,6 +54,7 @@ constinit const Kernels avx512_kernels{
     .unscale_f32 = &fast::unscale_vectors<fast::Avx512<float>>,
     .elementwise_f32 = &fast::elementwise_vectors<fast::Avx512<float>>,
     .range_count_f32 = &fast::range_count_vectors<fast::Avx512<float>, fast::Avx2<float>>,
+    .any_nonfinite = &fast::any_nonfinite_vectors<fast::Avx512<float>>,
     .dot_blocks = &fast::VectorDotBlocksKernel<fast::Avx512<float>>::kernel,
     .chains = &fast::VectorChainsKernel<fast::Avx512<float>>::kernel,
     .integers = &fast::VectorIntegersKernel<fast::Avx512<float>>::kernel,

@@ -95,6 +95,8 @@ struct Avx512Codes<1> : Avx512Integers {
     return _mm512_kunpackd(_mm512_kunpackw(x[3], x[2]), _mm512_kunpackw(x[1], x[0]));
   }
   static M equal(I a, I b) { return _mm512_cmpeq_epi8_mask(a, b); }
+  static M either(M a, M b) { return a | b; }
+  static bool any(M m) { return m != 0; }
   static M at_most(I a, I b) { return _mm512_cmple_epu8_mask(a, b); }
   static I select(M m, I a, I b) { return _mm512_mask_blend_epi8(m, b, a); }
   static M has_sign(I a) { return _mm512_movepi8_mask(a); }
@@ -117,6 +119,8 @@ struct Avx512Codes<2> : Avx512Integers {
   static I pack_signs(const I* x) { return ordered(_mm512_packs_epi32(x[0], x[1])); }
   static M pack_masks(const __mmask16* x) { return _mm512_kunpackw(x[1], x[0]); }
   static M equal(I a, I b) { return _mm512_cmpeq_epi16_mask(a, b); }
+  static M either(M a, M b) { return a | b; }
+  static bool any(M m) { return m != 0; }
   static M at_most(I a, I b) { return _mm512_cmple_epu16_mask(a, b); }
   static I select(M m, I a, I b) { return _mm512_mask_blend_epi16(m, b, a); }
   static M has_sign(I a) { return _mm512_movepi16_mask(a); }
@@ -251,6 +255,7 @@ struct Avx512<double> : Avx512Integers {
   static I max(I a, I b) { return _mm512_max_epi64(a, b); }
 
   static M both(M a, M b) { return _kand_mask8(a, b); }
+  static M either(M a, M b) { return _kor_mask8(a, b); }
   static M but_not(M a, M b) { return _kandn_mask8(b, a); }
   static bool any(M m) { return m != 0; }
   static I where(M m, I a) { return _mm512_maskz_mov_epi64(m, a); }

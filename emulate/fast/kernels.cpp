@@ -11,6 +11,7 @@
 #include "emulate/fast/encode.h"
 #include "emulate/fast/environment.h"
 #include "emulate/fast/histogram.h"
+#include "emulate/fast/nonfinite.h"
 #include "emulate/fast/quantize.h"
 #include "emulate/fast/stochastic.h"
 #include "emulate/fast/unscale.h"
@@ -44,6 +45,7 @@ constexpr Kernels reference{
     .range_count_f64 = &range_count_by_definition<double>,
     .histogram_8 = &histogram<8>,
     .histogram_16 = &histogram<16>,
+    .any_nonfinite = &any_nonfinite,
     .dot_blocks = &defined_dots,
     .chains = &defined_dots,
     .integers = &defined_dots,
@@ -66,6 +68,7 @@ constexpr Kernels portable{
     .range_count_f32 = &fast::range_count,
     .histogram_8 = &fast::histogram,
     .histogram_16 = &fast::histogram,
+    .any_nonfinite = &fast::any_nonfinite,
     .dot_blocks = &fast::dot_blocks,
     .chains = &fast::chains,
     .integers = &fast::integers,

@@ -15,6 +15,7 @@
 #include "emulate/fast/products.h"
 #include "emulate/fast/range_count.h"
 #include "emulate/histogram.h"
+#include "emulate/nonfinite.h"
 #include "emulate/quantize.h"
 #include "emulate/range_count.h"
 #include "emulate/unscale.h"
@@ -74,6 +75,8 @@ struct Kernels {
   using Histogram = void (*)(const std::byte* in, std::size_t n, EncodingCounts<bits>& counts);
   Histogram<8> histogram_8 = nullptr;
   Histogram<16> histogram_16 = nullptr;
+  /// `any_nonfinite` of emulate/nonfinite.h.
+  bool (*any_nonfinite)(const std::byte* in, std::size_t n, const Format& format) = nullptr;
   /// Sums of products: the first of them that knows a model. `dots` knows all.
   const ProductKernel *dot_blocks = nullptr, *chains = nullptr, *integers = nullptr,
                       *dots = nullptr;
@@ -130,6 +133,7 @@ inline constexpr std::tuple kernel_names{
     KernelName{"range_count_f64", &Kernels::range_count_f64},
     KernelName{"histogram_8", &Kernels::histogram_8},
     KernelName{"histogram_16", &Kernels::histogram_16},
+    KernelName{"any_nonfinite", &Kernels::any_nonfinite},
     KernelName{"dot_blocks", &Kernels::dot_blocks},
     KernelName{"chains", &Kernels::chains},
     KernelName{"integers", &Kernels::integers},

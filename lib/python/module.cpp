@@ -185,6 +185,7 @@ NB_MODULE(_binade_parts, m) {
   add_gemm_model(m);
   add_products(m);
   add_identification(m);
+  add_live(m);
   add_range_summary(m);
   add_report(m);
   add_rounding(m);

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,61 +19,21 @@
 #include "lib/io/opened_tensor.h"
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
+#include "lib/python/counting.h"
 #include "lib/python/keywords.h"
 #include "lib/python/module.h"
 #include "lib/range/counter.h"
 #include "lib/range/summary_bytes.h"
 #include "lib/report/named_tensors.h"
 #include "lib/report/report.h"
+#include "lib/report/tensor_report.h"
 #include "lib/tensor/error.h"
+#include "lib/tensor/spelling.h"
 
 namespace binade::python {
 namespace {
 
 using namespace nanobind::literals;
-
-/// Counters that wait for work: what one needs to begin with costs more than a small array.
-class CounterPool {
- public:
-  std::unique_ptr<RangeCounter> take(const std::vector<ErrorColumn>& columns) {
-    {
-      const std::lock_guard lock(mutex_);
-      const auto found = std::ranges::find(waiting_, columns, &Waiting::first);
-      if (found != waiting_.end()) {
-        std::unique_ptr<RangeCounter> out = std::move(found->second);
-        waiting_.erase(found);
-        return out;
-      }
-    }
-    return std::make_unique<RangeCounter>(columns);
-  }
-  /// Of one that is finished; one that was interrupted is not given back.
-  void give_back(const std::vector<ErrorColumn>& columns, std::unique_ptr<RangeCounter> counter) {
-    constexpr std::size_t most = 4;
-    const std::lock_guard lock(mutex_);
-    if (waiting_.size() == most) waiting_.erase(waiting_.begin());
-    waiting_.emplace_back(columns, std::move(counter));
-  }
-
- private:
-  using Waiting = std::pair<std::vector<ErrorColumn>, std::unique_ptr<RangeCounter>>;
-  std::mutex mutex_;
-  std::vector<Waiting> waiting_;
-};
-
-/// Never freed: threads may still count when the interpreter ends. A forked child takes a new one, as another thread may
-/// have been at the old one.
-CounterPool* counters = new CounterPool;
-
-/// count(counter) adds to it; the summary of that.
-template <class Count>
-RangeSummary counted(const std::vector<ErrorColumn>& columns, const Count& count) {
-  std::unique_ptr<RangeCounter> counter = counters->take(columns);
-  count(*counter);
-  RangeSummary out = counter->finish();
-  counters->give_back(columns, std::move(counter));
-  return out;
-}
 
 RangeSummary summary_of_file(const std::string& path, const std::vector<ErrorColumn>& columns) {
   const OpenedTensor tensor = open_tensor(path);
@@ -140,6 +99,40 @@ RangeSummary summary_of_bytes(nb::handle data) {
   return summary_from_bytes(std::as_bytes(std::span(text)));
 }
 
+nb::dict dict_of(const Share& share) {
+  nb::dict out;
+  out["count"] = share.count;
+  out["of_values"] = share.of_values;
+  out["of_nonzero"] = share.of_nonzero;
+  return out;
+}
+
+nb::dict becomes(const RangeSummary& summary, nb::handle format, Whole<int> scale_log2) {
+  const NamedOrCustom& asked = format_of(format);
+  const auto* row = std::ranges::find(report_formats, asked.format, &NamedFormat::format);
+  if (row == report_formats.end()) {
+    throw Error("format " + printable(asked.name) + ": a summary knows what becomes of values in " +
+                listed(names_of(report_formats)) + "; quantize counts in others");
+  }
+  if (scale_log2 < binary64.emin() || scale_log2 > binary64.emax()) {
+    throw Error("scale_log2 " + std::to_string(scale_log2) + ": give an integer from " +
+                std::to_string(binary64.emin()) + " to " + std::to_string(binary64.emax()));
+  }
+  const Fates fate = fates(summary, row->format, scale_log2);
+  const std::optional<Losses> lost = losses(summary, row->format, scale_log2);
+  nb::dict out;
+  out["to_zero"] = dict_of(share(fate.to_zero, summary));
+  out["subnormal"] = dict_of(share(fate.subnormal, summary));
+  out["overflow"] = dict_of(share(fate.overflow, summary));
+  const auto part = [&lost](double Losses::*of) {
+    return lost ? nb::object(nb::float_((*lost).*of)) : nb::object(nb::none());
+  };
+  out["lost_l1"] = part(&Losses::l1);
+  out["lost_l2"] = part(&Losses::l2);
+  out["clipped_l1"] = part(&Losses::clipped_l1);
+  return out;
+}
+
 nb::object magnitude(const Placed& x) {
   return x.significand == 0 ? nb::object(nb::none()) : nb::object(nb::float_(value_of(x)));
 }
@@ -173,7 +166,7 @@ std::string repr_of(const RangeSummary& s) {
 }  // namespace
 
 void add_range_summary(nb::module_& m) {
-  pthread_atfork(nullptr, nullptr, [] { counters = new CounterPool; });
+  pthread_atfork(nullptr, nullptr, &forget_counters);
   nb::class_<RangeSummary> summary(m, "RangeSummary",
                                    R"(Where the values of arrays lie, in integers alone.
 
@@ -241,6 +234,35 @@ void add_range_summary(nb::module_& m) {
       },
       "other"_a.none());
   summary.attr("__hash__") = nb::none();
+  summary.def(
+      "scaled", [](const RangeSummary& self, Whole<int> log2) { return scaled(self, log2); },
+      "log2"_a,
+      R"(The summary of the values times 2^log2, exactly: of gradients as they are from those of a scaled loss.
+
+    Squared errors at a scale of 2^s become those at 2^(s - log2): what is rounded is the same. ValueError where a binade
+    would leave those of binary64, or such an s the exponents from -126 to 127.
+
+    >>> import numpy as np
+    >>> binade.RangeSummary().add(np.array([3.0, 0.5])).scaled(-4)
+    RangeSummary(values=2, smallest=0.03125, largest=0.1875)
+)");
+  summary.def(
+      "becomes", &becomes, "format"_a, "scale_log2"_a = 0,
+      nb::sig("def becomes(self, format: object, scale_log2: int = 0) -> dict[str, typing.Any]"),
+      R"(What becomes of the values times 2^scale_log2 in a format: binary16, bfloat16, tf32, e5m2 or e4m3.
+
+    Keys are those of a report's JSON for a format. to_zero, subnormal, overflow: of the finite values that are not zero,
+    {"count", "of_values", "of_nonzero"}; the last two are shares of all values and of these. lost_l1, lost_l2: the share of
+    the norm that becomes zero, sum of magnitudes or root of the sum of squares. clipped_l1: by how much magnitudes exceed the
+    largest number, as a share of their sum. These three are None where no value is finite and not zero.
+
+    >>> import numpy as np
+    >>> found = binade.RangeSummary().add(np.array([1, 2**-26, 2**-16, 2**17])).becomes("binary16")
+    >>> found["to_zero"]
+    {'count': 1, 'of_values': 0.25, 'of_nonzero': 0.25}
+    >>> found["overflow"]["count"], binade.RangeSummary().becomes("e4m3", -3)["lost_l1"]
+    (1, None)
+)");
   summary.def("to_bytes", &summary_bytes,
               "All of it, exactly: equal summaries give equal bytes, on every machine and in every "
               "process.");

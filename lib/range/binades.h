@@ -78,6 +78,11 @@ class Binades {
     return rows_[place].second;
   }
 
+  /// All exponents higher by that.
+  void shift(int by) {
+    for (auto& [exponent, row] : rows_) exponent += by;
+  }
+
   friend bool operator==(const Binades&, const Binades&) = default;
 
  private:

@@ -43,22 +43,6 @@ ScaledDouble rounded(std::uint64_t bits55, int exponent_of_highest) {
   return {m, exponent_of_highest + 1 + (shift - 53)};
 }
 
-/// a / 2^n rounded down, for n of either sign.
-ExactSum top_of(const ExactSum& a, int n) {
-  const auto limb = [&a](int i) {
-    return i >= 0 && i < static_cast<int>(ExactSum::size) ? a.limbs[static_cast<std::size_t>(i)]
-                                                          : 0;
-  };
-  const int whole = n >= 0 ? n / 64 : -((63 - n) / 64);
-  const int part = n - 64 * whole;
-  ExactSum out;
-  for (int i = 0; i < static_cast<int>(ExactSum::size); ++i) {
-    const std::uint64_t high = part == 0 ? 0 : limb(i + whole + 1) << (64 - part);
-    out.limbs[static_cast<std::size_t>(i)] = limb(i + whole) >> part | high;
-  }
-  return out;
-}
-
 void shift_in(std::span<std::uint64_t> limbs, bool low) {
   std::uint64_t carry = low ? 1 : 0;
   for (std::uint64_t& limb : limbs) {
@@ -178,6 +162,21 @@ double ScaledDouble::value() const { return std::ldexp(significand, exponent); }
 
 double ScaledDouble::log2() const { return std::log2(significand) + exponent; }
 
+ExactSum shifted_right(const ExactSum& a, int n) {
+  const auto limb = [&a](int i) {
+    return i >= 0 && i < static_cast<int>(ExactSum::size) ? a.limbs[static_cast<std::size_t>(i)]
+                                                          : 0;
+  };
+  const int whole = n >= 0 ? n / 64 : -((63 - n) / 64);
+  const int part = n - 64 * whole;
+  ExactSum out;
+  for (int i = 0; i < static_cast<int>(ExactSum::size); ++i) {
+    const std::uint64_t high = part == 0 ? 0 : limb(i + whole + 1) << (64 - part);
+    out.limbs[static_cast<std::size_t>(i)] = limb(i + whole) >> part | high;
+  }
+  return out;
+}
+
 ScaledDouble to_scaled(const ExactSum& a) {
   const int top = highest_bit(a.limbs);
   if (top < 0) return {};
@@ -198,13 +197,13 @@ ScaledDouble divide(const ExactSum& dividend, const ExactSum& divisor) {
   }
   // Of the limbs most are zeros below both numbers, which the quotient does not depend on.
   const int zeros = 64 * std::min(lowest_limb(dividend.limbs), lowest_limb(divisor.limbs));
-  const Limbs a = top_of(dividend, zeros).limbs;
-  const Limbs b = top_of(divisor, zeros).limbs;
+  const Limbs a = shifted_right(dividend, zeros).limbs;
+  const Limbs b = shifted_right(divisor, zeros).limbs;
   const int top_b = top_divisor - zeros;
   // Schoolbook binary division, one bit of quotient a step. The bits of a above `next` start as the
   // remainder: one fewer than b has, so that it is below b. Past the end of a come zeros.
   int next = top_dividend - top_divisor;
-  ExactSum rest = top_of({a}, next + 1);
+  ExactSum rest = shifted_right({a}, next + 1);
   // A step doubles what is below b: nothing above one more bit than b's.
   const std::size_t used = static_cast<std::size_t>(top_b + 1) / 64 + 1;
   const std::span remainder(rest.limbs.data(), used);

@@ -34,6 +34,9 @@ struct ExactSum {
 
 std::strong_ordering compare(const ExactSum& a, const ExactSum& b);
 
+/// a / 2^n rounded down, for n of either sign; bits of 2^2304 and above are dropped.
+ExactSum shifted_right(const ExactSum& a, int n);
+
 /// value = significand·2^exponent with significand in [0.5, 1), as frexp gives it; 0 for zero.
 struct ScaledDouble {
   double significand = 0;

@@ -7,6 +7,10 @@
 #include <cassert>
 #include <cmath>
 #include <numeric>
+#include <string>
+
+#include "lib/range/fate.h"
+#include "lib/tensor/error.h"
 
 namespace binade {
 namespace {
@@ -79,6 +83,32 @@ void merge(RangeSummary& a, const RangeSummary& b) {
     to.squares += from.squares;
   }
   for (std::size_t c = 0; c < a.squared_error.size(); ++c) a.squared_error[c] += b.squared_error[c];
+}
+
+RangeSummary scaled(const RangeSummary& summary, int log2) {
+  const std::string what = "values times 2^" + std::to_string(log2) + ": ";
+  const auto check = [&](int x, std::int64_t by, int lowest, int highest, const char* of) {
+    const std::int64_t moved = x + by;
+    if (moved >= lowest && moved <= highest) return;
+    throw Error(what + of + " 2^" + std::to_string(moved) + "; a summary has those from 2^" +
+                std::to_string(lowest) + " to 2^" + std::to_string(highest));
+  };
+  RangeSummary out = summary;
+  if (!summary.binades.empty()) {
+    for (Placed* const end : {&out.smallest, &out.largest}) {
+      check(end->exponent, log2, binary64.quantum_exponent(), binary64.emax(), "a binade");
+      end->exponent += log2;
+    }
+  }
+  out.binades.shift(log2);
+  for (std::size_t c = 0; c < out.columns.size(); ++c) {
+    int& scale = out.columns[c].scale_log2;
+    check(scale, -std::int64_t{log2}, lowest_scale_log2, highest_scale_log2,
+          "squared errors at scale");
+    scale -= log2;
+    out.squared_error[c] = shifted_right(out.squared_error[c], -2 * log2);
+  }
+  return out;
 }
 
 template <std::floating_point T>

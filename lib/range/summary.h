@@ -35,6 +35,10 @@ RangeSummary empty_summary(const std::vector<ErrorColumn>& columns);
 /// Adds b to a. Both must have the same columns.
 void merge(RangeSummary& a, const RangeSummary& b);
 
+/// Of the values times 2^log2, exactly. A column's errors are those at the scale that puts the scaled values where they were:
+/// x·2^log2·2^(s - log2) = x·2^s. Error where a binade or a column's scale has no room in a summary's bytes.
+RangeSummary scaled(const RangeSummary& summary, int log2);
+
 /// Adds a block of `values` values counted with the summary's columns.
 template <std::floating_point T>
 void add_block(RangeSummary& summary, const RangeBlock<T>& block, std::uint64_t values);

@@ -13,13 +13,6 @@
 namespace binade {
 namespace {
 
-Share share(std::uint64_t count, const RangeSummary& s) {
-  const auto part = [count](std::uint64_t whole) {
-    return whole == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(whole);
-  };
-  return {count, part(s.values), part(s.nonzero())};
-}
-
 std::uint64_t count_between(const RangeSummary& s, int first, int last) {
   std::uint64_t count = 0;
   for (auto at = s.binades.lower_bound(first); at != s.binades.end() && at->first <= last; ++at) {
@@ -93,6 +86,13 @@ void advise(TensorReport& tensor, std::optional<int> tie, const ReportOptions& o
 }
 
 }  // namespace
+
+Share share(std::uint64_t count, const RangeSummary& s) {
+  const auto part = [count](std::uint64_t whole) {
+    return whole == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(whole);
+  };
+  return {count, part(s.values), part(s.nonzero())};
+}
 
 void analyse(TensorReport& tensor, const ReportOptions& options) {
   const RangeSummary& s = tensor.summary;

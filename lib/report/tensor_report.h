@@ -32,6 +32,9 @@ struct TensorReport {
 /// Fills everything but name, file, role, time, dtype and shape from the summary.
 void analyse(TensorReport& tensor, const ReportOptions& options);
 
+/// A count of values, with its denominators.
+Share share(std::uint64_t count, const RangeSummary& summary);
+
 /// The counts of a FormatReport, for who holds very many.
 struct FormatFigures {
   std::uint64_t to_zero = 0, subnormal = 0, overflow = 0;

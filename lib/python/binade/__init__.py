@@ -7,6 +7,7 @@ Ranges      report, Report, RangeSummary, loss_scale
 Products    gemm, GemmModel, account, dot, validate, explain, identify, propose
 Scaling     LossScaler, loss_scalers, GradScaler, autocast, autocast_dtype
 Training    train, sweep, experiments, experiment, advise
+Live        binade.torch, which imports torch: watch
 Program     main
 
 Arrays are NumPy's, torch's (on the CPU), jax's, or whatever has DLPack or the buffer protocol, ml_dtypes' types included;
@@ -15,6 +16,7 @@ of the same name, raises ValueError or TypeError with one line where an argument
 used, lets other threads run, and ends within milliseconds of Ctrl-C. BINADE_THREADS and BINADE_ISA are those of the program.
 """
 import copyreg
+import importlib
 
 from ._binade import (
     Counts, Format, GemmModel, GradScaler, LossScaler, RangeSummary, __version__, account, advise, arith, autocast,
@@ -22,6 +24,14 @@ from ._binade import (
     loss_scale, loss_scalers, main, propose, quantize, report, show, sweep, train, validate,
 )
 from ._report import Report
+
+
+def __getattr__(name):
+    """binade.torch, imported when it is asked for."""
+    if name == "torch":
+        return importlib.import_module("binade.torch")
+    raise AttributeError(f"module 'binade' has no attribute '{name}'")
+
 
 copyreg.pickle(type(main), lambda function: function.__name__)  # as Python's own functions: by name
 

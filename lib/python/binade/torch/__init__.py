@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""binade.torch: what happens to the numbers of a PyTorch model while it trains.
+
+Watching    watch, Watch, Run, Window
+Findings    Alert, NonFinite, Advice
+
+>>> import torch
+>>> import binade.torch
+>>> model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+>>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+>>> with binade.torch.watch(model, optimizer, every=2) as w:
+...     for _ in range(4):
+...         loss = model(torch.ones(2, 4)).square().mean()
+...         optimizer.zero_grad()
+...         loss.backward()
+...         optimizer.step()
+>>> [(window.first, window.last, window.steps) for window in w.windows]
+[(0, 0, 1), (2, 2, 1)]
+>>> w.summaries()[0, "0", "dW"].values
+32
+"""
+from ._advice import Advice
+from ._nonfinite import NonFinite
+from ._run import Run, Window
+from ._telling import Alert
+from ._watch import Watch, watch
+
+__all__ = ["Advice", "Alert", "NonFinite", "Run", "Watch", "Window", "watch"]

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a watched run suggests: a loss scale, a format a layer, layers to keep in FP32, and what autocast's casts cost."""
+import json
+import textwrap
+
+from .. import _binade
+from .._documents import Document, page, table
+from ._telling import log2_of
+
+SHOWN = 12  # layers of a list in the text
+HALVES = {"F16": "binary16", "BF16": "bfloat16"}
+GRADIENTS = ("dAct", "dW")
+
+
+class Advice(Document):
+    """What follows from a run; str() is for people, to_dict() for programs.
+
+    Keys: loss_scale (as in the report's JSON: the interval, what binds it, the recommended one; used_log2, the last in use, or None),
+    formats (a dict a layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range serves, with
+    s_min_log2 and s_max_log2, between which a scale of its own must lie, and text),
+    keep_fp32 (layers that FP16 harms even at the recommended loss scale, with reasons), autocast (layers whose output has
+    another dtype than their weight: dtype, and what the weight's cast to it loses).
+    """
+
+    @property
+    def loss_scale(self):
+        return self.to_dict()["loss_scale"]
+
+    @property
+    def keep_fp32(self):
+        """Names of layers."""
+        return [row["layer"] for row in self.to_dict()["keep_fp32"]]
+
+    def _repr_html_(self):
+        of = self.to_dict()
+        rows = [[row["layer"], row["role"], row["format"] or "none", row["text"]] for row in of["formats"]]
+        return page("".join(f"<p>{line}</p>" for line in map(_escaped, self._text.strip().split("\n\n"))),
+                    table(["layer", "role", "format", "its scales"], rows, "Narrowest format"))
+
+
+def _escaped(text):
+    import html
+
+    return html.escape(text)
+
+
+def advice_of(run, report):
+    """The Advice of a Run and its report."""
+    report = report.to_dict()
+    target = report["options"]["target_loss"]
+    keys = [key for key in run.layers if key[1] not in ("update", "state")]
+    merged = {key: run.summary(*key) for key in keys}
+    scale = dict(report["loss_scale"])
+    used = [window.loss_scale for window in run.windows if window.loss_scale is not None]
+    scale["used_log2"] = log2_of(used[-1]) if used else None
+    at = scale["recommended_log2"] or 0
+    of = {
+        "loss_scale": scale,
+        "formats": formats_of(merged),
+        "keep_fp32": kept(merged, at, target),
+        "autocast": casts(run.layers, merged),
+    }
+    return Advice(text_of(of), json.dumps(of, indent=1) + "\n")
+
+
+def formats_of(merged):
+    named = {f"{layer}/{role}": summary for (layer, role), summary in merged.items()}
+    rows = _binade.report(named, sqnr_scale=None).to_dict()["tensors"] if named else []
+    return [{"layer": layer, "role": role, **row["advice"]} for (layer, role), row in zip(merged, rows)]
+
+
+def kept(merged, scale_log2, target):
+    """Layers that binary16 does not serve: their gradients at the loss scale, everything else as it is."""
+    reasons = {}
+    for (layer, role), summary in merged.items():
+        if not summary.nonzero:
+            continue
+        fate = summary.becomes("binary16", scale_log2 if role in GRADIENTS else 0)
+        for key, bad, words in (("overflow", fate["overflow"] > 0, "{:,} values overflow".format(fate["overflow"])),
+                                ("lost_l2", fate["lost_l2"] > target, f"{_binade._percent(fate['lost_l2'])} of the L2 norm becomes zero")):
+            if bad:
+                reasons.setdefault(layer, []).append({"role": role, "what": key, "text": f"{role}: {words}"})
+    return [{"layer": layer, "reasons": rows} for layer, rows in reasons.items()]
+
+
+def casts(layers, merged):
+    """Layers that gave 16 bits although their weight has more: what the weight loses when it is cast."""
+    out = []
+    for (layer, role), of in layers.items():
+        weight = layers.get((layer, "weight"))
+        if role != "act" or weight is None or of.dtype not in HALVES or weight.dtype == of.dtype:
+            continue
+        summary, format = merged[layer, "weight"], HALVES[of.dtype]
+        fate = summary.becomes(format)
+        share = {key: fate[key] / summary.nonzero if summary.nonzero else 0.0 for key in ("to_zero", "subnormal", "overflow")}
+        out.append({"layer": layer, "dtype": of.dtype, "weight_dtype": weight.dtype, "format": format, **share})
+    return out
+
+
+def listed(words):
+    more = len(words) - SHOWN
+    return ", ".join(words[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def text_of(of):
+    scale = of["loss_scale"]
+    out = [f"Loss scale for FP16: {scale_words(scale)}. {scale['reason']}."]
+    if scale["used_log2"] is not None:
+        out.append(f"In use at the end: 2^{scale['used_log2']}.")
+    by_format = {}
+    for row in of["formats"]:
+        by_format.setdefault((row["role"], row["format"] or "no 16-bit format"), []).append(row["layer"])
+    out.append("Narrowest format whose range serves, with a scale of its own:")
+    out += [f"  {role:<7}{format}: {listed(names)}" for (role, format), names in sorted(by_format.items())]
+    if of["keep_fp32"]:
+        out.append("Keep in FP32, or scale apart:")
+        out += [f"  {row['layer']}: " + "; ".join(reason["text"] for reason in row["reasons"]) for row in of["keep_fp32"][:SHOWN]]
+        more = len(of["keep_fp32"]) - SHOWN
+        out += [f"  and {more} layers more"] if more > 0 else []
+    else:
+        out.append("No layer needs FP32 for its range.")
+    if of["autocast"]:
+        names = {}
+        for row in of["autocast"]:
+            names.setdefault(row["format"], []).append(row)
+        for format, rows in names.items():
+            worst = max(rows, key=lambda row: row["to_zero"])
+            out.append(f"Autocast ran {len(rows)} layers in {format}: {listed([row['layer'] for row in rows])}. Of the weights cast to it, those of "
+                       f"{worst['layer']} lose most: {_binade._percent(worst['to_zero'])} of the non-zero ones become zero, "
+                       f"{_binade._percent(worst['subnormal'])} subnormal.")
+    return "\n".join(line if line.startswith("  ") else textwrap.fill(line, 110) for line in out) + "\n"
+
+
+def scale_words(scale):
+    best = scale["recommended_log2"]
+    if best is None:
+        return scale["status"]
+    low, high = scale["s_min_log2"], scale["s_max_log2"]
+    return f"2^{best} ({scale['status']})" if low > high else f"2^{best}, from 2^{low} to 2^{high}"

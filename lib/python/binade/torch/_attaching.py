@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How hooks get into a training loop, and out of it again."""
+import functools
+import gc
+import sys
+import types
+
+import torch
+
+graph_task = getattr(torch._C, "_current_graph_task_id", None)  # -1 outside of a backward pass; since torch 2.1
+
+
+def living(kind):
+    """Objects of a class, and of classes derived from it, that the process holds."""
+    return [x for x in gc.get_objects() if issubclass(type(x), kind)]
+
+
+def living_scalers():
+    """Enabled GradScalers of torch."""
+    kinds = [kind for kind in (getattr(getattr(torch, "amp", None), "GradScaler", None), torch.cuda.amp.GradScaler) if kind]
+    return list({id(x): x for kind in kinds for x in living(kind) if x.is_enabled()}.values())
+
+
+def living_optimizers(parameters):
+    """Optimizers that hold some of the parameters, by their ids; of those that hold another one, these alone."""
+    found = [x for x in living(torch.optim.Optimizer)
+             if any(id(p) in parameters for group in x.param_groups for p in group["params"])]
+    inner = {id(getattr(x, "optimizer", None)) for x in found}
+    return [x for x in found if id(x) not in inner]
+
+
+def wrap(owner, name, around):
+    """owner.name(…) becomes around(its function, …). Returns a function that ends this, or None where it cannot be."""
+    inner = getattr(owner, name, None)
+    if inner is None or not hasattr(owner, "__dict__"):
+        return None
+    before = owner.__dict__.get(name)
+    ended = []
+
+    @functools.wraps(inner)
+    def method(_, *args, **kwargs):
+        return inner(*args, **kwargs) if ended else around(inner, *args, **kwargs)
+
+    bound = types.MethodType(method, owner)  # torch.optim.lr_scheduler takes __self__ and __func__ of what it wraps
+    setattr(owner, name, bound)
+
+    def undo():
+        ended.append(True)
+        if owner.__dict__.get(name) is not bound:
+            return  # somebody wrapped it again: it only passes on from now on
+        if before is None:
+            del owner.__dict__[name]
+        else:
+            owner.__dict__[name] = before
+
+    return undo
+
+
+def repeats():
+    """Whether this forward pass only repeats one that was seen, for a backward pass that needs what it saved.
+
+    Activation checkpointing without reentry unpacks saved tensors so. With reentry, the first pass runs under no_grad, and
+    the second is the one that counts.
+    """
+    if graph_task is not None and graph_task() == -1:
+        return False
+    frame = sys._getframe(2)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name.startswith("unpack") and code.co_filename.endswith("utils/checkpoint.py"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def takes_closure(args, kwargs):
+    """Whether an optimizer's step computes its gradients itself."""
+    return any(callable(x) and not hasattr(x, "param_groups") for x in (*args, *kwargs.values()))

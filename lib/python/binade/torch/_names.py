@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person calls the layers of a model: names of modules, of what they give, and of their parameters."""
+import dataclasses
+import re
+
+import torch
+
+# What is no layer of its own: a class around a model, and the attribute that holds the model.
+WRAPPERS = {
+    "DistributedDataParallel": "module",
+    "DataParallel": "module",
+    "FullyShardedDataParallel": "_fsdp_wrapped_module",
+    "CheckpointWrapper": "_checkpoint_wrapped_module",
+    "OptimizedModule": "_orig_mod",
+}
+# Of modules that give several tensors, where each stands and what it is called.
+OUTPUTS = {
+    torch.nn.LSTM: {(0,): "", (1, 0): "h_n", (1, 1): "c_n"},
+    torch.nn.GRU: {(0,): "", (1,): "h_n"},
+    torch.nn.RNN: {(0,): "", (1,): "h_n"},
+    torch.nn.LSTMCell: {(0,): "", (1,): "c"},
+    torch.nn.MultiheadAttention: {(0,): "", (1,): "attn_weights"},
+}
+RNN_PARAMETER = re.compile(r"(weight|bias)_(ih|hh|hr)(?:_l(\d+))?(_reverse)?$")
+RNN_WORDS = {"ih": "input", "hh": "hidden", "hr": "projection"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A parameter, or rows of it, as the weight of a layer."""
+
+    layer: str
+    rows: "slice | None" = None
+
+    def of(self, x):
+        """The part's rows of the parameter, or of what has its shape."""
+        return x if self.rows is None else x[self.rows]
+
+
+def joined(name, child):
+    return f"{name}.{child}" if name else child
+
+
+def wrapped_by(module):
+    """The model inside a wrapper; None where the module is none."""
+    attribute = WRAPPERS.get(type(module).__name__)
+    inner = None if attribute is None else getattr(module, attribute, None)
+    return inner if isinstance(inner, torch.nn.Module) else None
+
+
+def unwrapped(module):
+    while (inner := wrapped_by(module)) is not None:
+        module = inner
+    return module
+
+
+class Names:
+    """Of the modules and parameters of models, {prefix: model}; what is shared has the first of its names."""
+
+    def __init__(self, models):
+        self.modules = {}  # id of a module: its name as a layer
+        self.parts = {}  # id of a parameter: its Parts
+        self.parameters = {}  # the same: the parameter
+        self.held = []  # what the ids are of
+        self.compiled = []  # names of models whose modules run compiled: no hook of theirs is called
+        self.order = []  # names of layers as the model has them
+        self._layers = set()
+        for prefix, model in models.items():
+            self._walk(model, prefix, prefix or type(unwrapped(model)).__name__)
+
+    def _walk(self, module, name, shown):
+        if id(module) in self.modules:
+            return
+        inner = wrapped_by(module)
+        if inner is None:
+            self.order.append(shown)
+        self._add_parameters(module, name, shown)
+        if inner is not None:
+            if type(module).__name__ == "OptimizedModule":
+                self.compiled.append(shown)
+            self._walk(inner, name, shown)
+            return
+        if isinstance(module, torch.jit.ScriptModule):
+            self.compiled.append(shown)
+        self.modules[id(module)] = shown
+        self.held.append(module)
+        for child_name, child in module.named_children():
+            child_name = joined(name, child_name)
+            self._walk(child, child_name, child_name)
+
+    def _add_parameters(self, module, name, shown):
+        for own, parameter in module.named_parameters(recurse=False):
+            if id(parameter) in self.parts:
+                continue
+            parts = parts_of(module, own, parameter, name, shown)
+            if any(part.layer in self._layers for part in parts):
+                parts = [Part(joined(name, own))]
+            self._layers.update(part.layer for part in parts)
+            self.order += [part.layer for part in parts]
+            self.parts[id(parameter)] = parts
+            self.parameters[id(parameter)] = parameter
+
+
+def parts_of(module, own, parameter, name, shown):
+    """The Parts of a module's own parameter."""
+    if isinstance(module, torch.nn.MultiheadAttention) and own in ("in_proj_weight", "in_proj_bias"):
+        third = module.embed_dim
+        if not hasattr(parameter, "to_local") and parameter.dim() > 0 and parameter.shape[0] == 3 * third:
+            bias = ".bias" if own == "in_proj_bias" else ""
+            return [Part(joined(name, letter) + bias, slice(at * third, (at + 1) * third)) for at, letter in enumerate("qkv")]
+    rnn = RNN_PARAMETER.match(own) if isinstance(module, torch.nn.RNNBase | torch.nn.RNNCellBase) else None
+    if rnn:
+        kind, what, layer, reverse = rnn.groups()
+        words = [layer, "reverse" if reverse else None, RNN_WORDS[what], "bias" if kind == "bias" else None]
+        return [Part(joined(name, ".".join(word for word in words if word)))]
+    return [Part(shown if own == "weight" else joined(name, own))]
+
+
+def tensors_in(x, path=()):
+    """(where it stands, tensor) of every tensor in what a module took or gave."""
+    if isinstance(x, torch.Tensor):
+        yield path, x
+    elif isinstance(x, torch.nn.utils.rnn.PackedSequence):
+        yield path, x.data
+    elif isinstance(x, tuple | list):
+        for at, item in enumerate(x):
+            yield from tensors_in(item, (*path, at))
+    elif isinstance(x, dict) or hasattr(x, "items") and hasattr(x, "keys"):
+        for key, item in x.items():
+            yield from tensors_in(item, (*path, key))
+    elif dataclasses.is_dataclass(x) and not isinstance(x, type):
+        for field in dataclasses.fields(x):
+            yield from tensors_in(getattr(x, field.name, None), (*path, field.name))
+
+
+def outputs_of(module, name, out):
+    """(layer, tensor) of what a module gave."""
+    if isinstance(out, torch.Tensor):
+        return [(name, out)]
+    known = next((labels for kind, labels in OUTPUTS.items() if isinstance(module, kind)), {})
+    found = []
+    for path, tensor in tensors_in(out):
+        label = known.get(path)
+        if label is None:
+            label = "" if path == (0,) else ".".join(map(str, path))
+        found.append((joined(name, label) if label else name, tensor))
+    return found

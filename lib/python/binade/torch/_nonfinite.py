@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where Inf and NaN arise: the first tensor of a step that holds one, and what went into the op that made it."""
+import dataclasses
+
+PHASES = {"act": "forward", "dAct": "backward", "dW": "backward", "weight": "step"}
+MOST = 100  # steps that are told of
+
+
+def magnitudes(x):
+    """In words, of a row of NonFinite.inputs."""
+    if x["smallest"] is None:
+        words = "all zero" if not x["nan"] and not x["inf"] else "nothing finite but zero"
+    else:
+        words = f"{x['smallest']:.4g} … {x['largest']:.4g}"
+    return words + "".join(f", {x[key]:,} {name}" for key, name in (("inf", "Inf"), ("nan", "NaN")) if x[key])
+
+
+@dataclasses.dataclass
+class NonFinite:
+    """The first tensor of a step that held Inf or NaN.
+
+    step, layer, role ("act", "dAct", "dW" or "weight"), phase ("forward", "backward" or "step"). found: {"nan": n, "inf": n};
+    empty where the tensor lay on a GPU, whose findings are read when the step is over. inputs: what the op got, a dict a
+    tensor with name, dtype, values, nan, inf, smallest, largest (magnitudes). arose: whether all of that was finite, so that it arose there.
+    loss_scale: that of the step. skipped: whether a GradScaler left the step out, as is usual while it looks for its scale.
+    """
+
+    step: int
+    layer: str
+    role: str
+    found: dict
+    inputs: list
+    arose: bool = True
+    loss_scale: "float | None" = None
+    skipped: bool = False
+
+    @property
+    def phase(self):
+        return PHASES[self.role]
+
+    @property
+    def text(self):
+        """In a line."""
+        what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", self.found.get("inf")), ("NaN", self.found.get("nan"))) if n)
+        where = {"act": f"in the output of {self.layer}, forward", "dAct": f"in the gradient of {self.layer}'s output, backward",
+                 "dW": f"in the gradient of {self.layer}'s weight, backward",
+                 "weight": f"in {self.layer}'s weight"}[self.role]
+        line = f"step {self.step}: {what or 'Inf or NaN'} {where}"
+        if self.loss_scale is not None and self.phase == "backward":
+            line += f", at loss scale {self.loss_scale:g}"
+        if self.inputs:
+            line += "; it got " + ", ".join(f"{x['name']} {magnitudes(x)}" for x in self.inputs)
+        if not self.arose:
+            line += "; it was there before"
+        if self.skipped:
+            line += "; the scaler skipped the step"
+        return line
+
+    def to_dict(self):
+        """As in the report's JSON."""
+        return {"text": self.text, "step": self.step, "layer": self.layer, "role": self.role, "phase": self.phase,
+                "found": self.found, "arose": self.arose, "loss_scale": self.loss_scale, "skipped": self.skipped,
+                "inputs": self.inputs}
+
+    def __str__(self):
+        return self.text

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run as it was counted: windows of steps, each with an exact summary a layer and role."""
+import dataclasses
+import json
+
+from .. import _binade
+from ._advice import advice_of
+
+
+@dataclasses.dataclass
+class Window:
+    """Watched steps counted together: how many of them, from the first to the last, the loss scale at the first."""
+
+    first: int
+    last: int
+    steps: int
+    loss_scale: "float | None" = None
+    summaries: dict = dataclasses.field(default_factory=dict, repr=False)  # (layer, role): RangeSummary
+    updates: dict = dataclasses.field(default_factory=dict, repr=False)  # layer: what 16-bit weights would not see
+
+    def add(self, other):
+        """The steps that follow these."""
+        self.last = other.last
+        self.steps += other.steps
+        add_to(self.summaries, other.summaries)
+        add_to(self.updates, other.updates)
+
+
+def add_to(sums, more):
+    """sums[key] += more[key]; what is new is taken as it is."""
+    for key, x in more.items():
+        if key in sums:
+            sums[key] += x
+        else:
+            sums[key] = x
+
+
+class Windows:
+    """The windows of a run of any length, `most` of them or fewer.
+
+    Once there are so many, neighbours become one, and each new window takes twice as many steps.
+    """
+
+    def __init__(self, most):
+        self.list, self.most, self.each = [], most, 1
+
+    def add(self, window):
+        """One watched step. Returns the window that it completes, if it does."""
+        if self.list and self.list[-1].steps < self.each:
+            self.list[-1].add(window)
+        else:
+            if len(self.list) == self.most:
+                self._halve()
+            if self.list and self.list[-1].steps < self.each:
+                self.list[-1].add(window)
+            else:
+                self.list.append(window)
+        last = self.list[-1]
+        return last if last.steps == self.each else None
+
+    def _halve(self):
+        self.each *= 2
+        for left, right in zip(self.list[::2], self.list[1::2]):
+            left.add(right)
+        self.list[:] = self.list[::2]
+
+
+@dataclasses.dataclass
+class Layer:
+    """What a layer's tensors of a role are: safetensors' name of the dtype, the shape; None where it is not always the same."""
+
+    dtype: str
+    shape: "tuple | None"
+
+    def see(self, other):
+        if self.shape != other.shape:
+            self.shape = None
+        if self.dtype != other.dtype:
+            self.dtype = max(self.dtype, other.dtype, key=lambda name: (int("".join(c for c in name if c.isdigit())[:2]), name))
+
+
+class Run:
+    """What watching has counted: reports, advice and files are made of it. Watch is one, and all_reduce() gives one."""
+
+    def __init__(self, every, windows, layers, notes=(), nonfinite=()):
+        self.every = every
+        self._windows = windows
+        self.layers = layers  # (layer, role): Layer
+        self.notes = list(notes)
+        self._nonfinite = list(nonfinite)
+
+    @property
+    def windows(self):
+        """The Windows of the run so far, in order."""
+        return list(self._windows)
+
+    def summaries(self):
+        """{(step, layer, role): RangeSummary}; the step is the first of its window."""
+        return {(window.first, layer, role): summary for window in self._windows
+                for (layer, role), summary in window.summaries.items()}
+
+    def summary(self, layer, role):
+        """The RangeSummary of a layer's tensors of a role, of all windows together. KeyError where there is none."""
+        found = [window.summaries[layer, role] for window in self._windows if (layer, role) in window.summaries]
+        if not found:
+            raise KeyError(f"{role} of {layer}: it was not counted")
+        return sum(found[1:], found[0])
+
+    def first_nonfinite(self):
+        """The NonFinite that came first, or None."""
+        return self._nonfinite[0] if self._nonfinite else None
+
+    def nonfinite(self):
+        """A NonFinite for each step that had Inf or NaN, the first hundred of them."""
+        return list(self._nonfinite)
+
+    def report(self, **options):
+        """The range report of the run, as binade.report() makes it of files; options: headroom, target_loss, prefer, formats,
+        tensors. ValueError where no step was watched."""
+        return self._counted().report(**options)
+
+    def save(self, path):
+        """Writes the run, exactly, whole or not at all: a file that `binade report` reads, "run.binade"."""
+        self._counted().save(path)
+
+    def advise(self, **options):
+        """The Advice that follows from the run: which loss scale, which format a layer, which layers to keep in FP32."""
+        return advice_of(self, self.report(**options))
+
+    def _counted(self):
+        if not self._windows:
+            raise ValueError(f"no watched step is over; steps 0, {self.every}, {2 * self.every} … are watched"
+                             + "".join(f"; {note}" for note in self.notes))
+        out = _binade._CountedRun()
+        for window in self._windows:
+            out.add_window(window.first, window.last, window.steps, window.loss_scale)
+        layers = self.layers
+        for window in self._windows:
+            for (layer, role), of in layers.items():
+                summary = window.summaries.get((layer, role))
+                if summary is not None:
+                    out.add(window.first, layer, role, of.dtype, of.shape, summary)
+            for layer, counts in window.updates.items():
+                out.add_update(window.first, layer, counts)
+        first = self.first_nonfinite()
+        out.set_about(self.every, self.notes, json.dumps(first.to_dict()) if first else None)
+        return out

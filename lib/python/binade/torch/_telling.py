@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is told while a run goes on: alerts, and a writer of TensorBoard."""
+import dataclasses
+import math
+
+ROLES = ("act", "dAct", "weight", "dW", "update", "state")
+
+
+def log2_of(scale):
+    """The whole exponent of a loss scale; rounded where it is no power of two."""
+    return 0 if scale is None else round(math.log2(scale))
+
+
+def scale_of(role, loss_scale):
+    """log2 of what a role's values are multiplied by in the loop: gradients by the loss scale."""
+    return log2_of(loss_scale) if role in ("dAct", "dW") else 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Alert:
+    """More of a layer's non-zero values than wanted become zero in a format, at the loss scale in use."""
+
+    step: int
+    layer: str
+    role: str
+    share: float
+    format: str
+    loss_scale: "float | None"
+
+    def __str__(self):
+        at = f" at loss scale {self.loss_scale:g}" if self.loss_scale is not None and self.role in ("dAct", "dW") else ""
+        return f"step {self.step}: {self.share:.1%} of {self.layer}'s {self.role} become zero in {self.format}{at}"
+
+
+@dataclasses.dataclass(frozen=True)
+class AlertRule:
+    share: float
+    roles: tuple
+    format: str
+    call: object
+
+    def look(self, window):
+        """Calls with each Alert of a watched step."""
+        for (layer, role), summary in window.summaries.items():
+            if role not in self.roles or not summary.nonzero:
+                continue
+            dead = summary.becomes(self.format, scale_of(role, window.loss_scale))["to_zero"] / summary.nonzero
+            if dead > self.share:
+                self.call(Alert(window.first, layer, role, dead, self.format, window.loss_scale))
+
+
+def write_window(writer, window, format):
+    """A window's shares and histograms, to a SummaryWriter of TensorBoard."""
+    for (layer, role), summary in window.summaries.items():
+        tag = f"{role}/{layer}"
+        fate = summary.becomes(format, scale_of(role, window.loss_scale))
+        if summary.nonzero:
+            for key in ("to_zero", "subnormal", "overflow"):
+                writer.add_scalar(f"{tag}/{key}_in_{format}", fate[key] / summary.nonzero, window.last)
+        exponents, counts = summary.exponents, summary.counts
+        if len(exponents):
+            # A bucket a binade, over log2 |x|; its values are taken to lie at its lower edge.
+            writer.add_histogram_raw(
+                f"{tag}/log2_magnitude", min=float(exponents[0]), max=float(exponents[-1] + 1), num=int(counts.sum()),
+                sum=float(exponents @ counts), sum_squares=float((exponents * exponents) @ counts),
+                bucket_limits=(exponents + 1).tolist(), bucket_counts=counts.tolist(), global_step=window.last)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors counted where they lie: in memory by their address, on a GPU by its kernels, or copied in pieces."""
+import math
+import warnings
+
+import torch
+
+from .. import _binade
+from .._foreign import torch_table
+from ._names import tensors_in
+
+# safetensors' names of the floating dtypes.
+FLOATING = {
+    dtype: name or {"float16": "F16", "float32": "F32", "float64": "F64"}[str(dtype).removeprefix("torch.")]
+    for dtype, (name, _) in torch_table(torch).items() if dtype.is_floating_point
+}
+PIECE = 1 << 24  # elements that are copied from a device at a time
+
+
+def local(x):
+    """This process's values of a tensor as one whose memory can be read; None for what has none, or no floating dtype.
+
+    Of a DTensor its shard; of a sparse tensor the coalesced values.
+    """
+    if hasattr(x, "to_local"):
+        x = x.detach().to_local()
+    if x.layout is torch.sparse_coo:
+        x = x.detach().coalesce().values()
+    if x.dtype not in FLOATING or x.layout is not torch.strided or x.device.type == "meta":
+        return None
+    return x
+
+
+def is_dense(x):
+    """Whether the elements lie one beside the other, in whatever order."""
+    if x.is_contiguous():
+        return True
+    expected = 1
+    for stride, size in sorted(zip(x.stride(), x.shape)):
+        if size != 1:
+            if stride != expected:
+                return False
+            expected *= size
+    return True
+
+
+def in_one_piece(x):
+    """A tensor whose elements lie one beside the other: itself where its own do."""
+    if x.is_neg():
+        x = x.detach().resolve_neg()
+    return x if is_dense(x) else x.detach().contiguous()
+
+
+class Counter:
+    """Counts tensors, and looks for what is not finite in them.
+
+    sqnr: with squared errors in the report's formats. emulated: the GPU's way, on the emulated device of that name.
+    """
+
+    def __init__(self, sqnr, emulated=""):
+        self._sqnr, self._emulated = sqnr, emulated
+        self._why_copied = None  # why tensors of a GPU are copied; None: not asked yet
+        if emulated and (why := _binade._has_device(emulated)):
+            raise ValueError(f"emulated={emulated!r}: {why}")
+
+    def count(self, x):
+        """The RangeSummary of what local() gave."""
+        x = in_one_piece(x)
+        if x.device.type == "cpu" and not self._emulated:
+            return _binade._count_at(x.data_ptr(), x.numel(), FLOATING[x.dtype], self._sqnr)
+        return self._count_elsewhere(x)
+
+    def count_times(self, x, factor):
+        """The same of float32(x) · float32(factor), as GradScaler multiplies; of float64 in float64."""
+        x = x.detach() if x.dtype == torch.float64 else x.detach().float()
+        return self.count(x * torch.full((), factor, dtype=torch.float32, device=x.device).to(x.dtype))
+
+    def finite(self, x):
+        """True or False; of a tensor that is not on the CPU a tensor of it, so that nobody waits."""
+        x = in_one_piece(x)
+        if x.device.type == "cpu":
+            return not _binade._any_nonfinite_at(x.data_ptr(), x.numel(), FLOATING[x.dtype])
+        with torch.no_grad():
+            return torch.isfinite(x if x.element_size() > 1 else x.float()).all()
+
+    def _count_elsewhere(self, x):
+        flat = x.detach().as_strided((x.numel(),), (1,))
+        on_device = x.dtype != torch.float64 and self._device_counts(x)
+        out = _binade.RangeSummary() if self._sqnr else _binade.RangeSummary(formats=[])
+        for begin in range(0, flat.numel(), PIECE):
+            piece = flat[begin:begin + PIECE]
+            if not on_device:
+                piece = piece.cpu()
+                out += _binade._count_at(piece.data_ptr(), piece.numel(), FLOATING[piece.dtype], self._sqnr)
+            elif self._emulated:
+                piece = piece.float()
+                out += _binade._count_on_device(piece.data_ptr(), piece.numel(), 0, self._sqnr, self._emulated)
+            else:
+                with torch.cuda.device(x.device):
+                    piece = piece.float()
+                    stream = torch.cuda.current_stream().cuda_stream
+                    out += _binade._count_on_device(piece.data_ptr(), piece.numel(), stream, self._sqnr, "")
+        return out
+
+    def _device_counts(self, x):
+        if self._emulated:
+            return True
+        if self._why_copied is None:
+            self._why_copied = _binade._has_device("") if x.is_cuda and not torch.version.hip else f"they lie on {x.device.type}"
+            if self._why_copied:
+                warnings.warn(f"binade.torch.watch: tensors are copied to the CPU to be counted, {self._why_copied}; a watched step "
+                              "takes as long as the copies: give a larger every", RuntimeWarning, stacklevel=2)
+        return not self._why_copied
+
+
+def unscaled(counter, x, scale):
+    """The RangeSummary of x / scale: exact where the scale is a power of two."""
+    if scale == 1:
+        return counter.count(x)
+    fraction, exponent = math.frexp(scale)
+    if fraction == 0.5:
+        return counter.count(x).scaled(1 - exponent)
+    return counter.count_times(x, 1 / scale)
+
+
+def described(counter, named):
+    """What an op got, as a list of dicts: name, dtype, and the figures of each floating tensor in {name: anything}."""
+    out = []
+    for name, x in named.items():
+        for path, tensor in tensors_in(x):
+            tensor = local(tensor)
+            if tensor is None:
+                continue
+            s = counter.count(tensor)
+            out.append({"name": " ".join([name, *map(str, path)]), "dtype": FLOATING[tensor.dtype], "values": s.values,
+                        "nan": s.nan, "inf": s.inf, "smallest": s.smallest, "largest": s.largest})
+    return out
