@@ -6,6 +6,7 @@ retain_grad(), parameters, gradients and states around the optimizer's step. jud
 to NumPy's brute force over the copies."""
 
 import math
+import sys
 import warnings
 from contextlib import contextmanager, nullcontext
 
@@ -148,7 +149,7 @@ class Dump(Loop):
             if x.grad is not None:
                 self.note_gradient(layer, "dAct", unscaled(array_of(x.grad), scale), "unscaled")
                 self.note_gradient(layer, "dAct", array_of(x.grad), "scaled")
-        self.awaited = []
+                x.grad = None
 
     def dw(self, optimizer, parameters, kind):
         held = {id(p) for group in optimizer.param_groups for p in group["params"]}
@@ -182,7 +183,7 @@ class Dump(Loop):
     def end(self, *holders):
         super().end(*holders)
         self.arrays.update({key: np.concatenate(arrays) for key, arrays in self.begun.items()})
-        self.begun, self.index = {}, self.index + 1
+        self.begun, self.awaited, self.index = {}, [], self.index + 1
 
 
 def hooks(*objects):
@@ -201,7 +202,7 @@ def hooks(*objects):
         for name in ("_backward_hooks", "_post_accumulate_grad_hooks"):
             out["parameter", at, name] = tuple((getattr(p, name, None) or {}).values())
     classes = {base for one in [*modules, *objects] for base in type(one).__mro__[:-1]}
-    for owner in [*classes, torch.Tensor, torch.autograd, torch.nn.modules.module, torch.optim.optimizer, torch.utils.checkpoint]:
+    for owner in [*classes, torch.Tensor, torch.autograd, torch.nn.modules.module, sys.modules[torch.optim.Optimizer.__module__]]:
         for name, value in vars(owner).items():
             if "hook" in name and isinstance(value, dict):
                 out[owner, name] = tuple(value.values())
@@ -280,3 +281,46 @@ def judge(case, train, *, every=1, gradients="unscaled", **options):
     (w,) = watches
     check(case, w.summaries(), dump.arrays)
     return dump, w
+
+
+class Mlp(torch.nn.Module):
+    def __init__(self, see_as="", dtype=torch.float32):
+        super().__init__()
+        self.see_as = see_as
+        self.fc1, self.act, self.fc2 = torch.nn.Linear(4, 6, dtype=dtype), torch.nn.Tanh(), torch.nn.Linear(6, 3, dtype=dtype)
+
+    def forward(self, x, see=nothing):
+        h = see(self.see_as + "act", self.act(see(self.see_as + "fc1", self.fc1(x))))
+        return see(self.see_as + "fc2", self.fc2(h))
+
+
+def sgd(model):
+    return torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+
+
+def passes(loop, model, *inputs):
+    """Forward and backward of each, one after the other; the last loss."""
+    for x in inputs:
+        loss = model(x, loop.see).square().mean()
+        loss.backward()
+        loop.gradients()
+    return loss
+
+
+def plain(make, inputs, optimize=sgd, wrap=lambda model: model, **options):
+    """The training of a model on a batch a step."""
+    def train(loop, watching):
+        model = make(loop)
+        optimizer, wrapped = optimize(model), wrap(model)
+        with watching(wrapped, optimizer, **options):
+            for x in inputs:
+                optimizer.zero_grad()
+                loss = passes(loop, wrapped, x)
+                loop.step(optimizer, every_parameter(model))
+                loop.end(model, optimizer, loss)
+    return train
+
+
+def batches(*shape):
+    """The same at every call."""
+    return torch.randn(shape, generator=torch.Generator().manual_seed(7))
