@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# binade.torch.watch on the forward and backward passes that people write: each kind by itself, on models of two or three layers, against
-# tensors that the loop hands over by itself (watch_oracle.py). By the interpreter that has torch (Debian's python3-torch). SKIP
-# without it.
+# binade.torch.watch on the forward and backward passes that people write: each kind by itself, on models of two or three
+# layers, against tensors that the loop hands over by itself (watch_oracle.py). By the interpreter that has torch (Debian's
+# python3-torch). SKIP without it.
 # watch_loops_test.py BINADE
 import dataclasses
 import sys
@@ -143,6 +143,41 @@ class Passes(CliCase):
                 dump, _ = judge(self, plain(lambda loop: Model(how, loop.by_hand, names, get), batches(2, 5, 4)))
                 self.assertIn((0, names[1], "act"), dump.arrays)
                 self.assertNotIn((0, names[1], "dAct"), dump.arrays)
+
+    def test_an_output_counts_again_once_it_was_written_to(self):
+        class Written(nn.Module):
+            def __init__(self, by_hand):
+                super().__init__()
+                self.fc1, self.same, self.other, self.fc2 = nn.Linear(4, 6), nn.Identity(), nn.Identity(), nn.Linear(6, 3)
+                self.by_hand = by_hand
+
+            def forward(self, x, see):
+                h = self.same(see("fc1", self.fc1(x)))
+                h = h * 3 if self.by_hand else h.mul_(3)
+                return see("fc2", self.fc2(see("other", self.other(h))))
+
+        dump, _ = judge(self, plain(lambda loop: Written(loop.by_hand), batches(3, 5, 4)))
+        self.assertEqual({layer for _, layer, role in dump.arrays if role == "dAct"}, {"fc1", "other", "fc2"})
+
+    def test_a_module_that_gives_its_parameter(self):
+        class Prompt(nn.Module):
+            def __init__(self, by_hand):
+                super().__init__()
+                self.weight, self.by_hand = nn.Parameter(torch.randn(4)), by_hand
+
+            def forward(self):
+                return self.weight.clone() if self.by_hand else self.weight
+
+        class Model(nn.Module):
+            def __init__(self, by_hand):
+                super().__init__()
+                self.prompt, self.fc = Prompt(by_hand), nn.Linear(4, 3)
+
+            def forward(self, x, see):
+                return see("fc", self.fc(x + see("prompt", self.prompt())))
+
+        dump, _ = judge(self, plain(lambda loop: Model(loop.by_hand), batches(4, 5, 4)))
+        self.assertEqual(dump.arrays[3, "prompt", "dAct"].size, 4)
 
     def test_names_have_no_prefix_of_a_wrapper(self):
         dump, _ = judge(self, plain(lambda _: Mlp(), batches(2, 5, 4), wrap=nn.DataParallel))

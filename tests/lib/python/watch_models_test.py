@@ -146,7 +146,8 @@ def train_gpt(loop, watching):
     model = Gpt()
     thirds = {letter: slice(8 * at, 8 * at + 8) for at, letter in enumerate("qkv")}
     parameters = every_parameter(model, parts={
-        "h.0.attn.in_proj_" + kind: [(f"h.0.attn.{letter}{end}", lambda x, rows=rows: x[rows]) for letter, rows in thirds.items()]
+        "h.0.attn.in_proj_" + kind: [(f"h.0.attn.{letter}{end}", lambda x, rows=rows: x[rows])
+                                     for letter, rows in thirds.items()]
         for kind, end in (("weight", ""), ("bias", ".bias"))})
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, weight_decay=0.1)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
@@ -207,7 +208,7 @@ def train_lstm(loop, watching):
 
 
 def train_gan(loop, watching):
-    """Two models and two optimizers; the discriminator sees three batches a step and has gradients of the generator's loss too."""
+    """Two models and optimizers; the discriminator sees three batches a step, and the generator's loss reaches it, too."""
     g, d = Generator(), nn.Sequential(nn.Linear(2, 8), nn.LeakyReLU(0.2, inplace=not loop.by_hand), nn.Linear(8, 1))
     parameters = every_parameter(g, "G.") + every_parameter(d, "D.")
     of_g, of_d = torch.optim.RMSprop(g.parameters(), lr=1e-3, momentum=0.5), torch.optim.Adam(d.parameters(), lr=1e-2)
@@ -252,20 +253,22 @@ class Models(CliCase):
 
     def test_every_figure_of_a_resnet_that_writes_in_place(self):
         keys = self.holds(train_resnet, [
-            ("bn1", "act"), ("relu", "dAct"), ("layer1.0.bn2", "dAct"), ("layer1.0.relu", "act"), ("layer1.1.downsample.1", "dAct"),
-            ("flatten", "act"), ("layer1.1.downsample.0", "dW"), ("bn1.bias.momentum_buffer", "state"), ("fc.bias", "dW")])
+            ("bn1", "act"), ("relu", "dAct"), ("layer1.0.bn2", "dAct"), ("layer1.0.relu", "act"),
+            ("layer1.1.downsample.1", "dAct"), ("flatten", "act"), ("layer1.1.downsample.0", "dW"),
+            ("bn1.bias.momentum_buffer", "state"), ("fc.bias", "dW")])
         self.assertFalse({("layer1.0", "act"), ("layer1.0.downsample", "act"), ("ResNet", "act")} & keys)
 
     def test_every_figure_of_recurrent_layers(self):
         keys = self.holds(train_lstm, [
-            ("lstm", "dAct"), ("lstm.h_n", "dAct"), ("lstm.c_n", "act"), ("lstm.1.reverse.projection", "dW"), ("gru", "act"),
-            ("lstm.0.hidden.bias.max_exp_avg_sq", "state"), ("gru.0.input", "update"), ("rnn.0.hidden", "weight"), ("emb", "dW")])
+            ("lstm", "dAct"), ("lstm.h_n", "dAct"), ("lstm.c_n", "act"), ("lstm.1.reverse.projection", "dW"),
+            ("gru", "act"), ("lstm.0.hidden.bias.max_exp_avg_sq", "state"), ("gru.0.input", "update"),
+            ("rnn.0.hidden", "weight"), ("emb", "dW")])
         self.assertFalse({("lstm.c_n", "dAct"), ("LstmClassifier", "act")} & keys)
 
     def test_every_figure_of_a_gan(self):
         keys = self.holds(train_gan, [
-            ("G", "dAct"), ("G.out", "act"), ("D.1", "dAct"), ("D.2.bias.exp_avg", "state"), ("D.0", "dW"), ("G.fc1.bias", "update"),
-            ("G.act", "dAct"), ("G.out.square_avg", "state")])
+            ("G", "dAct"), ("G.out", "act"), ("D.1", "dAct"), ("D.2.bias.exp_avg", "state"), ("D.0", "dW"),
+            ("G.fc1.bias", "update"), ("G.act", "dAct"), ("G.out.square_avg", "state")])
         self.assertFalse({("D", "act")} & keys)
 
 

@@ -2,8 +2,8 @@
 """What binade.torch.watch has to tell of a loop, found by other means. A loop is written once, with calls of a Loop at the
 places where somebody who prints tensors would print them. Loop itself does nothing there, so that the loop runs as a user's; a
 Dump copies what it is given into NumPy arrays: activations as the model's code hands them over, their gradients by
-retain_grad(), parameters, gradients and states around the optimizer's step. judge() runs both and holds every figure of every summary
-to NumPy's brute force over the copies."""
+retain_grad(), parameters, gradients and states around the optimizer's step. judge() runs both and holds every figure of
+every summary to NumPy's brute force over the copies."""
 
 import math
 import sys
@@ -17,7 +17,7 @@ import binade.torch
 
 
 def array_of(tensor):
-    """A copy as float64, which holds every value of the narrower types; of a sparse tensor, the values of its coalesced form."""
+    """A copy as float64, which holds every value of the narrower types; of a sparse tensor, of its coalesced values."""
     tensor = tensor.detach()
     if tensor.is_sparse:
         tensor = tensor.coalesce().values()
@@ -202,7 +202,8 @@ def hooks(*objects):
         for name in ("_backward_hooks", "_post_accumulate_grad_hooks"):
             out["parameter", at, name] = tuple((getattr(p, name, None) or {}).values())
     classes = {base for one in [*modules, *objects] for base in type(one).__mro__[:-1]}
-    for owner in [*classes, torch.Tensor, torch.autograd, torch.nn.modules.module, sys.modules[torch.optim.Optimizer.__module__]]:
+    modules = [torch.autograd, torch.nn.modules.module, sys.modules[torch.optim.Optimizer.__module__]]
+    for owner in [*classes, torch.Tensor, *modules]:
         for name, value in vars(owner).items():
             if "hook" in name and isinstance(value, dict):
                 out[owner, name] = tuple(value.values())
@@ -218,8 +219,8 @@ def listed(model):
 
 @contextmanager
 def watching(case, model, optimizer=None, *, scaler=None, also=(), **options):
-    """watch(), after which no hook may be left, whatever ended it. also: optimizers that it has to find by itself."""
-    objects = [*listed(model), *(one for one in [*listed(optimizer), *also, scaler] if one is not None)]
+    """watch(), after which no hook may be left, whatever ended it. also: optimizers and scalers that it has to find."""
+    objects = [one for one in [*listed(model), *listed(optimizer), *also, scaler] if one not in (None, "find")]
     before = hooks(*objects)
     try:
         with binade.torch.watch(model, optimizer, scaler=scaler, **options) as w:
@@ -230,31 +231,33 @@ def watching(case, model, optimizer=None, *, scaler=None, also=(), **options):
 
 
 def differing(got, wanted):
-    """Of two tables, the first rows in which they differ."""
+    """Of two tables, the rows in which they differ, as (got, wanted)."""
     return {key: (got.get(key, "missing"), wanted.get(key, "not expected"))
             for key in sorted({*got, *wanted}) if got.get(key) != wanted.get(key)}
 
 
+def compare(case, got, wanted):
+    """Tables of figures by step, layer and role: all keys, then all figures of those that both have."""
+    case.assertTrue(wanted, "nothing to compare")
+    missing, more = sorted(set(wanted) - set(got)), sorted(set(got) - set(wanted))
+    wrong = {key: differing(got[key], wanted[key]) for key in wanted if key in got and got[key] != wanted[key]}
+    if missing or more or wrong:
+        case.fail(f"{len(missing)} missing: {missing[:8]}\n{len(more)} not expected: {more[:8]}\n"
+                  f"{len(wrong)} wrong, of {len(wanted)}: {dict(list(wrong.items())[:4])}")
+
+
 def check(case, summaries, arrays):
-    """Every figure of every summary is that of the arrays, and the keys are these."""
-    case.assertTrue(arrays, "nothing to compare")
-    case.assertEqual(sorted(set(arrays) - set(summaries)), [], "missing")
-    case.assertEqual(sorted(set(summaries) - set(arrays)), [], "not expected")
-    wrong = {}
-    for key, x in arrays.items():
-        wrong.update({(*key, figure): pair for figure, pair in differing(told(summaries[key]), figures(x)).items()})
-    case.assertEqual(dict(sorted(wrong.items())[:8]), {}, f"{len(wrong)} figures: (told, wanted)")
+    """Every figure of every summary is that of the arrays, and there are no others."""
+    compare(case, {key: told(s) for key, s in summaries.items()}, {key: figures(x) for key, x in arrays.items()})
 
 
 def check_sums(case, report, arrays):
     """The report has these tensors, and the sums in each binade are exact."""
     got = {}
     for t in report.tensors:
-        time = t["time"]
-        got[time["step"], time["layer"], time["role"]] = {
+        got[t["time"]["step"], t["time"]["layer"], t["time"]["role"]] = {
             b["exponent"]: (sum(map(int, b["sum"])), int(b["sum_of_squares"])) for b in t["binades"]}
-    wrong = differing(got, {key: sums(x) for key, x in arrays.items()})
-    case.assertEqual(dict(list(wrong.items())[:8]), {}, f"{len(wrong)} tensors: (told, wanted)")
+    compare(case, got, {key: sums(x) for key, x in arrays.items()})
 
 
 def judge(case, train, *, every=1, gradients="unscaled", **options):

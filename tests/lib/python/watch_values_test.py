@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# binade.torch.watch on the values that tensors have: of every dtype, non-finite, and times a loss scale; against tensors that the
-# loop hands over by itself (watch_oracle.py). By the interpreter that has torch (Debian's python3-torch). SKIP without it.
+# binade.torch.watch on the values that tensors have: of every dtype, non-finite, and times a loss scale; against tensors that
+# the loop hands over by itself (watch_oracle.py). By the interpreter that has torch (Debian's python3-torch). SKIP without it.
 # watch_values_test.py BINADE
 import math
 import sys
@@ -126,11 +126,11 @@ class CpuScaler:
 
 
 def scaled(make_scaler, *, bad=(), clipped=False, given=True):
-    """A training with a scaler, whose loss is infinite in some steps. clipped: with an unscale_() of its own. given: to watch."""
+    """A training with a scaler, whose loss is infinite in some steps. clipped: by its own unscale_(). given: to watch."""
     def train(loop, watching):
         model, scaler = Mlp(), make_scaler()
         optimizer, parameters = sgd(model), every_parameter(model)
-        with watching(model, optimizer, scaler=scaler if given else "find"):
+        with watching(model, optimizer, scaler=scaler if given else "find", also=[scaler]):
             for step, x in enumerate(batches(5, 6, 4)):
                 optimizer.zero_grad()
                 loss = model(x, loop.see).square().mean() * (math.inf if step in bad else 1.0)
