@@ -2,6 +2,7 @@
 //
 // What the program calls of the module: opens the GPU that is there, or says why none can be used.
 #include "cuda/call.h"
+#include "cuda/current_gpu.h"
 #include "cuda/driver_version.h"
 #include "cuda/kernel_checks.h"
 #include "cuda/multiply.h"
@@ -72,6 +73,12 @@ class Gpu final : public Device {
     range_count_on_gpu(values, columns, block);
     return std::nullopt;
   }
+  CannotRun range_count_at(const void* device_address, std::size_t n,
+                           std::span<const ErrorColumn> columns, std::uintptr_t stream,
+                           RangeBlock<float>& block) override {
+    count_in_place_(static_cast<const float*>(device_address), n, columns, stream, block);
+    return std::nullopt;
+  }
   CannotRun multiply(const MatrixProduct& product, ProductWay& way) override {
     way = multiply_on_gpu(info_.compute_capability, product);
     return std::nullopt;
@@ -88,6 +95,7 @@ class Gpu final : public Device {
  private:
   DeviceInfo info_;
   SmTarget target_;  ///< whose code it runs
+  RangeCountInPlace count_in_place_;
 };
 
 /// Why cudaGetDeviceCount failed or counted none. Without any driver it blames the driver's version.
@@ -110,7 +118,7 @@ OpenedDevice open_gpu() {
   if (status != cudaSuccess || count == 0) {
     return {.why_none = why_none(status != cudaSuccess ? status : cudaErrorNoDevice)};
   }
-  must(cudaSetDevice(0), "cudaSetDevice", "opening GPU 0");
+  const CurrentGpu first(0, "opening GPU 0");
   DeviceInfo info = read_info();
   const std::optional<SmTarget> target = loaded_target();
   if (!target) {

@@ -118,15 +118,16 @@ KernelCheck check_quantize(const NamedFormat& format, const NamedRounding& round
   return out.done();
 }
 
-KernelCheck check_range_count(std::size_t n, const std::vector<ErrorColumn>& columns) {
+KernelCheck check_range_count(std::size_t n, const std::vector<ErrorColumn>& columns,
+                              decltype(&range_count_on_gpu) count, const std::string& how) {
   KernelComparison out("range_count", std::to_string(n) + " floats, " +
-                                          std::to_string(columns.size()) + " error columns");
+                                          std::to_string(columns.size()) + " error columns" + how);
   const std::vector<float> in = floats_of(float_bits(n, 2));
   const auto got = std::make_unique<RangeBlock<float>>();
   const auto want = std::make_unique<RangeBlock<float>>();
   got->reset(columns);
   want->reset(columns);
-  range_count_on_gpu(in, columns, *got);
+  count(in, columns, *got);
   range_count(in.data(), n, *want);
   out.add("zeros", got->zeros, want->zeros);
   out.add("NaNs", got->nan, want->nan);
@@ -262,9 +263,13 @@ std::vector<KernelCheck> check_kernels_on_gpu(int sm) {
     if (!fits_in(format.format, binary32)) continue;
     for (const NamedRounding& rounding : roundings) out.push_back(check_quantize(format, rounding));
   }
-  out.push_back(check_range_count(
-      3'000'001, {{binary16, 0}, {binary16, 8}, {bfloat16, 0}, {e4m3, 3}, {e5m2, -9}}));
-  out.push_back(check_range_count(77, {}));
+  const std::vector<ErrorColumn> columns{
+      {binary16, 0}, {binary16, 8}, {bfloat16, 0}, {e4m3, 3}, {e5m2, -9}};
+  out.push_back(check_range_count(3'000'001, columns, &range_count_on_gpu, ""));
+  out.push_back(check_range_count(77, {}, &range_count_on_gpu, ""));
+  for (const std::size_t n : {std::size_t{100'003}, std::size_t{1}}) {
+    out.push_back(check_range_count(n, columns, &range_count_on_own_stream, ", in place"));
+  }
   for (const ModelRow& row : model_rows) {  // integers have codes of another kind
     if (row.model.recipe == Recipe::exact_integer) continue;
     out.push_back(check_emulated_matmul(row, Magnitudes::about_one));

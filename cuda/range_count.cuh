@@ -6,6 +6,10 @@
 // of words, the upper touched when the lower one wraps.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
 #include "cuda/count.h"
 #include "emulate/range_count.h"
 
@@ -17,16 +21,24 @@ inline constexpr int range_bins = range_binades * segments;
 /// Of a block of threads: their sums of squares fit in two words, (2^24 - 1)^2 · 2^16 < 2^64.
 inline constexpr Count most_range_values = Count{1} << 16;
 
+/// Sums of low + 2^32 high.
+struct RangeTotals {
+  Count low[range_binades], high[range_binades];
+};
+
 /// What the blocks add up, in the device's memory: `smallest` begins as all ones, the rest as zeros.
 struct RangeWords {
   Count zeros, nan, inf, negative;
   unsigned smallest, largest;
   Count count[range_bins];
-  Count sum[range_bins];                                          ///< of f
-  Count squares_low[range_binades], squares_high[range_binades];  ///< of f^2: low + 2^32 high
-  Count error_low[max_error_columns][range_binades];
-  Count error_high[max_error_columns][range_binades];
+  Count sum[range_bins];  ///< of f
+  RangeTotals squares;    ///< of f^2
+  RangeTotals error[max_error_columns];
 };
+/// Of them what so many error columns have.
+constexpr std::size_t bytes_of_range_words(std::size_t columns) {
+  return offsetof(RangeWords, error) + columns * sizeof(RangeTotals);
+}
 
 struct RangeCall {
   const float* in = nullptr;
@@ -36,6 +48,19 @@ struct RangeCall {
   ErrorColumn column[max_error_columns] = {};
   bool aligned = false;  ///< the array begins at 16 bytes
 };
+inline RangeCall range_call(const float* in, Count n, std::span<const ErrorColumn> columns) {
+  RangeCall call{.in = in, .n = n, .columns = static_cast<int>(columns.size())};
+  // Blocks for all multiprocessors first, then long ones.
+  const Count even = n / 1024 / 4 * 4;
+  call.per_block = even < 4096 ? 4096 : even > most_range_values ? most_range_values : even;
+  for (std::size_t c = 0; c < columns.size(); ++c) call.column[c] = columns[c];
+  call.aligned = reinterpret_cast<std::uintptr_t>(in) % 16 == 0;
+  return call;
+}
+/// Of threads.
+inline unsigned range_blocks(const RangeCall& call) {
+  return static_cast<unsigned>((call.n + call.per_block - 1) / call.per_block);
+}
 
 namespace detail {
 
@@ -139,8 +164,8 @@ __device__ inline void range_count_body(const RangeCall& call, RangeWords* total
     detail::add_nonzero(total->sum[i], Count{sum.high[i]} << 32 | sum.low[i]);
   }
   for (int i = thread; i < range_binades; i += range_threads) {
-    detail::add_nonzero(total->squares_low[i], squares.low[i]);
-    detail::add_nonzero(total->squares_high[i], squares.high[i]);
+    detail::add_nonzero(total->squares.low[i], squares.low[i]);
+    detail::add_nonzero(total->squares.high[i], squares.high[i]);
   }
 }
 
@@ -169,12 +194,12 @@ __device__ inline void range_error_body(const RangeCall& call, RangeWords* total
   });
   __syncthreads();
   for (int i = thread; i < range_binades; i += range_threads) {
-    detail::add_nonzero(total->error_low[column][i], errors.low[i]);
-    detail::add_nonzero(total->error_high[column][i], errors.high[i]);
+    detail::add_nonzero(total->error[column].low[i], errors.low[i]);
+    detail::add_nonzero(total->error[column].high[i], errors.high[i]);
   }
 }
 
-/// Adds the sums of a device to a block.
+/// Adds the sums of a device to a block, of the columns that the block has.
 inline void add_range_words(const RangeWords& words, RangeBlock<float>& block) {
   block.zeros += words.zeros;
   block.nan += words.nan;
@@ -184,7 +209,9 @@ inline void add_range_words(const RangeWords& words, RangeBlock<float>& block) {
     block.smallest = words.smallest < block.smallest ? words.smallest : block.smallest;
     block.largest = words.largest > block.largest ? words.largest : block.largest;
   }
-  const auto wide = [](Count low, Count high) { return (uint128{high} << 32) + low; };
+  const auto wide = [](const RangeTotals& of, std::size_t i) {
+    return (uint128{of.high[i]} << 32) + of.low[i];
+  };
   for (std::size_t i = 0; i < block.rows.size(); ++i) {
     RangeBlock<float>::Row& row = block.rows[i];
     Count count = 0;
@@ -197,10 +224,9 @@ inline void add_range_words(const RangeWords& words, RangeBlock<float>& block) {
       sum += words.sum[bin];
     }
     // (2^23 + f)^2 = 2^46 + 2^24 f + f^2
-    row.squares += (uint128{count} << 46) + (uint128{sum} << 24) +
-                   wide(words.squares_low[i], words.squares_high[i]);
+    row.squares += (uint128{count} << 46) + (uint128{sum} << 24) + wide(words.squares, i);
     for (std::size_t c = 0; c < static_cast<std::size_t>(block.columns); ++c) {
-      row.squared_error[c] += wide(words.error_low[c][i], words.error_high[c][i]);
+      row.squared_error[c] += wide(words.error[c], i);
     }
   }
 }

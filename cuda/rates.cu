@@ -117,7 +117,7 @@ void add_bulk_rates(std::vector<KernelRate>& out) {
           [&] { launch_quantize(in.get(), result.get(), values, 0, to, words.get()); });
     }
   }
-  clear_range_words(sums.get());
+  clear_range_words(sums.get(), 0);
   add("range_count", "binary32", read,
       [&] { launch_range_count(in.get(), values, {}, sums.get()); });
 }

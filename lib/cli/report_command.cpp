@@ -79,14 +79,14 @@ int make(const ReportArguments& arguments) {
   for (const std::string& file : files) read.push_back({"FILE", file});
   prepare_report_outputs(outputs, read);
   if (!arguments.part.empty()) return make_part(arguments, files, options, opened.device.get());
-  ReportWriter writer(outputs, options);
+  const ReportInputs inputs = open_inputs(files, options);
+  ReportWriter writer(outputs, inputs.options);
   Report report;
   std::size_t of_f32 = 0;
   {
     ProgressLine line;
     report = read_report(
-        files, options,
-        [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); },
+        inputs, [&line](std::uint64_t done, std::uint64_t total) { line.update(done, total); },
         opened.device.get(),
         [&](const TensorReport& tensor) {
           of_f32 += tensor.dtype == "F32" ? 1 : 0;
@@ -103,7 +103,8 @@ int make(const ReportArguments& arguments) {
 
 int compare(const ReportArguments& arguments) {
   if (arguments.inputs.size() != 2) {
-    throw Error("--diff takes two reports in JSON: binade report --diff before.json after.json");
+    throw Error(
+        "--diff takes two reports in JSON, or runs: binade report --diff before.json after.json");
   }
   const ReportDiff diff =
       diff_reports(load_report(arguments.inputs[0]), load_report(arguments.inputs[1]));
@@ -116,7 +117,7 @@ void define_report(App app, int& status) {
   app.add_option(
          "FILE", a->inputs,
          ".safetensors, .npy, .npz, torch.save's .pt, a sharded model's .index.json, a folder of "
-         "torch.distributed.checkpoint, or globs; - for standard input")
+         "torch.distributed.checkpoint, a watched run's .binade, or globs; - for standard input")
       .required();
   add_report_outputs(app, a->outputs);
   app.add_option("--headroom", a->words.headroom,
@@ -152,7 +153,8 @@ void define_report(App app, int& status) {
   for (const char* other : {"--json", "--csv", "--tensors"}) part.excludes(std::string(other));
   add_on_device_options(app, a->device, "tensors of F32 are counted there, others here");
   const Option diff = app.add_flag(
-      "--diff", a->diff, "compare two reports in JSON, on the terminal; exits 1 if they differ");
+      "--diff", a->diff,
+      "compare two reports in JSON, or watched runs, on the terminal; exits 1 if they differ");
   for (const char* other : {"--html", "--json", "--csv", "--headroom", "--target-loss", "--prefer",
                             "--formats", "--sqnr-scale", "--dtype", "--role", "--tensors",
                             "--quiet", "--part", "--device", "--emulated"}) {
@@ -185,10 +187,16 @@ void define_report(App app, int& status) {
       "layer: step000440/fc1/dW (layer fc1), step440/fc1.weight.grad (layer fc1.weight); a weight "
       "and its update are\n"
       "held against each other. binade train --dump writes such files.\n\n"
+      "Watched runs: a run.binade of binade.torch.watch holds what was counted while a run went "
+      "on, "
+      "by window of steps,\n"
+      "layer and role, which it tells itself: --role does not apply. It has SQNR where it was "
+      "watched with sqnr=True.\n\n"
       "Examples:\n"
       "  binade report grads.safetensors -o report.html\n"
       "  binade report dump.npz --role 'grad=^g[.]' --role 'other=^debug'\n"
       "  binade report checkpoint.pt --role 'state=^optimizer[.]'\n"
+      "  binade report run.binade -o run.html\n"
       "  binade report run/*.safetensors --part 2/8 -o part2.bin   (binade merge part*.bin -o "
       "run.html)\n"
       "  zcat grads.npy.gz | binade report -");

@@ -125,6 +125,11 @@ std::unique_ptr<TensorFile> open_by_contents(const std::string& path,
   const std::vector<std::byte> bytes = beginning_of(*file);
   const std::string extension = fs::path(name).extension().string();
   if (bytes.empty()) throw error_in(name, "an empty file", "export it again");
+  if (begins_with(bytes, counted_run_name)) {
+    if (options.open_run) return options.open_run(std::move(file));
+    throw error_in(name, "a run that was counted while it ran holds no elements",
+                   "binade report tells of it");
+  }
   if (starts_as_npy(bytes)) return open_npy(std::move(file), options);
   if (starts_as_torch(bytes)) return open_torch_file(std::move(file));
   if (starts_as_npz(bytes)) return open_npz(std::move(file), options);
@@ -196,6 +201,10 @@ std::int64_t TensorFile::modified_ns() const {
 std::vector<const InputFile*> TensorFile::sources(std::size_t) const {
   if (!file_) return {};
   return {file_.get()};
+}
+
+bool is_counted_run(const std::string& path) {
+  return begins_with(beginning_of(InputFile(path)), counted_run_name);
 }
 
 std::unique_ptr<TensorFile> open_tensor_file(const std::string& path, const OpenOptions& options) {

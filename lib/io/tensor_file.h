@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -91,7 +92,13 @@ struct OpenOptions {
   /// What raw arrays (|V1, |V2) and unsigned ones of the same width really hold: NumPy has no name
   /// for bfloat16 and the 8-bit formats.
   std::optional<Dtype> dtype = {};
+  /// Opens a run that was counted while it ran, which has summaries and no elements. Nothing: it is refused.
+  std::function<std::unique_ptr<TensorFile>(std::shared_ptr<const InputFile>)> open_run = {};
 };
+
+/// What a run that was counted begins with, before the version of its format.
+inline constexpr std::string_view counted_run_name = "binade.run/";
+bool is_counted_run(const std::string& path);
 
 /// The contents decide what the file is, whatever its name; "-" is standard input.
 std::unique_ptr<TensorFile> open_tensor_file(const std::string& path,

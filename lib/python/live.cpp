@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What hooks in a running training ask of memory that they know the address of: a summary of the values, and whether one
-// is a NaN or an infinity. Their names are private: an address is believed.
+// is a NaN or an infinity; the summary also of what lies on a GPU. Their names are private: an address is believed.
+#include <pthread.h>
+
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include "lib/cli/device_option.h"
 #include "lib/cli/report_options.h"
 #include "lib/python/arguments.h"
 #include "lib/python/counting.h"
@@ -64,11 +73,77 @@ bool any_nonfinite_at(Whole<std::uint64_t> address, Whole<std::uint64_t> element
   return any_nonfinite(live.bytes, live.dtype);
 }
 
+/// A device, opened once: to begin takes a GPU's driver longer than a step of a training.
+class KeptDevice {
+ public:
+  explicit KeptDevice(const std::string& emulated)
+      : opened_(open_chosen_device({.emulated = emulated})) {}
+
+  /// Empty where there is one.
+  const std::string& why_none() const { return opened_.why_none; }
+
+  RangeSummary count(std::uint64_t address, std::size_t n, std::uint64_t stream, bool sqnr) {
+    if (!opened_.device) throw Error(opened_.why_none);
+    const std::vector<ErrorColumn>& columns = live_columns(sqnr);
+    const std::lock_guard lock(counting_);
+    std::unique_ptr<RangeBlock<float>>& block = blocks_[sqnr ? 1 : 0];
+    if (!block) {
+      block = std::make_unique<RangeBlock<float>>();
+      block->reset(columns);
+    }
+    const auto* const values = reinterpret_cast<const void*>(address);
+    expect_done(*opened_.device,
+                opened_.device->range_count_at(values, n, columns, stream, *block));
+    RangeSummary out = empty_summary(columns);
+    add_block(out, *block, n);
+    block->clear();
+    return out;
+  }
+
+ private:
+  OpenedDevice opened_;
+  std::mutex counting_;
+  std::array<std::unique_ptr<RangeBlock<float>>, 2> blocks_;  ///< without error columns, and with
+};
+
+/// By what is emulated; empty: the GPU.
+struct KeptDevices {
+  std::mutex opening;
+  std::map<std::string, KeptDevice> devices;
+
+  KeptDevice& get(const std::string& emulated) {
+    const std::lock_guard lock(opening);
+    return devices.try_emplace(emulated, emulated).first->second;
+  }
+};
+
+/// Never closed: threads may still count when the interpreter ends. A forked child takes new ones.
+KeptDevices* kept_devices = new KeptDevices;
+
+RangeSummary count_on_device(Whole<std::uint64_t> address, Whole<std::uint64_t> elements,
+                             Whole<std::uint64_t> stream, Truth sqnr, const std::string& emulated) {
+  if (address % alignof(float) != 0)
+    throw Error("address: of no float32, which begin at multiples of 4");
+  if (elements > RangeBlock<float>::capacity)
+    throw Error("elements: more than are counted at once");
+  const Released released;
+  return kept_devices->get(emulated).count(address, elements, stream, sqnr);
+}
+
+std::string has_device(const std::string& emulated) {
+  const Released released;
+  return kept_devices->get(emulated).why_none();
+}
+
 }  // namespace
 
 void add_live(nb::module_& m) {
+  pthread_atfork(nullptr, nullptr, [] { kept_devices = new KeptDevices; });
   m.def("_count_at", &count_at, "address"_a, "elements"_a, "dtype"_a, "sqnr"_a);
   m.def("_any_nonfinite_at", &any_nonfinite_at, "address"_a, "elements"_a, "dtype"_a);
+  m.def("_count_on_device", &count_on_device, "address"_a, "elements"_a, "stream"_a, "sqnr"_a,
+        "emulated"_a);
+  m.def("_has_device", &has_device, "emulated"_a);
 }
 
 }  // namespace binade::python

@@ -188,6 +188,7 @@ NB_MODULE(_binade_parts, m) {
   add_live(m);
   add_range_summary(m);
   add_report(m);
+  add_counted_run(m);
   add_rounding(m);
   add_loss_scaler(m);
   add_grad_scaler(m);

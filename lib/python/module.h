@@ -7,6 +7,7 @@
 
 namespace binade::python {
 
+void add_counted_run(nanobind::module_& m);
 void add_formats(nanobind::module_& m);
 void add_gemm_model(nanobind::module_& m);
 void add_grad_scaler(nanobind::module_& m);

@@ -171,7 +171,8 @@ void add_range_summary(nb::module_& m) {
                                    R"(Where the values of arrays lie, in integers alone.
 
     formats, sqnr_scale: of the report's formats (binary16, bfloat16, tf32, e5m2, e4m3), and the log2 of the scales, for
-    which squared rounding errors are summed; report wants a summary with those that it is to tell of.
+    which squared rounding errors are summed; report wants a summary with those that it is to tell of. None: all formats.
+    []: no errors are summed, and a report of such summaries has no SQNR.
 
     One pass over an array says all that report says of it, at every power-of-two scale. Summaries add up exactly: any
     split of the values over calls, threads, processes and files gives equal summaries and equal bytes. 2 MB at most.
@@ -192,10 +193,11 @@ void add_range_summary(nb::module_& m) {
   summary.def(
       "__init__",
       [](RangeSummary* self, nb::handle formats, nb::handle scales) {
-        const ReportOptions options = report_options({.formats = report_format_names(formats),
-                                                      .roles = {},
-                                                      .scales = sqnr_scales_of(scales),
-                                                      .dtype = {}});
+        ReportOptions options = report_options({.formats = report_format_names(formats),
+                                                .roles = {},
+                                                .scales = sqnr_scales_of(scales),
+                                                .dtype = {}});
+        if (is_list(formats) && in_list(formats).empty()) options.formats.clear();
         new (self) RangeSummary(empty_summary(error_columns(options)));
       },
       nb::kw_only(), "formats"_a = nb::none(), "sqnr_scale"_a = 0);

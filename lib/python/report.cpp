@@ -16,21 +16,19 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/cli/device_option.h"
-#include "lib/cli/report_options.h"
 #include "lib/io/array_file.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
-#include "lib/python/documents.h"
 #include "lib/python/keywords.h"
 #include "lib/python/module.h"
+#include "lib/python/report.h"
 #include "lib/report/csv.h"
 #include "lib/report/html.h"
 #include "lib/report/json.h"
 #include "lib/report/named_tensors.h"
 #include "lib/report/page_data.h"
-#include "lib/report/report.h"
 #include "lib/report/text.h"
 #include "lib/tensor/error.h"
 
@@ -46,6 +44,17 @@ struct ReportSource {
   FileOfArrays arrays = {};
   std::vector<NamedSummary> summaries = {};
 };
+
+/// Its files, opened; arrays are while NamedArrays(files_in(source)) lives.
+ReportInputs open_source(const ReportSource& source, const ReportOptions& options) {
+  if (!source.summaries.empty()) return inputs_of(source.summaries, options);
+  return open_inputs(
+      source.paths.empty() ? std::vector{source.arrays.name} : expand_paths(source.paths), options);
+}
+
+std::vector<FileOfArrays> files_in(const ReportSource& source) {
+  return source.paths.empty() ? std::vector{source.arrays} : std::vector<FileOfArrays>{};
+}
 
 constexpr const char* name_of_arrays = "arrays";
 
@@ -123,29 +132,16 @@ ReportSource source_of(nb::handle x, bool has_dtype) {
 }
 
 /// Without the interpreter's lock, polled.
-Report make_report(const ReportSource& source, const ReportOptions& options, const DeviceOption& on,
-                   std::string& told, const TensorSink& on_tensor = {}) {
-  if (!source.summaries.empty()) {
-    if (on.asked()) throw Error("--device, --emulated: summaries are counted already");
-    return report_of(
-        source.summaries, options, [](std::uint64_t, std::uint64_t) { poll(); }, on_tensor);
-  }
+Report report_on_inputs(const ReportInputs& inputs, const DeviceOption& on, std::string& told,
+                        const TensorSink& on_tensor) {
   OpenedDevice opened;
   if (on.asked()) {
     opened = open_chosen_device(on);
     if (!opened.device) throw FileError(opened.why_none);
   }
-  std::vector<FileOfArrays> files;
-  std::vector<std::string> paths{source.arrays.name};
-  if (source.paths.empty()) {
-    files.push_back(source.arrays);
-  } else {
-    paths = expand_paths(source.paths);
-  }
-  const NamedArrays named(std::move(files));
   std::size_t of_f32 = 0;
   Report report = read_report(
-      paths, options, [](std::uint64_t, std::uint64_t) { poll(); }, opened.device.get(),
+      inputs, [](std::uint64_t, std::uint64_t) { poll(); }, opened.device.get(),
       [&](const TensorReport& tensor) {
         of_f32 += tensor.dtype == "F32" ? 1 : 0;
         if (on_tensor) on_tensor(tensor);
@@ -156,18 +152,6 @@ Report make_report(const ReportSource& source, const ReportOptions& options, con
   return report;
 }
 
-ReportWords report_words_of(int headroom, double target_loss, std::string_view prefer,
-                            nb::handle formats, nb::handle scales, std::string_view dtype,
-                            nb::handle role) {
-  return {.formats = report_format_names(formats),
-          .roles = values_of_option<std::string>("role", "text ROLE=REGEX", role),
-          .scales = sqnr_scales_of(scales),
-          .headroom = headroom,
-          .target_loss = target_loss,
-          .prefer = std::string(prefer),
-          .dtype = std::string(dtype)};
-}
-
 ReportObject report_on(nb::handle source, Whole<int> headroom, double target_loss,
                        std::string_view prefer, nb::handle formats, nb::handle sqnr_scale,
                        std::string_view dtype, nb::handle role, Whole<std::size_t> tensors,
@@ -176,21 +160,15 @@ ReportObject report_on(nb::handle source, Whole<int> headroom, double target_los
       report_words_of(headroom, target_loss, prefer, formats, sqnr_scale, dtype, role));
   const ReportSource of = source_of(source, !dtype.empty());
   const DeviceOption on{.emulated = std::string(emulated), .device = device};
-  std::string text, json, page;
-  {
-    const Released released;
-    std::string told;
-    JsonTensors lines;
-    const Report report = make_report(of, options, on, told, [&](const TensorReport& tensor) {
-      lines.add(tensor_json(tensor, options));
-    });
-    text = report_text(report, {false, tensors}) + told;
-    write_json(report, lines, [&json](std::string_view piece) { json += piece; });
-    page = page_data(report);
+  if (on.asked() && !of.summaries.empty()) {
+    throw Error("--device, --emulated: summaries are counted already");
   }
-  return nb::borrow<ReportObject>(python_call("_report", "Report", text_object(text),
-                                              text_object(json),
-                                              nb::bytes(page.data(), page.size())));
+  const NamedArrays named(files_in(of));
+  return report_object(
+      [&] { return open_source(of, options); }, tensors,
+      [&](const ReportInputs& inputs, const TensorSink& on_tensor, std::string& told) {
+        return report_on_inputs(inputs, on, told, on_tensor);
+      });
 }
 
 nb::dict loss_scale(nb::handle source, Whole<int> headroom, double target_loss,
@@ -200,11 +178,13 @@ nb::dict loss_scale(nb::handle source, Whole<int> headroom, double target_loss,
   const ReportSource of = source_of(source, !dtype.empty());
   ReportOptions without_errors = options;
   without_errors.formats.clear();
+  const NamedArrays named(files_in(of));
   nlohmann::ordered_json json;
   {
     const Released released;
     std::string told;
-    json = joint_scale_json(make_report(of, without_errors, {}, told).loss_scale);
+    json = joint_scale_json(
+        report_on_inputs(open_source(of, without_errors), {}, told, {}).loss_scale);
   }
   return nb::borrow<nb::dict>(python_of(json));
 }
@@ -255,7 +235,7 @@ constexpr const char* report_docstring =
     R"(What becomes of the values of tensors in FP16, BF16, TF32 and FP8, and which loss scale saves them.
 
     source: a dict {name: array}; a path, a glob or a list of them (.safetensors, .npy, .npz, torch.save's .pt, the
-        index of a sharded model, a folder of torch.distributed.checkpoint); a dict {name: RangeSummary};
+        index of a sharded model, a folder of torch.distributed.checkpoint, a watched run's .binade); a dict {name: RangeSummary};
         a list of (name, array), as list(model.named_parameters()); or one array. Arrays have any shape and floating
         dtype; integers, truth values and complex numbers are named in the report and skipped, None is passed over. Names
         tell what a tensor is: "fc1.weight.grad" is a gradient, and gradients alone
@@ -277,6 +257,40 @@ constexpr const char* report_docstring =
 )";
 
 }  // namespace
+
+ReportWords report_words_of(int headroom, double target_loss, std::string_view prefer,
+                            nb::handle formats, nb::handle scales, std::string_view dtype,
+                            nb::handle role) {
+  return {.formats = report_format_names(formats),
+          .roles = values_of_option<std::string>("role", "text ROLE=REGEX", role),
+          .scales = sqnr_scales_of(scales),
+          .headroom = headroom,
+          .target_loss = target_loss,
+          .prefer = std::string(prefer),
+          .dtype = std::string(dtype)};
+}
+
+ReportObject report_object(
+    const std::function<ReportInputs()>& open, std::size_t tensors,
+    const std::function<Report(const ReportInputs&, const TensorSink&, std::string& told)>& read) {
+  std::string text, json, page;
+  {
+    const Released released;
+    const ReportInputs inputs = open();
+    std::string told;
+    JsonTensors lines;
+    const auto add = [&](const TensorReport& tensor) {
+      lines.add(tensor_json(tensor, inputs.options));
+    };
+    const Report report = read(inputs, add, told);
+    text = report_text(report, {false, tensors}) + told;
+    write_json(report, lines, [&json](std::string_view piece) { json += piece; });
+    page = page_data(report);
+  }
+  return nb::borrow<ReportObject>(python_call("_report", "Report", text_object(text),
+                                              text_object(json),
+                                              nb::bytes(page.data(), page.size())));
+}
 
 void add_report(nb::module_& m) {
   m.def("report", &report_on, "source"_a, nb::kw_only(), "headroom"_a = 1, "target_loss"_a = 1e-3,

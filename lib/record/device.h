@@ -5,6 +5,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -82,6 +83,13 @@ class Device {
   virtual CannotRun range_count(std::span<const float>, std::span<const ErrorColumn>,
                                 RangeBlock<float>&) {
     return "this device counts no ranges";
+  }
+  /// The same of n floats that lie in the device's memory (an emulator's is the host's), after what one of its streams has to
+  /// do, for which it waits. `stream`: CUDA's handle; 0: the default one.
+  virtual CannotRun range_count_at(const void* /*device_address*/, std::size_t /*n*/,
+                                   std::span<const ErrorColumn>, std::uintptr_t /*stream*/,
+                                   RangeBlock<float>&) {
+    return "this device counts no ranges in its memory";
   }
   /// Each sum becomes its `chain` (lib/record/matrix_product.h).
   virtual CannotRun multiply(const MatrixProduct&, ProductWay&) {

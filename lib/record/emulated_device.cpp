@@ -141,6 +141,12 @@ CannotRun EmulatedDevice::range_count(std::span<const float> values,
   return std::nullopt;
 }
 
+CannotRun EmulatedDevice::range_count_at(const void* device_address, std::size_t n,
+                                         std::span<const ErrorColumn> columns,
+                                         std::uintptr_t /*stream*/, RangeBlock<float>& block) {
+  return range_count({static_cast<const float*>(device_address), n}, columns, block);
+}
+
 CannotRun EmulatedDevice::multiply(const MatrixProduct& x, ProductWay& way) {
   Instruction how = x.how;
   how.model = used_model(how);

@@ -39,6 +39,9 @@ class EmulatedDevice final : public Device {
                      const Quantizer& to, EventCounts& counts) override;
   CannotRun range_count(std::span<const float> values, std::span<const ErrorColumn> columns,
                         RangeBlock<float>& block) override;
+  CannotRun range_count_at(const void* device_address, std::size_t n,
+                           std::span<const ErrorColumn> columns, std::uintptr_t stream,
+                           RangeBlock<float>& block) override;
   CannotRun multiply(const MatrixProduct& product, ProductWay& way) override;
 
  private:

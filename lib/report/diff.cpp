@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lib/io/input_file.h"
+#include "lib/io/tensor_file.h"
 #include "lib/report/json.h"
 #include "lib/tensor/error.h"
 
@@ -138,6 +139,17 @@ double loss(const Json& tensor) {
   return value.is_number() ? value.get<double>() : 0;
 }
 
+Json report_on_run(const std::string& path) {
+  const ReportInputs inputs = open_inputs({path}, {});
+  JsonTensors lines;
+  const Report report = read_report(inputs, {}, nullptr, [&](const TensorReport& tensor) {
+    lines.add(tensor_json(tensor, inputs.options));
+  });
+  std::string text;
+  write_json(report, lines, [&text](std::string_view piece) { text += piece; });
+  return Json::parse(text);
+}
+
 std::string only(const char* side, const std::set<std::string>& names) {
   std::string out;
   for (const std::string& name : names)
@@ -148,6 +160,7 @@ std::string only(const char* side, const std::set<std::string>& names) {
 }  // namespace
 
 nlohmann::ordered_json load_report(const std::string& path) {
+  if (is_counted_run(path)) return report_on_run(path);
   constexpr std::uint64_t most_bytes_of_report = std::uint64_t{4} << 30;
   Json json =
       Json::parse(read_text(path, most_bytes_of_report, "give a report's JSON"), nullptr, false);

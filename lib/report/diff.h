@@ -9,7 +9,7 @@
 
 namespace binade {
 
-/// A report read back from its JSON file. Error if it is not one.
+/// A report read back from its JSON file, or that of a counted run. Error if it is neither.
 nlohmann::ordered_json load_report(const std::string& path);
 
 struct ReportDiff {

@@ -285,6 +285,7 @@ void write_json(const Report& report, const JsonTensors& tensors, const TextSink
   to.add("roles", roles_json(report));
   to.add("loss_scale", joint_scale_json(report.loss_scale));
   to.add("hint", name_or_null(all_hints(report)));
+  if (report.watched) to.add("watched", watched_json(*report.watched));
   if (report.gradients) {
     Json gradients = values_json(*report.gradients, report.options);
     gradients["passed_over"] = report.passed_over;

@@ -3,7 +3,8 @@
 // The report as JSON: the struct, name by name. Schema "binade.range_report/3". Tensors have a "role" where
 // their name tells one and a "time" where it tells a step; "roles" are there where there are several,
 // "gradients" where there are any ("passed_over": steps whose gradients hold NaN or Inf), a "time" of the report
-// where there are two steps or more; a step's scale has a "used" where the files say it. /2 had no roles, /1 no time
+// where there are two steps or more, "watched" where a run was counted while it ran; a step's scale has a "used" where the
+// files say it. /2 had no roles, /1 no time
 // either. Integers above 2^53 are decimal strings; the segments' sums count units of 2^(exponent - 52).
 #pragma once
 

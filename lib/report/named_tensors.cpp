@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "emulate/format.h"
+#include "lib/report/counted_tensors.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
@@ -37,6 +38,13 @@ std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorF
   std::vector<NamedTensor> out;
   for (const auto& file : files) {
     const std::size_t first = out.size();
+    if (const CountedRun* const run = run_in(*file)) {
+      for (std::size_t i = 0; i < run->tensors.size(); ++i) {
+        const TensorTime& time = run->tensors[i].time;
+        out.push_back({.place = {file.get(), i}, .role = time.role, .time = time, .by_run = true});
+      }
+      continue;
+    }
     for (std::size_t i = 0; i < file->tensors().size(); ++i) {
       const TensorInfo& info = file->tensors()[i];
       if (!reason_to_skip(info.dtype).empty()) continue;
@@ -63,7 +71,7 @@ std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorF
 std::string unused_rule(std::span<const NamedTensor> tensors, std::span<const RoleRule> rules) {
   for (const RoleRule& rule : rules) {
     const bool used = std::ranges::any_of(tensors, [&rule](const NamedTensor& tensor) {
-      return fits_any(tensor.place.info().name, std::span(&rule, 1));
+      return !tensor.by_run && fits_any(tensor.place.info().name, std::span(&rule, 1));
     });
     if (!used) return rule.text;
   }

@@ -29,12 +29,13 @@ struct NamedTensor {
   std::optional<TensorTime> time;
   bool by_file = false;  ///< the file's name tells that it is a gradient
   bool by_rule = false;  ///< a rule tells its role
+  bool by_run = false;   ///< the run that it was counted in tells role and time
 };
 
 /// Why a tensor is not read; empty for the floating ones of this toolkit's formats.
 std::string reason_to_skip(const Dtype& dtype);
 
-/// In the order of the files. Where a file is named as one of gradients and no tensor in it tells that it is one, all
+/// In the order of the files. Of a counted run's neither names nor rules are asked. Where a file is named as one of gradients and no tensor in it tells that it is one, all
 /// are, but those whose name has the form step<digits>/<layer>/<role>.
 std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorFile>>& files,
                                        std::span<const RoleRule> rules);

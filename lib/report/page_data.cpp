@@ -352,6 +352,11 @@ std::string page_data(const Report& report) {
   for (const TensorReport& tensor : report.tensors) tensors.push_back(&tensor);
   PageJson data = report_head_json(report);
   data["hint"] = all_hints(report);
+  data["watched"] = nullptr;
+  if (report.watched) {
+    data["watched"] = watched_json(*report.watched);
+    data["watched"]["words"] = watched_words(*report.watched);
+  }
   data["loss_scale"] = joint_scale_json(report.loss_scale);
   data["loss_scale"]["row_of_max"] = row_of_tables(report, report.loss_scale.place_max);
   data["loss_scale"]["row_of_min"] = row_of_tables(report, report.loss_scale.place_min);

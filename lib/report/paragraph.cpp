@@ -17,6 +17,12 @@ std::string padded(const std::string& text, std::size_t width) {
   return text + std::string(width > used ? width - used : 0, ' ');
 }
 
+std::string grouped(std::uint64_t n) {
+  std::string digits = std::to_string(n);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
   const std::size_t start = std::min(text.find_first_not_of(' '), text.size());
   std::string out;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace binade {
@@ -13,6 +14,9 @@ std::size_t columns_of(const std::string& text);
 
 /// The text filled up with blanks to `width` columns.
 std::string padded(const std::string& text, std::size_t width);
+
+/// "11,950"
+std::string grouped(std::uint64_t n);
 
 /// The text in lines of at most `width` columns (longer words stay whole), all but the first line
 /// indented; ends with a newline.

@@ -4,10 +4,12 @@
 #include "lib/report/part_bytes.h"
 
 #include <algorithm>
+#include <bit>
+#include <map>
 #include <memory>
 #include <utility>
 
-#include "lib/report/absent_tensors.h"
+#include "lib/report/counted_tensors.h"
 #include "lib/report/used_scale.h"
 #include "lib/tensor/error.h"
 
@@ -16,22 +18,10 @@ namespace {
 
 constexpr std::size_t longest_shape = 64;
 
-NamedFormat format_called(PartBytesReader& from) {
-  const auto* const row = std::ranges::find(report_formats, from.text(), &NamedFormat::name);
-  if (row == report_formats.end()) from.refuse("damaged: it names a format that no report has");
-  return *row;
-}
-
-Dtype dtype_called(std::string_view name, const PartBytesReader& from) {
-  const std::optional<Dtype> found = find_dtype(name);
-  if (!found) from.refuse("damaged: it names a dtype that no file has");
-  return *found;
-}
-
-TensorInfo info_from(PartBytesReader& from) {
+TensorInfo info_from(CountsBytesReader& from) {
   TensorInfo out;
   out.name = from.text();
-  out.dtype = dtype_called(from.text(), from);
+  out.dtype = dtype_from(from);
   const std::size_t dimensions = from.count(8);
   if (dimensions > longest_shape) from.refuse("damaged: it has a shape of too many dimensions");
   for (std::size_t d = 0; d < dimensions; ++d) out.shape.push_back(from.number());
@@ -45,51 +35,8 @@ TensorInfo info_from(PartBytesReader& from) {
 
 }  // namespace
 
-void refuse_part(const std::string& path, const std::string& why) {
-  throw file_error(path, why, "make the part again (binade report --part)");
-}
-
-void PartBytes::number(std::uint64_t x) {
-  for (int shift = 0; shift < 64; shift += 8) bytes_ += static_cast<char>(x >> shift);
-}
-
-void PartBytes::text(std::string_view x) {
-  number(std::uint64_t{x.size()});
-  bytes_ += x;
-}
-
-void PartBytesReader::refuse(const std::string& why) const { refuse_part(path_, why); }
-
-std::uint64_t PartBytesReader::number() {
-  if (rest_.size() < 8) refuse("damaged or cut off");
-  std::uint64_t out = 0;
-  for (std::size_t i = 8; i-- > 0;) out = out << 8 | static_cast<unsigned char>(rest_[i]);
-  rest_.remove_prefix(8);
-  return out;
-}
-
-int PartBytesReader::number(int low, int high, const char* what) {
-  const auto x = static_cast<std::int64_t>(number());
-  if (x < low || x > high) refuse(std::string("damaged: it has no such ") + what);
-  return static_cast<int>(x);
-}
-
-std::string_view PartBytesReader::text() {
-  const std::uint64_t size = number();
-  if (size > rest_.size()) refuse("damaged or cut off");
-  const std::string_view out = rest_.substr(0, size);
-  rest_.remove_prefix(size);
-  return out;
-}
-
-std::size_t PartBytesReader::count(std::size_t size) {
-  const std::uint64_t n = number();
-  if (n > rest_.size() / size) refuse("damaged: it announces more than it holds");
-  return n;
-}
-
 std::string options_bytes(const ReportOptions& options) {
-  PartBytes to;
+  CountsBytes to;
   to.number(options.headroom);
   to.number(std::bit_cast<std::uint64_t>(options.target_loss));
   to.number(options.prefer == ScaleChoice::s_min ? 1 : 0);
@@ -103,7 +50,7 @@ std::string options_bytes(const ReportOptions& options) {
   return to.bytes();
 }
 
-ReportOptions options_from(PartBytesReader from) {
+ReportOptions options_from(CountsBytesReader from) {
   ReportOptions out;
   out.headroom = from.number(0, most_headroom, "headroom");
   out.target_loss = std::bit_cast<double>(from.number());
@@ -111,7 +58,7 @@ ReportOptions options_from(PartBytesReader from) {
     from.refuse("damaged: it has no such target loss");
   out.prefer = from.number(0, 1, "preference") == 1 ? ScaleChoice::s_min : ScaleChoice::s_max;
   out.formats.clear();
-  for (std::size_t n = from.count(8); n-- > 0;) out.formats.push_back(format_called(from));
+  for (std::size_t n = from.count(8); n-- > 0;) out.formats.push_back(report_format_from(from));
   out.scales_log2.clear();
   for (std::size_t n = from.count(8); n-- > 0;) {
     out.scales_log2.push_back(from.number(lowest_scale_log2, highest_scale_log2, "scale"));
@@ -121,7 +68,8 @@ ReportOptions options_from(PartBytesReader from) {
     from.refuse("damaged: it has options that no report has");
   }
   if (const std::string_view name = from.text(); !name.empty()) {
-    out.dtype = dtype_called(name, from);
+    out.dtype = find_dtype(name);
+    if (!out.dtype) from.refuse("damaged: it names a dtype that no file has");
   }
   for (std::size_t n = from.count(8); n-- > 0;) {
     out.roles.push_back(parse_role_rule("--role", from.text()));
@@ -131,7 +79,7 @@ ReportOptions options_from(PartBytesReader from) {
 }
 
 std::string inputs_bytes(const TensorFiles& files) {
-  PartBytes to;
+  CountsBytes to;
   to.number(std::uint64_t{files.size()});
   for (const auto& file : files) {
     to.text(file->path());
@@ -151,38 +99,19 @@ std::string inputs_bytes(const TensorFiles& files) {
   return to.bytes();
 }
 
-TensorFiles inputs_from(PartBytesReader from) {
+TensorFiles inputs_from(CountsBytesReader from) {
   constexpr std::size_t least_of_file = 40, least_of_tensor = 32;
   TensorFiles out;
   for (std::size_t files = from.count(least_of_file); files-- > 0;) {
     const std::string path(from.text());
     from.number();  // its bytes and when they were written, of which nothing follows
     from.number();
-    const std::map<std::string, std::string> metadata{{used_scale_key, std::string(from.text())}};
+    const Counted absent{.metadata = {{used_scale_key, std::string(from.text())}}};
     std::vector<TensorInfo> tensors;
     for (std::size_t n = from.count(least_of_tensor); n-- > 0;) tensors.push_back(info_from(from));
-    out.push_back(std::make_unique<AbsentTensors>(path, std::move(tensors), metadata));
+    out.push_back(std::make_unique<CountedTensors>(path, std::move(tensors), absent));
   }
   if (!from.at_end()) from.refuse("damaged: it has more than inputs");
-  return out;
-}
-
-void add_sum(PartBytes& to, const ExactSum& sum) {
-  std::size_t first = 0;
-  while (first < ExactSum::size && sum.limbs[first] == 0) ++first;
-  std::size_t end = ExactSum::size;
-  while (end > first && sum.limbs[end - 1] == 0) --end;
-  to.number(std::uint64_t{first});
-  to.number(std::uint64_t{end - first});
-  for (std::size_t i = first; i < end; ++i) to.number(sum.limbs[i]);
-}
-
-ExactSum sum_from(PartBytesReader& from) {
-  constexpr int size = ExactSum::size;
-  ExactSum out;
-  const int first = from.number(0, size, "limb");
-  const int limbs = from.number(0, size - first, "number of limbs");
-  for (int i = 0; i < limbs; ++i) out.limbs[static_cast<std::size_t>(first + i)] = from.number();
   return out;
 }
 

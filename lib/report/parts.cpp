@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lib/range/summary_bytes.h"
+#include "lib/report/counted_tensors.h"
 #include "lib/report/part_bytes.h"
 #include "lib/report/tensor_counting.h"
 #include "lib/tensor/error.h"
@@ -31,6 +32,14 @@ std::size_t place_of(const TensorPlace& tensor, const ReportPlan& plan,
                                      return a.place.file == b.file && a.place.index < b.index;
                                    });
   return static_cast<std::size_t>(at - plan.tensors.begin());
+}
+
+void refuse_counted_runs(const TensorFiles& files) {
+  for (const auto& file : files) {
+    if (run_in(*file) == nullptr) continue;
+    throw error_in(file->path(), "a counted run has nothing left to count in parts",
+                   "report on it without --part");
+  }
 }
 
 std::vector<std::size_t> counted(const std::vector<std::uint32_t>& shares, std::size_t parts) {
@@ -80,8 +89,9 @@ Shares shares_of(const ReportPlan& plan, std::uint64_t parts) {
 void write_part(const std::vector<std::string>& files, const ReportOptions& options,
                 const PartOf& part, const std::string& path, const Progress& progress,
                 Device* device) {
-  TensorFiles open;
-  for (const std::string& file : files) open.push_back(open_tensor_file(file, {options.dtype}));
+  const ReportInputs inputs = open_inputs(files, options);
+  const TensorFiles& open = inputs.files;
+  refuse_counted_runs(open);
   const ReportPlan plan = plan_report(open, options);
   refuse_without_tensors(plan, open, files);
   const Shares shares = shares_of(plan, part.parts);
@@ -94,7 +104,7 @@ void write_part(const std::vector<std::string>& files, const ReportOptions& opti
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     if (shares.pairs[i] == mine) counting.expect(pairs[i]);
   }
-  PartWriter to(path);
+  CountsWriter to(part_kind, path);
   to.text(version);
   to.text(options_bytes(options));
   to.text(inputs_bytes(open));
@@ -123,12 +133,12 @@ MergedParts::MergedParts(const std::vector<std::string>& paths, bool partial) {
     std::uint64_t parts = 0;
   } first;
   for (const std::string& path : paths) {
-    auto part = std::make_unique<PartReader>(path);
+    auto part = std::make_unique<CountsReader>(part_kind, std::make_shared<const InputFile>(path));
     Head head{part->text(), part->text(), part->text(), 0};
     const std::uint64_t number = part->number();
     head.parts = part->number();
     if (head.parts == 0 || head.parts > most_parts || number == 0 || number > head.parts) {
-      refuse_part(part->path(), "damaged: there is no such part");
+      part->refuse("damaged: there is no such part");
     }
     if (head.version != version) {
       throw file_error(
@@ -138,8 +148,8 @@ MergedParts::MergedParts(const std::vector<std::string>& paths, bool partial) {
     }
     if (parts_.empty()) {
       first = std::move(head);
-      options_ = options_from({first.options, part->path()});
-      files_ = inputs_from({first.inputs, part->path()});
+      options_ = options_from(part->reader_of(first.options));
+      files_ = inputs_from(part->reader_of(first.inputs));
       parts_.resize(first.parts);
     } else {
       const std::string other = printable(paths.front(), longest_path);
@@ -152,7 +162,7 @@ MergedParts::MergedParts(const std::vector<std::string>& paths, bool partial) {
         throw file_error(part->path(), fmt::format("of {} than {}", what, other), advice);
       }
     }
-    std::unique_ptr<PartReader>& place = parts_[number - 1];
+    std::unique_ptr<CountsReader>& place = parts_[number - 1];
     if (place) {
       throw file_error(part->path(),
                        fmt::format("part {} of {}, as {} is", number, first.parts,
@@ -165,7 +175,7 @@ MergedParts::MergedParts(const std::vector<std::string>& paths, bool partial) {
   for (const auto& file : files_) {
     for (const TensorInfo& info : file->tensors()) {
       if (!__builtin_add_overflow(values, info.elements, &values)) continue;
-      refuse_part(paths.front(), "damaged: its inputs have 2^64 values or more");
+      refuse_counts(part_kind, paths.front(), "damaged: its inputs have 2^64 values or more");
     }
   }
   if (!partial) refuse_missing();
@@ -203,20 +213,19 @@ ReportPlan MergedParts::plan_of_those_here(const ReportPlan& plan, const Shares&
   return out;
 }
 
-RangeSummary MergedParts::next_summary(PartReader& part, std::size_t number, const TensorInfo& info,
+RangeSummary MergedParts::next_summary(CountsReader& part, std::size_t number,
+                                       const TensorInfo& info,
                                        const std::vector<ErrorColumn>& columns) const {
-  if (part.number() != number)
-    refuse_part(part.path(), "damaged: it holds other tensors than its own");
+  if (part.number() != number) part.refuse("damaged: it holds other tensors than its own");
   const std::string bytes = part.text();
   RangeSummary out;
   try {
     out = summary_from_bytes(std::as_bytes(std::span(bytes)));
   } catch (const Error&) {
-    refuse_part(part.path(), "damaged: it holds what is no summary of " + printable(info.name));
+    part.refuse("damaged: it holds what is no summary of " + printable(info.name));
   }
   if (out.columns != columns || out.values != info.elements) {
-    refuse_part(part.path(),
-                "damaged: it holds a summary of something else than " + printable(info.name));
+    part.refuse("damaged: it holds a summary of something else than " + printable(info.name));
   }
   return out;
 }
@@ -228,7 +237,7 @@ Report MergedParts::report(const TensorSink& on_tensor, const Progress& progress
     const std::vector<std::size_t> want = counted(of, parts_.size());
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (parts_[i] && parts_[i]->number() != want[i]) {
-        refuse_part(parts_[i]->path(), "damaged: it announces more or fewer than its share");
+        parts_[i]->refuse("damaged: it announces more or fewer than its share");
       }
     }
   };
@@ -241,7 +250,7 @@ Report MergedParts::report(const TensorSink& on_tensor, const Progress& progress
   for (const auto& part : parts_) all_bytes += part ? part->size() : 0;
   take_count(shares.tensors);
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
-    const std::unique_ptr<PartReader>& part = parts_[shares.tensors[i]];
+    const std::unique_ptr<CountsReader>& part = parts_[shares.tensors[i]];
     if (!part) continue;
     const std::uint64_t before = part->bytes_read();
     builder.add(next_summary(*part, i, plan.tensors[i].place.info(), builder.columns()));
@@ -252,10 +261,14 @@ Report MergedParts::report(const TensorSink& on_tensor, const Progress& progress
   std::size_t next = 0;
   Report out = builder.finish([&](const UpdatePair& pair) {
     while (!parts_[shares.pairs[next]]) ++next;
-    PartReader& part = *parts_[shares.pairs[next]];
-    if (part.number() != next++)
-      refuse_part(part.path(), "damaged: it holds other updates than its own");
-    return update_from(part.text(), part.path(), pair.weight.info().elements);
+    CountsReader& part = *parts_[shares.pairs[next]];
+    if (part.number() != next++) part.refuse("damaged: it holds other updates than its own");
+    const std::string text = part.text();
+    UpdateCounts counts = update_from(part.reader_of(text));
+    if (counts.values != pair.weight.info().elements) {
+      part.refuse("damaged: it has counts of other updates than its own");
+    }
+    return counts;
   });
   for (const auto& part : parts_) {
     if (part) part->finish();

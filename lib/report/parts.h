@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/report/counts_file.h"
 #include "lib/report/part_file.h"
 #include "lib/report/report.h"
 #include "lib/report/report_builder.h"
@@ -43,10 +44,10 @@ class MergedParts {
   void refuse_missing() const;
   std::string missing_words() const;
   ReportPlan plan_of_those_here(const ReportPlan& plan, const Shares& shares) const;
-  RangeSummary next_summary(PartReader& part, std::size_t number, const TensorInfo& info,
+  RangeSummary next_summary(CountsReader& part, std::size_t number, const TensorInfo& info,
                             const std::vector<ErrorColumn>& columns) const;
 
-  std::vector<std::unique_ptr<PartReader>> parts_;  ///< by part; null: missing
+  std::vector<std::unique_ptr<CountsReader>> parts_;  ///< by part; null: missing
   ReportOptions options_;
   TensorFiles files_;
 };

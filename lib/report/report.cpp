@@ -10,8 +10,9 @@
 #include <utility>
 
 #include "lib/io/tensor_file.h"
-#include "lib/report/absent_tensors.h"
+#include "lib/report/counted_tensors.h"
 #include "lib/report/report_builder.h"
+#include "lib/report/run_file.h"
 #include "lib/report/tensor_counting.h"
 #include "lib/tensor/error.h"
 
@@ -27,63 +28,120 @@ std::vector<ErrorColumn> error_columns(const ReportOptions& options) {
 
 namespace {
 
-/// Names of tensors whose elements are no longer there.
-std::vector<TensorInfo> infos_of(const std::vector<NamedSummary>& summaries) {
-  std::vector<TensorInfo> out;
-  for (const auto& [name, summary] : summaries) {
-    out.push_back({.name = name,
-                   .dtype = {.name = "summary",
-                             .bits = 0,
-                             .kind = DtypeKind::floating,
-                             .format = "binary32",
-                             .npy = ""},
-                   .shape = {summary.values},
-                   .elements = summary.values});
+const std::string name_of_summaries = "summaries";
+
+/// Summaries by name, as a file.
+std::unique_ptr<TensorFile> file_of_summaries(std::vector<NamedSummary> summaries) {
+  std::vector<TensorInfo> tensors;
+  const NamedSummary* other = nullptr;  // with errors where the first has none, or without
+  for (const NamedSummary& of : summaries) {
+    tensors.push_back({.name = of.name,
+                       .dtype = {.name = "summary",
+                                 .bits = 0,
+                                 .kind = DtypeKind::floating,
+                                 .format = "binary32",
+                                 .npy = ""},
+                       .shape = {of.summary.values},
+                       .elements = of.summary.values});
+    const bool alike = of.summary.columns.empty() == summaries.front().summary.columns.empty();
+    if (!alike && other == nullptr) other = &of;
   }
+  if (other != nullptr) {
+    const NamedSummary* without = &summaries.front();
+    const NamedSummary* with = other;
+    if (!without->summary.columns.empty()) std::swap(without, with);
+    throw Error(
+        fmt::format("the summary of {} has no squared errors, and that of {} has some; "
+                    "report on them apart",
+                    printable(without->name), printable(with->name)));
+  }
+  const bool has_errors = !summaries.front().summary.columns.empty();
+  const auto held = std::make_shared<const std::vector<NamedSummary>>(std::move(summaries));
+  return std::make_unique<CountedTensors>(
+      name_of_summaries, std::move(tensors),
+      Counted{.summary = [held](std::size_t i) { return (*held)[i].summary; },
+              .has_errors = has_errors});
+}
+
+bool has_errors(const TensorFile& file) {
+  const Counted* const counted = counted_in(file);
+  return counted == nullptr || counted->has_errors;
+}
+
+/// Options without scales where no tensor has squared errors.
+ReportInputs with_errors_at_hand(TensorFiles files, const ReportOptions& options,
+                                 std::vector<std::string> named) {
+  ReportInputs out{std::move(files), options, std::move(named)};
+  const auto path_where = [&out](bool errors) -> const std::string* {
+    for (const auto& file : out.files) {
+      if (has_errors(*file) == errors) return &file->path();
+    }
+    return nullptr;
+  };
+  const std::string* const without = path_where(false);
+  if (without == nullptr || error_columns(options).empty()) return out;
+  if (const std::string* const with = path_where(true)) {
+    throw Error(fmt::format(
+        "{} has no squared errors, and {} has some; report on them apart, or watch with sqnr=True",
+        printable(*without, longest_path), printable(*with, longest_path)));
+  }
+  if (options.scales_log2 != std::vector{0}) {
+    throw Error(
+        fmt::format("--sqnr-scale: no squared errors in {}; watch with sqnr=True, or count "
+                    "with RangeSummary(sqnr_scale=…)",
+                    printable(*without, longest_path)));
+  }
+  out.options.scales_log2.clear();
   return out;
 }
 
-void refuse_values_beyond_64_bits(const std::vector<NamedSummary>& summaries) {
+void refuse_values_beyond_64_bits(const std::vector<NamedTensor>& tensors) {
   std::uint64_t all = 0;
-  for (const auto& [name, summary] : summaries) {
-    if (__builtin_add_overflow(all, summary.values, &all)) {
-      throw Error(printable(name) + ": with it there are 2^64 values or more");
+  for (const NamedTensor& tensor : tensors) {
+    const TensorInfo& info = tensor.place.info();
+    if (__builtin_add_overflow(all, info.elements, &all)) {
+      throw Error(printable(info.name) + ": with it there are 2^64 values or more");
     }
   }
-}
-
-/// The columns of a summary that the options ask for, in their order.
-RangeSummary with_columns(const NamedSummary& of, const std::vector<ErrorColumn>& columns) {
-  if (of.summary.columns == columns) return of.summary;
-  RangeSummary out = of.summary;
-  out.columns = columns;
-  out.squared_error.clear();
-  for (const ErrorColumn& column : columns) {
-    const auto at = std::ranges::find(of.summary.columns, column);
-    if (at == of.summary.columns.end()) {
-      throw Error(
-          fmt::format("the summary of {} has no squared errors of {} at scale 2^{}; give the "
-                      "formats and scales "
-                      "that it was made with",
-                      printable(of.name),
-                      std::ranges::find(report_formats, column.format, &NamedFormat::format)->name,
-                      column.scale_log2));
-    }
-    out.squared_error.push_back(
-        of.summary.squared_error[static_cast<std::size_t>(at - of.summary.columns.begin())]);
-  }
-  return out;
 }
 
 }  // namespace
 
-Report read_report(const std::vector<std::string>& files, const ReportOptions& options,
-                   const Progress& progress, Device* device, const TensorSink& on_tensor) {
+ReportInputs open_inputs(const std::vector<std::string>& files, const ReportOptions& options) {
   TensorFiles open;
-  for (const std::string& path : files) open.push_back(open_tensor_file(path, {options.dtype}));
-  ReportPlan plan = plan_report(open, options);
-  refuse_without_tensors(plan, open, files);
-  ReportBuilder builder(open, std::move(plan), options, on_tensor);
+  for (const std::string& path : files) {
+    open.push_back(open_tensor_file(path, {.dtype = options.dtype, .open_run = &open_run}));
+  }
+  return with_errors_at_hand(std::move(open), options, files);
+}
+
+ReportInputs inputs_of(std::vector<NamedSummary> summaries, const ReportOptions& options) {
+  if (summaries.empty()) throw Error("no summary; nothing to report on");
+  TensorFiles files;
+  files.push_back(file_of_summaries(std::move(summaries)));
+  return with_errors_at_hand(std::move(files), options, {name_of_summaries});
+}
+
+ReportInputs inputs_of(std::shared_ptr<const CountedRun> run,
+                       std::shared_ptr<const std::vector<RangeSummary>> summaries,
+                       const ReportOptions& options) {
+  check_run(*run);
+  TensorFiles files;
+  files.push_back(file_of_run("run", std::move(run),
+                              [held = std::move(summaries)](std::size_t i) { return (*held)[i]; }));
+  return with_errors_at_hand(std::move(files), options, {"run"});
+}
+
+Report read_report(const ReportInputs& inputs, const Progress& progress, Device* device,
+                   const TensorSink& on_tensor) {
+  ReportPlan plan = plan_report(inputs.files, inputs.options);
+  refuse_without_tensors(plan, inputs.files, inputs.named);
+  refuse_values_beyond_64_bits(plan.tensors);
+  const auto is_counted = [](auto& file) { return counted_in(*file) != nullptr; };
+  if (device != nullptr && std::ranges::any_of(inputs.files, is_counted)) {
+    throw Error("--device, --emulated: summaries are counted already");
+  }
+  ReportBuilder builder(inputs.files, std::move(plan), inputs.options, on_tensor);
   TensorCounting counting(builder.columns(), device, progress);
   for (const NamedTensor& tensor : builder.tensors()) counting.expect(tensor.place);
   for (const UpdatePair& pair : builder.updates().pairs) counting.expect(pair);
@@ -91,20 +149,6 @@ Report read_report(const std::vector<std::string>& files, const ReportOptions& o
     builder.add(counting.summary_of(tensor.place));
   }
   return builder.finish([&](const UpdatePair& pair) { return counting.counts_of(pair); });
-}
-
-Report report_of(const std::vector<NamedSummary>& summaries, const ReportOptions& options,
-                 const Progress& progress, const TensorSink& on_tensor) {
-  if (summaries.empty()) throw Error("no summary; nothing to report on");
-  TensorFiles files;
-  files.push_back(std::make_unique<AbsentTensors>("summaries", infos_of(summaries)));
-  ReportBuilder builder(files, plan_report(files, options), options, on_tensor);
-  refuse_values_beyond_64_bits(summaries);
-  for (std::size_t i = 0; i < summaries.size(); ++i) {
-    if (progress) progress(i, summaries.size());
-    builder.add(with_columns(summaries[i], builder.columns()));
-  }
-  return builder.finish({});
 }
 
 }  // namespace binade

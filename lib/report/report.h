@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "lib/report/counted_run.h"
 #include "lib/report/loss_scale.h"
 #include "lib/report/tensor_counting.h"
 #include "lib/report/tensor_report.h"
@@ -58,6 +60,7 @@ struct Report {
   std::optional<TimeReport> time;  ///< where the tensors' names tell two steps or more
   std::string hint;                ///< of names that seem to tell a step and do not; or empty
   std::string missing_parts;       ///< which parts a report of parts lacks, in words; or empty
+  std::optional<Watched> watched;  ///< where a run was counted while it ran
   /// Where names tell gradients: all of them together, of all steps but these, whose gradients hold NaN
   /// or Inf.
   std::optional<TensorReport> gradients;
@@ -70,11 +73,15 @@ struct Report {
 /// Gets each tensor, analysed, in the order of the files.
 using TensorSink = std::function<void(const TensorReport&)>;
 
-/// Reads every floating tensor of the files once. Error on bad files, or if none holds a floating
-/// tensor. A device, where there is one, counts the elements of binary32.
-Report read_report(const std::vector<std::string>& files, const ReportOptions& options,
-                   const Progress& progress = {}, Device* device = nullptr,
-                   const TensorSink& on_tensor = {});
+using TensorFiles = std::vector<std::unique_ptr<TensorFile>>;
+
+/// What a report is of, and what it can tell of that: where summaries were counted before and without squared errors, the
+/// options have no scales.
+struct ReportInputs {
+  TensorFiles files;
+  ReportOptions options;
+  std::vector<std::string> named;  ///< the files as they were given
+};
 
 /// What was counted before, by the tensor's name.
 struct NamedSummary {
@@ -82,10 +89,17 @@ struct NamedSummary {
   RangeSummary summary;
 };
 
-/// The report of what was counted, of which no file is read. Error where a summary lacks errors of the options.
-/// `progress` is told of the tensors.
-Report report_of(const std::vector<NamedSummary>& summaries, const ReportOptions& options,
-                 const Progress& progress = {}, const TensorSink& on_tensor = {});
+/// Each: Error where some of the tensors have squared errors and some have not, or none has those of the scales asked for.
+ReportInputs open_inputs(const std::vector<std::string>& files, const ReportOptions& options);
+ReportInputs inputs_of(std::vector<NamedSummary> summaries, const ReportOptions& options);
+ReportInputs inputs_of(std::shared_ptr<const CountedRun> run,
+                       std::shared_ptr<const std::vector<RangeSummary>> summaries,
+                       const ReportOptions& options);
+
+/// Reads every floating tensor of the inputs once. Error on bad files, or if none holds a floating
+/// tensor. A device, where there is one, counts the elements of binary32.
+Report read_report(const ReportInputs& inputs, const Progress& progress = {},
+                   Device* device = nullptr, const TensorSink& on_tensor = {});
 
 /// The formats and scales whose squared errors a report needs.
 std::vector<ErrorColumn> error_columns(const ReportOptions& options);

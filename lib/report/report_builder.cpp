@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "lib/report/counted_tensors.h"
 #include "lib/report/used_scale.h"
 #include "lib/tensor/error.h"
 
@@ -26,12 +28,42 @@ std::vector<SkippedTensor> skipped_tensors(const TensorFiles& files) {
   return out;
 }
 
+/// Nothing where a run's tensors of one name differ.
+std::optional<std::vector<std::uint64_t>> shape_of(const TensorPlace& place) {
+  const CountedRun* const run = run_in(*place.file);
+  return run == nullptr ? place.info().shape : run->tensors[place.index].shape;
+}
+
+/// Of the runs that were counted while they ran: of one run, in several files or one.
+std::optional<Watched> watched_in(const TensorFiles& files) {
+  std::optional<Watched> out;
+  const TensorFile* first = nullptr;
+  for (const auto& file : files) {
+    const CountedRun* const run = run_in(*file);
+    if (run == nullptr) continue;
+    if (!out) {
+      out = run->watched;
+      first = file.get();
+      continue;
+    }
+    if (out->every != run->watched.every) {
+      throw Error(
+          fmt::format("{} and {}: watched every {} and every {} steps; report one run at a time",
+                      printable(first->path(), longest_path), printable(file->path(), longest_path),
+                      out->every, run->watched.every));
+    }
+    add_watched(*out, run->watched);
+  }
+  return out;
+}
+
 /// Of no tensor yet.
 Report new_report(const TensorFiles& files, const ReportOptions& options) {
   Report report;
   report.options = options;
   for (const auto& file : files) report.files.push_back(file->path());
   report.skipped = skipped_tensors(files);
+  report.watched = watched_in(files);
   report.total.name = "total";
   report.total.summary = empty_summary(error_columns(options));
   return report;
@@ -90,7 +122,7 @@ void ReportBuilder::add(RangeSummary summary) {
                       .role = named.role,
                       .time = named.time,
                       .dtype = std::string(info.dtype.name),
-                      .shape = info.shape,
+                      .shape = shape_of(named.place),
                       .summary = std::move(summary),
                       .status = {},
                       .formats = {},
@@ -117,17 +149,14 @@ Report ReportBuilder::finish(const std::function<UpdateCounts(const UpdatePair&)
   report_.hint = time_hint(plan_.tensors);
   if (const std::string rule = unused_rule(plan_.tensors, report_.options.roles); !rule.empty()) {
     if (!report_.hint.empty()) report_.hint += " ";
-    report_.hint += fmt::format("--role {} fits no name.", printable(rule));
+    const bool runs = std::ranges::any_of(plan_.tensors, &NamedTensor::by_run);
+    report_.hint += fmt::format("--role {} fits no name{}.", printable(rule),
+                                runs ? ", and a counted run tells roles itself" : "");
   }
   if (run_) {
     report_.time = run_->finish();
     report_.time->loss_scales = roles_.step_scales();
     take_used_scales(report_.time->loss_scales, plan_.tensors);
-    if (!count) {
-      for (const UpdatePair& pair : std::exchange(plan_.updates.pairs, {})) {
-        plan_.updates.unpaired.push_back({pair.update.info().name, "summaries hold no elements"});
-      }
-    }
     add_updates(*report_.time, plan_.updates, count);
   }
   return std::move(report_);

@@ -16,8 +16,6 @@
 
 namespace binade {
 
-using TensorFiles = std::vector<std::unique_ptr<TensorFile>>;
-
 /// What a report is made of, by the names in its files.
 struct ReportPlan {
   std::vector<NamedTensor> tensors;  ///< the floating ones, in the order of the files
@@ -43,7 +41,7 @@ class ReportBuilder {
   /// What was counted of the next tensor, with the columns.
   void add(RangeSummary summary);
 
-  /// Once all are there. `count` is asked once for each pair; nothing where no elements can be had.
+  /// Once all are there. `count` is asked once for each pair.
   Report finish(const std::function<UpdateCounts(const UpdatePair&)>& count);
 
  private:

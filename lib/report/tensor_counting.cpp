@@ -3,8 +3,13 @@
 // The counter's threads read their own pieces; a device gets chunk after chunk.
 #include "lib/report/tensor_counting.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
+
+#include "lib/range/fate.h"
+#include "lib/report/counted_tensors.h"
+#include "lib/tensor/error.h"
 
 namespace binade {
 namespace {
@@ -21,6 +26,7 @@ CountFloats counts_on(Device* device, const std::vector<ErrorColumn>& columns) {
 TensorCounting::TensorCounting(const std::vector<ErrorColumn>& columns, Device* device,
                                Progress progress)
     : device_(device),
+      columns_(columns),
       counter_(columns, counts_on(device, columns)),
       progress_(std::move(progress)) {}
 
@@ -35,11 +41,34 @@ void TensorCounting::advance(std::uint64_t bytes) {
   if (progress_) progress_(done_, bytes_);
 }
 
+RangeSummary TensorCounting::with_columns(RangeSummary summary, const std::string& name) const {
+  if (summary.columns == columns_) return summary;
+  std::vector<ExactSum> errors;
+  for (const ErrorColumn& column : columns_) {
+    const auto at = std::ranges::find(summary.columns, column);
+    if (at == summary.columns.end()) {
+      const auto& format = *std::ranges::find(report_formats, column.format, &NamedFormat::format);
+      throw Error("the summary of " + printable(name) + " has no squared errors of " +
+                  std::string(format.name) + " at scale 2^" + std::to_string(column.scale_log2) +
+                  "; give the formats and scales that it was made with");
+    }
+    errors.push_back(summary.squared_error[static_cast<std::size_t>(at - summary.columns.begin())]);
+  }
+  summary.columns = columns_;
+  summary.squared_error = std::move(errors);
+  return summary;
+}
+
 RangeSummary TensorCounting::summary_of(const TensorPlace& tensor) {
   const TensorFile& file = *tensor.file;
   const Dtype& dtype = tensor.info().dtype;
   if (&file != held_file_) held_ = file.hold();
   held_file_ = &file;
+  if (const Counted* const counted = counted_in(file)) {
+    RangeSummary out = with_columns(counted->summary(tensor.index), tensor.info().name);
+    advance(tensor.info().bytes);
+    return out;
+  }
   if (device_ != nullptr) {
     file.read(tensor.index, [&](std::span<const std::byte> chunk) {
       counter_.add(chunk, dtype);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors read into summaries, one after the other, on all threads or on a device.
+// Tensors read into summaries, one after the other, on all threads or on a device; or taken from where they were counted.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "lib/range/counter.h"
@@ -30,13 +31,16 @@ class TensorCounting {
   void expect(const TensorPlace& tensor) { bytes_ += tensor.info().bytes; }
   void expect(const UpdatePair& pair);
 
+  /// Of what was counted before, those of its squared errors that have a column here; Error where one is missing.
   RangeSummary summary_of(const TensorPlace& tensor);
   UpdateCounts counts_of(const UpdatePair& pair);
 
  private:
+  RangeSummary with_columns(RangeSummary summary, const std::string& name) const;
   void advance(std::uint64_t bytes);
 
   Device* device_;
+  std::vector<ErrorColumn> columns_;
   RangeCounter counter_;
   Progress progress_;
   std::uint64_t done_ = 0, bytes_ = 0;

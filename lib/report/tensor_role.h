@@ -37,6 +37,14 @@ constexpr std::string_view name_of(std::optional<TensorRole> role) {
   return role ? name_of(*role) : other_role;
 }
 
+/// By its name, exactly.
+constexpr std::optional<TensorRole> find_role(std::string_view name) {
+  for (std::size_t i = 0; i < tensor_role_names.size(); ++i) {
+    if (tensor_role_names[i] == name) return static_cast<TensorRole>(i);
+  }
+  return {};
+}
+
 /// Gradients are what a loss scale multiplies.
 constexpr bool is_gradient(TensorRole role) {
   return role == TensorRole::d_act || role == TensorRole::d_weight || role == TensorRole::gradient;

@@ -73,12 +73,6 @@ std::string shortened(const std::string& name, std::size_t width) {
   return head + text.substr(drop);
 }
 
-std::string grouped(std::uint64_t n) {
-  std::string digits = std::to_string(n);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
-}
-
 std::string magnitude(double x) { return fmt::format("{:.3g}", x); }
 
 std::string counted(std::uint64_t n, std::uint64_t values) {
@@ -101,6 +95,16 @@ std::string head(const Report& report, const Paint& paint) {
   if (s.nonzero() == 0) return out + "  There is no finite non-zero value.\n";
   return out + fmt::format("  finite non-zero {}, |x| from {} to {}\n", grouped(s.nonzero()),
                            magnitude(value_of(s.smallest)), magnitude(value_of(s.largest)));
+}
+
+std::string watched_section(const Watched& watched) {
+  std::string out = wrapped("  watched: " + watched_words(watched), 4);
+  if (watched.first_nonfinite) {
+    out += wrapped(
+        "  first value that is not finite: " + printable(watched.first_nonfinite->text, 2000), 4);
+  }
+  for (const std::string& note : watched.notes) out += wrapped("  " + printable(note, 2000), 4);
+  return out;
 }
 
 constexpr std::size_t plot_rows = 8;
@@ -243,9 +247,9 @@ constexpr std::array<FormatRow, 8> format_rows{{
      [](const FormatReport& f) { return f.lost ? percent(f.lost->clipped_l1) : "-"; }},
     {"SQNR       overflow saturated",
      [](const FormatReport& f) {
-       return !f.lost                              ? std::string("-")
-              : f.sqnr_db.empty() || !f.sqnr_db[0] ? std::string("exact")
-                                                   : fmt::format("{:.1f} dB", *f.sqnr_db[0]);
+       return !f.lost || f.sqnr_db.empty() ? std::string("-")
+              : !f.sqnr_db[0]              ? std::string("exact")
+                                           : fmt::format("{:.1f} dB", *f.sqnr_db[0]);
      }},
     {"headroom to overflow",
      [](const FormatReport& f) {
@@ -405,6 +409,7 @@ std::string report_text(const Report& report, const TextStyle& style) {
   if (!report.missing_parts.empty()) {
     out += paint(bold, "  " + report.missing_parts + ": this is not the whole of it") + "\n";
   }
+  if (report.watched) out += watched_section(*report.watched);
   if (report.total.summary.nonzero() > 0) {
     out += histogram(report, paint) + format_table(report, paint) + role_table(report, paint) +
            scale_section(report, paint);

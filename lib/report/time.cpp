@@ -5,18 +5,48 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
+#include "lib/report/counted_tensors.h"
 #include "lib/tensor/error.h"
 
 namespace binade {
 namespace {
 
-std::string reason_not_to_pair(const TensorInfo& weight, const TensorInfo& update) {
+std::string reason_not_to_pair(const TensorPlace& of_weight, const TensorPlace& of_update) {
+  if (counted_in(*of_weight.file) != nullptr || counted_in(*of_update.file) != nullptr) {
+    return "summaries hold no elements";
+  }
+  const TensorInfo& weight = of_weight.info();
+  const TensorInfo& update = of_update.info();
   if (weight.shape != update.shape) return "its weight has another shape";
   if (weight.fortran_order != update.fortran_order) return "its weight has another storage order";
   return "";
+}
+
+/// What runs have counted, and the updates that they have not.
+UpdatePairs counted_updates(std::span<const NamedTensor> tensors) {
+  UpdatePairs out;
+  const TensorFile* file = nullptr;
+  std::set<std::pair<std::uint64_t, std::string_view>> there;  // in the file
+  for (const NamedTensor& tensor : tensors) {
+    if (!tensor.by_run) continue;
+    if (tensor.place.file != file) {
+      there.clear();
+      file = tensor.place.file;
+      for (const auto& [step, layer, counts] : run_in(*file)->updates) {
+        out.counted.push_back({step, layer, &counts});
+        there.emplace(step, layer);
+      }
+    }
+    if (tensor.role != TensorRole::update) continue;
+    if (!there.contains({tensor.time->step, tensor.time->layer})) {
+      out.unpaired.push_back({tensor.place.info().name, "not held against its weight in the run"});
+    }
+  }
+  return out;
 }
 
 using CountsOfSteps = std::map<std::uint64_t, UpdateCounts>;
@@ -71,30 +101,30 @@ void refuse_mixed_runs(std::span<const NamedTensor> tensors) {
 }
 
 UpdatePairs update_pairs(std::span<const NamedTensor> tensors) {
+  if (!has_time_axis(tensors)) return {};
+  UpdatePairs out = counted_updates(tensors);
   const bool any =
       std::ranges::find(tensors, TensorRole::update, &NamedTensor::role) != tensors.end();
-  if (!any || !has_time_axis(tensors)) return {};
+  if (!any) return out;
   struct PairPlaces {
     std::vector<TensorPlace> weights, updates;
   };
   std::vector<std::pair<TensorTime, PairPlaces>> found;  // in the order of the files
   std::map<std::pair<std::uint64_t, std::string>, std::size_t> at;
-  for (const auto& [tensor, role, time, by_file, by_rule] : tensors) {
-    if (!time) continue;
+  for (const auto& [tensor, role, time, by_file, by_rule, by_run] : tensors) {
+    if (!time || by_run) continue;
     const auto [place, is_new] = at.emplace(std::pair(time->step, time->layer), found.size());
     if (is_new) found.push_back({*time, {}});
     PairPlaces& places = found[place->second].second;
     if (role == TensorRole::weight) places.weights.push_back(tensor);
     if (role == TensorRole::update) places.updates.push_back(tensor);
   }
-  UpdatePairs out;
   for (const auto& [time, places] : found) {
     for (std::size_t i = 0; i < places.updates.size(); ++i) {
       const TensorPlace& update = places.updates[i];
       const bool paired = i < places.weights.size();
-      const std::string reason = paired
-                                     ? reason_not_to_pair(places.weights[i].info(), update.info())
-                                     : "its weight is missing";
+      const std::string reason =
+          paired ? reason_not_to_pair(places.weights[i], update) : "its weight is missing";
       if (reason.empty()) {
         out.pairs.push_back({time, places.weights[i], update});
       } else {
@@ -114,6 +144,10 @@ void add_updates(TimeReport& report, const UpdatePairs& updates,
     const UpdateCounts counts = count(pair);
     merge(all[pair.time.step], counts);
     merge(by_layer[pair.time.layer][pair.time.step], counts);
+  }
+  for (const CountedUpdates& of : updates.counted) {
+    merge(all[of.step], *of.counts);
+    merge(by_layer[of.layer][of.step], *of.counts);
   }
   if (all.empty()) return;
   report.updates.push_back(update_series(std::nullopt, all));

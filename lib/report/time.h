@@ -89,8 +89,15 @@ struct UpdatePair {
   TensorTime time;
   TensorPlace weight, update;
 };
+/// The updates of a counted run's layer and step.
+struct CountedUpdates {
+  std::uint64_t step = 0;
+  std::string layer;
+  const UpdateCounts* counts = nullptr;
+};
 struct UpdatePairs {
   std::vector<UpdatePair> pairs;
+  std::vector<CountedUpdates> counted;
   std::vector<UnpairedUpdate> unpaired;
 };
 
@@ -101,7 +108,7 @@ bool has_time_axis(std::span<const NamedTensor> tensors);
 /// runs, which would be merged.
 void refuse_mixed_runs(std::span<const NamedTensor> tensors);
 
-/// Nothing unless the names tell at least two steps.
+/// Nothing unless at least two steps are told. Summaries make no pairs.
 UpdatePairs update_pairs(std::span<const NamedTensor> tensors);
 
 /// Where binary16 stands among a point's formats.

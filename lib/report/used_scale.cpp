@@ -7,10 +7,17 @@
 #include <charconv>
 #include <cmath>
 
+#include "lib/report/counted_tensors.h"
+
 namespace binade {
 namespace {
 
-std::optional<double> scale_in(const TensorFile& file) {
+std::optional<double> scale_in(const TensorFile& file, std::uint64_t step) {
+  if (const CountedRun* const run = run_in(file)) {
+    const auto& windows = run->watched.windows;
+    const auto at = std::ranges::lower_bound(windows, step, {}, &RunWindow::first);
+    return at == windows.end() || at->first != step ? std::nullopt : at->loss_scale;
+  }
   const auto found = file.metadata().find(used_scale_key);
   if (found == file.metadata().end()) return std::nullopt;
   const std::string& text = found->second;
@@ -27,7 +34,9 @@ void take_used_scales(std::vector<StepScale>& scales, std::span<const NamedTenso
   std::optional<double> scale;
   for (const NamedTensor& tensor : tensors) {
     if (!tensor.time || !is_gradient(tensor.time->role)) continue;
-    if (tensor.place.file != file) scale = scale_in(*(file = tensor.place.file));
+    if (tensor.place.file != file || tensor.by_run) {
+      scale = scale_in(*(file = tensor.place.file), tensor.time->step);
+    }
     if (!scale) continue;
     const auto at = std::ranges::lower_bound(scales, tensor.time->step, {}, &StepScale::step);
     if (at != scales.end() && at->step == tensor.time->step && !at->used) at->used = scale;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The loss scale that a run used, where its files say it: "loss_scale" in the metadata of a .safetensors file, as
-// `binade train --dump` writes it.
+// `binade train --dump` writes it; or a counted run's window.
 #pragma once
 
 #include <span>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rows of what counts where values lie: range_count without and with the squared errors that a report sums, histograms of
-// encodings, which serve any number of those, and the whole way of `binade report` from bytes to a summary on all threads.
+// encodings, which serve any number of those, and the whole way of `binade report` from bytes to a summary on all threads;
+// and of the question whether all are finite.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -86,6 +87,26 @@ void add_histogram(std::size_t n, const char* dtype_name) {
   add_rows(work, levels_of(entry));
 }
 
+/// Of numbers alone, so that all are looked at.
+template <int bits>
+void add_any_nonfinite(std::size_t n, const char* dtype_name) {
+  const Format f = *find_format(find_dtype(dtype_name)->format);
+  const Work work{
+      .name = "any_nonfinite/" + std::string(dtype_name),
+      .n = n,
+      .limit = {{1, bits / 8, 0}},
+      .arrays =
+          [f] {
+            return f == binary32 ? input_alone() : Arrays{{codes(f)}, nullptr};
+          },
+      .run =
+          [f](const Kernels& kernels, const Arrays& arrays, std::size_t begin, std::size_t end) {
+            benchmark::DoNotOptimize(
+                kernels.any_nonfinite(arrays.in[0] + begin * bits / 8, end - begin, f));
+          }};
+  add_rows(work, levels_of(&Kernels::any_nonfinite));
+}
+
 /// Beside a read pass on all threads, and by the wall's clock.
 void add_range_counter(std::size_t n, const char* dtype_name) {
   const Dtype dtype = *find_dtype(dtype_name);
@@ -123,6 +144,9 @@ void add_range() {
     add_range_count(n, report_columns());
     add_histogram<16, &Kernels::histogram_16>(n, "BF16");
     add_histogram<8, &Kernels::histogram_8>(n, "F8_E4M3");
+    add_any_nonfinite<32>(n, "F32");
+    add_any_nonfinite<16>(n, "BF16");
+    add_any_nonfinite<8>(n, "F8_E5M2");
     for (const char* dtype : {"F32", "BF16"}) add_range_counter(n, dtype);
   }
 }

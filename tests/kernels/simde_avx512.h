@@ -180,6 +180,7 @@ inline __mmask16 _mm512_kunpackb(__mmask16 high, __mmask16 low) { return static_
 inline __mmask32 _mm512_kunpackw(__mmask32 high, __mmask32 low) { return high << 16 | (low & 0xFFFF); }
 inline __mmask64 _mm512_kunpackd(__mmask64 high, __mmask64 low) { return high << 32 | (low & 0xFFFFFFFF); }
 inline __mmask8 _kand_mask8(__mmask8 a, __mmask8 b) { return a & b; }
+inline __mmask8 _kor_mask8(__mmask8 a, __mmask8 b) { return a | b; }
 inline __mmask16 _kand_mask16(__mmask16 a, __mmask16 b) { return a & b; }
 inline __mmask16 _kor_mask16(__mmask16 a, __mmask16 b) { return a | b; }
 inline __mmask8 _kandn_mask8(__mmask8 a, __mmask8 b) { return static_cast<__mmask8>(~a & b); }

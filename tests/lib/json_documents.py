@@ -10,9 +10,10 @@ import sys
 from typing import NamedTuple
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(FOLDER, ".."), os.path.join(FOLDER, "cli")]
+sys.path[:0] = [os.path.join(FOLDER, ".."), os.path.join(FOLDER, "cli"), os.path.join(FOLDER, "report")]
 from cli_case import CliCase
 from made_files import f32, npy, safetensors
+from made_run_file import Tensor, run_file
 from validate_cli_test import recording, scalar_recording
 
 HOPPER = ("--arch", "sm_90", "--instruction", "mma.m16n8k16.f32.f16.f16.f32")
@@ -122,6 +123,16 @@ def reports(run):
         gradient = (f"step{step}/fc/dW", "F32", [2], f32(2.0**-20, 1))
         run.write(f"used{step}.safetensors", safetensors(gradient, metadata=scale))
     run.says("report", "used0.safetensors", "used1.safetensors", "--json", "-")
+    first = {"text": "step 60: Inf", "step": 60, "layer": "fc", "role": "dW", "phase": "backward", "found": {"nan": 0, "inf": 1},
+             "skipped": True, "inputs": [{"name": "x", "dtype": "F32", "values": 2, "nan": 0, "inf": 0, "smallest": None,
+                                          "largest": 2.0}]}
+    counted = [Tensor(step, "fc", role, values) for step in (0, 60) for role, values in
+               {"dW": [2.0**-26, 1.0], "weight": [0.5, 2.0], "update": [2.0**-20, 0.5]}.items()]
+    pairs = [(step, "fc", [0.5, 2.0], [2.0**-20, 0.5]) for step in (0, 60)]
+    run.write("run.binade", run_file([(0, 50, 2, 65536.0), (60, 60, 1, None)], counted, pairs, 10, ["a note"], first))
+    run.says("report", "run.binade", "--json", "-")
+    run.write("plain.binade", run_file([(0, 0, 1, None)], counted[:1]))
+    run.says("report", "plain.binade", "--json", "-")
     run.call("report", "mixed.safetensors", "--part", "1/2", "-o", "part.bin")
     run.says("merge", "part.bin", "--partial", "--json", "-")
     run.says("report", "mixed.safetensors", "--json", "-", "--device", status=77, CUDA_VISIBLE_DEVICES="")

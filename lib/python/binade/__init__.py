@@ -17,6 +17,7 @@ used, lets other threads run, and ends within milliseconds of Ctrl-C. BINADE_THR
 """
 import copyreg
 import importlib
+from typing import TYPE_CHECKING
 
 from ._binade import (
     Counts, Format, GemmModel, GradScaler, LossScaler, RangeSummary, __version__, account, advise, arith, autocast,
@@ -25,12 +26,12 @@ from ._binade import (
 )
 from ._report import Report
 
-
-def __getattr__(name):
-    """binade.torch, imported when it is asked for."""
-    if name == "torch":
-        return importlib.import_module("binade.torch")
-    raise AttributeError(f"module 'binade' has no attribute '{name}'")
+if not TYPE_CHECKING:  # which would take any name to be there
+    def __getattr__(name):
+        """binade.torch, imported when it is asked for."""
+        if name == "torch":
+            return importlib.import_module("binade.torch")
+        raise AttributeError(f"module 'binade' has no attribute '{name}'")
 
 
 copyreg.pickle(type(main), lambda function: function.__name__)  # as Python's own functions: by name

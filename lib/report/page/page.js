@@ -270,6 +270,7 @@ by_id('format').append(...report.formats.map((format) =>
   element('option', {value: format.name}, format.name)));
 write_answers(report, binary16, (row) => choose_tensor(report.tables[state.table].tensors[row]));
 by_id('which').hidden = !report.time;
+write_watched(by_id('watched'), report.watched);
 show_table(state.table);
 listen();
 redraw();

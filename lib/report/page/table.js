@@ -62,7 +62,8 @@ function worst_words(tensors, view) {
 // Returns {show(tensors, totals), update(view), settle(), filter(words), select(tensor), print(begins)}.
 // update() follows the slider without moving rows, settle() sorts again once it rests.
 function build_table(section, report, on_select) {
-  const columns = columns_of_table.filter(({id}) => id !== 'role' || report.roles.length > 0);
+  const is_told = {role: report.roles.length > 0, sqnr: report.options.scales_log2.length > 0};
+  const columns = columns_of_table.filter(({id}) => is_told[id] ?? true);
   const several_files = report.files.length > 1 && !report.time;
   const scroll = section.querySelector('.scroll');
   const sort = {id: 'lost_l2', descending: true};

@@ -127,6 +127,25 @@ class Summaries(Ranges):
         with self.assertRaises(TypeError):
             hash(s)
 
+    def test_scaled_is_the_summary_of_scaled_values(self):
+        for x in (self.arrays["fc1.weight.grad"].astype("d"), np.zeros(3), self.arrays["fc2.weight.grad"].astype("d")):
+            for by in (-24, -1, 0, 9, 70):
+                want = binade.RangeSummary(formats="e4m3", sqnr_scale=-by).add(np.ldexp(x, by))
+                got = binade.RangeSummary(formats="e4m3", sqnr_scale=by).add(x).scaled(by)
+                self.assertEqual(sorted(got.columns), sorted(want.columns))
+                self.assertEqual(binade.report({"x": got}, formats="e4m3", sqnr_scale=-by),
+                                 binade.report({"x": want}, formats="e4m3", sqnr_scale=-by))
+                self.assertEqual(got.scaled(-by), binade.RangeSummary(formats="e4m3", sqnr_scale=by).add(x))
+        s = binade.RangeSummary().add(np.float32([1, 3]))
+        before = s.to_bytes()
+        for wrong in (127, -128, 5000, -5000, 2**31 - 1, -2**31):
+            with self.assertRaisesRegex(ValueError, r"\Avalues times 2\^-?\d+: [^\n]+\Z"):
+                s.scaled(wrong)
+        self.assertEqual(s.to_bytes(), before)
+        for stranger in (1.0, "1", None, True, 2**40):
+            with self.assertRaises((TypeError, ValueError)):
+                s.scaled(stranger)
+
     def test_files(self):
         path = self.file(self.arrays)
         self.assertEqual(binade.RangeSummary().add(path + ":fc1.weight"), binade.RangeSummary().add(self.arrays["fc1.weight"]))
@@ -288,6 +307,36 @@ class BruteForce(Ranges):
                     self.check_format(t, magnitudes, f)
                 wide = finite.size and (abs(finite).max() >= 2.0**128 or abs(finite).min() < 2.0**-149)
                 self.check_scale(t, magnitudes, (-1022, 1023) if wide else (-126, 127))
+
+
+    def test_becomes_tells_what_a_report_tells(self):
+        for name, x in self.arrays.items():
+            if x.dtype.kind == "i":
+                continue
+            s = binade.RangeSummary().add(x)
+            flat = np.asarray(x).astype("d").reshape(-1)
+            finite = flat[np.isfinite(flat) & (flat != 0)]
+            magnitudes = [value(m) for m in abs(finite)]
+            report = binade.report({name: x}).tensors[0]["formats"]
+            for format in FORMATS:
+                at_one = s.becomes(format)
+                self.assertEqual(at_one, {key: report[format][key] for key in at_one})
+                for scale in (-20, -1, 3, 12, 900):
+                    got, want = s.becomes(format, scale), figures([m * Fraction(2) ** scale for m in magnitudes], format)
+                    self.assertEqual(list(got), ["to_zero", "subnormal", "overflow", "lost_l1", "lost_l2", "clipped_l1"])
+                    for fate in ("to_zero", "subnormal", "overflow"):
+                        count = want[fate]
+                        self.assertEqual(got[fate], {"count": count, "of_values": count / flat.size if flat.size else 0,
+                                                     "of_nonzero": count / len(magnitudes) if magnitudes else 0})
+                    for share in ("lost_l1", "lost_l2", "clipped_l1"):
+                        self.close(got[share], want.get(share), (name, format, scale, share))
+        self.assertEqual(s.becomes(binade.Format("e4m3"), scale_log2=2), s.becomes("float8_e4m3fn", 2))
+        for wrong, line in ((("e3m2",), "a summary knows"), (("e4m",), "unknown format"), (("e4m3", 1024), "give an integer"),
+                            (("e4m3", -1023), "give an integer")):
+            with self.assertRaisesRegex(ValueError, line):
+                s.becomes(*wrong)
+        with self.assertRaises(TypeError):
+            s.becomes(3)
 
 
 class Speed(Ranges):

@@ -29,6 +29,7 @@ model = binade.GemmModel("fma.rn.f32.f32.f32.f32", k_order="descending")
 binade.gemm(x, x, model=model, transpose_b=True)
 binade.gemm(x, x, instruction="fma.rn.f32.f32.f32.f32", promote_every=4, split=["2", "4"], out_format=e4m3)
 binade.explain(x, x, instruction="fma.rn.f32.f32.f32.f32", element=(0, 0), c_first=True)
+loss: object = binade.RangeSummary().add(x).scaled(-4).becomes(e4m3, scale_log2=2)["lost_l2"]
 counts: binade.Counts = binade.Counts() + binade.Counts()
 values: int = counts.values
 status: int = binade.main(["--version"])
@@ -43,6 +44,7 @@ WRONG = {
     "binade.gemm([1.0], [1.0], model=3)": "gemm",
     'binade.gemm([1.0], [1.0], k_ordr="descending")': "k_ordr",
     'binade.dot([1.0], [1.0], k_order="descending")': "k_order",
+    "binade.RangeSummary().scaled(0.5)": "scaled",
     "binade.main(3)": "main",
 }
 

@@ -87,6 +87,21 @@ TEST_CASE("a value with zero bits below the unit is shifted, not cut") {
   CHECK(integer_of(sum) == 5);
 }
 
+TEST_CASE("a shifted sum is divided or multiplied by a power of two") {
+  std::mt19937_64 random(12);
+  for (int i = 0; i < 2000; ++i) {
+    const Integer units = random_integer(random, between(random, 1, 2000));
+    const int n = between(random, -2500, 2500);
+    const Integer whole = power_of_two_of(64 * ExactSum::size);
+    Integer want = units;
+    n >= 0 ? want >>= n : want <<= -n;
+    want %= whole;  // what is above the top is dropped
+    REQUIRE(integer_of(shifted_right(sum_of(units), n)) == want);
+  }
+  CHECK(shifted_right(sum_of(5), 0) == sum_of(5));
+  CHECK(shifted_right(sum_of(5), 64) == ExactSum{});
+}
+
 TEST_CASE("192-bit products are exact") {
   std::mt19937_64 random(2);
   for (int i = 0; i < 5000; ++i) {

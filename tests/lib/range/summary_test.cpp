@@ -6,9 +6,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "lib/range/fate.h"
+#include "lib/range/summary_bytes.h"
+#include "lib/tensor/error.h"
 #include "tests/lib/range/add_encoding.h"
 #include "tests/lib/range/exact.h"
 #include "tests/lib/range/values.h"
@@ -77,6 +80,39 @@ TEST_CASE("doubles that are floats give the floats' summary") {
   const std::vector<float> values = mixed_values<float>(6);
   const std::vector<double> wide(values.begin(), values.end());
   CHECK(summary_of(values, some_columns()) == summary_of(wide, some_columns()));
+}
+
+TEST_CASE("a scaled summary is that of the scaled values, its errors at the scales that undo it") {
+  std::vector<double> values = random_values<double>(3000, -60, 20, 9);
+  append(values, edge_values<double>(-60, 20, 3));
+  append(values, {0.0, -0.0, INFINITY, -INFINITY, NAN});
+  for (const int by : {-110, -17, -1, 0, 1, 30, 110}) {
+    for (const std::vector<ErrorColumn>& columns : {std::vector<ErrorColumn>{}, some_columns()}) {
+      CAPTURE(by);
+      std::vector<double> moved;
+      for (const double x : values) moved.push_back(std::ldexp(x, by));
+      std::vector<ErrorColumn> undone = columns;
+      for (ErrorColumn& column : undone) column.scale_log2 -= by;
+      const RangeSummary s = summary_of(values, columns);
+      CHECK(scaled(s, by) == summary_of(moved, undone));
+      CHECK(scaled(scaled(s, by), -by) == s);
+      CHECK(summary_from_bytes(bytes_of(scaled(s, by))) == scaled(s, by));
+    }
+  }
+}
+
+TEST_CASE("a summary is scaled as far as its bytes have room, and no further") {
+  constexpr int most = std::numeric_limits<int>::max(), least = std::numeric_limits<int>::min();
+  const RangeSummary ends = summary_of(std::vector<double>{0x1.8p-1000, -0x1.4p1000});
+  for (const int by : {-74, 23}) {
+    CHECK(summary_from_bytes(bytes_of(scaled(ends, by))) == scaled(ends, by));
+  }
+  for (const int by : {-75, 24, most, least}) CHECK_THROWS_AS(scaled(ends, by), Error);
+  const RangeSummary one = summary_of(std::vector<double>{0x1p-1074}, {{binary16, 0}});
+  CHECK(scaled(one, 126).columns[0].scale_log2 == -126);
+  for (const int by : {-1, 127, most, least}) CHECK_THROWS_AS(scaled(one, by), Error);
+  const RangeSummary zeros = summary_of(std::vector<double>{0.0, INFINITY});
+  for (const int by : {most, least}) CHECK(scaled(zeros, by) == zeros);
 }
 
 TEST_CASE("zeros, NaN, Inf, signs and the extremes are counted") {

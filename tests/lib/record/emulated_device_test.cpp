@@ -258,6 +258,11 @@ TEST_CASE("bulk work is the definitions' own: bytes, counts and places in the st
   CHECK(theirs->rows[100].count == ours->rows[100].count);
   CHECK(theirs->rows[100].squared_error == ours->rows[100].squared_error);
   CHECK(theirs->largest == ours->largest);
+  theirs->reset(columns);
+  CHECK_FALSE(device.range_count_at(in.data(), in.size(), columns, 0, *theirs));
+  CHECK(theirs->rows[100].count == ours->rows[100].count);
+  CHECK(theirs->rows[100].squared_error == ours->rows[100].squared_error);
+  CHECK(theirs->smallest == ours->smallest);
 }
 
 TEST_CASE("products are chains of whatever instruction, and follow what is planted") {
@@ -292,6 +297,8 @@ TEST_CASE("a device without bulk work says so") {
   const auto block = std::make_unique<RangeBlock<float>>();
   CHECK(bare.quantize({}, {}, 0, {}, counts) == "this device quantizes nothing");
   CHECK(bare.range_count({}, {}, *block) == "this device counts no ranges");
+  CHECK(bare.range_count_at(nullptr, 0, {}, 0, *block) ==
+        "this device counts no ranges in its memory");
   CHECK(bare.multiply({}, way) == "this device multiplies no matrices");
   CHECK_NOTHROW(expect_done(bare, std::nullopt));
   CHECK(complaint([&] { expect_done(bare, "it cannot"); }) ==

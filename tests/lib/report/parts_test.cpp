@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "lib/report/absent_tensors.h"
+#include "lib/report/counted_tensors.h"
 
 namespace binade::test::parts_test {
 namespace {
@@ -23,7 +23,7 @@ TensorInfo f32(const std::string& name, std::uint64_t elements) {
 
 TensorFiles one_file(std::vector<TensorInfo> tensors) {
   TensorFiles out;
-  out.push_back(std::make_unique<AbsentTensors>("made", std::move(tensors)));
+  out.push_back(std::make_unique<CountedTensors>("made", std::move(tensors), Counted{}));
   return out;
 }
 

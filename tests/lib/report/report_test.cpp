@@ -159,11 +159,12 @@ TEST_CASE(
       folder.write("b.npy", npy(dict("<f4", "(3,)"), floats({NAN, 4, 70000})));
   std::uint64_t done = 0;
   std::uint64_t all = 0;
-  const Report report = read_report({first, second}, {}, [&](std::uint64_t n, std::uint64_t of) {
-    CHECK(n > done);
-    done = n;
-    all = of;
-  });
+  const Report report =
+      read_report(open_inputs({first, second}, {}), [&](std::uint64_t n, std::uint64_t of) {
+        CHECK(n > done);
+        done = n;
+        all = of;
+      });
   CHECK(done == 28);
   CHECK(all == 28);
   REQUIRE(report.tensors.size() == 2);
@@ -184,7 +185,7 @@ TEST_CASE(
 TEST_CASE("files without a floating tensor are an error") {
   const Folder folder;
   const std::string ints = folder.write("i.npy", npy(dict("<i4", "(1,)"), little(1, 4)));
-  const std::string error = error_of([&] { read_report({ints}, {}); });
+  const std::string error = error_of([&] { read_report(open_inputs({ints}, {})); });
   CHECK(has(error, "i.npy"));
   CHECK(has(error, "no floating-point tensor"));
 }

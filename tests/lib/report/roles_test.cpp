@@ -35,7 +35,7 @@ Report report_on(const std::vector<Named>& tensors, const std::string& file = "x
   const Folder folder;
   ReportOptions options;
   for (const char* rule : rules) options.roles.push_back(parse_role_rule("--role", rule));
-  return read_report({write_named(folder, file, tensors)}, options);
+  return read_report(open_inputs({write_named(folder, file, tensors)}, options));
 }
 
 /// The same dump of a network, under the names of many.
@@ -180,14 +180,16 @@ TEST_CASE("two files tell apart what their names do not") {
   const Folder folder;
   const std::vector<Named> weights{{"fc1.weight", {1024}}};
   const std::vector<Named> gradients{{"fc1.weight", {0x1p-20F}}};
-  const Report report = read_report({write_named(folder, "params.safetensors", weights),
-                                     write_named(folder, "grads.safetensors", gradients)},
-                                    {});
+  const Report report =
+      read_report(open_inputs({write_named(folder, "params.safetensors", weights),
+                               write_named(folder, "grads.safetensors", gradients)},
+                              {}));
   CHECK(report.loss_scale.interval->max_log2 == 34);
   CHECK(report.tensors[0].role == TensorRole::weight);
-  const Report steps = read_report({write_named(folder, "grads_1.safetensors", weights),
-                                    write_named(folder, "grads_2.safetensors", gradients)},
-                                   {});
+  const Report steps =
+      read_report(open_inputs({write_named(folder, "grads_1.safetensors", weights),
+                               write_named(folder, "grads_2.safetensors", gradients)},
+                              {}));
   CHECK(has(steps.loss_scale.reason, "grads_1.safetensors sets it"));
   CHECK(has(steps.loss_scale.reason, "grads_2.safetensors needs that"));
   const std::string text = report_text(steps, {});

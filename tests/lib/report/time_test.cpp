@@ -40,10 +40,11 @@ struct Run {
     }
     files.push_back(folder->write(name, safetensors(header + "}", data)));
   }
-  Report report() const { return read_report(files, {}); }
+  Report report() const { return read_report(open_inputs(files, {})); }
   std::vector<TensorReport> tensors() const {
     std::vector<TensorReport> out;
-    read_report(files, {}, {}, nullptr, [&out](const TensorReport& t) { out.push_back(t); });
+    read_report(open_inputs(files, {}), {}, nullptr,
+                [&out](const TensorReport& t) { out.push_back(t); });
     return out;
   }
   Json json() const { return Json::parse(json_text(report(), tensors())); }
@@ -152,7 +153,7 @@ TEST_CASE("several tensors of one layer, role and step are one point, whatever c
 
 TEST_CASE("the text tells of binary16 where other formats were asked for") {
   const Run run = small_run();
-  const Report report = read_report(run.files, {.formats = {report_formats[1]}});
+  const Report report = read_report(open_inputs(run.files, {.formats = {report_formats[1]}}));
   CHECK(report.time->formats.size() == 2);
   CHECK(place_of_binary16(*report.time) == 1);
   const std::string text = time_text(*report.time, false);

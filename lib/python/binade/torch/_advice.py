@@ -44,10 +44,10 @@ def _escaped(text):
     return html.escape(text)
 
 
-def advice_of(run, report):
-    """The Advice of a Run and its report."""
-    report = report.to_dict()
-    target = report["options"]["target_loss"]
+def advice_of(run, headroom=1, target_loss=1e-3, prefer="s_max"):
+    """The Advice of a Run."""
+    options = {"headroom": headroom, "target_loss": target_loss, "prefer": prefer}
+    report = run.report(**options).to_dict()
     keys = [key for key in run.layers if key[1] not in ("update", "state")]
     merged = {key: run.summary(*key) for key in keys}
     scale = dict(report["loss_scale"])
@@ -56,16 +56,16 @@ def advice_of(run, report):
     at = scale["recommended_log2"] or 0
     of = {
         "loss_scale": scale,
-        "formats": formats_of(merged),
-        "keep_fp32": kept(merged, at, target),
+        "formats": formats_of(merged, options),
+        "keep_fp32": kept(merged, at, target_loss),
         "autocast": casts(run.layers, merged),
     }
     return Advice(text_of(of), json.dumps(of, indent=1) + "\n")
 
 
-def formats_of(merged):
+def formats_of(merged, options):
     named = {f"{layer}/{role}": summary for (layer, role), summary in merged.items()}
-    rows = _binade.report(named, sqnr_scale=None).to_dict()["tensors"] if named else []
+    rows = _binade.report(named, **options).to_dict()["tensors"] if named else []
     return [{"layer": layer, "role": role, **row["advice"]} for (layer, role), row in zip(merged, rows)]
 
 
@@ -76,7 +76,7 @@ def kept(merged, scale_log2, target):
         if not summary.nonzero:
             continue
         fate = summary.becomes("binary16", scale_log2 if role in GRADIENTS else 0)
-        for key, bad, words in (("overflow", fate["overflow"] > 0, "{:,} values overflow".format(fate["overflow"])),
+        for key, bad, words in (("overflow", fate["overflow"]["count"] > 0, f"{fate['overflow']['count']:,} values overflow"),
                                 ("lost_l2", fate["lost_l2"] > target, f"{_binade._percent(fate['lost_l2'])} of the L2 norm becomes zero")):
             if bad:
                 reasons.setdefault(layer, []).append({"role": role, "what": key, "text": f"{role}: {words}"})
@@ -92,7 +92,7 @@ def casts(layers, merged):
             continue
         summary, format = merged[layer, "weight"], HALVES[of.dtype]
         fate = summary.becomes(format)
-        share = {key: fate[key] / summary.nonzero if summary.nonzero else 0.0 for key in ("to_zero", "subnormal", "overflow")}
+        share = {key: fate[key]["of_nonzero"] for key in ("to_zero", "subnormal", "overflow")}
         out.append({"layer": layer, "dtype": of.dtype, "weight_dtype": weight.dtype, "format": format, **share})
     return out
 
@@ -104,7 +104,7 @@ def listed(words):
 
 def text_of(of):
     scale = of["loss_scale"]
-    out = [f"Loss scale for FP16: {scale_words(scale)}. {scale['reason']}."]
+    out = [f"Loss scale for FP16: {scale_words(scale)}. {scale['reason']}"]
     if scale["used_log2"] is not None:
         out.append(f"In use at the end: 2^{scale['used_log2']}.")
     by_format = {}

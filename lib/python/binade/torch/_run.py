@@ -123,9 +123,11 @@ class Run:
         """Writes the run, exactly, whole or not at all: a file that `binade report` reads, "run.binade"."""
         self._counted().save(path)
 
-    def advise(self, **options):
-        """The Advice that follows from the run: which loss scale, which format a layer, which layers to keep in FP32."""
-        return advice_of(self, self.report(**options))
+    def advise(self, headroom=1, target_loss=1e-3, prefer="s_max"):
+        """The Advice that follows from the run: which loss scale, which format a layer, which layers to keep in FP32.
+
+        Options as those of report(). ValueError where no step was watched."""
+        return advice_of(self, headroom, target_loss, prefer)
 
     def _counted(self):
         if not self._windows:

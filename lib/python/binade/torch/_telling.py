@@ -44,7 +44,7 @@ class AlertRule:
         for (layer, role), summary in window.summaries.items():
             if role not in self.roles or not summary.nonzero:
                 continue
-            dead = summary.becomes(self.format, scale_of(role, window.loss_scale))["to_zero"] / summary.nonzero
+            dead = summary.becomes(self.format, scale_of(role, window.loss_scale))["to_zero"]["of_nonzero"]
             if dead > self.share:
                 self.call(Alert(window.first, layer, role, dead, self.format, window.loss_scale))
 
@@ -56,7 +56,7 @@ def write_window(writer, window, format):
         fate = summary.becomes(format, scale_of(role, window.loss_scale))
         if summary.nonzero:
             for key in ("to_zero", "subnormal", "overflow"):
-                writer.add_scalar(f"{tag}/{key}_in_{format}", fate[key] / summary.nonzero, window.last)
+                writer.add_scalar(f"{tag}/{key}_in_{format}", fate[key]["of_nonzero"], window.last)
         exponents, counts = summary.exponents, summary.counts
         if len(exponents):
             # A bucket a binade, over log2 |x|; its values are taken to lie at its lower edge.

@@ -80,6 +80,8 @@ def optimizers_of(optimizer):
     for one in given:
         if not hasattr(one, "param_groups") or not callable(getattr(one, "step", None)):
             raise TypeError(f"optimizer: a torch.optim.Optimizer or a list of them is wanted, not {type(one).__name__}")
+    if not given:
+        raise ValueError("optimizer: an empty list; give None to have them found")
     return list(given)
 
 

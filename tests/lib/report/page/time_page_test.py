@@ -26,6 +26,9 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import page_data
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from made_run_file import Tensor, run_file
+
 BINADE = None
 STEPS = (0, 50, 60, 1000)
 LAYERS = ("fc1", "</script><script>window.hit=1</script>/&amp;", "head")
@@ -464,6 +467,27 @@ class TimePage(unittest.TestCase):
         self.assertFalse(self.browser.find_element(By.ID, "time").is_displayed())
         subject = self.browser.find_element(By.CSS_SELECTOR, "#answer-scale .subject").text
         self.assertEqual(subject, "all 2 gradients")
+
+    def test_a_watched_run_tells_how_it_was_watched_and_has_no_sqnr(self):
+        self.assertTrue(self.find("#watched").get_attribute("hidden"))
+        tensors = [Tensor(step, "fc1", role, [2.0**-20, 1.0, 0.5]) for step in (0, 100, 200)
+                   for role in ("dW", "weight")]
+        (self.path / "watched.binade").write_bytes(run_file(
+            [(step, step + 50, 2, 65536.0) for step in (0, 100, 200)], tensors, notes=["<b>a note</b>"],
+            first_nonfinite={"text": "step 150: Inf in <i>act</i> of fc1, 2^16 and more", "step": 150}))
+        self.report_on("watched", ["watched.binade"])
+        self.open("watched")
+        section = self.find("#watched")
+        self.assertEqual([line.text for line in section.find_elements(By.TAG_NAME, "p")],
+                         ["Watched: every 50th step from 0 to 250; each point merges 2 watched steps.",
+                          "First value that is not finite: step 150: Inf in <i>act</i> of fc1, 216 and more",
+                          "<b>a note</b>"])
+        heads = self.find("#tensors thead").text
+        self.assertIn("loss scale", heads)
+        self.assertNotIn("SQNR", heads)
+        self.assertNotIn("SQNR", self.find("#figure-notes").text)
+        self.open("run")
+        self.assertIn("SQNR", self.find("#tensors thead").text)
 
 
 if __name__ == "__main__":

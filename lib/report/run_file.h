@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A run that was counted while it ran, as a file of counts: run.binade.
+//
+//   "binade.run/1\n\0\0\0"                      16 bytes
+//   every, notes                                a list of texts
+//   first value that was not finite             a text, JSON (watched.h); empty: none
+//   windows                                     a list: first, last, steps, bits of the loss scale (binary64; 0: none)
+//   columns of squared errors                   a list: format's name, log2 of the scale
+//   tensors, by rising step                     a list: step, layer, role, dtype's name, whether it has a shape, shape, values
+//   updates, by rising step                     a list: step, layer, counts (a text)
+//   summaries                                   of each tensor in turn, a text (lib/range/summary_bytes.h)
+//   the checksum
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/io/input_file.h"
+#include "lib/report/counted_tensors.h"
+
+namespace binade {
+
+/// Error as of check_run.
+void write_run(const CountedRun& run, const std::vector<RangeSummary>& summaries,
+               const std::string& path);
+
+/// The run of a file that begins as one: all is checked but the summaries, which are read and checked one by one.
+std::unique_ptr<TensorFile> open_run(std::shared_ptr<const InputFile> file);
+
+}  // namespace binade

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Watched runs of two processes put together (gloo): the bytes of one process that had the tensors of both. SKIP without
+# torch or torch.distributed. watch_ranks_test.py BINADE
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import torch
+    import torch.distributed as dist
+
+    import binade.torch
+except ImportError as error:
+    print(f"SKIP: {error}")
+    sys.exit(77)
+
+RANKS = 2
+STEPS = 4
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1 = torch.nn.Linear(6, 8)
+        self.fc2 = torch.nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.fc2(torch.tanh(self.fc1(x)))
+
+
+def batches(rank):
+    generator = torch.Generator().manual_seed(10 + rank)
+    return [torch.randn(4, 6, generator=generator) for _ in range(STEPS)]
+
+
+def train(model, optimizer, data, before_step=lambda: None, **options):
+    with binade.torch.watch(model, optimizer, every=2, **options) as w:
+        for x in data:
+            optimizer.zero_grad()
+            model(x).square().mean().backward()
+            before_step()
+            optimizer.step()
+    return w
+
+
+def packed(run):
+    return {key: summary.to_bytes() for key, summary in run.summaries().items()}
+
+
+def new_net():
+    torch.manual_seed(0)
+    return Net()
+
+
+def averaged(model):
+    """Gradients averaged by hand."""
+    for p in model.parameters():
+        dist.all_reduce(p.grad)
+        p.grad /= RANKS
+
+
+def scenario(what, rank):
+    """A run of one of two processes, watched."""
+    model = new_net()
+    if what == "ddp":
+        model = torch.nn.parallel.DistributedDataParallel(model)
+    elif what == "drift":
+        model = torch.nn.parallel.DistributedDataParallel(model)
+        with torch.no_grad():
+            model.module.fc1.weight += rank
+    elif what == "fsdp":
+        from torch.distributed.fsdp import fully_shard
+
+        fully_shard(model, mesh=torch.distributed.device_mesh.init_device_mesh("cpu", (RANKS,)))
+    data = batches(rank)[2 * rank:] if what == "other steps" else batches(rank)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    return train(model, optimizer, data, (lambda: averaged(model)) if what == "by hand" else lambda: None)
+
+
+def in_rank(rank, scenarios, store):
+    """What a process of two gets, by scenario: its own run, that of all and its report; or the line that refuses."""
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=RANKS)
+    out = {}
+    for what in scenarios:
+        w = scenario(what, rank)
+        try:
+            run = w.all_reduce()
+            out[what] = packed(w), packed(run), run.report().to_json()
+        except ValueError as error:
+            out[what] = str(error)
+        dist.barrier()
+    dist.destroy_process_group()
+    return out
+
+
+def can_shard():
+    """None, or why torch has no shards that work here."""
+    try:
+        from torch.distributed.fsdp import fully_shard  # noqa: F401
+    except Exception as error:
+        return f"torch {torch.__version__} has no fully_shard that can be imported: {error}"
+    return None
+
+
+def together(scenarios):
+    """in_rank() of both processes."""
+    with tempfile.TemporaryDirectory(prefix="binade-test-") as folder:
+        there = [os.path.join(folder, str(rank)) for rank in range(RANKS)]
+        running = [subprocess.Popen([sys.executable, __file__, "rank", str(rank), os.path.join(folder, "store"), path, *scenarios],
+                                    stderr=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1"})
+                   for rank, path in enumerate(there)]
+        said = [process.communicate(timeout=250)[1].decode() for process in running]
+        if any(process.returncode for process in running):
+            raise AssertionError(said[0][-3000:] + said[1][-3000:])
+        return [pickle.loads(pathlib.Path(path).read_bytes()) for path in there]
+
+
+def added(a, b):
+    return (binade.RangeSummary.from_bytes(a) + binade.RangeSummary.from_bytes(b)).to_bytes()
+
+
+class Ranks(unittest.TestCase):
+    maxDiff = 2000
+
+    @classmethod
+    def setUpClass(cls):
+        shards = [] if can_shard() else ["fsdp"]
+        cls.ranks = together(["ddp", "by hand", "local", "drift", "other steps", *shards])
+
+    def held_to_the_sum(self, what, once):
+        """once(role, bytes are the same): whether one copy counts."""
+        (own0, all0, json0), (own1, all1, json1) = (rank[what] for rank in self.ranks)
+        self.assertEqual((all0, json0), (all1, json1))
+        self.assertEqual(set(all0), set(own0))
+        self.assertGreater(len(own0), 20)
+        for key, got in all0.items():
+            same = own0[key] == own1[key]
+            self.assertEqual(got, own0[key] if once(key[2], same) else added(own0[key], own1[key]), key)
+        return own0, own1, all0
+
+    def test_replicas_count_once_and_activations_add(self):
+        own0, own1, got = self.held_to_the_sum("ddp", lambda role, same: role not in ("act", "dAct"))
+        for key in own0:
+            self.assertEqual(own0[key] == own1[key], key[2] not in ("act", "dAct"), key)
+        # One process that has both batches, as its micro-batches: activations are the same values.
+        model = new_net()
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+        with binade.torch.watch(model, optimizer, every=2) as w:
+            for both in zip(*(batches(rank) for rank in range(RANKS))):
+                optimizer.zero_grad()
+                for x in both:
+                    model(x).square().mean().backward()
+                averaged_alone(model)
+                optimizer.step()
+        alone = packed(w)
+        self.assertEqual(set(alone), set(got))
+        for key, one in alone.items():
+            self.assertEqual(got[key], one, key)
+
+    def test_gradients_averaged_by_hand_count_once(self):
+        self.held_to_the_sum("by hand", lambda role, same: role not in ("act", "dAct"))
+
+    def test_local_gradients_add(self):
+        own0, own1, _ = self.held_to_the_sum("local", lambda role, same: role not in ("act", "dAct") and same)
+        self.assertEqual(own0[0, "fc1", "weight"], own1[0, "fc1", "weight"])
+        self.assertNotEqual(own0[0, "fc1", "dW"], own1[0, "fc1", "dW"])
+
+    def test_replicas_that_drift_apart_are_told(self):
+        for told in (rank["drift"] for rank in self.ranks):
+            self.assertRegex(told, "^step 0: fc1 weight of rank 1 is not that of rank 0, but DistributedDataParallel keeps them alike")
+
+    def test_other_steps_are_told(self):
+        for told in (rank["other steps"] for rank in self.ranks):
+            self.assertRegex(told, "^rank 1 has other windows than rank 0")
+
+    def test_shards_add(self):
+        if can_shard():
+            self.skipTest(can_shard())
+        own0, own1, got = self.held_to_the_sum("fsdp", lambda role, same: False)
+        values = {key: binade.RangeSummary.from_bytes(x).values for key, x in got.items()}
+        model = new_net()
+        for name, p in (("fc1", model.fc1.weight), ("fc1.bias", model.fc1.bias), ("fc2", model.fc2.weight)):
+            for role in ("weight", "dW", "update"):
+                self.assertEqual(values[0, name, role], p.numel(), (name, role))
+        self.assertEqual(values[0, "fc1.exp_avg", "state"], 48)
+
+
+def averaged_alone(model):
+    for p in model.parameters():
+        p.grad /= RANKS
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["rank"]:
+        _, _, rank, store, path, *scenarios = sys.argv
+        torch.set_num_threads(1)
+        result = in_rank(int(rank), scenarios, store)
+        with open(path, "wb") as file:
+            pickle.dump(result, file)
+        sys.exit(0)
+    if not dist.is_available() or not dist.is_gloo_available():
+        print("SKIP: torch has no gloo")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What holds of every counted run, and the report on one in memory: roles and time are the run's, whatever names say.
+#include "lib/report/counted_run.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <memory>
+
+#include "lib/report/report.h"
+#include "tests/lib/io/files.h"
+#include "tests/lib/report/counted.h"
+
+namespace binade::test::counted_run_test {
+namespace {
+
+Report report_on(const MadeRun& made, const ReportOptions& options = {}) {
+  return read_report(inputs_of(std::make_shared<const CountedRun>(made.run),
+                               std::make_shared<const std::vector<RangeSummary>>(made.summaries),
+                               options));
+}
+
+TEST_CASE("roles, layers and steps are the run's, and no word or rule in a name changes them") {
+  const Report report =
+      report_on(made_run(), {.roles = {parse_role_rule("--role", "state=exp_avg")}});
+  CHECK(report.rows.size() == 16);
+  REQUIRE(report.time);
+  CHECK(report.time->steps == std::vector<std::uint64_t>{0, 100});
+  CHECK(report.time->layers == std::vector<std::string>{"fc1.exp_avg", "step7/dW (scaled)"});
+  CHECK(report.roles.size() == 4);
+  for (const RoleReport& role : report.roles) CHECK(role.tensors == 4);
+  CHECK(has(report.hint, "fits no name, and a counted run tells roles itself"));
+  CHECK(report.rows[4].name == "step000000/step7/dW (scaled)/weight");
+}
+
+TEST_CASE("loss scales in use and updates come from the run") {
+  const Report report = report_on(made_run());
+  REQUIRE(report.time->loss_scales.size() == 2);
+  CHECK(report.time->loss_scales[0].used == 65536.0);
+  CHECK(report.time->loss_scales[1].used == 32768.0);
+  REQUIRE(report.time->updates.size() == 3);
+  CHECK(report.time->updates[0].points[1].counts.updates == 4);
+  CHECK(report.time->updates[1].points[0].counts == made_run().run.updates[0].counts);
+  CHECK(report.time->unpaired.empty());
+  MadeRun without = made_run();
+  without.run.updates.pop_back();
+  const Report other = report_on(without);
+  REQUIRE(other.time->unpaired.size() == 1);
+  CHECK(other.time->unpaired[0].name == "step000100/step7/dW (scaled)/update");
+  CHECK(other.time->unpaired[0].reason == "not held against its weight in the run");
+}
+
+TEST_CASE("a shape that differs is none") {
+  const Report report = report_on(made_run());
+  const auto at =
+      std::ranges::find(report.time->series, std::string("fc1.exp_avg"), &TimeSeries::layer);
+  REQUIRE(at != report.time->series.end());
+  CHECK(at->role == TensorRole::act);
+  CHECK_FALSE(at->run.shape);
+  CHECK((at + 1)->run.shape == std::vector<std::uint64_t>{3});
+}
+
+TEST_CASE("a run without squared errors has a report without SQNR, and none at other scales") {
+  const Report report = report_on(made_run());
+  CHECK(report.options.scales_log2.empty());
+  CHECK(report.total.formats[0].sqnr_db.empty());
+  const std::string error = error_of([] { report_on(made_run(), {.scales_log2 = {0, 8}}); });
+  CHECK(has(error, "--sqnr-scale: no squared errors in run; watch with sqnr=True"));
+  const Report with = report_on(made_run(error_columns({})));
+  CHECK(with.options.scales_log2 == std::vector{0});
+  CHECK(with.total.formats[4].sqnr_db[0].has_value());
+}
+
+TEST_CASE("summaries with squared errors and without are not of one report") {
+  const std::string error = error_of([] {
+    inputs_of({{"plain", empty_summary({})}, {"full", empty_summary(error_columns({}))}}, {});
+  });
+  CHECK(error ==
+        "the summary of plain has no squared errors, and that of full has some; report on them "
+        "apart");
+  CHECK(read_report(inputs_of({{"plain", empty_summary({})}}, {})).options.scales_log2.empty());
+}
+
+TEST_CASE("what no run can be is refused in a line") {
+  const auto refused = [](const std::function<void(CountedRun&)>& change) {
+    CountedRun run = made_run().run;
+    check_run(run);
+    change(run);
+    return error_of([&run] { check_run(run); });
+  };
+  CHECK(has(refused([](auto& run) { run.watched.every = 0; }), "every 0th step"));
+  CHECK(has(refused([](auto& run) { std::swap(run.watched.windows[0], run.watched.windows[1]); }),
+            "steps do not rise at window 0 to 50"));
+  CHECK(has(refused([](auto& run) { run.watched.windows[0].last = 100; }),
+            "steps do not rise at window 100 to 150"));
+  CHECK(has(refused([](auto& run) { run.watched.windows[0].steps = 52; }), "has no 52 steps"));
+  CHECK(has(refused([](auto& run) { run.watched.windows[1].loss_scale = -1; }),
+            "no such loss scale"));
+  CHECK(has(refused([](auto& run) { run.watched.windows.pop_back(); }), "is of no window"));
+  CHECK(
+      has(refused([](auto& run) { run.tensors[0].time.step = 100; }), "comes after a later step"));
+  CHECK(
+      has(refused([](auto& run) { run.tensors[1].time = run.tensors[0].time; }), "is there twice"));
+  CHECK(has(refused([](auto& run) { run.tensors[0].time.layer = ""; }), "is of no layer"));
+  CHECK(has(refused([](auto& run) { run.tensors[0].values = run.tensors[1].values = ~0ULL; }),
+            "2^64 values or more"));
+  CHECK(has(refused([](auto& run) { run.tensors[0].dtype = *find_dtype("I32"); }),
+            "is of no floating dtype"));
+  CHECK(has(refused([](auto& run) {
+              run.tensors[0].shape = {~0ULL, ~0ULL};
+            }),
+            "has a shape that no tensor has"));
+  CHECK(has(refused([](auto& run) { run.updates[1].layer = run.updates[0].layer; }),
+            "is there twice"));
+}
+
+}  // namespace
+}  // namespace binade::test::counted_run_test
