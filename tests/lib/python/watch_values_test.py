@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# binade.torch.watch on the values that tensors have: of every dtype, non-finite, and times a loss scale; against tensors that
+# the loop hands over by itself (watch_oracle.py). By the interpreter that has torch (Debian's python3-torch). SKIP without it.
+# watch_values_test.py BINADE
+import math
+import sys
+import unittest
+
+try:
+    import numpy as np
+    import torch
+    from torch import nn
+
+    import binade  # noqa: F401
+except ImportError as error:
+    print(f"SKIP: {error}")
+    sys.exit(77)
+
+from cli_case import CliCase, main
+from watch_oracle import Mlp, batches, every_parameter, judge, plain, sgd
+
+
+class Dtypes(CliCase):
+    def test_parameters_of_every_dtype(self):
+        class Affine(nn.Module):
+            """Of operations that torch 1.13 has for binary16 on the CPU."""
+
+            def __init__(self, dtype):
+                super().__init__()
+                self.weight, self.bias = nn.Parameter(torch.randn(7).to(dtype)), nn.Parameter(torch.zeros(7, dtype=dtype))
+
+            def forward(self, x):
+                return x * self.weight + self.bias
+
+        class Model(nn.Module):
+            def __init__(self, dtype):
+                super().__init__()
+                self.one, self.two = Affine(dtype), Affine(dtype)
+
+            def forward(self, x, see):
+                return see("two", self.two(see("one", self.one(x))))
+
+        x = batches(3, 5, 7) * torch.exp2(torch.arange(7) * 2 - 9)
+        for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
+            with self.subTest(dtype):
+                dump, _ = judge(self, plain(lambda _: Model(dtype), x.to(dtype)))
+                self.assertIn((2, "one.bias.momentum_buffer", "state"), dump.arrays)
+
+    @unittest.skipUnless(hasattr(torch, "float8_e4m3fn"), "torch before 2.1 has no float8")
+    def test_activations_of_8_bits(self):
+        class Cast(nn.Module):
+            def __init__(self, dtype):
+                super().__init__()
+                self.dtype = dtype
+
+            def forward(self, x):
+                return x.to(self.dtype)
+
+        class Model(nn.Module):
+            def __init__(self, dtype):
+                super().__init__()
+                self.fc1, self.cast, self.fc2 = nn.Linear(4, 6), Cast(dtype), nn.Linear(6, 3)
+
+            def forward(self, x, see):
+                return see("fc2", self.fc2(see("cast", self.cast(see("fc1", self.fc1(x)))).float()))
+
+        for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
+            with self.subTest(dtype):
+                dump, _ = judge(self, plain(lambda _: Model(dtype), batches(3, 5, 4)))
+                self.assertIn((0, "cast", "dAct"), dump.arrays)
+
+    def test_zeros_infinities_and_nans_are_counted_as_such(self):
+        class Bad(nn.Module):
+            def forward(self, x):
+                return x * torch.tensor([1.0, 0.0, -torch.inf, 1e-40, -1e30, torch.nan])
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc1, self.bad = nn.Linear(4, 6), Bad()
+
+            def forward(self, x, see):
+                return see("bad", self.bad(see("fc1", self.fc1(x))))
+
+        dump, w = judge(self, plain(lambda _: Model(), batches(2, 5, 4)))
+        bad = w.summaries()[0, "bad", "act"]
+        self.assertEqual((bad.values, bad.zeros, bad.inf, bad.nan), (30, 5, 5, 5))
+
+
+class CpuScaler:
+    """GradScaler's interface and arithmetic, for the CPU of a torch whose own is for CUDA alone."""
+
+    def __init__(self, init_scale, growth_interval=2000):
+        self._scale, self._growth_interval, self._good, self._found = float(init_scale), growth_interval, 0, {}
+
+    def is_enabled(self):
+        return True
+
+    def get_scale(self):
+        return self._scale
+
+    def scale(self, loss):
+        return loss * self._scale
+
+    def unscale_(self, optimizer):
+        if id(optimizer) in self._found:
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        for gradient in gradients:
+            gradient.mul_(float(np.float32(1 / self._scale)))
+        self._found[id(optimizer)] = not all(gradient.isfinite().all() for gradient in gradients)
+
+    def step(self, optimizer, *arguments, **keywords):
+        if id(optimizer) not in self._found:
+            self.unscale_(optimizer)
+        return None if self._found[id(optimizer)] else optimizer.step(*arguments, **keywords)
+
+    def update(self, new_scale=None):
+        self._good = 0 if any(self._found.values()) else self._good + 1
+        if self._good == 0:
+            self._scale /= 2
+        elif self._good % self._growth_interval == 0:
+            self._scale *= 2
+        self._found = {}
+
+
+def scaled(make_scaler, *, bad=(), clipped=False, given=True):
+    """A training with a scaler, whose loss is infinite in some steps. clipped: by its own unscale_(). given: to watch."""
+    def train(loop, watching):
+        model, scaler = Mlp(), make_scaler()
+        optimizer, parameters = sgd(model), every_parameter(model)
+        with watching(model, optimizer, scaler=scaler if given else "find", also=[scaler]):
+            for step, x in enumerate(batches(5, 6, 4)):
+                optimizer.zero_grad()
+                loss = model(x, loop.see).square().mean() * (math.inf if step in bad else 1.0)
+                scaler.scale(loss).backward()
+                loop.gradients(scaler.get_scale())
+                if clipped:
+                    loop.unscale(scaler, optimizer, parameters)
+                    nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+                loop.step(optimizer, parameters, scaler)
+                scaler.update()
+                loop.end(model, optimizer, loss, torch.tensor(scaler.get_scale()))
+    return train
+
+
+class Scales(CliCase):
+    def test_gradients_are_divided_by_the_scale_of_their_step(self):
+        for init_scale in (2.0**16, 1000.0):
+            with self.subTest(init_scale):
+                judge(self, scaled(lambda: CpuScaler(init_scale, growth_interval=2)))
+
+    def test_a_skipped_step_is_a_step(self):
+        for init_scale in (2.0**16, 1000.0):
+            for bad in ((0,), (2, 3)):
+                with self.subTest(init_scale, bad=bad):
+                    dump, _ = judge(self, scaled(lambda: CpuScaler(init_scale), bad=bad))
+                    self.assertEqual({step for step, _, _ in dump.arrays}, set(range(5)))
+                    self.assertFalse(np.isfinite(dump.arrays[bad[0], "fc1", "dW"]).any())
+                    self.assertFalse(dump.arrays[bad[0], "fc1", "update"].any())
+
+    def test_gradients_as_they_are_in_the_loop(self):
+        dump, _ = judge(self, scaled(lambda: CpuScaler(1000.0)), gradients="scaled")
+        other, _ = judge(self, scaled(lambda: CpuScaler(1000.0)))
+        self.assertEqual(set(dump.arrays), set(other.arrays))
+        self.assertGreater(np.abs(dump.arrays[0, "fc1", "dW"]).max(), 900 * np.abs(other.arrays[0, "fc1", "dW"]).max())
+
+    def test_both_beside_each_other(self):
+        for init_scale in (2.0**16, 1000.0):
+            with self.subTest(init_scale):
+                dump, _ = judge(self, scaled(lambda: CpuScaler(init_scale), bad=(1,)), gradients="both", every=2)
+                self.assertEqual({role for _, layer, role in dump.arrays if layer.endswith(" (scaled)")}, {"dAct", "dW"})
+
+    def test_unscaled_and_clipped_by_the_loop(self):
+        for kinds in ("unscaled", "scaled", "both"):
+            with self.subTest(kinds):
+                judge(self, scaled(lambda: CpuScaler(1000.0), bad=(3,), clipped=True), gradients=kinds)
+
+    @unittest.skipUnless(hasattr(torch.amp, "GradScaler"), "torch before 2.3 has no GradScaler for the CPU")
+    def test_torchs_own_scaler_given_and_found(self):
+        for given in (True, False):
+            for init_scale in (2.0**16, 1000.0):
+                with self.subTest(init_scale, given=given):
+                    judge(self, scaled(lambda: torch.amp.GradScaler("cpu", init_scale=init_scale, growth_interval=2), bad=(2,),
+                                       given=given))
+
+    def test_a_disabled_scaler_is_none(self):
+        judge(self, scaled(lambda: torch.cuda.amp.GradScaler(enabled=False)))
+
+    @unittest.skipUnless(hasattr(torch.amp, "GradScaler"), "torch before 2.3 has no GradScaler for the CPU")
+    def test_a_scaler_that_scales_nothing_here_divides_nothing(self):
+        elsewhere = torch.amp.GradScaler("cpu")
+        judge(self, plain(lambda _: Mlp(), batches(3, 5, 4), scaler="find"))
+        self.assertTrue(elsewhere.is_enabled())
+
+    def test_a_scale_that_the_loop_keeps_itself(self):
+        def train(loop, watching):
+            model = Mlp()
+            optimizer = sgd(model)
+            with watching(model, optimizer, loss_scale=512.0):
+                for x in batches(3, 5, 4):
+                    optimizer.zero_grad()
+                    loss = model(x, loop.see).square().mean()
+                    (512.0 * loss).backward()
+                    loop.gradients(512.0)
+                    for p in model.parameters():
+                        p.grad /= 512.0
+                    loop.step(optimizer, every_parameter(model))
+                    loop.end(model, optimizer, loss)
+
+        judge(self, train)
+
+
+if __name__ == "__main__":
+    main()
