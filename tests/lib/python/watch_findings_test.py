@@ -351,6 +351,40 @@ class Documents(CliCase):
         self.assertGreater(runner.tries, 5)
 
 
+class Names(CliCase):
+    def test_an_output_that_would_have_a_childs_name(self):
+        class Pair(torch.nn.Sequential):
+            def forward(self, x):
+                return super().forward(x), x * 2
+
+        torch.manual_seed(0)
+        pair = Pair(torch.nn.Linear(4, 4), torch.nn.Linear(4, 8))
+        model = torch.nn.ModuleDict({"pair": pair})
+        model.forward = lambda x: sum(y.sum() for y in pair(x)).reshape(1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with binade.torch.watch(model, optimizer, every=1) as w:
+            model(torch.ones(3, 4)).sum().backward()
+            optimizer.step()
+        self.assertEqual({layer: s.values for (_, layer, role), s in w.summaries().items() if role == "act"},
+                         {"pair.0": 12, "pair.1": 24, "pair[1]": 12, "ModuleDict": 1})
+
+    @unittest.skipUnless(hasattr(torch.amp, "GradScaler"), "torch before 2.3 has no GradScaler for the CPU")
+    def test_of_two_scalers_the_one_that_was_called(self):
+        models = {"a": torch.nn.Linear(2, 2), "b": torch.nn.Linear(2, 2)}
+        optimizers = [torch.optim.SGD(model.parameters(), lr=0.1) for model in models.values()]
+        scalers = [torch.amp.GradScaler("cpu", init_scale=scale) for scale in (4.0, 32.0)]
+        with binade.torch.watch(models, optimizers, every=1, gradients="both") as w:
+            for model, optimizer, scaler in zip(models.values(), optimizers, scalers):
+                scaler.scale(model(torch.ones(1, 2)).sum()).backward()
+                scaler.step(optimizer)
+                scaler.update()
+        got = {(layer, role): s.largest for (_, layer, role), s in w.summaries().items() if role in ("dAct", "dW")}
+        for name, scale in (("a", 4.0), ("b", 32.0)):
+            for role in ("dAct", "dW"):
+                self.assertEqual((got[name, role], got[name + " (scaled)", role]), (1.0, scale))
+        self.assertEqual(w.windows[0].loss_scale, 32.0)  # the last of the step
+
+
 class Refusals(CliCase):
     def test_in_one_line(self):
         model = new_net()

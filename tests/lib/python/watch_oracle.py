@@ -172,9 +172,12 @@ class Dump(Loop):
         self.dw(optimizer, parameters, "unscaled")
         self.unscaled_.discard(id(optimizer))
         before = {id(p): p.detach().clone() for _, p, _ in mine}
+        skipped = scaler and any(p.grad is not None and not torch.isfinite(p.grad).all() for _, p, _ in mine)
         scaler.step(optimizer) if scaler else optimizer.step()
         for layer, p, part in mine:
             self.note(layer, "weight", array_of(part(before[id(p)])))
+            if skipped:  # nothing was updated
+                continue
             self.note(layer, "update", array_of(part(p.detach() - before[id(p)])))
             for name, x in optimizer.state.get(p, {}).items():
                 if isinstance(x, torch.Tensor) and x.is_floating_point() and (x.numel() > 1 or x.shape == p.shape):

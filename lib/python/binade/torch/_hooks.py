@@ -15,8 +15,11 @@ from .. import _binade
 from ._attaching import living_optimizers, repeats, takes_closure, wrap
 from ._names import outputs_of
 from ._run import add_to
-from ._step import SCALED, Step
+from ._step import SCALED, Seen, Step
 from ._tensors import FLOATING, in_one_piece, local
+
+# Before torch 2.0 a second hook on a tensor that was written to in place gets the gradient of what the first one saw.
+OLD_TENSOR_HOOKS = not hasattr(torch.optim.Optimizer, "register_step_pre_hook")
 
 
 class Hooks:
@@ -31,7 +34,7 @@ class Hooks:
         self._undo = []  # functions that take hooks away
         self._optimizers = []
         self._seeks = False  # optimizers, at the first backward pass
-        self._scaler = None
+        self._scaler = None  # one that is always in use
         self.by_hand = False  # steps end by end_step() alone
         self._begin_step(first)
 
@@ -40,10 +43,12 @@ class Hooks:
         self._undo.append(torch.nn.modules.module.register_module_forward_hook(self._forward).remove)
 
     def attach_scaler(self, scaler):
-        """Returns whether steps that it skips can be seen."""
-        self._scaler = scaler
-        # One whose scale() can be seen is in use in steps that call it; any other always.
-        self._sees_scale = self._wrap(scaler, "scale", self._scale)
+        """One whose scale() can be seen is in use from each call of it to the end of the step; any other always.
+
+        Returns whether steps that it skips can be seen.
+        """
+        if not self._wrap(scaler, "scale", functools.partial(self._scale, scaler)):
+            self._scaler = scaler
         if self._plan.gradients != "unscaled":
             self._wrap(scaler, "unscale_", self._unscale)
         return self._wrap(scaler, "step", self._scaler_step)
@@ -58,6 +63,7 @@ class Hooks:
                 self._wrap(optimizer, "step", functools.partial(self._optimizer_step, optimizer))
 
     def detach(self):
+        self._step.remove_hooks()
         for undo in reversed(self._undo):
             undo()
         self._undo = None
@@ -67,8 +73,15 @@ class Hooks:
         """Of the step."""
         return self._step.number
 
+    def end_by_hand(self):
+        """Ends the step; the first time only if it has begun, since until then steps have ended by themselves, too."""
+        if self.by_hand or not self._step.is_empty:
+            self.end_step()
+        self.by_hand = True
+
     def end_step(self):
         step = self._step
+        step.remove_hooks()
         step.read_flags()
         if step.counted:
             step.window.loss_scale = self._loss_scale()
@@ -88,40 +101,53 @@ class Hooks:
             self._undo.append(undo)
         return undo is not None
 
-    def _scale(self, inner, *args, **kwargs):
-        self._step.scale_was_called = True
+    def _scale(self, scaler, inner, *args, **kwargs):
+        self._step.scaler, self._step.loss_scale = scaler, None
         return inner(*args, **kwargs)
 
     def _loss_scale(self):
-        """The loss scale of this step; None: there is none."""
-        step = self._step
+        """The loss scale in use; None: there is none."""
+        step, given = self._step, self._plan.loss_scale
         if step.loss_scale is None:
-            if self._plan.loss_scale is not None:
-                step.loss_scale = float(self._plan.loss_scale() if callable(self._plan.loss_scale) else self._plan.loss_scale)
-            elif self._scaler is not None and (step.scale_was_called or not self._sees_scale):
-                step.loss_scale = float(self._scaler.get_scale())
+            scaler = step.scaler or self._scaler
+            if given is not None:
+                step.loss_scale = float(given() if callable(given) else given)
+            elif scaler is not None:
+                step.loss_scale = float(scaler.get_scale())
         return step.loss_scale
 
     def _forward(self, module, args, out):
         step = self._step
         name = self._names.modules.get(id(module))
+        step.is_empty = step.is_empty and name is None
         if name is None or not (step.counted or self._plan.nonfinite):
             return
         with_grad = torch.is_grad_enabled()
         if with_grad and repeats():
             return
-        for layer, x in outputs_of(module, name, out):
+        for layer, x in outputs_of(module, name, out, self._names.order):
             values = local(x)
-            if values is None or not step.is_new(x):
+            again = None if values is None else step.seen(x)
+            if values is None or again is Seen.same:
                 continue
             summary = step.count(layer, "act", values) if step.counted and with_grad else None
             if self._plan.nonfinite:
                 step.look_at(layer, "act", values, summary, functools.partial(inputs_of, module, args))
             if with_grad and x.requires_grad:
-                x.register_hook(functools.partial(on_gradient, self._myself, layer))
+                self._hang_on(x, layer, again is Seen.rewritten)
+
+    def _hang_on(self, x, layer, rewritten):
+        hook = functools.partial(on_gradient, self._myself, layer)
+        if x.is_leaf:
+            self._step.handles.append(x.register_hook(hook))
+        elif rewritten and OLD_TENSOR_HOOKS:
+            place = x.output_nr
+            x.grad_fn.register_hook(lambda _, gradients: hook(gradients[place]))
+        else:
+            x.register_hook(hook)
 
     def _backward(self, layer, gradient):
-        step, x = self._step, local(gradient)
+        step, x = self._step, None if gradient is None else local(gradient)
         if self._seeks:
             self.attach_optimizers(living_optimizers(self._names.parts))
             self._seeks = False
@@ -231,6 +257,7 @@ class Hooks:
                 self._step.count(f"{parts[0].layer}.{key}", "state", x)
 
     def _done(self, optimizer):
+        self._step.is_empty = False
         self._step.ended.add(id(optimizer))
         if not self.by_hand and all(id(one) in self._step.ended for one in self._optimizers):
             self.end_step()

@@ -63,7 +63,7 @@ class Names:
         self.parameters = {}  # the same: the parameter
         self.held = []  # what the ids are of
         self.compiled = []  # names of models whose modules run compiled: no hook of theirs is called
-        self.order = []  # names of layers as the model has them
+        self.order = {}  # names of layers as the model has them, and their places
         self._layers = set()
         for prefix, model in models.items():
             self._walk(model, prefix, prefix or type(unwrapped(model)).__name__)
@@ -73,7 +73,7 @@ class Names:
             return
         inner = wrapped_by(module)
         if inner is None:
-            self.order.append(shown)
+            self._place(shown)
         self._add_parameters(module, name, shown)
         if inner is not None:
             if type(module).__name__ == "OptimizedModule":
@@ -88,6 +88,9 @@ class Names:
             child_name = joined(name, child_name)
             self._walk(child, child_name, child_name)
 
+    def _place(self, layer):
+        self.order.setdefault(layer, len(self.order))
+
     def _add_parameters(self, module, name, shown):
         for own, parameter in module.named_parameters(recurse=False):
             if id(parameter) in self.parts:
@@ -96,7 +99,8 @@ class Names:
             if any(part.layer in self._layers for part in parts):
                 parts = [Part(joined(name, own))]
             self._layers.update(part.layer for part in parts)
-            self.order += [part.layer for part in parts]
+            for part in parts:
+                self._place(part.layer)
             self.parts[id(parameter)] = parts
             self.parameters[id(parameter)] = parameter
 
@@ -133,8 +137,8 @@ def tensors_in(x, path=()):
             yield from tensors_in(getattr(x, field.name, None), (*path, field.name))
 
 
-def outputs_of(module, name, out):
-    """(layer, tensor) of what a module gave."""
+def outputs_of(module, name, out, layers):
+    """(layer, tensor) of what a module gave. layers: names that are others' already."""
     if isinstance(out, torch.Tensor):
         return [(name, out)]
     known = next((labels for kind, labels in OUTPUTS.items() if isinstance(module, kind)), {})
@@ -143,5 +147,6 @@ def outputs_of(module, name, out):
         label = known.get(path)
         if label is None:
             label = "" if path == (0,) else ".".join(map(str, path))
-        found.append((joined(name, label) if label else name, tensor))
+        layer = joined(name, label) if label else name
+        found.append((f"{name}[{label}]" if label and layer in layers else layer, tensor))
     return found

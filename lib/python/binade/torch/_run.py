@@ -9,7 +9,7 @@ from ._advice import advice_of
 
 @dataclasses.dataclass
 class Window:
-    """Watched steps counted together: how many of them, from the first to the last, the loss scale at the first."""
+    """Watched steps counted together: how many of them, from the first to the last; the loss scale in the first, the last of several."""
 
     first: int
     last: int

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one step of a loop has shown so far."""
+import enum
 import weakref
 
 import torch
@@ -11,6 +12,10 @@ from ._tensors import FLOATING, described, unscaled
 SCALED = " (scaled)"  # ends the names of layers of gradients as they are in the loop
 
 
+class Seen(enum.Enum):
+    never, same, rewritten = range(3)
+
+
 class Step:
     """number: of the step. layers: filled. tell(NonFinite): called once at most."""
 
@@ -19,7 +24,9 @@ class Step:
         self.counted = number % plan.every == 0  # or only looked at
         self.window = Window(number, number, 1)
         self.loss_scale = None
-        self.scale_was_called = False  # of the scaler
+        self.scaler = None  # the last one whose scale() was called
+        self.is_empty = True  # no module and no optimizer has run
+        self.handles = []  # of hooks on tensors that outlive the step
         self.ended = set()  # ids of optimizers that stepped, or were left out
         self.unscaled = set()  # ids of optimizers whose gradients were counted before they were unscaled
         self.copies = {}  # id of a parameter: its values before the step
@@ -29,14 +36,21 @@ class Step:
         self._seen = {}  # id of an output: itself, and how often it was written to
         self._flags = []
 
-    def is_new(self, x):
-        """Whether a module's output was not seen before in this step, or has been written to since."""
+    def seen(self, x):
+        """Whether a module's output was seen before in this step."""
         version = 0 if x.is_inference() else x._version
         before, of = self._seen.get(id(x), (None, None))
-        if before is not None and before() is x and of == version:
-            return False
+        if before is None or before() is not x:
+            out = Seen.never
+        else:
+            out = Seen.same if of == version else Seen.rewritten
         self._seen[id(x)] = weakref.ref(x), version
-        return True
+        return out
+
+    def remove_hooks(self):
+        for handle in self.handles:
+            handle.remove()
+        self.handles = []
 
     def count(self, layer, role, x):
         """Counts a tensor; returns its summary."""

@@ -35,7 +35,7 @@ def watch(model, optimizer=None, *, scaler="find", every=50, gradients="unscaled
 
     model: a torch.nn.Module, or {name: Module} for several that train together. optimizer: one or a list; None: those in
         the process that hold the model's parameters, sought when watching begins and again at the first backward pass.
-    scaler: the GradScaler, or whatever has get_scale(); "find": the one in the process, if its scale() is called; None: none.
+    scaler: the GradScaler, or whatever has get_scale(); "find": those in the process, each from a call of its scale() on; None: none.
     every: steps 0, every, 2·every … are counted. A step is over once every optimizer has stepped, or was left out by the scaler;
         loops in which one of them seldom steps call w.step() where their step ends.
     gradients: "unscaled", divided by the loss scale in use; "scaled", as they are in the loop; "both".
@@ -122,11 +122,11 @@ class Watch(Run):
             raise ValueError("the model has no parameter; there is nothing to watch")
         for name in self._names.compiled:
             self._note(f"{name} is compiled: its parameters are counted, its activations are not; watch the model before it is compiled")
-        scaler = self._find_scaler()
         self._hooks = Hooks(self._names, self._plan, self._step, self._layers, self._ended, self._tell)
         try:
-            if scaler is not None and not self._hooks.attach_scaler(scaler):
-                self._note("steps that the scaler skips are not seen: call w.step()")
+            for scaler in self._scalers():
+                if not self._hooks.attach_scaler(scaler):
+                    self._note("steps that the scaler skips are not seen: call w.step()")
             given = self._optimizers
             self._hooks.attach_optimizers(living_optimizers(self._names.parts) if given is None else given)
             self._hooks.attach_modules()
@@ -145,8 +145,7 @@ class Watch(Run):
         """Ends the step, for loops in which not every optimizer steps in every step; from the first call on it alone does."""
         if self._hooks is None:
             raise ValueError("step() outside of the with block: nothing is watched")
-        self._hooks.by_hand = True
-        self._hooks.end_step()
+        self._hooks.end_by_hand()
 
     def alerts(self, share=0.01, role=("dAct", "dW"), call=print, format="binary16"):
         """Calls call(Alert) for each layer of a watched step in which more than this share of the non-zero values of a role
@@ -196,7 +195,7 @@ class Watch(Run):
         """{(layer, role): Layer}, in the model's order."""
         if not hasattr(self, "_names"):
             return dict(self._layers)
-        place = {name: at for at, name in enumerate(self._names.order)}
+        place = self._names.order
 
         def key(item):
             (layer, role), _ = item
@@ -222,15 +221,14 @@ class Watch(Run):
         if line not in self.notes:
             self.notes.append(line)
 
-    def _find_scaler(self):
-        if self._scaler != "find":
-            return self._scaler
+    def _scalers(self):
+        if not isinstance(self._scaler, str):
+            return [] if self._scaler is None else [self._scaler]
         found = living_scalers()
-        if len(found) > 1:
-            raise ValueError(f"{len(found)} GradScalers are in this process; say which one: scaler=")
         if found:
-            self._note("the loss scale is that of the GradScaler that was found")
-        return found[0] if found else None
+            self._note("a GradScaler was found; its loss scale counts where its scale() is called" if len(found) == 1 else
+                       f"{len(found)} GradScalers were found; the loss scale is that of the one whose scale() was called last")
+        return found
 
     def _tell(self, event):
         if len(self._nonfinite) < MOST:
