@@ -20,6 +20,7 @@
 #include "lib/io/output_paths.h"
 #include "lib/parallel/parallel.h"
 #include "lib/python/arguments.h"
+#include "lib/python/interpreter.h"
 #include "lib/python/keywords.h"
 #include "lib/python/module.h"
 #include "lib/python/report.h"

@@ -102,8 +102,9 @@ std::unique_ptr<TensorFile> file_of_run(std::string path, std::shared_ptr<const 
                        .elements = tensor.values,
                        .bytes = bytes.empty() ? 0 : bytes[tensors.size()]});
   }
+  const bool has_errors = !run->columns.empty();
   Counted counted{.summary = std::move(summary),
-                  .has_errors = !run->columns.empty(),
+                  .has_errors = has_errors,
                   .run = std::move(run),
                   .from = std::move(from)};
   return std::make_unique<CountedTensors>(std::move(path), std::move(tensors), std::move(counted));

@@ -178,7 +178,7 @@ void write_run(const CountedRun& run, const std::vector<RangeSummary>& summaries
   to.commit();
 }
 
-std::unique_ptr<TensorFile> open_run(std::shared_ptr<const InputFile> file) {
+std::unique_ptr<TensorFile> open_run(const std::shared_ptr<const InputFile>& file) {
   const auto held = file->hold();
   CountsReader from(run_kind, file);
   const auto run = std::make_shared<const CountedRun>(read_run(from));

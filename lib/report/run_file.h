@@ -27,6 +27,6 @@ void write_run(const CountedRun& run, const std::vector<RangeSummary>& summaries
                const std::string& path);
 
 /// The run of a file that begins as one: all is checked but the summaries, which are read and checked one by one.
-std::unique_ptr<TensorFile> open_run(std::shared_ptr<const InputFile> file);
+std::unique_ptr<TensorFile> open_run(const std::shared_ptr<const InputFile>& file);
 
 }  // namespace binade

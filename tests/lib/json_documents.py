@@ -131,8 +131,9 @@ def reports(run):
     pairs = [(step, "fc", [0.5, 2.0], [2.0**-20, 0.5]) for step in (0, 60)]
     run.write("run.binade", run_file([(0, 50, 2, 65536.0), (60, 60, 1, None)], counted, pairs, 10, ["a note"], first))
     run.says("report", "run.binade", "--json", "-")
-    run.write("plain.binade", run_file([(0, 0, 1, None)], counted[:1]))
-    run.says("report", "plain.binade", "--json", "-")
+    for told in (None, {"text": "Inf"}, {"text": "Inf", "inputs": [{"name": "x"}, {"name": "y", "smallest": 0.5, "largest": None}]}):
+        run.write("plain.binade", run_file([(0, 0, 1, None)], counted[:1], first_nonfinite=told))
+        run.says("report", "plain.binade", "--json", "-")
     run.call("report", "mixed.safetensors", "--part", "1/2", "-o", "part.bin")
     run.says("merge", "part.bin", "--partial", "--json", "-")
     run.says("report", "mixed.safetensors", "--json", "-", "--device", status=77, CUDA_VISIBLE_DEVICES="")
