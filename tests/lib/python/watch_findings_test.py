@@ -294,6 +294,12 @@ class Documents(CliCase):
         ours.save(self.path("mine.html"))
         self.assertGreater(os.path.getsize(self.path("mine.html")), 10_000)
 
+    def test_gradients_counted_twice_are_reported_once(self):
+        one, both = watched(scaler=Scaler()), watched(scaler=Scaler(), gradients="both")
+        self.assertGreater(len(both.summaries()), len(one.summaries()))
+        self.assertEqual(one.report(), both.report())
+        self.assertEqual(one.advise(), both.advise())
+
     def test_layers_stand_in_the_models_order(self):
         layers = watched().report().to_dict()["time"]["layers"]
         self.assertEqual([layer for layer in layers if not layer.endswith("momentum_buffer")], ["0", "0.bias", "1", "2", "3", "3.bias"])

@@ -48,7 +48,8 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="s_max"):
     """The Advice of a Run."""
     options = {"headroom": headroom, "target_loss": target_loss, "prefer": prefer}
     report = run.report(**options).to_dict()
-    keys = [key for key in run.layers if key[1] not in ("update", "state")]
+    layers = run.of_one_scale()
+    keys = [key for key in layers if key[1] not in ("update", "state")]
     merged = {key: run.summary(*key) for key in keys}
     scale = dict(report["loss_scale"])
     used = [window.loss_scale for window in run.windows if window.loss_scale is not None]
@@ -58,7 +59,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="s_max"):
         "loss_scale": scale,
         "formats": formats_of(merged, options),
         "keep_fp32": kept(merged, at, target_loss),
-        "autocast": casts(run.layers, merged),
+        "autocast": casts(layers, merged),
     }
     return Advice(text_of(of), json.dumps(of, indent=1) + "\n")
 

@@ -14,8 +14,8 @@ import torch
 from .. import _binade
 from ._attaching import living_optimizers, repeats, takes_closure, wrap
 from ._names import outputs_of
-from ._run import add_to
-from ._step import SCALED, Seen, Step
+from ._run import SCALED, add_to
+from ._step import Seen, Step
 from ._tensors import FLOATING, in_one_piece, local
 
 # Before torch 2.0 a second hook on a tensor that was written to in place gets the gradient of what the first one saw.

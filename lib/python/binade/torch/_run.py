@@ -6,6 +6,8 @@ import json
 from .. import _binade
 from ._advice import advice_of
 
+SCALED = " (scaled)"  # ends the names of layers of gradients as they are in the loop, where the unscaled ones are counted, too
+
 
 @dataclasses.dataclass
 class Window:
@@ -129,6 +131,10 @@ class Run:
         Options as those of report(). ValueError where no step was watched."""
         return advice_of(self, headroom, target_loss, prefer)
 
+    def of_one_scale(self):
+        """The layers without those of gradients that were counted twice, as they are in the loop besides."""
+        return {key: of for key, of in self.layers.items() if not key[0].endswith(SCALED)}
+
     def _counted(self):
         if not self._windows:
             raise ValueError(f"no watched step is over; steps 0, {self.every}, {2 * self.every} … are watched"
@@ -136,7 +142,7 @@ class Run:
         out = _binade._CountedRun()
         for window in self._windows:
             out.add_window(window.first, window.last, window.steps, window.loss_scale)
-        layers = self.layers
+        layers = self.of_one_scale()
         for window in self._windows:
             for (layer, role), of in layers.items():
                 summary = window.summaries.get((layer, role))

@@ -6,10 +6,8 @@ import weakref
 import torch
 
 from ._nonfinite import NonFinite
-from ._run import Layer, Window, add_to
+from ._run import SCALED, Layer, Window, add_to
 from ._tensors import FLOATING, described, unscaled
-
-SCALED = " (scaled)"  # ends the names of layers of gradients as they are in the loop
 
 
 class Seen(enum.Enum):

@@ -10,8 +10,7 @@ from ._hooks import Hooks
 from ._names import Names
 from ._nonfinite import MOST
 from ._ranks import reduced
-from ._run import Run, Windows
-from ._step import SCALED
+from ._run import SCALED, Run, Windows
 from ._telling import ROLES, AlertRule, write_window
 from ._tensors import Counter
 
@@ -38,7 +37,8 @@ def watch(model, optimizer=None, *, scaler="find", every=50, gradients="unscaled
     scaler: the GradScaler, or whatever has get_scale(); "find": those in the process, each from a call of its scale() on; None: none.
     every: steps 0, every, 2·every … are counted. A step is over once every optimizer has stepped, or was left out by the scaler;
         loops in which one of them seldom steps call w.step() where their step ends.
-    gradients: "unscaled", divided by the loss scale in use; "scaled", as they are in the loop; "both".
+    gradients: "unscaled", divided by the loss scale in use; "scaled", as they are in the loop; "both", the scaled ones under
+        the layer's name with " (scaled)" in summaries(), the unscaled ones in reports.
     loss_scale: a number, or a function that gives it, for loops that multiply their loss without a scaler: gradients of
         activations are divided by it. windows: the run's steps are merged into so many at most. sqnr: sums squared rounding
         errors, too, for 2.5 times the time. nonfinite: looks for the first Inf or NaN in every step. emulated: counts as on a
