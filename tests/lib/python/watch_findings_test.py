@@ -343,6 +343,16 @@ class Documents(CliCase):
         self.assertEqual(w.layers["0", "act"].dtype, "BF16")
         self.assertIn("Autocast ran 2 layers in bfloat16: 0, 1", str(w.advise()))
 
+    def test_errors_are_those_of_unscaled_gradients(self):
+        """Whatever the loss scale, which changes here from step to step, and nothing underflows."""
+        one = watched(sqnr=True, lr=0.0, windows=2, steps=8, every=1)
+        scaler = Scaler(2.0**127)
+        other = watched(sqnr=True, lr=0.0, windows=2, steps=12, every=1, scaler=scaler)
+        self.assertLess(scaler.value, 2.0**127)
+        self.assertEqual({k: (s.columns, s.smallest) for k, s in one.summaries().items() if k[2] == "dAct" and k[0] == 0},
+                         {k: (s.columns, s.smallest) for k, s in other.summaries().items() if k[2] == "dAct" and k[0] == 0})
+        self.assertTrue(other.report().to_dict()["tensors"][0]["formats"]["binary16"]["sqnr_db"])
+
     def test_errors_in_sqnr_only_where_asked(self):
         self.assertEqual({len(s.columns) for s in watched().summaries().values()}, {0})
         self.assertEqual({len(s.columns) for s in watched(sqnr=True).summaries().values()}, {5})
