@@ -118,6 +118,9 @@ class NonFinite(CliCase):
         self.assertGreater(x["largest"], x["smallest"])
         self.assertIn(f"step {step}: 24 Inf in the output of 1, forward; it got input ", found.text)
         self.assertEqual(json.loads(json.dumps(found.to_dict()))["text"], str(found))
+        report = w.report()
+        self.assertEqual(report.to_dict()["watched"]["first_nonfinite"], found.to_dict())
+        self.assertIn(found.text.partition(";")[0], " ".join(str(report).split()))
 
     def test_forward_in_a_watched_step(self):
         self.check_forward(2, 2)

@@ -8,6 +8,7 @@ import torch
 from .. import _binade
 from .._foreign import torch_table
 from ._names import tensors_in
+from ._nonfinite import MOST_INPUTS
 
 # safetensors' names of the floating dtypes.
 FLOATING = {
@@ -136,4 +137,6 @@ def described(counter, named):
             s = counter.count(tensor)
             out.append({"name": " ".join([name, *map(str, path)]), "dtype": FLOATING[tensor.dtype], "values": s.values,
                         "nan": s.nan, "inf": s.inf, "smallest": s.smallest, "largest": s.largest})
+            if len(out) == MOST_INPUTS:
+                return out
     return out
