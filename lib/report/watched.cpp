@@ -94,7 +94,8 @@ FirstNonFinite parse_first_nonfinite(std::string_view json) {
   if (!has_keys(all, nonfinite_keys)) {
     throw Error("the first non-finite value: not a JSON object of at most " +
                 std::to_string(longest_nonfinite) +
-                " bytes with the keys text, step, layer, role, phase, found, arose, loss_scale, skipped and inputs");
+                " bytes with the keys text, step, layer, role, phase, found, arose, loss_scale, "
+                "skipped and inputs");
   }
   return {.step = all.value("step", std::uint64_t{0}),
           .text = all["text"].get<std::string>(),
