@@ -404,6 +404,33 @@ class Names(CliCase):
         self.assertEqual(w.windows[0].loss_scale, 32.0)  # the last of the step
 
 
+class Shell(torch.optim.Optimizer):
+    """As accelerate wraps an optimizer: one by its class, with nothing of its own."""
+
+    def __init__(self, optimizer):
+        self.optimizer = optimizer
+
+    state = property(lambda self: self.optimizer.state)
+    param_groups = property(lambda self: self.optimizer.param_groups)
+
+    def zero_grad(self):
+        self.optimizer.zero_grad()
+
+    def step(self):
+        self.optimizer.step()
+
+
+class Shells(CliCase):
+    def test_optimizers_that_only_wrap_one(self):
+        wanted = {key: s.to_bytes() for key, s in watched().summaries().items()}
+        for given in (True, False):
+            model = new_net()
+            shell = Shell(torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9))
+            with binade.torch.watch(model, shell if given else None, every=2, scaler=None) as w:
+                train(model, 6, w, shell)
+            self.assertEqual({key: s.to_bytes() for key, s in w.summaries().items()}, wanted)
+
+
 class Refusals(CliCase):
     def test_in_one_line(self):
         model = new_net()
