@@ -114,12 +114,11 @@ void add_update_counts(nb::module_& m) {
     The memory must be there until this returns. The update is what is subtracted from the weight: w - u is the next one.
 )");
   counts.def(
-      "__iadd__",
-      [](nb::object self, const UpdateCounts& more) {
-        // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): it may be self
-        const UpdateCounts copy = more;
-        merge(*held<UpdateCounts>(self), copy);
-        return self;
+      "__add__",
+      [](const UpdateCounts& a, const UpdateCounts& b) {
+        UpdateCounts out = a;
+        merge(out, b);
+        return out;
       },
       nb::is_operator());
   counts.def(

@@ -41,6 +41,7 @@ struct Live {
 };
 
 Live live_values(std::uint64_t address, std::uint64_t elements, std::string_view dtype_name) {
+  if (address == 0 && elements > 0) throw Error("address: memory is wanted, not 0");
   const std::optional<Dtype> dtype = find_dtype(dtype_name);
   if (!dtype || dtype->kind != DtypeKind::floating) {
     throw Error("dtype '" + printable(dtype_name) +

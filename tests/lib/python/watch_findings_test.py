@@ -135,10 +135,40 @@ class NonFinite(CliCase):
         self.assertTrue(found.text.endswith("it was there before"), found.text)
 
     def test_a_weight_that_the_optimizer_broke(self):
-        found = watched(lr=math.inf).first_nonfinite()
-        self.assertEqual((found.step, found.layer, found.role, found.arose), (1, "0", "act", False))
-        weight = next(x for x in found.inputs if x["name"] == "weight")
-        self.assertGreater(weight["nan"] + weight["inf"], 0)
+        for every in (1, 50):
+            w = watched(lr=math.inf, every=every)
+            found, then = w.nonfinite()[:2]
+            self.assertEqual((found.step, found.layer, found.role, found.phase, found.arose), (0, "0", "weight", "step", True))
+            self.assertIn(" in parameter 0, after the optimizer's step; it got gradient ", found.text)
+            self.assertEqual((then.step, then.layer, then.role, then.arose), (1, "0", "act", False))
+            weight = next(x for x in then.inputs if x["name"] == "weight")
+            self.assertGreater(weight["nan"] + weight["inf"], 0)
+
+    def test_inf_that_does_no_harm_is_passed_over(self):
+        """As that of a mask; and what it hid is told."""
+        class Masked(torch.nn.Module):
+            def forward(self, x):
+                return x.masked_fill(x > 0, -math.inf)
+
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Masked(), torch.nn.Softmax(-1), Multiplied())
+
+        def break_it(now):
+            model[3].factor = math.nan if now == 4 else 1.0
+
+        w = watched(before=break_it, model=model, every=1)
+        self.assertEqual([(event.step, event.layer) for event in w.nonfinite()][0], (4, "3"))
+        self.assertIn("1 gave Inf in step 0 and nothing after it was ill: its Inf is passed over", w.notes)
+
+    def test_a_module_that_writes_to_what_it_got(self):
+        class InPlace(torch.nn.Module):
+            def forward(self, x):
+                return x.mul_(math.inf)
+
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), InPlace(), torch.nn.Linear(8, 1))
+        found = watched(model=model).first_nonfinite()
+        self.assertEqual((found.layer, found.inputs, found.arose), ("1", [], None))
 
     def test_backward(self):
         for step, every in ((0, 1), (3, 50)):
@@ -231,7 +261,7 @@ class Telling(CliCase):
             w.on_window(lambda window: told.append((window.first, window.last, window.steps)))
             train(model, 17, w, optimizer)
         self.assertEqual(told[:4], [(0, 0, 1), (1, 1, 1), (2, 2, 1), (3, 3, 1)])
-        self.assertEqual(told[4:], [(4, 5, 2), (6, 7, 2), (8, 11, 4), (12, 15, 4)])
+        self.assertEqual(told[4:], [(4, 5, 2), (6, 7, 2), (8, 11, 4), (12, 15, 4), (16, 16, 1)])
         self.assertEqual([(window.first, window.last, window.steps) for window in w.windows], [(0, 7, 8), (8, 15, 8), (16, 16, 1)])
 
     def test_tensorboard(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a watched run suggests: a loss scale, a format a layer, layers to keep in FP32, and what autocast's casts cost."""
+import html
 import json
 import textwrap
 
@@ -17,7 +18,7 @@ class Advice(Document):
 
     Keys: loss_scale (as in the report's JSON: the interval, what binds it, the recommended one; used_log2, the last in use, or None),
     formats (a dict a layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range serves, with
-    s_min_log2 and s_max_log2, between which a scale of its own must lie, and text),
+    s_min_log2 and s_max_log2, between which a scale of its own must lie, and text; status "ok", "all zero" or "no finite value"),
     keep_fp32 (layers that FP16 harms even at the recommended loss scale, with reasons), autocast (layers whose output has
     another dtype than their weight: dtype, and what the weight's cast to it loses).
     """
@@ -34,14 +35,8 @@ class Advice(Document):
     def _repr_html_(self):
         of = self.to_dict()
         rows = [[row["layer"], row["role"], row["format"] or "none", row["text"]] for row in of["formats"]]
-        return page("".join(f"<p>{line}</p>" for line in map(_escaped, self._text.strip().split("\n\n"))),
+        return page("".join(f"<p>{line}</p>" for line in map(html.escape, self._text.strip().split("\n\n"))),
                     table(["layer", "role", "format", "its scales"], rows, "Narrowest format"))
-
-
-def _escaped(text):
-    import html
-
-    return html.escape(text)
 
 
 def advice_of(run, headroom=1, target_loss=1e-3, prefer="s_max"):
@@ -67,7 +62,7 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="s_max"):
 def formats_of(merged, options):
     named = {f"{layer}/{role}": summary for (layer, role), summary in merged.items()}
     rows = _binade.report(named, **options).to_dict()["tensors"] if named else []
-    return [{"layer": layer, "role": role, **row["advice"]} for (layer, role), row in zip(merged, rows)]
+    return [{"layer": layer, "role": role, "status": row["status"], **row["advice"]} for (layer, role), row in zip(merged, rows)]
 
 
 def kept(merged, scale_log2, target):
@@ -110,7 +105,8 @@ def text_of(of):
         out.append(f"In use at the end: 2^{scale['used_log2']}.")
     by_format = {}
     for row in of["formats"]:
-        by_format.setdefault((row["role"], row["format"] or "no 16-bit format"), []).append(row["layer"])
+        what = row["status"] if row["status"] != "ok" else row["format"] or "no format of 16 bits or fewer"
+        by_format.setdefault((row["role"], what), []).append(row["layer"])
     out.append("Narrowest format whose range serves, with a scale of its own:")
     out += [f"  {role:<7}{format}: {listed(names)}" for (role, format), names in sorted(by_format.items())]
     if of["keep_fp32"]:
@@ -125,10 +121,13 @@ def text_of(of):
         for row in of["autocast"]:
             names.setdefault(row["format"], []).append(row)
         for format, rows in names.items():
-            worst = max(rows, key=lambda row: row["to_zero"])
-            out.append(f"Autocast ran {len(rows)} layers in {format}: {listed([row['layer'] for row in rows])}. Of the weights cast to it, those of "
-                       f"{worst['layer']} lose most: {_binade._percent(worst['to_zero'])} of the non-zero ones become zero, "
-                       f"{_binade._percent(worst['subnormal'])} subnormal.")
+            worst = max(rows, key=lambda row: (row["to_zero"], row["subnormal"]))
+            lost = "None of their weights becomes zero or subnormal in it." if not worst["to_zero"] and not worst["subnormal"] else (
+                f"Of their weights, those of {worst['layer']} lose most: {_binade._percent(worst['to_zero'])} of the non-zero ones "
+                f"become zero, {_binade._percent(worst['subnormal'])} subnormal.")
+            out.append(f"Autocast ran {len(rows)} layers in {format}: {listed([row['layer'] for row in rows])}. {lost}")
+    if any(" more" in line for line in out):
+        out.append("to_dict() names all of them.")
     return "\n".join(line if line.startswith("  ") else textwrap.fill(line, 110) for line in out) + "\n"
 
 

@@ -7,6 +7,8 @@ import types
 
 import torch
 
+is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)  # torch 2.1; known to its compiler
+functorch_level = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", None)  # torch 2.0
 graph_task = getattr(torch._C, "_current_graph_task_id", None)  # -1 outside of a backward pass; since torch 2.1
 
 
@@ -21,10 +23,15 @@ def living_scalers():
     return list({id(x): x for kind in kinds for x in living(kind) if x.is_enabled()}.values())
 
 
+def optimizers_in(x):
+    """That an object holds as attributes."""
+    return [y for y in getattr(x, "__dict__", {}).values() if isinstance(y, torch.optim.Optimizer)]
+
+
 def unwrapped_optimizer(optimizer):
     """The optimizer inside of what only looks like one, as accelerate's does, which has no state of its own."""
-    while isinstance(inner := getattr(optimizer, "optimizer", None), torch.optim.Optimizer) and "state" not in vars(optimizer):
-        optimizer = inner
+    while isinstance(optimizer, torch.optim.Optimizer) and "state" not in vars(optimizer) and (inner := optimizers_in(optimizer)):
+        optimizer = inner[0]
     return optimizer
 
 
@@ -32,27 +39,38 @@ def living_optimizers(parameters):
     """Optimizers that hold some of the parameters, by their ids; of those that work with another one, these alone."""
     found = [x for x in living(torch.optim.Optimizer) if unwrapped_optimizer(x) is x
              and any(id(p) in parameters for group in x.param_groups for p in group["params"])]
-    inner = {id(getattr(x, "optimizer", None)) for x in found}
+    inner = {id(y) for x in found for y in optimizers_in(x)}
     return [x for x in found if id(x) not in inner]
 
 
 def wrap(owner, name, around):
-    """owner.name(…) becomes around(its function, …). Returns a function that ends this, or None where it cannot be."""
+    """owner.name(…) becomes around(its function, …). Returns a function that ends this, or None where it cannot be.
+
+    A copy of the owner, which has the wrapper, too, calls what it would call without it.
+    """
     inner = getattr(owner, name, None)
-    if inner is None or not hasattr(owner, "__dict__"):
+    if not callable(inner) or not hasattr(owner, "__dict__"):
         return None
     before = owner.__dict__.get(name)
-    ended = []
+    function = getattr(inner, "__func__", None)
+    arounds = [around]
 
-    @functools.wraps(inner)
-    def method(_, *args, **kwargs):
-        return inner(*args, **kwargs) if ended else around(inner, *args, **kwargs)
+    @functools.wraps(function or inner)
+    def method(self, *args, **kwargs):
+        if self is not owner and function is not None:
+            return function(self, *args, **kwargs)
+        if self is not owner or not arounds:
+            return inner(*args, **kwargs)
+        return arounds[0](inner, *args, **kwargs)
 
     bound = types.MethodType(method, owner)  # torch.optim.lr_scheduler takes __self__ and __func__ of what it wraps
-    setattr(owner, name, bound)
+    try:
+        setattr(owner, name, bound)
+    except AttributeError:
+        return None
 
     def undo():
-        ended.append(True)
+        arounds.clear()
         if owner.__dict__.get(name) is not bound:
             return  # somebody wrapped it again: it only passes on from now on
         if before is None:
@@ -61,6 +79,12 @@ def wrap(owner, name, around):
             owner.__dict__[name] = before
 
     return undo
+
+
+def passes_by():
+    """Whether modules are traced, compiled or transformed now, so that there are no values to be counted."""
+    return (is_compiling() or torch._C._get_tracing_state() is not None
+            or (functorch_level is not None and functorch_level() is not None))
 
 
 def repeats():
@@ -83,3 +107,17 @@ def repeats():
 def takes_closure(args, kwargs):
     """Whether an optimizer's step computes its gradients itself."""
     return any(callable(x) and not hasattr(x, "param_groups") for x in (*args, *kwargs.values()))
+
+
+def is_inside(optimizers):
+    """Whether an optimizer's step that calls its hooks now runs inside of another step of one of the optimizers: of its
+    own class's parent, or of an optimizer that works with it."""
+    frame = sys._getframe(2)  # what torch puts around each step
+    code, frame = frame.f_code, frame.f_back
+    while frame is not None:
+        if frame.f_code is code:
+            arguments = frame.f_locals.get("args") or (None,)
+            if any(one is arguments[0] for one in optimizers):
+                return True
+        frame = frame.f_back
+    return False

@@ -7,39 +7,78 @@
     the last of the optimizers has stepped ─▶ the step is over
 """
 import functools
+import math
+import warnings
 import weakref
 
 import torch
 
 from .. import _binade
-from ._attaching import living_optimizers, repeats, takes_closure, wrap
+from ._attaching import is_inside, living_optimizers, passes_by, repeats, takes_closure, wrap
 from ._names import outputs_of
 from ._run import SCALED, add_to
 from ._step import Seen, Step
-from ._tensors import FLOATING, in_one_piece, local
+from ._tensors import FLOATING, in_one_piece, local, placement_of
 
-# Before torch 2.0 a second hook on a tensor that was written to in place gets the gradient of what the first one saw.
-OLD_TENSOR_HOOKS = not hasattr(torch.optim.Optimizer, "register_step_pre_hook")
+STEP_HOOKS = hasattr(torch.optim.Optimizer, "register_step_pre_hook")  # torch 2.0
+# Before torch 2.0 hooks of a tensor that is written to in place get another one's gradient; those of its node do not.
+TENSOR_HOOKS = STEP_HOOKS
+SEARCHES = 20  # for optimizers, where none is found
+
+
+def watching(method):
+    """What fails in our own counting is noted, and ends nobody's training."""
+    @functools.wraps(method)
+    def guarded(self, *args):
+        try:
+            method(self, *args)
+        except Exception as error:
+            line = str(error).partition("\n")[0]
+            self.note(f"step {self.number}: a tensor was not counted: {type(error).__name__}: {line}", warn=True)
+
+    return guarded
+
+
+def held_by(optimizer):
+    """Ids of its parameters."""
+    return {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
 
 
 class Hooks:
     """names: of the models. plan: how steps are counted (_watch.Plan). first: the number of the first step.
 
-    Filled while the loop runs: layers, {(layer, role): Layer}. Called: ended(Step), tell(NonFinite).
+    Filled while the loop runs: layers, {(layer, role): Layer}; notes. Called: ended(Step), tell(NonFinite), drop(NonFinite)
+    where it did no harm.
     """
 
-    def __init__(self, names, plan, first, layers, ended, tell):
-        self._names, self._plan, self._layers, self._ended, self._tell_of = names, plan, layers, ended, tell
+    def __init__(self, names, plan, first, layers, notes, ended, tell, drop):
+        self._names, self._plan, self._layers, self._notes = names, plan, layers, notes
+        self._ended, self._tell_of, self._drop = ended, tell, drop
         self._myself = weakref.ref(self)
         self._undo = []  # functions that take hooks away
-        self._optimizers = []
-        self._seeks = False  # optimizers, at the first backward pass
+        self._own = set()  # ids of modules that have a hook of their own
+        self._optimizers = []  # that a step waits for
+        self._stepped = set()  # ids of those that have stepped
+        self._found = False  # they were not given
+        self._searches = 0  # for them, so many more
+        self._is_in_step = False  # of an optimizer, before torch 2.0
         self._scaler = None  # one that is always in use
+        self._most_passes = 0  # forward, of the steps that are over
         self.by_hand = False  # steps end by end_step() alone
         self._begin_step(first)
 
+    def note(self, line, warn=False):
+        if line not in self._notes and len(self._notes) < 50:
+            self._notes.append(line)
+            if warn:
+                warnings.warn(f"binade.torch.watch: {line}", RuntimeWarning, stacklevel=3)
+
     def attach_modules(self):
-        # For all modules at once: hooks of their own would lead some of torch's away from its fast paths.
+        # For all modules at once: hooks of their own would lead some of torch's away from its fast paths. Those that have
+        # hooks, which may replace what they give, get one after these.
+        for module in self._names.hooked:
+            self._own.add(id(module))
+            self._undo.append(module.register_forward_hook(self._own_forward).remove)
         self._undo.append(torch.nn.modules.module.register_module_forward_hook(self._forward).remove)
 
     def attach_scaler(self, scaler):
@@ -54,19 +93,37 @@ class Hooks:
         return self._wrap(scaler, "step", self._scaler_step)
 
     def attach_optimizers(self, optimizers):
-        self._optimizers, self._seeks = optimizers, not optimizers
-        for optimizer in optimizers:
-            if hasattr(optimizer, "register_step_pre_hook"):  # torch 2.0
-                self._undo += [optimizer.register_step_pre_hook(self._before_step).remove,
-                               optimizer.register_step_post_hook(self._after_step).remove]
-            else:
-                self._wrap(optimizer, "step", functools.partial(self._optimizer_step, optimizer))
+        """Those given."""
+        self._optimizers = list({id(one): one for one in optimizers}.values())
+        for optimizer in self._optimizers:
+            if hasattr(optimizer, "register_step_pre_hook"):
+                self._undo.append(optimizer.register_step_pre_hook(self._before_step).remove)
+                self._undo.append(optimizer.register_step_post_hook(self._after_step).remove)
+            elif not self._wrap(optimizer, "step", functools.partial(self._optimizer_step, optimizer)):
+                self.note(f"steps of {type(optimizer).__name__} cannot be seen: call w.step()", warn=True)
 
-    def detach(self):
-        self._step.remove_hooks()
+    def find_optimizers(self):
+        """Those in the process that hold the models' parameters; sought again while there is none."""
+        self._found = True
+        found = living_optimizers(self._names.parts)
+        self._searches = 0 if found else SEARCHES if not self._searches else self._searches - 1
+        if found:
+            self.note(f"{', '.join(type(one).__name__ for one in found)} {'were' if len(found) > 1 else 'was'} found")
+            self.attach_optimizers(found)
+
+    def detach(self, well):
+        """well: no exception has ended the loop."""
+        step = self._step
+        stalled = step.passes > 2 * max(1, self._most_passes) or (step.passes > 1 and not self._most_passes)
+        if stalled and well and not self.by_hand:
+            missing = [type(one).__name__ for one in self._optimizers if id(one) not in step.ended]
+            why = f"{', '.join(missing)} did not step" if missing else "no optimizer was found"
+            self.note(f"after {step.passes} forward passes step {step.number} was not over: {why}; name the optimizers that step, or call "
+                      "w.step()", warn=True)
+        step.remove_hooks()
         for undo in reversed(self._undo):
             undo()
-        self._undo = None
+        self._undo, self._optimizers = None, []
 
     @property
     def number(self):
@@ -85,6 +142,12 @@ class Hooks:
         step.read_flags()
         if step.counted:
             step.window.loss_scale = self._loss_scale()
+        harmless = step.harmless_event()
+        if harmless is not None:
+            self._plan.harmless.add(harmless.layer)
+            self._drop(harmless)
+            self.note(f"{harmless.layer} gave Inf in step {step.number} and nothing after it was ill: its Inf is passed over")
+        self._most_passes = max(self._most_passes, step.passes)
         self._begin_step(step.number + 1)
         self._ended(step)
 
@@ -109,54 +172,69 @@ class Hooks:
         """The loss scale in use; None: there is none."""
         step, given = self._step, self._plan.loss_scale
         if step.loss_scale is None:
-            scaler = step.scaler or self._scaler
+            scaler, scale = step.scaler or self._scaler, None
             if given is not None:
-                step.loss_scale = float(given() if callable(given) else given)
+                scale = float(given() if callable(given) else given)
             elif scaler is not None:
-                step.loss_scale = float(scaler.get_scale())
+                scale = float(scaler.get_scale())
+            if scale is not None and not (math.isfinite(scale) and scale > 0):
+                self.note(f"step {step.number}: a loss scale of {scale} divides nothing")
+                scale = None
+            step.loss_scale = scale
         return step.loss_scale
 
     def _forward(self, module, args, out):
+        if not passes_by() and id(module) not in self._own:
+            self._see_outputs(module, args, out)
+
+    def _own_forward(self, module, args, out):
+        if not passes_by():
+            self._see_outputs(module, args, out)
+
+    @watching
+    def _see_outputs(self, module, args, out):
         step = self._step
         name = self._names.modules.get(id(module))
-        step.is_empty = step.is_empty and name is None
-        if name is None or not (step.counted or self._plan.nonfinite):
+        if name is None:
             return
+        step.is_empty = False
         with_grad = torch.is_grad_enabled()
-        if with_grad and repeats():
+        step.passes += with_grad and id(module) in self._names.roots
+        if not (step.counted or self._plan.nonfinite) or (with_grad and repeats()):
             return
+        step.finite_gradient = None
         for layer, x in outputs_of(module, name, out, self._names.order):
             values = local(x)
-            again = None if values is None else step.seen(x)
-            if values is None or again is Seen.same:
+            if values is None or step.seen(x) is Seen.same:
                 continue
-            summary = step.count(layer, "act", values) if step.counted and with_grad else None
+            summary = step.count(layer, "act", values, placement_of(x)) if step.counted and with_grad else None
             if self._plan.nonfinite:
                 step.look_at(layer, "act", values, summary, functools.partial(inputs_of, module, args))
             if with_grad and x.requires_grad:
-                self._hang_on(x, layer, again is Seen.rewritten)
+                self._hang_on(x, layer)
 
-    def _hang_on(self, x, layer, rewritten):
+    def _hang_on(self, x, layer):
         hook = functools.partial(on_gradient, self._myself, layer)
         if x.is_leaf:
             self._step.handles.append(x.register_hook(hook))
-        elif rewritten and OLD_TENSOR_HOOKS:
+        elif TENSOR_HOOKS:
+            x.register_hook(hook)
+        else:
             place = x.output_nr
             x.grad_fn.register_hook(lambda _, gradients: hook(gradients[place]))
-        else:
-            x.register_hook(hook)
 
-    def _backward(self, layer, gradient):
-        step, x = self._step, None if gradient is None else local(gradient)
-        if self._seeks:
-            self.attach_optimizers(living_optimizers(self._names.parts))
-            self._seeks = False
+    @watching
+    def see_gradient(self, layer, gradient):
+        if self._undo is None or gradient is None or passes_by():
+            return
+        step, x = self._step, local(gradient)
+        if self._searches and step.passes:
+            self.find_optimizers()
         if x is None:
             return
-        summary = step.count_gradient(layer, "dAct", x, self._loss_scale()) if step.counted else None
-        if self._plan.nonfinite:
-            if step.look_at(layer, "dAct", x, summary, step.last_gradient):
-                step.finite_gradient = layer, x
+        summary = step.count_gradient(layer, "dAct", x, self._loss_scale(), placement_of(gradient)) if step.counted else None
+        if self._plan.nonfinite and step.look_at(layer, "dAct", x, summary, step.last_gradient):
+            step.finite_gradient = layer, x
 
     def _parameters(self, optimizer):
         """(parameter, its values here, Parts) of what an optimizer holds of the models."""
@@ -168,98 +246,163 @@ class Hooks:
                     yield parameter, values, parts
 
     def _weight_gradients(self, optimizer):
-        """(layer, gradient)."""
+        """(layer, gradient, placement)."""
         for parameter, _, parts in self._parameters(optimizer):
             x = None if parameter.grad is None else local(parameter.grad)
             if x is not None:
-                yield from ((part.layer, part.of(x)) for part in parts)
+                yield from ((part.layer, part.of(x), placement_of(parameter)) for part in parts)
 
     def _unscale(self, inner, optimizer, *args, **kwargs):
+        self._see_scaled(optimizer)
+        return inner(optimizer, *args, **kwargs)
+
+    @watching
+    def _see_scaled(self, optimizer):
         step = self._step
         if step.counted and id(optimizer) not in step.unscaled:
             step.unscaled.add(id(optimizer))
-            for layer, x in self._weight_gradients(optimizer):
-                step.count(layer + ("" if self._plan.gradients == "scaled" else SCALED), "dW", x)
-        return inner(optimizer, *args, **kwargs)
+            for layer, x, placement in self._weight_gradients(optimizer):
+                step.count(layer + ("" if self._plan.gradients == "scaled" else SCALED), "dW", x, placement)
 
+    @watching
     def _see_weight_gradients(self, optimizer):
         step = self._step
+        self._loss_scale()
         # An optimizer that unscales by itself, as torch's fused ones do, holds what by.
         left = getattr(optimizer, "grad_scale", None)
         left = None if left is None else float(left)
         counted = step.counted and not (self._plan.gradients == "scaled" and id(optimizer) in step.unscaled)
-        for layer, x in self._weight_gradients(optimizer):
-            summary = step.count_gradient(layer, "dW", x, left) if counted else None
+        for layer, x, placement in self._weight_gradients(optimizer):
+            summary = step.count_gradient(layer, "dW", x, left, placement) if counted else None
             if self._plan.nonfinite:
-                step.look_at(layer, "dW", x, summary, dict)
+                step.look_at(layer, "dW", x, summary)
 
-    def _count_weights(self, optimizer):
-        for _, values, parts in self._parameters(optimizer):
-            for part in parts:
-                self._step.count(part.layer, "weight", part.of(values))
+    @watching
+    def _see_weights(self, optimizer):
+        if self._step.counted:
+            for parameter, values, parts in self._parameters(optimizer):
+                for part in parts:
+                    self._step.count(part.layer, "weight", part.of(values), placement_of(parameter))
+
+    def _see_skipped(self, optimizer):
+        """A step that a scaler left out."""
+        self._see_weights(optimizer)
+        if self._step.event is not None:
+            self._step.event.skipped = True
 
     def _scaler_step(self, inner, optimizer, *args, **kwargs):
         step = self._step
+        self._loss_scale()
         out = inner(optimizer, *args, **kwargs)
         # Where the optimizer stepped, this may be the next step already.
         if step is self._step and id(optimizer) not in step.ended and any(one is optimizer for one in self._optimizers):
             self._see_weight_gradients(optimizer)
-            if step.counted:
-                self._count_weights(optimizer)
-            if step.event is not None:
-                step.event.skipped = True
+            self._see_skipped(optimizer)
             self._done(optimizer)
         return out
 
     def _optimizer_step(self, optimizer, inner, *args, **kwargs):
-        self._before_step(optimizer, args, kwargs)
-        out = inner(*args, **kwargs)
-        self._after_step(optimizer, args, kwargs)
+        if self._is_in_step:
+            out = inner(*args, **kwargs)
+            self._see_states(optimizer)
+            return out
+        self._is_in_step = True
+        try:
+            self._see_before(optimizer, args, kwargs)
+            out = inner(*args, **kwargs)
+        finally:
+            self._is_in_step = False
+        self._see_after(optimizer, args, kwargs)
+        self._done(optimizer)
         return out
 
     def _before_step(self, optimizer, args, kwargs):
-        if not takes_closure(args, kwargs):
-            self._see_weight_gradients(optimizer)
-        if self._step.counted:
-            self._count_weights(optimizer)
-            for parameter, values, _ in self._parameters(optimizer):
-                self._step.copies[id(parameter)] = in_one_piece(values).detach().clone()
+        if not is_inside(self._optimizers):
+            self._see_before(optimizer, args, kwargs)
 
     def _after_step(self, optimizer, args, kwargs):
+        if is_inside(self._optimizers):
+            self._see_states(optimizer)
+        else:
+            self._see_after(optimizer, args, kwargs)
+            self._done(optimizer)
+
+    @watching
+    def _see_before(self, optimizer, args, kwargs):
+        step = self._step
+        step.finite_gradient = None
+        if not takes_closure(args, kwargs):
+            self._see_weight_gradients(optimizer)
+        # A fused optimizer is told whether to leave the step out.
+        found = getattr(optimizer, "found_inf", None)
+        if found is not None and float(found) > 0:
+            step.left_out.add(id(optimizer))
+            return
+        self._see_weights(optimizer)
+        if step.counted:
+            for parameter, values, _ in self._parameters(optimizer):
+                step.copies[id(parameter)] = in_one_piece(values).detach().clone()
+
+    @watching
+    def _see_after(self, optimizer, args, kwargs):
+        step = self._step
         if takes_closure(args, kwargs):
             self._see_weight_gradients(optimizer)
-        if self._step.counted:
-            for parameter, values, parts in self._parameters(optimizer):
-                before = self._step.copies.pop(id(parameter), None)
-                if before is not None and before.element_size() > 1:
-                    self._count_update(parts, before, in_one_piece(values).detach())
-                self._count_state(optimizer.state.get(parameter, {}), values, parts)
-        self._done(optimizer)
+        if id(optimizer) in step.left_out:
+            self._see_skipped(optimizer)
+            return
+        for parameter, values, parts in self._parameters(optimizer):
+            before = step.copies.pop(id(parameter), None)
+            if before is not None and before.element_size() > 1:
+                self._count_update(parameter, parts, before, in_one_piece(values).detach())
+            if self._plan.nonfinite:
+                inputs = functools.partial(self._inputs_of_step, optimizer, parameter)
+                for part in parts:
+                    step.look_at(part.layer, "weight", part.of(values), None, inputs)
+        self._see_states(optimizer)
 
-    def _count_update(self, parts, before, after):
+    def _inputs_of_step(self, optimizer, parameter):
+        """What an update is made of, by name."""
+        states = getattr(optimizer, "state", {}).get(parameter, {})
+        return {"gradient": parameter.grad} | {key: x for key, x in states.items() if isinstance(x, torch.Tensor) and x.numel() > 1}
+
+    def _count_update(self, parameter, parts, before, after):
         for part in parts:
-            old, new = part.of(before), part.of(after)
-            self._step.count(part.layer, "update", new - old)
+            old, new = in_one_piece(part.of(before)), in_one_piece(part.of(after))
+            self._step.count(part.layer, "update", new - old, placement_of(parameter))
             if old.device.type == "cpu":
                 subtracted, counts = old - new, _binade._UpdateCounts()
                 counts.add_at(old.data_ptr(), subtracted.data_ptr(), old.numel(), FLOATING[old.dtype])
                 add_to(self._step.window.updates, {part.layer: counts})
 
-    def _count_state(self, state, values, parts):
-        for key, x in state.items():
-            x = local(x) if isinstance(x, torch.Tensor) else None
-            if x is None or (x.numel() < 2 and x.shape != values.shape):
-                continue
-            if x.shape == values.shape:
-                for part in parts:
-                    self._step.count(f"{part.layer}.{key}", "state", part.of(x))
-            else:
-                self._step.count(f"{parts[0].layer}.{key}", "state", x)
+    @watching
+    def _see_states(self, optimizer):
+        if not self._step.counted:
+            return
+        for parameter, values, parts in self._parameters(optimizer):
+            for key, state in getattr(optimizer, "state", {}).get(parameter, {}).items():
+                x = local(state) if isinstance(state, torch.Tensor) and key != "step" else None
+                if x is None or (x.numel() < 2 and x.shape != values.shape):
+                    continue
+                if x.shape == values.shape:
+                    named = [(part.layer, part.of(x)) for part in parts]
+                else:  # of all parameters together, as L-BFGS has them; or of rows and columns
+                    named = [(type(optimizer).__name__ if x.numel() > values.numel() else parts[0].layer, x)]
+                for layer, own in named:
+                    self._step.count(f"{layer}.{key}", "state", own, placement_of(state))
 
     def _done(self, optimizer):
-        self._step.is_empty = False
-        self._step.ended.add(id(optimizer))
-        if not self.by_hand and all(id(one) in self._step.ended for one in self._optimizers):
+        step = self._step
+        step.is_empty = False
+        again = id(optimizer) in step.ended
+        step.ended.add(id(optimizer))
+        if self._found and (again or id(optimizer) not in self._stepped):
+            # Of what was only found, what never steps beside the one that does is not waited for.
+            held = held_by(optimizer)
+            self._optimizers = [one for one in self._optimizers if one is optimizer or id(one) in self._stepped
+                                or not (again or held & held_by(one))]
+        self._stepped.add(id(optimizer))
+        if not self.by_hand and all(id(one) in step.ended for one in self._optimizers):
             self.end_step()
 
 
@@ -271,5 +414,5 @@ def inputs_of(module, args):
 def on_gradient(hooks, layer, gradient):
     """Of a graph that may outlive what watches it."""
     mine = hooks()
-    if mine is not None and mine._undo is not None:
-        mine._backward(layer, gradient)
+    if mine is not None:
+        mine.see_gradient(layer, gradient)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a person calls the layers of a model: names of modules, of what they give, and of their parameters."""
+import collections.abc
 import dataclasses
 import re
 
@@ -63,12 +64,15 @@ class Names:
         self.parameters = {}  # the same: the parameter
         self.held = []  # what the ids are of
         self.compiled = []  # names of models whose modules run compiled: no hook of theirs is called
+        self.replicated = []  # names of models whose copies run in their place, for each GPU
+        self.hooked = []  # modules with forward hooks of their own, which may replace what they give
         self.order = {}  # names of layers as the model has them, and their places
         self._layers = set()
+        self.roots = {id(unwrapped(model)) for model in models.values()}
         for prefix, model in models.items():
             self._walk(model, prefix, prefix or type(unwrapped(model)).__name__)
 
-    def _walk(self, module, name, shown):
+    def _walk(self, module, name, shown, within_script=False):
         if id(module) in self.modules:
             return
         inner = wrapped_by(module)
@@ -78,15 +82,19 @@ class Names:
         if inner is not None:
             if type(module).__name__ == "OptimizedModule":
                 self.compiled.append(shown)
+            if isinstance(module, torch.nn.DataParallel):
+                self.replicated.append(shown)
             self._walk(inner, name, shown)
             return
-        if isinstance(module, torch.jit.ScriptModule):
+        if isinstance(module, torch.jit.ScriptModule) and not within_script:
             self.compiled.append(shown)
         self.modules[id(module)] = shown
         self.held.append(module)
+        if module._forward_hooks:
+            self.hooked.append(module)
         for child_name, child in module.named_children():
             child_name = joined(name, child_name)
-            self._walk(child, child_name, child_name)
+            self._walk(child, child_name, child_name, isinstance(module, torch.jit.ScriptModule))
 
     def _place(self, layer):
         self.order.setdefault(layer, len(self.order))
@@ -129,7 +137,7 @@ def tensors_in(x, path=()):
     elif isinstance(x, tuple | list):
         for at, item in enumerate(x):
             yield from tensors_in(item, (*path, at))
-    elif isinstance(x, dict) or hasattr(x, "items") and hasattr(x, "keys"):
+    elif isinstance(x, collections.abc.Mapping):
         for key, item in x.items():
             yield from tensors_in(item, (*path, key))
     elif dataclasses.is_dataclass(x) and not isinstance(x, type):

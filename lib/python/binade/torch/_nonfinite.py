@@ -3,6 +3,8 @@
 import dataclasses
 
 PHASES = {"act": "forward", "dAct": "backward", "dW": "backward", "weight": "step"}
+PLACES = {"act": "the output of {}, forward", "dAct": "the gradient of {}'s output, backward",
+          "dW": "the gradient of parameter {}, backward", "weight": "parameter {}, after the optimizer's step"}
 MOST = 100  # steps that are told of
 MOST_INPUTS = 16  # tensors that went into an op
 
@@ -22,7 +24,8 @@ class NonFinite:
 
     step, layer, role ("act", "dAct", "dW" or "weight"), phase ("forward", "backward" or "step"). found: {"nan": n, "inf": n};
     empty where the tensor lay on a GPU, whose findings are read when the step is over. inputs: what the op got, a dict a
-    tensor with name, dtype, values, nan, inf, smallest, largest (magnitudes). arose: whether all of that was finite, so that it arose there.
+    tensor with name, dtype, values, nan, inf, smallest, largest (magnitudes). arose: whether all of that was finite, so that it
+    arose there; None where that is not known.
     loss_scale: that of the step. skipped: whether a GradScaler left the step out, as is usual while it looks for its scale.
     """
 
@@ -31,7 +34,7 @@ class NonFinite:
     role: str
     found: dict
     inputs: list
-    arose: bool = True
+    arose: "bool | None" = None
     loss_scale: "float | None" = None
     skipped: bool = False
 
@@ -43,15 +46,12 @@ class NonFinite:
     def text(self):
         """In a line."""
         what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", self.found.get("inf")), ("NaN", self.found.get("nan"))) if n)
-        where = {"act": f"in the output of {self.layer}, forward", "dAct": f"in the gradient of {self.layer}'s output, backward",
-                 "dW": f"in the gradient of {self.layer}'s weight, backward",
-                 "weight": f"in {self.layer}'s weight"}[self.role]
-        line = f"step {self.step}: {what or 'Inf or NaN'} {where}"
+        line = f"step {self.step}: {what or 'Inf or NaN'} in {PLACES[self.role].format(self.layer)}"
         if self.loss_scale is not None and self.phase == "backward":
             line += f", at loss scale {self.loss_scale:g}"
         if self.inputs:
             line += "; it got " + ", ".join(f"{x['name']} {magnitudes(x)}" for x in self.inputs)
-        if not self.arose:
+        if self.arose is False:
             line += "; it was there before"
         if self.skipped:
             line += "; the scaler skipped the step"
@@ -59,9 +59,10 @@ class NonFinite:
 
     def to_dict(self):
         """As in the report's JSON."""
-        found = {"found": self.found} if self.found else {}
-        return {"text": self.text, "step": self.step, "layer": self.layer, "role": self.role, "phase": self.phase, **found,
-                "arose": self.arose, "loss_scale": self.loss_scale, "skipped": self.skipped, "inputs": self.inputs}
+        told = {"found": self.found or None, "arose": self.arose}
+        return {"text": self.text, "step": self.step, "layer": self.layer, "role": self.role, "phase": self.phase,
+                **{key: x for key, x in told.items() if x is not None},
+                "loss_scale": self.loss_scale, "skipped": self.skipped, "inputs": self.inputs}
 
     def __str__(self):
         return self.text

@@ -37,7 +37,7 @@ def merged(all_bytes, replicated, where, read):
         counted = there[:1] if once or (once is None and same) else there
         sums = [read(x) for x in counted if x is not None]
         for more in sums[1:]:
-            sums[0] += more
+            sums[0] = sums[0] + more
         out[key] = sums[0]
     return out
 

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run as it was counted: windows of steps, each with an exact summary a layer and role."""
+import copy
 import dataclasses
 import json
+import re
 
 from .. import _binade
+from .._documents import page, table, text
 from ._advice import advice_of
 
 SCALED = " (scaled)"  # ends the names of layers of gradients as they are in the loop, where the unscaled ones are counted, too
@@ -20,6 +23,11 @@ class Window:
     summaries: dict = dataclasses.field(default_factory=dict, repr=False)  # (layer, role): RangeSummary
     updates: dict = dataclasses.field(default_factory=dict, repr=False)  # layer: what 16-bit weights would not see
 
+    def copy(self):
+        """One that changes no more; its summaries belong to who gets it."""
+        return dataclasses.replace(self, summaries={key: copy.copy(x) for key, x in self.summaries.items()},
+                                   updates=dict(self.updates))
+
     def add(self, other):
         """The steps that follow these."""
         self.last = other.last
@@ -29,12 +37,9 @@ class Window:
 
 
 def add_to(sums, more):
-    """sums[key] += more[key]; what is new is taken as it is."""
+    """sums[key] + more[key], new objects, for others may hold the old ones; what is new is taken as it is."""
     for key, x in more.items():
-        if key in sums:
-            sums[key] += x
-        else:
-            sums[key] = x
+        sums[key] = sums[key] + x if key in sums else x
 
 
 class Windows:
@@ -69,16 +74,18 @@ class Windows:
 
 @dataclasses.dataclass
 class Layer:
-    """What a layer's tensors of a role are: safetensors' name of the dtype, the shape; None where it is not always the same."""
+    """What a layer's tensors of a role are: safetensors' name of the dtype, of several the widest; the shape, None where it
+    is not always the same; placement: "sharded" or "replicated", of DTensors."""
 
     dtype: str
     shape: "tuple | None"
+    placement: str = ""
 
     def see(self, other):
         if self.shape != other.shape:
             self.shape = None
         if self.dtype != other.dtype:
-            self.dtype = max(self.dtype, other.dtype, key=lambda name: (int("".join(c for c in name if c.isdigit())[:2]), name))
+            self.dtype = max(self.dtype, other.dtype, key=lambda name: (int(re.search(r"\d+", name)[0]), name))
 
 
 class Run:
@@ -87,18 +94,23 @@ class Run:
     def __init__(self, every, windows, layers, notes=(), nonfinite=()):
         self.every = every
         self._windows = windows
-        self.layers = layers  # (layer, role): Layer
+        self._layers = layers
         self.notes = list(notes)
         self._nonfinite = list(nonfinite)
 
     @property
+    def layers(self):
+        """{(layer, role): Layer}, in the model's order."""
+        return dict(self._layers)
+
+    @property
     def windows(self):
-        """The Windows of the run so far, in order."""
-        return list(self._windows)
+        """The Windows of the run so far, in order, copies."""
+        return [window.copy() for window in self._windows]
 
     def summaries(self):
         """{(step, layer, role): RangeSummary}; the step is the first of its window."""
-        return {(window.first, layer, role): summary for window in self._windows
+        return {(window.first, layer, role): copy.copy(summary) for window in self._windows
                 for (layer, role), summary in window.summaries.items()}
 
     def summary(self, layer, role):
@@ -106,7 +118,7 @@ class Run:
         found = [window.summaries[layer, role] for window in self._windows if (layer, role) in window.summaries]
         if not found:
             raise KeyError(f"{role} of {layer}: it was not counted")
-        return sum(found[1:], found[0])
+        return sum(found[1:], copy.copy(found[0]))
 
     def first_nonfinite(self):
         """The NonFinite that came first, or None."""
@@ -130,6 +142,25 @@ class Run:
 
         Options as those of report(). ValueError where no step was watched."""
         return advice_of(self, headroom, target_loss, prefer)
+
+    def __repr__(self):
+        return f"<binade.torch.{type(self).__name__}: {', '.join(self._words())}>"
+
+    def _words(self):
+        many = len(self._windows)
+        words = [f"every {self.every}", f"{many} window{'s' * (many != 1)}"]
+        if self._windows:
+            words.append(f"steps {self._windows[0].first} to {self._windows[-1].last}")
+        if self._nonfinite:
+            words.append(f"first Inf or NaN in step {self._nonfinite[0].step}")
+        return words
+
+    def _repr_html_(self):
+        rows = [[window.first, window.last, window.steps, "–" if window.loss_scale is None else f"{window.loss_scale:g}"]
+                for window in self._windows]
+        lines = self.notes + [str(event) for event in self._nonfinite[:3]]
+        return page(f"<p>{text(repr(self)[1:-1])}</p>", "".join(f"<p>{text(line)}</p>" for line in lines),
+                    table(["first step", "last", "watched steps", "loss scale"], rows, "Windows"))
 
     def of_one_scale(self):
         """The layers without those of gradients that were counted twice, as they are in the loop besides."""

@@ -24,15 +24,18 @@ class Step:
         self.loss_scale = None
         self.scaler = None  # the last one whose scale() was called
         self.is_empty = True  # no module and no optimizer has run
+        self.passes = 0  # of a model, forward and with gradients
         self.handles = []  # of hooks on tensors that outlive the step
         self.ended = set()  # ids of optimizers that stepped, or were left out
         self.unscaled = set()  # ids of optimizers whose gradients were counted before they were unscaled
+        self.left_out = set()  # ids of optimizers that leave the step out by themselves
         self.copies = {}  # id of a parameter: its values before the step
         self.finite_gradient = None  # the last layer whose gradient was finite, and that gradient
         self.event = None
         self._counter, self._gradients, self._layers, self._tell = plan.counter, plan.gradients, layers, tell
         self._seen = {}  # id of an output: itself, and how often it was written to
-        self._flags = []
+        self._flags = {}  # (layer, role): whether all was finite, on a device
+        self._harmless, self._harm = plan.harmless, False
 
     def seen(self, x):
         """Whether a module's output was seen before in this step."""
@@ -50,48 +53,57 @@ class Step:
             handle.remove()
         self.handles = []
 
-    def count(self, layer, role, x):
+    def count(self, layer, role, x, placement=""):
         """Counts a tensor; returns its summary."""
-        return self._add(layer, role, x, self._counter.count(x))
+        return self._add(layer, role, x, self._counter.count(x), placement)
 
-    def _add(self, layer, role, x, summary):
-        of = Layer(FLOATING[x.dtype], tuple(x.shape))
+    def _add(self, layer, role, x, summary, placement):
+        of = Layer(FLOATING[x.dtype], tuple(x.shape), placement)
         self._layers.setdefault((layer, role), of).see(of)
         add_to(self.window.summaries, {(layer, role): summary})
         return summary
 
-    def count_gradient(self, layer, role, x, scale):
+    def count_gradient(self, layer, role, x, scale, placement=""):
         """Counts a gradient that is multiplied by a scale, or None, as the user asked for; returns one of its summaries."""
-        if scale is None:
-            return self.count(layer, role, x)
-        if self._gradients == "scaled":
-            return self.count(layer, role, x)
-        summary = self._add(layer, role, x, unscaled(self._counter, x, scale))
-        return self.count(layer + SCALED, role, x) if self._gradients == "both" else summary
+        if scale is None or self._gradients == "scaled":
+            return self.count(layer, role, x, placement)
+        summary = self._add(layer, role, x, unscaled(self._counter, x, scale), placement)
+        return self.count(layer + SCALED, role, x, placement) if self._gradients == "both" else summary
 
-    def look_at(self, layer, role, x, summary, inputs):
-        """Tells of Inf and NaN in a tensor. summary: its own where it was counted, else None; inputs(): what its op got, by name.
+    def look_at(self, layer, role, x, summary=None, inputs=dict):
+        """Tells of Inf and NaN in a tensor. summary: its own where it was counted; inputs(): what its op got, by name.
 
         Returns False where it holds some; True also of a tensor that is not on the CPU, which tells at the end of the step.
         """
         if summary is None:
             finite = self._counter.finite(x)
             if isinstance(finite, torch.Tensor):
-                self._flags.append((finite, layer, role))
+                before = self._flags.get((layer, role))
+                self._flags[layer, role] = finite if before is None else before & finite
                 return True
             if finite:
                 return True
+            summary = None if self._harm and self.event is not None else self._counter.count(x)
         elif not summary.nan and not summary.inf:
             return True
-        if self.event is None:
-            summary = summary or self._counter.count(x)
-            self._found(layer, role, {"nan": summary.nan, "inf": summary.inf}, described(self._counter, inputs()))
+        if summary is not None:
+            self._found(layer, role, {"nan": summary.nan, "inf": summary.inf},
+                        [] if self.event is not None else described(self._counter, inputs(), x.data_ptr()))
         return False
 
     def _found(self, layer, role, found, inputs):
-        arose = not any(x["nan"] or x["inf"] for x in inputs)
-        self.event = NonFinite(self.number, layer, role, found, inputs, arose)
-        self._tell(self.event)
+        may_be_meant = role == "act" and not found.get("nan", 1)  # masks of attention are
+        if may_be_meant and layer in self._harmless:
+            return
+        self._harm = self._harm or not may_be_meant
+        if self.event is None:
+            arose = not any(x["nan"] or x["inf"] for x in inputs) if inputs else None
+            self.event = NonFinite(self.number, layer, role, found, inputs, arose)
+            self._tell(self.event)
+
+    def harmless_event(self):
+        """An output that held Inf alone, in a step in which nothing else was ill; None where there was no such."""
+        return self.event if self.event is not None and not self._harm and not self.event.skipped else None
 
     def last_gradient(self):
         """The last finite one, by name."""
@@ -100,9 +112,9 @@ class Step:
     def read_flags(self):
         """Waits for what lies on other devices."""
         if self._flags and self.event is None:
-            device = self._flags[0][0].device
-            finite = torch.stack([flag.to(device) for flag, _, _ in self._flags]).tolist()
-            for _, layer, role in (row for good, row in zip(finite, self._flags) if not good):
-                self._found(layer, role, {}, [])
+            device = next(iter(self._flags.values())).device
+            finite = torch.stack([flag.to(device) for flag in self._flags.values()]).tolist()
+            for _, key in (row for row in zip(finite, self._flags) if not row[0]):
+                self._found(*key, {}, [])
                 break
-        self._flags = []
+        self._flags = {}

@@ -18,18 +18,35 @@ FLOATING = {
 PIECE = 1 << 24  # elements that are copied from a device at a time
 
 
+OWN_DISPATCH = torch.Tensor.__torch_dispatch__  # of a class whose tensors have memory of their own
+
+
+def placement_of(x):
+    """"sharded" or "replicated", of a DTensor; None where it is a partial sum; "" of any other tensor."""
+    placements = getattr(x, "placements", ())
+    if any(one.is_partial() for one in placements):
+        return None
+    return "sharded" if any(one.is_shard() for one in placements) else "replicated" if placements else ""
+
+
 def local(x):
     """This process's values of a tensor as one whose memory can be read; None for what has none, or no floating dtype.
 
-    Of a DTensor its shard; of a sparse tensor the coalesced values.
+    Of a DTensor its shard, but not of partial sums; of a sparse tensor the coalesced values.
     """
     if hasattr(x, "to_local"):
+        if placement_of(x) is None:
+            return None
         x = x.detach().to_local()
+    if type(x).__name__ == "AsyncCollectiveTensor":
+        x = x.detach().wait()
+    if type(x).__torch_dispatch__ is not OWN_DISPATCH or x.is_nested:
+        return None
     if x.layout is torch.sparse_coo:
         x = x.detach().coalesce().values()
     if x.dtype not in FLOATING or x.layout is not torch.strided or x.device.type == "meta":
         return None
-    return x
+    return x if x.numel() == 0 or x.data_ptr() != 0 else None
 
 
 def is_dense(x):
@@ -61,6 +78,8 @@ class Counter:
     def __init__(self, sqnr, emulated=""):
         self.sqnr, self._emulated = sqnr, emulated
         self._why_copied = None  # why tensors of a GPU are copied; None: not asked yet
+        if not isinstance(emulated, str):
+            raise TypeError(f"emulated: text is wanted, not {type(emulated).__name__}")
         if emulated and (why := _binade._has_device(emulated)):
             raise ValueError(f"emulated={emulated!r}: {why}")
 
@@ -123,19 +142,23 @@ def unscaled(counter, x, scale):
         return counter.count_times(x, 1 / scale)
     if counter.sqnr:  # whose errors are those of the unscaled values
         return counter.count(x.detach().double() / scale)
-    return counter.count(x).scaled(1 - exponent)
+    try:
+        return counter.count(x).scaled(1 - exponent)
+    except ValueError:  # of float64, values that it does not hold
+        return counter.count(x.detach() / scale)
 
 
-def described(counter, named):
-    """What an op got, as a list of dicts: name, dtype, and the figures of each floating tensor in {name: anything}."""
+def described(counter, named, written):
+    """What an op got, as a list of dicts: name, dtype, and the figures of each floating tensor in {name: anything}, but of
+    the one that it has written to."""
     out = []
     for name, x in named.items():
         for path, tensor in tensors_in(x):
-            tensor = local(tensor)
-            if tensor is None:
+            values = local(tensor)
+            if values is None or values.data_ptr() == written:
                 continue
-            s = counter.count(tensor)
-            out.append({"name": " ".join([name, *map(str, path)]), "dtype": FLOATING[tensor.dtype], "values": s.values,
+            s = counter.count(values)
+            out.append({"name": " ".join([name, *map(str, path)]), "dtype": FLOATING[values.dtype], "values": s.values,
                         "nan": s.nan, "inf": s.inf, "smallest": s.smallest, "largest": s.largest})
             if len(out) == MOST_INPUTS:
                 return out

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model that is watched while it trains."""
+import atexit
 import dataclasses
+import functools
+import math
+import weakref
 
 import torch
 
 from .. import _binade
-from ._attaching import living_optimizers, living_scalers, unwrapped_optimizer
-from ._hooks import Hooks
+from ._attaching import living_scalers, unwrapped_optimizer
+from ._hooks import Hooks, held_by
 from ._names import Names
 from ._nonfinite import MOST
 from ._ranks import reduced
@@ -26,6 +30,7 @@ class Plan:
     gradients: str
     loss_scale: object  # a number, a function that gives one, or None
     nonfinite: bool  # looks for Inf and NaN in every step
+    harmless: set = dataclasses.field(default_factory=set)  # layers whose Inf is meant, as that of a mask
 
 
 def watch(model, optimizer=None, *, scaler="find", every=50, gradients="unscaled", loss_scale=None, windows=64, sqnr=False,
@@ -85,6 +90,16 @@ def optimizers_of(optimizer):
     return [unwrapped_optimizer(one) for one in given]
 
 
+def loss_scale_of(x):
+    if x is None or callable(x):
+        return x
+    if isinstance(x, bool) or not isinstance(x, int | float):
+        raise TypeError(f"loss_scale: a number or a function that gives one is wanted, not {type(x).__name__}")
+    if not (math.isfinite(x) and x > 0):
+        raise ValueError(f"loss_scale {x!r}: a finite number above 0 is wanted")
+    return float(x)
+
+
 class Watch(Run):
     """A run that is being watched; watch() makes it. Everything of a Run can be asked at any time."""
 
@@ -94,52 +109,80 @@ class Watch(Run):
         super().__init__(whole("every", every, 1), (), {})
         if gradients not in GRADIENTS:
             raise ValueError(f"gradients {gradients!r}: one of {', '.join(GRADIENTS)} is wanted")
-        if not (scaler is None or scaler == "find" or callable(getattr(scaler, "get_scale", None))):
+        if not (scaler is None or (isinstance(scaler, str) and scaler == "find") or callable(getattr(scaler, "get_scale", None))):
             raise TypeError(f'scaler: "find", None or what has get_scale() is wanted, not {type(scaler).__name__}')
-        if isinstance(loss_scale, bool) or not (loss_scale is None or callable(loss_scale) or loss_scale > 0):
-            raise ValueError(f"loss_scale {loss_scale!r}: a number above 0 or a function that gives one is wanted")
-        self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale, bool(nonfinite))
+        self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite))
         self._scaler = scaler
         self._all = Windows(whole("windows", windows, 2))
         self._windows = self._all.list
-        self._layers = {}
         self._rules, self._on_window = [], []
         self._hooks = None  # while watching
         self._step = 0  # the next one, while not watching
+        self._order = {}  # of layers in the model
+        self._told = None  # the window that on_window was last told of
+        self._at_exit = functools.partial(stop_at_exit, weakref.ref(self))
 
     def __enter__(self):
         return self.start()
 
-    def __exit__(self, *_):
-        self.stop()
+    def __exit__(self, raised, *_):
+        self._stop(raised is None)
 
     def start(self):
         """Begins to watch; `with` does it. Returns self."""
         if self._hooks is not None:
             raise ValueError("this watch has begun already")
-        self._names = Names(self._models)
-        if not self._names.parts:
-            raise ValueError("the model has no parameter; there is nothing to watch")
-        for name in self._names.compiled:
-            self._note(f"{name} is compiled: its parameters are counted, its activations are not; watch the model before it is compiled")
-        self._hooks = Hooks(self._names, self._plan, self._step, self._layers, self._ended, self._tell)
+        self._models = {name: there("model", one) for name, one in self._models.items()}
+        names = Names(self._models)
+        self._check(names)
+        self._order = names.order
+        self._alike = all(type(model).__name__ == "DistributedDataParallel" for model in self._models.values())
+        self._hooks = hooks = Hooks(names, self._plan, self._step, self._layers, self.notes, self._ended, self._tell, self._drop)
+        for name in names.compiled:
+            hooks.note(f"{name} runs compiled: its parameters are counted, its activations are not")
+        for name in names.replicated:
+            hooks.note(f"{name} runs as copies of its modules, one for each GPU, whose activations are not counted")
         try:
             for scaler in self._scalers():
-                if not self._hooks.attach_scaler(scaler):
-                    self._note("steps that the scaler skips are not seen: call w.step()")
-            given = self._optimizers
-            self._hooks.attach_optimizers(living_optimizers(self._names.parts) if given is None else given)
-            self._hooks.attach_modules()
+                if not hooks.attach_scaler(scaler):
+                    hooks.note("steps that the scaler skips are not seen: call w.step()")
+            if self._optimizers is None:
+                hooks.find_optimizers()
+            else:
+                hooks.attach_optimizers(self._optimizers)
+            hooks.attach_modules()
         except BaseException:
-            self.stop()
+            self._stop(False)
             raise
+        atexit.register(self._at_exit)
         return self
+
+    def _check(self, names):
+        if not names.parts:
+            raise ValueError("the model has no parameter; there is nothing to watch")
+        if self._optimizers is not None:
+            self._optimizers = [there("optimizer", one) for one in self._optimizers]
+            for one in self._optimizers:
+                if not held_by(one) & names.parts.keys():
+                    raise ValueError(f"optimizer: {type(one).__name__} holds none of the model's parameters")
 
     def stop(self):
         """Takes all hooks away; what was counted stays. A step that is not over is left out."""
-        if self._hooks is not None:
-            self._hooks.detach()
-            self._step, self._hooks = self._hooks.number, None
+        self._stop(True)
+
+    def _stop(self, well):
+        """well: no exception ends the loop."""
+        hooks, self._hooks = self._hooks, None
+        if hooks is None:
+            return
+        atexit.unregister(self._at_exit)
+        self._step = hooks.number
+        hooks.detach(well)
+        # Who keeps what was counted keeps no model alive with it.
+        self._models = {name: weakref.ref(one) for name, one in self._models.items()}
+        self._optimizers = None if self._optimizers is None else [weakref.ref(one) for one in self._optimizers]
+        if well and self._windows and self._told is not self._windows[-1]:
+            self._tell_window(self._windows[-1])
 
     def step(self):
         """Ends the step, for loops in which not every optimizer steps in every step; from the first call on it alone does."""
@@ -150,19 +193,22 @@ class Watch(Run):
     def alerts(self, share=0.01, role=("dAct", "dW"), call=print, format="binary16"):
         """Calls call(Alert) for each layer of a watched step in which more than this share of the non-zero values of a role
         become zero in a format, gradients at the loss scale in use. role: one of act, dAct, weight, dW, update, state, or several."""
-        roles = (role,) if isinstance(role, str) else tuple(role)
+        roles = (role,) if isinstance(role, str) else role
+        if not isinstance(roles, tuple | list | set) or not roles:
+            raise TypeError(f"role: one of {', '.join(ROLES)} is wanted, or several in a tuple")
         for one in roles:
             if one not in ROLES:
                 raise ValueError(f"role {one!r}: one of {', '.join(ROLES)} is wanted")
-        if not 0 <= share <= 1:
-            raise ValueError(f"share {share!r}: from 0 to 1 is wanted")
+        if not isinstance(share, int | float) or not 0 <= share <= 1:
+            raise ValueError(f"share {share!r}: a number from 0 to 1 is wanted")
         if not callable(call):
             raise TypeError(f"call: a function is wanted, not {type(call).__name__}")
         _binade.RangeSummary().becomes(format)
-        self._rules.append(AlertRule(share, roles, format, call))
+        self._rules.append(AlertRule(share, tuple(roles), format, call))
 
     def on_window(self, call):
-        """Calls call(Window) after each window of steps that is complete: at first after every watched step."""
+        """Calls call(Window) after each window of steps that is complete, at first after every watched step; when watching ends,
+        of the last one as it is."""
         if not callable(call):
             raise TypeError(f"on_window: a function is wanted, not {type(call).__name__}")
         self._on_window.append(call)
@@ -170,32 +216,34 @@ class Watch(Run):
     def add_to(self, writer, format="binary16"):
         """Writes each window to a SummaryWriter of TensorBoard: what becomes of each layer's values in a format, gradients at the
         loss scale in use, and their histogram by binade."""
+        if not hasattr(writer, "add_scalar") or not hasattr(writer, "add_histogram_raw"):
+            raise TypeError(f"writer: a SummaryWriter of TensorBoard is wanted, not {type(writer).__name__}")
         _binade.RangeSummary().becomes(format)
         self.on_window(lambda window: write_window(writer, window, format))
 
     def all_reduce(self, group=None):
-        """The Run of all processes of a torch.distributed group, the same on each: what one process would have counted that had all their tensors.
+        """The Run of all processes of a torch.distributed group, the same on each: what one process would have counted that
+        had all their tensors.
 
-        Every process calls it. Activations, their gradients and shards add up. Of what DistributedDataParallel keeps alike on
-        all processes (weights, reduced gradients, updates, states) one copy counts. Without it, weights, gradients, updates and
-        states count once where all processes have the same, and add up where they have not.
+        Every process calls it. Activations, their gradients and shards add up. Of what DistributedDataParallel and DTensor keep
+        alike on all processes (weights, reduced gradients, updates, states) one copy counts. Without them, weights, gradients,
+        updates and states count once where all processes have the same, and add up where they have not.
         ValueError where processes watched other steps, or replicas are not alike.
         """
-        alike = all(type(model).__name__ == "DistributedDataParallel" for model in self._models.values())
-
         def replicated(key):
+            placement = self._layers[key].placement if key in self._layers else ""
+            if placement:
+                return placement == "replicated"
             if key[1] in ("act", "dAct"):
                 return False
-            return True if alike else None
+            return True if self._alike else None
 
         return reduced(self, group, replicated)
 
     @property
     def layers(self):
         """{(layer, role): Layer}, in the model's order."""
-        if not hasattr(self, "_names"):
-            return dict(self._layers)
-        place = self._names.order
+        place = self._order
 
         def key(item):
             (layer, role), _ = item
@@ -206,40 +254,51 @@ class Watch(Run):
 
         return dict(sorted(self._layers.items(), key=key))
 
-    @layers.setter
-    def layers(self, of):
-        self._layers = dict(of)
-
-    def __repr__(self):
-        step = self._step if self._hooks is None else self._hooks.number
-        words = [f"every {self.every}", f"step {step}", f"{len(self._windows)} window{'s' * (len(self._windows) != 1)}"]
-        if self._nonfinite:
-            words.append(f"first Inf or NaN in step {self._nonfinite[0].step}")
-        return f"<binade.torch.Watch: {', '.join(words)}{'' if self._hooks is None else ', watching'}>"
-
-    def _note(self, line):
-        if line not in self.notes:
-            self.notes.append(line)
+    def _words(self):
+        return [*super()._words(), f"step {self._hooks.number}, watching"] if self._hooks is not None else super()._words()
 
     def _scalers(self):
         if not isinstance(self._scaler, str):
             return [] if self._scaler is None else [self._scaler]
         found = living_scalers()
         if found:
-            self._note("a GradScaler was found; its loss scale counts where its scale() is called" if len(found) == 1 else
-                       f"{len(found)} GradScalers were found; the loss scale is that of the one whose scale() was called last")
+            self._hooks.note("a GradScaler was found; its loss scale counts where its scale() is called" if len(found) == 1 else
+                             f"{len(found)} GradScalers were found; the loss scale is that of the one whose scale() was called last")
         return found
 
     def _tell(self, event):
         if len(self._nonfinite) < MOST:
             self._nonfinite.append(event)
 
+    def _drop(self, event):
+        self._nonfinite[:] = [one for one in self._nonfinite if one is not event]
+
     def _ended(self, step):
         if not step.counted:
             return
+        if not any(role == "act" for _, role in step.window.summaries):
+            self._hooks.note("steps without activations: no module of the model ran with gradients, or they ran compiled")
+        complete = self._all.add(step.window)
         for rule in self._rules:
             rule.look(step.window)
-        complete = self._all.add(step.window)
         if complete is not None:
-            for call in self._on_window:
-                call(complete)
+            self._tell_window(complete)
+
+    def _tell_window(self, window):
+        self._told = window
+        for call in self._on_window:
+            call(window.copy())
+
+
+def there(what, one):
+    """What a weak reference refers to, or the thing itself."""
+    out = one() if isinstance(one, weakref.ref) else one
+    if out is None:
+        raise ValueError(f"the {what} that was watched is gone")
+    return out
+
+
+def stop_at_exit(watch):
+    """Of a loop whose end was never told: its hooks must not outlive the interpreter's modules."""
+    if watch() is not None:
+        watch()._stop(False)
