@@ -120,6 +120,7 @@ struct RangeBlock {
   std::uint64_t smallest = ~std::uint64_t{0};  ///< encodings of the finite non-zero magnitudes
   std::uint64_t largest = 0;
   int columns = 0;
+  std::array<ErrorColumn, max_error_columns> column{};  ///< which those are
   std::array<Row, static_cast<std::size_t>(binades)> rows{};
 
   /// Empties the block and sets the columns (at most max_error_columns).
@@ -129,6 +130,7 @@ struct RangeBlock {
     for (Row& row : rows) row = Row{};
     columns = static_cast<int>(error_columns.size());
     for (std::size_t c = 0; c < error_columns.size(); ++c) {
+      column[c] = error_columns[c];
       for (int i = 0; i < binades; ++i) {
         rows[static_cast<std::size_t>(i)].rules[c] =
             error_rule(error_columns[c], lowest + i, format.precision);
@@ -152,6 +154,9 @@ struct RangeBlock {
   constexpr std::span<Row> used_rows() { return std::span(rows).subspan(first_row(), used()); }
   constexpr std::span<const Row> used_rows() const {
     return std::span(rows).subspan(first_row(), used());
+  }
+  std::span<const ErrorColumn> error_columns() const {
+    return std::span(column).first(static_cast<std::size_t>(columns));
   }
   constexpr std::size_t first_row() const { return largest == 0 ? 0 : row_of(smallest); }
 

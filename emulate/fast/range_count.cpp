@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 namespace binade::fast {
 namespace {
@@ -133,9 +134,13 @@ struct Taken {
   uint128 squares = 0;
 };
 Taken take(RangeCells& work, std::size_t row, std::size_t segment) {
+  const std::size_t at = row * segments + segments - 1 - segment;
   Taken out;
+  std::uint64_t any = 0;
+  for (const auto& cells : work.cells) any |= cells[at].count_and_sum;
+  if (any == 0) return out;
   for (auto& cells : work.cells) {
-    RangeCells::Cell& cell = cells[row * segments + segments - 1 - segment];
+    RangeCells::Cell& cell = cells[at];
     out.count += cell.count_and_sum >> 40;
     out.sum += cell.count_and_sum & ((std::uint64_t{1} << 40) - 1);
     out.squares += cell.squares;
@@ -147,7 +152,15 @@ Taken take(RangeCells& work, std::size_t row, std::size_t segment) {
 }  // namespace
 
 void set_rules(RangeCells& work, const RangeBlock<float>& block, std::size_t half) {
-  const auto columns = static_cast<std::size_t>(block.columns);
+  const std::span<const ErrorColumn> of = block.error_columns();
+  const std::size_t columns = of.size();
+  if (work.rule_half == half &&
+      std::ranges::equal(std::span(work.rules_of).first(work.rule_columns), of)) {
+    return;
+  }
+  std::ranges::copy(of, work.rules_of.begin());
+  work.rule_columns = columns;
+  work.rule_half = half;
   std::array<std::size_t, RangeCells::columns> lane;
   for (std::size_t c = 0; c < columns; ++c) {
     lane[c] = c / (2 * half) * (2 * half) + c % half * 2 + c / half % 2;

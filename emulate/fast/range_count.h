@@ -46,6 +46,9 @@ struct RangeCells {
     std::array<std::uint32_t, columns> cap, mask, ulp;
   };
   alignas(64) std::array<Rules, rows> rules{};
+  /// Whose rules they are, and of which order.
+  std::array<ErrorColumn, columns> rules_of{};
+  std::size_t rule_columns = 0, rule_half = 0;
 };
 
 /// What there was besides.
@@ -55,10 +58,11 @@ struct RangeSeen {
                 smallest_less_one = ~std::uint32_t{0};  ///< encodings of finite non-zero magnitudes
 };
 
-/// Fewer values are left to the definition: to set rules and to empty cells costs as much.
-inline constexpr std::size_t few_values = 256;
+/// Fewer values are left to the definition: to empty cells costs as much.
+inline constexpr std::size_t few_values = 128;
 
-/// The rules of a block's columns in the order of vectors whose even lanes have `half` columns, and odd lanes the next.
+/// The rules of a block's columns in the order of vectors whose even lanes have `half` columns, and odd lanes the next: unless
+/// they are there from the last call.
 void set_rules(RangeCells& work, const RangeBlock<float>& block, std::size_t half);
 
 /// Adds the cells to a block.

@@ -184,14 +184,23 @@ struct VectorRangeCount {
   }
 
   template <std::size_t halves>
+  static void add_tile(const Tile& tile, RangeCells& work) {
+    add(tile, work);
+    if constexpr (halves > 0) add_errors<halves>(tile, work);
+  }
+
+  template <std::size_t halves>
   static void count(const float* in, std::size_t n, RangeBlock<float>& block, RangeCells& work) {
     constexpr std::size_t capacity =
         halves > 0 ? RangeCells::capacity_with_errors : RangeCells::capacity;
     if constexpr (halves > 0) set_rules(work, block, half);
-    Tile tile;
+    // A group is added when the next one is prepared: what was just stored as a whole vector cannot be loaded in parts before
+    // it has reached the cache.
+    Tile tiles[2];
     for (std::size_t done = 0; done < n;) {
       const std::size_t end = n - done < capacity ? n : done + capacity;
       Seen seen;
+      std::size_t prepared = 0;
       for (; done < end; done += group) {
         const float* from = in + done;
         float rest[group];
@@ -207,15 +216,16 @@ struct VectorRangeCount {
           seen.zeros += group;
           continue;
         }
+        Tile& tile = tiles[prepared % 2];
         if (values == Values::regular) {
           count_signs(from, seen);
           prepare<true, (halves > 0)>(from, tile, seen);
         } else {
           prepare<false, (halves > 0)>(from, tile, seen);
         }
-        add(tile, work);
-        if constexpr (halves > 0) add_errors<halves>(tile, work);
+        if (++prepared > 1) add_tile<halves>(tiles[prepared % 2], work);
       }
+      if (prepared > 0) add_tile<halves>(tiles[(prepared - 1) % 2], work);
       empty_cells(block, work, seen.total());
     }
   }

@@ -72,7 +72,9 @@ class Binades {
   /// The same; `place` is at or below its place, and becomes that.
   BinadeRow& row_from(std::size_t& place, int exponent) {
     while (place < rows_.size() && rows_[place].first < exponent) ++place;
-    if (place == rows_.size() || rows_[place].first != exponent) {
+    if (place == rows_.size()) {
+      rows_.emplace_back().first = exponent;
+    } else if (rows_[place].first != exponent) {
       rows_.insert(rows_.begin() + static_cast<std::ptrdiff_t>(place), {exponent, BinadeRow{}});
     }
     return rows_[place].second;

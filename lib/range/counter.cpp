@@ -60,9 +60,9 @@ struct Dense {
 template <int bits>
 struct Histogram {
   using Counts = EncodingCounts<bits>;
-  /// From so many elements of a piece on; fewer are counted as the values they are, since what a histogram costs in the
+  /// From so many elements of an array on; fewer are counted as the values they are, since what a histogram costs in the
   /// end is looking at all of its codes.
-  static constexpr std::size_t worthwhile = bits == 8 ? std::size_t{1} << 10 : std::size_t{1} << 14;
+  static constexpr std::size_t worthwhile = bits == 8 ? std::size_t{1} << 10 : std::size_t{1} << 17;
 
   std::unique_ptr<Counts> counts;
   std::uint64_t used = 0;
@@ -111,25 +111,25 @@ struct RangeCounter::Slot {
   Histogram<8> of_8_bits;
   Histogram<16> of_16_bits;
 
-  /// Adds n <= count_grain elements.
-  void add(const std::byte* data, std::size_t n, const Format& format) {
+  /// Adds n <= count_grain elements of an array of so many.
+  void add(const std::byte* data, std::size_t n, std::size_t of_all, const Format& format) {
     if (format == binary32) {
       binary32_block.add_bytes(data, n, summary, work);
     } else if (format == binary64) {
       binary64_block.add_bytes(data, n, summary, work);
     } else if (format.storage_bits() == 8) {
-      add_short(of_8_bits, data, n, format);
+      add_short(of_8_bits, data, n, of_all, format);
     } else {
-      add_short(of_16_bits, data, n, format);
+      add_short(of_16_bits, data, n, of_all, format);
     }
   }
 
   template <int bits>
   void add_short(Histogram<bits>& histogram, const std::byte* data, std::size_t n,
-                 const Format& format) {
+                 std::size_t of_all, const Format& format) {
     assert(format.storage_bits() == bits && fits_in(format, binary32));
     Dense<float>& to = binary32_block;
-    if (n >= histogram.worthwhile) return histogram.add(data, n, format, to, summary);
+    if (of_all >= histogram.worthwhile) return histogram.add(data, n, format, to, summary);
     to.values.resize(std::max(to.values.size(), n));
     fastest_kernels().decode_f32(data, to.values.data(), n, format);
     to.add(to.values.data(), n, summary, work);
@@ -170,17 +170,17 @@ void RangeCounter::add(std::span<const std::byte> data, const Dtype& dtype) {
     Slot& first = slot(0);
     return floats_(values, first.binary32_block.room_for(values.size(), first.summary));
   }
-  parallel_for(data.size() / size, count_grain,
-               [&](std::size_t begin, std::size_t end, std::size_t at) {
-                 slot(at).add(data.data() + begin * size, end - begin, *format);
-               });
+  const std::size_t n = data.size() / size;
+  parallel_for(n, count_grain, [&](std::size_t begin, std::size_t end, std::size_t at) {
+    slot(at).add(data.data() + begin * size, end - begin, n, *format);
+  });
 }
 
 void RangeCounter::add(std::span<const std::byte> data, const Dtype& dtype, std::size_t at) {
-  const std::size_t size = dtype.bits / 8;
-  for (std::size_t done = 0; done < data.size(); done += count_grain * size) {
-    const auto piece = data.subspan(done, std::min(count_grain * size, data.size() - done));
-    slot(at).add(piece.data(), piece.size() / size, *find_format(dtype.format));
+  const std::size_t size = dtype.bits / 8, n = data.size() / size;
+  const Format format = *find_format(dtype.format);
+  for (std::size_t done = 0; done < n; done += count_grain) {
+    slot(at).add(data.data() + done * size, std::min(count_grain, n - done), n, format);
   }
 }
 

@@ -54,7 +54,9 @@ bool is_input(const Json& x) {
                                                   {"largest", &is_magnitude}}});
 }
 
-constexpr std::array<NonFiniteKey, 8> nonfinite_keys{
+bool is_truth(const Json& x) { return x.is_boolean(); }
+
+constexpr std::array<NonFiniteKey, 10> nonfinite_keys{
     {{"text",
       [](const Json& x) { return x.is_string() && !x.get_ref<const std::string&>().empty(); },
       true},
@@ -70,7 +72,9 @@ constexpr std::array<NonFiniteKey, 8> nonfinite_keys{
         return has_keys(
             x, std::array<NonFiniteKey, 2>{{{"nan", &is_count, true}, {"inf", &is_count, true}}});
       }},
-     {"skipped", [](const Json& x) { return x.is_boolean(); }},
+     {"arose", &is_truth},
+     {"loss_scale", &is_magnitude},
+     {"skipped", &is_truth},
      {"inputs", [](const Json& x) { return x.is_array() && std::ranges::all_of(x, &is_input); }}}};
 
 /// "step", "2nd step", "50th step"
@@ -90,7 +94,8 @@ FirstNonFinite parse_first_nonfinite(std::string_view json) {
   if (!has_keys(all, nonfinite_keys)) {
     throw Error("the first non-finite value: not a JSON object of at most " +
                 std::to_string(longest_nonfinite) +
-                " bytes with the keys text, step, layer, role, phase, found, skipped and inputs");
+                " bytes with the keys text, step, layer, role, phase, found, arose, loss_scale, "
+                "skipped and inputs");
   }
   return {.step = all.value("step", std::uint64_t{0}),
           .text = all["text"].get<std::string>(),

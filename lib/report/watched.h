@@ -28,8 +28,9 @@ struct FirstNonFinite {
 };
 
 /// From JSON: "text", and where they are known "step", "layer", "role", "phase" (forward, backward or step), "found"
-/// (counts "nan" and "inf"), "skipped" (whether the step was), "inputs" (what it was computed from, each with "name",
-/// "dtype", "values", "nan", "inf", "smallest", "largest"). Error for anything else.
+/// (counts "nan" and "inf"), "arose" (whether what it was computed from was finite), "loss_scale" (number or null),
+/// "skipped" (whether the step was), "inputs" (what it was computed from, each with "name", "dtype", "values", "nan",
+/// "inf", "smallest", "largest"). Error for anything else.
 FirstNonFinite parse_first_nonfinite(std::string_view json);
 
 struct Watched {

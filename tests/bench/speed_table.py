@@ -59,6 +59,8 @@ GOALS = [
     Goal("range with five error columns", r"range/F32/5", FROM_DRAM, 4, 2.4, "ns", "read"),
     Goal("histogram of bfloat16, of e4m3", r"range/(BF16|F8_E4M3)/0", FROM_DRAM, unit="ns",
          limit="read"),
+    Goal("any NaN or infinity among 8, 16 and 32 bits", r"any_nonfinite/\w+", IN_L2, limit="read"),
+    Goal("any NaN or infinity among 8, 16 and 32 bits", r"any_nonfinite/\w+", FROM_DRAM, limit="read"),
     Goal("rate on all threads, of independent threads'", r".*/threads:\d+", FROM_DRAM, 0.9, 0.9,
          "rate", "independent"),
 ]

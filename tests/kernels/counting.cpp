@@ -187,7 +187,9 @@ void judge_values(Verdict& verdict, const Kernels& kernels, const std::string& w
                   const std::vector<T>& in, std::size_t error_columns) {
   static const auto got = std::make_unique<RangeBlock<T>>(),
                     want = std::make_unique<RangeBlock<T>>();
-  const auto work = std::make_unique<fast::RangeCells>();
+  // It keeps the rules of the case before, of other columns or of another level.
+  static const auto work = std::make_unique<fast::RangeCells>();
+  if (!is_zero(*work)) *work = fast::RangeCells{};
   const std::vector<ErrorColumn> columns = columns_of(error_columns, in.size());
   verdict.begin(what, std::to_string(in.size()) + " values, " + std::to_string(columns.size()) +
                           " error columns");

@@ -124,14 +124,15 @@ def reports(run):
         run.write(f"used{step}.safetensors", safetensors(gradient, metadata=scale))
     run.says("report", "used0.safetensors", "used1.safetensors", "--json", "-")
     first = {"text": "step 60: Inf", "step": 60, "layer": "fc", "role": "dW", "phase": "backward", "found": {"nan": 0, "inf": 1},
-             "skipped": True, "inputs": [{"name": "x", "dtype": "F32", "values": 2, "nan": 0, "inf": 0, "smallest": None,
-                                          "largest": 2.0}]}
+             "arose": True, "loss_scale": 1024.0, "skipped": True,
+             "inputs": [{"name": "x", "dtype": "F32", "values": 2, "nan": 0, "inf": 0, "smallest": None, "largest": 2.0}]}
     counted = [Tensor(step, "fc", role, values) for step in (0, 60) for role, values in
                {"dW": [2.0**-26, 1.0], "weight": [0.5, 2.0], "update": [2.0**-20, 0.5]}.items()]
     pairs = [(step, "fc", [0.5, 2.0], [2.0**-20, 0.5]) for step in (0, 60)]
     run.write("run.binade", run_file([(0, 50, 2, 65536.0), (60, 60, 1, None)], counted, pairs, 10, ["a note"], first))
     run.says("report", "run.binade", "--json", "-")
-    for told in (None, {"text": "Inf"}, {"text": "Inf", "inputs": [{"name": "x"}, {"name": "y", "smallest": 0.5, "largest": None}]}):
+    for told in (None, {"text": "Inf", "loss_scale": None},
+                 {"text": "Inf", "inputs": [{"name": "x"}, {"name": "y", "smallest": 0.5, "largest": None}]}):
         run.write("plain.binade", run_file([(0, 0, 1, None)], counted[:1], first_nonfinite=told))
         run.says("report", "plain.binade", "--json", "-")
     run.call("report", "mixed.safetensors", "--part", "1/2", "-o", "part.bin")

@@ -118,6 +118,9 @@ class NonFinite(CliCase):
         self.assertGreater(x["largest"], x["smallest"])
         self.assertIn(f"step {step}: 24 Inf in the output of 1, forward; it got input ", found.text)
         self.assertEqual(json.loads(json.dumps(found.to_dict()))["text"], str(found))
+        report = w.report()
+        self.assertEqual(report.to_dict()["watched"]["first_nonfinite"], found.to_dict())
+        self.assertIn(found.text.partition(";")[0], " ".join(str(report).split()))
 
     def test_forward_in_a_watched_step(self):
         self.check_forward(2, 2)
@@ -343,6 +346,16 @@ class Documents(CliCase):
         self.assertEqual(w.layers["0", "act"].dtype, "BF16")
         self.assertIn("Autocast ran 2 layers in bfloat16: 0, 1", str(w.advise()))
 
+    def test_errors_are_those_of_unscaled_gradients(self):
+        """Whatever the loss scale, which changes here from step to step, and nothing underflows."""
+        one = watched(sqnr=True, lr=0.0, windows=2, steps=8, every=1)
+        scaler = Scaler(2.0**127)
+        other = watched(sqnr=True, lr=0.0, windows=2, steps=12, every=1, scaler=scaler)
+        self.assertLess(scaler.value, 2.0**127)
+        self.assertEqual({k: (s.columns, s.smallest) for k, s in one.summaries().items() if k[2] == "dAct" and k[0] == 0},
+                         {k: (s.columns, s.smallest) for k, s in other.summaries().items() if k[2] == "dAct" and k[0] == 0})
+        self.assertTrue(other.report().to_dict()["tensors"][0]["formats"]["binary16"]["sqnr_db"])
+
     def test_errors_in_sqnr_only_where_asked(self):
         self.assertEqual({len(s.columns) for s in watched().summaries().values()}, {0})
         self.assertEqual({len(s.columns) for s in watched(sqnr=True).summaries().values()}, {5})
@@ -389,6 +402,33 @@ class Names(CliCase):
             for role in ("dAct", "dW"):
                 self.assertEqual((got[name, role], got[name + " (scaled)", role]), (1.0, scale))
         self.assertEqual(w.windows[0].loss_scale, 32.0)  # the last of the step
+
+
+class Shell(torch.optim.Optimizer):
+    """As accelerate wraps an optimizer: one by its class, with nothing of its own."""
+
+    def __init__(self, optimizer):
+        self.optimizer = optimizer
+
+    state = property(lambda self: self.optimizer.state)
+    param_groups = property(lambda self: self.optimizer.param_groups)
+
+    def zero_grad(self):
+        self.optimizer.zero_grad()
+
+    def step(self):
+        self.optimizer.step()
+
+
+class Shells(CliCase):
+    def test_optimizers_that_only_wrap_one(self):
+        wanted = {key: s.to_bytes() for key, s in watched().summaries().items()}
+        for given in (True, False):
+            model = new_net()
+            shell = Shell(torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9))
+            with binade.torch.watch(model, shell if given else None, every=2, scaler=None) as w:
+                train(model, 6, w, shell)
+            self.assertEqual({key: s.to_bytes() for key, s in w.summaries().items()}, wanted)
 
 
 class Refusals(CliCase):

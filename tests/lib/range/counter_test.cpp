@@ -139,7 +139,7 @@ TEST_CASE("few encodings and many, at any alignment and on any slot, count like 
   std::mt19937_64 random(9);
   for (const auto& [name, grid] : {std::pair{"BF16", grids[1]}, {"F16", grids[0]}}) {
     // What is worth a histogram, one less, and several grains with a rest.
-    for (const std::size_t n : {1U, 100U, (1U << 14) - 1, 1U << 14, 200'001U}) {
+    for (const std::size_t n : {1U, 100U, (1U << 17) - 1, 1U << 17, 200'001U}) {
       std::vector<std::byte> bytes(2 * n + 1);
       std::vector<float> floats(n);
       for (std::size_t i = 0; i < n; ++i) {

@@ -21,10 +21,17 @@ def living_scalers():
     return list({id(x): x for kind in kinds for x in living(kind) if x.is_enabled()}.values())
 
 
+def unwrapped_optimizer(optimizer):
+    """The optimizer inside of what only looks like one, as accelerate's does, which has no state of its own."""
+    while isinstance(inner := getattr(optimizer, "optimizer", None), torch.optim.Optimizer) and "state" not in vars(optimizer):
+        optimizer = inner
+    return optimizer
+
+
 def living_optimizers(parameters):
-    """Optimizers that hold some of the parameters, by their ids; of those that hold another one, these alone."""
-    found = [x for x in living(torch.optim.Optimizer)
-             if any(id(p) in parameters for group in x.param_groups for p in group["params"])]
+    """Optimizers that hold some of the parameters, by their ids; of those that work with another one, these alone."""
+    found = [x for x in living(torch.optim.Optimizer) if unwrapped_optimizer(x) is x
+             and any(id(p) in parameters for group in x.param_groups for p in group["params"])]
     inner = {id(getattr(x, "optimizer", None)) for x in found}
     return [x for x in found if id(x) not in inner]
 

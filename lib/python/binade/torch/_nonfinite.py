@@ -4,6 +4,7 @@ import dataclasses
 
 PHASES = {"act": "forward", "dAct": "backward", "dW": "backward", "weight": "step"}
 MOST = 100  # steps that are told of
+MOST_INPUTS = 16  # tensors that went into an op
 
 
 def magnitudes(x):
@@ -58,9 +59,9 @@ class NonFinite:
 
     def to_dict(self):
         """As in the report's JSON."""
-        return {"text": self.text, "step": self.step, "layer": self.layer, "role": self.role, "phase": self.phase,
-                "found": self.found, "arose": self.arose, "loss_scale": self.loss_scale, "skipped": self.skipped,
-                "inputs": self.inputs}
+        found = {"found": self.found} if self.found else {}
+        return {"text": self.text, "step": self.step, "layer": self.layer, "role": self.role, "phase": self.phase, **found,
+                "arose": self.arose, "loss_scale": self.loss_scale, "skipped": self.skipped, "inputs": self.inputs}
 
     def __str__(self):
         return self.text

@@ -8,6 +8,7 @@ import torch
 from .. import _binade
 from .._foreign import torch_table
 from ._names import tensors_in
+from ._nonfinite import MOST_INPUTS
 
 # safetensors' names of the floating dtypes.
 FLOATING = {
@@ -58,7 +59,7 @@ class Counter:
     """
 
     def __init__(self, sqnr, emulated=""):
-        self._sqnr, self._emulated = sqnr, emulated
+        self.sqnr, self._emulated = sqnr, emulated
         self._why_copied = None  # why tensors of a GPU are copied; None: not asked yet
         if emulated and (why := _binade._has_device(emulated)):
             raise ValueError(f"emulated={emulated!r}: {why}")
@@ -67,7 +68,7 @@ class Counter:
         """The RangeSummary of what local() gave."""
         x = in_one_piece(x)
         if x.device.type == "cpu" and not self._emulated:
-            return _binade._count_at(x.data_ptr(), x.numel(), FLOATING[x.dtype], self._sqnr)
+            return _binade._count_at(x.data_ptr(), x.numel(), FLOATING[x.dtype], self.sqnr)
         return self._count_elsewhere(x)
 
     def count_times(self, x, factor):
@@ -86,20 +87,20 @@ class Counter:
     def _count_elsewhere(self, x):
         flat = x.detach().as_strided((x.numel(),), (1,))
         on_device = x.dtype != torch.float64 and self._device_counts(x)
-        out = _binade.RangeSummary() if self._sqnr else _binade.RangeSummary(formats=[])
+        out = _binade.RangeSummary() if self.sqnr else _binade.RangeSummary(formats=[])
         for begin in range(0, flat.numel(), PIECE):
             piece = flat[begin:begin + PIECE]
             if not on_device:
                 piece = piece.cpu()
-                out += _binade._count_at(piece.data_ptr(), piece.numel(), FLOATING[piece.dtype], self._sqnr)
+                out += _binade._count_at(piece.data_ptr(), piece.numel(), FLOATING[piece.dtype], self.sqnr)
             elif self._emulated:
                 piece = piece.float()
-                out += _binade._count_on_device(piece.data_ptr(), piece.numel(), 0, self._sqnr, self._emulated)
+                out += _binade._count_on_device(piece.data_ptr(), piece.numel(), 0, self.sqnr, self._emulated)
             else:
                 with torch.cuda.device(x.device):
                     piece = piece.float()
                     stream = torch.cuda.current_stream().cuda_stream
-                    out += _binade._count_on_device(piece.data_ptr(), piece.numel(), stream, self._sqnr, "")
+                    out += _binade._count_on_device(piece.data_ptr(), piece.numel(), stream, self.sqnr, "")
         return out
 
     def _device_counts(self, x):
@@ -118,9 +119,11 @@ def unscaled(counter, x, scale):
     if scale == 1:
         return counter.count(x)
     fraction, exponent = math.frexp(scale)
-    if fraction == 0.5:
-        return counter.count(x).scaled(1 - exponent)
-    return counter.count_times(x, 1 / scale)
+    if fraction != 0.5:
+        return counter.count_times(x, 1 / scale)
+    if counter.sqnr:  # whose errors are those of the unscaled values
+        return counter.count(x.detach().double() / scale)
+    return counter.count(x).scaled(1 - exponent)
 
 
 def described(counter, named):
@@ -134,4 +137,6 @@ def described(counter, named):
             s = counter.count(tensor)
             out.append({"name": " ".join([name, *map(str, path)]), "dtype": FLOATING[tensor.dtype], "values": s.values,
                         "nan": s.nan, "inf": s.inf, "smallest": s.smallest, "largest": s.largest})
+            if len(out) == MOST_INPUTS:
+                return out
     return out

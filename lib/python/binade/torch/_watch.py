@@ -5,7 +5,7 @@ import dataclasses
 import torch
 
 from .. import _binade
-from ._attaching import living_optimizers, living_scalers
+from ._attaching import living_optimizers, living_scalers, unwrapped_optimizer
 from ._hooks import Hooks
 from ._names import Names
 from ._nonfinite import MOST
@@ -82,7 +82,7 @@ def optimizers_of(optimizer):
             raise TypeError(f"optimizer: a torch.optim.Optimizer or a list of them is wanted, not {type(one).__name__}")
     if not given:
         raise ValueError("optimizer: an empty list; give None to have them found")
-    return list(given)
+    return [unwrapped_optimizer(one) for one in given]
 
 
 class Watch(Run):
