@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The tests of the module that use torch, by the newest torch of PyPI: some gigabytes, kept in an environment beside the build.
-# Skipped without a way to PyPI. Run as torch_latest_test.py PATH_TO_BINADE FOLDER TEST...
+# The tests of the module that use torch, and the notebook that does, by the newest torch of PyPI: some gigabytes, kept in
+# an environment beside the build. Skipped without a way to PyPI. Run as torch_latest_test.py PATH_TO_BINADE FOLDER TEST...
 
 import os
 import pathlib
@@ -11,6 +11,7 @@ import unittest
 
 PROGRAM, FOLDER, *NAMES = sys.argv[1:]
 HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
 
 
 def run(*words, **also):
@@ -18,13 +19,14 @@ def run(*words, **also):
 
 
 def environment_python():
-    """The interpreter of the environment, with the newest torch and NumPy."""
+    """The interpreter of the environment, with the newest torch and the packages of the tests."""
     python = os.path.join(FOLDER, "bin", "python")
     if not os.path.exists(python):
         made = run(sys.executable, "-m", "venv", FOLDER)
         if made.returncode != 0:
             raise unittest.SkipTest("this Python makes no virtual environments: " + made.stdout.strip()[-200:])
-    got = run(python, "-m", "pip", "install", "--quiet", "--upgrade", "--retries", "1", "torch", "numpy")
+    packages = ["torch", "-r", str(ROOT / "tests/requirements.txt")]
+    got = run(python, "-m", "pip", "install", "--quiet", "--upgrade", "--retries", "1", *packages)
     if got.returncode != 0:
         raise unittest.SkipTest(f"pip cannot have torch: {got.stderr.strip()[-300:]}")
     return python
@@ -42,6 +44,12 @@ class TorchLatest(unittest.TestCase):
                 got = run(python, str(HERE / "with_module.py"), str(HERE / f"{name}_test.py"), PROGRAM)
                 print(f"{name}: {got.stderr.strip().splitlines()[-3:]}", flush=True)
                 self.assertEqual(got.returncode, 0, got.stdout[-5000:] + got.stderr[-10000:])
+        with self.subTest("notebook"):
+            environment = {key: value for key, value in os.environ.items() if key != "BINADE_TEST_PYTHON"}
+            module = os.path.join(os.path.dirname(os.path.abspath(PROGRAM)), "lib", "python")
+            got = run(python, str(ROOT / "notebooks/run_notebook.py"), module, "--only", "04_your_own_model", env=environment)
+            print(got.stdout.strip(), flush=True)
+            self.assertEqual(got.returncode, 0, got.stdout[-5000:] + got.stderr[-10000:])
 
 
 if __name__ == "__main__":
