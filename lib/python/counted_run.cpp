@@ -131,6 +131,11 @@ void add_update_counts(nb::module_& m) {
   counts.attr("__hash__") = nb::none();
   counts.def("to_bytes", &bytes_of_updates);
   counts.def_static("from_bytes", &updates_from_bytes, "data"_a);
+  counts.def("__getstate__", &bytes_of_updates);
+  counts.def("__setstate__", [](UpdateCounts& self, const nb::bytes& data) {
+    new (&self) UpdateCounts(updates_from_bytes(data));
+  });
+  counts.def("__copy__", [](const UpdateCounts& self) { return UpdateCounts(self); });
   counts.def_ro("values", &UpdateCounts::values);
   counts.def_ro("updates", &UpdateCounts::updates);
 }

@@ -2,14 +2,19 @@
 #
 # What a watched run tells: where Inf and NaN arose, alerts, windows, advice, reports and files; the docstrings' examples; what
 # cannot be watched; the GPU's way on an emulated device. SKIP without torch. watch_findings_test.py BINADE
+import copy
 import doctest
+import gc
 import importlib
 import json
 import math
 import os
+import pickle
 import pkgutil
 import sys
 import unittest
+import warnings
+import weakref
 
 try:
     import torch
@@ -19,6 +24,8 @@ except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
 
+from binade.torch import Run, Window
+from binade.torch._run import Layer
 from cli_case import CliCase, main
 
 
@@ -205,7 +212,7 @@ class NonFinite(CliCase):
         self.assertTrue(found.skipped)
         self.assertEqual((found.step, found.loss_scale, found.phase), (0, 2.0**127, "backward"))
         self.assertTrue(found.text.endswith("the scaler skipped the step"), found.text)
-        self.assertIn("at loss scale 1.70141e+38", found.text)
+        self.assertIn("at loss scale 2^127", found.text)
         steps = [event.step for event in w.nonfinite()]
         self.assertEqual(steps, list(range(len(steps))))
         self.assertEqual(scaler.value, 2.0 ** (127 - len(steps)))
@@ -355,6 +362,38 @@ class Documents(CliCase):
         self.assertEqual({row["role"] for row in of["formats"]}, {"act", "dAct", "weight", "dW"})
         self.assertIn("Keep in FP32", str(advice))
         self.assertIn("<table>", advice._repr_html_())
+        self.assertEqual(advice.recommended_scale, 2.0 ** of["loss_scale"]["recommended_log2"])
+        self.assertEqual({row["layer"] for row in of["states"]}, {layer for layer, role in w.layers if role == "state"})
+        self.assertIsNone(of["already_zero"])
+
+    def test_advice_on_what_is_all_zero_and_on_what_died_before(self):
+        model = new_net().double()
+        with torch.no_grad():
+            model[0].weight.zero_()
+            model[0].bias.zero_()
+        of = watched(model=model, x=torch.ones(3, 4).double(), lr=0.0).advise().to_dict()
+        self.assertIn(("0", "act", "all zero", None), [(row["layer"], row["role"], row["status"], row["format"]) for row in of["formats"]])
+        half = binade.RangeSummary(formats=[]).add(torch.tensor([0.0, 0.0, 0.0, 1.0]).numpy())
+        run = Run(1, [Window(0, 0, 1, None, {("fc", "dW"): half})], {("fc", "dW"): Layer("F16", (4,))})
+        advice = run.advise()
+        self.assertEqual(advice.to_dict()["already_zero"], 0.75)
+        self.assertIn("75.0 % of their values are zero", " ".join(str(advice).split()))
+
+    def test_all_layers_together(self):
+        w = watched()
+        for role in ("act", "dW"):
+            self.assertEqual(w.summary(None, role), sum(s for (_, _, of), s in w.summaries().items() if of == role))
+        with self.assertRaises(KeyError):
+            w.summary(None, "none")
+
+    def test_what_is_handed_out_is_not_what_is_counted_into(self):
+        w = watched()
+        before = {key: s.to_bytes() for key, s in w.summaries().items()}
+        for one in (*w.summaries().values(), w.summary("0", "act"), *(s for window in w.windows for s in window.summaries.values())):
+            one += one
+        self.assertEqual({key: s.to_bytes() for key, s in w.summaries().items()}, before)
+        run = Run(w.every, w.windows, w.layers)
+        self.assertEqual(pickle.loads(pickle.dumps(run)).report(), run.report())
 
     def test_advice_on_autocast(self):
         if not hasattr(torch, "autocast"):
@@ -459,6 +498,129 @@ class Shells(CliCase):
             with binade.torch.watch(model, shell if given else None, every=2, scaler=None) as w:
                 train(model, 6, w, shell)
             self.assertEqual({key: s.to_bytes() for key, s in w.summaries().items()}, wanted)
+
+
+class Loops(CliCase):
+    """That do not fit: what watch says of them, and that it ends none."""
+
+    def test_an_optimizer_that_never_steps_is_not_waited_for_where_it_was_found(self):
+        for of in ("all", "some"):
+            model = new_net()
+            old = torch.optim.Adam(list(model.parameters())[: None if of == "all" else 1])
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with binade.torch.watch(model, every=1, scaler=None) as w:
+                train(model, 4, w, optimizer)
+            self.assertEqual([window.first for window in w.windows], [0, 1, 2, 3])
+            del old
+
+    def test_steps_that_do_not_end_are_told(self):
+        model = new_net()
+        optimizer, other = (torch.optim.SGD(model.parameters(), lr=0.1) for _ in range(2))
+        with self.assertWarnsRegex(RuntimeWarning, "after 4 forward passes step 0 was not over: SGD did not step; name"), \
+                binade.torch.watch(model, other, every=1) as w:
+            train(model, 4, w, optimizer)
+        self.assertRaisesRegex(ValueError, "SGD did not step", w.report)
+
+    def test_an_optimizer_of_another_model_is_refused(self):
+        model = new_net()
+        with self.assertRaisesRegex(ValueError, "SGD holds none of the model's parameters"):
+            binade.torch.watch(model, torch.optim.SGD(new_net().parameters(), lr=0.1)).start()
+
+    def test_what_cannot_be_counted_ends_no_training(self):
+        def scale():
+            raise KeyError("none")
+
+        model = new_net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with self.assertWarnsRegex(RuntimeWarning, "something was not counted: KeyError: 'none'"), \
+                binade.torch.watch(model, optimizer, every=1, loss_scale=scale) as w:
+            train(model, 1, w, optimizer)
+
+    def test_loss_scales_that_divide_nothing(self):
+        for scale in (0.0, -2.0, math.inf, math.nan):
+            w = watched(loss_scale=lambda: scale)
+            self.assertEqual({key: s.to_bytes() for key, s in w.summaries().items()},
+                             {key: s.to_bytes() for key, s in watched().summaries().items()})
+            self.assertIn(f"a loss scale of {scale} divides nothing", " ".join(w.notes))
+            self.assertIsNone(w.windows[0].loss_scale)
+
+    def test_tracing_and_transforming_pass_by(self):
+        model = new_net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        with warnings.catch_warnings(), binade.torch.watch(model, optimizer, every=1) as w:
+            warnings.simplefilter("ignore")
+            torch.jit.trace(model, torch.ones(3, 4))
+            torch.fx.symbolic_trace(model)
+            if hasattr(torch, "func"):
+                torch.vmap(model)(torch.ones(2, 3, 4))
+                torch.func.grad(lambda x: model(x).sum())(torch.ones(3, 4))
+            if hasattr(torch, "export"):
+                torch.export.export(model, (torch.ones(3, 4),))
+            train(model, 1, w, optimizer)
+        self.assertEqual(w.summaries()[0, "0", "act"].values, 24)
+        self.assertEqual(w.notes, [])
+
+    def test_tensors_without_memory_are_passed_over(self):
+        class Freed(torch.nn.Module):
+            def forward(self, x):
+                y = x.detach().clone()
+                (y.untyped_storage() if hasattr(y, "untyped_storage") else y.storage()).resize_(0)
+                return x, y
+
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Freed())
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        with binade.torch.watch(model, optimizer, every=1) as w:
+            model(torch.ones(3, 4))[0].sum().backward()
+            optimizer.step()
+        self.assertNotIn((0, "1.1", "act"), w.summaries())
+        self.assertEqual(w.notes, [])
+
+    def test_an_output_that_a_hook_replaces(self):
+        for late in (False, True):
+            model = new_net()
+            handle = None if late else model[0].register_forward_hook(lambda m, i, o: o * 1024)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                train(model, 1, w, optimizer)
+            largest = model[0](torch.ones(3, 4)).abs().max().item()
+            self.assertEqual(w.summaries()[0, "0", "act"].largest, largest)
+            self.assertEqual(len(model[0]._forward_hooks), 0 if late else 1)
+            if handle:
+                handle.remove()
+
+    def test_a_step_of_a_step_counts_once(self):
+        class Mine(torch.optim.SGD):
+            def step(self, closure=None):
+                return super().step(closure)
+
+        torch.optim.SGD(new_net().parameters(), lr=0.1)  # torch puts hooks around a class's step with its first optimizer
+        model = new_net()
+        optimizer = Mine(model.parameters(), lr=0.01, momentum=0.9)
+        with binade.torch.watch(model, optimizer, every=2, scaler=None) as w:
+            train(model, 6, w, optimizer)
+        self.assertEqual({key: s.to_bytes() for key, s in w.summaries().items()},
+                         {key: s.to_bytes() for key, s in watched().summaries().items()})
+
+    def test_who_keeps_the_counts_keeps_no_model(self):
+        model = new_net()
+        gone = weakref.ref(model)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with binade.torch.watch(model, optimizer, every=1) as w:
+            train(model, 2, w, optimizer)
+        del model, optimizer
+        gc.collect()
+        self.assertIsNone(gone())
+        self.assertTrue(w.report().tensors)
+        self.assertRaisesRegex(ValueError, "the model that was watched is gone", w.start)
+
+    def test_a_copy_of_a_scaler_is_its_own(self):
+        scaler, model = Scaler(4.0), new_net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        with binade.torch.watch(model, optimizer, scaler=scaler, every=1):
+            other = copy.deepcopy(scaler)
+            other.value = 64.0
+            self.assertEqual(other.scale(1.0), 64.0)
+        self.assertEqual(other.scale(1.0), 64.0)
 
 
 class Refusals(CliCase):

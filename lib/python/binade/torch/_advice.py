@@ -2,15 +2,15 @@
 """What a watched run suggests: a loss scale, a format a layer, layers to keep in FP32, and what autocast's casts cost."""
 import html
 import json
+import re
 import textwrap
 
 from .. import _binade
 from .._documents import Document, page, table
-from ._telling import log2_of
+from ._telling import GRADIENTS, log2_of
 
 SHOWN = 12  # layers of a list in the text
 HALVES = {"F16": "binary16", "BF16": "bfloat16"}
-GRADIENTS = ("dAct", "dW")
 
 
 class Advice(Document):
@@ -20,12 +20,19 @@ class Advice(Document):
     formats (a dict a layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range serves, with
     s_min_log2 and s_max_log2, between which a scale of its own must lie, and text; status "ok", "all zero" or "no finite value"),
     keep_fp32 (layers that FP16 harms even at the recommended loss scale, with reasons), autocast (layers whose output has
-    another dtype than their weight: dtype, and what the weight's cast to it loses).
+    another dtype than their weight: dtype, and what the weight's cast to it loses), states (of the optimizer: what binary16 would
+    lose of each, as it is), already_zero (of gradients that the run had in FP16, the share that is zero: what died is not seen).
     """
 
     @property
     def loss_scale(self):
         return self.to_dict()["loss_scale"]
+
+    @property
+    def recommended_scale(self):
+        """The loss scale to take, a number; None where there is none."""
+        best = self.loss_scale["recommended_log2"]
+        return None if best is None else 2.0**best
 
     @property
     def keep_fp32(self):
@@ -55,6 +62,8 @@ def advice_of(run, headroom=1, target_loss=1e-3, prefer="s_max"):
         "formats": formats_of(merged, options),
         "keep_fp32": kept(merged, at, target_loss),
         "autocast": casts(layers, merged),
+        "states": states(run, layers),
+        "already_zero": already_zero(layers, merged),
     }
     return Advice(text_of(of), json.dumps(of, indent=1) + "\n")
 
@@ -93,6 +102,22 @@ def casts(layers, merged):
     return out
 
 
+def states(run, layers):
+    out = []
+    for layer, role in layers:
+        if role == "state":
+            fate = run.summary(layer, role).becomes("binary16")
+            out.append({"layer": layer, "lost_l2": fate["lost_l2"], "overflow": fate["overflow"]["count"]})
+    return out
+
+
+def already_zero(layers, merged):
+    """Of the gradients of FP16 together; None where there are none."""
+    halves = [merged[key] for key in merged if key[1] in GRADIENTS and layers[key].dtype == "F16"]
+    values = sum(summary.values for summary in halves)
+    return sum(summary.zeros for summary in halves) / values if values else None
+
+
 def listed(words):
     more = len(words) - SHOWN
     return ", ".join(words[:SHOWN]) + (f" and {more} more" if more > 0 else "")
@@ -101,34 +126,51 @@ def listed(words):
 def text_of(of):
     scale = of["loss_scale"]
     out = [f"Loss scale for FP16: {scale_words(scale)}. {scale['reason']}"]
+    if of["already_zero"] is not None:
+        out.append(f"The run had gradients in FP16: {_binade._percent(of['already_zero'])} of their values are zero, and what has died among "
+                   "them asks for no scale any more. Watch a run in FP32, or one with a loss scale, to know what they need.")
     if scale["used_log2"] is not None:
         out.append(f"In use at the end: 2^{scale['used_log2']}.")
-    by_format = {}
+    by_format, by_role = {}, {}
     for row in of["formats"]:
-        what = row["status"] if row["status"] != "ok" else row["format"] or "no format of 16 bits or fewer"
+        what = row["status"] if row["status"] != "ok" else row["format"] or "none of these"
         by_format.setdefault((row["role"], what), []).append(row["layer"])
-    out.append("Narrowest format whose range serves, with a scale of its own:")
-    out += [f"  {role:<7}{format}: {listed(names)}" for (role, format), names in sorted(by_format.items())]
-    if of["keep_fp32"]:
-        out.append("Keep in FP32, or scale apart:")
-        out += [f"  {row['layer']}: " + "; ".join(reason["text"] for reason in row["reasons"]) for row in of["keep_fp32"][:SHOWN]]
-        more = len(of["keep_fp32"]) - SHOWN
-        out += [f"  and {more} layers more"] if more > 0 else []
-    else:
-        out.append("No layer needs FP32 for its range.")
-    if of["autocast"]:
-        names = {}
-        for row in of["autocast"]:
-            names.setdefault(row["format"], []).append(row)
-        for format, rows in names.items():
-            worst = max(rows, key=lambda row: (row["to_zero"], row["subnormal"]))
-            lost = "None of their weights becomes zero or subnormal in it." if not worst["to_zero"] and not worst["subnormal"] else (
-                f"Of their weights, those of {worst['layer']} lose most: {_binade._percent(worst['to_zero'])} of the non-zero ones "
-                f"become zero, {_binade._percent(worst['subnormal'])} subnormal.")
-            out.append(f"Autocast ran {len(rows)} layers in {format}: {listed([row['layer'] for row in rows])}. {lost}")
-    if any(" more" in line for line in out):
+        by_role[row["role"]] = by_role.get(row["role"], 0) + 1
+    out.append("Narrowest of e4m3, e5m2, binary16, bfloat16 whose range serves, with a scale of its own:")
+    for (role, what), names in sorted(by_format.items()):
+        out.append(f"  {role:<7}{what}: " + (f"all {len(names)} layers" if len(names) == by_role[role] > 1 else listed(names)))
+    out += kept_text(of["keep_fp32"])
+    out += autocast_text(of["autocast"])
+    ill = sorted((row for row in of["states"] if row["overflow"] or (row["lost_l2"] or 0) > 1e-3), key=lambda row: -(row["lost_l2"] or 0))
+    if ill:
+        out.append(f"Keep the optimizer's states in FP32: {len(ill)} of {len(of['states'])} lose more than 0.1 % of their norm in FP16, "
+                   f"{ill[0]['layer']} {_binade._percent(ill[0]['lost_l2'] or 0)}.")
+    if any(re.search(r" and \d+ (layers )?more", line) for line in out):
         out.append("to_dict() names all of them.")
-    return "\n".join(line if line.startswith("  ") else textwrap.fill(line, 110) for line in out) + "\n"
+    return "\n".join(textwrap.fill(line, 110, subsequent_indent="    " if line.startswith("  ") else "", break_long_words=False)
+                     for line in out) + "\n"
+
+
+def kept_text(rows):
+    if not rows:
+        return ["No layer needs FP32 for its range."]
+    more = len(rows) - SHOWN
+    return (["Keep in FP32, or scale apart:"]
+            + [f"  {row['layer']}: " + "; ".join(reason["text"] for reason in row["reasons"]) for row in rows[:SHOWN]]
+            + ([f"  and {more} layers more"] if more > 0 else []))
+
+
+def autocast_text(rows):
+    out, by_format = [], {}
+    for row in rows:
+        by_format.setdefault(row["format"], []).append(row)
+    for format, of in by_format.items():
+        worst = max(of, key=lambda row: (row["to_zero"], row["subnormal"]))
+        lost = "None of their weights becomes zero or subnormal in it." if not worst["to_zero"] and not worst["subnormal"] else (
+            f"Of their weights, those of {worst['layer']} lose most: {_binade._percent(worst['to_zero'])} of the non-zero ones "
+            f"become zero, {_binade._percent(worst['subnormal'])} subnormal.")
+        out.append(f"Autocast ran {len(of)} layers in {format}: {listed([row['layer'] for row in of])}. {lost}")
+    return out
 
 
 def scale_words(scale):

@@ -109,15 +109,16 @@ def takes_closure(args, kwargs):
     return any(callable(x) and not hasattr(x, "param_groups") for x in (*args, *kwargs.values()))
 
 
-def is_inside(optimizers):
-    """Whether an optimizer's step that calls its hooks now runs inside of another step of one of the optimizers: of its
-    own class's parent, or of an optimizer that works with it."""
+def outer_of(optimizers):
+    """The one of the optimizers inside of whose step an optimizer's step calls its hooks now: one of its own class's parent,
+    or of an optimizer that works with it; None outside."""
     frame = sys._getframe(2)  # what torch puts around each step
     code, frame = frame.f_code, frame.f_back
     while frame is not None:
         if frame.f_code is code:
             arguments = frame.f_locals.get("args") or (None,)
-            if any(one is arguments[0] for one in optimizers):
-                return True
+            for one in optimizers:
+                if one is arguments[0]:
+                    return one
         frame = frame.f_back
-    return False
+    return None

@@ -14,7 +14,7 @@ import weakref
 import torch
 
 from .. import _binade
-from ._attaching import is_inside, living_optimizers, passes_by, repeats, takes_closure, wrap
+from ._attaching import living_optimizers, outer_of, passes_by, repeats, takes_closure, wrap
 from ._names import outputs_of
 from ._run import SCALED, add_to
 from ._step import Seen, Step
@@ -34,7 +34,7 @@ def watching(method):
             method(self, *args)
         except Exception as error:
             line = str(error).partition("\n")[0]
-            self.note(f"step {self.number}: a tensor was not counted: {type(error).__name__}: {line}", warn=True)
+            self.note(f"step {self.number}: something was not counted: {type(error).__name__}: {line}", warn=True)
 
     return guarded
 
@@ -165,23 +165,29 @@ class Hooks:
         return undo is not None
 
     def _scale(self, scaler, inner, *args, **kwargs):
-        self._step.scaler, self._step.loss_scale = scaler, None
+        self._step.scaler, self._step.scale_is_known = scaler, False
         return inner(*args, **kwargs)
 
     def _loss_scale(self):
         """The loss scale in use; None: there is none."""
-        step, given = self._step, self._plan.loss_scale
-        if step.loss_scale is None:
-            scaler, scale = step.scaler or self._scaler, None
-            if given is not None:
-                scale = float(given() if callable(given) else given)
-            elif scaler is not None:
-                scale = float(scaler.get_scale())
-            if scale is not None and not (math.isfinite(scale) and scale > 0):
-                self.note(f"step {step.number}: a loss scale of {scale} divides nothing")
-                scale = None
-            step.loss_scale = scale
+        step = self._step
+        if not step.scale_is_known:
+            step.scale_is_known = True
+            self._ask_scale()
         return step.loss_scale
+
+    @watching
+    def _ask_scale(self):
+        step, given = self._step, self._plan.loss_scale
+        scaler, scale = step.scaler or self._scaler, None
+        if given is not None:
+            scale = float(given() if callable(given) else given)
+        elif scaler is not None:
+            scale = float(scaler.get_scale())
+        if scale is not None and not (math.isfinite(scale) and scale > 0):
+            self.note(f"step {step.number}: a loss scale of {scale} divides nothing")
+            scale = None
+        step.loss_scale = scale
 
     def _forward(self, module, args, out):
         if not passes_by() and id(module) not in self._own:
@@ -317,15 +323,16 @@ class Hooks:
         return out
 
     def _before_step(self, optimizer, args, kwargs):
-        if not is_inside(self._optimizers):
+        if outer_of(self._optimizers) is None:
             self._see_before(optimizer, args, kwargs)
 
     def _after_step(self, optimizer, args, kwargs):
-        if is_inside(self._optimizers):
-            self._see_states(optimizer)
-        else:
+        outer = outer_of(self._optimizers)
+        if outer is None:
             self._see_after(optimizer, args, kwargs)
             self._done(optimizer)
+        elif outer is not optimizer:
+            self._see_states(optimizer)
 
     @watching
     def _see_before(self, optimizer, args, kwargs):

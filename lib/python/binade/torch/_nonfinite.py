@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where Inf and NaN arise: the first tensor of a step that holds one, and what went into the op that made it."""
 import dataclasses
+import math
 
 PHASES = {"act": "forward", "dAct": "backward", "dW": "backward", "weight": "step"}
 PLACES = {"act": "the output of {}, forward", "dAct": "the gradient of {}'s output, backward",
           "dW": "the gradient of parameter {}, backward", "weight": "parameter {}, after the optimizer's step"}
 MOST = 100  # steps that are told of
 MOST_INPUTS = 16  # tensors that went into an op
+
+
+def scale_text(x):
+    """2^16 of a power of two, else its digits."""
+    fraction, exponent = math.frexp(x)
+    return f"2^{exponent - 1}" if fraction == 0.5 else f"{x:g}"
 
 
 def magnitudes(x):
@@ -48,7 +55,7 @@ class NonFinite:
         what = " and ".join(f"{n:,} {name}" for name, n in (("Inf", self.found.get("inf")), ("NaN", self.found.get("nan"))) if n)
         line = f"step {self.step}: {what or 'Inf or NaN'} in {PLACES[self.role].format(self.layer)}"
         if self.loss_scale is not None and self.phase == "backward":
-            line += f", at loss scale {self.loss_scale:g}"
+            line += f", at loss scale {scale_text(self.loss_scale)}"
         if self.inputs:
             line += "; it got " + ", ".join(f"{x['name']} {magnitudes(x)}" for x in self.inputs)
         if self.arose is False:

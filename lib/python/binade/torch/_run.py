@@ -8,6 +8,7 @@ import re
 from .. import _binade
 from .._documents import page, table, text
 from ._advice import advice_of
+from ._nonfinite import scale_text
 
 SCALED = " (scaled)"  # ends the names of layers of gradients as they are in the loop, where the unscaled ones are counted, too
 
@@ -114,10 +115,12 @@ class Run:
                 for (layer, role), summary in window.summaries.items()}
 
     def summary(self, layer, role):
-        """The RangeSummary of a layer's tensors of a role, of all windows together. KeyError where there is none."""
-        found = [window.summaries[layer, role] for window in self._windows if (layer, role) in window.summaries]
+        """The RangeSummary of a layer's tensors of a role, of all windows together; layer None: of all layers. KeyError where
+        there is none."""
+        found = [summary for window in self._windows for (name, of), summary in window.summaries.items()
+                 if of == role and (name == layer if layer is not None else not name.endswith(SCALED))]
         if not found:
-            raise KeyError(f"{role} of {layer}: it was not counted")
+            raise KeyError(f"{role} of {layer or 'any layer'}: it was not counted")
         return sum(found[1:], copy.copy(found[0]))
 
     def first_nonfinite(self):
@@ -156,7 +159,7 @@ class Run:
         return words
 
     def _repr_html_(self):
-        rows = [[window.first, window.last, window.steps, "–" if window.loss_scale is None else f"{window.loss_scale:g}"]
+        rows = [[window.first, window.last, window.steps, "–" if window.loss_scale is None else scale_text(window.loss_scale)]
                 for window in self._windows]
         lines = self.notes + [str(event) for event in self._nonfinite[:3]]
         return page(f"<p>{text(repr(self)[1:-1])}</p>", "".join(f"<p>{text(line)}</p>" for line in lines),

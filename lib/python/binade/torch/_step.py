@@ -21,7 +21,7 @@ class Step:
         self.number = number
         self.counted = number % plan.every == 0  # or only looked at
         self.window = Window(number, number, 1)
-        self.loss_scale = None
+        self.loss_scale, self.scale_is_known = None, False
         self.scaler = None  # the last one whose scale() was called
         self.is_empty = True  # no module and no optimizer has run
         self.passes = 0  # of a model, forward and with gradients

@@ -3,6 +3,9 @@
 import dataclasses
 import math
 
+from ._nonfinite import scale_text
+
+GRADIENTS = ("dAct", "dW")
 ROLES = ("act", "dAct", "weight", "dW", "update", "state")
 
 
@@ -13,7 +16,7 @@ def log2_of(scale):
 
 def scale_of(role, loss_scale):
     """log2 of what a role's values are multiplied by in the loop: gradients by the loss scale."""
-    return log2_of(loss_scale) if role in ("dAct", "dW") else 0
+    return log2_of(loss_scale) if role in GRADIENTS else 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Alert:
     loss_scale: "float | None"
 
     def __str__(self):
-        at = f" at loss scale {self.loss_scale:g}" if self.loss_scale is not None and self.role in ("dAct", "dW") else ""
+        at = f" at loss scale {scale_text(self.loss_scale)}" if self.loss_scale is not None and self.role in GRADIENTS else ""
         return f"step {self.step}: {self.share:.1%} of {self.layer}'s {self.role} become zero in {self.format}{at}"
 
 

@@ -51,7 +51,7 @@ def watch(model, optimizer=None, *, scaler="find", every=50, gradients="unscaled
 
     Counted, by layer and role, exactly: act and dAct, outputs of modules and their gradients; weight (before the step), dW
     (.grad as the optimizer gets it), update (weight after − before) and state of the optimizer. What runs under no_grad is
-    not counted. No tensor is changed, no random number drawn.
+    not counted (Inf and NaN are looked for). No tensor is changed, no random number drawn.
 
     Returns a Watch. ValueError or TypeError, one line, for what cannot be watched.
     """
@@ -179,8 +179,8 @@ class Watch(Run):
         self._step = hooks.number
         hooks.detach(well)
         # Who keeps what was counted keeps no model alive with it.
-        self._models = {name: weakref.ref(one) for name, one in self._models.items()}
-        self._optimizers = None if self._optimizers is None else [weakref.ref(one) for one in self._optimizers]
+        self._models = {name: weakly(one) for name, one in self._models.items()}
+        self._optimizers = None if self._optimizers is None else [weakly(one) for one in self._optimizers]
         if well and self._windows and self._told is not self._windows[-1]:
             self._tell_window(self._windows[-1])
 
@@ -259,7 +259,8 @@ class Watch(Run):
 
     def _scalers(self):
         if not isinstance(self._scaler, str):
-            return [] if self._scaler is None else [self._scaler]
+            enabled = self._scaler is not None and getattr(self._scaler, "is_enabled", lambda: True)()
+            return [self._scaler] if enabled else []
         found = living_scalers()
         if found:
             self._hooks.note("a GradScaler was found; its loss scale counts where its scale() is called" if len(found) == 1 else
@@ -288,6 +289,14 @@ class Watch(Run):
         self._told = window
         for call in self._on_window:
             call(window.copy())
+
+
+def weakly(one):
+    """A weak reference, where the thing takes one."""
+    try:
+        return weakref.ref(one)
+    except TypeError:
+        return one
 
 
 def there(what, one):
