@@ -173,6 +173,7 @@ void add_counts(nb::module_& m) {
 NB_MODULE(_binade_parts, m) {
   using namespace binade::python;
   nanobind::register_exception_translator(&translate);
+  nanobind::set_leak_warnings(false);  // of what a user's own cycles still hold when the interpreter ends
   pthread_atfork(nullptr, nullptr, &binade::lose_threads);
   find_data();
   m.attr("__version__") = binade::version;
