@@ -23,6 +23,8 @@ from ._tensors import FLOATING, in_one_piece, local, placement_of
 STEP_HOOKS = hasattr(torch.optim.Optimizer, "register_step_pre_hook")  # torch 2.0
 # Before torch 2.0 hooks of a tensor that is written to in place get another one's gradient; those of its node do not.
 TENSOR_HOOKS = STEP_HOOKS
+# What goes into these with Inf comes out without.
+SQUASHING = (torch.nn.Tanh, torch.nn.Sigmoid, torch.nn.Softmax, torch.nn.Hardtanh, torch.nn.Hardsigmoid, torch.nn.Softsign)
 SEARCHES = 20  # for optimizers, where none is found
 
 
@@ -209,18 +211,34 @@ class Hooks:
         if not (step.counted or self._plan.nonfinite) or (with_grad and repeats()):
             return
         step.finite_gradient = None
+        step.gradients.drop()
+        waits = not step.counted and with_grad  # what lies inside of a block
+        is_block = id(module) in self._names.blocks
+        if waits and isinstance(module, SQUASHING) and args and self._plan.nonfinite:
+            step.outputs.about_to_hide(args[0], self._plan.counter.finite)
         for layer, x in outputs_of(module, name, out, self._names.order):
             values = local(x)
-            if values is None or step.seen(x) is Seen.same:
+            if values is None:
+                continue
+            inputs = functools.partial(inputs_of, module, args)
+            inside = None if id(module) in self._names.roots else name
+            if step.seen(x) is Seen.same:
+                if waits and is_block and self._plan.nonfinite and values.device.type == "cpu":
+                    step.look_at_block(step.outputs, "act", layer, values, inputs, inside)
                 continue
             summary = step.count(layer, "act", values, placement_of(x)) if step.counted and with_grad else None
             if self._plan.nonfinite:
-                step.look_at(layer, "act", values, summary, functools.partial(inputs_of, module, args))
+                if not waits or values.device.type != "cpu":
+                    step.look_at(layer, "act", values, summary, inputs)
+                elif is_block:
+                    step.look_at_block(step.outputs, "act", layer, values, inputs, inside)
+                else:
+                    step.outputs.add(layer, values, inputs)
             if with_grad and x.requires_grad:
-                self._hang_on(x, layer)
+                self._hang_on(x, layer, is_block)
 
-    def _hang_on(self, x, layer):
-        hook = functools.partial(on_gradient, self._myself, layer)
+    def _hang_on(self, x, layer, is_block):
+        hook = functools.partial(on_gradient, self._myself, layer, is_block)
         if x.is_leaf:
             self._step.handles.append(x.register_hook(hook))
         elif TENSOR_HOOKS:
@@ -230,7 +248,7 @@ class Hooks:
             x.grad_fn.register_hook(lambda _, gradients: hook(gradients[place]))
 
     @watching
-    def see_gradient(self, layer, gradient):
+    def see_gradient(self, layer, is_block, gradient):
         if self._undo is None or gradient is None or passes_by():
             return
         step, x = self._step, local(gradient)
@@ -239,7 +257,17 @@ class Hooks:
         if x is None:
             return
         summary = step.count_gradient(layer, "dAct", x, self._loss_scale(), placement_of(gradient)) if step.counted else None
-        if self._plan.nonfinite and step.look_at(layer, "dAct", x, summary, step.last_gradient):
+        if not self._plan.nonfinite:
+            return
+        before = functools.partial(dict, step.last_gradient())
+        if step.counted or x.device.type != "cpu":
+            finite = step.look_at(layer, "dAct", x, summary, before)
+        elif is_block:
+            finite = step.look_at_block(step.gradients, "dAct", layer, x, before, None)
+        else:
+            step.gradients.add(layer, x, before)
+            finite = True
+        if finite:
             step.finite_gradient = layer, x
 
     def _parameters(self, optimizer):
@@ -280,7 +308,8 @@ class Hooks:
         counted = step.counted and not (self._plan.gradients == "scaled" and id(optimizer) in step.unscaled)
         for layer, x, placement in self._weight_gradients(optimizer):
             summary = step.count_gradient(layer, "dW", x, left, placement) if counted else None
-            if self._plan.nonfinite:
+            if self._plan.nonfinite and not step.is_finite(x, summary):
+                step.gradients.search()
                 step.look_at(layer, "dW", x, summary)
 
     @watching
@@ -340,6 +369,8 @@ class Hooks:
         step.finite_gradient = None
         if not takes_closure(args, kwargs):
             self._see_weight_gradients(optimizer)
+        step.gradients.drop()
+        step.outputs.drop()
         # A fused optimizer is told whether to leave the step out.
         found = getattr(optimizer, "found_inf", None)
         if found is not None and float(found) > 0:
@@ -361,11 +392,7 @@ class Hooks:
         for parameter, values, parts in self._parameters(optimizer):
             before = step.copies.pop(id(parameter), None)
             if before is not None and before.element_size() > 1:
-                self._count_update(parameter, parts, before, in_one_piece(values).detach())
-            if self._plan.nonfinite:
-                inputs = functools.partial(self._inputs_of_step, optimizer, parameter)
-                for part in parts:
-                    step.look_at(part.layer, "weight", part.of(values), None, inputs)
+                self._count_update(optimizer, parameter, parts, before, in_one_piece(values).detach())
         self._see_states(optimizer)
 
     def _inputs_of_step(self, optimizer, parameter):
@@ -373,10 +400,12 @@ class Hooks:
         states = getattr(optimizer, "state", {}).get(parameter, {})
         return {"gradient": parameter.grad} | {key: x for key, x in states.items() if isinstance(x, torch.Tensor) and x.numel() > 1}
 
-    def _count_update(self, parameter, parts, before, after):
+    def _count_update(self, optimizer, parameter, parts, before, after):
         for part in parts:
             old, new = in_one_piece(part.of(before)), in_one_piece(part.of(after))
-            self._step.count(part.layer, "update", new - old, placement_of(parameter))
+            summary = self._step.count(part.layer, "update", new - old, placement_of(parameter))
+            if self._plan.nonfinite and (summary.nan or summary.inf):
+                self._step.look_at(part.layer, "weight", new, None, functools.partial(self._inputs_of_step, optimizer, parameter))
             if old.device.type == "cpu":
                 subtracted, counts = old - new, _binade._UpdateCounts()
                 counts.add_at(old.data_ptr(), subtracted.data_ptr(), old.numel(), FLOATING[old.dtype])
@@ -418,8 +447,8 @@ def inputs_of(module, args):
     return {"input": args[0] if len(args) == 1 else args} | dict(module.named_parameters(recurse=False))
 
 
-def on_gradient(hooks, layer, gradient):
+def on_gradient(hooks, layer, is_block, gradient):
     """Of a graph that may outlive what watches it."""
     mine = hooks()
     if mine is not None:
-        mine.see_gradient(layer, gradient)
+        mine.see_gradient(layer, is_block, gradient)

@@ -65,6 +65,7 @@ class Names:
         self.held = []  # what the ids are of
         self.compiled = []  # names of models whose modules run compiled: no hook of theirs is called
         self.replicated = []  # names of models whose copies run in their place, for each GPU
+        self.blocks = set()  # ids of modules that are made of others
         self.hooked = []  # modules with forward hooks of their own, which may replace what they give
         self.order = {}  # names of layers as the model has them, and their places
         self._layers = set()
@@ -93,6 +94,7 @@ class Names:
         if module._forward_hooks:
             self.hooked.append(module)
         for child_name, child in module.named_children():
+            self.blocks.add(id(module))
             child_name = joined(name, child_name)
             self._walk(child, child_name, child_name, isinstance(module, torch.jit.ScriptModule))
 

@@ -5,6 +5,7 @@ import weakref
 
 import torch
 
+from ._held import Held, version_of
 from ._nonfinite import NonFinite
 from ._run import SCALED, Layer, Window, add_to
 from ._tensors import FLOATING, described, unscaled
@@ -35,11 +36,13 @@ class Step:
         self._counter, self._gradients, self._layers, self._tell = plan.counter, plan.gradients, layers, tell
         self._seen = {}  # id of an output: itself, and how often it was written to
         self._flags = {}  # (layer, role): whether all was finite, on a device
-        self._harmless, self._harm = plan.harmless, False
+        self._harmless, self._ruined, self._harm = plan.harmless, plan.ruined, False
+        self.outputs = Held(lambda layer, x, inputs: self.look_at(layer, "act", x, None, inputs))
+        self.gradients = Held(lambda layer, x, inputs: self.look_at(layer, "dAct", x, None, inputs))
 
     def seen(self, x):
         """Whether a module's output was seen before in this step."""
-        version = 0 if x.is_inference() else x._version
+        version = version_of(x)
         before, of = self._seen.get(id(x), (None, None))
         if before is None or before() is not x:
             out = Seen.never
@@ -91,6 +94,32 @@ class Step:
                         [] if self.event is not None else described(self._counter, inputs(), x.data_ptr()))
         return False
 
+    def is_finite(self, x, summary):
+        """As far as can be told now; summary: of x, where it was counted."""
+        if summary is not None:
+            return not summary.nan and not summary.inf
+        finite = self._counter.finite(x)
+        return False if isinstance(finite, torch.Tensor) else finite  # look_at() has it told later
+
+    def look_at_block(self, held, role, layer, x, inputs, inside):
+        """At what a block gave, or its gradient: where that is ill, at what was held of its inside first."""
+        if self._counter.finite(x):
+            held.drop(inside)
+            return True
+        held.search()
+        return self.look_at(layer, role, x, None, inputs)
+
+    def _ruined_before(self, layer, inputs):
+        """The parameter, as an event of the step before, that alone is ill among what an output was made of."""
+        ill = [x for x in inputs if x["nan"] or x["inf"]]
+        if not ill or self.number == 0 or any(x["name"].split()[0] == "input" for x in ill):
+            return None
+        name = layer if ill[0]["name"] == "weight" else f"{layer}.{ill[0]['name']}"
+        if name in self._ruined:
+            return None
+        self._ruined.add(name)
+        return NonFinite(self.number - 1, name, "weight", {key: ill[0][key] for key in ("nan", "inf")}, [])
+
     def _found(self, layer, role, found, inputs):
         may_be_meant = role == "act" and not found.get("nan", 1)  # masks of attention are
         if may_be_meant and layer in self._harmless:
@@ -98,6 +127,12 @@ class Step:
         self._harm = self._harm or not may_be_meant
         if self.event is None:
             arose = not any(x["nan"] or x["inf"] for x in inputs) if inputs else None
+            ruined = self._ruined_before(layer, inputs) if role == "act" else None
+            if role == "weight":
+                self._ruined.add(layer)
+            if ruined is not None:
+                self._harm = True
+                self._tell(ruined)
             self.event = NonFinite(self.number, layer, role, found, inputs, arose)
             self._tell(self.event)
 

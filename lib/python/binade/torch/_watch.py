@@ -30,6 +30,7 @@ class Plan:
     gradients: str
     loss_scale: object  # a number, a function that gives one, or None
     nonfinite: bool  # looks for Inf and NaN in every step
+    ruined: set = dataclasses.field(default_factory=set)  # parameters of which was told that a step made them ill
     harmless: set = dataclasses.field(default_factory=set)  # layers whose Inf is meant, as that of a mask
 
 
