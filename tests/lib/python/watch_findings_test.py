@@ -226,6 +226,64 @@ class NonFinite(CliCase):
         self.assertIsNone(watched(x=torch.full((3, 4), math.nan), nonfinite=False).first_nonfinite())
 
 
+class Block(torch.nn.Module):
+    """A residual block of three layers, as transformers have them."""
+
+    def __init__(self, inside):
+        super().__init__()
+        self.first, self.inside, self.last = torch.nn.Linear(4, 8), inside, torch.nn.Linear(8, 4)
+
+    def forward(self, x):
+        return x + self.last(self.inside(self.first(x)))
+
+
+class IllBackward(torch.nn.Module):
+    """Gives what it gets; its gradient is NaN while `ill`."""
+
+    ill = False
+
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, ill):
+            ctx.ill = ill
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * math.nan if ctx.ill else g, None
+
+    def forward(self, x):
+        return self.Function.apply(x, self.ill)
+
+
+class InsideOfBlocks(CliCase):
+    """In steps that are not counted, the leaf is named where something inside of a block is ill, whatever lies around it."""
+
+    def run_blocks(self, inside, change, flat=False):
+        torch.manual_seed(0)
+        around = [torch.nn.Linear(4, 4) for _ in range(10)] if flat else [Block(torch.nn.ReLU()), Block(torch.nn.ReLU())]
+        model = torch.nn.Sequential(*around[: len(around) // 2], Block(inside) if not flat else inside, *around[len(around) // 2:])
+        return watched(before=lambda step: change(inside, step == 3), model=model, every=50).first_nonfinite()
+
+    def test_forward(self):
+        def change(inside, ill):
+            inside.factor = math.nan if ill else 1.0
+
+        for flat, layer in ((False, "1.inside"), (True, "5")):
+            found = self.run_blocks(Multiplied(), change, flat)
+            self.assertEqual((found.step, found.layer, found.role, found.arose), (3, layer, "act", True))
+            self.assertEqual([x["name"] for x in found.inputs], ["input"])
+
+    def test_backward(self):
+        def change(inside, ill):
+            inside.ill = ill
+
+        for flat, layer, before in ((False, "1.first", "1.inside"), (True, "4", "5")):
+            found = self.run_blocks(IllBackward(), change, flat)
+            self.assertEqual((found.step, found.layer, found.role, found.arose), (3, layer, "dAct", True))
+            self.assertEqual([x["name"] for x in found.inputs], [f"gradient of {before}"])
+
+
 class Telling(CliCase):
     def test_alerts(self):
         told = []

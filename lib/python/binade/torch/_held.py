@@ -2,6 +2,8 @@
 """Tensors that wait: those inside of a block are looked at only if what the block makes of them holds Inf or NaN."""
 import collections
 
+from ._tensors import local
+
 MOST = 8  # tensors that wait; of more the oldest are looked at
 
 Entry = collections.namedtuple("Entry", "layer x version inputs")
@@ -42,5 +44,7 @@ class Held:
             self.search()
 
     def _look_at(self, entry):
-        written = entry.version != version_of(entry.x)
-        return written or self._look(entry.layer, entry.x, entry.inputs)
+        if entry.version != version_of(entry.x):
+            return True  # what it was is gone
+        x = local(entry.x)
+        return x is None or self._look(entry.layer, x, entry.inputs)

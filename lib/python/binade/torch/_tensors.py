@@ -18,6 +18,7 @@ FLOATING = {
 PIECE = 1 << 24  # elements that are copied from a device at a time
 
 
+PLAIN = (torch.Tensor, torch.nn.Parameter)
 OWN_DISPATCH = torch.Tensor.__torch_dispatch__  # of a class whose tensors have memory of their own
 
 
@@ -34,19 +35,20 @@ def local(x):
 
     Of a DTensor its shard, but not of partial sums; of a sparse tensor the coalesced values.
     """
-    if hasattr(x, "to_local"):
-        if placement_of(x) is None:
+    if type(x) not in PLAIN:
+        if hasattr(x, "to_local"):
+            if placement_of(x) is None:
+                return None
+            x = x.detach().to_local()
+        if type(x).__name__ == "AsyncCollectiveTensor":
+            x = x.detach().wait()
+        if type(x).__torch_dispatch__ is not OWN_DISPATCH:
             return None
-        x = x.detach().to_local()
-    if type(x).__name__ == "AsyncCollectiveTensor":
-        x = x.detach().wait()
-    if type(x).__torch_dispatch__ is not OWN_DISPATCH or x.is_nested:
-        return None
     if x.layout is torch.sparse_coo:
         x = x.detach().coalesce().values()
-    if x.dtype not in FLOATING or x.layout is not torch.strided or x.device.type == "meta":
+    if x.dtype not in FLOATING or x.is_nested or x.layout is not torch.strided or x.is_meta:
         return None
-    return x if x.numel() == 0 or x.data_ptr() != 0 else None
+    return x if x.data_ptr() != 0 or x.numel() == 0 else None
 
 
 def is_dense(x):
@@ -97,7 +99,8 @@ class Counter:
 
     def finite(self, x):
         """True or False; of a tensor that is not on the CPU a tensor of it, so that nobody waits."""
-        x = in_one_piece(x)
+        if not is_dense(x):
+            x = x.detach().contiguous()
         if x.device.type == "cpu":
             return not _binade._any_nonfinite_at(x.data_ptr(), x.numel(), FLOATING[x.dtype])
         with torch.no_grad():

@@ -10,9 +10,10 @@ import torch
 
 from .. import _binade
 from ._attaching import living_scalers, unwrapped_optimizer
-from ._hooks import Hooks, held_by
+from ._hooks import Hooks
 from ._names import Names
 from ._nonfinite import MOST
+from ._optimizer_hooks import held_by
 from ._ranks import reduced
 from ._run import SCALED, Run, Windows
 from ._telling import ROLES, AlertRule, write_window
