@@ -41,7 +41,6 @@ struct Live {
 };
 
 Live live_values(std::uint64_t address, std::uint64_t elements, std::string_view dtype_name) {
-  if (address == 0 && elements > 0) throw Error("address: memory is wanted, not 0");
   const std::optional<Dtype> dtype = find_dtype(dtype_name);
   if (!dtype || dtype->kind != DtypeKind::floating) {
     throw Error("dtype '" + printable(dtype_name) +
@@ -49,6 +48,7 @@ Live live_values(std::uint64_t address, std::uint64_t elements, std::string_view
   }
   const std::uint64_t size = dtype->bits / 8;
   if (elements > (std::uint64_t{1} << 63) / size) throw Error("elements: more than memory holds");
+  if (address == 0 && elements > 0) throw Error("address: memory is wanted, not 0");
   return {*dtype,
           {reinterpret_cast<const std::byte*>(address), static_cast<std::size_t>(elements * size)}};
 }

@@ -17,7 +17,7 @@ used, lets other threads run, and ends within milliseconds of Ctrl-C. BINADE_THR
 """
 import copyreg
 import importlib
-from typing import TYPE_CHECKING
+import typing
 
 from ._binade import (
     Counts, Format, GemmModel, GradScaler, LossScaler, RangeSummary, __version__, account, advise, arith, autocast,
@@ -26,7 +26,7 @@ from ._binade import (
 )
 from ._report import Report
 
-if not TYPE_CHECKING:  # which would take any name to be there
+if not typing.TYPE_CHECKING:  # which would take any name to be there
     def __getattr__(name):
         """binade.torch, imported when it is asked for."""
         if name == "torch":

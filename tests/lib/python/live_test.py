@@ -85,7 +85,7 @@ class Counting(unittest.TestCase):
             more = (False,) if function is live._count_at else ()
             for arguments, line in (((0, 1, "I32"), "dtype 'I32'"), ((0, 1, "float32"), "dtype 'float32'"),
                                     ((0, 2**63, "F32"), "more than memory holds"), ((0, -1, "F32"), "elements -1"),
-                                    ((-1, 1, "F32"), "address -1")):
+                                    ((-1, 1, "F32"), "address -1"), ((0, 1, "F32"), "address: memory is wanted")):
                 with self.assertRaisesRegex(ValueError, line):
                     function(*arguments, *more)
             with self.assertRaises(TypeError):
