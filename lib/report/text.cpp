@@ -97,16 +97,6 @@ std::string head(const Report& report, const Paint& paint) {
                            magnitude(value_of(s.smallest)), magnitude(value_of(s.largest)));
 }
 
-std::string watched_section(const Watched& watched) {
-  std::string out = wrapped("  watched: " + watched_words(watched), 4);
-  if (watched.first_nonfinite) {
-    out += wrapped(
-        "  first value that is not finite: " + printable(watched.first_nonfinite->text, 2000), 4);
-  }
-  for (const std::string& note : watched.notes) out += wrapped("  " + printable(note, 2000), 4);
-  return out;
-}
-
 constexpr std::size_t plot_rows = 8;
 constexpr int plot_columns = 84;
 
@@ -409,7 +399,7 @@ std::string report_text(const Report& report, const TextStyle& style) {
   if (!report.missing_parts.empty()) {
     out += paint(bold, "  " + report.missing_parts + ": this is not the whole of it") + "\n";
   }
-  if (report.watched) out += watched_section(*report.watched);
+  if (report.watched) out += watched_text(*report.watched);
   if (report.total.summary.nonzero() > 0) {
     out += histogram(report, paint) + format_table(report, paint) + role_table(report, paint) +
            scale_section(report, paint);

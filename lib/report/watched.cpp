@@ -139,4 +139,16 @@ std::string watched_words(const Watched& watched) {
          grouped(most.steps) + " watched steps";
 }
 
+std::string watched_text(const Watched& watched) {
+  constexpr std::size_t longest = 2000;  // of what is anyone's
+  std::string out = wrapped("  watched: " + watched_words(watched), 4);
+  if (watched.first_nonfinite) {
+    out += wrapped(
+        "  first value that is not finite: " + printable(watched.first_nonfinite->text, longest),
+        4);
+  }
+  for (const std::string& note : watched.notes) out += wrapped("  " + printable(note, longest), 4);
+  return out;
+}
+
 }  // namespace binade

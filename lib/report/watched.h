@@ -48,4 +48,7 @@ nlohmann::ordered_json watched_json(const Watched& watched);
 /// "every 50th step from 0 to 11,950; each point merges 4 watched steps"
 std::string watched_words(const Watched& watched);
 
+/// That, the first value that was not finite and the notes, as the report's text has them.
+std::string watched_text(const Watched& watched);
+
 }  // namespace binade

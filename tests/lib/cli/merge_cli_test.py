@@ -14,16 +14,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from cli_case import CliCase, main
 from made_files import f32, safetensors
 from made_run import write_run
+from made_run_file import fnv1a
 from page_data import unpacked
 
 OUTPUTS = ("--json", "out.json", "--csv", "out.csv", "-o", "out.html")
-
-
-def fnv1a(data):
-    value = 0xcbf29ce484222325
-    for byte in data:
-        value = (value ^ byte) * 0x100000001b3 % 2 ** 64
-    return value
 
 
 def with_checksum(data):

@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a watched run tells: where Inf and NaN arose, alerts, windows, advice, reports and files; the docstrings' examples; what
-# cannot be watched; the GPU's way on an emulated device. SKIP without torch. watch_findings_test.py BINADE
-import copy
+# What a watched run tells: alerts, windows, advice, reports and files, names; the docstrings' examples; the GPU's way on an
+# emulated device. SKIP without torch. watch_findings_test.py BINADE
 import doctest
-import gc
 import importlib
 import json
-import math
 import os
 import pickle
 import pkgutil
 import sys
 import unittest
-import warnings
-import weakref
 
 try:
     import torch
@@ -27,261 +22,8 @@ except ImportError as error:
 from binade.torch import Run, Window
 from binade.torch._run import Layer
 from cli_case import CliCase, main
-
-
-class Scaler:
-    """As torch's GradScaler, on the CPU."""
-
-    def __init__(self, scale=1024.0):
-        self.value = scale
-        self.found = False
-        self.unscaled = False
-
-    def is_enabled(self):
-        return True
-
-    def get_scale(self):
-        return self.value
-
-    def scale(self, loss):
-        return loss * self.value
-
-    def unscale_(self, optimizer):
-        self.unscaled = True
-        for group in optimizer.param_groups:
-            for p in group["params"]:
-                if p.grad is not None:
-                    self.found |= not bool(torch.isfinite(p.grad).all())
-                    p.grad *= 1 / self.value
-
-    def step(self, optimizer):
-        if not self.unscaled:
-            self.unscale_(optimizer)
-        if not self.found:
-            optimizer.step()
-
-    def update(self):
-        self.value *= 0.5 if self.found else 1.0
-        self.found = self.unscaled = False
-
-
-class Multiplied(torch.nn.Module):
-    """x · factor, factor a number that a test changes."""
-
-    def __init__(self):
-        super().__init__()
-        self.factor = 1.0
-
-    def forward(self, x):
-        return x * self.factor
-
-
-def new_net():
-    torch.manual_seed(0)
-    return torch.nn.Sequential(torch.nn.Linear(4, 8), Multiplied(), torch.nn.Tanh(), torch.nn.Linear(8, 2))
-
-
-def train(model, steps, watching, optimizer, scaler=None, before=lambda step: None, x=None):
-    for step in range(steps):
-        before(step)
-        optimizer.zero_grad()
-        loss = model(torch.ones(3, 4) if x is None else x).square().sum()
-        if scaler is None:
-            loss.backward()
-            optimizer.step()
-        else:
-            scaler.scale(loss).backward()
-            scaler.step(optimizer)
-            scaler.update()
-    return watching
-
-
-def watched(steps=6, before=lambda step: None, scaler=None, model=None, x=None, lr=0.01, **options):
-    model = model or new_net()
-    optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
-    with binade.torch.watch(model, optimizer, **({"every": 2, "scaler": scaler} | options)) as w:
-        train(model, steps, w, optimizer, scaler, before, x)
-    return w
-
-
-class NonFinite(CliCase):
-    def test_none_in_a_good_run(self):
-        w = watched()
-        self.assertIsNone(w.first_nonfinite())
-        self.assertEqual(w.nonfinite(), [])
-
-    def check_forward(self, step, every, **options):
-        model = new_net()
-
-        def break_it(now):
-            model[1].factor = math.inf if now == step else 1.0
-
-        w = watched(before=break_it, model=model, every=every, **options)
-        found = w.first_nonfinite()
-        self.assertEqual((found.step, found.layer, found.role, found.phase, found.arose), (step, "1", "act", "forward", True))
-        self.assertEqual(found.found, {"nan": 0, "inf": 24})
-        (x,) = found.inputs
-        self.assertEqual((x["name"], x["dtype"], x["values"], x["nan"], x["inf"]), ("input", "F32", 24, 0, 0))
-        self.assertGreater(x["largest"], x["smallest"])
-        self.assertIn(f"step {step}: 24 Inf in the output of 1, forward; it got input ", found.text)
-        self.assertEqual(json.loads(json.dumps(found.to_dict()))["text"], str(found))
-        report = w.report()
-        self.assertEqual(report.to_dict()["watched"]["first_nonfinite"], found.to_dict())
-        self.assertIn(found.text.partition(";")[0], " ".join(str(report).split()))
-
-    def test_forward_in_a_watched_step(self):
-        self.check_forward(2, 2)
-
-    def test_forward_in_any_other_step(self):
-        self.check_forward(3, 50)
-
-    def test_what_came_in_did_not_arise_there(self):
-        found = watched(x=torch.full((3, 4), math.nan)).first_nonfinite()
-        self.assertEqual((found.step, found.layer, found.arose), (0, "0", False))
-        self.assertIn("input nothing finite but zero, 12 NaN, weight ", found.text)
-        self.assertTrue(found.text.endswith("it was there before"), found.text)
-
-    def test_a_weight_that_the_optimizer_broke(self):
-        for every in (1, 50):
-            w = watched(lr=math.inf, every=every)
-            found, then = w.nonfinite()[:2]
-            self.assertEqual((found.step, found.layer, found.role, found.phase, found.arose), (0, "0", "weight", "step", True))
-            self.assertIn(" in parameter 0, after the optimizer's step; it got gradient ", found.text)
-            self.assertEqual((then.step, then.layer, then.role, then.arose), (1, "0", "act", False))
-            weight = next(x for x in then.inputs if x["name"] == "weight")
-            self.assertGreater(weight["nan"] + weight["inf"], 0)
-
-    def test_inf_that_does_no_harm_is_passed_over(self):
-        """As that of a mask; and what it hid is told."""
-        class Masked(torch.nn.Module):
-            def forward(self, x):
-                return x.masked_fill(x > 0, -math.inf)
-
-        torch.manual_seed(0)
-        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Masked(), torch.nn.Softmax(-1), Multiplied())
-
-        def break_it(now):
-            model[3].factor = math.nan if now == 4 else 1.0
-
-        w = watched(before=break_it, model=model, every=1)
-        self.assertEqual([(event.step, event.layer) for event in w.nonfinite()][0], (4, "3"))
-        self.assertIn("1 gave Inf in step 0 and nothing after it was ill: its Inf is passed over", w.notes)
-
-    def test_a_module_that_writes_to_what_it_got(self):
-        class InPlace(torch.nn.Module):
-            def forward(self, x):
-                return x.mul_(math.inf)
-
-        torch.manual_seed(0)
-        model = torch.nn.Sequential(torch.nn.Linear(4, 8), InPlace(), torch.nn.Linear(8, 1))
-        found = watched(model=model).first_nonfinite()
-        self.assertEqual((found.layer, found.inputs, found.arose), ("1", [], None))
-
-    def test_backward(self):
-        for step, every in ((0, 1), (3, 50)):
-            with self.subTest(step=step):
-                model = new_net()
-
-                class Broken(torch.autograd.Function):
-                    @staticmethod
-                    def forward(ctx, x):
-                        return x.clone()
-
-                    @staticmethod
-                    def backward(ctx, g):
-                        return g * math.inf
-
-                model[1].forward = lambda x: Broken.apply(x) if now[0] == step else x * 1.0
-                now = [0]
-                w = watched(before=lambda at: now.__setitem__(0, at), model=model, every=every)
-                found = w.first_nonfinite()
-                self.assertEqual((found.step, found.layer, found.role, found.phase, found.arose), (step, "0", "dAct", "backward", True))
-                (x,) = found.inputs
-                self.assertEqual((x["name"], x["values"], x["nan"], x["inf"]), ("gradient of 1", 24, 0, 0))
-
-    def test_a_weight_gradient_alone(self):
-        model = new_net()
-        model[3].weight.register_hook(lambda g: g * math.inf)
-        found = watched(model=model).first_nonfinite()
-        self.assertEqual((found.step, found.layer, found.role, found.phase), (0, "3", "dW", "backward"))
-
-    def test_the_scaler_skips(self):
-        scaler = Scaler(2.0**127)
-        w = watched(scaler=scaler, steps=40, every=1)
-        found = w.first_nonfinite()
-        self.assertTrue(found.skipped)
-        self.assertEqual((found.step, found.loss_scale, found.phase), (0, 2.0**127, "backward"))
-        self.assertTrue(found.text.endswith("the scaler skipped the step"), found.text)
-        self.assertIn("at loss scale 2^127", found.text)
-        steps = [event.step for event in w.nonfinite()]
-        self.assertEqual(steps, list(range(len(steps))))
-        self.assertEqual(scaler.value, 2.0 ** (127 - len(steps)))
-        self.assertEqual([window.loss_scale for window in w.windows], [2.0 ** (127 - min(step, len(steps))) for step in range(40)])
-
-    def test_events_are_bounded(self):
-        w = watched(steps=130, x=torch.full((3, 4), math.nan), every=1000)
-        self.assertEqual([event.step for event in w.nonfinite()], list(range(100)))
-
-    def test_not_looked_for(self):
-        self.assertIsNone(watched(x=torch.full((3, 4), math.nan), nonfinite=False).first_nonfinite())
-
-
-class Block(torch.nn.Module):
-    """A residual block of three layers, as transformers have them."""
-
-    def __init__(self, inside):
-        super().__init__()
-        self.first, self.inside, self.last = torch.nn.Linear(4, 8), inside, torch.nn.Linear(8, 4)
-
-    def forward(self, x):
-        return x + self.last(self.inside(self.first(x)))
-
-
-class IllBackward(torch.nn.Module):
-    """Gives what it gets; its gradient is NaN while `ill`."""
-
-    ill = False
-
-    class Function(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, ill):
-            ctx.ill = ill
-            return x.clone()
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * math.nan if ctx.ill else g, None
-
-    def forward(self, x):
-        return self.Function.apply(x, self.ill)
-
-
-class InsideOfBlocks(CliCase):
-    """In steps that are not counted, the leaf is named where something inside of a block is ill, whatever lies around it."""
-
-    def run_blocks(self, inside, change, flat=False):
-        torch.manual_seed(0)
-        around = [torch.nn.Linear(4, 4) for _ in range(10)] if flat else [Block(torch.nn.ReLU()), Block(torch.nn.ReLU())]
-        model = torch.nn.Sequential(*around[: len(around) // 2], Block(inside) if not flat else inside, *around[len(around) // 2:])
-        return watched(before=lambda step: change(inside, step == 3), model=model, every=50).first_nonfinite()
-
-    def test_forward(self):
-        def change(inside, ill):
-            inside.factor = math.nan if ill else 1.0
-
-        for flat, layer in ((False, "1.inside"), (True, "5")):
-            found = self.run_blocks(Multiplied(), change, flat)
-            self.assertEqual((found.step, found.layer, found.role, found.arose), (3, layer, "act", True))
-            self.assertEqual([x["name"] for x in found.inputs], ["input"])
-
-    def test_backward(self):
-        def change(inside, ill):
-            inside.ill = ill
-
-        for flat, layer, before in ((False, "1.first", "1.inside"), (True, "4", "5")):
-            found = self.run_blocks(IllBackward(), change, flat)
-            self.assertEqual((found.step, found.layer, found.role, found.arose), (3, layer, "dAct", True))
-            self.assertEqual([x["name"] for x in found.inputs], [f"gradient of {before}"])
+from watch_oracle import CpuScaler
+from watch_runs import new_net, train, watched
 
 
 class Telling(CliCase):
@@ -308,7 +50,7 @@ class Telling(CliCase):
 
     def test_alerts_at_the_loss_scale(self):
         told = []
-        model, scaler = new_net(), Scaler(2.0**20)
+        model, scaler = new_net(), CpuScaler(2.0**20)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
         with binade.torch.watch(model, optimizer, scaler=scaler, every=1) as w:
             w.alerts(share=0.0, call=told.append)
@@ -372,7 +114,7 @@ class Telling(CliCase):
 
 class Documents(CliCase):
     def test_report_of_a_run_is_that_of_its_file(self):
-        w = watched(steps=10, scaler=Scaler())
+        w = watched(steps=10, scaler=CpuScaler())
         w.save(self.path("run.binade"))
         ours = w.report()
         self.good("report", self.path("run.binade"), "--json", self.path("run.json"), "-o", self.path("run.html"))
@@ -393,7 +135,7 @@ class Documents(CliCase):
         self.assertGreater(os.path.getsize(self.path("mine.html")), 10_000)
 
     def test_gradients_counted_twice_are_reported_once(self):
-        one, both = watched(scaler=Scaler()), watched(scaler=Scaler(), gradients="both")
+        one, both = watched(scaler=CpuScaler()), watched(scaler=CpuScaler(), gradients="both")
         self.assertGreater(len(both.summaries()), len(one.summaries()))
         self.assertEqual(one.report(), both.report())
         self.assertEqual(one.advise(), both.advise())
@@ -406,7 +148,7 @@ class Documents(CliCase):
         model = new_net()
         with torch.no_grad():
             model[0].weight[0] = 1e6  # its output overflows binary16
-        w = watched(model=model, scaler=Scaler(), lr=0.0)
+        w = watched(model=model, scaler=CpuScaler(), lr=0.0)
         advice = w.advise()
         of = advice.to_dict()
         report = w.report().to_dict()
@@ -436,6 +178,16 @@ class Documents(CliCase):
         advice = run.advise()
         self.assertEqual(advice.to_dict()["already_zero"], 0.75)
         self.assertIn("75.0 % of their values are zero", " ".join(str(advice).split()))
+
+    def test_gradients_are_judged_at_the_scale_that_is_advised(self):
+        gradient = binade.RangeSummary(formats=[]).add(torch.tensor([2.0**-30, 2.0**-20]).numpy())
+        run = Run(1, [Window(0, 0, 1, None, {("fc", "dW"): gradient})], {("fc", "dW"): Layer("F32", (2,))})
+        advice = run.advise()
+        self.assertGreater(gradient.becomes("binary16")["lost_l2"], 1e-4)
+        self.assertEqual(run.advise(target_loss=1e-4).keep_fp32, [])
+        self.assertEqual(advice.recommended_scale, 2.0**34)
+        weight = Run(1, [Window(0, 0, 1, None, {("fc", "weight"): gradient})], {("fc", "weight"): Layer("F32", (2,))})
+        self.assertEqual(weight.advise(target_loss=1e-4).keep_fp32, ["fc"])
 
     def test_all_layers_together(self):
         w = watched()
@@ -476,9 +228,9 @@ class Documents(CliCase):
     def test_errors_are_those_of_unscaled_gradients(self):
         """Whatever the loss scale, which changes here from step to step, and nothing underflows."""
         one = watched(sqnr=True, lr=0.0, windows=2, steps=8, every=1)
-        scaler = Scaler(2.0**127)
+        scaler = CpuScaler(2.0**127)
         other = watched(sqnr=True, lr=0.0, windows=2, steps=12, every=1, scaler=scaler)
-        self.assertLess(scaler.value, 2.0**127)
+        self.assertLess(scaler.get_scale(), 2.0**127)
         self.assertEqual({k: (s.columns, s.smallest) for k, s in one.summaries().items() if k[2] == "dAct" and k[0] == 0},
                          {k: (s.columns, s.smallest) for k, s in other.summaries().items() if k[2] == "dAct" and k[0] == 0})
         self.assertTrue(other.report().to_dict()["tensors"][0]["formats"]["binary16"]["sqnr_db"])
@@ -529,199 +281,6 @@ class Names(CliCase):
             for role in ("dAct", "dW"):
                 self.assertEqual((got[name, role], got[name + " (scaled)", role]), (1.0, scale))
         self.assertEqual(w.windows[0].loss_scale, 32.0)  # the last of the step
-
-
-class Shell(torch.optim.Optimizer):
-    """As accelerate wraps an optimizer: one by its class, with nothing of its own."""
-
-    def __init__(self, optimizer):
-        self.optimizer = optimizer
-
-    state = property(lambda self: self.optimizer.state)
-    param_groups = property(lambda self: self.optimizer.param_groups)
-
-    def zero_grad(self):
-        self.optimizer.zero_grad()
-
-    def step(self):
-        self.optimizer.step()
-
-
-class Shells(CliCase):
-    def test_optimizers_that_only_wrap_one(self):
-        wanted = {key: s.to_bytes() for key, s in watched().summaries().items()}
-        for given in (True, False):
-            model = new_net()
-            shell = Shell(torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9))
-            with binade.torch.watch(model, shell if given else None, every=2, scaler=None) as w:
-                train(model, 6, w, shell)
-            self.assertEqual({key: s.to_bytes() for key, s in w.summaries().items()}, wanted)
-
-
-class Loops(CliCase):
-    """That do not fit: what watch says of them, and that it ends none."""
-
-    def test_an_optimizer_that_never_steps_is_not_waited_for_where_it_was_found(self):
-        for of in ("all", "some"):
-            model = new_net()
-            old = torch.optim.Adam(list(model.parameters())[: None if of == "all" else 1])
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-            with binade.torch.watch(model, every=1, scaler=None) as w:
-                train(model, 4, w, optimizer)
-            self.assertEqual([window.first for window in w.windows], [0, 1, 2, 3])
-            del old
-
-    def test_steps_that_do_not_end_are_told(self):
-        model = new_net()
-        optimizer, other = (torch.optim.SGD(model.parameters(), lr=0.1) for _ in range(2))
-        with self.assertWarnsRegex(RuntimeWarning, "after 4 forward passes step 0 was not over: SGD did not step; name"), \
-                binade.torch.watch(model, other, every=1) as w:
-            train(model, 4, w, optimizer)
-        self.assertRaisesRegex(ValueError, "SGD did not step", w.report)
-
-    def test_an_optimizer_of_another_model_is_refused(self):
-        model = new_net()
-        with self.assertRaisesRegex(ValueError, "SGD holds none of the model's parameters"):
-            binade.torch.watch(model, torch.optim.SGD(new_net().parameters(), lr=0.1)).start()
-
-    def test_what_cannot_be_counted_ends_no_training(self):
-        def scale():
-            raise KeyError("none")
-
-        model = new_net()
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        with self.assertWarnsRegex(RuntimeWarning, "something was not counted: KeyError: 'none'"), \
-                binade.torch.watch(model, optimizer, every=1, loss_scale=scale) as w:
-            train(model, 1, w, optimizer)
-
-    def test_loss_scales_that_divide_nothing(self):
-        for scale in (0.0, -2.0, math.inf, math.nan):
-            w = watched(loss_scale=lambda: scale)
-            self.assertEqual({key: s.to_bytes() for key, s in w.summaries().items()},
-                             {key: s.to_bytes() for key, s in watched().summaries().items()})
-            self.assertIn(f"a loss scale of {scale} divides nothing", " ".join(w.notes))
-            self.assertIsNone(w.windows[0].loss_scale)
-
-    def test_tracing_and_transforming_pass_by(self):
-        model = new_net()
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-        with warnings.catch_warnings(), binade.torch.watch(model, optimizer, every=1) as w:
-            warnings.simplefilter("ignore")
-            torch.jit.trace(model, torch.ones(3, 4))
-            torch.fx.symbolic_trace(model)
-            if hasattr(torch, "func"):
-                torch.vmap(model)(torch.ones(2, 3, 4))
-                torch.func.grad(lambda x: model(x).sum())(torch.ones(3, 4))
-            if hasattr(torch, "export"):
-                torch.export.export(model, (torch.ones(3, 4),))
-            train(model, 1, w, optimizer)
-        self.assertEqual(w.summaries()[0, "0", "act"].values, 24)
-        self.assertEqual(w.notes, [])
-
-    def test_tensors_without_memory_are_passed_over(self):
-        class Freed(torch.nn.Module):
-            def forward(self, x):
-                y = x.detach().clone()
-                (y.untyped_storage() if hasattr(y, "untyped_storage") else y.storage()).resize_(0)
-                return x, y
-
-        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Freed())
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-        with binade.torch.watch(model, optimizer, every=1) as w:
-            model(torch.ones(3, 4))[0].sum().backward()
-            optimizer.step()
-        self.assertNotIn((0, "1.1", "act"), w.summaries())
-        self.assertEqual(w.notes, [])
-
-    def test_an_output_that_a_hook_replaces(self):
-        for late in (False, True):
-            model = new_net()
-            handle = None if late else model[0].register_forward_hook(lambda m, i, o: o * 1024)
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-            with binade.torch.watch(model, optimizer, every=1) as w:
-                train(model, 1, w, optimizer)
-            largest = model[0](torch.ones(3, 4)).abs().max().item()
-            self.assertEqual(w.summaries()[0, "0", "act"].largest, largest)
-            self.assertEqual(len(model[0]._forward_hooks), 0 if late else 1)
-            if handle:
-                handle.remove()
-
-    def test_a_step_of_a_step_counts_once(self):
-        class Mine(torch.optim.SGD):
-            def step(self, closure=None):
-                return super().step(closure)
-
-        torch.optim.SGD(new_net().parameters(), lr=0.1)  # torch puts hooks around a class's step with its first optimizer
-        model = new_net()
-        optimizer = Mine(model.parameters(), lr=0.01, momentum=0.9)
-        with binade.torch.watch(model, optimizer, every=2, scaler=None) as w:
-            train(model, 6, w, optimizer)
-        self.assertEqual({key: s.to_bytes() for key, s in w.summaries().items()},
-                         {key: s.to_bytes() for key, s in watched().summaries().items()})
-
-    def test_who_keeps_the_counts_keeps_no_model(self):
-        model = new_net()
-        gone = weakref.ref(model)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        with binade.torch.watch(model, optimizer, every=1) as w:
-            train(model, 2, w, optimizer)
-        del model, optimizer
-        gc.collect()
-        self.assertIsNone(gone())
-        self.assertTrue(w.report().tensors)
-        self.assertRaisesRegex(ValueError, "the model that was watched is gone", w.start)
-
-    def test_a_copy_of_a_scaler_is_its_own(self):
-        scaler, model = Scaler(4.0), new_net()
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-        with binade.torch.watch(model, optimizer, scaler=scaler, every=1):
-            other = copy.deepcopy(scaler)
-            other.value = 64.0
-            self.assertEqual(other.scale(1.0), 64.0)
-        self.assertEqual(other.scale(1.0), 64.0)
-
-
-class Refusals(CliCase):
-    def test_in_one_line(self):
-        model = new_net()
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        for wanted, call in (
-            (TypeError, lambda: binade.torch.watch("model")),
-            (TypeError, lambda: binade.torch.watch({"": model})),
-            (ValueError, lambda: binade.torch.watch({})),
-            (TypeError, lambda: binade.torch.watch(model, 3)),
-            (ValueError, lambda: binade.torch.watch(model, [])),
-            (ValueError, lambda: binade.torch.watch(model, optimizer, every=0)),
-            (TypeError, lambda: binade.torch.watch(model, optimizer, every=2.5)),
-            (ValueError, lambda: binade.torch.watch(model, optimizer, windows=1)),
-            (ValueError, lambda: binade.torch.watch(model, optimizer, gradients="all")),
-            (TypeError, lambda: binade.torch.watch(model, optimizer, scaler=3)),
-            (ValueError, lambda: binade.torch.watch(model, optimizer, loss_scale=0)),
-            (ValueError, lambda: binade.torch.watch(torch.nn.ReLU(), optimizer).start()),
-            (ValueError, lambda: binade.torch.watch(model, optimizer, emulated="sm_1")),
-            (ValueError, lambda: binade.torch.watch(model, optimizer).report()),
-            (ValueError, lambda: binade.torch.watch(model, optimizer).step()),
-            (ValueError, lambda: binade.torch.watch(model, optimizer).alerts(role="dX")),
-            (ValueError, lambda: binade.torch.watch(model, optimizer).alerts(share=2)),
-            (ValueError, lambda: binade.torch.watch(model, optimizer).alerts(format="fp99")),
-            (TypeError, lambda: binade.torch.watch(model, optimizer).on_window(3)),
-        ):
-            with self.assertRaises(wanted) as caught:
-                call()
-            self.assertNotIn("\n", str(caught.exception))
-        self.assertIn("0, 50, 100", str(caught_by(lambda: binade.torch.watch(model, optimizer).report())))
-
-    def test_twice_begun(self):
-        model = new_net()
-        with binade.torch.watch(model, torch.optim.SGD(model.parameters(), lr=0.1)) as w, self.assertRaises(ValueError):
-            w.start()
-
-
-def caught_by(call):
-    try:
-        call()
-    except ValueError as error:
-        return error
 
 
 class OnADevice(CliCase):

@@ -330,3 +330,40 @@ def plain(make, inputs, optimize=sgd, wrap=lambda model: model, **options):
 def batches(*shape):
     """The same at every call."""
     return torch.randn(shape, generator=torch.Generator().manual_seed(7))
+
+
+class CpuScaler:
+    """GradScaler's interface and arithmetic, for the CPU of a torch whose own is for CUDA alone."""
+
+    def __init__(self, init_scale=1024.0, growth_interval=2000):
+        self._scale, self._growth_interval, self._good, self._found = float(init_scale), growth_interval, 0, {}
+
+    def is_enabled(self):
+        return True
+
+    def get_scale(self):
+        return self._scale
+
+    def scale(self, loss):
+        return loss * self._scale
+
+    def unscale_(self, optimizer):
+        if id(optimizer) in self._found:
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        for gradient in gradients:
+            gradient.mul_(float(np.float32(1 / self._scale)))
+        self._found[id(optimizer)] = not all(gradient.isfinite().all() for gradient in gradients)
+
+    def step(self, optimizer, *arguments, **keywords):
+        if id(optimizer) not in self._found:
+            self.unscale_(optimizer)
+        return None if self._found[id(optimizer)] else optimizer.step(*arguments, **keywords)
+
+    def update(self, new_scale=None):
+        self._good = 0 if any(self._found.values()) else self._good + 1
+        if self._good == 0:
+            self._scale /= 2
+        elif self._good % self._growth_interval == 0:
+            self._scale *= 2
+        self._found = {}

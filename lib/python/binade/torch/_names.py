@@ -61,7 +61,6 @@ class Names:
     def __init__(self, models):
         self.modules = {}  # id of a module: its name as a layer
         self.parts = {}  # id of a parameter: its Parts
-        self.parameters = {}  # the same: the parameter
         self.held = []  # what the ids are of
         self.compiled = []  # names of models whose modules run compiled: no hook of theirs is called
         self.replicated = []  # names of models whose copies run in their place, for each GPU
@@ -112,7 +111,7 @@ class Names:
             for part in parts:
                 self._place(part.layer)
             self.parts[id(parameter)] = parts
-            self.parameters[id(parameter)] = parameter
+            self.held.append(parameter)
 
 
 def parts_of(module, own, parameter, name, shown):

@@ -86,6 +86,8 @@ class Step:
                 return True
             if finite:
                 return True
+            if role == "dW":
+                self.gradients.search()  # what it was made of comes first
             summary = None if self._harm and self.event is not None else self._counter.count(x)
         elif not summary.nan and not summary.inf:
             return True
@@ -93,13 +95,6 @@ class Step:
             self._found(layer, role, {"nan": summary.nan, "inf": summary.inf},
                         [] if self.event is not None else described(self._counter, inputs(), x.data_ptr()))
         return False
-
-    def is_finite(self, x, summary):
-        """As far as can be told now; summary: of x, where it was counted."""
-        if summary is not None:
-            return not summary.nan and not summary.inf
-        finite = self._counter.finite(x)
-        return False if isinstance(finite, torch.Tensor) else finite  # look_at() has it told later
 
     def look_at_block(self, held, role, layer, x, inputs, inside):
         """At what a block gave, or its gradient: where that is ill, at what was held of its inside first."""

@@ -16,10 +16,10 @@ from ._nonfinite import MOST
 from ._optimizer_hooks import held_by
 from ._ranks import reduced
 from ._run import SCALED, Run, Windows
-from ._telling import ROLES, AlertRule, write_window
+from ._telling import GRADIENTS, ROLES, AlertRule, write_window
 from ._tensors import Counter
 
-GRADIENTS = ("unscaled", "scaled", "both")
+GRADIENT_CHOICES = ("unscaled", "scaled", "both")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +48,7 @@ def watch(model, optimizer=None, *, scaler="find", every=50, gradients="unscaled
         the layer's name with " (scaled)" in summaries(), the unscaled ones in reports.
     loss_scale: a number, or a function that gives it, for loops that multiply their loss without a scaler: gradients of
         activations are divided by it. windows: the run's steps are merged into so many at most. sqnr: sums squared rounding
-        errors, too, for 2.5 times the time. nonfinite: looks for the first Inf or NaN in every step. emulated: counts as on a
+        errors, too, which doubles what a counted step costs. nonfinite: looks for the first Inf or NaN in every step. emulated: counts as on a
         GPU, on the emulated device of that name ("sm_90").
 
     Counted, by layer and role, exactly: act and dAct, outputs of modules and their gradients; weight (before the step), dW
@@ -109,8 +109,8 @@ class Watch(Run):
         self._models = models_of(model)
         self._optimizers = None if optimizer is None else optimizers_of(optimizer)
         super().__init__(whole("every", every, 1), (), {})
-        if gradients not in GRADIENTS:
-            raise ValueError(f"gradients {gradients!r}: one of {', '.join(GRADIENTS)} is wanted")
+        if gradients not in GRADIENT_CHOICES:
+            raise ValueError(f"gradients {gradients!r}: one of {', '.join(GRADIENT_CHOICES)} is wanted")
         if not (scaler is None or (isinstance(scaler, str) and scaler == "find") or callable(getattr(scaler, "get_scale", None))):
             raise TypeError(f'scaler: "find", None or what has get_scale() is wanted, not {type(scaler).__name__}')
         self._plan = Plan(self.every, Counter(bool(sqnr), emulated), gradients, loss_scale_of(loss_scale), bool(nonfinite))
@@ -192,7 +192,7 @@ class Watch(Run):
             raise ValueError("step() outside of the with block: nothing is watched")
         self._hooks.end_by_hand()
 
-    def alerts(self, share=0.01, role=("dAct", "dW"), call=print, format="binary16"):
+    def alerts(self, share=0.01, role=GRADIENTS, call=print, format="binary16"):
         """Calls call(Alert) for each layer of a watched step in which more than this share of the non-zero values of a role
         become zero in a format, gradients at the loss scale in use. role: one of act, dAct, weight, dW, update, state, or several."""
         roles = (role,) if isinstance(role, str) else role

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Loops and models that do not fit what watch expects: what it says of them, and that it ends none; what it refuses, in a
+# line. SKIP without torch. watch_misfits_test.py BINADE
+import copy
+import gc
+import math
+import sys
+import warnings
+import weakref
+
+try:
+    import torch
+
+    import binade.torch
+except ImportError as error:
+    print(f"SKIP: {error}")
+    sys.exit(77)
+
+from cli_case import CliCase, main
+from watch_oracle import CpuScaler
+from watch_runs import new_net, train, watched
+
+
+class Shell(torch.optim.Optimizer):
+    """As accelerate wraps an optimizer: one by its class, with nothing of its own."""
+
+    def __init__(self, optimizer):
+        self.optimizer = optimizer
+
+    state = property(lambda self: self.optimizer.state)
+    param_groups = property(lambda self: self.optimizer.param_groups)
+
+    def zero_grad(self):
+        self.optimizer.zero_grad()
+
+    def step(self):
+        self.optimizer.step()
+
+
+class Shells(CliCase):
+    def test_optimizers_that_only_wrap_one(self):
+        wanted = {key: s.to_bytes() for key, s in watched().summaries().items()}
+        for given in (True, False):
+            model = new_net()
+            shell = Shell(torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9))
+            with binade.torch.watch(model, shell if given else None, every=2, scaler=None) as w:
+                train(model, 6, w, shell)
+            self.assertEqual({key: s.to_bytes() for key, s in w.summaries().items()}, wanted)
+
+
+class Loops(CliCase):
+    """That do not fit: what watch says of them, and that it ends none."""
+
+    def test_an_optimizer_that_never_steps_is_not_waited_for_where_it_was_found(self):
+        for of in ("all", "some"):
+            model = new_net()
+            old = torch.optim.Adam(list(model.parameters())[: None if of == "all" else 1])
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with binade.torch.watch(model, every=1, scaler=None) as w:
+                train(model, 4, w, optimizer)
+            self.assertEqual([window.first for window in w.windows], [0, 1, 2, 3])
+            del old
+
+    def test_steps_that_do_not_end_are_told(self):
+        model = new_net()
+        optimizer, other = (torch.optim.SGD(model.parameters(), lr=0.1) for _ in range(2))
+        with self.assertWarnsRegex(RuntimeWarning, "after 4 forward passes step 0 was not over: SGD did not step; name"), \
+                binade.torch.watch(model, other, every=1) as w:
+            train(model, 4, w, optimizer)
+        self.assertRaisesRegex(ValueError, "SGD did not step", w.report)
+
+    def test_an_optimizer_of_another_model_is_refused(self):
+        model = new_net()
+        with self.assertRaisesRegex(ValueError, "SGD holds none of the model's parameters"):
+            binade.torch.watch(model, torch.optim.SGD(new_net().parameters(), lr=0.1)).start()
+
+    def test_what_cannot_be_counted_ends_no_training(self):
+        def scale():
+            raise KeyError("none")
+
+        model = new_net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with self.assertWarnsRegex(RuntimeWarning, "something was not counted: KeyError: 'none'"), \
+                binade.torch.watch(model, optimizer, every=1, loss_scale=scale) as w:
+            train(model, 1, w, optimizer)
+
+    def test_loss_scales_that_divide_nothing(self):
+        for scale in (0.0, -2.0, math.inf, math.nan):
+            w = watched(loss_scale=lambda: scale)
+            self.assertEqual({key: s.to_bytes() for key, s in w.summaries().items()},
+                             {key: s.to_bytes() for key, s in watched().summaries().items()})
+            self.assertIn(f"a loss scale of {scale} divides nothing", " ".join(w.notes))
+            self.assertIsNone(w.windows[0].loss_scale)
+
+    def test_tracing_and_transforming_pass_by(self):
+        model = new_net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        with warnings.catch_warnings(), binade.torch.watch(model, optimizer, every=1) as w:
+            warnings.simplefilter("ignore")
+            torch.jit.trace(model, torch.ones(3, 4))
+            torch.fx.symbolic_trace(model)
+            if hasattr(torch, "func"):
+                torch.vmap(model)(torch.ones(2, 3, 4))
+                torch.func.grad(lambda x: model(x).sum())(torch.ones(3, 4))
+            if hasattr(torch, "export"):
+                torch.export.export(model, (torch.ones(3, 4),))
+            train(model, 1, w, optimizer)
+        self.assertEqual(w.summaries()[0, "0", "act"].values, 24)
+        self.assertEqual(w.notes, [])
+
+    def test_tensors_without_memory_are_passed_over(self):
+        class Freed(torch.nn.Module):
+            def forward(self, x):
+                y = x.detach().clone()
+                (y.untyped_storage() if hasattr(y, "untyped_storage") else y.storage()).resize_(0)
+                return x, y
+
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Freed())
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        with binade.torch.watch(model, optimizer, every=1) as w:
+            model(torch.ones(3, 4))[0].sum().backward()
+            optimizer.step()
+        self.assertNotIn((0, "1.1", "act"), w.summaries())
+        self.assertEqual(w.notes, [])
+
+    def test_an_output_that_a_hook_replaces(self):
+        for late in (False, True):
+            model = new_net()
+            handle = None if late else model[0].register_forward_hook(lambda m, i, o: o * 1024)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+            with binade.torch.watch(model, optimizer, every=1) as w:
+                train(model, 1, w, optimizer)
+            largest = model[0](torch.ones(3, 4)).abs().max().item()
+            self.assertEqual(w.summaries()[0, "0", "act"].largest, largest)
+            self.assertEqual(len(model[0]._forward_hooks), 0 if late else 1)
+            if handle:
+                handle.remove()
+
+    def test_a_step_of_a_step_counts_once(self):
+        class Mine(torch.optim.SGD):
+            def step(self, closure=None):
+                return super().step(closure)
+
+        torch.optim.SGD(new_net().parameters(), lr=0.1)  # torch puts hooks around a class's step with its first optimizer
+        model = new_net()
+        optimizer = Mine(model.parameters(), lr=0.01, momentum=0.9)
+        with binade.torch.watch(model, optimizer, every=2, scaler=None) as w:
+            train(model, 6, w, optimizer)
+        self.assertEqual({key: s.to_bytes() for key, s in w.summaries().items()},
+                         {key: s.to_bytes() for key, s in watched().summaries().items()})
+
+    def test_who_keeps_the_counts_keeps_no_model(self):
+        model = new_net()
+        gone = weakref.ref(model)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with binade.torch.watch(model, optimizer, every=1) as w:
+            train(model, 2, w, optimizer)
+        del model, optimizer
+        gc.collect()
+        self.assertIsNone(gone())
+        self.assertTrue(w.report().tensors)
+        self.assertRaisesRegex(ValueError, "the model that was watched is gone", w.start)
+
+    def test_a_copy_of_a_scaler_is_its_own(self):
+        scaler, model = CpuScaler(4.0), new_net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+        with binade.torch.watch(model, optimizer, scaler=scaler, every=1):
+            other = copy.deepcopy(scaler)
+            other._scale = 64.0
+            self.assertEqual(other.scale(1.0), 64.0)
+        self.assertEqual(other.scale(1.0), 64.0)
+
+
+class Refusals(CliCase):
+    def test_in_one_line(self):
+        model = new_net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for wanted, call in (
+            (TypeError, lambda: binade.torch.watch("model")),
+            (TypeError, lambda: binade.torch.watch({"": model})),
+            (ValueError, lambda: binade.torch.watch({})),
+            (TypeError, lambda: binade.torch.watch(model, 3)),
+            (ValueError, lambda: binade.torch.watch(model, [])),
+            (ValueError, lambda: binade.torch.watch(model, optimizer, every=0)),
+            (TypeError, lambda: binade.torch.watch(model, optimizer, every=2.5)),
+            (ValueError, lambda: binade.torch.watch(model, optimizer, windows=1)),
+            (ValueError, lambda: binade.torch.watch(model, optimizer, gradients="all")),
+            (TypeError, lambda: binade.torch.watch(model, optimizer, scaler=3)),
+            (ValueError, lambda: binade.torch.watch(model, optimizer, loss_scale=0)),
+            (ValueError, lambda: binade.torch.watch(torch.nn.ReLU(), optimizer).start()),
+            (ValueError, lambda: binade.torch.watch(model, optimizer, emulated="sm_1")),
+            (ValueError, lambda: binade.torch.watch(model, optimizer).report()),
+            (ValueError, lambda: binade.torch.watch(model, optimizer).step()),
+            (ValueError, lambda: binade.torch.watch(model, optimizer).alerts(role="dX")),
+            (ValueError, lambda: binade.torch.watch(model, optimizer).alerts(share=2)),
+            (ValueError, lambda: binade.torch.watch(model, optimizer).alerts(format="fp99")),
+            (TypeError, lambda: binade.torch.watch(model, optimizer).on_window(3)),
+        ):
+            with self.assertRaises(wanted) as caught:
+                call()
+            self.assertNotIn("\n", str(caught.exception))
+        self.assertIn("0, 50, 100", str(caught_by(lambda: binade.torch.watch(model, optimizer).report())))
+
+    def test_twice_begun(self):
+        model = new_net()
+        with binade.torch.watch(model, torch.optim.SGD(model.parameters(), lr=0.1)) as w, self.assertRaises(ValueError):
+            w.start()
+
+
+def caught_by(call):
+    try:
+        call()
+    except ValueError as error:
+        return error
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Where a watched run says that Inf and NaN arose. SKIP without torch. watch_nonfinite_test.py BINADE
+import json
+import math
+import sys
+
+try:
+    import torch
+
+    import binade.torch  # noqa: F401
+except ImportError as error:
+    print(f"SKIP: {error}")
+    sys.exit(77)
+
+from binade.torch._held import MOST, Held
+from cli_case import CliCase, main
+from watch_oracle import CpuScaler
+from watch_runs import Multiplied, new_net, watched
+
+
+class NonFinite(CliCase):
+    def test_none_in_a_good_run(self):
+        w = watched()
+        self.assertIsNone(w.first_nonfinite())
+        self.assertEqual(w.nonfinite(), [])
+
+    def check_forward(self, step, every, **options):
+        model = new_net()
+
+        def break_it(now):
+            model[1].factor = math.inf if now == step else 1.0
+
+        w = watched(before=break_it, model=model, every=every, **options)
+        found = w.first_nonfinite()
+        self.assertEqual((found.step, found.layer, found.role, found.phase, found.arose), (step, "1", "act", "forward", True))
+        self.assertEqual(found.found, {"nan": 0, "inf": 24})
+        (x,) = found.inputs
+        self.assertEqual((x["name"], x["dtype"], x["values"], x["nan"], x["inf"]), ("input", "F32", 24, 0, 0))
+        self.assertGreater(x["largest"], x["smallest"])
+        self.assertIn(f"step {step}: 24 Inf in the output of 1, forward; it got input ", found.text)
+        self.assertEqual(json.loads(json.dumps(found.to_dict()))["text"], str(found))
+        report = w.report()
+        self.assertEqual(report.to_dict()["watched"]["first_nonfinite"], found.to_dict())
+        self.assertIn(found.text.partition(";")[0], " ".join(str(report).split()))
+
+    def test_forward_in_a_watched_step(self):
+        self.check_forward(2, 2)
+
+    def test_forward_in_any_other_step(self):
+        self.check_forward(3, 50)
+
+    def test_what_came_in_did_not_arise_there(self):
+        found = watched(x=torch.full((3, 4), math.nan)).first_nonfinite()
+        self.assertEqual((found.step, found.layer, found.arose), (0, "0", False))
+        self.assertIn("input nothing finite but zero, 12 NaN, weight ", found.text)
+        self.assertTrue(found.text.endswith("it was there before"), found.text)
+
+    def test_a_weight_that_the_optimizer_broke(self):
+        for every in (1, 50):
+            w = watched(lr=math.inf, every=every)
+            found, then = w.nonfinite()[:2]
+            self.assertEqual((found.step, found.layer, found.role, found.phase, found.arose), (0, "0", "weight", "step", True))
+            self.assertIn(" in parameter 0, after the optimizer's step; it got gradient ", found.text)
+            self.assertEqual((then.step, then.layer, then.role, then.arose), (1, "0", "act", False))
+            weight = next(x for x in then.inputs if x["name"] == "weight")
+            self.assertGreater(weight["nan"] + weight["inf"], 0)
+
+    def test_a_weight_that_was_broken_in_a_step_that_was_not_counted(self):
+        model = new_net()
+
+        def break_it(now):
+            if now == 4:
+                with torch.no_grad():
+                    model[3].bias[0] = math.nan  # as the optimizer's third step would leave it
+
+        told = watched(before=break_it, model=model, every=50).nonfinite()
+        self.assertEqual([(one.step, one.layer, one.role) for one in told[:2]], [(3, "3.bias", "weight"), (4, "3", "act")])
+        self.assertEqual((told[0].found, told[1].arose), ({"nan": 1, "inf": 0}, False))
+        self.assertEqual([one.layer for one in told if one.role == "weight"].count("3.bias"), 1)
+
+    def test_inf_that_does_no_harm_is_passed_over(self):
+        """As that of a mask; and what it hid is told."""
+        class Masked(torch.nn.Module):
+            def forward(self, x):
+                return x.masked_fill(x > 0, -math.inf)
+
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), Masked(), torch.nn.Softmax(-1), Multiplied())
+
+        def break_it(now):
+            model[3].factor = math.nan if now == 4 else 1.0
+
+        w = watched(before=break_it, model=model, every=1)
+        self.assertEqual([(event.step, event.layer) for event in w.nonfinite()][0], (4, "3"))
+        self.assertIn("1 gave Inf in step 0 and nothing after it was ill: its Inf is passed over", w.notes)
+
+    def test_a_module_that_writes_to_what_it_got(self):
+        class InPlace(torch.nn.Module):
+            def forward(self, x):
+                return x.mul_(math.inf)
+
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), InPlace(), torch.nn.Linear(8, 1))
+        found = watched(model=model).first_nonfinite()
+        self.assertEqual((found.layer, found.inputs, found.arose), ("1", [], None))
+
+    def test_backward(self):
+        for step, every in ((0, 1), (3, 50)):
+            with self.subTest(step=step):
+                model = new_net()
+
+                class Broken(torch.autograd.Function):
+                    @staticmethod
+                    def forward(ctx, x):
+                        return x.clone()
+
+                    @staticmethod
+                    def backward(ctx, g):
+                        return g * math.inf
+
+                model[1].forward = lambda x: Broken.apply(x) if now[0] == step else x * 1.0
+                now = [0]
+                w = watched(before=lambda at: now.__setitem__(0, at), model=model, every=every)
+                found = w.first_nonfinite()
+                self.assertEqual((found.step, found.layer, found.role, found.phase, found.arose), (step, "0", "dAct", "backward", True))
+                (x,) = found.inputs
+                self.assertEqual((x["name"], x["values"], x["nan"], x["inf"]), ("gradient of 1", 24, 0, 0))
+
+    def test_a_weight_gradient_alone(self):
+        model = new_net()
+        model[3].weight.register_hook(lambda g: g * math.inf)
+        found = watched(model=model).first_nonfinite()
+        self.assertEqual((found.step, found.layer, found.role, found.phase), (0, "3", "dW", "backward"))
+
+    def test_the_scaler_skips(self):
+        scaler = CpuScaler(2.0**127)
+        w = watched(scaler=scaler, steps=40, every=1)
+        found = w.first_nonfinite()
+        self.assertTrue(found.skipped)
+        self.assertEqual((found.step, found.loss_scale, found.phase), (0, 2.0**127, "backward"))
+        self.assertTrue(found.text.endswith("the scaler skipped the step"), found.text)
+        self.assertIn("at loss scale 2^127", found.text)
+        steps = [event.step for event in w.nonfinite()]
+        self.assertEqual(steps, list(range(len(steps))))
+        self.assertEqual(scaler.get_scale(), 2.0 ** (127 - len(steps)))
+        self.assertEqual([window.loss_scale for window in w.windows], [2.0 ** (127 - min(step, len(steps))) for step in range(40)])
+
+    def test_events_are_bounded(self):
+        w = watched(steps=130, x=torch.full((3, 4), math.nan), every=1000)
+        self.assertEqual([event.step for event in w.nonfinite()], list(range(100)))
+
+    def test_not_looked_for(self):
+        self.assertIsNone(watched(x=torch.full((3, 4), math.nan), nonfinite=False).first_nonfinite())
+
+
+class Block(torch.nn.Module):
+    """A residual block of three layers, as transformers have them."""
+
+    def __init__(self, inside):
+        super().__init__()
+        self.first, self.inside, self.last = torch.nn.Linear(4, 8), inside, torch.nn.Linear(8, 4)
+
+    def forward(self, x):
+        return x + self.last(self.inside(self.first(x)))
+
+
+class IllBackward(torch.nn.Module):
+    """Gives what it gets; its gradient is NaN while `ill`."""
+
+    ill = False
+
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, ill):
+            ctx.ill = ill
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * math.nan if ctx.ill else g, None
+
+    def forward(self, x):
+        return self.Function.apply(x, self.ill)
+
+
+class InsideOfBlocks(CliCase):
+    """In steps that are not counted, the leaf is named where something inside of a block is ill, whatever lies around it."""
+
+    def run_blocks(self, inside, change, flat=False):
+        torch.manual_seed(0)
+        around = [torch.nn.Linear(4, 4) for _ in range(10)] if flat else [Block(torch.nn.ReLU()), Block(torch.nn.ReLU())]
+        model = torch.nn.Sequential(*around[: len(around) // 2], Block(inside) if not flat else inside, *around[len(around) // 2:])
+        return watched(before=lambda step: change(inside, step == 3), model=model, every=50).first_nonfinite()
+
+    def test_forward(self):
+        def change(inside, ill):
+            inside.factor = math.nan if ill else 1.0
+
+        for flat, layer in ((False, "1.inside"), (True, "5")):
+            found = self.run_blocks(Multiplied(), change, flat)
+            self.assertEqual((found.step, found.layer, found.role, found.arose), (3, layer, "act", True))
+            self.assertEqual([x["name"] for x in found.inputs], ["input"])
+
+    def test_backward(self):
+        def change(inside, ill):
+            inside.ill = ill
+
+        for flat, layer, before in ((False, "1.first", "1.inside"), (True, "4", "5")):
+            found = self.run_blocks(IllBackward(), change, flat)
+            self.assertEqual((found.step, found.layer, found.role, found.arose), (3, layer, "dAct", True))
+            self.assertEqual([x["name"] for x in found.inputs], [f"gradient of {before}"])
+
+
+class TensorsThatWait(CliCase):
+    def setUp(self):
+        super().setUp()
+        self.seen = []
+        self.held = Held(lambda layer, x, inputs: self.seen.append(layer) or bool(x.isfinite().all()))
+
+    def add(self, *layers):
+        for layer in layers:
+            self.held.add(layer, torch.full((1,), math.nan if layer == "ill" else 1.0), dict)
+
+    def test_a_block_drops_its_own_alone(self):
+        self.add("b", "b.0", "bb", "b.c.1")
+        self.held.drop("b")
+        self.held.search()
+        self.assertEqual(self.seen, ["b", "bb"])
+
+    def test_the_search_ends_with_the_first_that_is_ill(self):
+        self.add("0", "ill", "2")
+        self.held.search()
+        self.assertEqual(self.seen, ["0", "ill"])
+        self.held.search()
+        self.assertEqual(self.seen, ["0", "ill"])
+
+    def test_of_too_many_the_oldest_are_looked_at(self):
+        self.add(*map(str, range(MOST + 2)))
+        self.assertEqual(self.seen, ["0", "1"])
+
+    def test_what_was_written_to_is_gone(self):
+        x = torch.ones(1)
+        self.held.add("0", x, dict)
+        x.fill_(math.nan)
+        self.held.search()
+        self.assertEqual(self.seen, [])
+
+
+if __name__ == "__main__":
+    main()
