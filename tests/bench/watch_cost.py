@@ -3,12 +3,16 @@
 
     BINADE_THREADS=1 PYTHONPATH=build/lib/python PYTHON tests/bench/watch_cost.py [--rounds N]
 
-PYTHON has torch. One thread. Each round takes a few steps of every kind, so that what else the machine does falls on all of
-them; of each kind the median step is told, over that of steps that nobody watches.
+PYTHON has torch. One thread. A round takes a step of every kind, in random order, so that what else the machine does falls on
+all of them; of each kind the median of the rounds is told, of its step over the one that nobody watches, and the standard error
+of that median.
 """
 import argparse
+import contextlib
 import json
+import math
 import pathlib
+import random
 import statistics
 import time
 
@@ -17,15 +21,17 @@ import torch
 import binade.torch
 
 NOTEBOOK = pathlib.Path(__file__).resolve().parents[2] / "notebooks/04_your_own_model.ipynb"
+HOOKED = "not counted, not looked at"
 LOOKED_AT = "not counted, looked at for Inf and NaN"
 COUNTED = "counted"
+ALONE = "alone"
 KINDS = {  # options of watch()
+    HOOKED: {"every": 10**9, "nonfinite": False},
     LOOKED_AT: {"every": 10**9},
     COUNTED: {"every": 1},
     "counted, not looked at": {"every": 1, "nonfinite": False},
     "counted with squared errors": {"every": 1, "sqnr": True},
 }
-STEPS = 4  # of a kind in a round
 
 
 def model_of_the_notebook():
@@ -36,22 +42,36 @@ def model_of_the_notebook():
     return names
 
 
-def loop(model, optimizer, config, steps):
-    """Processor times of steps, on data that need not mean anything."""
+def step(model, optimizer, config):
+    """The processor time of a step, on data that need not mean anything."""
     x = torch.randint(0, config["vocabulary"], (config["batch"], config["context"] + 1))
-    times = []
-    for _ in range(steps):
-        begun = time.process_time()
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(model(x[:, :-1]).flatten(0, 1), x[:, 1:].flatten()).backward()
-        optimizer.step()
-        times.append(time.process_time() - begun)
-    return times
+    begun = time.process_time()
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(x[:, :-1]).flatten(0, 1), x[:, 1:].flatten()).backward()
+    optimizer.step()
+    return time.process_time() - begun
+
+
+def two_steps(watch, *loop):
+    """The time of the second: the first finds other tensors in memory than its kind leaves there."""
+    with watch:
+        step(*loop)
+        return step(*loop)
+
+
+def median_of(values):
+    """And its standard error, from the distance of the quartiles, as of a normal distribution."""
+    first, median, third = statistics.quantiles(values, n=4)
+    return median, 1.2533 * (third - first) / 1.349 / math.sqrt(len(values))
+
+
+def told(kind, excess, error):
+    print(f"{kind:<45}{excess:7.1%} ± {error:.1%}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=30)
     rounds = parser.parse_args().rounds
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -60,21 +80,20 @@ def main():
     model = names["GPT"](config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     watches = {kind: binade.torch.watch(model, optimizer, scaler=None, **options) for kind, options in KINDS.items()}
-    times = {kind: [] for kind in ("alone", *KINDS)}
+    watches[ALONE] = contextlib.nullcontext()
     for watch in watches.values():
-        with watch:
-            loop(model, optimizer, config, 1)  # step 0 is counted whatever `every` says
+        two_steps(watch, model, optimizer, config)  # step 0 is counted whatever `every` says
+    times = {kind: [] for kind in watches}
     for _ in range(rounds):
-        times["alone"] += loop(model, optimizer, config, STEPS)
-        for kind, watch in watches.items():
-            with watch:
-                times[kind] += loop(model, optimizer, config, STEPS)
-    median = {kind: statistics.median(values) for kind, values in times.items()}
-    alone = median.pop("alone")
-    print(f"torch {torch.__version__}, {sum(p.numel() for p in model.parameters()):,} parameters, a step {alone * 1e3:.0f} ms")
-    for kind, value in median.items():
-        print(f"{kind:<45}{value / alone - 1:7.1%}")
-    print(f"{'every=50: one counted, 49 looked at':<45}{(median[COUNTED] + 49 * median[LOOKED_AT]) / 50 / alone - 1:7.1%}")
+        for kind in random.sample(list(watches), len(watches)):
+            times[kind].append(two_steps(watches[kind], model, optimizer, config))
+    excess = {kind: [x / alone - 1 for x, alone in zip(times[kind], times[ALONE])] for kind in KINDS}
+    print(f"torch {torch.__version__}, {sum(p.numel() for p in model.parameters()):,} parameters, {rounds} rounds, "
+          f"a step {statistics.median(times[ALONE]) * 1e3:.0f} ms")
+    for kind in KINDS:
+        told(kind, *median_of(excess[kind]))
+    told("the look for Inf and NaN alone", *median_of([x - y for x, y in zip(excess[LOOKED_AT], excess[HOOKED])]))
+    told("every=50: one counted, 49 looked at", *median_of([(x + 49 * y) / 50 for x, y in zip(excess[COUNTED], excess[LOOKED_AT])]))
 
 
 if __name__ == "__main__":

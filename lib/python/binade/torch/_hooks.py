@@ -14,7 +14,7 @@ import torch
 from ._attaching import passes_by, repeats
 from ._names import outputs_of
 from ._optimizer_hooks import OptimizerHooks, watching
-from ._step import Seen, Step
+from ._step import Seen, Step, gradient_by_name, inputs_of
 from ._tensors import local, placement_of
 
 # Before torch 2.0 hooks of a tensor that is written to in place get another one's gradient; those of its node do not.
@@ -154,15 +154,15 @@ class Hooks(OptimizerHooks):
             if isinstance(module, SQUASHING) and args:
                 step.outputs.about_to_hide(args[0], self._plan.counter.finite)
             if not is_block and type(out) is torch.Tensor and out.is_cpu:
-                step.outputs.add(name, out, functools.partial(inputs_of, module, args))
+                step.outputs.add(name, out, (module, args))
                 if out.requires_grad:
                     self._hang_on(out, name, False)
                 return
+        inputs = functools.partial(inputs_of, module, args)
         for layer, x in outputs_of(module, name, out, self._names.order):
             values = local(x)
             if values is None:
                 continue
-            inputs = functools.partial(inputs_of, module, args)
             inside = None if id(module) in self._names.roots else name
             if step.seen(x) is Seen.same:
                 if waits and is_block and values.device.type == "cpu":
@@ -175,7 +175,7 @@ class Hooks(OptimizerHooks):
                 elif is_block:
                     step.look_at_block(step.outputs, "act", layer, values, inputs, inside)
                 else:
-                    step.outputs.add(layer, values, inputs)
+                    step.outputs.add(layer, values, (module, args))
             if with_grad and x.requires_grad:
                 self._hang_on(x, layer, is_block)
 
@@ -198,7 +198,7 @@ class Hooks(OptimizerHooks):
             self.find_optimizers()
         if not step.counted and not is_block and type(gradient) is torch.Tensor and gradient.is_cpu:
             if self._plan.nonfinite:
-                step.gradients.add(layer, gradient, functools.partial(dict, step.last_gradient()))
+                step.gradients.add(layer, gradient, step.finite_gradient)
                 step.finite_gradient = layer, gradient
             return
         x = local(gradient)
@@ -207,21 +207,16 @@ class Hooks(OptimizerHooks):
         summary = step.count_gradient(layer, "dAct", x, self._loss_scale(), placement_of(gradient)) if step.counted else None
         if not self._plan.nonfinite:
             return
-        before = functools.partial(dict, step.last_gradient())
+        before = functools.partial(gradient_by_name, step.finite_gradient)
         if step.counted or x.device.type != "cpu":
             finite = step.look_at(layer, "dAct", x, summary, before)
         elif is_block:
             finite = step.look_at_block(step.gradients, "dAct", layer, x, before, None)
         else:
-            step.gradients.add(layer, x, before)
+            step.gradients.add(layer, x, step.finite_gradient)
             finite = True
         if finite:
             step.finite_gradient = layer, x
-
-
-def inputs_of(module, args):
-    """What a module's forward works with, by name."""
-    return {"input": args[0] if len(args) == 1 else args} | dict(module.named_parameters(recurse=False))
 
 
 def on_gradient(hooks, layer, is_block, gradient):

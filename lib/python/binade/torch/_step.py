@@ -37,8 +37,9 @@ class Step:
         self._seen = {}  # id of an output: itself, and how often it was written to
         self._flags = {}  # (layer, role): whether all was finite, on a device
         self._harmless, self._ruined, self._harm = plan.harmless, plan.ruined, False
-        self.outputs = Held(lambda layer, x, inputs: self.look_at(layer, "act", x, None, inputs))
-        self.gradients = Held(lambda layer, x, inputs: self.look_at(layer, "dAct", x, None, inputs))
+        self.waits = plan.nonfinite and not self.counted  # with what lies inside of a block
+        self.outputs = Held(lambda layer, x, source: self.look_at(layer, "act", x, None, lambda: inputs_of(*source)))
+        self.gradients = Held(lambda layer, x, source: self.look_at(layer, "dAct", x, None, lambda: gradient_by_name(source)))
 
     def seen(self, x):
         """Whether a module's output was seen before in this step."""
@@ -135,10 +136,6 @@ class Step:
         """An output that held Inf alone, in a step in which nothing else was ill; None where there was no such."""
         return self.event if self.event is not None and not self._harm and not self.event.skipped else None
 
-    def last_gradient(self):
-        """The last finite one, by name."""
-        return {} if self.finite_gradient is None else {f"gradient of {self.finite_gradient[0]}": self.finite_gradient[1]}
-
     def read_flags(self):
         """Waits for what lies on other devices."""
         if self._flags and self.event is None:
@@ -148,3 +145,13 @@ class Step:
                 self._found(*key, {}, [])
                 break
         self._flags = {}
+
+
+def inputs_of(module, args):
+    """What a module's forward works with, by name."""
+    return {"input": args[0] if len(args) == 1 else args} | dict(module.named_parameters(recurse=False))
+
+
+def gradient_by_name(of):
+    """Of a Step's finite_gradient."""
+    return {} if of is None else {f"gradient of {of[0]}": of[1]}
