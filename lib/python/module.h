@@ -19,5 +19,6 @@ void add_range_summary(nanobind::module_& m);
 void add_report(nanobind::module_& m);
 void add_rounding(nanobind::module_& m);
 void add_training(nanobind::module_& m);
+void add_value_products(nanobind::module_& m);
 
 }  // namespace binade::python

@@ -3,6 +3,7 @@
 
 Watching    watch, Watch, Run, Window
 Findings    Alert, NonFinite, Advice
+Emulating   tensor_cores, TensorCores
 
 >>> import torch
 >>> import binade.torch
@@ -23,6 +24,7 @@ from ._advice import Advice
 from ._nonfinite import NonFinite
 from ._run import Run, Window
 from ._telling import Alert
+from ._tensor_cores import TensorCores, tensor_cores
 from ._watch import Watch, watch
 
-__all__ = ["Advice", "Alert", "NonFinite", "Run", "Watch", "Window", "watch"]
+__all__ = ["Advice", "Alert", "NonFinite", "Run", "TensorCores", "Watch", "Window", "tensor_cores", "watch"]

@@ -24,7 +24,7 @@ product over all queries that take part, ascending; dQ = (the sum of the tiles' 
 Each is rounded once to the dtype. Where heads of q share one of k or v, the shared head's gradient is the sum of theirs, heads
 ascending, before scale and rounding.
 
-exp and log are torch's own, so that their last bit is that of the torch in use.
+exp and log are torch's of binary64, rounded to float32: those of float32 differ from one version and processor to the next.
 """
 import math
 
@@ -32,6 +32,10 @@ import torch
 
 TILE = 128  # keys
 THREADS = 4  # that hold a row of the accumulator of an MMA, two elements side by side of every eight
+
+
+def rounded_exp(x):
+    return torch.exp(x.double()).float()
 
 
 def product(multiply, a, b):
@@ -102,15 +106,15 @@ def flash_forward(multiply, q, k, v, *, dropout_p, is_causal, attn_mask, scale):
     for rows, columns, scores in tiles(multiply, q, k, is_causal, attn_mask, scale):
         so_far = torch.maximum(largest[:, :, rows], scores.amax(3, keepdim=True))
         from_what = so_far.masked_fill(so_far == -math.inf, 0)  # -inf - 0 where nothing has been seen, not -inf - -inf
-        shrinks = torch.exp(largest[:, :, rows] - from_what)
-        p = torch.exp(scores - from_what)
+        shrinks = rounded_exp(largest[:, :, rows] - from_what)
+        p = rounded_exp(scores - from_what)
         sums[:, :, rows] = with_rows(sums[:, :, rows] * shrinks, p)
         acc[:, :, rows] = acc[:, :, rows] * shrinks + product(multiply, p.to(q.dtype), v[:, :, columns])
         largest[:, :, rows] = so_far
     total = over_threads(sums)
     unseen = largest == -math.inf
     largest, total = largest.masked_fill(unseen, 0), total.masked_fill(unseen, 1)
-    logsumexp = (largest + torch.log(total)).squeeze(3)
+    logsumexp = (largest + torch.log(total.double()).float()).squeeze(3)
     return torch.empty_like(q).copy_(acc / total), laid_out(logsumexp, torch.float32)
 
 
@@ -122,7 +126,7 @@ def flash_backward(multiply, grad_out, q, k, v, out, logsumexp, *, dropout_p, is
     delta = over_threads(with_rows(dq.new_zeros(*q.shape[:3], THREADS), grad_out.float() * out.float()))
     for rows, columns, scores in tiles(multiply, q, k, is_causal, attn_mask, scale):
         do = grad_out[:, :, rows]
-        p = torch.exp(scores - logsumexp[:, :, rows, None])
+        p = rounded_exp(scores - logsumexp[:, :, rows, None])
         ds = (p * (product(multiply, do, v[:, :, columns].transpose(2, 3)) - delta[:, :, rows])).to(q.dtype)
         dq[:, :, rows] += product(multiply, ds, k[:, :, columns])
         dk[:, :, columns] = of_shared_heads(product(multiply, ds.transpose(2, 3), q[:, :, rows]), dk.shape[1])

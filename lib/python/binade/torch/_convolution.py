@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions as the products that implicit GEMM makes of them, channels last.
+
+    fprop   y[n, p, f]    = Σ (r, c)     x[n, p·stride − padding + r·dilation, c] · w[f, r, c]
+    dgrad   dx[n, h, c]   = Σ (r, f)     dy[n, p, f] · w[f, r, c]     where h = p·stride − padding + r·dilation
+    wgrad   dw[f, (r, c)] = Σ (n, p)     dy[n, p, f] · x[n, p·stride − padding + r·dilation, c]
+
+Places p, h and r are of 1 to 3 axes, the last innermost; K runs as the sum is written, its last index innermost. What lies
+outside, or in dgrad between the steps of a stride, is zero and takes its place in K. Groups are products of their own. A
+transposed convolution is a dgrad, and its gradients are fprop and wgrad.
+"""
+import dataclasses
+
+import torch
+import torch.nn.functional as F
+
+
+@dataclasses.dataclass(frozen=True)
+class Geometry:
+    """Of an ordinary convolution: each a tuple of an entry an axis, but for the number of groups."""
+
+    kernel: tuple
+    stride: tuple
+    padding: tuple
+    dilation: tuple
+    groups: int
+
+    def out_size(self, size):
+        """Of y, from that of x."""
+        return tuple((h + 2 * p - d * (r - 1) - 1) // s + 1
+                     for h, r, s, p, d in zip(size, self.kernel, self.stride, self.padding, self.dilation))
+
+    def in_size(self, size, extra):
+        """Of x, from that of y and the output padding."""
+        return tuple((q - 1) * s - 2 * p + d * (r - 1) + e + 1 for q, r, s, p, d, e in
+                     zip(size, self.kernel, self.stride, self.padding, self.dilation, extra))
+
+
+def geometry(x, weight, stride, padding, dilation, groups, transposed):
+    """RuntimeError where a transposed or an ordinary convolution of x with the weight has none."""
+    kernel = tuple(weight.shape[2:])
+    channels = weight.shape[0] if transposed else weight.shape[1] * groups
+    if x.dim() != weight.dim() or x.shape[1] != channels or weight.shape[0] % groups:
+        raise RuntimeError(f"convolution: a weight of {tuple(weight.shape)} in {groups} groups does not fit an input of {tuple(x.shape)}")
+
+    def each(x):
+        return tuple(x) * (len(kernel) if len(x) == 1 else 1)
+
+    return Geometry(kernel, each(stride), each(padding), each(dilation), groups)
+
+
+def windows(x, kernel, count, stride, dilation):
+    """x (batch, channels, *size) → (batch, *count, *kernel, channels): what lies under each place of a kernel."""
+    x = x.movedim(1, -1)
+    steps = x.stride()[1:-1]
+    return x.as_strided((x.shape[0], *count, *kernel, x.shape[-1]),
+                        (x.stride(0), *(a * s for a, s in zip(steps, stride)), *(a * d for a, d in zip(steps, dilation)), x.stride(-1)),
+                        x.storage_offset())
+
+
+def padded(x, before, after):
+    """By so many zeros an axis; where that is negative, so many fewer."""
+    return F.pad(x, [n for pair in reversed(list(zip(before, after))) for n in pair])
+
+
+def by_group(x, groups):
+    """(rows…, channels) → (groups, rows, channels of a group)."""
+    return x.reshape(-1, groups, x.shape[-1] // groups).transpose(0, 1)
+
+
+def under_kernel(x, g, count):
+    """x as fprop and wgrad read it: (groups, batch·places, kernel·channels)."""
+    if min(count) < 1:
+        raise RuntimeError(f"convolution: the kernel {g.kernel} is larger than the padded input {tuple(x.shape[2:])}")
+    need = [(q - 1) * s + d * (r - 1) + 1 for q, s, d, r in zip(count, g.stride, g.dilation, g.kernel)]
+    x = padded(x, g.padding, [n - h - p for n, h, p in zip(need, x.shape[2:], g.padding)])
+    x = windows(x, g.kernel, count, g.stride, g.dilation)
+    x = x.unflatten(-1, (g.groups, x.shape[-1] // g.groups))
+    rows = x.shape[0] * torch.Size(count).numel()
+    x = x.movedim(-2, 0)
+    return x.reshape(g.groups, rows, torch.Size(g.kernel).numel() * x.shape[-1])
+
+
+def channels_first(x, batch, size):
+    """(groups, batch·places, channels of a group) → (batch, channels, *size)."""
+    x = x.transpose(0, 1).reshape(batch, *size, x.shape[0] * x.shape[2])
+    return x.movedim(-1, 1).contiguous()
+
+
+def fprop(multiply, x, w, g):
+    """Sums in float32, channels first: x (batch, channels, *size), w (filters, channels of a group, *kernel)."""
+    count = g.out_size(x.shape[2:])
+    columns = w.movedim(1, -1).reshape(g.groups, w.shape[0] // g.groups, -1).transpose(1, 2)
+    return channels_first(multiply(under_kernel(x, g, count), columns), x.shape[0], count)
+
+
+def dgrad(multiply, dy, w, g, size):
+    """size: of x."""
+    spread = dy.new_zeros(*dy.shape[:2], *((q - 1) * s + 1 if q else 0 for q, s in zip(dy.shape[2:], g.stride)))
+    spread[(..., *(slice(None, None, s) for s in g.stride))] = dy
+    reach = [d * (r - 1) for d, r in zip(g.dilation, g.kernel)]
+    before = [n - p for n, p in zip(reach, g.padding)]
+    spread = padded(spread, before, [h + n - q - b for h, n, q, b in zip(size, reach, spread.shape[2:], before)])
+    ones = (1,) * len(size)
+    rows = windows(spread, g.kernel, size, ones, g.dilation).flip(tuple(range(1 + len(size), 1 + 2 * len(size))))
+    rows = rows.unflatten(-1, (g.groups, dy.shape[1] // g.groups)).movedim(-2, 0)
+    rows = rows.reshape(g.groups, dy.shape[0] * torch.Size(size).numel(), -1)
+    columns = w.unflatten(0, (g.groups, w.shape[0] // g.groups))  # groups, filters, channels, *kernel
+    columns = columns.movedim(1, -1).movedim(1, -1).reshape(g.groups, rows.shape[2], w.shape[1])
+    return channels_first(multiply(rows, columns), dy.shape[0], size)
+
+
+def wgrad(multiply, dy, x, g):
+    count = tuple(dy.shape[2:])
+    left = by_group(dy.movedim(1, -1), g.groups).transpose(1, 2)
+    out = multiply(left, under_kernel(x, g, count))  # groups, filters, kernel·channels
+    return out.reshape(dy.shape[1], *g.kernel, x.shape[1] // g.groups).movedim(-1, 1).contiguous()

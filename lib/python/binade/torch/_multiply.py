@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products of torch's tensors as a GPU's Tensor Cores make them: which instruction, the sums, and what is made of them."""
+import functools
+
+import torch
+
+from .. import _binade
+
+FORMATS = {torch.float16: "binary16", torch.bfloat16: "bfloat16", torch.float32: "binary32"}
+CHAINS = {torch.float16: "fma.rn.f32.f16.f16.f32", torch.bfloat16: "fma.rn.f32.bf16.bf16.f32",
+          torch.float32: "fma.rn.f32.f32.f32.f32"}
+KEPT = 64  # products, prepared for a model and a length of K
+
+
+def allows_tf32(kind):
+    """What torch would be told on a GPU: torch.backends.cuda.matmul.allow_tf32, or torch.backends.cudnn.allow_tf32."""
+    return torch.backends.cuda.matmul.allow_tf32 if kind == "matmul" else torch.backends.cudnn.allow_tf32
+
+
+def accumulates_in_half(kind):
+    """torch.backends.cuda.matmul.allow_fp16_accumulation, since torch 2.7; of convolutions there is no such flag."""
+    try:
+        return kind == "matmul" and torch.backends.cuda.matmul.allow_fp16_accumulation
+    except AssertionError:  # what older versions raise for an attribute that they lack
+        return False
+
+
+@functools.lru_cache(maxsize=None)
+def usual_model(sm, dtype, tf32, half):
+    """The GemmModel, D in binary32, of an architecture's products of a dtype: its usual instruction, or where it has none (or is not
+    allowed TF32) a chain of fused multiply-adds in binary32."""
+    operands = "tf32" if tf32 else FORMATS[dtype]
+    accumulator = "f16" if half and dtype == torch.float16 else "f32"
+    instruction = _binade._usual_instruction(sm, operands, accumulator)
+    if not instruction:
+        return _binade.GemmModel(CHAINS[dtype])
+    return _binade.GemmModel(instruction, f"sm_{sm}", epilogue_format="binary32", out_format="binary32", round=tf32)
+
+
+@functools.lru_cache(maxsize=KEPT)
+def prepared(model, k):
+    return _binade._ValueProduct(model, k)
+
+
+def matrices(x):
+    """Float32 matrices one after the other, and the elements from one to the next: 0 where all are the same one."""
+    repeated = x.shape[0] > 1 and x.stride(0) == 0
+    x = (x[:1] if repeated else x).to(torch.float32).contiguous()
+    return x, 0 if repeated else x.shape[1] * x.shape[2]
+
+
+def sums(model, a, b):
+    """Each of the batch's a @ b before the epilogue: a (batch, m, k), b (batch, k, n) → float32 (batch, m, n)."""
+    batch, m, k = a.shape
+    n = b.shape[2]
+    if len(b) != batch or b.shape[1] != k:
+        shapes = [" × ".join(map(str, x.shape[batch == 1 == len(b):])) for x in (a, b)]
+        raise RuntimeError(f"shapes cannot be multiplied: {shapes[0]} and {shapes[1]}")
+    out = torch.empty(batch, m, n, dtype=torch.float32)
+    if out.numel() == 0 or k == 0:
+        return out.zero_()
+    left, step_a = matrices(a)
+    right, step_b = matrices(b.transpose(1, 2))
+    prepared(model, k).run(left.data_ptr(), right.data_ptr(), out.data_ptr(), m, n, batch, step_a, step_b)
+    return out
+
+
+def finished(x, dtype, c=None, alpha=1, beta=1):
+    """alpha·x + beta·c in binary32, rounded once to a dtype; c, which is broadcast, is not read where beta is 0."""
+    c = None if c is None or beta == 0 else c.to(torch.float32)
+    if alpha == 1 and (c is None or beta == 1):
+        x = x if c is None else x + c
+    else:
+        factor = torch.full_like(x, alpha)
+        x = x * factor if c is None else _binade.arith("fma", factor, x, (torch.full_like(x, beta) * c), format="binary32")
+    return x.to(dtype)
+
+
+class Multiplier:
+    """arch: as "sm_90". order: a GemmModel, for products whose operands it takes; or a function (kind, dtype) → GemmModel or None,
+    the usual one."""
+
+    def __init__(self, arch, order=None):
+        text = str(arch).removeprefix("sm_")
+        if not isinstance(arch, str) or not text.isdigit():
+            raise ValueError(f"arch {arch!r}: an architecture is wanted, as \"sm_90\"")
+        self.sm = int(text)
+        _binade._usual_instruction(self.sm, "", "")
+        if not (order is None or callable(order) or isinstance(order, _binade.GemmModel)):
+            raise TypeError(f"order: a GemmModel is wanted, or a function that gives one, not {type(order).__name__}")
+        self._order = order
+
+    def model(self, kind, dtype):
+        """For a product of a matmul or of a convolution."""
+        given = self._order
+        if callable(given):
+            given = given(kind, dtype)
+        elif given is not None and not _binade._takes(given, FORMATS[dtype]):
+            given = None
+        if given is not None:
+            return given
+        return usual_model(self.sm, dtype, dtype == torch.float32 and allows_tf32(kind), accumulates_in_half(kind))
+
+    def sums(self, kind, a, b):
+        return sums(self.model(kind, a.dtype), a, b)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch's matrix products as a chosen GPU's Tensor Cores give them, on a machine without that GPU."""
+import collections
+import contextlib
+import dataclasses
+import threading
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ._attaching import functorch_level
+from ._multiply import FORMATS, Multiplier
+from ._product_ops import OPS
+
+# Ops with products inside that nobody takes apart.
+WITH_PRODUCTS = frozenset((
+    "mkldnn_rnn_layer", "mkldnn_linear", "mkldnn_convolution", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
+    "_addmm_activation", "_scaled_mm", "_scaled_mm_v2", "_scaled_grouped_mm", "_grouped_mm", "_int_mm", "_weight_int8pack_mm",
+    "_weight_int4pack_mm", "_cdist_forward", "_trilinear", "_sparse_mm", "_sparse_addmm", "sspaddmm", "linalg_vecdot",
+    "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
+    "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell", "quantized_lstm", "quantized_gru", "conv_tbc", "_convolution",
+    "linalg_matrix_exp",
+))
+
+
+@dataclasses.dataclass(frozen=True)
+class Ran:
+    """Products of one op: its name, the instruction, or why it ran as before, and how often."""
+
+    op: str
+    how: str
+    calls: int
+
+
+class Without:
+    """A switch of torch that is off while somebody wants it off, in whichever threads."""
+
+    def __init__(self, is_on, turn):
+        self._is_on, self._turn = is_on, turn
+        self._lock, self._wanted, self._was_on = threading.Lock(), 0, None
+
+    @contextlib.contextmanager
+    def __call__(self):
+        with self._lock:
+            if not self._wanted:
+                self._was_on = self._is_on()
+                self._turn(False)
+            self._wanted += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._wanted -= 1
+                if not self._wanted:
+                    self._turn(self._was_on)
+
+
+# oneDNN has an LSTM and more as one op; without it torch makes products of them that can be seen.
+without_onednn = Without(torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enabled)
+has_flash = hasattr(torch.backends.cuda, "flash_sdp_enabled")  # torch 2.0
+# The switch is that of CUDA and of the CPU alike.
+without_flash = Without(torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp) if has_flash else None
+ATTENTIONS = {"flash": contextlib.nullcontext, "math": without_flash or contextlib.nullcontext}
+
+
+def tensor_cores(arch, *, order=None, attention="flash", strict=False):
+    """Every matrix product inside of the `with`, forward and backward, as an architecture's Tensor Cores give it.
+
+    arch: as "sm_90". order: a GemmModel with D in binary32 for all products whose operands it takes, or a function (kind, dtype) →
+        GemmModel, or None for the usual one; kind is "matmul" or "convolution". attention: how scaled_dot_product_attention is computed: "flash", or "math",
+        torch's own way by matmuls. strict: an op with products that is not emulated is refused
+        (NotImplementedError) instead of run as before.
+
+    The model: one sum along K, ascending, by the architecture's usual instruction, without parts; then alpha·sum + beta·C in
+    binary32, rounded once to the dtype. float16 and bfloat16 as they are (bfloat16 before sm_80 by fused multiply-adds); float32 as
+    TF32 where torch.backends.cuda.matmul.allow_tf32, of convolutions torch.backends.cudnn.allow_tf32, says so, else by fused
+    multiply-adds in binary32. Convolutions and attention: _convolution.py and _attention.py say their sums. What no product
+    is stays torch's own.
+
+    >>> import torch
+    >>> import binade.torch
+    >>> a, b = torch.full((1, 2), 2.0**-11).half(), torch.full((2, 1), 2.0**-14).half()
+    >>> with binade.torch.tensor_cores("sm_90") as mode:
+    ...     c = a @ b
+    >>> mode.covered()
+    [Ran(op='mm', how='mma.m16n8k16.f32.f16.f16.f32 on sm_90', calls=1)]
+
+    Returns a TensorCores. ValueError or TypeError, one line, for an architecture or an order that cannot be.
+    """
+    return TensorCores(arch, order=order, attention=attention, strict=strict)
+
+
+class TensorCores(TorchDispatchMode):
+    """The mode; tensor_cores() makes it."""
+
+    def __init__(self, arch, *, order=None, attention="flash", strict=False):
+        super().__init__()
+        if attention not in ATTENTIONS:
+            raise ValueError(f"attention {attention!r}: one of {', '.join(ATTENTIONS)} is wanted")
+        self._multiplier, self._attention, self._strict = Multiplier(arch, order), ATTENTIONS[attention], bool(strict)
+        self._ran, self._left = collections.Counter(), collections.Counter()
+        self._open = []  # of each `with` block what ends with it
+
+    @property
+    def is_open(self):
+        return bool(self._open)
+
+    def covered(self):
+        """What was emulated."""
+        return [Ran(*key, n) for key, n in self._ran.items()]
+
+    def uncovered(self):
+        """What has products and ran as before, and why."""
+        return [Ran(*key, n) for key, n in self._left.items()]
+
+    def __enter__(self):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(without_onednn())
+            stack.enter_context(self._attention())
+            stack.enter_context(RefusesLater(self))
+            super().__enter__()
+            self._open.append(stack.pop_all())
+        return self
+
+    def __exit__(self, *raised):
+        super().__exit__(*raised)
+        self._open.pop().close()
+
+    @property
+    def products(self):
+        """How many were emulated so far."""
+        return sum(self._ran.values())
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = func._schema.name.removeprefix("aten::")
+        emulated = OPS.get(name.removesuffix("_"))
+        if emulated is None:
+            return self._leave(name, "it is not taken apart", func, args, kwargs) if name in WITH_PRODUCTS else func(*args, **kwargs)
+        kind, function = emulated
+        operands = [x for x in args if isinstance(x, torch.Tensor)]
+        why = self._why_not(func, operands)
+        if why:
+            return self._leave(name, why, func, args, kwargs)
+        given = kwargs.pop("out", None)
+        dtype = operands[0].dtype
+        model = self._multiplier.model(kind, dtype)
+        self._ran[name, str_of(model)] += 1
+        out = function(lambda a, b: self._multiplier.sums(kind, a, b), *args, **kwargs)
+        if given is not None or name.endswith("_"):
+            return written(out, args[0] if given is None else given)
+        return out
+
+    def _why_not(self, func, operands):
+        overload = func._overloadname
+        dtypes = {x.dtype for x in operands[:5]}  # after them attention's backward has logsumexp, of binary32 always
+        if overload not in ("default", "out"):
+            return f"its overload {overload} is not emulated"
+        if len(dtypes) != 1 or not dtypes <= FORMATS.keys():
+            return "of " + " and ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
+        for x in operands:
+            if type(x) not in (torch.Tensor, torch.nn.Parameter) or x.layout is not torch.strided or not x.is_cpu:
+                return "of tensors that are no plain ones of the CPU"
+        return None
+
+    def _leave(self, name, why, func, args, kwargs):
+        if self._strict:
+            raise NotImplementedError(f"{name}: {why}, and strict=True wants every product emulated")
+        self._left[name, why] += 1
+        return func(*args, **kwargs)
+
+
+class RefusesLater(TorchFunctionMode):
+    """Refuses a backward pass, of a graph with emulated products, outside of the `with`: torch's own would be mixed in."""
+
+    def __init__(self, mode):
+        super().__init__()
+        self._mode = mode
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        before = self._mode.products
+        out = func(*args, **(kwargs or {}))
+        if self._mode.products != before and (functorch_level is None or functorch_level() is None):
+            for x in out if isinstance(out, tuple | list) else [out]:
+                if isinstance(x, torch.Tensor) and x.grad_fn is not None:
+                    x.register_hook(self._check)
+        return out
+
+    def _check(self, gradient):
+        if not self._mode.is_open:
+            raise RuntimeError("backward() of emulated products outside of tensor_cores: put it into the `with`")
+
+
+def str_of(model):
+    return model.instruction if model.arch is None else f"{model.instruction} on {model.arch}"
+
+
+def written(x, out):
+    if out.shape != x.shape:
+        out.resize_(x.shape)
+    return out.copy_(x)
