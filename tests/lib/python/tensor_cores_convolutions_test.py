@@ -161,6 +161,26 @@ class Convolutions(TensorCoresCase):
             self.held(rule, call, (y, gx, gw))
 
     @each(("sm_70", "sm_90"))
+    def test_padding_by_name(self, dtype, rule):
+        x, square, even = (numbers(95 + i, *s, dtype=dtype) for i, s in enumerate(((2, 5, 6, 6), (7, 5, 3, 3), (7, 5, 2, 2))))
+        for words, image, w, pad, places in (("same", x, square, 1, 6), ("valid", x, square, 0, 4),
+                                             ("same", F.pad(x, (0, 1, 0, 1)), even, 0, 6)):
+            g = oracle.Geometry((1, 1), (pad, pad), (1, 1), 1)
+            self.held(rule, lambda: F.conv2d(x, w, padding=words),
+                      oracle.forward(values(image), values(w), g, (places, places), **rule))
+
+    @each(("sm_70", "sm_90"))
+    def test_a_gradient_that_is_one_number_expanded(self, dtype, rule):
+        case = CASES["of two dimensions"]
+        x, w, bias, gy = operands(case, dtype)
+        _, gx, gw = by_oracle(case, x, w, bias, torch.ones_like(gy), **rule)
+
+        def call():
+            given = leaves(x, w)
+            return torch.autograd.grad(convolved(case, *given), given, torch.ones((), dtype=dtype).expand(gy.shape))
+        self.held(rule, call, (gx, gw), own=False)
+
+    @each(("sm_70", "sm_90"))
     def test_one_image_without_a_batch(self, dtype, rule):
         case = CASES["strided, padded, dilated"]
         x, w, bias, gy = operands(case, dtype)

@@ -99,7 +99,7 @@ class Modes(TensorCoresCase):
         layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()  # torch has ops of the whole of each
         recurrent = torch.nn.LSTM(8, 4)
         for call in (lambda: attention(x, x, x), lambda: layer(x), lambda: recurrent(x),
-                     lambda: torch.linalg.matrix_exp(x[:, :, :5])):
+                     lambda: torch.linalg.matrix_exp(x[:, :, :5]), lambda: torch.cdist(torch.ones(30, 8), torch.ones(30, 8))):
             with torch.no_grad():
                 with binade.torch.tensor_cores("sm_90") as mode:
                     call()
@@ -130,6 +130,40 @@ class Modes(TensorCoresCase):
         a, b = leaves(self.a, self.b)
         (a @ b).sum().backward()  # of what was made outside
         self.assertIsNotNone(a.grad)
+
+    def test_backward_within_another_one_is_refused_but_not_within_the_same_again(self):
+        mode = binade.torch.tensor_cores("sm_90")
+        for around, refused in ((binade.torch.tensor_cores("sm_80"), True), (mode, False)):
+            a, b = leaves(self.a, self.b)
+            with mode:
+                y = a @ b
+            with around:
+                if refused:
+                    self.assertRaises(RuntimeError, y.sum().backward)
+                else:
+                    y.sum().backward()
+            self.assertEqual(a.grad is None, refused)
+
+    def test_backward_of_what_was_made_outside(self):
+        a, b = leaves(self.a, self.b)
+        y = a @ b
+        with tf32(True, True), binade.torch.tensor_cores("sm_90"):
+            y.sum().backward()
+        self.equal(a.grad, oracle.product(values(torch.ones(6, 9)), values(b).T, "sm_90", "float32", tf32=True))
+
+    def test_gradients_of_gradients(self):
+        rule = {"arch": "sm_90", "dtype": "float32", "tf32": True}
+        a, b = leaves(self.a, self.b)
+        with tf32(True, True), binade.torch.tensor_cores("sm_90"):
+            y = a @ b
+            first, = torch.autograd.grad((y * y / 2).sum(), a, create_graph=True)
+            second, = torch.autograd.grad(first.sum(), b)
+        # first = y·bᵀ, so that b has part in it by itself and by y
+        ones = values(torch.ones(6, 37))
+        self.equal(first, oracle.product(values(y), values(b).T, **rule))
+        parts = oracle.product(ones.T, values(y), **rule), oracle.product(
+            values(self.a).T, oracle.product(ones, values(b), **rule), **rule)
+        self.equal(second, parts[0] + parts[1])
 
     def test_no_gradient_no_refusal(self):
         with binade.torch.tensor_cores("sm_90"):

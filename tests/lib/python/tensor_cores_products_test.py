@@ -137,6 +137,16 @@ class Products(TensorCoresCase):
         self.held(rule, lambda: torch.einsum("ik,jk->ji", a[0], b[0]), oracle.matmul(values(b[0]), values(a[0]).T, **rule))
 
     @each(types=HALF_AND_SINGLE)
+    def test_results_over_their_operands(self, dtype, rule):
+        a, b, c = (numbers(47 + i, 11, 11, dtype=dtype) for i in range(3))
+        wanted, added = (oracle.product(values(a), values(b), c=start, **rule) for start in (None, values(c.t())))
+        for left in (True, False):
+            x, y = a.clone(), b.clone()
+            self.held(rule, lambda: torch.mm(x, y, out=x if left else y), wanted, own=False)
+        turned = c.clone().t()
+        self.held(rule, lambda: turned.addmm_(a, b), added, own=False)
+
+    @each(types=HALF_AND_SINGLE)
     def test_results_that_are_given(self, dtype, rule):
         a, b, c = (numbers(7 + i, *shape, dtype=dtype) for i, shape in enumerate(((3, 4, 37), (3, 37, 5), (3, 4, 5))))
         wanted = oracle.matmul(values(a), values(b), **rule)
@@ -296,11 +306,12 @@ class Edges(TensorCoresCase):
                   (oracle.product(values(a), values(b), **rule), oracle.product(values(a), values(b), c=values(c), **rule),
                    oracle.product(values(a), values(b), c=values(c), alpha=-1, **rule)), own=False)
 
-    def test_shapes_that_do_not_fit_are_refused_as_torch_does(self):
+    def test_shapes_and_types_that_do_not_fit_are_refused_as_torch_does(self):
         with binade.torch.tensor_cores("sm_90"):
             for call in (lambda: torch.mm(torch.ones(2, 3), torch.ones(2, 3)), lambda: torch.dot(torch.ones(2), torch.ones(3)),
                          lambda: torch.mm(torch.ones(2, 3), torch.ones(3, 2, dtype=torch.bfloat16)),
-                         lambda: torch.addmm(torch.ones(3, 3), torch.ones(2, 3), torch.ones(3, 2))):
+                         lambda: torch.addmm(torch.ones(3, 3), torch.ones(2, 3), torch.ones(3, 2)),
+                     lambda: torch.mm(torch.ones(2, 3), torch.ones(3, 2), out=torch.ones(2, 2, dtype=torch.bfloat16))):
                 self.assertRaises(RuntimeError, call)
 
 
