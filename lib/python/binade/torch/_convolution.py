@@ -65,7 +65,7 @@ def padded(x, before, after):
 
 def by_group(x, groups):
     """(rows…, channels) → (groups, rows, channels of a group)."""
-    return x.reshape(-1, groups, x.shape[-1] // groups).transpose(0, 1)
+    return x.reshape(x.shape[:-1].numel(), groups, x.shape[-1] // groups).transpose(0, 1)
 
 
 def under_kernel(x, g, count):
@@ -87,10 +87,9 @@ def channels_first(x, batch, size):
     return x.movedim(-1, 1).contiguous()
 
 
-def fprop(multiply, x, w, g):
-    """Sums in float32, channels first: x (batch, channels, *size), w (filters, channels of a group, *kernel)."""
-    count = g.out_size(x.shape[2:])
-    columns = w.movedim(1, -1).reshape(g.groups, w.shape[0] // g.groups, -1).transpose(1, 2)
+def fprop(multiply, x, w, g, count):
+    """Sums in float32, channels first: x (batch, channels, *size), w (filters, channels of a group, *kernel). count: places of y."""
+    columns = w.movedim(1, -1).reshape(g.groups, w.shape[0] // g.groups, w.shape[1:].numel()).transpose(1, 2)
     return channels_first(multiply(under_kernel(x, g, count), columns), x.shape[0], count)
 
 
@@ -104,7 +103,7 @@ def dgrad(multiply, dy, w, g, size):
     ones = (1,) * len(size)
     rows = windows(spread, g.kernel, size, ones, g.dilation).flip(tuple(range(1 + len(size), 1 + 2 * len(size))))
     rows = rows.unflatten(-1, (g.groups, dy.shape[1] // g.groups)).movedim(-2, 0)
-    rows = rows.reshape(g.groups, dy.shape[0] * torch.Size(size).numel(), -1)
+    rows = rows.reshape(g.groups, dy.shape[0] * torch.Size(size).numel(), torch.Size(g.kernel).numel() * rows.shape[-1])
     columns = w.unflatten(0, (g.groups, w.shape[0] // g.groups))  # groups, filters, channels, *kernel
     columns = columns.movedim(1, -1).movedim(1, -1).reshape(g.groups, rows.shape[2], w.shape[1])
     return channels_first(multiply(rows, columns), dy.shape[0], size)

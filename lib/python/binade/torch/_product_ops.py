@@ -54,7 +54,7 @@ def convolution(multiply, x, w, bias, stride, padding, dilation, transposed, out
         extra = tuple(output_padding) * (len(g.kernel) if len(output_padding) == 1 else 1)
         out = dgrad(multiply, x, w, g, g.in_size(x.shape[2:], extra))
     else:
-        out = fprop(multiply, x, w, g)
+        out = fprop(multiply, x, w, g, g.out_size(x.shape[2:]))
     return finished(out, x.dtype, None if bias is None else bias.reshape(-1, *(1,) * len(g.kernel)))
 
 
@@ -62,7 +62,7 @@ def convolution_backward(multiply, dy, x, w, bias_sizes, stride, padding, dilati
     g = geometry(x, w, stride, padding, dilation, groups, transposed)
     dx = dw = db = None
     if output_mask[0]:
-        dx = finished(fprop(multiply, dy, w, g) if transposed else dgrad(multiply, dy, w, g, tuple(x.shape[2:])), x.dtype)
+        dx = finished((fprop if transposed else dgrad)(multiply, dy, w, g, tuple(x.shape[2:])), x.dtype)
     if output_mask[1]:
         dw = finished(wgrad(multiply, x, dy, g) if transposed else wgrad(multiply, dy, x, g), w.dtype)
     if output_mask[2]:

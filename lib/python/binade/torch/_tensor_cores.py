@@ -20,7 +20,7 @@ WITH_PRODUCTS = frozenset((
     "_weight_int4pack_mm", "_cdist_forward", "_trilinear", "_sparse_mm", "_sparse_addmm", "sspaddmm", "linalg_vecdot",
     "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
     "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell", "quantized_lstm", "quantized_gru", "conv_tbc", "_convolution",
-    "linalg_matrix_exp",
+    "linalg_matrix_exp", "_euclidean_dist",
 ))
 
 
@@ -136,8 +136,10 @@ class TensorCores(TorchDispatchMode):
         kwargs = kwargs or {}
         name = func._schema.name.removeprefix("aten::")
         emulated = OPS.get(name.removesuffix("_"))
+        if emulated is None and name in WITH_PRODUCTS:
+            return self._leave(name, "it is not taken apart", func, args, kwargs)
         if emulated is None:
-            return self._leave(name, "it is not taken apart", func, args, kwargs) if name in WITH_PRODUCTS else func(*args, **kwargs)
+            return self._run(func, args, kwargs)
         kind, function = emulated
         operands = [x for x in args if isinstance(x, torch.Tensor)]
         why = self._why_not(func, operands)
@@ -151,6 +153,18 @@ class TensorCores(TorchDispatchMode):
         if given is not None or name.endswith("_"):
             return written(out, args[0] if given is None else given)
         return out
+
+    def _run(self, func, args, kwargs):
+        """As torch does it; in inference mode ops arrive before torch has made others of them."""
+        if torch.is_inference_mode_enabled():
+            TorchDispatchMode.__enter__(self)
+            try:
+                out = func.decompose(*args, **kwargs)
+            finally:
+                TorchDispatchMode.__exit__(self, None, None, None)
+            if out is not NotImplemented:
+                return out
+        return func(*args, **kwargs)
 
     def _why_not(self, func, operands):
         overload = func._overloadname
@@ -197,6 +211,8 @@ def str_of(model):
 
 
 def written(x, out):
+    if out.dtype != x.dtype:
+        raise RuntimeError(f"out: a tensor of {x.dtype} is wanted, not of {out.dtype}")
     if out.shape != x.shape:
         out.resize_(x.shape)
     return out.copy_(x)
