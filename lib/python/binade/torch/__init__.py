@@ -3,7 +3,7 @@
 
 Watching    watch, Watch, Run, Window
 Findings    Alert, NonFinite, Advice
-Emulating   tensor_cores, TensorCores
+Emulating   tensor_cores, TensorCores; quantize, Quantized
 
 >>> import torch
 >>> import binade.torch
@@ -22,9 +22,10 @@ Emulating   tensor_cores, TensorCores
 """
 from ._advice import Advice
 from ._nonfinite import NonFinite
+from ._quantize import Quantized, quantize
 from ._run import Run, Window
 from ._telling import Alert
 from ._tensor_cores import TensorCores, tensor_cores
 from ._watch import Watch, watch
 
-__all__ = ["Advice", "Alert", "NonFinite", "Run", "TensorCores", "Watch", "Window", "tensor_cores", "watch"]
+__all__ = ["Advice", "Alert", "NonFinite", "Quantized", "Run", "TensorCores", "Watch", "Window", "quantize", "tensor_cores", "watch"]

@@ -32,8 +32,14 @@ class Geometry:
 
     def in_size(self, size, extra):
         """Of x, from that of y and the output padding."""
-        return tuple((q - 1) * s - 2 * p + d * (r - 1) + e + 1 for q, r, s, p, d, e in
-                     zip(size, self.kernel, self.stride, self.padding, self.dilation, extra))
+        extra = tuple(extra) * (len(size) if len(extra) == 1 else 1)
+        if any(not 0 <= e < max(s, d) for e, s, d in zip(extra, self.stride, self.dilation)):
+            raise RuntimeError(f"convolution: output padding {extra} is less than stride or dilation, not above {self.stride}, {self.dilation}")
+        out = tuple((q - 1) * s - 2 * p + d * (r - 1) + e + 1 for q, r, s, p, d, e in
+                    zip(size, self.kernel, self.stride, self.padding, self.dilation, extra))
+        if min(out) < 1:
+            raise RuntimeError(f"convolution: an input of {tuple(size)} leaves an output of {out}")
+        return out
 
 
 def geometry(x, weight, stride, padding, dilation, groups, transposed):
@@ -46,6 +52,8 @@ def geometry(x, weight, stride, padding, dilation, groups, transposed):
     def each(x):
         return tuple(x) * (len(kernel) if len(x) == 1 else 1)
 
+    if min(*stride, *dilation) < 1 or min(padding) < 0:
+        raise RuntimeError(f"convolution: stride {stride} and dilation {dilation} begin at 1, padding {padding} at 0")
     return Geometry(kernel, each(stride), each(padding), each(dilation), groups)
 
 

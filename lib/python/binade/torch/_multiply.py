@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products of torch's tensors as a GPU's Tensor Cores make them: which instruction, the sums, and what is made of them."""
 import functools
+import re
 
 import torch
 
@@ -12,23 +13,30 @@ CHAINS = {torch.float16: "fma.rn.f32.f16.f16.f32", torch.bfloat16: "fma.rn.f32.b
 KEPT = 64  # products, prepared for a model and a length of K
 
 
+def flag(owner, name, otherwise):
+    """A switch of torch.backends; older versions, that lack it, raise AssertionError."""
+    try:
+        return getattr(owner, name)
+    except (AttributeError, AssertionError):
+        return otherwise
+
+
 def allows_tf32(kind):
-    """What torch would be told on a GPU: torch.backends.cuda.matmul.allow_tf32, or torch.backends.cudnn.allow_tf32."""
-    return torch.backends.cuda.matmul.allow_tf32 if kind == "matmul" else torch.backends.cudnn.allow_tf32
+    """What torch would be told on a GPU: since torch 2.9 by fp32_precision, which knows allow_tf32, too."""
+    backend = torch.backends.cuda.matmul if kind == "matmul" else torch.backends.cudnn
+    new = flag(backend if kind == "matmul" else flag(backend, "conv", None), "fp32_precision", None)
+    return backend.allow_tf32 if new is None else new == "tf32"
 
 
 def accumulates_in_half(kind):
     """torch.backends.cuda.matmul.allow_fp16_accumulation, since torch 2.7; of convolutions there is no such flag."""
-    try:
-        return kind == "matmul" and torch.backends.cuda.matmul.allow_fp16_accumulation
-    except AssertionError:  # what older versions raise for an attribute that they lack
-        return False
+    return kind == "matmul" and flag(torch.backends.cuda.matmul, "allow_fp16_accumulation", False)
 
 
 @functools.lru_cache(maxsize=None)
 def usual_model(sm, dtype, tf32, half):
-    """The GemmModel, D in binary32, of an architecture's products of a dtype: its usual instruction, or where it has none (or is not
-    allowed TF32) a chain of fused multiply-adds in binary32."""
+    """The GemmModel, D in binary32, of an architecture's products of a dtype: its usual instruction, or a chain of fused multiply-adds in
+    binary32 where it has none or TF32 is not allowed."""
     operands = "tf32" if tf32 else FORMATS[dtype]
     accumulator = "f16" if half and dtype == torch.float16 else "f32"
     instruction = _binade._usual_instruction(sm, operands, accumulator)
@@ -81,10 +89,10 @@ class Multiplier:
     the usual one."""
 
     def __init__(self, arch, order=None):
-        text = str(arch).removeprefix("sm_")
-        if not isinstance(arch, str) or not text.isdigit():
-            raise ValueError(f"arch {arch!r}: an architecture is wanted, as \"sm_90\"")
-        self.sm = int(text)
+        found = re.fullmatch(r"sm_(\d{2,3})[af]?", arch) if isinstance(arch, str) else None
+        if not found:
+            raise ValueError(f'arch {arch!r}: an architecture is wanted, as "sm_90"')
+        self.sm = int(found[1])
         _binade._usual_instruction(self.sm, "", "")
         if not (order is None or callable(order) or isinstance(order, _binade.GemmModel)):
             raise TypeError(f"order: a GemmModel is wanted, or a function that gives one, not {type(order).__name__}")
@@ -97,6 +105,8 @@ class Multiplier:
             given = given(kind, dtype)
         elif given is not None and not _binade._takes(given, FORMATS[dtype]):
             given = None
+        if not (given is None or isinstance(given, _binade.GemmModel)):
+            raise RuntimeError(f"order gave {type(given).__name__} for {kind} of {dtype}: a GemmModel is wanted, or None")
         if given is not None:
             return given
         return usual_model(self.sm, dtype, dtype == torch.float32 and allows_tf32(kind), accumulates_in_half(kind))

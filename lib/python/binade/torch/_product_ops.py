@@ -10,26 +10,37 @@ from ._convolution import dgrad, fprop, geometry, wgrad
 from ._multiply import finished
 
 
+def check_matrices(name, a, b, axes=2):
+    """That they are; whether their sizes fit each other is seen where they are multiplied."""
+    if a.dim() != axes or b.dim() != axes:
+        raise RuntimeError(f"{name}: tensors of {axes} axes are wanted, not of {a.dim()} and {b.dim()}")
+
+
 def mm(multiply, a, b):
-    if a.dim() != 2 or b.dim() != 2:
-        raise RuntimeError(f"mm: matrices are wanted, not tensors of {a.dim()} and {b.dim()} axes")
+    check_matrices("mm", a, b)
     return finished(multiply(a[None], b[None])[0], a.dtype)
 
 
 def addmm(multiply, c, a, b, *, beta=1, alpha=1):
+    check_matrices("addmm", a, b)
     return finished(multiply(a[None], b[None])[0], a.dtype, c, alpha, beta)
 
 
 def bmm(multiply, a, b):
+    check_matrices("bmm", a, b, 3)
     return finished(multiply(a, b), a.dtype)
 
 
 def baddbmm(multiply, c, a, b, *, beta=1, alpha=1):
+    check_matrices("baddbmm", a, b, 3)
     return finished(multiply(a, b), a.dtype, c, alpha, beta)
 
 
 def addbmm(multiply, c, a, b, *, beta=1, alpha=1):
     """An addmm after the other, each rounded, as ATen has it on a GPU, too."""
+    check_matrices("addbmm", a, b, 3)
+    if len(a) != len(b):
+        raise RuntimeError(f"addbmm: batches of {len(a)} and {len(b)} matrices")
     out = finished(torch.zeros(a.shape[1], b.shape[2]), a.dtype, c, beta=beta) if len(a) == 0 else c
     for one, other in zip(a, b):
         out, beta = addmm(multiply, out, one, other, beta=beta, alpha=alpha), 1
@@ -51,10 +62,11 @@ def dot(multiply, x, y):
 def convolution(multiply, x, w, bias, stride, padding, dilation, transposed, output_padding, groups):
     g = geometry(x, w, stride, padding, dilation, groups, transposed)
     if transposed:
-        extra = tuple(output_padding) * (len(g.kernel) if len(output_padding) == 1 else 1)
-        out = dgrad(multiply, x, w, g, g.in_size(x.shape[2:], extra))
+        out = dgrad(multiply, x, w, g, g.in_size(x.shape[2:], output_padding))
     else:
         out = fprop(multiply, x, w, g, g.out_size(x.shape[2:]))
+    if bias is not None and bias.shape != (out.shape[1],):
+        raise RuntimeError(f"convolution: a bias of {tuple(bias.shape)} does not fit {out.shape[1]} filters")
     return finished(out, x.dtype, None if bias is None else bias.reshape(-1, *(1,) * len(g.kernel)))
 
 

@@ -20,7 +20,7 @@ WITH_PRODUCTS = frozenset((
     "_weight_int4pack_mm", "_cdist_forward", "_trilinear", "_sparse_mm", "_sparse_addmm", "sspaddmm", "linalg_vecdot",
     "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
     "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell", "quantized_lstm", "quantized_gru", "conv_tbc", "_convolution",
-    "linalg_matrix_exp", "_euclidean_dist",
+    "linalg_matrix_exp", "_euclidean_dist", "hspmm", "sparse_sampled_addmm", "linear", "matmul", "scaled_dot_product_attention",
 ))
 
 
@@ -102,6 +102,9 @@ class TensorCores(TorchDispatchMode):
         self._ran, self._left = collections.Counter(), collections.Counter()
         self._open = []  # of each `with` block what ends with it
 
+    def __repr__(self):
+        return f"<tensor_cores of sm_{self._multiplier.sm}: {self.products:,} products emulated, {sum(self._left.values()):,} left>"
+
     @property
     def is_open(self):
         return bool(self._open)
@@ -136,10 +139,8 @@ class TensorCores(TorchDispatchMode):
         kwargs = kwargs or {}
         name = func._schema.name.removeprefix("aten::")
         emulated = OPS.get(name.removesuffix("_"))
-        if emulated is None and name in WITH_PRODUCTS:
-            return self._leave(name, "it is not taken apart", func, args, kwargs)
         if emulated is None:
-            return self._run(func, args, kwargs)
+            return self._run(name, func, args, kwargs)
         kind, function = emulated
         operands = [x for x in args if isinstance(x, torch.Tensor)]
         why = self._why_not(func, operands)
@@ -150,12 +151,14 @@ class TensorCores(TorchDispatchMode):
         model = self._multiplier.model(kind, dtype)
         self._ran[name, str_of(model)] += 1
         out = function(lambda a, b: self._multiplier.sums(kind, a, b), *args, **kwargs)
-        if given is not None or name.endswith("_"):
-            return written(out, args[0] if given is None else given)
-        return out
+        if given is None and name.endswith("_"):
+            if args[0].shape != out.shape:
+                raise RuntimeError(f"{name}: a result of {tuple(out.shape)} does not fit into a tensor of {tuple(args[0].shape)}")
+            given = args[0]
+        return out if given is None else written(out, given)
 
-    def _run(self, func, args, kwargs):
-        """As torch does it; in inference mode ops arrive before torch has made others of them."""
+    def _run(self, name, func, args, kwargs):
+        """What is not emulated; in inference mode ops arrive before torch has made others of them."""
         if torch.is_inference_mode_enabled():
             TorchDispatchMode.__enter__(self)
             try:
@@ -164,7 +167,7 @@ class TensorCores(TorchDispatchMode):
                 TorchDispatchMode.__exit__(self, None, None, None)
             if out is not NotImplemented:
                 return out
-        return func(*args, **kwargs)
+        return self._leave(name, "it is not taken apart", func, args, kwargs) if name in WITH_PRODUCTS else func(*args, **kwargs)
 
     def _why_not(self, func, operands):
         overload = func._overloadname
@@ -174,14 +177,14 @@ class TensorCores(TorchDispatchMode):
         if len(dtypes) != 1 or not dtypes <= FORMATS.keys():
             return "of " + " and ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
         for x in operands:
-            if type(x) not in (torch.Tensor, torch.nn.Parameter) or x.layout is not torch.strided or not x.is_cpu:
+            if type(x) not in (torch.Tensor, torch.nn.Parameter) or x.layout is not torch.strided or x.is_nested or not x.is_cpu:
                 return "of tensors that are no plain ones of the CPU"
         return None
 
     def _leave(self, name, why, func, args, kwargs):
+        self._left[name, why] += 1
         if self._strict:
             raise NotImplementedError(f"{name}: {why}, and strict=True wants every product emulated")
-        self._left[name, why] += 1
         return func(*args, **kwargs)
 
 
@@ -203,7 +206,7 @@ class RefusesLater(TorchFunctionMode):
 
     def _check(self, gradient):
         if not self._mode.is_open:
-            raise RuntimeError("backward() of emulated products outside of tensor_cores: put it into the `with`")
+            raise RuntimeError("backward() of emulated products outside of their own `with tensor_cores(…)`: put it into that block")
 
 
 def str_of(model):

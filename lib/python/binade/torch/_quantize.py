@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors rounded to a format inside of a model: forward rounds, backward lets gradients through."""
+import dataclasses
+import math
+
+import numpy as np
+import torch
+
+from .. import _binade
+
+HAS_SETUP_CONTEXT = hasattr(torch.autograd.Function, "setup_context")  # torch 2.0, for torch.func
+
+
+@dataclasses.dataclass(frozen=True)
+class Rounding:
+    """What quantize() does to a tensor; options are binade.quantize's."""
+
+    format: object
+    scale: object
+    gradient: object
+    options: tuple
+
+    def of(self, x):
+        """x rounded, of its dtype."""
+        x = x.detach()
+        on_cpu = x.cpu()
+        factor = self._factor(on_cpu)
+        if factor != 1:
+            on_cpu = (on_cpu if on_cpu.dtype == torch.float64 else on_cpu.float()) * factor
+        out = _binade.quantize(on_cpu.contiguous(), self.format, **dict(self.options))
+        if factor == 1 and out.dtype != x.dtype:
+            raise ValueError(f"quantize: {str(x.dtype).removeprefix('torch.')} does not hold every number of {self.format}; "
+                             "give a tensor of float32")
+        return (out / factor if factor != 1 else out).to(x.dtype).to(x.device)
+
+    def _factor(self, x):
+        if self.scale is None:
+            return 1
+        if self.scale != "amax":
+            return self.scale
+        amax = float(x.abs().amax()) if x.numel() else 0.0
+        if amax == 0 or not math.isfinite(amax):
+            return 1
+        return 2.0 ** max(-126, min(126, math.frexp(_binade.Format(self.format).max / amax)[1] - 1))
+
+
+class Straight(torch.autograd.Function):
+    """Rounding.of, and gradients as they come, or rounded to a format of their own."""
+
+    if HAS_SETUP_CONTEXT:
+        @staticmethod
+        def forward(x, how):
+            return how.of(x)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.gradient = inputs[1].gradient
+
+        @staticmethod
+        def vmap(info, in_dims, x, how):
+            if how.scale == "amax":
+                raise ValueError('quantize: scale="amax" is one of a whole tensor, which torch.vmap does not see')
+            return Straight.apply(x, how), in_dims[0]
+    else:
+        @staticmethod
+        def forward(ctx, x, how):
+            ctx.gradient = how.gradient
+            return how.of(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient if ctx.gradient is None else Straight.apply(gradient, ctx.gradient), None
+
+
+def rounding_of(format, scale, gradient, options):
+    if isinstance(scale, str) and scale != "amax" or isinstance(scale, bool) or not isinstance(scale, (int, float, str, type(None))):
+        raise ValueError(f'scale {scale!r}: None, a number or "amax" is wanted')
+    if isinstance(scale, int | float) and not (math.isfinite(scale) and scale > 0):
+        raise ValueError(f"scale {scale!r}: a finite number above 0 is wanted")
+    if {"counts", "out"} & options.keys():
+        raise TypeError("quantize: counts= and out= are binade.quantize's; here rounding, saturation, nan, flush, seed, random_bits")
+    own = tuple(sorted(options.items()))
+    how = Rounding(format, scale, None if gradient is None else Rounding(gradient, scale and "amax", None, own), own)
+    for one in filter(None, (how, how.gradient)):  # what cannot be is refused here
+        _binade.quantize(np.zeros(1), one.format, **options)
+    return how
+
+
+def quantize(x, format, *, gradient=None, scale=None, **options):
+    """Every element rounded to a format, in a model: the gradient of x is the gradient of the result, whatever was rounded.
+
+    x: a floating tensor of any shape; one of a GPU is copied to the CPU and back. format: a name such as "e4m3", a specification
+        such as "e5m7", or a binade.Format. gradient: a format that the gradient is rounded to; None: it passes as it is.
+    scale: elements are multiplied by it before they are rounded, and divided after. "amax": the power of two that brings the
+        tensor's largest magnitude just under the format's largest number; the gradient has its own.
+    options: rounding, saturation, nan, flush, seed and random_bits of binade.quantize.
+
+    Returns a tensor of x's shape, dtype and device; rounded once, but for float16 and bfloat16 with a scale, which the quotient is
+    rounded to. ValueError, one line, where the dtype does not hold the format's numbers.
+
+    >>> import torch
+    >>> import binade.torch
+    >>> x = torch.tensor([0.1, 3.3], requires_grad=True)
+    >>> y = binade.torch.quantize(x, "e4m3")
+    >>> y.tolist()
+    [0.1015625, 3.25]
+    >>> y.sum().backward()
+    >>> x.grad.tolist()
+    [1.0, 1.0]
+    """
+    if not isinstance(x, torch.Tensor) or not x.is_floating_point():
+        raise TypeError(f"x: a floating tensor is wanted, not {x.dtype if isinstance(x, torch.Tensor) else type(x).__name__}")
+    return Straight.apply(x, rounding_of(format, scale, gradient, options))
+
+
+class Quantized(torch.nn.Module):
+    """quantize() as a module, and as a parametrization: the parameter stays as it is, the layer computes with the rounded one.
+
+    Takes what quantize() takes. With rounding="stochastic" each call draws with a seed of its own, from `seed` on.
+
+    >>> import torch
+    >>> import binade.torch
+    >>> layer = torch.nn.Linear(2, 1, bias=False)
+    >>> _ = torch.nn.utils.parametrize.register_parametrization(layer, "weight", binade.torch.Quantized("e2m1"))
+    >>> bool(torch.equal(layer.weight, binade.torch.quantize(layer.parametrizations.weight.original, "e2m1")))
+    True
+    """
+
+    def __init__(self, format, *, gradient=None, scale=None, **options):
+        super().__init__()
+        self._how = rounding_of(format, scale, gradient, options)
+        self._calls = 0
+
+    def forward(self, x):
+        how = self._how
+        options = dict(how.options)
+        if options.get("rounding") in ("stochastic", "rs"):
+            options["seed"] = options.get("seed", 0) + self._calls
+            self._calls += 1
+            how = rounding_of(how.format, how.scale, None if how.gradient is None else how.gradient.format, options)
+        return Straight.apply(x, how)
+
+    def extra_repr(self):
+        shown = [repr(self._how.format)]
+        if self._how.gradient is not None:
+            shown.append(f"gradient={self._how.gradient.format!r}")
+        if self._how.scale is not None:
+            shown.append(f"scale={self._how.scale!r}")
+        return ", ".join(shown + [f"{key}={value!r}" for key, value in self._how.options])
