@@ -34,7 +34,8 @@ class Geometry:
         """Of x, from that of y and the output padding."""
         extra = tuple(extra) * (len(size) if len(extra) == 1 else 1)
         if any(not 0 <= e < max(s, d) for e, s, d in zip(extra, self.stride, self.dilation)):
-            raise RuntimeError(f"convolution: output padding {extra} is less than stride or dilation, not above {self.stride}, {self.dilation}")
+            raise RuntimeError(f"convolution: output padding {extra} is to be less than stride {self.stride} or "
+                               f"dilation {self.dilation}")
         out = tuple((q - 1) * s - 2 * p + d * (r - 1) + e + 1 for q, r, s, p, d, e in
                     zip(size, self.kernel, self.stride, self.padding, self.dilation, extra))
         if min(out) < 1:
@@ -47,7 +48,8 @@ def geometry(x, weight, stride, padding, dilation, groups, transposed):
     kernel = tuple(weight.shape[2:])
     channels = weight.shape[0] if transposed else weight.shape[1] * groups
     if x.dim() != weight.dim() or x.shape[1] != channels or weight.shape[0] % groups:
-        raise RuntimeError(f"convolution: a weight of {tuple(weight.shape)} in {groups} groups does not fit an input of {tuple(x.shape)}")
+        raise RuntimeError(f"convolution: a weight of {tuple(weight.shape)} in {groups} groups does not fit an input of "
+                           f"{tuple(x.shape)}")
 
     def each(x):
         return tuple(x) * (len(kernel) if len(x) == 1 else 1)
@@ -61,9 +63,8 @@ def windows(x, kernel, count, stride, dilation):
     """x (batch, channels, *size) → (batch, *count, *kernel, channels): what lies under each place of a kernel."""
     x = x.movedim(1, -1)
     steps = x.stride()[1:-1]
-    return x.as_strided((x.shape[0], *count, *kernel, x.shape[-1]),
-                        (x.stride(0), *(a * s for a, s in zip(steps, stride)), *(a * d for a, d in zip(steps, dilation)), x.stride(-1)),
-                        x.storage_offset())
+    places, taps = (a * s for a, s in zip(steps, stride)), (a * d for a, d in zip(steps, dilation))
+    return x.as_strided((x.shape[0], *count, *kernel, x.shape[-1]), (x.stride(0), *places, *taps, x.stride(-1)), x.storage_offset())
 
 
 def padded(x, before, after):
@@ -96,7 +97,7 @@ def channels_first(x, batch, size):
 
 
 def fprop(multiply, x, w, g, count):
-    """Sums in float32, channels first: x (batch, channels, *size), w (filters, channels of a group, *kernel). count: places of y."""
+    """Sums in float32, channels first. x: (batch, channels, *size). w: (filters, channels of a group, *kernel). count: y's places."""
     columns = w.movedim(1, -1).reshape(g.groups, w.shape[0] // g.groups, w.shape[1:].numel()).transpose(1, 2)
     return channels_first(multiply(under_kernel(x, g, count), columns), x.shape[0], count)
 

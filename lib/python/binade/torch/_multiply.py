@@ -35,8 +35,8 @@ def accumulates_in_half(kind):
 
 @functools.lru_cache(maxsize=None)
 def usual_model(sm, dtype, tf32, half):
-    """The GemmModel, D in binary32, of an architecture's products of a dtype: its usual instruction, or a chain of fused multiply-adds in
-    binary32 where it has none or TF32 is not allowed."""
+    """The GemmModel, D in binary32, of an architecture's products of a dtype: its usual instruction, or a chain of fused
+    multiply-adds in binary32 where it has none or TF32 is not allowed."""
     operands = "tf32" if tf32 else FORMATS[dtype]
     accumulator = "f16" if half and dtype == torch.float16 else "f32"
     instruction = _binade._usual_instruction(sm, operands, accumulator)
@@ -85,8 +85,8 @@ def finished(x, dtype, c=None, alpha=1, beta=1):
 
 
 class Multiplier:
-    """arch: as "sm_90". order: a GemmModel, for products whose operands it takes; or a function (kind, dtype) → GemmModel or None,
-    the usual one."""
+    """arch: as "sm_90". order: a GemmModel, for products whose operands it takes; or a function (kind, dtype) → GemmModel, or
+    None, the usual one."""
 
     def __init__(self, arch, order=None):
         found = re.fullmatch(r"sm_(\d{2,3})[af]?", arch) if isinstance(arch, str) else None

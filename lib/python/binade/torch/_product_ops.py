@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ATen's ops with products, each made of `multiply`: batched a (N, m, k) and b (N, k, n) of a dtype → their sums in binary32, (N, m, n).
+"""ATen's ops with products, each made of `multiply`: a (N, m, k) and b (N, k, n) of a dtype → their sums in binary32, (N, m, n).
 
 An op's function takes multiply and what the op takes, and gives what the op gives.
 """
@@ -70,7 +70,8 @@ def convolution(multiply, x, w, bias, stride, padding, dilation, transposed, out
     return finished(out, x.dtype, None if bias is None else bias.reshape(-1, *(1,) * len(g.kernel)))
 
 
-def convolution_backward(multiply, dy, x, w, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask):
+def convolution_backward(multiply, dy, x, w, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
+                         output_mask):
     g = geometry(x, w, stride, padding, dilation, groups, transposed)
     dx = dw = db = None
     if output_mask[0]:
@@ -93,7 +94,7 @@ def attention_backward(multiply, dy, q, k, v, out, logsumexp, dropout_p, is_caus
 
 # Name of an op: whose flags its products obey ("matmul" or "convolution"), and its function.
 OPS = {name: ("matmul", function) for name, function in (
-    ("mm", mm), ("addmm", addmm), ("bmm", bmm), ("baddbmm", baddbmm), ("addbmm", addbmm), ("mv", mv), ("addmv", addmv), ("dot", dot),
-    ("vdot", dot), ("_scaled_dot_product_flash_attention_for_cpu", attention),
+    ("mm", mm), ("addmm", addmm), ("bmm", bmm), ("baddbmm", baddbmm), ("addbmm", addbmm), ("mv", mv), ("addmv", addmv),
+    ("dot", dot), ("vdot", dot), ("_scaled_dot_product_flash_attention_for_cpu", attention),
     ("_scaled_dot_product_flash_attention_for_cpu_backward", attention_backward))} | {
     "convolution": ("convolution", convolution), "convolution_backward": ("convolution", convolution_backward)}

@@ -67,10 +67,10 @@ ATTENTIONS = {"flash": contextlib.nullcontext, "math": without_flash or contextl
 def tensor_cores(arch, *, order=None, attention="flash", strict=False):
     """Every matrix product inside of the `with`, forward and backward, as an architecture's Tensor Cores give it.
 
-    arch: as "sm_90". order: a GemmModel with D in binary32 for all products whose operands it takes, or a function (kind, dtype) →
-        GemmModel, or None for the usual one; kind is "matmul" or "convolution". attention: how scaled_dot_product_attention is computed: "flash", or "math",
-        torch's own way by matmuls. strict: an op with products that is not emulated is refused
-        (NotImplementedError) instead of run as before.
+    arch: as "sm_90". order: a GemmModel with D in binary32 for all products whose operands it takes, or a function
+        (kind, dtype) → GemmModel, or None for the usual one; kind is "matmul" or "convolution".
+    attention: how scaled_dot_product_attention is computed: "flash", or "math", torch's own way by matmuls.
+    strict: an op with products that is not emulated is refused (NotImplementedError) instead of run as before.
 
     The model: one sum along K, ascending, by the architecture's usual instruction, without parts; then alpha·sum + beta·C in
     binary32, rounded once to the dtype. float16 and bfloat16 as they are (bfloat16 before sm_80 by fused multiply-adds); float32 as
@@ -167,7 +167,9 @@ class TensorCores(TorchDispatchMode):
                 TorchDispatchMode.__exit__(self, None, None, None)
             if out is not NotImplemented:
                 return out
-        return self._leave(name, "it is not taken apart", func, args, kwargs) if name in WITH_PRODUCTS else func(*args, **kwargs)
+        if name in WITH_PRODUCTS:
+            return self._leave(name, "it is not taken apart", func, args, kwargs)
+        return func(*args, **kwargs)
 
     def _why_not(self, func, operands):
         overload = func._overloadname
