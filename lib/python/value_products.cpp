@@ -19,6 +19,7 @@
 #include "lib/cli/gemm_options.h"
 #include "lib/gemm/files.h"
 #include "lib/gemm/prepared_product.h"
+#include "lib/parallel/parallel.h"
 #include "lib/python/arguments.h"
 #include "lib/python/gemm_model.h"
 #include "lib/python/interpreter.h"
@@ -83,18 +84,25 @@ class ValueProduct {
            Whole<std::size_t> m, Whole<std::size_t> n, Whole<std::size_t> batch,
            Whole<std::size_t> step_a, Whole<std::size_t> step_b) const {
     const Released released;
-    std::vector<float> space_a, space_b;
-    std::span<const float> right;
-    for (std::size_t i = 0; i < batch; ++i) {
-      const auto matrix = [this, i](std::uint64_t address, std::size_t rows, std::size_t step) {
-        return std::span(reinterpret_cast<const float*>(address) + i * step, rows * k_);
-      };
-      const std::span<const float> left = read_a_(matrix(a, m, step_a), space_a);
-      if (i == 0 || step_b != 0) right = read_b_(matrix(b, n, step_b), space_b);
-      const std::vector<float> out =
-          product_.all(GemmValues{.m = m, .n = n, .k = k_, .a = left, .b = right, .bias = {}});
-      std::ranges::copy(out, reinterpret_cast<float*>(d.value) + i * m * n);
-    }
+    const auto matrix = [this](std::uint64_t address, std::size_t rows, std::size_t step,
+                               std::size_t i) {
+      return std::span(reinterpret_cast<const float*>(address) + i * step, rows * k_);
+    };
+    const auto some = [&](std::size_t begin, std::size_t end, std::size_t) {
+      std::vector<float> space_a, space_b;
+      std::span<const float> right;
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::span<const float> left = read_a_(matrix(a, m, step_a, i), space_a);
+        if (i == begin || step_b != 0) right = read_b_(matrix(b, n, step_b, i), space_b);
+        const std::vector<float> out =
+            product_.all(GemmValues{.m = m, .n = n, .k = k_, .a = left, .b = right, .bias = {}});
+        std::ranges::copy(out, reinterpret_cast<float*>(d.value) + i * m * n);
+      }
+    };
+    // Matrices on all threads, or where they are few, each on all of them.
+    const std::size_t threads = thread_count();
+    if (batch < 2 * threads) return some(0, batch, 0);
+    parallel_for(batch, 1 + batch / (8 * threads), some);
   }
 
  private:

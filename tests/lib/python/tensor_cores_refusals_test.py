@@ -19,7 +19,6 @@ from tensor_cores_case import TensorCoresCase
 
 F = torch.nn.functional
 ones = torch.ones
-CONVOLUTIONS = F.conv1d, F.conv2d, F.conv3d
 WRONG = {  # torch refuses each
     "one row short": lambda: ones(1, 8) @ ones(2, 1),
     "a long way short": lambda: ones(4, 1 << 22) @ ones(2, 1),
@@ -40,12 +39,15 @@ WRONG = {  # torch refuses each
     "in place of another shape": lambda: ones(5).addmm_(ones(3, 4), ones(4, 5)),
     "out of another dtype": lambda: torch.mm(ones(3, 4), ones(4, 5), out=ones(3, 5).double()),
     "two dtypes": lambda: ones(3, 4) @ ones(4, 5).bfloat16(),
+}
+WRONG_CONVOLUTIONS = {
     "channels": lambda: F.conv2d(ones(1, 4, 3, 3), ones(2, 3, 3, 3)),
     "transposed channels": lambda: F.conv_transpose2d(ones(1, 4, 3, 3), ones(3, 2, 3, 3)),
     "groups": lambda: F.conv2d(ones(1, 4, 5, 5), ones(3, 2, 3, 3), groups=2),
     "a kernel larger than the input": lambda: F.conv2d(ones(1, 1, 3, 3), ones(1, 1, 5, 5)),
     "negative padding": lambda: F.conv2d(ones(1, 1, 5, 5), ones(1, 1, 3, 3), padding=-1),
     "no stride": lambda: F.conv2d(ones(1, 1, 5, 5), ones(1, 1, 3, 3), stride=0),
+    "a bias of one": lambda: F.conv2d(ones(1, 1, 5, 5), ones(2, 1, 3, 3), ones(1)),
     "a bias": lambda: F.conv2d(ones(1, 1, 5, 5), ones(2, 1, 3, 3), ones(3)),
     "output padding": lambda: F.conv_transpose2d(ones(1, 1, 5, 5), ones(1, 1, 3, 3), output_padding=2),
     "nothing left": lambda: F.conv_transpose2d(ones(1, 1, 1, 1), ones(1, 1, 3, 3), padding=3),
@@ -54,13 +56,15 @@ WRONG = {  # torch refuses each
 
 class Refusals(TensorCoresCase):
     def test_what_torch_refuses_is_refused(self):
-        for what, call in WRONG.items():
+        for what, call in (WRONG | WRONG_CONVOLUTIONS).items():
             with self.subTest(what):
                 with self.assertRaises(RuntimeError):
                     call()
                 with binade.torch.tensor_cores("sm_80"), self.assertRaises(RuntimeError) as caught:
                     call()
                 self.assertNotIn("\n", str(caught.exception))
+                if what in WRONG_CONVOLUTIONS:
+                    self.assertRegex(str(caught.exception), "^convolution: ")
 
     def test_attention_of_shapes_that_do_not_fit_is_refused(self):
         if not hasattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu"):
@@ -68,6 +72,21 @@ class Refusals(TensorCoresCase):
         for q, k, v in (((1, 2, 8, 16), (1, 2, 8, 8), (1, 2, 8, 16)), ((1, 2, 8, 16), (1, 2, 9, 16), (1, 2, 5, 16))):
             with binade.torch.tensor_cores("sm_80"), self.assertRaises(RuntimeError):
                 F.scaled_dot_product_attention(ones(q), ones(k), ones(v))
+
+    def test_attention_may_be_made_of_matmuls(self):
+        q = torch.randn(1, 2, 8, 16, generator=torch.Generator().manual_seed(0))
+        with binade.torch.tensor_cores("sm_80", attention="math") as mode:
+            F.scaled_dot_product_attention(q, q, q) if hasattr(F, "scaled_dot_product_attention") else q @ q.transpose(2, 3)
+        self.assertEqual({one.op for one in mode.covered()}, {"bmm"})
+        with self.assertRaisesRegex(ValueError, "^attention 'fast': one of flash, math is wanted$"):
+            binade.torch.tensor_cores("sm_80", attention="fast")
+
+    def test_gradients_that_nobody_wants_are_not_computed(self):
+        x, w = ones(1, 2, 5, 5), ones(3, 2, 3, 3)
+        for wanted in ([True, False, False], [False, True, False], [False, False, True]):
+            with binade.torch.tensor_cores("sm_80"):
+                got = torch.ops.aten.convolution_backward(ones(1, 3, 3, 3), x, w, [3], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, wanted)
+            self.assertEqual([one is not None for one in got], wanted)
 
     def test_orders_that_are_none_are_refused_in_one_line(self):
         def result(order):
@@ -127,8 +146,9 @@ class Refusals(TensorCoresCase):
     def test_tensors_that_are_no_plain_ones_are_told(self):
         sparse = torch.eye(3).to_sparse()
         with binade.torch.tensor_cores("sm_80") as mode:
+            self.assertEqual(torch.mm(sparse, ones(3, 2)).tolist(), ones(3, 2).tolist())
             self.assertEqual(torch.sparse.mm(sparse, ones(3, 2)).tolist(), ones(3, 2).tolist())
-        self.assertTrue(mode.uncovered())
+        self.assertEqual(sum(one.calls for one in mode.uncovered()), 2)
         self.assertFalse(mode.covered())
 
 

@@ -77,17 +77,17 @@ def by_group(x, groups):
     return x.reshape(x.shape[:-1].numel(), groups, x.shape[-1] // groups).transpose(0, 1)
 
 
-def under_kernel(x, g, count):
-    """x as fprop and wgrad read it: (groups, batch·places, kernel·channels)."""
+def under_kernel(x, g, count, taps_first=False):
+    """x as fprop reads it: (groups, batch·places, kernel·channels); or as wgrad does, with these two the other way round."""
     if min(count) < 1:
         raise RuntimeError(f"convolution: the kernel {g.kernel} is larger than the padded input {tuple(x.shape[2:])}")
     need = [(q - 1) * s + d * (r - 1) + 1 for q, s, d, r in zip(count, g.stride, g.dilation, g.kernel)]
     x = padded(x, g.padding, [n - h - p for n, h, p in zip(need, x.shape[2:], g.padding)])
-    x = windows(x, g.kernel, count, g.stride, g.dilation)
-    x = x.unflatten(-1, (g.groups, x.shape[-1] // g.groups))
-    rows = x.shape[0] * torch.Size(count).numel()
-    x = x.movedim(-2, 0)
-    return x.reshape(g.groups, rows, torch.Size(g.kernel).numel() * x.shape[-1])
+    x = windows(x, g.kernel, count, g.stride, g.dilation).unflatten(-1, (g.groups, x.shape[1] // g.groups)).movedim(-2, 0)
+    rows, taps = x.shape[1:2 + len(count)].numel(), x.shape[2 + len(count):].numel()
+    if taps_first:
+        return x.permute(0, *range(2 + len(count), x.dim()), *range(1, 2 + len(count))).reshape(g.groups, taps, rows)
+    return x.reshape(g.groups, rows, taps)
 
 
 def channels_first(x, batch, size):
@@ -109,17 +109,18 @@ def dgrad(multiply, dy, w, g, size):
     reach = [d * (r - 1) for d, r in zip(g.dilation, g.kernel)]
     before = [n - p for n, p in zip(reach, g.padding)]
     spread = padded(spread, before, [h + n - q - b for h, n, q, b in zip(size, reach, spread.shape[2:], before)])
-    ones = (1,) * len(size)
-    rows = windows(spread, g.kernel, size, ones, g.dilation).flip(tuple(range(1 + len(size), 1 + 2 * len(size))))
+    # Taps run towards lower places: over the image turned round, from its end to its beginning, they run forward.
+    axes = tuple(range(2, spread.dim()))
+    rows = windows(spread.flip(axes), g.kernel, size, (1,) * len(size), g.dilation)
     rows = rows.unflatten(-1, (g.groups, dy.shape[1] // g.groups)).movedim(-2, 0)
     rows = rows.reshape(g.groups, dy.shape[0] * torch.Size(size).numel(), torch.Size(g.kernel).numel() * rows.shape[-1])
     columns = w.unflatten(0, (g.groups, w.shape[0] // g.groups))  # groups, filters, channels, *kernel
     columns = columns.movedim(1, -1).movedim(1, -1).reshape(g.groups, rows.shape[2], w.shape[1])
-    return channels_first(multiply(rows, columns), dy.shape[0], size)
+    return channels_first(multiply(rows, columns), dy.shape[0], size).flip(axes)
 
 
 def wgrad(multiply, dy, x, g):
     count = tuple(dy.shape[2:])
     left = by_group(dy.movedim(1, -1), g.groups).transpose(1, 2)
-    out = multiply(left, under_kernel(x, g, count))  # groups, filters, kernel·channels
+    out = multiply(left, under_kernel(x, g, count, taps_first=True).transpose(1, 2))  # groups, filters, kernel·channels
     return out.reshape(dy.shape[1], *g.kernel, x.shape[1] // g.groups).movedim(-1, 1).contiguous()

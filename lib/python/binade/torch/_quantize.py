@@ -27,7 +27,7 @@ class Rounding:
         factor = self._factor(on_cpu)
         if factor != 1:
             on_cpu = (on_cpu if on_cpu.dtype == torch.float64 else on_cpu.float()) * factor
-        out = _binade.quantize(on_cpu.contiguous(), self.format, **dict(self.options))
+        out = _binade.quantize(on_cpu, self.format, **dict(self.options))
         if factor == 1 and out.dtype != x.dtype:
             raise ValueError(f"quantize: {str(x.dtype).removeprefix('torch.')} does not hold every number of {self.format}; "
                              "give a tensor of float32")
