@@ -12,7 +12,7 @@ import binade
 
 FORMATS = {"float16": "binary16", "bfloat16": "bfloat16", "float32": "binary32"}
 HALF = {"sm_70": "mma.m8n8k4.f32.f16.f16.f32", "sm_75": "mma.m16n8k8.f32.f16.f16.f32"}
-CHAINS = {"bfloat16": "fma.rn.f32.bf16.bf16.f32", "float32": "fma.rn.f32.f32.f32.f32"}
+CHAINS = {"float16": "fma.rn.f32.f16.f16.f32", "bfloat16": "fma.rn.f32.bf16.bf16.f32", "float32": "fma.rn.f32.f32.f32.f32"}
 
 # Per dimension of the image, as torch names them; the channels are in so many groups.
 Geometry = collections.namedtuple("Geometry", "stride padding dilation groups")
@@ -25,6 +25,8 @@ def model(arch, dtype, tf32=False, instruction=None, **more):
              "bfloat16": (CHAINS["bfloat16"], None) if volta else ("mma.m16n8k16.f32.bf16.bf16.f32", arch),
              "float32": ("mma.m16n8k8.f32.tf32.tf32.f32", arch) if tf32 and not volta else (CHAINS["float32"], None)}[dtype]
     name, sm = (instruction, arch) if instruction else usual
+    if instruction == "chain":
+        name, sm = CHAINS[dtype], None
     return binade.GemmModel(name, sm, out_format=FORMATS[dtype], round="tf32" in name, **more)
 
 
@@ -32,6 +34,11 @@ def values(out, dtype):
     if dtype == "bfloat16":
         return (np.ascontiguousarray(out).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
     return out.astype(np.float32)
+
+
+def of_vectors(rule, op):
+    """The words of a case for mv and dot: cuBLAS has no TF32 for a matrix and a vector, and no Tensor Core for two vectors."""
+    return {**rule, "instruction": "chain"} if "dot" in op else {**rule, "tf32": False}
 
 
 def product(a, b, arch, dtype, c=None, alpha=1, beta=1, bias=None, tf32=False, **more):

@@ -22,7 +22,10 @@ def flag(owner, name, otherwise):
 
 
 def allows_tf32(kind):
-    """What torch would be told on a GPU: since torch 2.9 by fp32_precision, which knows allow_tf32, too."""
+    """What torch would be told on a GPU: since torch 2.9 by fp32_precision, which knows allow_tf32, too. Of a matrix and a vector
+    never (NoTF32Guard in ATen's CUDABlas.cpp)."""
+    if kind == "vector":
+        return False
     backend = torch.backends.cuda.matmul if kind == "matmul" else torch.backends.cudnn
     new = flag(backend if kind == "matmul" else flag(backend, "conv", None), "fp32_precision", None)
     return backend.allow_tf32 if new is None else new == "tf32"
@@ -30,18 +33,24 @@ def allows_tf32(kind):
 
 def accumulates_in_half(kind):
     """torch.backends.cuda.matmul.allow_fp16_accumulation, since torch 2.7; of convolutions there is no such flag."""
-    return kind == "matmul" and flag(torch.backends.cuda.matmul, "allow_fp16_accumulation", False)
+    return kind in ("matmul", "vector") and flag(torch.backends.cuda.matmul, "allow_fp16_accumulation", False)
+
+
+@functools.lru_cache(maxsize=None)
+def chain_model(dtype):
+    """The GemmModel of a chain of fused multiply-adds in binary32."""
+    return _binade.GemmModel(CHAINS[dtype])
 
 
 @functools.lru_cache(maxsize=None)
 def usual_model(sm, dtype, tf32, half):
-    """The GemmModel, D in binary32, of an architecture's products of a dtype: its usual instruction, or a chain of fused
-    multiply-adds in binary32 where it has none or TF32 is not allowed."""
+    """The GemmModel, D in binary32, of an architecture's products of a dtype: its usual instruction, or a chain where it has none
+    or TF32 is not allowed."""
     operands = "tf32" if tf32 else FORMATS[dtype]
     accumulator = "f16" if half and dtype == torch.float16 else "f32"
     instruction = _binade._usual_instruction(sm, operands, accumulator)
     if not instruction:
-        return _binade.GemmModel(CHAINS[dtype])
+        return chain_model(dtype)
     return _binade.GemmModel(instruction, f"sm_{sm}", epilogue_format="binary32", out_format="binary32", round=tf32)
 
 
@@ -99,7 +108,7 @@ class Multiplier:
         self._order = order
 
     def model(self, kind, dtype):
-        """For a product of a matmul or of a convolution."""
+        """kind: "matmul"; "vector", of a matrix and a vector; "dot", which no Tensor Core computes; or "convolution"."""
         given = self._order
         if callable(given):
             given = given(kind, dtype)
@@ -109,6 +118,8 @@ class Multiplier:
             raise RuntimeError(f"order gave {type(given).__name__} for {kind} of {dtype}: a GemmModel is wanted, or None")
         if given is not None:
             return given
+        if kind == "dot":
+            return chain_model(dtype)
         return usual_model(self.sm, dtype, dtype == torch.float32 and allows_tf32(kind), accumulates_in_half(kind))
 
     def sums(self, kind, a, b):

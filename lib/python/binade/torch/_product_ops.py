@@ -92,9 +92,12 @@ def attention_backward(multiply, dy, q, k, v, out, logsumexp, dropout_p, is_caus
                           scale=scale)
 
 
-# Name of an op: whose flags its products obey ("matmul" or "convolution"), and its function.
-OPS = {name: ("matmul", function) for name, function in (
-    ("mm", mm), ("addmm", addmm), ("bmm", bmm), ("baddbmm", baddbmm), ("addbmm", addbmm), ("mv", mv), ("addmv", addmv),
-    ("dot", dot), ("vdot", dot), ("_scaled_dot_product_flash_attention_for_cpu", attention),
-    ("_scaled_dot_product_flash_attention_for_cpu_backward", attention_backward))} | {
-    "convolution": ("convolution", convolution), "convolution_backward": ("convolution", convolution_backward)}
+# Name of an op: its kind, which Multiplier.model knows, and its function.
+OPS = {name: (kind, function) for kind, ops in {
+    "matmul": {"mm": mm, "addmm": addmm, "bmm": bmm, "baddbmm": baddbmm, "addbmm": addbmm,
+               "_scaled_dot_product_flash_attention_for_cpu": attention,
+               "_scaled_dot_product_flash_attention_for_cpu_backward": attention_backward},
+    "vector": {"mv": mv, "addmv": addmv},
+    "dot": {"dot": dot, "vdot": dot},
+    "convolution": {"convolution": convolution, "convolution_backward": convolution_backward},
+}.items() for name, function in ops.items()}

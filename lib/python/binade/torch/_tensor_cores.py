@@ -68,14 +68,15 @@ def tensor_cores(arch, *, order=None, attention="flash", strict=False):
     """Every matrix product inside of the `with`, forward and backward, as an architecture's Tensor Cores give it.
 
     arch: as "sm_90". order: a GemmModel with D in binary32 for all products whose operands it takes, or a function
-        (kind, dtype) → GemmModel, or None for the usual one; kind is "matmul" or "convolution".
+        (kind, dtype) → GemmModel, or None for the usual one; kind is "matmul", "vector" (of a matrix and a vector), "dot" or
+        "convolution".
     attention: how scaled_dot_product_attention is computed: "flash", or "math", torch's own way by matmuls.
     strict: an op with products that is not emulated is refused (NotImplementedError) instead of run as before.
 
     The model: one sum along K, ascending, by the architecture's usual instruction, without parts; then alpha·sum + beta·C in
     binary32, rounded once to the dtype. float16 and bfloat16 as they are (bfloat16 before sm_80 by fused multiply-adds); float32 as
     TF32 where torch.backends.cuda.matmul.allow_tf32, of convolutions torch.backends.cudnn.allow_tf32, says so, else by fused
-    multiply-adds in binary32. Convolutions and attention: _convolution.py and _attention.py say their sums. What no product
+    multiply-adds in binary32, as are dots of all dtypes and float32 of a matrix and a vector. Convolutions and attention: _convolution.py and _attention.py say their sums. What no product
     is stays torch's own.
 
     >>> import torch
