@@ -46,6 +46,14 @@ struct Architecture {
   std::span<const UsualInstruction> usual{};  ///< for what training multiplies
 
   constexpr bool is_like(int first, int last) const { return like >= first && like <= last; }
+  /// Null: none is known.
+  constexpr const UsualInstruction* usual_for(std::string_view format,
+                                              std::string_view accumulator) const {
+    for (const UsualInstruction& row : usual) {
+      if (row.format == format && row.accumulator == accumulator) return &row;
+    }
+    return nullptr;
+  }
 };
 
 namespace detail {

@@ -26,7 +26,7 @@
 #include "lib/python/module.h"
 #include "lib/tensor/error.h"
 #include "lib/tensor/format_spec.h"
-#include "lib/tensor/spelling.h"
+#include "lib/train/product.h"
 
 namespace binade::python {
 namespace {
@@ -116,10 +116,8 @@ std::string usual_instruction(Whole<int> sm, std::string_view format,
                               std::string_view accumulator) {
   const Architecture* const on = find_architecture(sm);
   if (on == nullptr) throw Error("sm_" + std::to_string(sm) + ": no architecture of the table");
-  for (const UsualInstruction& row : on->usual) {
-    if (row.format == format && row.accumulator == accumulator) return std::string(row.name);
-  }
-  return "";
+  const UsualInstruction* const usual = on->usual_for(format, accumulator);
+  return usual == nullptr ? "" : std::string(usual->name);
 }
 
 /// Whether a model's operands may be numbers of a format: as they are, rounded, or with the low bits that hardware ignores.
@@ -139,6 +137,12 @@ void add_value_products(nb::module_& m) {
       .def(nb::init<nb::handle, Whole<std::size_t>>(), "model"_a, "k"_a)
       .def("run", &ValueProduct::run, "a"_a, "b"_a, "d"_a, "m"_a, "n"_a, "batch"_a, "step_a"_a,
            "step_b"_a);
+  m.def(
+      "_amax_scale_log2",
+      [](double amax, std::string_view format) {
+        return amax_scale_log2(amax, parse_format(format).format);
+      },
+      "amax"_a, "format"_a);
   m.def("_takes", &takes, "model"_a, "format"_a);
   m.def("_usual_instruction", &usual_instruction, "sm"_a, "format"_a, "accumulator"_a);
 }

@@ -73,16 +73,12 @@ std::vector<T> reference(const T* a, const T* b, std::size_t m, std::size_t n, s
   return out;
 }
 
-/// The power of two that brings the largest magnitude just under the format's largest number; 2^0 where
-/// that is 0 or infinite (Transformer Engine's compute_scale_from_amax). NaN are passed over.
+/// NaN are passed over.
 template <class T>
-int amax_scale_log2(const std::vector<T>& values, const Format& format) {
+double amax_of(const std::vector<T>& values) {
   T amax = 0;
   for (const T x : values) amax = std::max(amax, std::abs(x));
-  if (amax == 0 || std::isinf(amax)) return 0;
-  const double ratio =
-      value_of<double>(max_bits(format, false), format) / static_cast<double>(amax);
-  return std::clamp(std::ilogb(ratio), -126, 126);
+  return static_cast<double>(amax);
 }
 
 /// An operand as the instruction takes it: scaled and rounded. What leaves the range of 8 bits,
@@ -98,7 +94,7 @@ struct Operand {
 template <class T>
 Operand<T> operand(std::vector<T> values, const Format& format, OperandScale scale) {
   Operand<T> out{.values = std::move(values)};
-  if (scale == OperandScale::amax) out.scale_log2 = amax_scale_log2(out.values, format);
+  if (scale == OperandScale::amax) out.scale_log2 = amax_scale_log2(amax_of(out.values), format);
   if (out.scale_log2 != 0) {
     const T factor = static_cast<T>(std::ldexp(1.0, out.scale_log2));
     for (T& x : out.values) x *= factor;
@@ -196,6 +192,12 @@ bool switches(const ProductSettings& settings, const ProductCall& call, const Pa
 }
 
 }  // namespace
+
+int amax_scale_log2(double amax, const Format& format) {
+  if (amax == 0 || std::isinf(amax)) return 0;
+  const double ratio = value_of<double>(max_bits(format, false), format) / amax;
+  return std::clamp(std::ilogb(ratio), -126, 126);
+}
 
 template <std::floating_point T>
 std::vector<T> product(const ProductSettings& settings, const ProductCall& call,

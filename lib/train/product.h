@@ -33,6 +33,9 @@ enum class OperandScale : std::uint8_t {
   amax,
 };
 
+/// The exponent of that power of two (Transformer Engine's compute_scale_from_amax), from -126 to 126.
+int amax_scale_log2(double amax, const Format& format);
+
 /// How one product is computed.
 struct ProductPlan {
   /// None: in T, by Eigen, on operands as they are; the sum is rounded to the op's dtype.

@@ -22,10 +22,8 @@ std::string name_for(std::string_view pattern, Pass pass) {
 
 std::string usual_name(const ProductChoice& choice, Pass pass) {
   if (const Architecture* on = find_architecture(choice.sm)) {
-    for (const UsualInstruction& row : on->usual) {
-      const bool is_meant = row.format == choice.format && row.accumulator == choice.accumulator;
-      if (is_meant) return name_for(row.name, pass);
-    }
+    const UsualInstruction* usual = on->usual_for(choice.format, choice.accumulator);
+    if (usual != nullptr) return name_for(usual->name, pass);
   }
   throw Error(
       fmt::format("products of {} with accumulator {} on sm_{}: none is known; give the "

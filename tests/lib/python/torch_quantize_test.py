@@ -66,6 +66,8 @@ class Quantizing(CliCase):
         x = numbers(64)
         self.equal(binade.torch.quantize(x, "e4m3", scale=0.3),
                    binade.quantize(x.numpy() * np.float32(0.3), "e4m3") / np.float32(0.3))
+        x = torch.tensor([math.nan, 2.0**-30, -3 * 2.0**-32])
+        self.equal(binade.torch.quantize(x, "e5m2", scale="amax")[1:], x[1:])
         for nothing in (torch.zeros(3), torch.zeros(0), torch.tensor([math.inf, 1.0])):
             self.equal(binade.torch.quantize(nothing, "e5m2", scale="amax"), binade.quantize(nothing.numpy(), "e5m2"))
 
@@ -89,9 +91,13 @@ class Quantizing(CliCase):
 
     def test_a_module_draws_anew_in_each_call(self):
         x = numbers(500)
-        module = binade.torch.Quantized("e2m1", rounding="stochastic", seed=7)
+        module = binade.torch.Quantized("e2m1", gradient="e5m2", rounding="stochastic", seed=7)
         for seed in (7, 8, 9):
-            self.equal(module(x), binade.quantize(x.numpy(), "e2m1", rounding="stochastic", seed=seed))
+            x.grad = None
+            out = module(x.requires_grad_())
+            out.backward(x.detach())
+            for got, format in ((out, "e2m1"), (x.grad, "e5m2")):
+                self.equal(got, binade.quantize(x.detach().numpy(), format, rounding="stochastic", seed=seed))
 
     def test_functional_transforms_see_it(self):
         if not hasattr(torch, "func"):

@@ -73,8 +73,8 @@ def padded(x, before, after):
 
 
 def by_group(x, groups):
-    """(rows…, channels) → (groups, rows, channels of a group)."""
-    return x.reshape(x.shape[:-1].numel(), groups, x.shape[-1] // groups).transpose(0, 1)
+    """(…, channels) → (groups, …, channels of a group)."""
+    return x.unflatten(-1, (groups, x.shape[-1] // groups)).movedim(-2, 0)
 
 
 def under_kernel(x, g, count, taps_first=False):
@@ -83,7 +83,7 @@ def under_kernel(x, g, count, taps_first=False):
         raise RuntimeError(f"convolution: the kernel {g.kernel} is larger than the padded input {tuple(x.shape[2:])}")
     need = [(q - 1) * s + d * (r - 1) + 1 for q, s, d, r in zip(count, g.stride, g.dilation, g.kernel)]
     x = padded(x, g.padding, [n - h - p for n, h, p in zip(need, x.shape[2:], g.padding)])
-    x = windows(x, g.kernel, count, g.stride, g.dilation).unflatten(-1, (g.groups, x.shape[1] // g.groups)).movedim(-2, 0)
+    x = by_group(windows(x, g.kernel, count, g.stride, g.dilation), g.groups)
     rows, taps = x.shape[1:2 + len(count)].numel(), x.shape[2 + len(count):].numel()
     if taps_first:
         return x.permute(0, *range(2 + len(count), x.dim()), *range(1, 2 + len(count))).reshape(g.groups, taps, rows)
@@ -111,8 +111,7 @@ def dgrad(multiply, dy, w, g, size):
     spread = padded(spread, before, [h + n - q - b for h, n, q, b in zip(size, reach, spread.shape[2:], before)])
     # Taps run towards lower places: over the image turned round, from its end to its beginning, they run forward.
     axes = tuple(range(2, spread.dim()))
-    rows = windows(spread.flip(axes), g.kernel, size, (1,) * len(size), g.dilation)
-    rows = rows.unflatten(-1, (g.groups, dy.shape[1] // g.groups)).movedim(-2, 0)
+    rows = by_group(windows(spread.flip(axes), g.kernel, size, (1,) * len(size), g.dilation), g.groups)
     rows = rows.reshape(g.groups, dy.shape[0] * torch.Size(size).numel(), torch.Size(g.kernel).numel() * rows.shape[-1])
     columns = w.unflatten(0, (g.groups, w.shape[0] // g.groups))  # groups, filters, channels, *kernel
     columns = columns.movedim(1, -1).movedim(1, -1).reshape(g.groups, rows.shape[2], w.shape[1])
@@ -121,6 +120,6 @@ def dgrad(multiply, dy, w, g, size):
 
 def wgrad(multiply, dy, x, g):
     count = tuple(dy.shape[2:])
-    left = by_group(dy.movedim(1, -1), g.groups).transpose(1, 2)
+    left = by_group(dy.movedim(1, -1), g.groups).flatten(1, -2).transpose(1, 2)
     out = multiply(left, under_kernel(x, g, count, taps_first=True).transpose(1, 2))  # groups, filters, kernel·channels
     return out.reshape(dy.shape[1], *g.kernel, x.shape[1] // g.groups).movedim(-1, 1).contiguous()

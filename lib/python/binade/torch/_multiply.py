@@ -89,13 +89,13 @@ def finished(x, dtype, c=None, alpha=1, beta=1):
         x = x if c is None else x + c
     else:
         factor = torch.full_like(x, alpha)
-        x = x * factor if c is None else _binade.arith("fma", factor, x, (torch.full_like(x, beta) * c), format="binary32")
+        x = x * factor if c is None else _binade.arith("fma", factor, x, torch.full_like(x, beta) * c, format="binary32")
     return x.to(dtype)
 
 
-class Multiplier:
-    """arch: as "sm_90". order: a GemmModel, for products whose operands it takes; or a function (kind, dtype) → GemmModel, or
-    None, the usual one."""
+class Models:
+    """Which model a product has. arch: as "sm_90". order: a GemmModel, for products whose operands it takes; or a function
+    (kind, dtype) → GemmModel, or None, the usual one."""
 
     def __init__(self, arch, order=None):
         found = re.fullmatch(r"sm_(\d{2,3})[af]?", arch) if isinstance(arch, str) else None
@@ -107,7 +107,7 @@ class Multiplier:
             raise TypeError(f"order: a GemmModel is wanted, or a function that gives one, not {type(order).__name__}")
         self._order = order
 
-    def model(self, kind, dtype):
+    def of(self, kind, dtype):
         """kind: "matmul"; "vector", of a matrix and a vector; "dot", which no Tensor Core computes; or "convolution"."""
         given = self._order
         if callable(given):
@@ -121,6 +121,3 @@ class Multiplier:
         if kind == "dot":
             return chain_model(dtype)
         return usual_model(self.sm, dtype, dtype == torch.float32 and allows_tf32(kind), accumulates_in_half(kind))
-
-    def sums(self, kind, a, b):
-        return sums(self.model(kind, a.dtype), a, b)

@@ -92,7 +92,7 @@ def attention_backward(multiply, dy, q, k, v, out, logsumexp, dropout_p, is_caus
                           scale=scale)
 
 
-# Name of an op: its kind, which Multiplier.model knows, and its function.
+# Name of an op: its kind, which Models.of knows, and its function.
 OPS = {name: (kind, function) for kind, ops in {
     "matmul": {"mm": mm, "addmm": addmm, "bmm": bmm, "baddbmm": baddbmm, "addbmm": addbmm,
                "_scaled_dot_product_flash_attention_for_cpu": attention,

@@ -33,15 +33,18 @@ class Rounding:
                              "give a tensor of float32")
         return (out / factor if factor != 1 else out).to(x.dtype).to(x.device)
 
+    def drawn(self, call):
+        """With the seed of another call."""
+        options = tuple({**dict(self.options), "seed": dict(self.options).get("seed", 0) + call}.items())
+        return dataclasses.replace(self, options=options, gradient=self.gradient and self.gradient.drawn(call))
+
     def _factor(self, x):
         if self.scale is None:
             return 1
         if self.scale != "amax":
             return self.scale
-        amax = float(x.abs().amax()) if x.numel() else 0.0
-        if amax == 0 or not math.isfinite(amax):
-            return 1
-        return 2.0 ** max(-126, min(126, math.frexp(_binade.Format(self.format).max / amax)[1] - 1))
+        amax = float(x.double().abs().nan_to_num(0.0, math.inf).amax()) if x.numel() else 0.0
+        return 2.0 ** _binade._amax_scale_log2(amax, _binade.Format(self.format).name)
 
 
 class Straight(torch.autograd.Function):
@@ -92,7 +95,8 @@ def quantize(x, format, *, gradient=None, scale=None, **options):
     x: a floating tensor of any shape; one of a GPU is copied to the CPU and back. format: a name such as "e4m3", a specification
         such as "e5m7", or a binade.Format. gradient: a format that the gradient is rounded to; None: it passes as it is.
     scale: elements are multiplied by it before they are rounded, and divided after. "amax": the power of two that brings the
-        tensor's largest magnitude just under the format's largest number; the gradient has its own.
+        tensor's largest magnitude just under the format's largest number, 1 where that is 0 or infinite; NaN are passed over.
+        The gradient has its own.
     options: rounding, saturation, nan, flush, seed and random_bits of binade.quantize.
 
     Returns a tensor of x's shape, dtype and device; rounded once, but for float16 and bfloat16 with a scale, which the quotient is
@@ -132,12 +136,8 @@ class Quantized(torch.nn.Module):
         self._calls = 0
 
     def forward(self, x):
-        how = self._how
-        options = dict(how.options)
-        if options.get("rounding") in ("stochastic", "rs"):
-            options["seed"] = options.get("seed", 0) + self._calls
-            self._calls += 1
-            how = rounding_of(how.format, how.scale, None if how.gradient is None else how.gradient.format, options)
+        how = self._how.drawn(self._calls)
+        self._calls += 1
         return Straight.apply(x, how)
 
     def extra_repr(self):

@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import dataclasses
+import functools
 import threading
 
 import torch
@@ -10,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._attaching import functorch_level
-from ._multiply import FORMATS, Multiplier
+from ._multiply import FORMATS, Models, sums
 from ._product_ops import OPS
 
 # Ops with products inside that nobody takes apart.
@@ -76,8 +77,8 @@ def tensor_cores(arch, *, order=None, attention="flash", strict=False):
     The model: one sum along K, ascending, by the architecture's usual instruction, without parts; then alpha·sum + beta·C in
     binary32, rounded once to the dtype. float16 and bfloat16 as they are (bfloat16 before sm_80 by fused multiply-adds); float32 as
     TF32 where torch.backends.cuda.matmul.allow_tf32, of convolutions torch.backends.cudnn.allow_tf32, says so, else by fused
-    multiply-adds in binary32, as are dots of all dtypes and float32 of a matrix and a vector. Convolutions and attention: _convolution.py and _attention.py say their sums. What no product
-    is stays torch's own.
+    multiply-adds in binary32, as are dots of all dtypes and float32 of a matrix and a vector. Convolutions and attention:
+    _convolution.py and _attention.py say their sums. What no product is stays torch's own.
 
     >>> import torch
     >>> import binade.torch
@@ -99,12 +100,12 @@ class TensorCores(TorchDispatchMode):
         super().__init__()
         if attention not in ATTENTIONS:
             raise ValueError(f"attention {attention!r}: one of {', '.join(ATTENTIONS)} is wanted")
-        self._multiplier, self._attention, self._strict = Multiplier(arch, order), ATTENTIONS[attention], bool(strict)
+        self._models, self._attention, self._strict = Models(arch, order), ATTENTIONS[attention], bool(strict)
         self._ran, self._left = collections.Counter(), collections.Counter()
         self._open = []  # of each `with` block what ends with it
 
     def __repr__(self):
-        return f"<tensor_cores of sm_{self._multiplier.sm}: {self.products:,} products emulated, {sum(self._left.values()):,} left>"
+        return f"<tensor_cores of sm_{self._models.sm}: {self.products:,} products emulated, {sum(self._left.values()):,} left>"
 
     @property
     def is_open(self):
@@ -148,10 +149,9 @@ class TensorCores(TorchDispatchMode):
         if why:
             return self._leave(name, why, func, args, kwargs)
         given = kwargs.pop("out", None)
-        dtype = operands[0].dtype
-        model = self._multiplier.model(kind, dtype)
+        model = self._models.of(kind, operands[0].dtype)
+        out = function(functools.partial(sums, model), *args, **kwargs)
         self._ran[name, str_of(model)] += 1
-        out = function(lambda a, b: self._multiplier.sums(kind, a, b), *args, **kwargs)
         if given is None and name.endswith("_"):
             if args[0].shape != out.shape:
                 raise RuntimeError(f"{name}: a result of {tuple(out.shape)} does not fit into a tensor of {tuple(args[0].shape)}")
