@@ -3,8 +3,9 @@
 // The explanation as JSON: one function a kind of step, numbers spelled in one place.
 #include "lib/explain/json.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <string>
 
 #include "lib/explain/suspicion.h"
 #include "lib/explain/words.h"
@@ -116,7 +117,7 @@ Json json_of(const DotModel& model, const DotTypes& types) {
 
 nlohmann::ordered_json json_of(const Explanation& x) {
   Json out{{"schema", "binade.explain/1"}, {"instruction", x.instruction}};
-  out["architecture"] = x.sm == 0 ? Json(nullptr) : Json(fmt::format("sm_{}", x.sm));
+  out["architecture"] = x.sm == 0 ? Json(nullptr) : Json("sm_" + std::to_string(x.sm));
   out["evidence"] = name_of(x.known.evidence);
   out["model"] = json_of(x.model, x.types);
   out["a"] = Json::array();

@@ -3,8 +3,6 @@
 // Colours of a terminal, or none.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <string>
 
 namespace binade {
@@ -12,7 +10,7 @@ namespace binade {
 struct Paint {
   bool on;
   std::string operator()(const char* code, const std::string& text) const {
-    return on ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
+    return on ? "\x1b[" + std::string(code) + "m" + text + "\x1b[0m" : text;
   }
 };
 inline constexpr const char* bold = "1";
