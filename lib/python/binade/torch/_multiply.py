@@ -66,8 +66,9 @@ def matrices(x):
     return x, 0 if repeated else x.shape[1] * x.shape[2]
 
 
-def sums(model, a, b):
-    """Each of the batch's a @ b before the epilogue: a (batch, m, k), b (batch, k, n) → float32 (batch, m, n)."""
+def sums(model, a, b, roles=None):
+    """Each of the batch's a @ b before the epilogue: a (batch, m, k), b (batch, k, n) → float32 (batch, m, n). What roles a and b
+    have (_narrow.py) makes no difference here."""
     batch, m, k = a.shape
     n = b.shape[2]
     if len(b) != batch or b.shape[1] != k:
@@ -105,11 +106,11 @@ class Models:
         _binade._usual_instruction(self.sm, "", "")
         if not (order is None or callable(order) or isinstance(order, _binade.GemmModel)):
             raise TypeError(f"order: a GemmModel is wanted, or a function that gives one, not {type(order).__name__}")
-        self._order = order
+        self.order = order
 
     def of(self, kind, dtype):
         """kind: "matmul"; "vector", of a matrix and a vector; "dot", which no Tensor Core computes; or "convolution"."""
-        given = self._order
+        given = self.order
         if callable(given):
             given = given(kind, dtype)
         elif given is not None and not _binade._takes(given, FORMATS[dtype]):

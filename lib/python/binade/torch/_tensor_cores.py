@@ -12,7 +12,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._attaching import functorch_level
 from ._multiply import FORMATS, Models, sums
+from ._narrow import Narrow, Recipe
 from ._product_ops import OPS
+from ._recipes import Recipes
 
 # Ops with products inside that nobody takes apart.
 WITH_PRODUCTS = frozenset((
@@ -65,7 +67,8 @@ without_flash = Without(torch.backends.cuda.flash_sdp_enabled, torch.backends.cu
 ATTENTIONS = {"flash": contextlib.nullcontext, "math": without_flash or contextlib.nullcontext}
 
 
-def tensor_cores(arch, *, order=None, attention="flash", strict=False):
+def tensor_cores(arch, *, operands=None, backward=None, scale=None, promote_every=None, model=None, modules=None, order=None,
+                 attention="flash", strict=False):
     """Every matrix product inside of the `with`, forward and backward, as an architecture's Tensor Cores give it.
 
     arch: as "sm_90". order: a GemmModel with D in binary32 for all products whose operands it takes, or a function
@@ -90,17 +93,19 @@ def tensor_cores(arch, *, order=None, attention="flash", strict=False):
 
     Returns a TensorCores. ValueError or TypeError, one line, for an architecture or an order that cannot be.
     """
-    return TensorCores(arch, order=order, attention=attention, strict=strict)
+    recipes = Recipes(Recipe(operands, backward, scale, promote_every), model, modules)
+    return TensorCores(arch, recipes, order=order, attention=attention, strict=strict)
 
 
 class TensorCores(TorchDispatchMode):
     """The mode; tensor_cores() makes it."""
 
-    def __init__(self, arch, *, order=None, attention="flash", strict=False):
+    def __init__(self, arch, recipes, *, order=None, attention="flash", strict=False):
         super().__init__()
         if attention not in ATTENTIONS:
             raise ValueError(f"attention {attention!r}: one of {', '.join(ATTENTIONS)} is wanted")
-        self._models, self._attention, self._strict = Models(arch, order), ATTENTIONS[attention], bool(strict)
+        self._models, self._recipes = Models(arch, order), recipes
+        self._attention, self._strict = ATTENTIONS[attention], bool(strict)
         self._ran, self._left = collections.Counter(), collections.Counter()
         self._open = []  # of each `with` block what ends with it
 
@@ -123,6 +128,7 @@ class TensorCores(TorchDispatchMode):
         with contextlib.ExitStack() as stack:
             stack.enter_context(without_onednn())
             stack.enter_context(self._attention())
+            stack.enter_context(self._recipes.attached())
             stack.enter_context(RefusesLater(self))
             super().__enter__()
             self._open.append(stack.pop_all())
@@ -149,9 +155,15 @@ class TensorCores(TorchDispatchMode):
         if why:
             return self._leave(name, why, func, args, kwargs)
         given = kwargs.pop("out", None)
-        model = self._models.of(kind, operands[0].dtype)
-        out = function(functools.partial(sums, model), *args, **kwargs)
-        self._ran[name, str_of(model)] += 1
+        recipe = self._recipes.of(name.removesuffix("_"), args)
+        if recipe is None:
+            model = self._models.of(kind, operands[0].dtype)
+            multiply, used = functools.partial(sums, model), [model]
+        else:
+            multiply = Narrow(self._models, *recipe)
+            used = multiply.used
+        out = function(multiply, *args, **kwargs)
+        self._ran[name, " and ".join(map(str_of, used))] += 1
         if given is None and name.endswith("_"):
             if args[0].shape != out.shape:
                 raise RuntimeError(f"{name}: a result of {tuple(out.shape)} does not fit into a tensor of {tuple(args[0].shape)}")
