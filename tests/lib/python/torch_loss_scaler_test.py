@@ -7,6 +7,8 @@ import copy
 import math
 import pickle
 import sys
+import types
+import warnings
 
 try:
     import torch
@@ -23,6 +25,7 @@ from watch_oracle import CpuScaler
 from watch_runs import watched
 
 TORCHS = getattr(getattr(torch, "amp", None), "GradScaler", None)
+torch.set_num_threads(1)  # of small tensors: threads would only wait for each other
 POLICIES = [row for row in binade.loss_scalers() if row.name not in ("none", "adaptive")]
 GROWING = {"init_scale": 2.0**14, "growth_factor": 1.7, "backoff_factor": 0.3, "growth_interval": 7}
 
@@ -208,6 +211,26 @@ class Scaling(CliCase):
                 self.assertEqual(bool(parameter.any()), stepped)
                 parameter.data.zero_()
 
+    def test_optimizers_that_take_the_scaler_get_it(self):
+        class Own(torch.optim.SGD):
+            _step_supports_amp_scaling = True
+
+            def step(self, closure=None, *, grad_scaler=None):
+                (found,) = grad_scaler._check_inf_per_device(self).values()
+                if not found:
+                    parameter.data -= parameter.grad / grad_scaler._get_scale_async()
+
+        scaler, parameter = binade.torch.LossScaler(init_scale=4.0), torch.nn.Parameter(torch.zeros(2))
+        optimizer = Own([parameter], lr=1.0)
+        for factor, wanted, scale in ((3.0, -3.0, 4.0), (math.inf, -3.0, 2.0), (0.5, -3.5, 2.0)):
+            optimizer.zero_grad()
+            scaler.scale(parameter.sum() * factor).backward()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)  # torch gives its successors tensors in place of the scaler
+                scaler.step(optimizer)
+            scaler.update()
+            self.assertEqual((parameter.tolist(), scaler.get_scale()), ([wanted] * 2, scale))
+
     def test_misuse_is_told_in_torchs_words(self):
         def scaler():
             return binade.torch.LossScaler("torch")
@@ -222,7 +245,11 @@ class Scaling(CliCase):
         half, bare = parameter_of(3, dtype=torch.float16), parameter_of(3)[1]
         half[0].grad = torch.ones(3, dtype=torch.float16)
 
-        def scaled_then(call):
+        part, of_part = parameter_of(3)
+        part.grad = torch.ones(3)
+        part.grad.placements = (types.SimpleNamespace(is_partial=lambda: False, is_shard=lambda: True),)
+
+        def scaled_then(call, scaler=scaler):
             one = scaler()
             one.scale(torch.ones(()))
             call(one)
@@ -241,6 +268,9 @@ class Scaling(CliCase):
                 (ValueError, "^Attempting to unscale FP16 gradients.$", lambda: scaled_then(lambda s: s.unscale_(half[1]))),
                 (AssertionError, "^new_scale should be", lambda: after(("update", torch.ones(2)))),
                 (AssertionError, "^new_scale should be", lambda: after(("update", torch.ones(1, requires_grad=True)))),
+                (ValueError, "^new_scale nan: a finite number", lambda: after(("update", math.nan))),
+                (ValueError, "looks at whole gradients", lambda: scaled_then(lambda s: s.step(of_part),
+                                                                             lambda: binade.torch.LossScaler("histogram"))),
                 (AssertionError, "growth factor must be > 1.0", lambda: binade.torch.LossScaler(growth_factor=1.0)),
                 (AssertionError, "backoff factor must be < 1.0", lambda: binade.torch.LossScaler(backoff_factor=1.0)),
                 (ValueError, "^outputs must be a Tensor or an iterable of Tensors$", lambda: scaler().scale(3.0)),
@@ -250,7 +280,7 @@ class Scaling(CliCase):
                 (ValueError, "there is none; did you mean megatron", lambda: binade.torch.LossScaler("megatorn")),
                 (ValueError, "no parameter edge", lambda: binade.torch.LossScaler(edge=1.0)),
                 (ValueError, "no parameter growth_interval", lambda: binade.torch.LossScaler("log_max").get_growth_interval()),
-                (ValueError, "each layer has a scale", lambda: binade.torch.LossScaler("adaptive")),
+                (ValueError, "a scale for each layer", lambda: binade.torch.LossScaler("adaptive")),
                 (TypeError, "^policy: a name", lambda: binade.torch.LossScaler(3)),
                 (ValueError, "not of the policy apex", lambda: binade.torch.LossScaler("apex").load_state_dict(scaler().state_dict())),
                 (ValueError, "not of the policy keras2",
@@ -258,6 +288,20 @@ class Scaling(CliCase):
             with self.subTest(text=text), self.assertRaisesRegex(wanted, text) as caught:
                 call()
             self.assertNotIn("\n", str(caught.exception))
+
+    def test_a_policy_that_gives_up_says_so_and_can_go_on(self):
+        scaler = binade.torch.LossScaler("deepspeed", init_scale=2.0, hysteresis=1)
+        parameter, optimizer = parameter_of(2)
+        for scale in (1.0, None, 1.0):
+            scaler.scale(torch.ones(()))
+            parameter.grad = torch.full((2,), math.nan if scale is None or scaler.get_scale() == 2.0 else 0.0)
+            scaler.step(optimizer)
+            if scale is None:
+                with self.assertRaisesRegex(ValueError, "^loss scale: deepspeed gives up at its minimum 1"):
+                    scaler.update()
+            else:
+                scaler.update()
+                self.assertEqual(scaler.get_scale(), scale)
 
     def test_it_is_torchs_class_and_warns_of_no_missing_gpu(self):
         scaler = binade.torch.LossScaler()
@@ -372,6 +416,9 @@ class Scaling(CliCase):
         self.assertEqual(ours.summaries(), oracle.summaries())
         self.assertEqual([(e.step, e.skipped, e.loss_scale) for e in ours.nonfinite()],
                          [(e.step, e.skipped, e.loss_scale) for e in oracle.nonfinite()])
+        both = [watched(scaler=scaler, steps=6, every=1, gradients="both").summaries() for scaler in
+                (binade.torch.LossScaler(init_scale=8.0), CpuScaler(8.0))]
+        self.assertEqual(*both)
         for policy in ("histogram", "log_max", "apex"):
             scaler, scales = binade.torch.LossScaler(policy), []
             w = watched(scaler=scaler, steps=8, every=1, before=lambda step: scales.append(scaler.get_scale()))

@@ -6,6 +6,7 @@
 The engine is binade.LossScaler; torch's own class has the order of calls, and one float32 of the engine's scale.
 """
 import collections.abc
+import math
 import sys
 
 import torch
@@ -56,13 +57,14 @@ class LossScaler(GradScaler):
 
     _growth_factor, _backoff_factor, _growth_interval = map(changeable, CHANGEABLE)
 
+    # Torch's own would disable itself where there is no CUDA, and knows one policy.
     def __init__(self, policy="torch", *, enabled=True, allow_fp16=False, **parameters):
         if not isinstance(policy, str):
             raise TypeError(f"policy: a name of binade.loss_scalers() is wanted, not {type(policy).__name__}")
         self.policy = ALIASES.get(policy, policy)
         if self.policy == "adaptive":
-            raise ValueError("loss scaler adaptive: each layer has a scale, and autograd adds gradients of several scales before "
-                             "anybody sees them; binade.train has it, and binade.LossScaler by hand")
+            raise ValueError("loss scaler adaptive: a scale for each layer, and a GradScaler has one for all gradients; binade.train "
+                             "has it, and binade.LossScaler.layer_scale")
         self._given, self._allow_fp16 = dict(parameters), bool(allow_fp16)
         self._engine = self._made(self._given)
         self._enabled = bool(enabled) and self.policy != "none"
@@ -132,9 +134,8 @@ class LossScaler(GradScaler):
     def _unscale_grads_(self, optimizer, inv_scale, found_inf, allow_fp16):
         gradients = scaled_gradients(optimizer, allow_fp16 or self._allow_fp16)
         with torch.no_grad():
-            if self._look is not LOOKS_NOT:
-                for x in gradients:
-                    self._seen = seen_by(self.policy, self._seen, x, self._parameters())
+            for x in gradients if self.policy in LOOKS else ():
+                self._seen = seen_by(self.policy, self._seen, x, self._parameters())
             found = unscale(gradients, found_inf, inv_scale)
         return found if self._skips else {device: torch.zeros_like(x) for device, x in found.items()}
 
@@ -149,24 +150,24 @@ class LossScaler(GradScaler):
         found = [x for state in self._per_optimizer_states.values() for x in state["found_inf_per_device"].values()]
         if new_scale is None and not found:
             raise AssertionError("No inf checks were recorded prior to update.")
-        seen = self._seen
-        if new_scale is None:
-            self._next_iteration()
-            try:
-                self._look.end(self._engine, seen, any(float(x) for x in found))
-            finally:
-                self._show()
-        else:
+        if new_scale is not None:
             self._set_scale(new_scale)
-            self._next_iteration()
+        seen = self._seen
+        self._next_iteration()
+        try:
+            if new_scale is None:
+                self._look.end(self._engine, seen, any(float(x) for x in found))
+        finally:  # a policy that gives up has changed, too
+            self._show()
 
     def _set_scale(self, new_scale):
         if isinstance(new_scale, torch.Tensor) and (new_scale.numel() != 1 or new_scale.requires_grad):
             raise AssertionError("new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with "
                                  "requires_grad=False.")
         scale, state = float(new_scale), self._engine.state_dict()
+        if not (math.isfinite(scale) and scale > 0):
+            raise ValueError(f"new_scale {scale!r}: a finite number above 0 is wanted")
         self._engine.load_state_dict(state | {key: scale for key in ("scale", "next_scale") if key in state})
-        self._show()
 
     def state_dict(self):
         """GradScaler's; where the policy is another, or has parameters that GradScaler's has not, also "state", the engine's."""

@@ -51,8 +51,16 @@ class Look:
     end: object
 
 
+def amax(x):
+    """Of the elements; infinite, or NaN, where one of them is. On the CPU counted where they lie."""
+    if x.device.type != "cpu":
+        return float(wide(x).abs().amax()) if x.numel() else 0.0
+    summary = COUNTER.count(x)
+    return math.inf if summary.nan or summary.inf else summary.largest or 0.0
+
+
 def largest(seen, x, parameters):
-    return max(seen, COUNTER.count(x).largest or 0.0)
+    return max(seen, amax(x))
 
 
 def end_largest(engine, seen, found):
@@ -61,7 +69,7 @@ def end_largest(engine, seen, found):
 
 def bins(seen, x, parameters):
     edge = torch.tensor(FP16_LARGEST * parameters["edge"], dtype=torch.float32, device=x.device)
-    below = int((wide(x).abs() <= edge).sum())  # NaN is above
+    below = x.numel() if amax(x) <= float(edge) else int((wide(x).abs() <= edge).sum())  # NaN is above
     return seen[0] + below, seen[1] + x.numel() - below
 
 
