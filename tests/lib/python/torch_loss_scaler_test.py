@@ -112,9 +112,19 @@ def train(scaler, steps, make=lambda p, q: (torch.optim.Adam(p, lr=0.01), torch.
     return seen, [p for of in after for p in of]
 
 
+class Counting(torch.optim.SGD):
+    """How often it has stepped."""
+
+    steps = 0
+
+    def step(self, closure=None):
+        self.steps += 1
+        return super().step(closure)
+
+
 def parameter_of(*shape, dtype=torch.float32):
     parameter = torch.nn.Parameter(torch.zeros(shape, dtype=dtype))
-    return parameter, torch.optim.SGD([parameter], lr=1.0)
+    return parameter, Counting([parameter], lr=1.0)
 
 
 class Scaling(CliCase):
@@ -157,7 +167,7 @@ class Scaling(CliCase):
         random = np.random.default_rng(0)
         for row in POLICIES:
             with self.subTest(policy=row.name):
-                given = {k: v for k, v in {"growth_interval": 5, "period": 3, "init_scale": 2.0**9}.items() if k in row.parameters}
+                given = {k: v for k, v in {"growth_interval": 5, "period": 3, "upper_share": 0.3, "init_scale": 2.0**9}.items() if k in row.parameters}
                 scaler, engine = binade.torch.LossScaler(row.name, **given), binade.LossScaler(row.name, **given)
                 one, two = parameter_of(40, 30), parameter_of(500, dtype=torch.bfloat16)
                 scales = set()
@@ -169,13 +179,16 @@ class Scaling(CliCase):
                         scaled = torch.from_numpy(wide * engine.scale).to(parameter.dtype)
                         if step % 40 == 39:
                             scaled[0] = math.nan
+                        if step % 10 == 3 and spread == 2:
+                            scaled.zero_()
                         parameter.grad = scaled.clone()
                         gradients.append(scaled)
                         if step % 2:
                             scaler.unscale_(optimizer)
+                    before = one[1].steps, two[1].steps
                     for _, optimizer in (one, two):
                         scaler.step(optimizer)
-                    stepped = [bool(p.any()) for p, _ in (one, two)]
+                    stepped = [optimizer.steps > of for of, (_, optimizer) in zip(before, (one, two))]
                     finite = [bool(g.isfinite().all()) for g in gradients]
                     refused = []
                     for update in (lambda: engine.update(gradients), scaler.update):
@@ -188,11 +201,23 @@ class Scaling(CliCase):
                     self.assertIn(len(refused), (0, 2))
                     self.assertEqual(scaler.get_scale(), engine.scale)
                     self.assertEqual(stepped, [True, True] if always and not all(finite) else finite)
-                    for p, _ in (one, two):
-                        p.data.zero_()
                     scales.add(engine.scale)
                     engine, scaler = (copy.deepcopy(engine), copy.deepcopy(scaler)) if step == 70 else (engine, scaler)
                 self.assertEqual(len(scales) > 2, row.name != "static")
+
+    def test_values_at_the_edge_of_a_histogram_lie_below(self):
+        for dtype in (torch.float32, torch.float64):
+            edge = torch.full((8,), 4094.0, dtype=dtype)
+            above = torch.nextafter(edge, edge + 1)
+            for values, wanted in ((edge, 2.0), (-edge, 2.0), (above, 0.5), (-above, 0.5), (edge * math.nan, 0.5),
+                                   (torch.cat([above[:2], edge]), 2.0), (torch.cat([above[:3], edge[:7]]), 0.5)):
+                scaler = binade.torch.LossScaler("histogram", upper_share=0.25)
+                parameter, optimizer = parameter_of(len(values), dtype=dtype)
+                scaler.scale(torch.ones(()))
+                parameter.grad = values.clone()
+                scaler.step(optimizer)
+                scaler.update()
+                self.assertEqual(scaler.get_scale(), wanted)
 
     def test_of_a_fused_optimizer_policies_see_the_scaled_gradients(self):
         self.torchs()
@@ -364,13 +389,15 @@ class Scaling(CliCase):
                     one.update()
                     return one.get_scale(), one._get_growth_tracker()
 
+                if "growth_interval" in row.parameters:
+                    scaler.set_growth_interval(3)
                 for value in (1.0, math.inf, 3.0):
                     iterate(scaler, value)
                 other, third = binade.torch.LossScaler(row.name), pickle.loads(pickle.dumps(scaler))
                 other.load_state_dict(scaler.state_dict())
                 self.assertEqual(other.state_dict(), scaler.state_dict())
                 self.assertEqual(repr(third), repr(scaler))
-                for value in (2.0, math.inf, math.inf, 0.5):
+                for value in (2.0, 1.0, 4.0, math.inf, math.inf, 0.5):
                     wanted = iterate(scaler, value)
                     self.assertEqual((iterate(other, value), iterate(third, value)), (wanted, wanted))
 
@@ -407,6 +434,12 @@ class Scaling(CliCase):
             scaler.scale(torch.ones(()))
             scaler.update(32.0)
             self.assertEqual(scaler.get_scale(), 32.0)
+            if policy == "mxnet":  # what it has decided before, and not yet used, is gone
+                optimizer.zero_grad()
+                scaler.scale(parameter.sum()).backward()
+                scaler.step(optimizer)
+                scaler.update()
+                self.assertEqual(scaler.get_scale(), 32.0)
 
     def test_watch_sees_the_scale_in_use_and_skipped_steps(self):
         ours, oracle = (watched(scaler=scaler, steps=40, every=1) for scaler in

@@ -52,9 +52,9 @@ class Look:
 
 
 def amax(x):
-    """Of the elements; infinite, or NaN, where one of them is. On the CPU counted where they lie."""
+    """Of the elements; infinite where one is not finite. On the CPU counted where they lie."""
     if x.device.type != "cpu":
-        return float(wide(x).abs().amax()) if x.numel() else 0.0
+        return float(wide(x).abs().nan_to_num(math.inf, math.inf).amax()) if x.numel() else 0.0
     summary = COUNTER.count(x)
     return math.inf if summary.nan or summary.inf else summary.largest or 0.0
 
@@ -64,7 +64,7 @@ def largest(seen, x, parameters):
 
 
 def end_largest(engine, seen, found):
-    engine.update(torch.tensor([math.inf if found else seen], dtype=torch.float32))
+    engine.update(torch.tensor([seen], dtype=torch.float32))
 
 
 def bins(seen, x, parameters):
