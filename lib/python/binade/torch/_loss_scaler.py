@@ -30,7 +30,7 @@ def changeable(name):
 
 
 class LossScaler(GradScaler):
-    """A loss scale of any framework's policy, in place of torch.amp.GradScaler: it is one, with its methods, errors and checkpoints.
+    """A loss scale of any framework's policy, in place of torch.amp.GradScaler: it is one, with its methods and errors.
 
     policy: of binade.loss_scalers(), "static:1024" for a fixed scale; "dynamic" is "torch", whose scales, skipped steps and
         parameters are bit for bit those of torch.amp.GradScaler. log_max looks at the largest gradient, histogram at the share
@@ -38,8 +38,8 @@ class LossScaler(GradScaler):
     enabled: False: everything passes as it is. allow_fp16: gradients may be float16, which GradScaler refuses.
     parameters: that policy's, with its framework's defaults: init_scale, growth_factor, min_scale, hysteresis, …
 
-    It works on the CPU with every version of torch, and where the losses lie. ValueError, one line, for a policy or a parameter
-    that there is not; in update() where a policy gives up: DeepSpeed and fairseq at their least scale.
+    It works where the losses lie, on the CPU with torch 1.13, too. ValueError, one line, for a policy or a parameter that there is
+    not; in update() where a policy gives up: DeepSpeed and fairseq at their least scale.
 
     >>> import torch
     >>> import binade.torch
@@ -63,8 +63,8 @@ class LossScaler(GradScaler):
             raise TypeError(f"policy: a name of binade.loss_scalers() is wanted, not {type(policy).__name__}")
         self.policy = ALIASES.get(policy, policy)
         if self.policy == "adaptive":
-            raise ValueError("loss scaler adaptive: a scale for each layer, and a GradScaler has one for all gradients; binade.train "
-                             "has it, and binade.LossScaler.layer_scale")
+            raise ValueError("loss scaler adaptive: a scale for each layer, and a GradScaler has one for all gradients; "
+                             "binade.train has it, and binade.LossScaler.layer_scale")
         self._given, self._allow_fp16 = dict(parameters), bool(allow_fp16)
         self._engine = self._made(self._given)
         self._enabled = bool(enabled) and self.policy != "none"
@@ -184,7 +184,8 @@ class LossScaler(GradScaler):
         if not self._enabled:
             return
         if not state_dict:
-            raise RuntimeError("The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler.")
+            raise RuntimeError("The source state dict is empty, possibly because it was saved from a disabled instance of "
+                               "GradScaler.")
         state = state_dict.get("state")
         if state is None:
             if self.policy != "torch":

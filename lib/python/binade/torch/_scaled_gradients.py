@@ -86,8 +86,8 @@ LOOKS_NOT = Look(None, None, lambda engine, seen, found: engine.update(found))
 def seen_by(policy, seen, x, parameters):
     """What a policy has seen with one more gradient."""
     if placement_of(x) not in ("", "replicated"):
-        raise ValueError(f"loss scaler {policy} looks at whole gradients, and this process has a part of them; take a policy that does "
-                         "not look")
+        raise ValueError(f"loss scaler {policy} looks at whole gradients, and this process has a part of them; take a policy "
+                         "that does not look")
     return LOOKS[policy].more(seen, local(x), parameters)
 
 
@@ -99,6 +99,7 @@ def unscale(gradients, found_inf, inv_scale):
     for (device, _), group in groups.items():
         if device not in found:
             found[device] = found_inf.to(device=device, copy=True)
-        kernel = check_and_unscale if device.type == "cpu" and not HAS_CPU_KERNEL else torch._amp_foreach_non_finite_check_and_unscale_
+        has_kernel = HAS_CPU_KERNEL or device.type != "cpu"
+        kernel = torch._amp_foreach_non_finite_check_and_unscale_ if has_kernel else check_and_unscale
         kernel(group, found[device], inv_scale.to(device=device))
     return found
