@@ -104,7 +104,7 @@ class TensorCores(TorchDispatchMode):
         super().__init__()
         if attention not in ATTENTIONS:
             raise ValueError(f"attention {attention!r}: one of {', '.join(ATTENTIONS)} is wanted")
-        self._models, self._recipes = Models(arch, order), recipes
+        self._models, self.recipes = Models(arch, order), recipes
         self._attention, self._strict = ATTENTIONS[attention], bool(strict)
         self._ran, self._left = collections.Counter(), collections.Counter()
         self._open = []  # of each `with` block what ends with it
@@ -128,7 +128,7 @@ class TensorCores(TorchDispatchMode):
         with contextlib.ExitStack() as stack:
             stack.enter_context(without_onednn())
             stack.enter_context(self._attention())
-            stack.enter_context(self._recipes.attached())
+            stack.enter_context(self.recipes.attached())
             stack.enter_context(RefusesLater(self))
             super().__enter__()
             self._open.append(stack.pop_all())
@@ -155,7 +155,7 @@ class TensorCores(TorchDispatchMode):
         if why:
             return self._leave(name, why, func, args, kwargs)
         given = kwargs.pop("out", None)
-        recipe = self._recipes.of(name.removesuffix("_"), args)
+        recipe = self.recipes.of(name.removesuffix("_"), args)
         if recipe is None:
             model = self._models.of(kind, operands[0].dtype)
             multiply, used = functools.partial(sums, model), [model]
@@ -211,15 +211,16 @@ class RefusesLater(TorchFunctionMode):
         self._mode = mode
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        before = self._mode.products
+        before, recipe = self._mode.products, self._mode.recipes.now
         out = func(*args, **(kwargs or {}))
         if self._mode.products != before and (functorch_level is None or functorch_level() is None):
             for x in out if isinstance(out, tuple | list) else [out]:
                 if isinstance(x, torch.Tensor) and x.grad_fn is not None:
-                    x.register_hook(self._check)
+                    x.register_hook(functools.partial(self._check, recipe))
         return out
 
-    def _check(self, gradient):
+    def _check(self, recipe, gradient):
+        self._mode.recipes.gradient_came(recipe)
         if not self._mode.is_open:
             raise RuntimeError("backward() of emulated products outside of their own `with tensor_cores(…)`: put it into that block")
 
