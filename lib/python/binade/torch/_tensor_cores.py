@@ -8,6 +8,7 @@ import threading
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils import checkpoint
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._attaching import functorch_level
@@ -64,6 +65,10 @@ without_onednn = Without(torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enab
 has_flash = hasattr(torch.backends.cuda, "flash_sdp_enabled")  # torch 2.0
 # The switch is that of CUDA and of the CPU alike.
 without_flash = Without(torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp) if has_flash else None
+# Since torch 2.1 a checkpoint repeats no more than saves tensors: not its last product, of whose operands nothing would be known.
+EARLY_STOP = "_enable_checkpoint_early_stop"
+without_early_stop = (Without(functools.partial(getattr, checkpoint, EARLY_STOP), functools.partial(setattr, checkpoint, EARLY_STOP))
+                      if hasattr(checkpoint, EARLY_STOP) else contextlib.nullcontext)
 ATTENTIONS = {"flash": contextlib.nullcontext, "math": without_flash or contextlib.nullcontext}
 
 
@@ -129,6 +134,7 @@ class TensorCores(TorchDispatchMode):
             stack.enter_context(without_onednn())
             stack.enter_context(self._attention())
             stack.enter_context(self.recipes.attached())
+            stack.enter_context(without_early_stop() if self.recipes.any else contextlib.nullcontext())
             stack.enter_context(RefusesLater(self))
             super().__enter__()
             self._open.append(stack.pop_all())
