@@ -23,7 +23,9 @@ from ._multiply import chain_model, sums
 from ._quantize import amax_log2
 
 BLOCK = re.compile(r"(1|\d+)x(\d+)$")
-# What can hold numbers of formats that the architecture has no instruction of, narrowest first; then chains of binary32.
+# What can hold numbers of formats that the architecture has no instruction of, narrowest first: operands that may differ, and
+# operands that are alike; then chains of binary32.
+BYTES = ("e4m3", "e5m2")
 HOLDERS = ("binary16", "bfloat16", "tf32")
 
 
@@ -71,17 +73,19 @@ def narrow_model(sm, a, b, promote_every):
     """The GemmModel, D in binary32, of products of two formats' numbers: of the architecture's own instruction, or of the narrowest
     that holds them."""
     options = dict(promote_every=promote_every, epilogue_format="binary32", out_format="binary32")
-    own = _binade._usual_instruction(sm, "e4m3", "f32").replace("{a}", a).replace("{b}", b)
-    if own:
+    of_bytes = _binade._usual_instruction(sm, "e4m3", "f32")
+    alike = [(x, x, _binade._usual_instruction(sm, x, "f32")) for x in HOLDERS]
+    for left, right, name in [(x, y, of_bytes) for x in (a, *BYTES) for y in (b, *BYTES)] + alike:
         with contextlib.suppress(ValueError):
-            return _binade.GemmModel(own, f"sm_{sm}", **options)
-    for holder in HOLDERS:
-        name = _binade._usual_instruction(sm, holder, "f32")
-        if name:
-            model = _binade.GemmModel(name, f"sm_{sm}", **options)
-            if _binade._takes(model, a) and _binade._takes(model, b):
-                return model
+            if name and is_held(a, left) and is_held(b, right):
+                return _binade.GemmModel(name.replace("{a}", left).replace("{b}", right), f"sm_{sm}", **options)
     return _binade.GemmModel("fma.rn.f32.f32.f32.f32", **options)
+
+
+def is_held(narrow, wide):
+    """Whether every number of a format is one of the other."""
+    x, y = _binade.Format(narrow), _binade.Format(wide)
+    return x == y or x.precision <= y.precision and x.max <= y.max and x.min_positive >= y.min_positive
 
 
 def block_log2(x, format, rows, columns):
