@@ -108,16 +108,17 @@ class Models:
             raise TypeError(f"order: a GemmModel is wanted, or a function that gives one, not {type(order).__name__}")
         self.order = order
 
-    def of(self, kind, dtype):
-        """kind: "matmul"; "vector", of a matrix and a vector; "dot", which no Tensor Core computes; or "convolution"."""
-        given = self.order
-        if callable(given):
-            given = given(kind, dtype)
-        elif given is not None and not _binade._takes(given, FORMATS[dtype]):
-            given = None
+    def given(self, kind, dtype):
+        """What order says, whatever operands it takes; None: nothing."""
+        given = self.order(kind, dtype) if callable(self.order) else self.order
         if not (given is None or isinstance(given, _binade.GemmModel)):
             raise RuntimeError(f"order gave {type(given).__name__} for {kind} of {dtype}: a GemmModel is wanted, or None")
-        if given is not None:
+        return given
+
+    def of(self, kind, dtype):
+        """kind: "matmul"; "vector", of a matrix and a vector; "dot", which no Tensor Core computes; or "convolution"."""
+        given = self.given(kind, dtype)
+        if given is not None and (callable(self.order) or _binade._takes(given, FORMATS[dtype])):
             return given
         if kind == "dot":
             return chain_model(dtype)

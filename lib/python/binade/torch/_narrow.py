@@ -121,10 +121,11 @@ def plus_scaled(so_far, part, exponents):
 
 class Narrow:
     """multiply(a, b, roles): products by a recipe. Roles are a letter for each operand, "d", a gradient, "x", an activation, or "w",
-    a weight. tensors: by role, whole operands of which a and b are only what a product reads."""
+    a weight. order: a GemmModel for products whose operands it takes, or None. tensors: by role, whole operands of which a and b are
+    only what a product reads."""
 
-    def __init__(self, models, recipe, roles, tensors):
-        self._models, self._recipe, self._roles, self._tensors = models, recipe, roles, tensors
+    def __init__(self, sm, order, recipe, roles, tensors):
+        self._sm, self._order, self._recipe, self._roles, self._tensors = sm, order, recipe, roles, tensors
         self.used = {}  # models, in the order of their use
 
     def __call__(self, a, b, roles=None):
@@ -148,10 +149,9 @@ class Narrow:
         return out
 
     def _model(self, a, b):
-        given = self._models.order
-        if isinstance(given, _binade.GemmModel) and _binade._takes(given, a) and _binade._takes(given, b):
-            return given
-        return narrow_model(self._models.sm, a, b, self._recipe.promote_every)
+        if self._order is not None and _binade._takes(self._order, a) and _binade._takes(self._order, b):
+            return self._order
+        return narrow_model(self._sm, a, b, self._recipe.promote_every)
 
     def _operand(self, x, format, role):
         """Of (batch, rows, k): numbers of the format, and the exponents they are scaled by, one or as many."""

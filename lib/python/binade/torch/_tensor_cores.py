@@ -166,7 +166,7 @@ class TensorCores(TorchDispatchMode):
             model = self._models.of(kind, operands[0].dtype)
             multiply, used = functools.partial(sums, model), [model]
         else:
-            multiply = Narrow(self._models, *recipe)
+            multiply = Narrow(self._models.sm, self._models.given(kind, operands[0].dtype), *recipe)
             used = multiply.used
         out = function(multiply, *args, **kwargs)
         self._ran[name, " and ".join(map(str_of, used))] += 1
