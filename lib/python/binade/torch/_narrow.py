@@ -19,7 +19,7 @@ import re
 import torch
 
 from .. import _binade
-from ._multiply import chain_model, sums
+from ._multiply import CHAINS, chain_model, sums
 from ._quantize import amax_log2
 
 BLOCK = re.compile(r"(1|\d+)x(\d+)$")
@@ -51,6 +51,7 @@ class Recipe:
         self.blocks("x", 1)
         if self.promote_every is not None and self.scale not in (None, "amax", "row"):
             raise ValueError(f"promote_every: with scale={self.scale!r} every part of K is promoted as it is")
+        _binade.GemmModel(CHAINS[torch.float32], promote_every=self.promote_every)  # says what is wrong with it
 
     def format(self, role):
         """The name of an operand's format."""
@@ -64,7 +65,7 @@ class Recipe:
             return 1, k
         found = BLOCK.match(self.scale) if isinstance(self.scale, str) else None
         if not found or int(found[2]) == 0 or found[1] not in ("1", found[2]):
-            raise ValueError(f'scale {self.scale!r}: None, "amax", "row", "1x128" or "128x128" is wanted')
+            raise ValueError(f'scale {self.scale!r}: None, "amax", "row", or blocks such as "1x128" and "128x128" are wanted')
         return int(found[1]) if role == "w" else 1, int(found[2])
 
 
@@ -79,7 +80,7 @@ def narrow_model(sm, a, b, promote_every):
         with contextlib.suppress(ValueError):
             if name and is_held(a, left) and is_held(b, right):
                 return _binade.GemmModel(name.replace("{a}", left).replace("{b}", right), f"sm_{sm}", **options)
-    return _binade.GemmModel("fma.rn.f32.f32.f32.f32", **options)
+    return _binade.GemmModel(CHAINS[torch.float32], **options)
 
 
 def is_held(narrow, wide):

@@ -9,6 +9,7 @@ the one whose result autograd brought the latest gradient of.
 import contextlib
 import dataclasses
 import fnmatch
+from collections.abc import Mapping
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -27,9 +28,11 @@ def recipe_of(base, changes):
     """base with what a module has of its own; None: none at all."""
     if changes is None:
         return Recipe()
-    unknown = set(changes) - {f.name for f in dataclasses.fields(Recipe)}
+    if not isinstance(changes, Mapping):
+        raise TypeError(f"modules: {changes!r} are no settings: a dict of them is wanted, or None")
+    unknown = [x for x in changes if x not in {f.name for f in dataclasses.fields(Recipe)}]
     if unknown:
-        raise TypeError(f"modules: {sorted(unknown)[0]!r} is no setting of a product; operands, backward, scale, promote_every are")
+        raise TypeError(f"modules: {unknown[0]!r} is no setting of a product; operands, backward, scale, promote_every are")
     return dataclasses.replace(base, **changes)
 
 
@@ -61,6 +64,10 @@ class Recipes:
         self._pruned_at = FIRST_PRUNED_AT
         if (model is None) != (not modules):
             raise TypeError("modules: settings by the name of a module go with the model=, and a model with them")
+        if not isinstance(model, torch.nn.Module | None):
+            raise TypeError(f"model: a torch.nn.Module is wanted, not {type(model).__name__}")
+        if not (isinstance(modules, Mapping | None) and all(isinstance(pattern, str) for pattern in modules or ())):
+            raise TypeError("modules: a dict is wanted, of patterns of modules' names and their settings")
         for name, module in model.named_modules() if model is not None else ():
             pattern = next((p for p in modules if fnmatch.fnmatchcase(name, p)), None)
             if pattern is not None:
