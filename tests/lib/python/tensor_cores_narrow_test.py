@@ -462,7 +462,7 @@ class Modules(NarrowCase):
         self.held_in(HYBRID, "sm_90", torch.float32, call, (y, gx, gw + gw0), model=model,
                      modules={"0": {"scale": "amax"}, "1": {"operands": "e5m2"}})
 
-    def test_gradients_of_gradients(self):
+    def test_a_backward_pass_whose_gradients_are_wanted_is_a_forward_one(self):
         x, w, gy, u = magnitudes(1, 5, 12, high=3), magnitudes(2, 7, 12, high=3), magnitudes(3, 5, 7, high=3), magnitudes(4, 5, 12, high=3)
         words = rule("sm_90")
         a, b, d, v = map(values, (x, w, gy, u))
@@ -472,7 +472,7 @@ class Modules(NarrowCase):
             gx, = torch.autograd.grad(F.linear(xs, ws), xs, ds, create_graph=True)
             return gx, *torch.autograd.grad(gx, (ws, ds), u)
         self.held_in(HYBRID, "sm_90", torch.float32, call, (
-            narrow.product(d, b, "dw", HYBRID, **words), narrow.product(d.T, v, "dd", HYBRID, **words),
+            narrow.product(d, b, "xw", HYBRID, **words), narrow.product(d.T, v, "xd", HYBRID, **words),
             narrow.product(v, b.T, "dw", HYBRID, **words)))
 
     def test_without_gradients(self):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products of ordinary tensors in narrow formats: their operands scaled and rounded, gradients to a format of their own.
 
-An operand is multiplied by a power of two, the largest that keeps its largest magnitude within the format's largest number, 1
-where that magnitude is 0 or infinite and without scales; then rounded to nearest; in formats of 8 bits and fewer what is larger is
-the largest finite number. The sum is multiplied by the inverse of both operands' powers, exactly but for one rounding to
-binary32, and goes to the epilogue.
+An operand is multiplied by a power of two, the largest of 2^-126 to 2^126 that keeps its largest magnitude within the format's
+largest number, NaN passed over, 1 where that magnitude is 0 or infinite and without scales; then rounded to nearest; in formats of
+8 bits and fewer what is larger is the largest finite number. The sum is multiplied by the inverse of both operands' powers, exactly
+but for one rounding to binary32, and goes to the epilogue.
 
 A scale belongs to ("amax") the whole tensor; or ("row") a row of A, a column of B, along all of K; or ("1x128") one of these and
 128 of K; or ("128x128") in the weight to 128 of these and 128 of K, in all else to one and 128. With scales of parts of K each part
