@@ -4,7 +4,9 @@
 # all bits what the oracle gives. SKIP without torch. tensor_cores_narrow_test.py BINADE
 import copy
 import fractions
+import gc
 import itertools
+import pickle
 import sys
 
 try:
@@ -443,6 +445,40 @@ class Modules(NarrowCase):
         x, (w, bias) = values(INPUT), map(values, model.parameters())
         self.same(y, [torch.from_numpy(narrow.product(x, w.T, "xw", None, bias=bias, **rule("sm_90"))),
                       torch.from_numpy(narrow.product(x, x.T, "xw", HYBRID, **rule("sm_90")))])
+
+    def test_a_model_may_be_copied_and_saved_meanwhile(self):
+        model = numbered(Block())
+
+        def run(model, x):
+            copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))] if "forward" not in model.q.__dict__ else [model]
+            self.assertEqual(len(list(copies[0].parameters())), 5)
+            del copies
+            gc.collect()
+            return step(model, x)
+        modules = {"q": {"scale": "amax"}, "out": None}
+        self.held_of(model, {"q": AMAX, "k": HYBRID, "v": HYBRID, "out": None}, modules, run=run)
+        self.assertFalse(any(module._forward_hooks or module._forward_pre_hooks for module in model.modules()))
+
+    def test_results_that_are_given(self):
+        a, b, c = magnitudes(1, 6, 6, high=5), magnitudes(2, 6, 6, high=5), magnitudes(3, 6, 6, high=5)
+        words = rule("sm_90")
+        x, y, added = values(a), values(b), narrow.product(values(a), values(b), "xw", HYBRID, c=values(c), **words)
+        with mode("sm_90", HYBRID):
+            self.equal(c.addmm_(a, b), added)
+            self.equal(torch.mm(a, b, out=a), narrow.product(x, y, "xw", HYBRID, **words))
+
+    def test_a_gradient_that_is_one_number_expanded(self):
+        x, w = magnitudes(1, 2, 3, 12, low=-3, high=3), magnitudes(2, 7, 12, low=-3, high=3)
+
+        def run(model, x):
+            model.zero_grad()
+            model(x).sum().backward()
+            return [parameter.grad for parameter in model.parameters()]
+        self.held_of(numbered(Block()), {"q": AMAX, "k": SHORT, "v": None, "out": HYBRID},
+                     {"q": {"scale": "amax"}, "k": {"operands": "e5m2"}, "v": None}, run=run, x=x)
+        self.held_in(HYBRID, "sm_90", torch.float32, lambda: with_gradients(F.linear, torch.ones(()).expand(2, 3, 7), x, w)[1:], [
+            one.reshape(shape) for one, shape in zip(linear_by_oracle(x.reshape(6, 12), w, None, torch.ones(6, 7), HYBRID,
+                                                                      **rule("sm_90"))[1:], ((2, 3, 12), (7, 12)))])
 
     def test_convolutions_by_name_and_with_one_weight(self):
         case = CASES["with a kernel of one pixel"]._replace(image=(2, 6, 5, 4), weight=(6, 6, 1, 1))

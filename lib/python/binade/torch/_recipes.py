@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from ._attaching import graph_task
 from ._narrow import Recipe
@@ -80,14 +81,11 @@ class Recipes:
 
     @contextlib.contextmanager
     def attached(self):
-        """While it lasts, modules with recipes of their own say when they run."""
+        """While it lasts, modules with recipes of their own say when they run: by hooks of all modules, since a model with hooks
+        of its own could be neither copied nor saved."""
         handles = []
         if self._model is not None:
-            handles.append(self._model.register_forward_pre_hook(lambda *_: self._now.clear()))
-            for module in self._model.modules():
-                if id(module) in self._modules:
-                    handles.append(module.register_forward_pre_hook(self._begin))
-                    handles.append(module.register_forward_hook(self._end))
+            handles = [register_module_forward_pre_hook(self._begin), register_module_forward_hook(self._end)]
         try:
             yield
         finally:
@@ -96,10 +94,13 @@ class Recipes:
             self._now.clear()
 
     def _begin(self, module, _):
-        self._now.append(self._modules[id(module)])
+        if module is self._model:  # whatever forward pass was left by an exception
+            self._now.clear()
+        if id(module) in self._modules:
+            self._now.append(self._modules[id(module)])
 
-    def _end(self, *_):
-        if self._now:  # not where a module's forward was left by an exception
+    def _end(self, module, *_):
+        if id(module) in self._modules and self._now:
             self._now.pop()
 
     @property
