@@ -117,18 +117,18 @@ class Models:
         if not (order is None or callable(order) or isinstance(order, _binade.GemmModel)):
             raise TypeError(f"order: a GemmModel is wanted, or a function that gives one, not {type(order).__name__}")
         self._order = order
-        self.always = order if isinstance(order, _binade.GemmModel) else None  # where it takes the operands
+
+    def given(self, kind, dtype):
+        """What order says, whatever operands it takes; None: nothing."""
+        given = self._order(kind, dtype) if callable(self._order) else self._order
+        if not (given is None or isinstance(given, _binade.GemmModel)):
+            raise RuntimeError(f"order gave {type(given).__name__} for {kind} of {dtype}: a GemmModel is wanted, or None")
+        return given
 
     def of(self, kind, dtype):
         """kind: "matmul"; "vector", of a matrix and a vector; "dot", which no Tensor Core computes; or "convolution"."""
-        given = self._order
-        if callable(given):
-            given = given(kind, dtype)
-        elif given is not None and not _binade._takes(given, FORMATS[dtype]):
-            given = None
-        if not (given is None or isinstance(given, _binade.GemmModel)):
-            raise RuntimeError(f"order gave {type(given).__name__} for {kind} of {dtype}: a GemmModel is wanted, or None")
-        if given is not None:
+        given = self.given(kind, dtype)
+        if given is not None and (callable(self._order) or _binade._takes(given, FORMATS[dtype])):
             return given
         if kind == "dot":
             return chain_model(dtype)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products of ordinary tensors in narrow formats: their operands scaled and rounded, gradients to a format of their own.
 
-An operand is multiplied by a power of two, the largest that keeps its largest magnitude within the format's largest number, 1
-where that magnitude is 0 or infinite and without scales; then rounded to nearest; in formats of 8 bits and fewer what is larger is
-the largest finite number. The sum is multiplied by the inverse of both operands' powers, exactly but for one rounding to
-binary32, and goes to the epilogue.
+An operand is multiplied by a power of two, the largest of 2^-126 to 2^126 that keeps its largest magnitude within the format's
+largest number, NaN passed over, 1 where that magnitude is 0 or infinite and without scales; then rounded to nearest; in formats of
+8 bits and fewer what is larger is the largest finite number. The sum is multiplied by the inverse of both operands' powers, exactly
+but for one rounding to binary32, and goes to the epilogue.
 
 A scale belongs to ("amax") the whole tensor; or ("row") a row of A, a column of B, along all of K; or ("1x128") one of these and
 128 of K; or ("128x128") in the weight to 128 of these and 128 of K, in all else to one and 128. With scales of parts of K each part
@@ -19,11 +19,13 @@ import re
 import torch
 
 from .. import _binade
-from ._multiply import chain_model, sums
+from ._multiply import CHAINS, chain_model, sums
 from ._quantize import amax_log2
 
 BLOCK = re.compile(r"(1|\d+)x(\d+)$")
-# What can hold numbers of formats that the architecture has no instruction of, narrowest first; then chains of binary32.
+# What can hold numbers of formats that the architecture has no instruction of, narrowest first: operands that may differ, and
+# operands that are alike; then chains of binary32.
+BYTES = ("e4m3", "e5m2")
 HOLDERS = ("binary16", "bfloat16", "tf32")
 
 
@@ -49,6 +51,7 @@ class Recipe:
         self.blocks("x", 1)
         if self.promote_every is not None and self.scale not in (None, "amax", "row"):
             raise ValueError(f"promote_every: with scale={self.scale!r} every part of K is promoted as it is")
+        _binade.GemmModel(CHAINS[torch.float32], promote_every=self.promote_every)  # says what is wrong with it
 
     def format(self, role):
         """The name of an operand's format."""
@@ -62,28 +65,34 @@ class Recipe:
             return 1, k
         found = BLOCK.match(self.scale) if isinstance(self.scale, str) else None
         if not found or int(found[2]) == 0 or found[1] not in ("1", found[2]):
-            raise ValueError(f'scale {self.scale!r}: None, "amax", "row", "1x128" or "128x128" is wanted')
+            raise ValueError(f'scale {self.scale!r}: None, "amax", "row", or blocks such as "1x128" and "128x128" are wanted')
         return int(found[1]) if role == "w" else 1, int(found[2])
 
 
 @functools.lru_cache(maxsize=None)
-def narrow_model(sm, a, b, promote_every, always):
-    """The GemmModel, D in binary32, of products of two formats' numbers: `always` where it is given and takes them; else of the
-    architecture's own instruction, or of the narrowest that holds them."""
-    if always is not None and _binade._takes(always, a) and _binade._takes(always, b):
-        return always
+def narrow_model(sm, a, b, promote_every):
+    """The GemmModel, D in binary32, of products of two formats' numbers: of the architecture's own instruction, or of the narrowest
+    that holds them."""
     options = dict(promote_every=promote_every, epilogue_format="binary32", out_format="binary32")
-    own = _binade._usual_instruction(sm, "e4m3", "f32").replace("{a}", a).replace("{b}", b)
-    if own:
+    of_bytes = _binade._usual_instruction(sm, "e4m3", "f32")
+    alike = [(x, x, _binade._usual_instruction(sm, x, "f32")) for x in HOLDERS]
+    for left, right, name in [(x, y, of_bytes) for x in (a, *BYTES) for y in (b, *BYTES)] + alike:
         with contextlib.suppress(ValueError):
-            return _binade.GemmModel(own, f"sm_{sm}", **options)
-    for holder in HOLDERS:
-        name = _binade._usual_instruction(sm, holder, "f32")
-        if name:
-            model = _binade.GemmModel(name, f"sm_{sm}", **options)
-            if _binade._takes(model, a) and _binade._takes(model, b):
-                return model
-    return _binade.GemmModel("fma.rn.f32.f32.f32.f32", **options)
+            if name and is_held(a, left) and is_held(b, right):
+                return _binade.GemmModel(name.replace("{a}", left).replace("{b}", right), f"sm_{sm}", **options)
+    return _binade.GemmModel(CHAINS[torch.float32], **options)
+
+
+def given_or_narrow_model(given, sm, a, b, promote_every):
+    """The model that an order gives, where it does and takes the formats; else narrow_model."""
+    fits = given is not None and _binade._takes(given, a) and _binade._takes(given, b)
+    return given if fits else narrow_model(sm, a, b, promote_every)
+
+
+def is_held(narrow, wide):
+    """Whether every number of a format is one of the other."""
+    x, y = _binade.Format(narrow), _binade.Format(wide)
+    return x == y or x.precision <= y.precision and x.max <= y.max and x.min_positive >= y.min_positive
 
 
 def block_log2(x, format, rows, columns):
@@ -119,16 +128,17 @@ def plus_scaled(so_far, part, exponents):
 
 class Narrow:
     """multiply(a, b, roles): products by a recipe. Roles are a letter for each operand, "d", a gradient, "x", an activation, or "w",
-    a weight. tensors: by role, whole operands of which a and b are only what a product reads."""
+    a weight. order: a GemmModel for products whose operands it takes, or None. tensors: by role, whole operands of which a and b are
+    only what a product reads."""
 
-    def __init__(self, models, recipe, roles, tensors):
-        self._models, self._recipe, self._roles, self._tensors = models, recipe, roles, tensors
+    def __init__(self, sm, order, recipe, roles, tensors):
+        self._sm, self._order, self._recipe, self._roles, self._tensors = sm, order, recipe, roles, tensors
         self.used = {}  # models, in the order of their use
 
     def __call__(self, a, b, roles=None):
         roles = roles or self._roles
         formats = [self._recipe.format(role) for role in roles]
-        model = narrow_model(self._models.sm, *formats, self._recipe.promote_every, self._models.always)
+        model = given_or_narrow_model(self._order, self._sm, *formats, self._recipe.promote_every)
         self.used[model] = None
         operands = [self._operand(*x) for x in zip((a, b.transpose(1, 2)), formats, roles)]
         (left, ea), (right, eb) = operands

@@ -3,14 +3,18 @@
 
 Below autograd nothing says which operand is a gradient. Convolutions' backward op does; of others an operand that no forward
 product has had is a gradient in a backward pass: the first operand of a forward product is its activation, the second its weight,
-and with these go the settings of the module that had them.
+and with these go the settings of the module that had them. Where several had them (one input of three layers, a tied weight), it is
+the one whose result autograd brought the latest gradient of. With create_graph=True a backward pass is a forward one of its own:
+its products have no gradients among their operands, but those of its own backward pass have.
 """
 import contextlib
 import dataclasses
 import fnmatch
+from collections.abc import Mapping
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from ._attaching import graph_task
 from ._narrow import Recipe
@@ -18,7 +22,7 @@ from ._narrow import Recipe
 # Ops with a weight, and which of their arguments are operands; convolutions say which is which, and are asked for it here.
 OPERANDS = {"mm": (0, 1), "addmm": (1, 2), "convolution": (0, 1), "convolution_backward": (0, 1, 2)}
 ROLES = {"convolution": "xw", "convolution_backward": "dxw"}
-SAYS_WHOSE = ("w", None, "x")  # the operands that say whose product it is, the surest first
+SAYS_WHOSE = ("w", "x")  # the operands that say whose product it is, the surest first
 FIRST_PRUNED_AT = 1024
 
 
@@ -26,9 +30,11 @@ def recipe_of(base, changes):
     """base with what a module has of its own; None: none at all."""
     if changes is None:
         return Recipe()
-    unknown = set(changes) - {f.name for f in dataclasses.fields(Recipe)}
+    if not isinstance(changes, Mapping):
+        raise TypeError(f"modules: {changes!r} are no settings: a dict of them is wanted, or None")
+    unknown = [x for x in changes if x not in {f.name for f in dataclasses.fields(Recipe)}]
     if unknown:
-        raise TypeError(f"modules: {sorted(unknown)[0]!r} is no setting of a product; operands, backward, scale, promote_every are")
+        raise TypeError(f"modules: {unknown[0]!r} is no setting of a product; operands, backward, scale, promote_every are")
     return dataclasses.replace(base, **changes)
 
 
@@ -55,10 +61,15 @@ class Recipes:
         self._base, self._model = base, model
         self._modules = {}  # id of a module: its recipe
         self._now = []  # recipes of the modules that are running
-        self._seen = {}  # storages of forward products' operands: (a weak reference, role, recipe)
+        self._seen = {}  # storages of forward products' operands: (a weak reference, role, the recipes they had, the latest last)
+        self._latest = None  # the recipe of the result whose gradient autograd had last
         self._pruned_at = FIRST_PRUNED_AT
         if (model is None) != (not modules):
             raise TypeError("modules: settings by the name of a module go with the model=, and a model with them")
+        if not isinstance(model, torch.nn.Module | None):
+            raise TypeError(f"model: a torch.nn.Module is wanted, not {type(model).__name__}")
+        if not (isinstance(modules, Mapping | None) and all(isinstance(pattern, str) for pattern in modules or ())):
+            raise TypeError("modules: a dict is wanted, of patterns of modules' names and their settings")
         for name, module in model.named_modules() if model is not None else ():
             pattern = next((p for p in modules if fnmatch.fnmatchcase(name, p)), None)
             if pattern is not None:
@@ -70,14 +81,11 @@ class Recipes:
 
     @contextlib.contextmanager
     def attached(self):
-        """While it lasts, modules with recipes of their own say when they run."""
+        """While it lasts, modules with recipes of their own say when they run: by hooks of all modules, since a model with hooks
+        of its own could be neither copied nor saved."""
         handles = []
         if self._model is not None:
-            handles.append(self._model.register_forward_pre_hook(lambda *_: self._now.clear()))
-            for module in self._model.modules():
-                if id(module) in self._modules:
-                    handles.append(module.register_forward_pre_hook(self._begin))
-                    handles.append(module.register_forward_hook(self._end))
+            handles = [register_module_forward_pre_hook(self._begin), register_module_forward_hook(self._end)]
         try:
             yield
         finally:
@@ -86,11 +94,28 @@ class Recipes:
             self._now.clear()
 
     def _begin(self, module, _):
-        self._now.append(self._modules[id(module)])
+        if module is self._model:  # whatever forward pass was left by an exception
+            self._now.clear()
+        if id(module) in self._modules:
+            self._now.append(self._modules[id(module)])
 
-    def _end(self, *_):
-        if self._now:  # not where a module's forward was left by an exception
+    def _end(self, module, *_):
+        if id(module) in self._modules and self._now:
             self._now.pop()
+
+    @property
+    def now(self):
+        """That of forward products."""
+        return self._now[-1] if self._now else self._base
+
+    def gradient_came(self, recipe):
+        """Of the result of a product with this recipe."""
+        self._latest = recipe
+
+    def _whose(self, had):
+        """The recipe of a product in a backward pass; had: by role the recipes its operands had."""
+        recipes = next((had[role] for role in SAYS_WHOSE if had.get(role)), (self._base,))
+        return self._latest if self._latest in recipes else recipes[-1]
 
     def of(self, op, args):
         """(recipe, roles, operands by role) of a product; None where its operands stay as they are."""
@@ -98,16 +123,12 @@ class Recipes:
             return None
         operands = [args[i] for i in OPERANDS[op]]
         if op == "convolution_backward":
-            recipe, roles = self._known(operands[2])[1] or self._base, ROLES[op]
+            recipe, roles = self._whose({"w": self._known(operands[2])[1]}), ROLES[op]
         elif is_in_backward():
             known = [self._known(x) for x in operands]
-            roles = "".join(role or "d" for role, _ in known)
-            recipe = next((r for _, r in sorted(known, key=lambda x: SAYS_WHOSE.index(x[0])) if r is not None), self._base)
-            for x, (role, _) in zip(operands, known):
-                if role is None:  # dX and dW of a layer have the gradient in common; this one the weight says
-                    self._remember(x, None, recipe)
+            recipe, roles = self._whose(dict(known)), "".join(role or "d" for role, _ in known)
         else:
-            recipe, roles = self._now[-1] if self._now else self._base, "xw"
+            recipe, roles = self.now, "xw"
             for x, role in zip(operands, roles):
                 self._remember(x, role, recipe)
         if recipe.operands is None:
@@ -115,12 +136,13 @@ class Recipes:
         return recipe, roles, dict(zip(roles, operands)) if op in ROLES else {}
 
     def _known(self, x):
-        reference, role, recipe = self._seen.get(storage_of(x)._cdata, (None, None, None))
-        return (role, recipe) if reference is not None and not reference.expired() else (None, None)
+        """The role it had in forward products, and their recipes."""
+        reference, role, recipes = self._seen.get(storage_of(x)._cdata, (None, None, ()))
+        return (role, recipes) if reference is not None and not reference.expired() else (None, ())
 
     def _remember(self, x, role, recipe):
         if len(self._seen) >= self._pruned_at:
             self._seen = {key: entry for key, entry in self._seen.items() if not entry[0].expired()}
             self._pruned_at = max(FIRST_PRUNED_AT, 2 * len(self._seen))
-        storage = storage_of(x)
-        self._seen[storage._cdata] = StorageWeakRef(storage), role, recipe
+        storage, before = storage_of(x), self._known(x)[1]
+        self._seen[storage._cdata] = StorageWeakRef(storage), role, (*(r for r in before if r != recipe), recipe)

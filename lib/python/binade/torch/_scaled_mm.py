@@ -16,7 +16,7 @@ import torch
 
 from .. import _binade
 from ._multiply import sums
-from ._narrow import narrow_model
+from ._narrow import given_or_narrow_model
 
 FP8 = {getattr(torch, name): format for name, format in (("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2")) if hasattr(torch, name)}
 BIASES = {torch.float16: {torch.float16}, torch.bfloat16: {torch.bfloat16}, torch.float32: set(),
@@ -130,8 +130,8 @@ def scaled_mm_v2(multiply, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b
 class ScaledProducts:
     """multiply(a, b) of FP8 matrices: their sums in binary32; .promoted(True): as without fast accumulation."""
 
-    def __init__(self, models):
-        self._always, self.sm, self._every = models.always, models.sm, None
+    def __init__(self, sm, order):
+        self.sm, self._order, self._every = sm, order, None
         self.used = {}  # models, in the order of their use
 
     def promoted(self, yes):
@@ -139,6 +139,6 @@ class ScaledProducts:
         return self
 
     def __call__(self, a, b):
-        model = narrow_model(self.sm, FP8[a.dtype], FP8[b.dtype], self._every, self._always)
+        model = given_or_narrow_model(self._order, self.sm, FP8[a.dtype], FP8[b.dtype], self._every)
         self.used[model] = None
         return sums(model, a.float()[None], b.float()[None])[0]

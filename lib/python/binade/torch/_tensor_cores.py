@@ -3,10 +3,12 @@
 import collections
 import contextlib
 import dataclasses
+import functools
 import threading
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils import checkpoint
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._attaching import functorch_level
@@ -65,6 +67,10 @@ without_onednn = Without(torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enab
 has_flash = hasattr(torch.backends.cuda, "flash_sdp_enabled")  # torch 2.0
 # The switch is that of CUDA and of the CPU alike.
 without_flash = Without(torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp) if has_flash else None
+# Since torch 2.1 a checkpoint repeats no more than saves tensors: not its last product, of whose operands nothing would be known.
+EARLY_STOP = "_enable_checkpoint_early_stop"
+without_early_stop = (Without(functools.partial(getattr, checkpoint, EARLY_STOP), functools.partial(setattr, checkpoint, EARLY_STOP))
+                      if hasattr(checkpoint, EARLY_STOP) else contextlib.nullcontext)
 ATTENTIONS = {"flash": contextlib.nullcontext, "math": without_flash or contextlib.nullcontext}
 
 
@@ -105,7 +111,7 @@ class TensorCores(TorchDispatchMode):
         super().__init__()
         if attention not in ATTENTIONS:
             raise ValueError(f"attention {attention!r}: one of {', '.join(ATTENTIONS)} is wanted")
-        self._models, self._recipes = Models(arch, order), recipes
+        self._models, self.recipes = Models(arch, order), recipes
         self._attention, self._strict = ATTENTIONS[attention], bool(strict)
         self._ran, self._left = collections.Counter(), collections.Counter()
         self._open = []  # of each `with` block what ends with it
@@ -129,7 +135,8 @@ class TensorCores(TorchDispatchMode):
         with contextlib.ExitStack() as stack:
             stack.enter_context(without_onednn())
             stack.enter_context(self._attention())
-            stack.enter_context(self._recipes.attached())
+            stack.enter_context(self.recipes.attached())
+            stack.enter_context(without_early_stop() if self.recipes.any else contextlib.nullcontext())
             stack.enter_context(RefusesLater(self))
             super().__enter__()
             self._open.append(stack.pop_all())
@@ -167,9 +174,11 @@ class TensorCores(TorchDispatchMode):
 
     def _multiply(self, kind, name, args, dtype):
         if kind == "scaled":
-            return ScaledProducts(self._models)
-        recipe = self._recipes.of(name, args)
-        return Plain(self._models.of(kind, dtype)) if recipe is None else Narrow(self._models, *recipe)
+            return ScaledProducts(self._models.sm, self._models.given(kind, dtype))
+        recipe = self.recipes.of(name, args)
+        if recipe is None:
+            return Plain(self._models.of(kind, dtype))
+        return Narrow(self._models.sm, self._models.given(kind, dtype), *recipe)
 
     def _run(self, name, func, args, kwargs):
         """What is not emulated; in inference mode ops arrive before torch has made others of them."""
@@ -200,15 +209,16 @@ class RefusesLater(TorchFunctionMode):
         self._mode = mode
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        before = self._mode.products
+        before, recipe = self._mode.products, self._mode.recipes.now
         out = func(*args, **(kwargs or {}))
         if self._mode.products != before and (functorch_level is None or functorch_level() is None):
             for x in out if isinstance(out, tuple | list) else [out]:
                 if isinstance(x, torch.Tensor) and x.grad_fn is not None:
-                    x.register_hook(self._check)
+                    x.register_hook(functools.partial(self._check, recipe))
         return out
 
-    def _check(self, gradient):
+    def _check(self, recipe, gradient):
+        self._mode.recipes.gradient_came(recipe)
         if not self._mode.is_open:
             raise RuntimeError("backward() of emulated products outside of their own `with tensor_cores(…)`: put it into that block")
 
