@@ -74,7 +74,7 @@ class Refusals(TensorCoresCase):
                 F.scaled_dot_product_attention(ones(q), ones(k), ones(v))
 
     def test_attention_may_be_made_of_matmuls(self):
-        with self.assertRaisesRegex(ValueError, "^attention 'fast': one of flash, math is wanted$"):
+        with self.assertRaisesRegex(ValueError, "^attention 'fast': one of flash, math, low_precision is wanted$"):
             binade.torch.tensor_cores("sm_80", attention="fast")
         if not hasattr(F, "scaled_dot_product_attention"):
             self.skipTest("this torch has no scaled_dot_product_attention")

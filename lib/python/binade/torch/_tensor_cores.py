@@ -3,7 +3,6 @@
 import collections
 import contextlib
 import dataclasses
-import functools
 import threading
 
 import torch
@@ -11,8 +10,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._attaching import functorch_level
-from ._multiply import FORMATS, Models, sums
-from ._product_ops import OPS
+from ._multiply import FORMATS, Models
+from ._product_ops import LOW_PRECISION, OPS, kind_of
 
 # Ops with products inside that nobody takes apart.
 WITH_PRODUCTS = frozenset((
@@ -62,7 +61,9 @@ without_onednn = Without(torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enab
 has_flash = hasattr(torch.backends.cuda, "flash_sdp_enabled")  # torch 2.0
 # The switch is that of CUDA and of the CPU alike.
 without_flash = Without(torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp) if has_flash else None
-ATTENTIONS = {"flash": contextlib.nullcontext, "math": without_flash or contextlib.nullcontext}
+# What is open meanwhile, and the ops.
+ATTENTIONS = {"flash": (contextlib.nullcontext, OPS), "math": (without_flash or contextlib.nullcontext, OPS),
+              "low_precision": (contextlib.nullcontext, LOW_PRECISION)}
 
 
 def tensor_cores(arch, *, order=None, attention="flash", strict=False):
@@ -100,7 +101,8 @@ class TensorCores(TorchDispatchMode):
         super().__init__()
         if attention not in ATTENTIONS:
             raise ValueError(f"attention {attention!r}: one of {', '.join(ATTENTIONS)} is wanted")
-        self._models, self._attention, self._strict = Models(arch, order), ATTENTIONS[attention], bool(strict)
+        self._models, self._strict = Models(arch, order), bool(strict)
+        self._attention, self._ops = ATTENTIONS[attention]
         self._ran, self._left = collections.Counter(), collections.Counter()
         self._open = []  # of each `with` block what ends with it
 
@@ -140,7 +142,7 @@ class TensorCores(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = func._schema.name.removeprefix("aten::")
-        emulated = OPS.get(name.removesuffix("_"))
+        emulated = self._ops.get(name.removesuffix("_"))
         if emulated is None:
             return self._run(name, func, args, kwargs)
         kind, function = emulated
@@ -149,9 +151,9 @@ class TensorCores(TorchDispatchMode):
         if why:
             return self._leave(name, why, func, args, kwargs)
         given = kwargs.pop("out", None)
-        model = self._models.of(kind, operands[0].dtype)
-        out = function(functools.partial(sums, model), *args, **kwargs)
-        self._ran[name, str_of(model)] += 1
+        products = self._models.of(kind_of(name, kind, args), operands[0].dtype)
+        out = function(products, *args, **kwargs)
+        self._ran[name, str(products)] += 1
         if given is None and name.endswith("_"):
             if args[0].shape != out.shape:
                 raise RuntimeError(f"{name}: a result of {tuple(out.shape)} does not fit into a tensor of {tuple(args[0].shape)}")
@@ -210,10 +212,6 @@ class RefusesLater(TorchFunctionMode):
     def _check(self, gradient):
         if not self._mode.is_open:
             raise RuntimeError("backward() of emulated products outside of their own `with tensor_cores(…)`: put it into that block")
-
-
-def str_of(model):
-    return model.instruction if model.arch is None else f"{model.instruction} on {model.arch}"
 
 
 def written(x, out):
