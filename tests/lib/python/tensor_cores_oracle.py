@@ -233,19 +233,18 @@ def depthwise_weight_gradient(gy, x, g, kernel, dtype):
             thread = threads[item % 8, i % 32]
             thread[:] = fma(read, gy[(n, slice(None)) + p], thread)
         if solid:
-            sums = rounded(threads.reshape(256, -1), dtype)
-            while len(sums) > 1:
-                sums = rounded(sums[:len(sums) // 2] + sums[len(sums) // 2:], dtype)
+            total = halves(rounded(threads.reshape(256, -1), dtype), dtype)
         else:
             warps = np.zeros((32, gy.shape[1]), np.float32)
             for warp in range(8):
-                warps[warp] = halves(threads[warp])
-            sums = halves(warps)[None]
-        gw[(slice(None), 0) + tap] = rounded(sums[0], dtype)
+                warps[warp] = halves(threads[warp], np.float32)
+            total = halves(warps, np.float32)
+        gw[(slice(None), 0) + tap] = rounded(total, dtype)
     return gw
 
 
-def halves(lanes):
-    while len(lanes) > 1:
-        lanes = lanes[:len(lanes) // 2] + lanes[len(lanes) // 2:]
+def halves(lanes, dtype):
+    with np.errstate(invalid="ignore"):
+        while len(lanes) > 1:
+            lanes = rounded(lanes[:len(lanes) // 2] + lanes[len(lanes) // 2:], dtype)
     return lanes[0]
