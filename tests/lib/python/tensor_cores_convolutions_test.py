@@ -11,6 +11,7 @@ try:
     import torch
 
     import binade.torch
+    from binade.torch import _depthwise
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
@@ -129,6 +130,8 @@ class Convolutions(TensorCoresCase):
     @each()
     def test_of_every_geometry_with_all_gradients(self, dtype, rule):
         for name, case in CASES.items():
+            if case.atens and rule["arch"] != "sm_90":
+                continue
             with self.subTest(name):
                 given = operands(case, dtype)
                 self.held(rule, lambda: with_gradients(case, *given)[:3], by_oracle(case, *given, **rule), own=not case.atens)
@@ -230,27 +233,34 @@ class Convolutions(TensorCoresCase):
             self.assertEqual([np.isnan(part).any() for part in (y, gx, gw)], [False] + [len(case.stride) == 3] * 2, name)
             self.held(rule, lambda: with_gradients(case, *given)[:3], (y, gx, gw), own=False)
 
-    @each(("sm_80",))
-    def test_cudnn_computes_some_depthwise_ones(self, dtype, rule):
+    def test_cudnn_computes_some_depthwise_ones(self):
+        for (image, weight, *words), cudnn in (
+                (((2, 32, 9, 9), (32, 1, 3, 3)), True), (((2, 31, 9, 9), (31, 1, 3, 3)), False), (((2, 32, 9, 9), (64, 1, 5, 5)), True),
+                (((2, 32, 9, 6), (32, 1, 3, 3)), False), (((2, 32, 9, 7), (32, 1, 3, 3)), True), (((2, 32, 9, 9), (32, 1, 3, 1)), False),
+                (((2, 32, 9, 9), (32, 1, 7, 7)), False), (((2, 32, 9, 9), (32, 1, 3, 3), [1], [2]), False),
+                (((2, 32, 9, 9), (32, 1, 3, 3), [2]), False), (((1, 32, 9, 9), (32, 1, 3, 3), [2]), True),
+                (((2, 32, 9, 9), (32, 1, 3, 3), [1, 2]), False), (((2, 512, 9, 9), (512, 1, 3, 3), [2]), True),
+                (((2, 256, 3, 28), (256, 1, 3, 3), [2]), True), (((2, 256, 3, 27), (256, 1, 3, 3), [2]), False),
+                (((1, 32, 9, 28), (32, 1, 1, 1), [2]), True), (((1, 32, 9, 29), (32, 1, 1, 1), [2]), False),
+                (((16, 128, 9, 7), (128, 1, 1, 1), [2]), True), (((17, 128, 9, 7), (128, 1, 1, 1), [2]), False),
+                (((2, 128, 9, 8), (128, 1, 1, 1), [2]), False), (((1, 32, 9, 9), (32, 1, 3, 3), [3]), False),
+                (((2, 32, 5), (32, 1, 4)), True), (((2, 32, 5), (32, 1, 4), [2]), False),
+                (((2, 32, 3, 9, 9), (32, 1, 3, 3, 3)), False)):
+            for dtype in (torch.float16, torch.bfloat16, torch.float32):
+                stride, dilation = (list(words) + [[1]] * 2)[:2]
+                x, w = torch.empty(image, dtype=dtype), torch.empty(weight, dtype=dtype)
+                self.assertEqual(_depthwise.is_atens(x, w, stride, dilation, False, x.shape[1]),
+                                 not (cudnn and dtype == torch.float16), (image, weight, words, dtype))
+
+    @each(("sm_80",), TYPES[:2])
+    def test_cudnn_computes_those_that_are_channels_last(self, dtype, rule):
         half, last = dtype == torch.float16, torch.channels_last
-        image = ((2, 32, 9, 9), (32, 1, 3, 3), {})
-        for (x, w, words), cudnn in (
-                (image, half), (((2, 31, 9, 9), (31, 1, 3, 3), {}), False), (((2, 32, 9, 9), (64, 1, 5, 5), {}), half),
-                (((2, 32, 9, 6), (32, 1, 3, 3), {}), False), (((2, 32, 9, 9), (32, 1, 3, 1), {}), False),
-                (((2, 32, 9, 9), (32, 1, 7, 7), {}), False), (((2, 32, 9, 9), (32, 1, 3, 3), {"dilation": 2}), False),
-                (((2, 32, 9, 9), (32, 1, 3, 3), {"stride": 2}), False), (((1, 32, 9, 9), (32, 1, 3, 3), {"stride": 2}), half),
-                (((2, 32, 9, 9), (32, 1, 3, 3), {"stride": (1, 2)}), False), (((2, 512, 9, 9), (512, 1, 3, 3), {"stride": 2}), half),
-                (((2, 256, 3, 28), (256, 1, 3, 3), {"stride": 2}), half), (((2, 256, 3, 27), (256, 1, 3, 3), {"stride": 2}), False),
-                (((1, 32, 9, 9), (32, 1, 1, 1), {"stride": 2}), half), (((2, 128, 9, 7), (128, 1, 1, 1), {"stride": 2}), half),
-                (((2, 128, 9, 8), (128, 1, 1, 1), {"stride": 2}), False), (((1, 32, 9, 9), (32, 1, 3, 3), {"stride": 3}), False),
-                (((2, 32, 5), (32, 1, 4), {}), half), (((2, 32, 5), (32, 1, 4), {"stride": 2}), False),
-                (((2, 32, 3, 9, 9), (32, 1, 3, 3, 3), {}), False), (((2, 1, 9, 9), (3, 1, 3, 3), {}), True)):
-            with self.subTest(image=x, weight=w, **words):
-                x, w = numbers(1, *x, dtype=dtype), numbers(2, *w, dtype=dtype)
-                self.assertEqual(self.by_cudnn(rule, x, w, words), cudnn)
-        x, w = numbers(1, *image[0], dtype=dtype), numbers(2, *image[1], dtype=dtype)
+        x, w = numbers(1, 2, 32, 7, 7, dtype=dtype), numbers(2, 32, 1, 3, 3, dtype=dtype)
+        for image in (x, x.transpose(2, 3), numbers(1, 2, 32, 7, 14, dtype=dtype)[..., ::2], x[:, :1].expand(x.shape)):
+            self.assertEqual(self.by_cudnn(rule, image, w, {}), half)
         self.assertTrue(self.by_cudnn(rule, x.to(memory_format=last), w, {}, last))
         self.assertTrue(self.by_cudnn(rule, x, w.to(memory_format=last), {}, last))
+        self.assertTrue(self.by_cudnn(rule, x[:, :1], w, {}))  # one group is none
         with torch.backends.cudnn.flags(enabled=False):
             self.assertFalse(self.by_cudnn(rule, x.to(memory_format=last), w, {}))
 

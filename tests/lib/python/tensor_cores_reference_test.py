@@ -65,11 +65,15 @@ def exact(a, b, dtype, c=None, alpha=1, beta=1):
     return out
 
 
-def any_numbers(seed, *shape, dtype):
-    """Of every exponent that the dtype has, subnormal ones and zeros among them."""
+def any_numbers(seed, *shape, dtype, span=None):
+    """Of every exponent that the dtype has, subnormal ones and zeros among them; or of so many of them, the last and the first
+    for certain."""
     digits, least, most = DTYPES[dtype]
     generator = np.random.default_rng(seed)
     exponents = generator.integers(least - digits, most + 1, shape)
+    if span is not None:
+        exponents = generator.integers(0, span, shape) - 20
+        exponents[:2, :2] = [[-20, span - 21], [span - 21, -20]]
     x = np.ldexp(generator.choice((-1, 0, 1), shape, p=(0.45, 0.1, 0.45)) * generator.uniform(1, 2, shape), exponents)
     return torch.tensor(x).clamp(-torch.finfo(dtype).max, torch.finfo(dtype).max).to(dtype)
 
@@ -80,6 +84,10 @@ def kinds_of_operands(dtype):
     yield a, b, c
     yield torch.cat((a, -a), 1), torch.cat((b, b)), c
     yield tuple(any_numbers(i, *shape, dtype=dtype) for i, shape in enumerate(((6, 23), (23, 5), (6, 5))))
+    for span in range(36, 42) if dtype == torch.float32 else ():  # where what fits into the integers that it uses ends
+        a, b = any_numbers(span, 2, 40, dtype=dtype, span=span), any_numbers(-span % 97, 40, 2, dtype=dtype, span=span)
+        yield a, b, any_numbers(span, 2, 2, dtype=dtype)
+    a, b, c = (numbers(i, *shape, dtype=dtype) for i, shape in enumerate(((6, 23), (23, 5), (6, 5))))
     least = torch.tensor(torch.finfo(dtype).smallest_normal).to(dtype)
     yield a[:, :3] / 2**12 * least, b[:3] / 2**12, c * least / 2**12
     yield a[:, :3] / 2**12 * torch.finfo(dtype).max, b[:3] / 2**12, c / 2**13 * torch.finfo(dtype).max
