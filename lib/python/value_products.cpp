@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a framework's emulated products ask of matrices in memory that they know the address of: a model's products of
-// binary32 numbers, prepared once for a length of K. Their names are private: an address is believed.
+// binary32 numbers, prepared once for a length of K, and exact ones. Their names are private: an address is believed.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,12 +12,14 @@
 #include <string_view>
 #include <vector>
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
 #include "emulate/architectures.h"
 #include "emulate/fast/kernels.h"
 #include "lib/cli/gemm_options.h"
+#include "lib/gemm/exact_sums.h"
 #include "lib/gemm/files.h"
 #include "lib/gemm/prepared_product.h"
 #include "lib/parallel/parallel.h"
@@ -70,6 +73,21 @@ class Reading {
   bool round_;
 };
 
+/// Matrices on all threads, or where they are few, each on all of them: some(begin, end).
+template <class Some>
+void for_batch(std::size_t batch, const Some& some) {
+  const std::size_t threads = thread_count();
+  if (batch < 2 * threads) return some(0, batch);
+  parallel_for(batch, 1 + batch / (8 * threads),
+               [&](std::size_t begin, std::size_t end, std::size_t) { some(begin, end); });
+}
+
+/// What lies at an address.
+template <class T>
+T* at(std::uint64_t address) {
+  return reinterpret_cast<T*>(address);
+}
+
 class ValueProduct {
  public:
   ValueProduct(nb::handle model, Whole<std::size_t> k)
@@ -86,9 +104,9 @@ class ValueProduct {
     const Released released;
     const auto matrix = [this](std::uint64_t address, std::size_t rows, std::size_t step,
                                std::size_t i) {
-      return std::span(reinterpret_cast<const float*>(address) + i * step, rows * k_);
+      return std::span(at<const float>(address) + i * step, rows * k_);
     };
-    const auto some = [&](std::size_t begin, std::size_t end, std::size_t) {
+    for_batch(batch, [&](std::size_t begin, std::size_t end) {
       std::vector<float> space_a, space_b;
       std::span<const float> right;
       for (std::size_t i = begin; i < end; ++i) {
@@ -96,13 +114,9 @@ class ValueProduct {
         if (i == begin || step_b != 0) right = read_b_(matrix(b, n, step_b, i), space_b);
         const std::vector<float> out =
             product_.all(GemmValues{.m = m, .n = n, .k = k_, .a = left, .b = right, .bias = {}});
-        std::ranges::copy(out, reinterpret_cast<float*>(d.value) + i * m * n);
+        std::ranges::copy(out, at<float>(d) + i * m * n);
       }
-    };
-    // Matrices on all threads, or where they are few, each on all of them.
-    const std::size_t threads = thread_count();
-    if (batch < 2 * threads) return some(0, batch, 0);
-    parallel_for(batch, 1 + batch / (8 * threads), some);
+    });
   }
 
  private:
@@ -110,6 +124,32 @@ class ValueProduct {
   Reading read_a_, read_b_;
   PreparedProduct product_;
 };
+
+/// D[i] = alpha · A[i]·B[i] + beta · C[i] as ValueProduct::run has them, each exact and rounded once (exact_gemm); C at
+/// address 0: none; its steps are elements from a matrix, a row and a column to the next.
+void exact_products(Whole<std::uint64_t> a, Whole<std::uint64_t> b, Whole<std::uint64_t> c,
+                    Whole<std::uint64_t> d, Whole<std::size_t> m, Whole<std::size_t> n,
+                    Whole<std::size_t> k, Whole<std::size_t> batch, Whole<std::size_t> step_a,
+                    Whole<std::size_t> step_b, std::array<Whole<std::size_t>, 3> steps_c,
+                    double alpha, double beta, Truth to_odd) {
+  const Released released;
+  for_batch(batch, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      exact_gemm({.m = m,
+                  .n = n,
+                  .k = k,
+                  .a = {at<const float>(a) + i * step_a, m * k},
+                  .b = {at<const float>(b) + i * step_b, n * k},
+                  .c = c == 0 ? nullptr : at<const float>(c) + i * steps_c[0],
+                  .c_row = steps_c[1],
+                  .c_column = steps_c[2],
+                  .alpha = alpha,
+                  .beta = beta,
+                  .rounding = to_odd ? Rounding::to_odd : Rounding::ties_to_even},
+                 {at<float>(d) + i * m * n, m * n});
+    }
+  });
+}
 
 /// The name of the instruction that an architecture's libraries use; "" where they have none.
 std::string usual_instruction(Whole<int> sm, std::string_view format,
@@ -143,6 +183,8 @@ void add_value_products(nb::module_& m) {
         return amax_scale_log2(amax, parse_format(format).format);
       },
       "amax"_a, "format"_a);
+  m.def("_exact_products", &exact_products, "a"_a, "b"_a, "c"_a, "d"_a, "m"_a, "n"_a, "k"_a,
+        "batch"_a, "step_a"_a, "step_b"_a, "steps_c"_a, "alpha"_a, "beta"_a, "to_odd"_a);
   m.def("_takes", &takes, "model"_a, "format"_a);
   m.def("_usual_instruction", &usual_instruction, "sm"_a, "format"_a, "accumulator"_a);
 }

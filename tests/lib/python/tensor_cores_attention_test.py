@@ -128,6 +128,51 @@ class Oracle:
         return dq, dk, dv
 
 
+class LowPrecision:
+    """The same of the low-precision functions: everything that leaves an operation is rounded. Of shared heads dK and dV of one."""
+
+    def __init__(self, q, k, v, dtype, causal, mask, scale):
+        self.k, self.v, self.dtype, self.causal, self.mask = k, v, dtype, causal, mask
+        self.scale = F(1 / math.sqrt(len(q[0])) if scale is None else scale)
+        self.q = [[rounded(F(x * self.scale), dtype) for x in row] for row in q]
+
+    def low(self, x):
+        return rounded(x, self.dtype)
+
+    def probabilities(self, i):
+        """P's row and logsumexp."""
+        scores = [self.low(dot(self.q[i], key)) for key in self.k]
+        for j in range(len(scores)):
+            if self.mask is not None:
+                hides = self.mask.dtype == bool
+                added = (F(0) if self.mask[i][j] else F(-math.inf)) if hides else self.mask[i][j]
+                scores[j] = self.low(F(scores[j] + added))
+            if self.causal and j > i:
+                scores[j] = F(-math.inf)
+        top = max(scores)
+        if top == -math.inf:
+            return [F(0) for _ in scores], F(0)
+        e = [in_binary64(np.exp, F(s - top)) for s in scores]
+        total = whole(quad_sum(e))
+        return [self.low(F(x / total)) for x in e], F(top + in_binary64(np.log, total))
+
+    def forward(self, i):
+        p, logsumexp = self.probabilities(i)
+        return [self.low(dot(p, column)) for column in zip(*self.v)], logsumexp
+
+    def backward(self, do, *_):
+        queries, keys = range(len(self.q)), range(len(self.k))
+        p, ds = [self.probabilities(i)[0] for i in queries], []
+        for i in queries:
+            of_p = [self.low(F(self.low(dot(do[i], self.v[j])) * p[i][j])) for j in keys]
+            total = whole(quad_sum(of_p))
+            ds.append([self.low(F(of_p[j] - F(p[i][j] * total))) for j in keys])
+        dq = [[self.low(F(self.low(dot(row, column)) * self.scale)) for column in zip(*self.k)] for row in ds]
+        dk, dv = ([[self.low(dot([left[i][j] for i in queries], column)) for column in zip(*right)] for j in keys]
+                  for left, right in ((ds, self.q), (p, do)))
+        return dq, dk, dv
+
+
 def numbers(seed, *shape, dtype=torch.float32):
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
@@ -138,14 +183,19 @@ def inputs(dtype, queries, keys, dims, heads=1, kv_heads=None, batch=1):
     return tuple(numbers(seed, *shape, dtype=dtype) for seed, shape in enumerate((of_queries, of_keys, of_keys, of_queries)))
 
 
-def computed(multiply, q, k, v, grad_out, causal=False, mask=None, scale=None):
+def computed(multiply, q, k, v, grad_out, causal=False, mask=None, scale=None, low=False):
     """(out, logsumexp, dQ, dK, dV)."""
     given = {"dropout_p": 0.0, "is_causal": causal, "attn_mask": mask, "scale": scale}
+    if low:
+        def product(a, b):
+            return multiply(a, b).to(a.dtype)
+        return (*_attention.low_precision_forward(product, q, k, v, **given),
+                *_attention.low_precision_backward(product, grad_out, q, k, v, **given))
     out, lse = _attention.flash_forward(multiply, q, k, v, **given)
     return out, lse, *_attention.flash_backward(multiply, grad_out, q, k, v, out, lse, **given)
 
 
-def expected(q, k, v, grad_out, causal=False, mask=None, scale=None):
+def expected(q, k, v, grad_out, causal=False, mask=None, scale=None, low=False):
     """The same by the oracle, arrays of float32."""
     dtype, (batch, heads, queries, _) = q.dtype, q.shape
     share = heads // k.shape[1]
@@ -157,13 +207,14 @@ def expected(q, k, v, grad_out, causal=False, mask=None, scale=None):
     for b in range(batch):
         for h in range(heads):
             g = h // share
-            one = Oracle(q[b, h], k[b, g], v[b, g], dtype, causal, None if masks is None else masks[b, h], scale)
+            one = (LowPrecision if low else Oracle)(q[b, h], k[b, g], v[b, g], dtype, causal, None if masks is None else masks[b, h], scale)
             for i in range(queries):
                 out[b, h, i], lse[b, h, i] = one.forward(i)
             dq[b, h], head_dk, head_dv = one.backward(grad_out[b, h], out[b, h], lse[b, h])
             dk[b, g], dv[b, g] = dk[b, g] + F(head_dk), dv[b, g] + F(head_dv)
-    low = np.vectorize(lambda x: rounded(x, dtype), otypes=[F])
-    return out, lse, dq, low(dk * F(1 / math.sqrt(q.shape[3]) if scale is None else scale)), low(dv)
+    narrow = np.vectorize(lambda x: rounded(x, dtype), otypes=[F])
+    factor = F(1) if low else F(1 / math.sqrt(q.shape[3]) if scale is None else scale)
+    return out, lse, dq, narrow(dk * factor), narrow(dv)
 
 
 def hidden(*shape, share=0.4):
@@ -230,6 +281,21 @@ class Bits(CliCase):
         k *= torch.linspace(0.1, 6, 300).to(k.dtype)[:, None]
         self.held((q, k, v, do))
         self.held((q, k.flip(2), v, do))
+
+    def test_in_low_precision_everything_is_rounded(self):
+        hides = hidden(5, 11)
+        hides[1] = True
+        for dtype in (torch.float16, torch.bfloat16, torch.float32):
+            self.held(inputs(dtype, 3, 131, 8), low=True)
+            self.held(inputs(dtype, 5, 11, 3, heads=4, kv_heads=2, batch=2), low=True, scale=0.3)
+            for given in ({"causal": True}, {"mask": ~hides}, {"mask": numbers(6, 5, 11, dtype=dtype)}, {"mask": numbers(6, 1, 11)}):
+                self.held(inputs(dtype, 5, 11, 6, heads=2), low=True, **given)
+        tensors = inputs(torch.float16, 5, 140, 8)
+        for x, y in zip(computed(chain, *tensors, low=True), computed(chain, *tensors)):
+            self.assertFalse(torch.equal(x, y))
+        tensors = [x.double().float() for x in inputs(torch.float32, 5, 30, 8)]
+        for x, y in zip(computed(exact, *tensors, low=True), computed(exact, *tensors)):
+            torch.testing.assert_close(x, y, rtol=1e-5, atol=1e-5)
 
     def test_probabilities_are_rounded_before_they_are_multiplied(self):
         q, k, v, do = (x.float() for x in inputs(torch.float16, 3, 130, 4))

@@ -3,6 +3,7 @@
 # Convolutions of torch within binade.torch.tensor_cores: of every dimension and geometry, forward and both gradients, in all
 # bits what the oracle gives. SKIP without torch. tensor_cores_convolutions_test.py BINADE
 import collections
+import functools
 import sys
 
 try:
@@ -10,6 +11,7 @@ try:
     import torch
 
     import binade.torch
+    from binade.torch import _depthwise
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
@@ -23,7 +25,8 @@ ORDINARY = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 
 # The image and the weight as torch has them; more is what the output of a transposed one is enlarged by; None: an ordinary one.
-Case = collections.namedtuple("Case", "image weight stride padding dilation groups more", defaults=(1, None))
+# atens: by ATen's kernels, without cuDNN.
+Case = collections.namedtuple("Case", "image weight stride padding dilation groups more atens", defaults=(1, None, False))
 CASES = {
     "of one dimension": Case((3, 6, 17), (10, 6, 5), (2,), (3,), (1,)),
     "of two dimensions": Case((3, 6, 5, 7), (9, 6, 3, 2), (1, 1), (0, 0), (1, 1)),
@@ -32,7 +35,10 @@ CASES = {
     "with a kernel of one pixel": Case((3, 19, 4, 3), (7, 19, 1, 1), (1, 1), (0, 0), (1, 1)),
     "with strides beyond its kernel": Case((3, 9, 7, 6), (8, 9, 1, 2), (3, 3), (0, 1), (1, 1)),
     "grouped": Case((4, 12, 5, 4), (9, 4, 3, 3), (1, 1), (1, 1), (1, 1), 3),
-    "depthwise": Case((4, 10, 6, 5), (20, 1, 3, 3), (1, 1), (1, 1), (1, 1), 10),
+    "depthwise": Case((9, 3, 6, 7), (6, 1, 3, 3), (1, 1), (1, 1), (1, 1), 3, atens=True),
+    "depthwise, strided, padded, dilated": Case((2, 3, 13, 8), (3, 1, 3, 2), (2, 3), (3, 1), (2, 3), 3, atens=True),
+    "depthwise, of one dimension": Case((3, 4, 39), (4, 1, 4), (1,), (2,), (1,), 4, atens=True),
+    "depthwise, of three dimensions": Case((2, 3, 5, 6, 6), (6, 1, 2, 3, 3), (1, 2, 1), (1, 1, 1), (1, 1, 2), 3, atens=True),
     "transposed, of one dimension": Case((3, 9, 5), (9, 7, 4), (2,), (1,), (1,), 1, (0,)),
     "transposed, with more output": Case((3, 9, 4, 3), (9, 6, 3, 2), (3, 2), (1, 0), (1, 2), 1, (2, 1)),
     "transposed, with more output than its stride has": Case((3, 9, 4, 3), (9, 6, 2, 2), (1, 1), (0, 1), (2, 3), 1, (1, 2)),
@@ -81,11 +87,23 @@ def by_oracle(case, x, w, bias, gy, **rule):
     """y, dX, dW."""
     x, w, bias, gy = map(values, (x, w, bias, gy))
     g, places = geometry(case), case.image[2:]
+    if case.atens:
+        return by_aten(case, rule["dtype"], *(part for each in (x, w, bias, gy) for part in (each.tobytes(), each.shape)))
     if case.more is None:
         return (oracle.forward(x, w, g, size(case), bias, **rule), oracle.input_gradient(gy, w, g, places, **rule),
                 oracle.weight_gradient(gy, x, g, case.weight[2:], **rule))
     return (oracle.input_gradient(x, w, g, size(case), bias, **rule), oracle.forward(gy, w, g, places, **rule),
             oracle.weight_gradient(x, gy, g, case.weight[2:], **rule))
+
+
+@functools.lru_cache(maxsize=None)
+def by_aten(case, dtype, *given):
+    """The same of any architecture."""
+    x, w, bias, gy = (np.frombuffer(part, np.float32).reshape(shape) for part, shape in zip(given[::2], given[1::2]))
+    g = geometry(case)
+    return (oracle.depthwise_forward(x, w, g, size(case), bias, dtype),
+            oracle.depthwise_input_gradient(gy, w, g, case.image[2:], case.image[1], dtype),
+            oracle.depthwise_weight_gradient(gy, x, g, case.weight[2:], dtype))
 
 
 def summed(gy):
@@ -112,9 +130,11 @@ class Convolutions(TensorCoresCase):
     @each()
     def test_of_every_geometry_with_all_gradients(self, dtype, rule):
         for name, case in CASES.items():
+            if case.atens and rule["arch"] != "sm_90":
+                continue
             with self.subTest(name):
                 given = operands(case, dtype)
-                self.held(rule, lambda: with_gradients(case, *given)[:3], by_oracle(case, *given, **rule))
+                self.held(rule, lambda: with_gradients(case, *given)[:3], by_oracle(case, *given, **rule), own=not case.atens)
 
     @each()
     def test_without_a_bias(self, dtype, rule):
@@ -202,6 +222,59 @@ class Convolutions(TensorCoresCase):
         given[1][0, 0, 0, 0], given[1][1, 1, 2, 1] = float("inf"), float("nan")
         given[3][0, 2, 1, 1], given[3][1, 3, 2, 0] = -float("inf"), float("nan")
         self.held(rule, lambda: with_gradients(case, *given)[:3], by_oracle(case, *given, **rule), own=False)
+
+    @each(("sm_90",), TYPES[:2])
+    def test_those_around_a_depthwise_one_they_meet_in_gradients_of_three_dimensions(self, dtype, rule):
+        for name in ("depthwise", "depthwise, of three dimensions"):
+            case = CASES[name]
+            given = operands(case, dtype)
+            given[1][0].view(-1)[0] = given[3][0, 1].view(-1)[0] = float("inf")
+            y, gx, gw = by_oracle(case, *given, **rule)
+            self.assertEqual([np.isnan(part).any() for part in (y, gx, gw)], [False] + [len(case.stride) == 3] * 2, name)
+            self.held(rule, lambda: with_gradients(case, *given)[:3], (y, gx, gw), own=False)
+
+    def test_cudnn_computes_some_depthwise_ones(self):
+        for (image, weight, *words), cudnn in (
+                (((2, 32, 9, 9), (32, 1, 3, 3)), True), (((2, 31, 9, 9), (31, 1, 3, 3)), False), (((2, 32, 9, 9), (64, 1, 5, 5)), True),
+                (((2, 32, 9, 6), (32, 1, 3, 3)), False), (((2, 32, 9, 7), (32, 1, 3, 3)), True), (((2, 32, 9, 9), (32, 1, 3, 1)), False),
+                (((2, 32, 9, 9), (32, 1, 7, 7)), False), (((2, 32, 9, 9), (32, 1, 3, 3), [1], [2]), False),
+                (((2, 32, 9, 9), (32, 1, 3, 3), [2]), False), (((1, 32, 9, 9), (32, 1, 3, 3), [2]), True),
+                (((2, 32, 9, 9), (32, 1, 3, 3), [1, 2]), False), (((2, 512, 9, 9), (512, 1, 3, 3), [2]), True),
+                (((2, 256, 3, 28), (256, 1, 3, 3), [2]), True), (((2, 256, 3, 27), (256, 1, 3, 3), [2]), False),
+                (((1, 32, 9, 28), (32, 1, 1, 1), [2]), True), (((1, 32, 9, 29), (32, 1, 1, 1), [2]), False),
+                (((16, 128, 9, 7), (128, 1, 1, 1), [2]), True), (((17, 128, 9, 7), (128, 1, 1, 1), [2]), False),
+                (((2, 128, 9, 8), (128, 1, 1, 1), [2]), False), (((1, 32, 9, 9), (32, 1, 3, 3), [3]), False),
+                (((2, 32, 5), (32, 1, 4)), True), (((2, 32, 5), (32, 1, 4), [2]), False),
+                (((2, 32, 3, 9, 9), (32, 1, 3, 3, 3)), False)):
+            for dtype in (torch.float16, torch.bfloat16, torch.float32):
+                stride, dilation = (list(words) + [[1]] * 2)[:2]
+                x, w = torch.empty(image, dtype=dtype), torch.empty(weight, dtype=dtype)
+                self.assertEqual(_depthwise.is_atens(x, w, stride, dilation, False, x.shape[1]),
+                                 not (cudnn and dtype == torch.float16), (image, weight, words, dtype))
+
+    @each(("sm_80",), TYPES[:2])
+    def test_cudnn_computes_those_that_are_channels_last(self, dtype, rule):
+        half, last = dtype == torch.float16, torch.channels_last
+        x, w = numbers(1, 2, 32, 7, 7, dtype=dtype), numbers(2, 32, 1, 3, 3, dtype=dtype)
+        for image in (x, x.transpose(2, 3), numbers(1, 2, 32, 7, 14, dtype=dtype)[..., ::2], x[:, :1].expand(x.shape)):
+            self.assertEqual(self.by_cudnn(rule, image, w, {}), half)
+        self.assertTrue(self.by_cudnn(rule, x.to(memory_format=last), w, {}, last))
+        self.assertTrue(self.by_cudnn(rule, x, w.to(memory_format=last), {}, last))
+        self.assertTrue(self.by_cudnn(rule, x[:, :1], w, {}))  # one group is none
+        with torch.backends.cudnn.flags(enabled=False):
+            self.assertFalse(self.by_cudnn(rule, x.to(memory_format=last), w, {}))
+
+    def by_cudnn(self, rule, x, w, words, layout=torch.contiguous_format):
+        """Whether both passes are implicit GEMM; the result is laid out so."""
+        x, = leaves(x)
+        with binade.torch.tensor_cores(rule["arch"], order=lambda kind, dtype: kinds.append(kind)) as mode:
+            kinds = []
+            y = ORDINARY[x.dim() - 2](x, w, groups=x.shape[1], **words)
+            y.backward(y.detach())
+        self.assertEqual(kinds[:1] * 2, kinds)
+        self.assertTrue(y.is_contiguous(memory_format=layout))
+        self.assertEqual({one.op for one in mode.covered()}, {"convolution", "convolution_backward"})
+        return kinds[0] == "convolution"
 
     @each(("sm_90",), TYPES[1:])
     def test_a_net_of_convolutions(self, dtype, rule):

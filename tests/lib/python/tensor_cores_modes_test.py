@@ -213,16 +213,18 @@ class Modes(TensorCoresCase):
     def test_the_bits_are_the_same_of_any_number_of_threads(self):
         script = ("import sys, torch, binade.torch\nfrom tensor_cores_case import numbers\n"
                   "x, w, y, z = numbers(1, 4, 16, 12, 12), numbers(2, 24, 16, 3, 3), numbers(3, 130, 96), numbers(4, 96, 65)\n"
-                  "with binade.torch.tensor_cores('sm_90'):\n"
-                  "    for out in (torch.conv2d(x, w), y @ z):\n"
-                  "        sys.stdout.buffer.write(out.numpy().tobytes())\n")
+                  "for order in (None, 'reference'):\n"
+                  "    with binade.torch.tensor_cores('sm_90', order=order):\n"
+                  "        for out in (torch.conv2d(x, w), y @ z):\n"
+                  "            sys.stdout.buffer.write(out.numpy().tobytes())\n")
         path = os.pathsep.join([os.path.dirname(os.path.abspath(__file__))] + sys.path)
         runs = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE,
                                  env={**os.environ, "PYTHONPATH": path, "BINADE_THREADS": str(threads)}) for threads in (1, 3)]
         one, several = (run.communicate()[0] for run in runs)
         self.assertEqual([run.returncode for run in runs], [0, 0])
-        self.assertEqual(len(one), 4 * (4 * 24 * 100 + 130 * 65))
+        self.assertEqual(len(one), 2 * 4 * (4 * 24 * 100 + 130 * 65))
         self.assertEqual(one, several)
+        self.assertNotEqual(one[:len(one) // 2], one[len(one) // 2:])
 
 
 if __name__ == "__main__":

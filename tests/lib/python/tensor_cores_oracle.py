@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrix products, convolutions and their gradients as an architecture's Tensor Cores give them, from the definitions: every
-element of a result has its row of operands, written down term by term, and the rows are multiplied by binade.gemm. In NumPy
-alone; operands and results are float32 arrays of the values, whatever the format."""
+element of a result has its row of operands, written down term by term, and the rows are multiplied by binade.gemm; depthwise
+convolutions term by term. In NumPy alone; operands and results are float32 arrays of the values, whatever the format."""
 import collections
 import functools
 import itertools
@@ -34,6 +34,16 @@ def values(out, dtype):
     if dtype == "bfloat16":
         return (np.ascontiguousarray(out).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
     return out.astype(np.float32)
+
+
+def rounded(x, dtype):
+    """Float32 arrays once more, to a dtype's nearest."""
+    if dtype == "bfloat16":
+        bits = np.ascontiguousarray(x, np.float32).view(np.uint32).astype(np.uint64)
+        up = bits + 0x7FFF + (bits >> 16 & 1)
+        return np.where(np.isnan(x), x, (up & 0xFFFF0000).astype(np.uint32).view(np.float32))
+    with np.errstate(over="ignore"):
+        return x.astype(dtype).astype(np.float32)
 
 
 def of_vectors(rule, op):
@@ -121,6 +131,11 @@ def channels_second(rows, n, places, channels):
     return np.moveaxis(rows.reshape(n, *places, channels), -1, 1)
 
 
+def biased(y, bias, dtype):
+    """What cuDNN gives is rounded before torch adds the bias."""
+    return y if bias is None else rounded(y + bias.reshape(-1, *(1,) * (y.ndim - 2)), dtype)
+
+
 def forward(x, w, g, size, bias=None, multiply=product, **rule):
     """Y (n, f, places of this size) of X (n, c, places) and W (f, c of a group, taps): K runs (taps, c)."""
     out = []
@@ -128,19 +143,19 @@ def forward(x, w, g, size, bias=None, multiply=product, **rule):
         f = slice(*group(i, len(w), g.groups))
         rows = gathered(x, group(i, x.shape[1], g.groups), size, w.shape[2:], g, seen)
         columns = np.concatenate([w[(f, slice(None)) + tap].T for tap in taps(w.shape[2:])])
-        out.append(multiply(rows, columns, bias=None if bias is None else bias[f].copy(), **rule))
-    return channels_second(np.concatenate(out, axis=1), len(x), size, len(w))
+        out.append(multiply(rows, columns, **rule))
+    return biased(channels_second(np.concatenate(out, axis=1), len(x), size, len(w)), bias, rule["dtype"])
 
 
 def input_gradient(gy, w, g, size, bias=None, multiply=product, **rule):
     """dX (n, c, places of this size) of dY and W: K runs (taps, f). The forward pass of a transposed convolution, too."""
     out = []
     for i in range(g.groups):
-        f, c = (slice(*group(i, count, g.groups)) for count in (len(w), w.shape[1] * g.groups))
+        f = slice(*group(i, len(w), g.groups))
         rows = gathered(gy, (f.start, f.stop), size, w.shape[2:], g, seeing)
         columns = np.concatenate([w[(f, slice(None)) + tap] for tap in taps(w.shape[2:])])
-        out.append(multiply(rows, columns, bias=None if bias is None else bias[c].copy(), **rule))
-    return channels_second(np.concatenate(out, axis=1), len(gy), size, w.shape[1] * g.groups)
+        out.append(multiply(rows, columns, **rule))
+    return biased(channels_second(np.concatenate(out, axis=1), len(gy), size, w.shape[1] * g.groups), bias, rule["dtype"])
 
 
 def weight_gradient(gy, x, g, kernel, multiply=product, **rule):
@@ -152,3 +167,84 @@ def weight_gradient(gy, x, g, kernel, multiply=product, **rule):
         columns = gathered(x, group(i, x.shape[1], g.groups), gy.shape[2:], kernel, g, seen)
         out.append(multiply(rows, columns, **rule))
     return channels_second(np.concatenate(out), gy.shape[1], kernel, x.shape[1] // g.groups)
+
+
+def fma(a, b, c):
+    """a·b + c of float32 arrays, rounded once: the sum of two doubles, one of them exact, to odd first."""
+    with np.errstate(all="ignore"):
+        p, c = np.multiply(a, b, dtype=np.float64), np.asarray(c, np.float64)
+        p, c = (np.broadcast_to(x, np.broadcast_shapes(p.shape, c.shape)) for x in (p, c))
+        s = p + c
+        rest = (p - (s - (s - p))) + (c - (s - p))
+        other = np.nextafter(s, np.where(rest > 0, np.inf, -np.inf))
+        even = np.ascontiguousarray(s).view(np.int64) & 1 == 0
+        return np.where(np.isfinite(rest) & (rest != 0) & even, other, s).astype(np.float32)
+
+
+def inside(place, size):
+    return all(0 <= x < n for x, n in zip(place, size))
+
+
+def depthwise_forward(x, w, g, size, bias, dtype):
+    """Of ATen's kernels: filter f reads channel f // (filters of each)."""
+    x, solid = np.repeat(x, len(w) // x.shape[1], 1), len(size) == 3
+    y = np.zeros((len(x), len(w)) + tuple(size), np.float32)
+    for p in taps(size):
+        at = (slice(None), slice(None)) + p
+        if bias is not None and not solid:
+            y[at] = bias
+        for tap in taps(w.shape[2:]):
+            place = seen(p, tap, g)
+            if inside(place, x.shape[2:]):
+                y[at] = fma(w[(slice(None), 0) + tap], x[(slice(None), slice(None)) + place], y[at])
+        if bias is not None and solid:
+            y[at] += bias
+    return rounded(y, dtype)
+
+
+def depthwise_input_gradient(gy, w, g, size, channels, dtype):
+    gx, each = np.zeros((len(gy), channels) + tuple(size), np.float32), len(w) // channels
+    for h in taps(size):
+        at = (slice(None), slice(None)) + h
+        for m, tap in itertools.product(range(each), taps(w.shape[2:])):
+            place = seeing(h, tap, g)
+            filters = slice(m, None, each)
+            if place is not None and inside(place, gy.shape[2:]):
+                gx[at] = fma(w[(filters, 0) + tap], gy[(slice(None), filters) + place], gx[at])
+            elif place is not None and len(size) == 3:
+                gx[at] = fma(w[(filters, 0) + tap], 0, gx[at])
+    return rounded(gx, dtype)
+
+
+def depthwise_weight_gradient(gy, x, g, kernel, dtype):
+    x, places, solid = np.repeat(x, gy.shape[1] // x.shape[1], 1), taps(gy.shape[2:]), gy.ndim == 5
+    gw = np.zeros((gy.shape[1], 1) + tuple(kernel), np.float32)
+    for tap in taps(kernel):
+        threads = np.zeros((8, 32, gy.shape[1]), np.float32)
+        for n, (i, p) in itertools.product(range(len(x)), enumerate(places)):
+            item, i = (n * gy.shape[2] + p[0], i % (gy.shape[3] * gy.shape[4])) if solid else (n, i)
+            place = seen(p, tap, g)
+            if inside(place, x.shape[2:]):
+                read = x[(n, slice(None)) + place]
+            elif solid and 0 <= place[0] < x.shape[2]:
+                read = 0
+            else:
+                continue
+            thread = threads[item % 8, i % 32]
+            thread[:] = fma(read, gy[(n, slice(None)) + p], thread)
+        if solid:
+            total = halves(rounded(threads.reshape(256, -1), dtype), dtype)
+        else:
+            warps = np.zeros((32, gy.shape[1]), np.float32)
+            for warp in range(8):
+                warps[warp] = halves(threads[warp], np.float32)
+            total = halves(warps, np.float32)
+        gw[(slice(None), 0) + tap] = rounded(total, dtype)
+    return gw
+
+
+def halves(lanes, dtype):
+    with np.errstate(invalid="ignore"):
+        while len(lanes) > 1:
+            lanes = rounded(lanes[:len(lanes) // 2] + lanes[len(lanes) // 2:], dtype)
+    return lanes[0]

@@ -95,8 +95,9 @@ class Products(TensorCoresCase):
         a, x, c = numbers(11, 24, 37, dtype=dtype), numbers(12, 37, dtype=dtype), numbers(13, 24, dtype=dtype)
         rule, of_dots = oracle.of_vectors(rule, "mv"), oracle.of_vectors(rule, "dot")
         self.held(rule, lambda: torch.mv(a, x), oracle.matmul(values(a), values(x), **rule))
-        self.held(rule, lambda: torch.addmv(c, a, x, alpha=-0.75, beta=1.5),
-                  oracle.product(values(a), values(x)[:, None], c=values(c)[:, None], alpha=-0.75, beta=1.5, **rule)[:, 0])
+        alpha, beta = (float(torch.tensor(factor).to(dtype)) for factor in (-0.7, 1.3))  # as cuBLAS's gemv is given them
+        self.held(rule, lambda: torch.addmv(c, a, x, alpha=-0.7, beta=1.3),
+                  oracle.product(values(a), values(x)[:, None], c=values(c)[:, None], alpha=alpha, beta=beta, **rule)[:, 0])
         for dot in (torch.dot, torch.vdot):
             self.held(rule, lambda: torch.stack([dot(row, x) for row in a]), oracle.matmul(values(a), values(x), **of_dots), own=False)
 

@@ -9,6 +9,7 @@ try:
     import torch
 
     import binade.torch
+    from binade.torch import _attention
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
@@ -74,15 +75,21 @@ class Refusals(TensorCoresCase):
                 F.scaled_dot_product_attention(ones(q), ones(k), ones(v))
 
     def test_attention_may_be_made_of_matmuls(self):
-        with self.assertRaisesRegex(ValueError, "^attention 'fast': one of flash, math is wanted$"):
+        with self.assertRaisesRegex(ValueError, "^attention 'fast': one of flash, math, low_precision is wanted$"):
             binade.torch.tensor_cores("sm_80", attention="fast")
         if not hasattr(F, "scaled_dot_product_attention"):
             self.skipTest("this torch has no scaled_dot_product_attention")
-        q = torch.randn(1, 2, 8, 16, generator=torch.Generator().manual_seed(0))
-        for attention, ops in (("math", {"bmm"}), ("flash", {"_scaled_dot_product_flash_attention_for_cpu"})):
+        q = torch.randn(1, 2, 8, 16, generator=torch.Generator().manual_seed(0)).half()
+        fused = {"_scaled_dot_product_flash_attention_for_cpu"}
+        for attention, ops in (("math", {"bmm"}), ("flash", fused), ("low_precision", fused)):
             with binade.torch.tensor_cores("sm_80", attention=attention) as mode:
-                F.scaled_dot_product_attention(q, q, q)
+                out = F.scaled_dot_product_attention(q, q, q)
             self.assertEqual({one.op for one in mode.covered()}, ops)
+        how = {"dropout_p": 0.0, "is_causal": False, "attn_mask": None, "scale": None}
+        with binade.torch.tensor_cores("sm_80"):
+            self.assertTrue(torch.equal(out, _attention.low_precision_forward(torch.bmm, q, q, q, **how)[0]))
+            self.assertFalse(torch.equal(out, F.scaled_dot_product_attention(q, q, q)))
+        self.assertLess((out - F.scaled_dot_product_attention(q, q, q)).abs().max(), 2**-8)
 
     def test_gradients_that_nobody_wants_are_not_computed(self):
         x, w = ones(1, 2, 5, 5), ones(3, 2, 3, 3)

@@ -25,6 +25,15 @@ Each is rounded once to the dtype. Where heads of q share one of k or v, the sha
 ascending, before scale and rounding.
 
 exp and log are torch's of binary64, rounded to float32: those of float32 differ from one version and processor to the next.
+
+The low-precision functions are lib/train's "low_precision" instead, what PyTorch 1.13 did: no tiles, and everything that leaves an
+operation is rounded to the dtype. Their multiply gives products in the dtype. With q' = q * scale, S = multiply(q', k^T), then
+S + attn_mask (-inf added where a key is hidden), P = exp(S - max) / l, out = multiply(P, v); in between float32, l summed as above,
+and P rounded once. Backward, P made again: dV = multiply(P^T, dO), dP = multiply(dO, v^T), D = dP * P,
+dS = D - P * (D's sum), dQ = multiply(dS, k) * scale, dK = multiply(dS^T, q'); of shared heads the sum of theirs, rounded once more.
+Lib/train's sums over a row are in halves instead. PyTorch 2.0 to 2.4, and later ones with allow_fp16_bf16_reduction_math_sdp, are
+not quite this: they multiply q and k each by the root of the scale, and round both; that is attention="math" with this switch on.
+Later ones without it widen q, k and v to float32 first.
 """
 import math
 
@@ -132,3 +141,43 @@ def flash_backward(multiply, grad_out, q, k, v, out, logsumexp, *, dropout_p, is
         dk[:, :, columns] = of_shared_heads(product(multiply, ds.transpose(2, 3), q[:, :, rows]), dk.shape[1])
         dv[:, :, columns] = of_shared_heads(product(multiply, p.to(q.dtype).transpose(2, 3), do), dv.shape[1])
     return tuple(laid_out(x, q.dtype) for x in (dq * scale, dk * scale, dv))
+
+
+def probabilities(multiply, q, k, *, dropout_p, is_causal, attn_mask, scale):
+    """The low-precision function's q', scale, P and logsumexp."""
+    scale = scale_of(q, dropout_p, scale)
+    scaled = (q.float() * scale).to(q.dtype)
+    scores = product(multiply, scaled, k.transpose(2, 3)).float()
+    if attn_mask is not None:
+        if attn_mask.dtype == torch.bool:
+            attn_mask = torch.zeros(attn_mask.shape).masked_fill(~attn_mask, -math.inf)
+        scores = (scores + attn_mask).to(q.dtype).float()
+    if is_causal:
+        scores = scores + torch.full(scores.shape[2:], -math.inf).triu(1)
+    largest = scores.amax(3, keepdim=True)
+    unseen = largest == -math.inf
+    largest = largest.masked_fill(unseen, 0)
+    p = rounded_exp(scores - largest)
+    total = over_threads(with_rows(p.new_zeros(*p.shape[:3], THREADS), p)).masked_fill(unseen, 1)
+    return scaled, scale, (p / total).to(q.dtype), (largest + torch.log(total.double()).float()).squeeze(3)
+
+
+def low_precision_forward(multiply, q, k, v, **how):
+    """(out, logsumexp), as flash_forward's."""
+    k, v = for_heads(k, q.shape[1]), for_heads(v, q.shape[1])
+    _, _, p, logsumexp = probabilities(multiply, q, k, **how)
+    return torch.empty_like(q).copy_(product(multiply, p, v)), laid_out(logsumexp, torch.float32)
+
+
+def low_precision_backward(multiply, grad_out, q, k, v, **how):
+    """(dQ, dK, dV), as flash_backward's."""
+    dtype, shared = q.dtype, k.shape[1]
+    k, v = for_heads(k, q.shape[1]), for_heads(v, q.shape[1])
+    scaled, scale, p, _ = probabilities(multiply, q, k, **how)
+    of_p = (product(multiply, grad_out, v.transpose(2, 3)).float() * p.float()).to(dtype).float()
+    total = over_threads(with_rows(of_p.new_zeros(*of_p.shape[:3], THREADS), of_p))
+    ds = (of_p - p.float() * total).to(dtype)
+    dq = product(multiply, ds, k).float() * scale
+    dk, dv = (of_shared_heads(x.float(), shared) for x in (product(multiply, ds.transpose(2, 3), scaled),
+                                                           product(multiply, p.transpose(2, 3), grad_out)))
+    return tuple(laid_out(x, dtype) for x in (dq, dk, dv))

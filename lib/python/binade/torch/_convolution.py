@@ -7,7 +7,10 @@
 
 Places p, h and r are of 1 to 3 axes, the last innermost; K runs as the sum is written, its last index innermost. What lies
 outside, or in dgrad between the steps of a stride, is zero and takes its place in K. Groups are products of their own. A
-transposed convolution is a dgrad, and its gradients are fprop and wgrad.
+transposed convolution is a dgrad, and its gradients are fprop and wgrad. Each sum is rounded to the dtype; a bias is added to
+that and the result rounded again, as torch does after cuDNN (`output.add_` in ATen's Convolution.cpp).
+
+Depthwise convolutions that ATen computes itself, without cuDNN, are in _depthwise.py.
 """
 import dataclasses
 
@@ -59,6 +62,23 @@ def geometry(x, weight, stride, padding, dilation, groups, transposed):
     return Geometry(kernel, each(stride), each(padding), each(dilation), groups)
 
 
+def runs_channels_last(x):
+    """Whether torch takes a tensor to be channels last (is_channels_last_strides_2d and _3d in c10's MemoryFormat.h)."""
+    least = 0
+    for axis in (1, *range(x.dim() - 1, 1, -1), 0):
+        if x.shape[axis] == 0 or x.stride(axis) < max(least, axis == 1) or (axis == 0 and least == x.stride(1)):
+            return False
+        least = x.stride(axis) * x.shape[axis]
+    return True
+
+
+def memory_format(x, w):
+    """In which cuDNN convolves x with a weight, and gives the result."""
+    if x.dim() < 4 or not (runs_channels_last(x) or runs_channels_last(w)):
+        return torch.contiguous_format
+    return torch.channels_last if x.dim() == 4 else torch.channels_last_3d
+
+
 def windows(x, kernel, count, stride, dilation):
     """x (batch, channels, *size) → (batch, *count, *kernel, channels): what lies under each place of a kernel."""
     x = x.movedim(1, -1)
@@ -97,7 +117,7 @@ def channels_first(x, batch, size):
 
 
 def fprop(multiply, x, w, g, count):
-    """Sums in float32, channels first. x: (batch, channels, *size). w: (filters, channels of a group, *kernel). count: y's places."""
+    """What multiply gives, channels first. x: (batch, channels, *size). w: (filters, channels of a group, *kernel). count: y's places."""
     columns = w.movedim(1, -1).reshape(g.groups, w.shape[0] // g.groups, w.shape[1:].numel()).transpose(1, 2)
     return channels_first(multiply(under_kernel(x, g, count), columns), x.shape[0], count)
 

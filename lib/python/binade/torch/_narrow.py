@@ -19,7 +19,7 @@ import re
 import torch
 
 from .. import _binade
-from ._multiply import CHAINS, chain_model, sums
+from ._multiply import CHAINS, Exact, OfModel, Products, chain_model
 from ._quantize import amax_log2
 
 BLOCK = re.compile(r"(1|\d+)x(\d+)$")
@@ -83,10 +83,12 @@ def narrow_model(sm, a, b, promote_every):
     return _binade.GemmModel(CHAINS[torch.float32], **options)
 
 
-def given_or_narrow_model(given, sm, a, b, promote_every):
-    """The model that an order gives, where it does and takes the formats; else narrow_model."""
-    fits = given is not None and _binade._takes(given, a) and _binade._takes(given, b)
-    return given if fits else narrow_model(sm, a, b, promote_every)
+def products_of_formats(order, sm, a, b, promote_every):
+    """OfModel or Exact of two formats' numbers: what an order says where it says anything and takes them; else narrow_model's."""
+    if isinstance(order, str):
+        return Exact()
+    fits = order is not None and _binade._takes(order, a) and _binade._takes(order, b)
+    return OfModel(order if fits else narrow_model(sm, a, b, promote_every), "matmul")
 
 
 def is_held(narrow, wide):
@@ -126,32 +128,32 @@ def plus_scaled(so_far, part, exponents):
     return torch.where(inexact, bits + towards_it, bits).view(torch.float64).float()
 
 
-class Narrow:
-    """multiply(a, b, roles): products by a recipe. Roles are a letter for each operand, "d", a gradient, "x", an activation, or "w",
-    a weight. order: a GemmModel for products whose operands it takes, or None. tensors: by role, whole operands of which a and b are
+class Narrow(Products):
+    """Products by a recipe. Roles are a letter for each operand, "d", a gradient, "x", an activation, or "w",
+    a weight. order: a GemmModel for products whose operands it takes, "reference", or None. tensors: by role, whole operands of which a and b are
     only what a product reads."""
 
     def __init__(self, sm, order, recipe, roles, tensors):
+        super().__init__()
         self._sm, self._order, self._recipe, self._roles, self._tensors = sm, order, recipe, roles, tensors
-        self.used = {}  # models, in the order of their use
 
     def __call__(self, a, b, roles=None):
         roles = roles or self._roles
         formats = [self._recipe.format(role) for role in roles]
-        model = given_or_narrow_model(self._order, self._sm, *formats, self._recipe.promote_every)
-        self.used[model] = None
+        multiply = products_of_formats(self._order, self._sm, *formats, self._recipe.promote_every)
+        self.used[str(multiply)] = None
         operands = [self._operand(*x) for x in zip((a, b.transpose(1, 2)), formats, roles)]
         (left, ea), (right, eb) = operands
         right = right.transpose(1, 2)
         k, blocks = a.shape[2], self._recipe.blocks("x", a.shape[2])
         if blocks is None or 0 in (a.numel(), b.numel()):
-            out = sums(model, left, right)
+            out = multiply(left, right)
             return times(out, -(ea + eb)) if blocks is None and ea + eb else out
         out = torch.zeros(())
         for begin in range(0, k, blocks[1]):
             part = slice(begin, begin + blocks[1])
             exponents = -(ea[:, :, begin, None] + eb[:, None, :, begin])
-            sum_of_part = sums(model, left[:, :, part], right[:, part])
+            sum_of_part = multiply(left[:, :, part], right[:, part])
             out = times(sum_of_part, exponents) if k <= blocks[1] else plus_scaled(out, sum_of_part, exponents)
         return out
 

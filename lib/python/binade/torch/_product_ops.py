@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ATen's ops with products, each made of `multiply`: a (N, m, k) and b (N, k, n) of a dtype → their sums in binary32, (N, m, n).
+"""ATen's ops with products, each made of products p as _multiply.py has them.
 
-An op's function takes multiply and what the op takes, and gives what the op gives. Where it has several products it says with
-roles= what multiply's operands are, a letter each (_narrow.py): "d" a gradient, "x" an activation, "w" a weight.
+An op's function takes p and what the op takes, and gives what the op gives. Where it has several products it says with roles= what
+their operands are, a letter each (_narrow.py): "d" a gradient, "x" an activation, "w" a weight.
 """
 import functools
 
 import torch
 
-from ._attention import flash_backward, flash_forward
-from ._convolution import dgrad, fprop, geometry, wgrad
+from . import _depthwise
+from ._attention import flash_backward, flash_forward, low_precision_backward, low_precision_forward
+from ._convolution import dgrad, fprop, geometry, memory_format, wgrad
 from ._multiply import finished
 from ._scaled_mm import scaled_mm, scaled_mm_v2
 
@@ -20,82 +21,101 @@ def check_matrices(name, a, b, axes=2):
         raise RuntimeError(f"{name}: tensors of {axes} axes are wanted, not of {a.dim()} and {b.dim()}")
 
 
-def mm(multiply, a, b):
+def mm(p, a, b):
     check_matrices("mm", a, b)
-    return finished(multiply(a[None], b[None])[0], a.dtype)
+    return p.product(a[None], b[None])[0]
 
 
-def addmm(multiply, c, a, b, *, beta=1, alpha=1):
+def addmm(p, c, a, b, *, beta=1, alpha=1):
     check_matrices("addmm", a, b)
-    return finished(multiply(a[None], b[None])[0], a.dtype, c, alpha, beta)
+    return p.product(a[None], b[None], c.expand(a.shape[0], b.shape[1]), alpha, beta)[0]
 
 
-def bmm(multiply, a, b):
+def bmm(p, a, b):
     check_matrices("bmm", a, b, 3)
-    return finished(multiply(a, b), a.dtype)
+    return p.product(a, b)
 
 
-def baddbmm(multiply, c, a, b, *, beta=1, alpha=1):
+def baddbmm(p, c, a, b, *, beta=1, alpha=1):
     check_matrices("baddbmm", a, b, 3)
-    return finished(multiply(a, b), a.dtype, c, alpha, beta)
+    return p.product(a, b, c.expand(a.shape[0], a.shape[1], b.shape[2]), alpha, beta)
 
 
-def addbmm(multiply, c, a, b, *, beta=1, alpha=1):
+def addbmm(p, c, a, b, *, beta=1, alpha=1):
     """An addmm after the other, each rounded, as ATen has it on a GPU, too."""
     check_matrices("addbmm", a, b, 3)
     if len(a) != len(b):
         raise RuntimeError(f"addbmm: batches of {len(a)} and {len(b)} matrices")
     out = finished(torch.zeros(a.shape[1], b.shape[2]), a.dtype, c, beta=beta) if len(a) == 0 else c
     for one, other in zip(a, b):
-        out, beta = addmm(multiply, out, one, other, beta=beta, alpha=alpha), 1
+        out, beta = addmm(p, out, one, other, beta=beta, alpha=alpha), 1
     return out
 
 
-def mv(multiply, a, x):
-    return mm(multiply, a, x[:, None])[:, 0]
+def mv(p, a, x):
+    return mm(p, a, x[:, None])[:, 0]
 
 
-def addmv(multiply, c, a, x, *, beta=1, alpha=1):
-    return addmm(multiply, c[..., None], a, x[:, None], beta=beta, alpha=alpha)[:, 0]
+def addmv(p, c, a, x, *, beta=1, alpha=1):
+    return addmm(p, c[..., None], a, x[:, None], beta=beta, alpha=alpha)[:, 0]
 
 
-def dot(multiply, x, y):
-    return mm(multiply, x[None], y[:, None])[0, 0]
+def dot(p, x, y):
+    return mm(p, x[None], y[:, None])[0, 0]
 
 
-def convolution(multiply, x, w, bias, stride, padding, dilation, transposed, output_padding, groups):
+def convolution(p, x, w, bias, stride, padding, dilation, transposed, output_padding, groups):
     g = geometry(x, w, stride, padding, dilation, groups, transposed)
+    if bias is not None and bias.shape != (w.shape[1] * groups if transposed else w.shape[0],):
+        raise RuntimeError(f"convolution: a bias of {tuple(bias.shape)} does not fit a weight of {tuple(w.shape)}")
+    if p.direct:
+        return _depthwise.forward(x, w, bias, g)
+    bias = None if bias is None else bias.reshape(groups, 1, -1)
     if transposed:
-        out = dgrad(multiply, x, w, g, g.in_size(x.shape[2:], output_padding))
+        out = dgrad(lambda a, b: p.biased(a, b, bias), x, w, g, g.in_size(x.shape[2:], output_padding))
     else:
-        out = fprop(multiply, x, w, g, g.out_size(x.shape[2:]))
-    if bias is not None and bias.shape != (out.shape[1],):
-        raise RuntimeError(f"convolution: a bias of {tuple(bias.shape)} does not fit {out.shape[1]} filters")
-    return finished(out, x.dtype, None if bias is None else bias.reshape(-1, *(1,) * len(g.kernel)))
+        out = fprop(lambda a, b: p.biased(a, b, bias), x, w, g, g.out_size(x.shape[2:]))
+    return out.contiguous(memory_format=memory_format(x, w))
 
 
-def convolution_backward(multiply, dy, x, w, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
-                         output_mask):
+def convolution_backward(p, dy, x, w, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask):
     g = geometry(x, w, stride, padding, dilation, groups, transposed)
     dx = dw = db = None
     if output_mask[0]:
-        of_gradient = functools.partial(multiply, roles="dw")
-        dx = finished((fprop if transposed else dgrad)(of_gradient, dy, w, g, tuple(x.shape[2:])), x.dtype)
+        dx = (_depthwise.input_gradient(dy, x, w, g) if p.direct else
+              (fprop if transposed else dgrad)(functools.partial(p.product, roles="dw"), dy, w, g, tuple(x.shape[2:])))
     if output_mask[1]:
         left, right, roles = (x, dy, "xd") if transposed else (dy, x, "dx")
-        dw = finished(wgrad(functools.partial(multiply, roles=roles), left, right, g), w.dtype)
+        dw = (_depthwise.weight_gradient(dy, x, w, g) if p.direct else
+              wgrad(functools.partial(p.product, roles=roles), left, right, g))
     if output_mask[2]:
         db = dy.float().sum([0, *range(2, dy.dim())]).to(dy.dtype)
     return dx, dw, db
 
 
-def attention(multiply, q, k, v, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
-    return flash_forward(multiply, q, k, v, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask, scale=scale)
+def attention(p, q, k, v, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
+    return flash_forward(p, q, k, v, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask, scale=scale)
 
 
-def attention_backward(multiply, dy, q, k, v, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
-    return flash_backward(multiply, dy, q, k, v, out, logsumexp, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask,
+def attention_backward(p, dy, q, k, v, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
+    return flash_backward(p, dy, q, k, v, out, logsumexp, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask,
                           scale=scale)
+
+
+def rounded_attention(p, q, k, v, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
+    return low_precision_forward(p.product, q, k, v, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask, scale=scale)
+
+
+def rounded_attention_backward(p, dy, q, k, v, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
+    return low_precision_backward(p.product, dy, q, k, v, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask, scale=scale)
+
+
+def kind_of(name, kind, args):
+    """The kind that OPS says, but for a convolution that no library computes."""
+    if kind != "convolution":
+        return kind
+    x, w, _, stride, _, dilation, transposed, _, groups = args[:9] if name == "convolution" else args[1:10]
+    return "depthwise" if _depthwise.is_atens(x, w, stride, dilation, transposed, groups) else kind
 
 
 # Name of an op: its kind, which Models.of knows, and its function.
@@ -108,3 +128,6 @@ OPS = {name: (kind, function) for kind, ops in {
     "convolution": {"convolution": convolution, "convolution_backward": convolution_backward},
     "scaled": {"_scaled_mm": scaled_mm, "_scaled_mm_v2": scaled_mm_v2},
 }.items() for name, function in ops.items()}
+# Other functions of some of them, with attention="low_precision".
+LOW_PRECISION = {**OPS, "_scaled_dot_product_flash_attention_for_cpu": ("matmul", rounded_attention),
+                 "_scaled_dot_product_flash_attention_for_cpu_backward": ("matmul", rounded_attention_backward)}

@@ -15,8 +15,8 @@ is not public: these orders are the plain ones.
 import torch
 
 from .. import _binade
-from ._multiply import sums
-from ._narrow import given_or_narrow_model
+from ._multiply import Products
+from ._narrow import products_of_formats
 
 FP8 = {getattr(torch, name): format for name, format in (("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2")) if hasattr(torch, name)}
 BIASES = {torch.float16: {torch.float16}, torch.bfloat16: {torch.bfloat16}, torch.float32: set(),
@@ -127,18 +127,18 @@ def scaled_mm_v2(multiply, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b
     return finished(scaled(multiply, a, b, *scales, kinds), bias, None, out_dtype)
 
 
-class ScaledProducts:
+class ScaledProducts(Products):
     """multiply(a, b) of FP8 matrices: their sums in binary32; .promoted(True): as without fast accumulation."""
 
     def __init__(self, sm, order):
+        super().__init__()
         self.sm, self._order, self._every = sm, order, None
-        self.used = {}  # models, in the order of their use
 
     def promoted(self, yes):
         self._every = PROMOTED.get(self.sm) if yes else None
         return self
 
     def __call__(self, a, b):
-        model = given_or_narrow_model(self._order, self.sm, FP8[a.dtype], FP8[b.dtype], self._every)
-        self.used[model] = None
-        return sums(model, a.float()[None], b.float()[None])[0]
+        multiply = products_of_formats(self._order, self.sm, FP8[a.dtype], FP8[b.dtype], self._every)
+        self.used[str(multiply)] = None
+        return multiply(a.float()[None], b.float()[None])[0]

@@ -12,9 +12,9 @@ from torch.utils import checkpoint
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._attaching import functorch_level
-from ._multiply import FORMATS, Models, Plain
+from ._multiply import FORMATS, Models
 from ._narrow import Narrow, Recipe
-from ._product_ops import OPS
+from ._product_ops import LOW_PRECISION, OPS, kind_of
 from ._recipes import Recipes
 from ._scaled_mm import ScaledProducts
 from ._scaled_mm import why_not as scaled_why_not
@@ -71,7 +71,9 @@ without_flash = Without(torch.backends.cuda.flash_sdp_enabled, torch.backends.cu
 EARLY_STOP = "_enable_checkpoint_early_stop"
 without_early_stop = (Without(functools.partial(getattr, checkpoint, EARLY_STOP), functools.partial(setattr, checkpoint, EARLY_STOP))
                       if hasattr(checkpoint, EARLY_STOP) else contextlib.nullcontext)
-ATTENTIONS = {"flash": contextlib.nullcontext, "math": without_flash or contextlib.nullcontext}
+# What is open meanwhile, and the ops.
+ATTENTIONS = {"flash": (contextlib.nullcontext, OPS), "math": (without_flash or contextlib.nullcontext, OPS),
+              "low_precision": (contextlib.nullcontext, LOW_PRECISION)}
 
 
 def tensor_cores(arch, *, operands=None, backward=None, scale=None, promote_every=None, model=None, modules=None, order=None,
@@ -111,8 +113,8 @@ class TensorCores(TorchDispatchMode):
         super().__init__()
         if attention not in ATTENTIONS:
             raise ValueError(f"attention {attention!r}: one of {', '.join(ATTENTIONS)} is wanted")
-        self._models, self.recipes = Models(arch, order), recipes
-        self._attention, self._strict = ATTENTIONS[attention], bool(strict)
+        self._models, self.recipes, self._strict = Models(arch, order), recipes, bool(strict)
+        self._attention, self._ops = ATTENTIONS[attention]
         self._ran, self._left = collections.Counter(), collections.Counter()
         self._open = []  # of each `with` block what ends with it
 
@@ -154,7 +156,7 @@ class TensorCores(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = func._schema.name.removeprefix("aten::")
-        emulated = OPS.get(name.removesuffix("_"))
+        emulated = self._ops.get(name.removesuffix("_"))
         if emulated is None:
             return self._run(name, func, args, kwargs)
         kind, function = emulated
@@ -163,21 +165,21 @@ class TensorCores(TorchDispatchMode):
         if why:
             return self._leave(name, why, func, args, kwargs)
         given = kwargs.pop("out", None)
-        multiply = self._multiply(kind, name.removesuffix("_"), args, operands[0].dtype)
-        out = function(multiply, *args, **kwargs)
-        self._ran[name, " and ".join(map(str_of, multiply.used))] += 1
+        products = self._products_of(kind, name.removesuffix("_"), args, operands[0].dtype)
+        out = function(products, *args, **kwargs)
+        self._ran[name, str(products)] += 1
         if given is None and name.endswith("_"):
             if args[0].shape != out.shape:
                 raise RuntimeError(f"{name}: a result of {tuple(out.shape)} does not fit into a tensor of {tuple(args[0].shape)}")
             given = args[0]
         return out if given is None else written(out, given)
 
-    def _multiply(self, kind, name, args, dtype):
+    def _products_of(self, kind, name, args, dtype):
         if kind == "scaled":
             return ScaledProducts(self._models.sm, self._models.given(kind, dtype))
         recipe = self.recipes.of(name, args)
         if recipe is None:
-            return Plain(self._models.of(kind, dtype))
+            return self._models.of(kind_of(name, kind, args), dtype)
         return Narrow(self._models.sm, self._models.given(kind, dtype), *recipe)
 
     def _run(self, name, func, args, kwargs):
@@ -237,11 +239,6 @@ def why_not(kind, name, overload, args, operands):
         if type(x) not in (torch.Tensor, torch.nn.Parameter) or x.layout is not torch.strided or x.is_nested or not x.is_cpu:
             why = why or "of tensors that are no plain ones of the CPU"
     return why
-
-
-def str_of(model):
-    name = model.instruction if model.arch is None else f"{model.instruction} on {model.arch}"
-    return name if model.order == "k ascending" else f"{name}, {model.order}"
 
 
 def written(x, out):
