@@ -584,17 +584,21 @@ class Layers(NarrowCase):
     def test_a_recurrent_layer(self):
         layer = numbered(torch.nn.LSTM(12, 8))
         x = magnitudes(1, 3, 2, 12, low=-4, high=2)
-        given = [parameter.detach() for parameter in layer.parameters()]
+        given = leaves(*layer.parameters())
         with mode("sm_90", AMAX) as ran:
             got, _ = layer(x)
             got.sum().backward()
         h = c = torch.zeros(2, 8)
-        from_input = ByOracle.apply(x, given[0], given[2], AMAX)
+        from_input, states = ByOracle.apply(x, given[0], given[2], AMAX), []
         for t in range(3):
             i, f, g, o = (ByOracle.apply(h, given[1], given[3], AMAX) + from_input[t]).chunk(4, 1)
             c = f.sigmoid() * c + i.sigmoid() * g.tanh()
             h = o.sigmoid() * c.tanh()
+            states.append(h)
             self.equal(got[t], values(h))
+        torch.stack(states).sum().backward()
+        for parameter, one in zip(layer.parameters(), given):
+            self.equal(parameter.grad, values(one.grad))
         self.assertEqual({one.how.split(".", 3)[3].split(" ")[0] for one in ran.covered()}, {"e4m3.e4m3", "e5m2.e4m3"})
 
     def test_attention_between_its_layers(self):
