@@ -172,6 +172,10 @@ class Products(NarrowCase):
             with self.subTest(scale=scale, low=low):
                 x, w, gy = (magnitudes(i, *s, low=low, high=high) for i, s in enumerate(((5, 37), (6, 37), (5, 6))))
                 self.linear(HYBRID._replace(scale=scale), "sm_90", torch.float32, x, w, None, gy)
+        for scale, small in itertools.product(("amax", "row", "1x16"), (False, True)):
+            ranges = itertools.cycle(((-149, -130), (110, 127)) if small else ((110, 127), (-149, -130)))
+            x, w, gy = (magnitudes(i, *s, low=low, high=high) for i, (s, (low, high)) in enumerate(zip(((5, 37), (6, 37), (5, 6)), ranges)))
+            self.linear(HYBRID._replace(scale=scale), "sm_90", torch.float32, x, w, None, gy)
         for scale in ("amax", "row", "16x16"):
             x, w, gy = (magnitudes(i, *s, dtype=torch.float16, low=-24, high=-15) for i, s in enumerate(((5, 37), (6, 37), (5, 6))))
             self.linear(HYBRID._replace(scale=scale), "sm_90", torch.float16, x, w, None, gy)
@@ -553,6 +557,17 @@ class Modules(NarrowCase):
         self.held_in(HYBRID, "sm_90", torch.float32, call, (
             narrow.product(gx, values(b), "xw", HYBRID, **words), narrow.product(gx.T, values(gy), "xd", HYBRID, **words)))
 
+    def test_operands_are_known_however_many_products_come_between(self):
+        x, w, gy = magnitudes(1, 5, 12), magnitudes(2, 6, 12), magnitudes(3, 5, 6)
+
+        def call():
+            xs, ws = leaves(x, w)
+            y = F.linear(xs, ws)
+            for _ in range(600):
+                torch.mm(torch.ones(1, 1), torch.ones(1, 1))
+            return y, *torch.autograd.grad(y, (xs, ws), gy)
+        self.held_in(HYBRID, "sm_90", torch.float32, call, linear_by_oracle(x, w, None, gy, HYBRID, **rule("sm_90")))
+
     def test_an_operand_that_is_its_own_partner(self):
         a, gy = magnitudes(1, 6, 6), magnitudes(3, 6, 6)
         x, d, words = values(a), values(gy), rule("sm_90")
@@ -569,17 +584,21 @@ class Layers(NarrowCase):
     def test_a_recurrent_layer(self):
         layer = numbered(torch.nn.LSTM(12, 8))
         x = magnitudes(1, 3, 2, 12, low=-4, high=2)
-        given = [parameter.detach() for parameter in layer.parameters()]
+        given = leaves(*layer.parameters())
         with mode("sm_90", AMAX) as ran:
             got, _ = layer(x)
             got.sum().backward()
         h = c = torch.zeros(2, 8)
-        from_input = ByOracle.apply(x, given[0], given[2], AMAX)
+        from_input, states = ByOracle.apply(x, given[0], given[2], AMAX), []
         for t in range(3):
             i, f, g, o = (ByOracle.apply(h, given[1], given[3], AMAX) + from_input[t]).chunk(4, 1)
             c = f.sigmoid() * c + i.sigmoid() * g.tanh()
             h = o.sigmoid() * c.tanh()
+            states.append(h)
             self.equal(got[t], values(h))
+        torch.stack(states).sum().backward()
+        for parameter, one in zip(layer.parameters(), given):
+            self.equal(parameter.grad, values(one.grad))
         self.assertEqual({one.how.split(".", 3)[3].split(" ")[0] for one in ran.covered()}, {"e4m3.e4m3", "e5m2.e4m3"})
 
     def test_attention_between_its_layers(self):
