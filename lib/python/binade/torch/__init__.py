@@ -4,6 +4,7 @@
 Watching    watch, Watch, Run, Window
 Findings    Alert, NonFinite, Advice
 Emulating   tensor_cores, TensorCores; quantize, Quantized
+Comparing   invariance, Invariance; compare, Comparison
 
 >>> import torch
 >>> import binade.torch
@@ -21,6 +22,8 @@ Emulating   tensor_cores, TensorCores; quantize, Quantized
 32
 """
 from ._advice import Advice
+from ._compare import Comparison, compare
+from ._invariance import Invariance, invariance
 from ._nonfinite import NonFinite
 from ._quantize import Quantized, quantize
 from ._run import Run, Window
@@ -28,4 +31,7 @@ from ._telling import Alert
 from ._tensor_cores import TensorCores, tensor_cores
 from ._watch import Watch, watch
 
-__all__ = ["Advice", "Alert", "NonFinite", "Quantized", "Run", "TensorCores", "Watch", "Window", "quantize", "tensor_cores", "watch"]
+__all__ = [
+    "Advice", "Alert", "Comparison", "Invariance", "NonFinite", "Quantized", "Run", "TensorCores", "Watch", "Window", "compare",
+    "invariance", "quantize", "tensor_cores", "watch",
+]

@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ._attaching import functorch_level
 from ._multiply import FORMATS, Models, sums
 from ._product_ops import OPS
+from ._recorder import recording_above
 
 # Ops with products inside that nobody takes apart.
 WITH_PRODUCTS = frozenset((
@@ -125,12 +126,15 @@ class TensorCores(TorchDispatchMode):
             stack.enter_context(self._attention())
             stack.enter_context(RefusesLater(self))
             super().__enter__()
-            self._open.append(stack.pop_all())
+            self._open.append((stack.pop_all(), recording_above()))
+            self._open[-1][1].__enter__()
         return self
 
     def __exit__(self, *raised):
+        stack, recording = self._open.pop()
+        recording.__exit__(*raised)
         super().__exit__(*raised)
-        self._open.pop().close()
+        stack.close()
 
     @property
     def products(self):
