@@ -5,7 +5,7 @@ import torch
 from ._tensors import PLAIN, is_dense
 
 INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-PIECE = 1 << 22  # elements that are hashed at a time
+PIECE = 1 << 14  # elements that are hashed at a time: they fit a cache, and are fewer than torch starts threads for
 FACTORS = 0x9E3779B97F4A7C15 - 2**64, 0xBF58476D1CE4E5B9 - 2**64  # of splitmix64, as int64
 
 
@@ -37,11 +37,16 @@ def mixed(z):
 def row_hashes(x, axis):
     """A hash of each index of an axis, int64, over all elements with that index and their order; one of all with axis None."""
     x = bits_of(x)
-    rows = (x.reshape(1, -1) if axis is None else x.movedim(axis, 0).reshape(x.shape[axis], -1))
-    weights = mixed(torch.arange(1, rows.shape[1] + 1, device=x.device)) * 2 + 1  # odd, so that no bit is lost
-    step = max(1, PIECE // max(1, rows.shape[1]))
-    pieces = [(mixed(rows[at:at + step].to(torch.int64, copy=True)) * weights).sum(1) for at in range(0, len(rows), step)]
-    return torch.cat(pieces) if pieces else weights[:0]
+    rows = x.reshape(1, -1) if axis is None else x.movedim(axis, 0).reshape(x.shape[axis], -1)
+    out = torch.zeros(len(rows), dtype=torch.int64, device=x.device)
+    width = min(PIECE, max(1, rows.shape[1]))
+    height = PIECE // width
+    for left in range(0, rows.shape[1], width):
+        columns = rows[:, left:left + width]
+        weights = mixed(torch.arange(left + 1, left + columns.shape[1] + 1, device=x.device)) * 2 + 1  # odd: no bit is lost
+        for top in range(0, len(rows), height):
+            out[top:top + height] += (mixed(columns[top:top + height].to(torch.int64, copy=True)) * weights).sum(1)
+    return out
 
 
 def value_hash(x):

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a row's result depends on the batch that it rides in, op by op."""
-import difflib
 import json
 
-import torch
-
 from .._documents import Document
-from ._bits import difference, row_hashes, same_bits
-from ._explained import copied, explained, product_of, searches
-from ._recorder import Recorder, again
-from ._rows import Rows, axis_of, found, part
+from ._bits import same_bits
+from ._explained import explained, searches
+from ._riding import Batch, Runs
+from ._rows import Rows
 from ._variance_text import text_of
 
-SEEDED = 2  # places of a batch beside its first, middle and last
-STATES = ("variant", "mixes rows", "after mixed rows", "row not followed", "unsteady", "other ops", "same", "without the row")
+# Of an op whose state is not the same in all sizes of batches the first of these.
+STATES = ("variant", "mixes rows", "after mixed rows", "row not followed", "unsteady", "other ops", "same", "of the batch",
+          "without the row")
 
 
 class Invariance(Document):
@@ -55,8 +53,9 @@ def invariance(fn, inputs, batches=(1, 2, 17, 128), *, row=0, seed=0, arch=None)
     when all others are exchanged. Bits of that part are then held to those of the run alone, and written over with them, so that each
     op gets the row's bits of the run alone and answers for itself.
     An op "mixes rows" where an element changes with the row and with others (batch norm in training, a mean over the batch, a gradient
-    of a weight), and what comes of it is "after mixed rows": both are by nature, and not compared. "row not followed" is what
-    fits none of these; "unsteady" what was not the same in two equal runs; "other ops" what a batch computes by other ops, of which
+    of a weight); it is "of the batch" where it does not change with the row, and yet is not what it is alone (a loss divided by
+    the batch's size); what comes of either is "after mixed rows" where it differs. All of these are by nature, and none is called
+    variant. "row not followed" is what fits none of these; "unsteady" what was not the same in two equal runs; "other ops" what a batch computes by other ops, of which
     the last is compared. Ops whose result does not change with the row are "without the row".
 
     Returns an Invariance. ValueError, one line, for inputs that cannot be, and for a function that draws random numbers.
@@ -81,174 +80,6 @@ def sizes_of(batches):
     return [x for x in sizes if x > 1]
 
 
-def places_of(size, seed):
-    drawn = torch.randint(size, (SEEDED,), generator=torch.Generator().manual_seed(seed + size)).tolist()
-    return sorted({0, size // 2, size - 1, *drawn})
-
-
-class Runs:
-    """Of the row alone, and of whatever batch."""
-
-    def __init__(self, fn, rows, seed):
-        self._fn, self._seed, self.rows = fn, seed, rows
-        self.values = []  # of each op alone, what it gave
-        recorder = self.run(1, 0, after=lambda op, results: self.values.append([x.detach().clone() for x in results]))
-        if recorder.draws is not None:
-            name, site, module = recorder.draws
-            raise ValueError(f"{', '.join(filter(None, (name, module and f'of {module}', site)))} draws random numbers, which are not the "
-                             "same for a row in every batch: call model.eval(), or leave them out")
-        self.ops = recorder.ops
-
-    def run(self, size, place, *, before=None, after=None, **batch):
-        recorder = Recorder(before, after)
-        inputs = self.rows.batch(size, place, **batch)
-        again(self._fn, inputs, self._seed, recorder)
-        return recorder
-
-    def product(self, index):
-        """Of an op of the row alone, with clones of what it got; or what explained() takes in its place."""
-        kept = []
-
-        def keep(at, args, kwargs):
-            if at == index:
-                kept.append(product_of(self.ops[index].name, copied(args), copied(kwargs)))
-
-        self.run(1, 0, before=keep)
-        return kept[0] if kept else None
-
-
-def partners(alone, batched):
-    """{index of an op of a batch: (index of its op alone, names of the ops that do its work)}."""
-    out, one, other = {}, [op.key for op in alone], [op.key for op in batched]
-    if one == other:
-        return {at: (at, [op.name]) for at, op in enumerate(batched)}
-    for kind, a, a_end, b, b_end in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        if kind == "equal":
-            out.update((b + at, (a + at, [batched[b + at].name])) for at in range(a_end - a))
-        elif kind == "replace":
-            out[b_end - 1] = a_end - 1, [op.name for op in batched[b:b_end]]
-    return out
-
-
-class Batch:
-    """Batches of one size. Filled by look(): state, {index of an op alone: one of STATES}; differs, {the same index: a dict}; result."""
-
-    def __init__(self, runs, size, seed):
-        self._runs, self.size, self.places = runs, size, places_of(size, seed)
-        self.state, self.differs, self.instead, self.after_lost, self.notes = {}, {}, {}, {}, []
-        self.kept = None  # (index of the first variant op, the row's part of its results)
-        self._place = size // 2
-        self._ops = runs.run(size, self._place).ops
-        self._partners = partners(runs.ops, self._ops)
-        self._axes = {}  # (index of an op, place of a result): axis
-        for at, (own, names) in self._partners.items():
-            if names != [runs.ops[own].name]:
-                self.instead[own] = names
-            for n, ((shape, dtype), (batched, other)) in enumerate(zip(runs.ops[own].outputs, self._ops[at].outputs)):
-                self._axes[at, n] = axis_of(shape, batched, size) if dtype == other else None
-
-    def look(self):
-        hashes = self._hashed()
-        self._judge(hashes, self._hashed(), self._hashed(first=1), self._hashed(another=True))
-        self._compare(self._place, hold=False)
-        for place in self.places:
-            self._compare(place, hold=True)
-        self._name_states()
-        return self
-
-    def _hashed(self, **batch):
-        out = []
-
-        def after(op, results):
-            out.append((op.name, [row_hashes(x, self._axes.get((op.index, n))).cpu() for n, x in enumerate(results)]))
-
-        self._runs.run(self.size, self._place, after=after, **batch)
-        return out
-
-    def _judge(self, first, second, others, row):
-        """Where the row is in each result."""
-        self._found, self._unsteady = {}, set()
-        for at, (op, *runs) in enumerate(zip(self._ops, first, second, others, row)):
-            if any((name, len(hashes)) != (op.name, len(op.outputs)) for name, hashes in runs):
-                break
-            for n, (x, y, z, w) in enumerate(zip(*(hashes for _, hashes in runs))):
-                if x.shape != y.shape or not torch.equal(x, y):
-                    self._unsteady.add(at)
-                self._found[at, n] = found(x, z, w, self.size, self._place)
-        else:
-            at = len(self._ops)
-        if any(len(hashes) != at for hashes in (first, second, others, row)) or at < len(self._ops):
-            place = self._ops[min(at, len(self._ops) - 1)].place
-            self.notes.append(f"in batches of {self.size} which ops run depends on the rows' values from {place} on: nothing is compared "
-                              "from there")
-
-    def _compare(self, place, hold):
-        """Holds the row's part to the run alone. hold: and writes that over it; else only what the function gave is counted."""
-        def after(op, results):
-            own = self._partners.get(op.index, (None,))[0]
-            if own is None or op.index >= len(self._ops) or op.name != self._ops[op.index].name or op.index in self._unsteady:
-                return
-            for n, (x, alone) in enumerate(zip(results, self._runs.values[own])):
-                kind, outers = self._found.get((op.index, n), ("lost", ()))
-                axis = self._axes.get((op.index, n))
-                if kind != "row" or axis is None:
-                    continue
-                parts = [part(x, axis, outer, self.size, place) for outer in outers]
-                if any(same_bits(y, alone.reshape(y.shape)) for y in parts):
-                    continue
-                if len(parts) > 1:
-                    self._found[op.index, n] = "lost", ()
-                elif not hold:
-                    if own == len(self._runs.ops) - 1:
-                        self.result = worse(self.result, difference(parts[0], alone.reshape(parts[0].shape)))
-                else:
-                    self._differs(own, place, parts[0], alone.reshape(parts[0].shape))
-                    with torch.no_grad():
-                        parts[0].copy_(alone.reshape(parts[0].shape))
-
-        self.result = None if not hold else self.result
-        self._runs.run(self.size, place, after=after)
-
-    def _differs(self, own, place, x, alone):
-        if self.kept is None or own < self.kept[0]:
-            self.kept = own, x.detach().clone()
-        row = self.differs.setdefault(own, {"places": []})
-        if place not in row["places"]:
-            row["places"].append(place)
-        self.differs[own] = {**row, **worse(row if "different" in row else None, difference(x, alone))}
-
-    def _name_states(self):
-        by_op = {}  # of the batch
-        for at, op in enumerate(self._ops):
-            own = self._partners.get(at, (None,))[0]
-            kinds = {self._found[at, n][0] for n in range(len(op.outputs)) if (at, n) in self._found}
-            before = {by_op[source] for source in op.sources if source is not None}
-            if at in self._unsteady:
-                state = "unsteady"
-            elif own in self.differs:
-                state = "variant"
-                self.after_lost[own] = bool(before & {"row not followed", "unsteady"})
-            elif "mixes" in kinds:
-                state = "after mixed rows" if before & {"mixes rows", "after mixed rows"} else "mixes rows"
-            elif "lost" in kinds or not kinds or any(
-                    self._found[at, n][0] == "row" and self._axes.get((at, n)) is None for n in range(len(op.outputs))):
-                state = "row not followed"
-            else:
-                state = "same" if "row" in kinds else "without the row"
-            if own is None:
-                state = state if state in ("mixes rows", "after mixed rows", "unsteady") else "other ops"
-            else:
-                self.state[own] = state
-            by_op[at] = state
-
-
-def worse(x, y):
-    """Of two differences each figure's larger one."""
-    if x is None:
-        return y
-    return {key: max((z for z in (x.get(key), y[key]) if z is not None), default=None) for key in y}
-
-
 def told(runs, batches, arch):
     """The Invariance."""
     ops, notes = [], [note for batch in batches for note in batch.notes]
@@ -257,7 +88,7 @@ def told(runs, batches, arch):
         row = {**op.to_dict(), "status": next(state for state in STATES if state in states)}
         instead = {str(batch.size): batch.instead[op.index] for batch in batches if op.index in batch.instead}
         differs = [{"batch": batch.size, "of_places": len(batch.places), **batch.differs[op.index]}
-                   for batch in batches if op.index in batch.differs]
+                   for batch in batches if batch.kept(op.index) is not None]
         row |= {key: x for key, x in (("instead", instead), ("differs", differs)) if x}
         if any(batch.after_lost.get(op.index) for batch in batches):
             row["after_lost"] = True
@@ -279,9 +110,10 @@ def orders(runs, batches, index, arch):
     alone = runs.values[index][0]
     results = [([], alone)]
     for batch in batches:
-        if batch.kept is None or batch.kept[0] != index:
+        x = batch.kept(index)
+        if x is None:
             continue
-        x = batch.kept[1].reshape(alone.shape)
+        x = x.reshape(alone.shape)
         same = next((sizes for sizes, y in results[1:] if same_bits(x, y)), None)
         if same is None:
             results.append(([batch.size], x))

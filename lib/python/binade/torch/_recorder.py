@@ -31,6 +31,7 @@ class Op:
     inputs: list  # shapes
     outputs: list  # (shape, dtype)
     sources: tuple  # of each input the index of the op that wrote it last, or None
+    numbers: tuple  # floats among what it got
 
     @property
     def key(self):
@@ -108,15 +109,16 @@ class Recorder:
         if is_move or same_dtype or name in UNWRITTEN or not results:
             self._pass_on(given, results, aliased)
         else:
-            self._add(name, *where(self._names), given, results)
+            self._add(name, *where(self._names), given, results, tuple(x for x in (*args, *kwargs.values()) if isinstance(x, float)))
         return out
 
     def _with_sources(self, tensors):
         return [(x, self._made.get(storage_of(x))) for x in tensors]
 
-    def _add(self, name, site, module, given, results):
+    def _add(self, name, site, module, given, results, numbers=()):
         op = Op(len(self.ops), name, site, module, [tuple(x.shape) for x, _ in given],
-                [(tuple(x.shape), str(x.dtype).removeprefix("torch.")) for x in results], tuple(source for _, source in given))
+                [(tuple(x.shape), str(x.dtype).removeprefix("torch.")) for x in results], tuple(source for _, source in given),
+                numbers)
         self.ops.append(op)
         self._made.update((storage_of(x), op.index) for x in results)
         if self._after is not None:

@@ -7,6 +7,9 @@ from ._explained import order_text
 SHOWN = 12  # ops of a list
 COLUMNS = ("same", "variant", "mixes rows", "after mixed rows", "row not followed", "unsteady", "other ops")
 
+BESIDE = {"mixes rows": "mixing rows", "after mixed rows": "after mixed rows", "row not followed": "in which the row is not followed",
+          "unsteady": "not the same in two equal runs", "other ops": "without a counterpart"}
+
 
 def place_text(op):
     return ", ".join(filter(None, (op["op"], op["module"] and f"of {op['module']}", op["site"])))
@@ -52,22 +55,20 @@ def text_of(of):
     sizes = sizes_text([x["batch"] for x in of["batches"]])
     named = collections.Counter(op["status"] for op in of["ops"][:-1])
     held = named["same"] + named["variant"]
-    beside = [f"{named[x]} {words}" for x, words in (("mixes rows", "mix rows"), ("after mixed rows", "come after mixed rows"),
-                                                     ("row not followed", "in which the row is not followed"), ("unsteady", "unsteady"),
-                                                     ("other ops", "without a counterpart in a batch")) if named[x]]
-    where = f"the same bits alone and in batches of {sizes}"
+    beside = [f"{named[x]} {words}" for x, words in BESIDE.items() if named[x]]
+    ops = "1 op holds the row and gives" if held == 1 else f"{held} ops hold the row and give"
     if of["first"] is not None:
-        out = [f"A row's bits depend on its batch: of {held} ops that hold the row {named['variant']} give it other bits in batches of {sizes}"]
+        out = [f"A row's bits depend on its batch: {ops} it the same bits alone and in batches of {sizes}, but for {named['variant']}"]
     elif held:
-        out = [f"A row's bits do not depend on its batch: {held} ops hold the row, each gives it {where}"]
+        out = [f"A row's bits do not depend on its batch: {ops} it the same bits alone and in batches of {sizes}"]
     else:
-        out = ["No op was compared: none holds the row where it could be followed"]
-    out[0] += f"; besides {', '.join(beside)}." if beside else "."
+        out = ["Nothing was compared: no op holds the row where it could be followed"]
+    out[0] += f"; beside them {', '.join(beside)}." if beside else "."
     if of["made_rows"]:
         out.append(f"{of['made_rows']} of the rows that it rode with were made of the elements given.")
     if of["first"] is not None:
         out += ["", *first_text(of["first"])]
-        out += result_text(of["batches"])
+        out += result_text(of["batches"], of["ops"][-1]["status"])
     for status, words in (("mixes rows", "Mixes rows"), ("row not followed", "Row not followed in"), ("unsteady", "Not the same in two equal runs")):
         listed = [place_text(op) for op in of["ops"] if op["status"] == status]
         if listed:
@@ -93,10 +94,12 @@ def first_text(op):
     return out
 
 
-def result_text(batches):
+def result_text(batches, status):
     differing = [x for x in batches if x["result"]]
     if not differing:
-        return ["What the function gives has the same bits in all of them."]
+        compared = status in ("same", "variant")
+        return ["What the function gives has the same bits in all of them." if compared else
+                f"What the function gives is not compared ({status})."]
     return [f"What the function gives, in a batch of {x['batch']}: {difference_text(x['result'])}." for x in differing]
 
 
