@@ -48,7 +48,7 @@ class Op:
 
 
 class Recorder:
-    """before(index, args, kwargs) is called before each op that is no view, after(op, outputs) after each that computes something.
+    """before(index, args, kwargs), without out=, is called before each op that is no view, after(op, outputs) after each that computes something.
 
     Not recorded: views, copies, tensors that are only allocated. draws: (op name, site, module) of the first that drew random
     numbers of torch's generator.
@@ -94,16 +94,18 @@ class Recorder:
         name = schema.name.removeprefix("aten::")
         aliased = [x.alias_info is not None and not x.alias_info.is_write for x in schema.returns]
         is_move = name in MOVES or any(aliased)
-        given = self._with_sources(x for _, x in tensors_in((args, kwargs)) if has_bits(x))
+        outs = {x.name for x in schema.arguments if x.kwarg_only and x.alias_info is not None and x.alias_info.is_write}
+        got = args, {key: x for key, x in kwargs.items() if key not in outs}
+        given = self._with_sources(x for _, x in tensors_in(got) if has_bits(x))
         if self._before is not None and not is_move:
-            self._before(len(self.ops), args, kwargs)
+            self._before(len(self.ops), *got)
         random = None if self.draws else torch.get_rng_state()
         out = func(*args, **kwargs)
         results = [x for _, x in tensors_in(out) if has_bits(x)]
         if random is not None and not torch.equal(random, torch.get_rng_state()):
             self.draws = (name, *where(self._names))
         written = [x for argument, x in zip(schema.arguments, args) if argument.alias_info is not None and argument.alias_info.is_write]
-        written += [kwargs[a.name] for a in schema.arguments if a.name in kwargs and a.alias_info is not None and a.alias_info.is_write]
+        written += [kwargs[key] for key in outs & kwargs.keys()]
         results += [x for _, x in tensors_in(written) if has_bits(x) and all(x is not y for y in results)]
         same_dtype = name == "_to_copy" and bool(given) and bool(results) and results[0].dtype == given[0][0].dtype
         if is_move or same_dtype or name in UNWRITTEN or not results:

@@ -186,7 +186,7 @@ class Batch:
             else:
                 state = "same" if "row" in kinds else "of the batch" if at in self._of_batch else "without the row"
             if own is None:
-                state = state if state in BY_NATURE or state == "unsteady" else "other ops"
+                state = "after mixed rows" if before & BY_NATURE else "other ops"
             else:
                 self.state[own] = state
             by_op[at] = state
