@@ -42,6 +42,8 @@ class Compare(CliCase):
         of = binade.torch.compare(apart, packed, self.x)
         self.assertTrue(of.equal)
         self.assertIsNone(of.first)
+        told = of.to_dict()
+        self.assertEqual((told["a"]["common"], told["b"]["common"]), (told["a"]["ops"], told["b"]["ops"] - 1))  # but the packed weight
         self.assertTrue(torch.equal(apart(self.x), packed(self.x)))
 
     def test_the_op_that_was_planted_is_the_first_that_parts(self):
@@ -61,6 +63,10 @@ class Compare(CliCase):
         of = binade.torch.compare(fused, lambda x: (bias + (x * 2 @ W[0]) * 0.501).exp(), self.x)
         self.assertEqual((of.first["a"]["op"], of.first["b"]["op"]), ("addmm", "add"))
         self.assertEqual(of.first["b"]["through"], ["mul", "mm", "mul"])
+
+    def test_of_what_comes_of_the_same_the_nearest_are_held_to_each_other(self):
+        of = binade.torch.compare(lambda x: (x @ W[0]).exp(), lambda x: ((x * 2 @ W[0]) * 0.501).exp(), self.x)
+        self.assertEqual((of.first["a"]["op"], of.first["b"]["op"]), ("mm", "mul"))
 
     def test_orders_explain_both(self):
         def product(most):

@@ -95,7 +95,8 @@ class Invariance(CliCase):
         with Products(most=2):
             of = found(lambda x: x @ w, numbers(2, 6, 24))
         self.assertEqual(of.first["op"], "mm")
-        self.assertEqual([(row["batches"], row["orders"][0]) for row in of.first["orders"]], [([], "k ascending"), ([5], "k descending")])
+        self.assertEqual([(row["batches"], row["orders"][0]) for row in of.first["orders"]],
+                         [([], "k ascending"), ([5], "k descending")])
         self.assertIn("in batches of 5: k descending", str(of))
 
     def test_products_of_tensor_cores_do_not_depend_on_the_batch(self):
@@ -139,6 +140,17 @@ class Invariance(CliCase):
         self.assertFalse(of.variant, str(of))
         self.assertLess(set(("cumsum", "mm")), set(statuses(of)))
         self.assertEqual(statuses(of)["cumsum"], "mixes rows")
+
+    def test_what_depends_on_the_batchs_size_alone_is_no_finding(self):
+        w = numbers(5, 6, 3).requires_grad_()
+        with binade.torch.tensor_cores("sm_80"):
+            of = found(lambda x: torch.autograd.grad((x @ w).tanh().mean(), w), self.x)
+            self.assertEqual([op["status"] for op in of.ops if op["op"] == "div"], ["of the batch"])
+            self.assertEqual([op["status"] for op in of.ops if op["op"] == "tanh_backward"], ["after mixed rows"])
+        for fn in (lambda x: x * float(x.abs().max()), lambda x: x * x.abs().max()):  # the number is not a tensor's any more; it is
+            scaled = found(fn, self.x * torch.arange(1, 8)[:, None, None])
+            self.assertEqual((statuses(scaled)["mul"], scaled.variant), ("after mixed rows", False))
+        self.assertFalse(of.variant, str(of))
 
     def test_what_cannot_be_followed_is_said(self):
         of = found(lambda x: torch.cat([torch.ones(1, 4, 6), x]).exp(), self.x)

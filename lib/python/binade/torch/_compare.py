@@ -215,7 +215,8 @@ def pair_dict(sides, pair, arch):
         at, orders = side.orders(node.op, arch)
         foreign = [n for n, (k, source) in enumerate(zip(side.operands[node.op], side.ops[node.op].sources))
                    if source is None and k not in sides[side is sides[0]].keys]
-        out[key] = {**side.ops[node.op].to_dict(), "through": side.through(node.op), "orders_of": side.ops[at].to_dict(), "orders": orders, "foreign_inputs": foreign}
+        out[key] = {**side.ops[node.op].to_dict(), "through": side.through(node.op), "orders_of": side.ops[at].to_dict(),
+                    "orders": orders, "foreign_inputs": foreign}
     return {**out, **pair[2]}
 
 

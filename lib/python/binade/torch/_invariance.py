@@ -52,11 +52,16 @@ def invariance(fn, inputs, batches=(1, 2, 17, 128), *, row=0, seed=0, arch=None)
     row alone is exchanged must lie within one row of that axis (of (batch), (batch, time), (time, batch), …), and must not change
     when all others are exchanged. Bits of that part are then held to those of the run alone, and written over with them, so that each
     op gets the row's bits of the run alone and answers for itself.
-    An op "mixes rows" where an element changes with the row and with others (batch norm in training, a mean over the batch, a gradient
-    of a weight); it is "of the batch" where it does not change with the row, and yet is not what it is alone (a loss divided by
-    the batch's size); what comes of either is "after mixed rows" where it differs. All of these are by nature, and none is called
-    variant. "row not followed" is what fits none of these; "unsteady" what was not the same in two equal runs; "other ops" what a batch computes by other ops, of which
-    the last is compared. Ops whose result does not change with the row are "without the row".
+    An op "mixes rows" where an element changes with the row and with others (batch norm in training, a mean over the batch, a
+    gradient of a weight); it is "of the batch" where it does not change with the row, and yet is not what it is alone (a loss
+    divided by the batch's size); what comes of either is "after mixed rows" where it differs. All of these are by nature, and
+    none is called variant. "row not followed" is what fits none of these; "unsteady" what was not the same in two equal runs;
+    "other ops" what a batch computes by other ops, of which the last is compared. Ops whose result does not change with the row
+    are "without the row".
+
+    The function runs some ten times for each size; a model's buffers are put back after each, what else it keeps from run to run (its
+    parameters' .grad, a cache) is not. Modes and contexts around the call, as torch.no_grad(), autocast and tensor_cores(), hold
+    for every run.
 
     Returns an Invariance. ValueError, one line, for inputs that cannot be, and for a function that draws random numbers.
 

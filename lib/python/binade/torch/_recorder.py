@@ -48,7 +48,8 @@ class Op:
 
 
 class Recorder:
-    """before(index, args, kwargs), without out=, is called before each op that is no view, after(op, outputs) after each that computes something.
+    """before(index, args, kwargs), without out=, is called before each op that is no view, after(op, outputs) after each that
+    computes something.
 
     Not recorded: views, copies, tensors that are only allocated. draws: (op name, site, module) of the first that drew random
     numbers of torch's generator.
@@ -99,10 +100,10 @@ class Recorder:
         given = self._with_sources(x for _, x in tensors_in(got) if has_bits(x))
         if self._before is not None and not is_move:
             self._before(len(self.ops), *got)
-        random = None if self.draws else torch.get_rng_state()
+        random = None if self.draws else random_states()
         out = func(*args, **kwargs)
         results = [x for _, x in tensors_in(out) if has_bits(x)]
-        if random is not None and not torch.equal(random, torch.get_rng_state()):
+        if random is not None and any(not torch.equal(x, y) for x, y in zip(random, random_states())):
             self.draws = (name, *where(self._names))
         written = [x for argument, x in zip(schema.arguments, args) if argument.alias_info is not None and argument.alias_info.is_write]
         written += [kwargs[key] for key in outs & kwargs.keys()]
@@ -155,6 +156,11 @@ def recording_above():
     return Recording(recorders[-1]) if recorders else contextlib.nullcontext()
 
 
+def random_states():
+    """Of torch's generators in use: the CPU's, and the current GPU's."""
+    return [torch.get_rng_state()] + ([torch.cuda.get_rng_state()] if torch.cuda.is_initialized() else [])
+
+
 def storage_of(x):
     return x.data_ptr() - x.storage_offset() * x.element_size()
 
@@ -185,12 +191,13 @@ def shortened(path):
 
 
 def again(fn, inputs, seed, recorder):
-    """fn(inputs), recorded, as if it had never run: with torch's seed, and a model's buffers as they were."""
+    """fn(inputs), recorded, as if it had never run: with torch's seed, no weights cast before, and a model's buffers as they were."""
     buffers = [(x, x.detach().clone()) for x in fn.buffers()] if isinstance(fn, torch.nn.Module) else []
     devices = [torch.cuda.current_device()] if torch.cuda.is_initialized() else []
     try:
         with torch.random.fork_rng(devices=devices):
             torch.manual_seed(seed)
+            torch.clear_autocast_cache()
             return recorder.run(lambda: fn(**inputs) if isinstance(inputs, dict) else fn(*inputs))
     finally:
         with torch.no_grad():

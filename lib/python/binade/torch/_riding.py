@@ -27,8 +27,9 @@ class Runs:
         recorder = self.run(1, 0, after=lambda op, results: self.values.append([x.detach().clone() for x in results]))
         if recorder.draws is not None:
             name, site, module = recorder.draws
-            raise ValueError(f"{', '.join(filter(None, (name, module and f'of {module}', site)))} draws random numbers, which are not the "
-                             "same for a row in every batch: call model.eval(), or leave them out")
+            op = ", ".join(filter(None, (name, module and f"of {module}", site)))
+            raise ValueError(f"{op} draws random numbers, which are not the same for a row in every batch: call model.eval(), or leave "
+                             "them out")
         self.ops = recorder.ops
 
     def run(self, size, place, *, before=None, after=None, **batch):
@@ -63,7 +64,8 @@ def partners(alone, batched):
 
 
 class Batch:
-    """Batches of one size. Filled by look(): state, {index of an op alone: one of STATES}; differs, {the same index: a dict}; result."""
+    """Batches of one size. Filled by look(): state, {index of an op alone: one of STATES}; differs, {the same index: a dict};
+    result, how the function's own differs, or None."""
 
     def __init__(self, runs, size, seed):
         self._runs, self.size, self.places = runs, size, places_of(size, seed)
@@ -119,8 +121,8 @@ class Batch:
             at = len(self._ops)
         if any(len(hashes) != at for hashes in (first, second, others, row)) or at < len(self._ops):
             place = self._ops[min(at, len(self._ops) - 1)].place
-            self.notes.append(f"in batches of {self.size} which ops run depends on the rows' values from {place} on: nothing is compared "
-                              "from there")
+            self.notes.append(f"in batches of {self.size} which ops run depends on the rows' values from {place} on: nothing is "
+                              "compared from there")
 
     def _compare(self, place, hold):
         """Holds the row's part to the run alone. hold: and writes that over it; else only what the function gave is counted."""

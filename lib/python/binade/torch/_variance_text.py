@@ -7,6 +7,7 @@ from ._explained import order_text
 SHOWN = 12  # ops of a list
 COLUMNS = ("same", "variant", "mixes rows", "after mixed rows", "row not followed", "unsteady", "other ops")
 
+LISTED = {"mixes rows": "Mixes rows", "row not followed": "Row not followed in", "unsteady": "Not the same in two equal runs"}
 BESIDE = {"mixes rows": "mixing rows", "after mixed rows": "after mixed rows", "row not followed": "in which the row is not followed",
           "unsteady": "not the same in two equal runs", "other ops": "without a counterpart"}
 
@@ -69,10 +70,11 @@ def text_of(of):
     if of["first"] is not None:
         out += ["", *first_text(of["first"])]
         out += result_text(of["batches"], of["ops"][-1]["status"])
-    for status, words in (("mixes rows", "Mixes rows"), ("row not followed", "Row not followed in"), ("unsteady", "Not the same in two equal runs")):
+    for status, words in LISTED.items():
         listed = [place_text(op) for op in of["ops"] if op["status"] == status]
         if listed:
-            out += ["", f"{words}:", *(f"  {x}" for x in listed[:SHOWN])] + ([f"  and {len(listed) - SHOWN} more"] if len(listed) > SHOWN else [])
+            out += ["", f"{words}:", *(f"  {x}" for x in listed[:SHOWN])]
+            out += [f"  and {len(listed) - SHOWN} more"] if len(listed) > SHOWN else []
     table = table_text(of["ops"][:-1])
     out += ["", *table] if table else []
     out += [f"Note: {x}." for x in of["notes"]]
@@ -124,7 +126,8 @@ def comparison_text(of):
             x = first[key]
             out.append(f"  {key.upper()}: {place_text(x)}, {shapes_text(x)} {x['dtypes'][0]}")
             if x["through"]:
-                out.append(f"     after {', '.join(x['through'][:SHOWN])}{' …' if len(x['through']) > SHOWN else ''}, which the other has not")
+                more = " …" if len(x["through"]) > SHOWN else ""
+                out.append(f"     after {', '.join(x['through'][:SHOWN])}{more}, which the other has not")
             out += [f"     its operand {n + 1}, {x['inputs'][n]}, is not found in the other" for n in x["foreign_inputs"]]
         out.append(f"  from the same values: {difference_text(first)}")
         for key in "ab":
