@@ -17,10 +17,12 @@ def has_bits(x):
 
 def bits_of(x):
     """Integers of the elements' width; complex numbers have an axis more."""
-    unseen = torch._C._DisableTorchDispatch()  # until the function returns: no mode that is open looks at this  # noqa: F841
+    unseen = torch._C._DisableTorchDispatch()  # while it lives, no mode that is open sees what runs here
     x = x.detach().resolve_conj().resolve_neg()
     x = torch.view_as_real(x) if x.is_complex() else x
-    return x.view(INTEGERS[x.element_size()])
+    x = x.view(INTEGERS[x.element_size()])
+    del unseen
+    return x
 
 
 def same_bits(x, y):
