@@ -4,6 +4,7 @@
 Watching    watch, Watch, Run, Window
 Findings    Alert, NonFinite, Advice
 Emulating   tensor_cores, TensorCores; quantize, Quantized
+Comparing   invariance, Invariance; compare, Comparison
 Scaling     LossScaler
 
 >>> import torch
@@ -22,6 +23,8 @@ Scaling     LossScaler
 32
 """
 from ._advice import Advice
+from ._compare import Comparison, compare
+from ._invariance import Invariance, invariance
 from ._loss_scaler import LossScaler
 from ._nonfinite import NonFinite
 from ._quantize import Quantized, quantize
@@ -30,5 +33,7 @@ from ._telling import Alert
 from ._tensor_cores import TensorCores, tensor_cores
 from ._watch import Watch, watch
 
-__all__ = ["Advice", "Alert", "LossScaler", "NonFinite", "Quantized", "Run", "TensorCores", "Watch", "Window", "quantize",
-           "tensor_cores", "watch"]
+__all__ = [
+    "Advice", "Alert", "Comparison", "Invariance", "LossScaler", "NonFinite", "Quantized", "Run", "TensorCores", "Watch", "Window",
+    "compare", "invariance", "quantize", "tensor_cores", "watch",
+]

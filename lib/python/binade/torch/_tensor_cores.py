@@ -16,6 +16,7 @@ from ._multiply import FORMATS, Models
 from ._narrow import Narrow, Recipe
 from ._product_ops import LOW_PRECISION, OPS, kind_of
 from ._recipes import Recipes
+from ._recorder import recording_above
 from ._scaled_mm import ScaledProducts
 from ._scaled_mm import why_not as scaled_why_not
 
@@ -141,12 +142,15 @@ class TensorCores(TorchDispatchMode):
             stack.enter_context(without_early_stop() if self.recipes.any else contextlib.nullcontext())
             stack.enter_context(RefusesLater(self))
             super().__enter__()
-            self._open.append(stack.pop_all())
+            self._open.append((stack.pop_all(), recording_above()))
+            self._open[-1][1].__enter__()
         return self
 
     def __exit__(self, *raised):
+        stack, recording = self._open.pop()
+        recording.__exit__(*raised)
         super().__exit__(*raised)
-        self._open.pop().close()
+        stack.close()
 
     @property
     def products(self):

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two implementations of one thing: the first ops whose bits part."""
+import collections
+import functools
+import itertools
+import json
+import math
+
+import torch
+
+from .._documents import Document
+from ._bits import difference, has_bits, value_hash
+from ._explained import copied, explained, is_product, product_of, searches
+from ._names import tensors_in
+from ._recorder import Recorder, again
+from ._variance_text import comparison_text
+
+CANDIDATES = 8  # values of each side that may be each other's
+MOST_AXES = 5  # of a tensor whose axes may lie in another order
+
+
+class Comparison(Document):
+    """What compare() found; str() is for people, to_dict() for programs.
+
+    Keys: equal; results (a dict a tensor that the functions give: elements, different, ulps, largest, and why where they are not
+    alike); first (None, or a dict: shape, elements, different, ulps, largest; a and b, each with op, module, site, inputs, outputs,
+    dtypes; through: ops between the common values and it; orders, and orders_of: the product that they explain, the op itself or
+    one that led to it; foreign_inputs: which of what it got were neither computed nor are found in the other run); a and b:
+    ops, common: of how many the other has the result, first: the first of which it has not; notes.
+    """
+
+    @property
+    def equal(self):
+        """Whether all that the functions give has the same bits."""
+        return self.to_dict()["equal"]
+
+    @property
+    def first(self):
+        """The first two ops that part, a dict; None where none do."""
+        return self.to_dict()["first"]
+
+
+def compare(fn_a, fn_b, inputs, *, seed=0, arch=None):
+    """The first op whose bits part in two implementations of one thing, as a trainer's and an inference engine's.
+
+    fn_a, fn_b: models or functions. inputs: what both take: a tensor, or a tuple or dict of tensors (then by name). seed: of torch
+        before either. arch: of the GPU whose products ran, or were emulated, in either, as "sm_90"; a GPU's tensors know theirs.
+
+    How: below autograd every op's operands and results are seen. Values are the same where they have the same elements, bits of
+    one dtype, each as often, whatever their shape and the order of their axes: so a fused op is not lost beside what it is
+    fused of, nor a packed projection beside three. Of what has no counterpart, two values are each other's that come of the same
+    common values, have as many elements, and are the nearest to each other; the first of them in fn_a is told, with the ops that
+    gave them. Weights that are packed otherwise in either are passed over. Where the ops are products, the orders are told
+    that explain them. The functions may part and meet again (rounding hides it): .equal is of what they give, in its order.
+
+    Returns a Comparison.
+
+    >>> import torch
+    >>> import binade.torch
+    >>> a, b = (lambda x: (x * 3) * 5), (lambda x: x * 15)
+    >>> found = binade.torch.compare(a, b, torch.rand(64))
+    >>> found.equal, found.first["a"]["op"], found.first["b"]["op"]
+    (False, 'mul', 'mul')
+    """
+    sides = Side(fn_a, inputs, seed), Side(fn_b, inputs, seed)
+    for one, other in (sides, sides[::-1]):
+        one.hold_to(other)
+    pair = first_pair(*sides)
+    results = result_differences(*sides)
+    of = {
+        "equal": all("why" not in x and not x["different"] for x in results),
+        "results": results,
+        "first": None if pair is None else pair_dict(sides, pair, arch),
+        **{key: side.summary() for key, side in zip("ab", sides)},
+        "notes": [f"{key} draws random numbers ({', '.join(filter(None, side.draws))})" for key, side in zip("ab", sides) if side.draws],
+    }
+    return Comparison(comparison_text(of), json.dumps(of, indent=1) + "\n")
+
+
+class Node:
+    """A value of a run that the other does not have. op: index of the one that made it. at: ("result", op, which of its results), or
+    ("operand", op that got it, which of its operands) of a part of one. support: common values that it comes of."""
+
+    def __init__(self, op, at, key, support):
+        self.op, self.at, self.key, self.support = op, at, key, support
+
+    @property
+    def group(self):
+        return self.support, self.key[1]
+
+
+class Side:
+    """A function's run. Filled by hold_to(): is_common, of each op; nodes; foreign."""
+
+    def __init__(self, fn, inputs, seed):
+        form = inputs if isinstance(inputs, dict) else tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
+        self._again = functools.partial(again, fn, form, seed)
+        self.operands, self.results = [], []  # keys of each op's
+        recorder = Recorder(self._before, lambda op, results: self.results.append([value_hash(x) for x in results]))
+        self.given = [x.detach().clone() for _, x in tensors_in(self._again(recorder)) if has_bits(x)]
+        self.ops, self.draws = recorder.ops, recorder.draws
+        self.operands = self.operands[:len(self.ops) - 1] + [self.results[-1]]
+        self.keys = {key for row in self.operands + self.results for key in row}
+
+    def _before(self, index, args, kwargs):
+        del self.operands[index:]  # of an op that allocates
+        self.operands.append([value_hash(x) for _, x in tensors_in((args, kwargs)) if has_bits(x)])
+
+    def hold_to(self, other):
+        parts = collections.defaultdict(list)  # of an op's results, as others get them: (op that gets it, which operand, key)
+        for op, keys in zip(self.ops, self.operands):
+            for n, (key, source) in enumerate(zip(keys, op.sources)):
+                if source is not None and key not in self.results[source]:
+                    parts[source].append((op.index, n, key))
+        self.is_common, self.nodes, support = [], [], []
+        for op, operands, results in zip(self.ops[:-1], self.operands, self.results):
+            got = set()
+            for key, source in zip(operands, op.sources):
+                got |= {key} if key in other.keys else support[source] if source is not None else set()
+            support.append(frozenset(got))
+            in_parts = bool(parts[op.index]) and all(key in other.keys for _, _, key in parts[op.index])
+            self.is_common.append(in_parts or all(key in other.keys for key in results))
+            if not self.is_common[-1]:
+                found = [(("result", op.index, n), key) for n, key in enumerate(results)]
+                found += [(("operand", at, n), key) for at, n, key in parts[op.index]]
+                self.nodes += [Node(op.index, at, key, support[-1]) for at, key in found if key not in other.keys]
+
+    def summary(self):
+        first = next((op.to_dict() for op, common in zip(self.ops, self.is_common) if not common), None)
+        return {"ops": len(self.is_common), "common": sum(self.is_common), "first": first}
+
+    def through(self, index):
+        """Names of the ops, without counterparts, between common values and an op."""
+        seen, wanted = [], [index]
+        while wanted:
+            new = {source for at in wanted for source in self.ops[at].sources if source is not None and not self.is_common[source]}
+            wanted = sorted(new - set(seen))
+            seen += wanted
+        return [self.ops[at].name for at in sorted(seen)]
+
+    def values(self, nodes):
+        """Of these nodes, by a second run."""
+        wanted, out = {node.at for node in nodes}, {}
+
+        def keep(kind, index, tensors):
+            for n, x in enumerate(tensors):
+                if (kind, index, n) in wanted:
+                    out[kind, index, n] = x.detach().clone()
+
+        self._again(Recorder(
+            lambda index, args, kwargs: keep("operand", index, [x for _, x in tensors_in((args, kwargs)) if has_bits(x)]),
+            lambda op, results: keep("result", op.index, results)))
+        return [out[node.at] for node in nodes]
+
+    def orders(self, index, arch):
+        """What explains the nearest product from which an op's result came, the op itself at first: (which op, see explained)."""
+        while not is_product(self.ops[index].name):
+            before = [x for x in self.ops[index].sources if x is not None and not self.is_common[x]]
+            if not before:
+                break
+            index = before[0]
+        got, gave = [], []
+
+        def before_op(at, args, kwargs):
+            if at == index:
+                got[:] = [product_of(self.ops[index].name, copied(args), copied(kwargs))]
+
+        self._again(Recorder(before_op, lambda op, results: gave.append(results[0].detach().clone()) if op.index == index else None))
+        of = explained(got[0], gave, searches(arch, gave))
+        return index, of if isinstance(of, str) else of[0]
+
+
+def first_pair(one, other):
+    """The first node of one side whose value is nearest to one of the other's, and that one's to it: (node, node, difference); None."""
+    groups = collections.defaultdict(list)
+    for node in other.nodes:
+        groups[node.group].append(node)
+    tried = set()
+    for node in one.nodes:
+        if node.group in tried or node.group not in groups:
+            continue
+        tried.add(node.group)
+        mine = [x for x in one.nodes if x.group == node.group][:CANDIDATES]
+        theirs = groups[node.group][:CANDIDATES]
+        xs, ys = one.values(mine), other.values(theirs)
+        table = [[nearest_form(x, y) for y in ys] for x in xs]
+        for at, row in enumerate(table):
+            best = min(range(len(row)), key=lambda n: row[n][0])
+            if min(range(len(table)), key=lambda n: table[n][best][0]) == at:
+                return mine[at], theirs[best], {"shape": list(ys[best].shape), **difference(row[best][1], ys[best])}
+    return None
+
+
+def nearest_form(x, y):
+    """(distance, x in the shape of y): with its axes in the order in which it is nearest, or all of its elements in theirs."""
+    x = x.to(y.device)
+    forms = [x.reshape(y.shape)]
+    if 2 <= x.dim() <= MOST_AXES:
+        wanted = [n for n in y.shape if n != 1]
+        forms += [z.reshape(y.shape) for z in (x.permute(order) for order in itertools.permutations(range(x.dim())))
+                  if [n for n in z.shape if n != 1] == wanted]
+    return min(((distance(z, y), z) for z in forms), key=lambda pair: pair[0])
+
+
+def distance(x, y):
+    if x.is_complex() or y.is_complex():
+        x, y = (torch.view_as_real(z.to(torch.complex128)) for z in (x, y))
+    norm = float((x.double() - y.double()).norm() / y.double().norm().clamp_min(1e-300))
+    return norm if math.isfinite(norm) else math.inf
+
+
+def pair_dict(sides, pair, arch):
+    out = {}
+    for key, side, node in zip("ab", sides, pair):
+        at, orders = side.orders(node.op, arch)
+        foreign = [n for n, (k, source) in enumerate(zip(side.operands[node.op], side.ops[node.op].sources))
+                   if source is None and k not in sides[side is sides[0]].keys]
+        out[key] = {**side.ops[node.op].to_dict(), "through": side.through(node.op), "orders_of": side.ops[at].to_dict(),
+                    "orders": orders, "foreign_inputs": foreign}
+    return {**out, **pair[2]}
+
+
+def result_differences(one, other):
+    """Of each tensor that the functions give."""
+    out = []
+    for x, y in itertools.zip_longest(one.given, other.given):
+        if x is None or y is None:
+            out.append({"why": f"{'A' if y is None else 'B'} gives a tensor more"})
+        elif x.shape != y.shape:
+            out.append({"why": f"of A it has the shape {list(x.shape)}, of B {list(y.shape)}"})
+        else:
+            row = difference(x, y.to(x.device))
+            if x.dtype != y.dtype:
+                row["why"] = f"of A it is {str(x.dtype).removeprefix('torch.')}, of B {str(y.dtype).removeprefix('torch.')}"
+            out.append(row)
+    return out

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ops that a function runs, below autograd and one after the other: their names, where they were called, what they gave."""
+import contextlib
+import dataclasses
+import os
+import sys
+import threading
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ._bits import has_bits
+from ._names import Names, tensors_in
+
+MOVES = frozenset(("clone", "contiguous", "lift_fresh", "lift_fresh_copy", "_unsafe_view", "_reshape_copy", "alias_copy", "view_copy"))
+UNWRITTEN = frozenset(("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_", "resize"))
+OWN_FOLDERS = tuple(os.path.dirname(os.path.abspath(x)) + os.sep for x in (torch.__file__, __file__))
+CALLERS = frozenset(("_call_impl", "_slow_forward"))  # of torch.nn.Module
+RESULT = "the result"  # the name of what stands for what the function gave
+open_here = threading.local()  # .recorders, of this thread, the innermost last
+
+
+@dataclasses.dataclass
+class Op:
+    """index: of it among those that compute. site: file and line that called it. module: the innermost one's name."""
+
+    index: int
+    name: str
+    site: str
+    module: str
+    inputs: list  # shapes
+    outputs: list  # (shape, dtype)
+    sources: tuple  # of each input the index of the op that wrote it last, or None
+    numbers: tuple  # floats among what it got
+
+    @property
+    def key(self):
+        return self.name, self.site, self.module
+
+    @property
+    def place(self):
+        """In words."""
+        return ", ".join(filter(None, (self.name, self.module and f"of {self.module}", self.site)))
+
+    def to_dict(self):
+        return {"op": self.name, "module": self.module or None, "site": self.site or None, "inputs": [list(x) for x in self.inputs],
+                "outputs": [list(x) for x, _ in self.outputs], "dtypes": [x for _, x in self.outputs]}
+
+
+class Recorder:
+    """before(index, args, kwargs), without out=, is called before each op that is no view, after(op, outputs) after each that
+    computes something.
+
+    Not recorded: views, copies, tensors that are only allocated. draws: (op name, site, module) of the first that drew random
+    numbers of torch's generator.
+    """
+
+    def __init__(self, before=None, after=None):
+        self._before, self._after = before, after
+        self._made = {}  # address of a storage: index of the op that wrote to it last
+        self._names = {}  # id of an outermost module: its Names
+        self._inside = False
+        self.ops, self.draws = [], None
+
+    def run(self, call):
+        """call(), every op of it seen; what it gives."""
+        recorders = open_here.__dict__.setdefault("recorders", [])
+        recorders.append(self)
+        try:
+            with Recording(self):
+                out = call()
+        finally:
+            recorders.pop()
+        found = [x for _, x in tensors_in(out) if has_bits(x)]
+        with torch.no_grad():
+            self._add(RESULT, "", "", self._with_sources(found), found)
+        return out
+
+    def dispatch(self, mode, func, args, kwargs):
+        if self._inside:
+            return func(*args, **kwargs)
+        if torch.is_inference_mode_enabled():  # ops arrive before torch has made others of them
+            with mode:
+                out = func.decompose(*args, **kwargs)
+            if out is not NotImplemented:
+                return out
+        self._inside = True
+        try:
+            return self._see(func, args, kwargs)
+        finally:
+            self._inside = False
+
+    def _see(self, func, args, kwargs):
+        schema = func._schema
+        name = schema.name.removeprefix("aten::")
+        aliased = [x.alias_info is not None and not x.alias_info.is_write for x in schema.returns]
+        is_move = name in MOVES or any(aliased)
+        outs = {x.name for x in schema.arguments if x.kwarg_only and x.alias_info is not None and x.alias_info.is_write}
+        got = args, {key: x for key, x in kwargs.items() if key not in outs}
+        given = self._with_sources(x for _, x in tensors_in(got) if has_bits(x))
+        if self._before is not None and not is_move:
+            self._before(len(self.ops), *got)
+        random = None if self.draws else random_states()
+        out = func(*args, **kwargs)
+        results = [x for _, x in tensors_in(out) if has_bits(x)]
+        if random is not None and any(not torch.equal(x, y) for x, y in zip(random, random_states())):
+            self.draws = (name, *where(self._names))
+        written = [x for argument, x in zip(schema.arguments, args) if argument.alias_info is not None and argument.alias_info.is_write]
+        written += [kwargs[key] for key in outs & kwargs.keys()]
+        results += [x for _, x in tensors_in(written) if has_bits(x) and all(x is not y for y in results)]
+        same_dtype = name == "_to_copy" and bool(given) and bool(results) and results[0].dtype == given[0][0].dtype
+        if is_move or same_dtype or name in UNWRITTEN or not results:
+            self._pass_on(given, results, aliased)
+        else:
+            self._add(name, *where(self._names), given, results, tuple(x for x in (*args, *kwargs.values()) if isinstance(x, float)))
+        return out
+
+    def _with_sources(self, tensors):
+        return [(x, self._made.get(storage_of(x))) for x in tensors]
+
+    def _add(self, name, site, module, given, results, numbers=()):
+        op = Op(len(self.ops), name, site, module, [tuple(x.shape) for x, _ in given],
+                [(tuple(x.shape), str(x.dtype).removeprefix("torch.")) for x in results], tuple(source for _, source in given),
+                numbers)
+        self.ops.append(op)
+        self._made.update((storage_of(x), op.index) for x in results)
+        if self._after is not None:
+            self._after(op, results)
+
+    def _pass_on(self, given, results, aliased):
+        """Copies and new tensors come from where what they were made of comes from."""
+        source = given[0][1] if given else None
+        if any(aliased) and given and any(storage_of(x) == storage_of(given[0][0]) for x in results):
+            return
+        for x in results:
+            if source is None:
+                self._made.pop(storage_of(x), None)
+            else:
+                self._made[storage_of(x)] = source
+
+
+class Recording(TorchDispatchMode):
+    """A Recorder's place among torch's modes. One that is entered within another mode sees an op first."""
+
+    def __init__(self, recorder):
+        super().__init__()
+        self._recorder = recorder
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return self._recorder.dispatch(self, func, args, kwargs or {})
+
+
+def recording_above():
+    """For a mode that takes ops apart: what to enter after it, so that an open Recorder sees them whole."""
+    recorders = getattr(open_here, "recorders", None)
+    return Recording(recorders[-1]) if recorders else contextlib.nullcontext()
+
+
+def random_states():
+    """Of torch's generators in use: the CPU's, and the current GPU's."""
+    return [torch.get_rng_state()] + ([torch.cuda.get_rng_state()] if torch.cuda.is_initialized() else [])
+
+
+def storage_of(x):
+    return x.data_ptr() - x.storage_offset() * x.element_size()
+
+
+def where(names):
+    """(file and line outside of torch and of this package, name of the innermost module) of the op that runs. names: kept from call to
+    call."""
+    frame, site, modules = sys._getframe(2), "", []
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name in CALLERS and isinstance(frame.f_locals.get("self"), torch.nn.Module):
+            modules.append(frame.f_locals["self"])
+        elif not site and not code.co_filename.startswith(OWN_FOLDERS) and not code.co_filename.startswith("<frozen"):
+            site = f"{shortened(code.co_filename)}:{frame.f_lineno}"
+        frame = frame.f_back
+    if not modules:
+        return site, ""
+    root = modules[-1]
+    if id(root) not in names:
+        names[id(root)] = Names({"": root})
+    return site, names[id(root)].modules.get(id(modules[0]), type(modules[0]).__name__)
+
+
+def shortened(path):
+    """As seen from the working directory, where it lies there."""
+    here = os.getcwd() + os.sep
+    return path.removeprefix(here)
+
+
+def again(fn, inputs, seed, recorder):
+    """fn(inputs), recorded, as if it had never run: with torch's seed, no weights cast before, and a model's buffers as they were."""
+    buffers = [(x, x.detach().clone()) for x in fn.buffers()] if isinstance(fn, torch.nn.Module) else []
+    devices = [torch.cuda.current_device()] if torch.cuda.is_initialized() else []
+    try:
+        with torch.random.fork_rng(devices=devices):
+            torch.manual_seed(seed)
+            torch.clear_autocast_cache()
+            return recorder.run(lambda: fn(**inputs) if isinstance(inputs, dict) else fn(*inputs))
+    finally:
+        with torch.no_grad():
+            for x, before in buffers:
+                x.copy_(before)

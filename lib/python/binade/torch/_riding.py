@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of a function with a row alone and among others, and what becomes of the row in each op."""
+import difflib
+
+import torch
+
+from ._bits import difference, row_hashes, same_bits
+from ._explained import copied, product_of
+from ._recorder import Recorder, again
+from ._rows import axis_of, found, part
+
+BY_NATURE = frozenset(("mixes rows", "after mixed rows", "of the batch"))
+SEEDED = 2  # places of a batch beside its first, middle and last
+
+
+def places_of(size, seed):
+    drawn = torch.randint(size, (SEEDED,), generator=torch.Generator().manual_seed(seed + size)).tolist()
+    return sorted({0, size // 2, size - 1, *drawn})
+
+
+class Runs:
+    """Of the row alone, and of whatever batch."""
+
+    def __init__(self, fn, rows, seed):
+        self._fn, self._seed, self.rows = fn, seed, rows
+        self.values = []  # of each op alone, what it gave
+        recorder = self.run(1, 0, after=lambda op, results: self.values.append([x.detach().clone() for x in results]))
+        if recorder.draws is not None:
+            name, site, module = recorder.draws
+            op = ", ".join(filter(None, (name, module and f"of {module}", site)))
+            raise ValueError(f"{op} draws random numbers, which are not the same for a row in every batch: call model.eval(), or leave "
+                             "them out")
+        self.ops = recorder.ops
+
+    def run(self, size, place, *, before=None, after=None, **batch):
+        recorder = Recorder(before, after)
+        inputs = self.rows.batch(size, place, **batch)
+        again(self._fn, inputs, self._seed, recorder)
+        return recorder
+
+    def product(self, index):
+        """Of an op of the row alone, with clones of what it got; or what explained() takes in its place."""
+        kept = []
+
+        def keep(at, args, kwargs):
+            if at == index:
+                kept.append(product_of(self.ops[index].name, copied(args), copied(kwargs)))
+
+        self.run(1, 0, before=keep)
+        return kept[0] if kept else None
+
+
+def partners(alone, batched):
+    """{index of an op of a batch: (index of its op alone, names of the ops that do its work)}."""
+    out, one, other = {}, [op.key for op in alone], [op.key for op in batched]
+    if one == other:
+        return {at: (at, [op.name]) for at, op in enumerate(batched)}
+    for kind, a, a_end, b, b_end in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if kind == "equal":
+            out.update((b + at, (a + at, [batched[b + at].name])) for at in range(a_end - a))
+        elif kind == "replace":
+            out[b_end - 1] = a_end - 1, [op.name for op in batched[b:b_end]]
+    return out
+
+
+class Batch:
+    """Batches of one size. Filled by look(): state, {index of an op alone: one of STATES}; differs, {the same index: a dict};
+    result, how the function's own differs, or None."""
+
+    def __init__(self, runs, size, seed):
+        self._runs, self.size, self.places = runs, size, places_of(size, seed)
+        self.state, self.differs, self.instead, self.after_lost, self.notes = {}, {}, {}, {}, []
+        self._kept = {}  # {index of an op that differs: the row's part of the result that did first}
+        self._place = size // 2
+        self._ops = runs.run(size, self._place).ops
+        self._partners = partners(runs.ops, self._ops)
+        self._axes = {}  # (index of an op, place of a result): axis
+        for at, (own, names) in self._partners.items():
+            if names != [runs.ops[own].name]:
+                self.instead[own] = names
+            for n, ((shape, dtype), (batched, other)) in enumerate(zip(runs.ops[own].outputs, self._ops[at].outputs)):
+                self._axes[at, n] = axis_of(shape, batched, size) if dtype == other else None
+
+    def look(self):
+        hashes = self._hashed()
+        self._judge(hashes, self._hashed(), self._hashed(first=1), self._hashed(another=True))
+        self._compare(self._place, hold=False)
+        for place in self.places:
+            self._compare(place, hold=True)
+        self._name_states()
+        return self
+
+    def _hashed(self, **batch):
+        out = []
+
+        def after(op, results):
+            out.append((op.name, [row_hashes(x, self._axes.get((op.index, n))).cpu() for n, x in enumerate(results)]))
+
+        self._runs.run(self.size, self._place, after=after, **batch)
+        return out
+
+    def kept(self, own):
+        """What the row got of an op where it differs; None where it does not."""
+        return self._kept.get(own) if self.state.get(own) == "variant" else None
+
+    def _judge(self, first, second, others, row):
+        """Where the row is in each result."""
+        self._found, self._unsteady, self._of_batch = {}, set(), set()
+        for at, (op, *runs) in enumerate(zip(self._ops, first, second, others, row)):
+            if any((name, len(hashes)) != (op.name, len(op.outputs)) for name, hashes in runs):
+                break
+            for n, (x, y, z, w) in enumerate(zip(*(hashes for _, hashes in runs))):
+                if x.shape != y.shape or not torch.equal(x, y):
+                    self._unsteady.add(at)
+                self._found[at, n] = found(x, z, w, self.size, self._place)
+                own = self._partners.get(at, (None,))[0]
+                if self._found[at, n][0] == "mixes" and own is not None and self._axes.get((at, n)) is None:
+                    if n >= len(self._runs.ops[own].outputs) or self._runs.ops[own].outputs[n] != op.outputs[n]:
+                        self._found[at, n] = "lost", ()
+        else:
+            at = len(self._ops)
+        if any(len(hashes) != at for hashes in (first, second, others, row)) or at < len(self._ops):
+            place = self._ops[min(at, len(self._ops) - 1)].place
+            self.notes.append(f"in batches of {self.size} which ops run depends on the rows' values from {place} on: nothing is "
+                              "compared from there")
+
+    def _compare(self, place, hold):
+        """Holds the row's part to the run alone. hold: and writes that over it; else only what the function gave is counted."""
+        def after(op, results):
+            own = self._partners.get(op.index, (None,))[0]
+            if own is None or op.index >= len(self._ops) or op.name != self._ops[op.index].name or op.index in self._unsteady:
+                return
+            for n, (x, alone) in enumerate(zip(results, self._runs.values[own])):
+                kind, outers = self._found.get((op.index, n), ("lost", ()))
+                axis = self._axes.get((op.index, n))
+                if kind == "without" and not self._is_as_alone(x, axis, place, alone):
+                    self._of_batch.add(op.index)
+                if kind != "row" or axis is None:
+                    continue
+                parts = [part(x, axis, outer, self.size, place) for outer in outers]
+                if any(same_bits(y, alone.reshape(y.shape)) for y in parts):
+                    continue
+                if len(parts) > 1:
+                    self._found[op.index, n] = "lost", ()
+                elif not hold:
+                    if own == len(self._runs.ops) - 1:
+                        self.result = worse(self.result, difference(parts[0], alone.reshape(parts[0].shape)))
+                else:
+                    self._differs(own, place, parts[0], alone.reshape(parts[0].shape))
+                    with torch.no_grad():
+                        parts[0].copy_(alone.reshape(parts[0].shape))
+
+        self.result = None if not hold else self.result
+        self._runs.run(self.size, place, after=after)
+
+    def _is_as_alone(self, x, axis, place, alone):
+        x = x if axis is None else part(x, axis, 1, self.size, place)
+        return x.numel() == alone.numel() and same_bits(x, alone.reshape(x.shape))
+
+    def _differs(self, own, place, x, alone):
+        if own not in self._kept:
+            self._kept[own] = x.detach().clone()
+        row = self.differs.setdefault(own, {"places": []})
+        if place not in row["places"]:
+            row["places"].append(place)
+        self.differs[own] = {**row, **worse(row if "different" in row else None, difference(x, alone))}
+
+    def _name_states(self):
+        by_op = {}  # of the batch
+        for at, op in enumerate(self._ops):
+            own = self._partners.get(at, (None,))[0]
+            kinds = {self._found[at, n][0] for n in range(len(op.outputs)) if (at, n) in self._found}
+            before = {by_op[source] for source in op.sources if source is not None}
+            if own is not None and repr(op.numbers) != repr(self._runs.ops[own].numbers):
+                before.add("of the batch")
+            if at in self._unsteady:
+                state = "unsteady"
+            elif own in self.differs and before & BY_NATURE:
+                state = "after mixed rows"
+            elif own in self.differs:
+                state = "variant"
+                self.after_lost[own] = bool(before & {"row not followed", "unsteady"})
+            elif "mixes" in kinds:
+                state = "after mixed rows" if before & BY_NATURE else "mixes rows"
+            elif "lost" in kinds or not kinds or any(
+                    self._found[at, n][0] == "row" and self._axes.get((at, n)) is None for n in range(len(op.outputs))):
+                state = "row not followed"
+            else:
+                state = "same" if "row" in kinds else "of the batch" if at in self._of_batch else "without the row"
+            if own is None:
+                state = "after mixed rows" if before & BY_NATURE else "other ops"
+            else:
+                self.state[own] = state
+            by_op[at] = state
+
+
+def worse(x, y):
+    """Of two differences each figure's larger one."""
+    if x is None:
+        return y
+    return {key: max((z for z in (x.get(key), y[key]) if z is not None), default=None) for key in y}
