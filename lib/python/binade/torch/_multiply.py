@@ -97,8 +97,8 @@ def sums(model, a, b):
 
 
 class OfModel:
-    """A GemmModel's: sums as it makes them, alpha·sum + beta·C in binary32 and rounded once. cuDNN adds no bias: torch does, to the
-    rounded product. kind: as Models.of has it; direct: a depthwise convolution as ATen's own kernel sums it up."""
+    """A GemmModel's: sums as it makes them, alpha·sum + beta·C in binary32 and rounded once. cuDNN adds no bias: torch does, to
+    the rounded product. kind: as Models.of has it; direct: a depthwise convolution as ATen's own kernel sums it up."""
 
     def __init__(self, model, kind, direct=False):
         self.model, self.kind, self.direct = model, kind, direct
@@ -180,8 +180,8 @@ class Models:
         self._order = order
 
     def of(self, kind, dtype):
-        """OfModel or Exact. kind: "matmul"; "vector", of a matrix and a vector; "dot", which no Tensor Core computes; "convolution";
-        or "depthwise", a convolution that ATen computes itself."""
+        """OfModel or Exact. kind: "matmul"; "vector", of a matrix and a vector; "dot", which no Tensor Core computes;
+        "convolution"; or "depthwise", a convolution that ATen computes itself."""
         given = self._order
         if callable(given):
             given = given(kind, dtype)

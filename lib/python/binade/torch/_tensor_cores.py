@@ -76,10 +76,17 @@ def tensor_cores(arch, *, order=None, attention="flash", strict=False):
     strict: an op with products that is not emulated is refused (NotImplementedError) instead of run as before.
 
     The model: one sum along K, ascending, by the architecture's usual instruction, without parts; then alpha·sum + beta·C in
-    binary32, rounded once to the dtype. float16 and bfloat16 as they are (bfloat16 before sm_80 by fused multiply-adds); float32 as
-    TF32 where torch.backends.cuda.matmul.allow_tf32, of convolutions torch.backends.cudnn.allow_tf32, says so, else by fused
-    multiply-adds in binary32, as are dots of all dtypes and float32 of a matrix and a vector. Convolutions and attention:
-    _convolution.py and _attention.py say their sums. What no product is stays torch's own.
+    binary32, rounded once to the dtype; a convolution's bias is added to what was rounded, and rounded again, as torch does.
+    float16 and bfloat16 as they are (bfloat16 before sm_80 by fused multiply-adds); float32 as TF32 where
+    torch.backends.cuda.matmul.allow_tf32, of convolutions torch.backends.cudnn.allow_tf32, says so, else by fused multiply-adds
+    in binary32, as are dots of all dtypes, float32 of a matrix and a vector, and depthwise convolutions that torch computes
+    without cuDNN. Convolutions and attention: _convolution.py, _depthwise.py and _attention.py say their sums. What no product
+    is stays torch's own.
+
+    "reference": alpha·A·B + beta·C, or A·B and a convolution's bias, is the exact number of all its terms, alpha and beta being
+    what Python gave, rounded once to the dtype, ties to even; a sum of 0 is +0, infinities and NaNs are IEEE 754's. TF32 is not
+    looked at. Inside of attention products are exact numbers rounded to binary32 (of "low_precision" to the dtype), and addbmm
+    is an addmm after the other.
 
     >>> import torch
     >>> import binade.torch
