@@ -85,10 +85,10 @@ def kinds_of_operands(dtype):
     yield a, b, c
     yield torch.cat((a, -a), 1), torch.cat((b, b)), c
     yield tuple(any_numbers(i, *shape, dtype=dtype) for i, shape in enumerate(((6, 23), (23, 5), (6, 5))))
-    for span in range(36, 42) if dtype == torch.float32 else ():  # where what fits into the integers that it uses ends
-        a, b = any_numbers(span, 2, 40, dtype=dtype, span=span), any_numbers(-span % 97, 40, 2, dtype=dtype, span=span)
-        yield a, b, any_numbers(span, 2, 2, dtype=dtype)
-    a, b, c = (numbers(i, *shape, dtype=dtype) for i, shape in enumerate(((6, 23), (23, 5), (6, 5))))
+    # Where the integers end that it uses: of 62 bits one number, of 127 a sum.
+    for span, other in itertools.product(range(36, 45), (3, 20, 38)) if dtype == torch.float32 else ():
+        yield (any_numbers(span, 2, 40, dtype=dtype, span=span), any_numbers(99, 40, 2, dtype=dtype, span=other),
+               any_numbers(span, 2, 2, dtype=dtype))
     least = torch.tensor(torch.finfo(dtype).smallest_normal).to(dtype)
     yield a[:, :3] / 2**12 * least, b[:3] / 2**12, c * least / 2**12
     yield a[:, :3] / 2**12 * torch.finfo(dtype).max, b[:3] / 2**12, c / 2**13 * torch.finfo(dtype).max
