@@ -170,21 +170,20 @@ def weight_gradient(gy, x, g, kernel, multiply=product, **rule):
 
 
 def fma(a, b, c):
-    """a·b + c of float32 arrays, rounded once: the sum of two doubles, one of them exact, to odd first."""
-    with np.errstate(all="ignore"):
-        p, c = np.multiply(a, b, dtype=np.float64), np.asarray(c, np.float64)
-        p, c = (np.broadcast_to(x, np.broadcast_shapes(p.shape, c.shape)) for x in (p, c))
-        s = p + c
-        rest = (p - (s - (s - p))) + (c - (s - p))
-        other = np.nextafter(s, np.where(rest > 0, np.inf, -np.inf))
-        even = np.ascontiguousarray(s).view(np.int64) & 1 == 0
-        return np.where(np.isfinite(rest) & (rest != 0) & even, other, s).astype(np.float32)
+    """a·b + c of float32, c an array, rounded once: the sum of two doubles, of which the product is exact, to odd first."""
+    p = np.asarray(a, np.float64) * np.asarray(b, np.float64)
+    s = p + c
+    t = s - p
+    rest = (p - (s - t)) + (c - t)
+    changes = np.isfinite(rest) & (rest != 0) & (s.view(np.int64) & 1 == 0)
+    return np.where(changes, np.nextafter(s, np.copysign(np.inf, rest)), s).astype(np.float32)
 
 
 def inside(place, size):
     return all(0 <= x < n for x, n in zip(place, size))
 
 
+@np.errstate(all="ignore")
 def depthwise_forward(x, w, g, size, bias, dtype):
     """Of ATen's kernels: filter f reads channel f // (filters of each)."""
     x, solid = np.repeat(x, len(w) // x.shape[1], 1), len(size) == 3
@@ -202,6 +201,7 @@ def depthwise_forward(x, w, g, size, bias, dtype):
     return rounded(y, dtype)
 
 
+@np.errstate(all="ignore")
 def depthwise_input_gradient(gy, w, g, size, channels, dtype):
     gx, each = np.zeros((len(gy), channels) + tuple(size), np.float32), len(w) // channels
     for h in taps(size):
@@ -216,6 +216,7 @@ def depthwise_input_gradient(gy, w, g, size, channels, dtype):
     return rounded(gx, dtype)
 
 
+@np.errstate(all="ignore")
 def depthwise_weight_gradient(gy, x, g, kernel, dtype):
     x, places, solid = np.repeat(x, gy.shape[1] // x.shape[1], 1), taps(gy.shape[2:]), gy.ndim == 5
     gw = np.zeros((gy.shape[1], 1) + tuple(kernel), np.float32)
@@ -244,7 +245,6 @@ def depthwise_weight_gradient(gy, x, g, kernel, dtype):
 
 
 def halves(lanes, dtype):
-    with np.errstate(invalid="ignore"):
-        while len(lanes) > 1:
-            lanes = rounded(lanes[:len(lanes) // 2] + lanes[len(lanes) // 2:], dtype)
+    while len(lanes) > 1:
+        lanes = rounded(lanes[:len(lanes) // 2] + lanes[len(lanes) // 2:], dtype)
     return lanes[0]

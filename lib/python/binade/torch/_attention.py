@@ -26,14 +26,14 @@ ascending, before scale and rounding.
 
 exp and log are torch's of binary64, rounded to float32: those of float32 differ from one version and processor to the next.
 
-The low-precision functions are lib/train's "low_precision" instead, what PyTorch 1.13 did: no tiles, and everything that leaves an
-operation is rounded to the dtype. Their multiply gives products in the dtype. With q' = q * scale, S = multiply(q', k^T), then
-S + attn_mask (-inf added where a key is hidden), P = exp(S - max) / l, out = multiply(P, v); in between float32, l summed as above,
-and P rounded once. Backward, P made again: dV = multiply(P^T, dO), dP = multiply(dO, v^T), D = dP * P,
-dS = D - P * (D's sum), dQ = multiply(dS, k) * scale, dK = multiply(dS^T, q'); of shared heads the sum of theirs, rounded once more.
-Lib/train's sums over a row are in halves instead. PyTorch 2.0 to 2.4, and later ones with allow_fp16_bf16_reduction_math_sdp, are
-not quite this: they multiply q and k each by the root of the scale, and round both; that is attention="math" with this switch on.
-Later ones without it widen q, k and v to float32 first.
+The low-precision functions are lib/train's "low_precision" instead, what PyTorch 1.13 did: no tiles, and everything that leaves
+an operation is rounded to the dtype. Their multiply gives products in the dtype. With q' = q * scale, S = multiply(q', k^T), then
+S + attn_mask (-inf added where a key is hidden), P = exp(S - max) / l, out = multiply(P, v); in between float32, l summed as
+above, P rounded once. Backward, P made again: dV = multiply(P^T, dO), dP = multiply(dO, v^T), D = dP * P, dS = D - P * (D's sum),
+dQ = multiply(dS, k) * scale, dK = multiply(dS^T, q'); of shared heads the sum of theirs, rounded once more. Lib/train's sums over
+a row are in halves instead, and a query all of whose keys are hidden gets NaNs there. PyTorch 2.0 to 2.4, and later ones with
+allow_fp16_bf16_reduction_math_sdp, are not quite this: they multiply q and k each by the root of the scale and round both; that
+is attention="math" with this switch on. Later ones without it widen q, k and v to float32 first.
 """
 import math
 

@@ -117,7 +117,8 @@ def channels_first(x, batch, size):
 
 
 def fprop(multiply, x, w, g, count):
-    """What multiply gives, channels first. x: (batch, channels, *size). w: (filters, channels of a group, *kernel). count: y's places."""
+    """What multiply gives, channels first. x: (batch, channels, *size). w: (filters, channels of a group, *kernel). count: y's
+    places."""
     columns = w.movedim(1, -1).reshape(g.groups, w.shape[0] // g.groups, w.shape[1:].numel()).transpose(1, 2)
     return channels_first(multiply(under_kernel(x, g, count), columns), x.shape[0], count)
 

@@ -7,8 +7,8 @@ which torch takes for two:
 
     y    from the bias, or 0; over kernel rows, then columns; what lies outside of the image takes no part
     dx   from 0; over the channel's filters, kernel rows, columns; likewise
-    dw   an image n and its places, row after row, i: warp n mod 8, lane i mod 32 have them in a chain from 0, n, then i ascending;
-         lanes are added in halves (16, 8, 4, 2, 1 apart), then warps (among 32, those that are not there 0)
+    dw   an image n and its places, row after row, i: warp n mod 8, lane i mod 32 have them in a chain from 0, n, then i
+         ascending; lanes are added in halves (16, 8, 4, 2, 1 apart), then warps (among 32, those that are not there 0)
 
 Of three axes the same but for this: y begins with 0, and the bias is added, and the sum rounded, at the end. In dx and dw zeros
 take part outside of the image, so that an infinity meets them, but in dw not outside of its first axis. In dw each frame of an
@@ -25,7 +25,7 @@ WARPS, LANES = 8, 32
 
 
 def is_atens(x, w, stride, dilation, transposed, groups):
-    """Whether torch has no cuDNN for it. Of half-precision images of two axes that are not channels last it weighs which is faster."""
+    """Whether torch does not ask cuDNN for it. Of float16 images of two axes, not channels last, it weighs which is faster."""
     channels = x.shape[1]
     if transposed or channels != groups or groups < 2 or w.shape[0] % groups or x.numel() == 0:
         return False
@@ -40,10 +40,10 @@ def is_atens(x, w, stride, dilation, transposed, groups):
     height, width = (1,) * (2 - axes) + tuple(x.shape[2:])
     if height != 1 and stride[0] != stride[-1]:
         return True
-    wanted = flag(torch.backends.cudnn, "depthwise_kernel", "auto")  # since torch 2.13
+    wanted = flag(torch.backends.cudnn, "depthwise_kernel", "auto")  # older versions of torch have none
     if wanted != "auto":
         return wanted == "native"
-    return not cudnn_is_faster(x.shape[0], channels, height, width, ((1,) * (2 - axes) + tuple(w.shape[2:])), stride[-1])
+    return not cudnn_is_faster(x.shape[0], channels, height, width, (1,) * (2 - axes) + tuple(w.shape[2:]), stride[-1])
 
 
 def cudnn_is_faster(images, channels, height, width, kernel, stride):
@@ -72,8 +72,8 @@ def added_where(inside, a, b, c):
 
 
 def taken(x, places):
-    """x (batch, channels, *size) at places, along each axis a pair of index and whether it is one: (values, whether, of each place);
-    0 where it is none."""
+    """x (batch, channels, *size) at places, of which each axis has indices and whether they are any: (values, whether each place
+    is any); 0 where it is none."""
     for axis, (index, _) in enumerate(places):
         x = x.index_select(axis + 2, index.clamp(0, x.shape[axis + 2] - 1))
     inside = torch.ones((), dtype=torch.bool)

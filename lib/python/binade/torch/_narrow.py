@@ -3,7 +3,7 @@
 
 An operand is multiplied by a power of two, the largest of 2^-126 to 2^126 that keeps its largest magnitude within the format's
 largest number, NaN passed over, 1 where that magnitude is 0 or infinite and without scales; then rounded to nearest; in formats of
-8 bits and fewer what is larger is the largest finite number. The sum is multiplied by the inverse of both operands' powers, exactly
+8 bits and fewer what is larger, infinite too, is the largest finite number, as is NaN where the format has none. The sum is multiplied by the inverse of both operands' powers, exactly
 but for one rounding to binary32, and goes to the epilogue.
 
 A scale belongs to ("amax") the whole tensor; or ("row") a row of A, a column of B, along all of K; or ("1x128") one of these and
@@ -48,6 +48,8 @@ class Recipe:
             given = getattr(self, name)
             if given is not None and not _binade._takes(chain_model(torch.float32), _binade.Format(given).name):
                 raise ValueError(f"{name} {given!r}: a format whose numbers binary32 has is wanted")
+            if given is not None and self.scale is not None and 2 * _binade.Format(given).emax > _binade.Format("binary32").emax:
+                raise ValueError(f"scale: products of numbers near the largest of {given!r} overflow in binary32; leave scale= out")
         self.blocks("x", 1)
         if self.promote_every is not None and self.scale not in (None, "amax", "row"):
             raise ValueError(f"promote_every: with scale={self.scale!r} every part of K is promoted as it is")

@@ -107,7 +107,8 @@ def rounded_attention(p, q, k, v, dropout_p=0.0, is_causal=False, *, attn_mask=N
 
 
 def rounded_attention_backward(p, dy, q, k, v, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
-    return low_precision_backward(p.product, dy, q, k, v, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask, scale=scale)
+    return low_precision_backward(p.product, dy, q, k, v, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask,
+                                  scale=scale)
 
 
 def kind_of(name, kind, args):

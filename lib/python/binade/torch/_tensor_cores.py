@@ -11,6 +11,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import checkpoint
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .. import _binade
 from ._attaching import functorch_level
 from ._multiply import FORMATS, Models
 from ._narrow import Narrow, Recipe
@@ -81,17 +82,35 @@ def tensor_cores(arch, *, operands=None, backward=None, scale=None, promote_ever
                  attention="flash", strict=False):
     """Every matrix product inside of the `with`, forward and backward, as an architecture's Tensor Cores give it.
 
-    arch: as "sm_90". order: a GemmModel with D in binary32 for all products whose operands it takes, or a function
-        (kind, dtype) → GemmModel, or None for the usual one; kind is "matmul", "vector" (of a matrix and a vector), "dot" or
-        "convolution".
-    attention: how scaled_dot_product_attention is computed: "flash", or "math", torch's own way by matmuls.
+    arch: as "sm_90".
+    operands: a format, as "e4m3", that the operands of mm, addmm and convolutions, the products with a weight, are rounded to; all
+        others stay in their dtype. backward: one of its own for gradients; None: the same. Formats that the architecture has no
+        instruction of are multiplied by the narrowest that holds them.
+    scale: of such operands, powers of two (_narrow.py): "amax", one a tensor; "row", one a row of A and a column of B; "1x128", one
+        to 128 of K of these, or another number; "128x128", one to 128 × 128 of the weight, else "1x128". None: 1.
+    promote_every: after so many of their instructions the sum is added to a register of binary32, and begins again.
+    modules: {name of a module of the model=, or a pattern as "blocks.*": a dict of operands, backward, scale and promote_every, or
+        None: operands stay in their dtype}. What a dict leaves out is as above; the first pattern that fits a module counts, and of
+        modules in each other the innermost that has one.
+    order: a GemmModel with D in binary32 for all products whose operands it takes; "reference", exact ones; or a function
+        (kind, dtype) → one of these, or None for the usual one; kind is "matmul", "vector" (of a matrix and a vector), "dot",
+        "convolution", "depthwise" or "scaled" (_scaled_mm).
+    attention: how scaled_dot_product_attention is computed: "flash", "low_precision", rounded at each step as PyTorch 1.13 did, or
+        "math", torch's own way by matmuls.
     strict: an op with products that is not emulated is refused (NotImplementedError) instead of run as before.
 
     The model: one sum along K, ascending, by the architecture's usual instruction, without parts; then alpha·sum + beta·C in
-    binary32, rounded once to the dtype. float16 and bfloat16 as they are (bfloat16 before sm_80 by fused multiply-adds); float32 as
-    TF32 where torch.backends.cuda.matmul.allow_tf32, of convolutions torch.backends.cudnn.allow_tf32, says so, else by fused
-    multiply-adds in binary32, as are dots of all dtypes and float32 of a matrix and a vector. Convolutions and attention:
-    _convolution.py and _attention.py say their sums. What no product is stays torch's own.
+    binary32, rounded once to the dtype; a convolution's bias is added to what was rounded, and rounded again, as torch does.
+    float16 and bfloat16 as they are (bfloat16 before sm_80 by fused multiply-adds); float32 as TF32 where
+    torch.backends.cuda.matmul.allow_tf32, of convolutions torch.backends.cudnn.allow_tf32, says so, else by fused multiply-adds
+    in binary32, as are dots of all dtypes, float32 of a matrix and a vector, and depthwise convolutions that torch computes
+    without cuDNN. Convolutions and attention: _convolution.py, _depthwise.py and _attention.py say their sums. What no product
+    is stays torch's own.
+
+    "reference": alpha·A·B + beta·C, or A·B and a convolution's bias, is the exact number of all its terms, alpha and beta being
+    what Python gave, rounded once to the dtype, ties to even; a sum of 0 is +0, infinities and NaNs are IEEE 754's. TF32 is not
+    looked at. Inside of attention products are exact numbers rounded to binary32 (of "low_precision" to the dtype), and addbmm
+    is an addmm after the other.
 
     >>> import torch
     >>> import binade.torch
@@ -103,6 +122,8 @@ def tensor_cores(arch, *, operands=None, backward=None, scale=None, promote_ever
 
     Returns a TensorCores. ValueError or TypeError, one line, for an architecture or an order that cannot be.
     """
+    if promote_every is not None and isinstance(order, _binade.GemmModel):
+        raise ValueError("promote_every: the order says it, binade.GemmModel(…, promote_every=…)")
     recipes = Recipes(Recipe(operands, backward, scale, promote_every), model, modules)
     return TensorCores(arch, recipes, order=order, attention=attention, strict=strict)
 
