@@ -35,7 +35,7 @@ SETTINGS = {  # (architecture, autocast's dtype or TF32, operands of products)
     "BF16 A100": ("sm_80", BF16, {}),
     "BF16 H100": ("sm_90", BF16, {}),
     "FP8 H100": ("sm_90", None, FP8),
-    "FP8 H100, promoted": ("sm_90", None, FP8 | {"promote_every": 128}),
+    "FP8 H100, promoted": ("sm_90", None, FP8 | {"promote_every": 4}),  # 128 of K
     "FP8 1x128, 128x128": ("sm_90", None, FP8 | {"scale": "128x128"}),
     "E3M2 1x32": ("sm_100", None, {"operands": "e3m2", "scale": "1x32"}),
     "E2M3 1x32": ("sm_100", None, {"operands": "e2m3", "scale": "1x32"}),

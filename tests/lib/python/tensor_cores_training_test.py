@@ -61,7 +61,7 @@ class Trainings(unittest.TestCase):
 
     def test_no_bit_hangs_on_the_number_of_threads(self):
         one, several = self.found
-        self.assertEqual(one, several)
+        self.assertEqual([f"{model}, {name}" for model, runs in one.items() for name in runs if runs[name] != several[model][name]], [])
 
     def test_what_is_less_precise_goes_farther(self):
         for _, runs in self.each(*LADDER):
