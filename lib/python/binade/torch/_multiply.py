@@ -66,9 +66,8 @@ def matrices(x):
     return x, 0 if repeated else x.shape[1] * x.shape[2]
 
 
-def sums(model, a, b, roles=None):
-    """Each of the batch's a @ b before the epilogue: a (batch, m, k), b (batch, k, n) → float32 (batch, m, n). What roles a and b
-    have (_narrow.py) makes no difference here."""
+def sums(model, a, b):
+    """Each of the batch's a @ b before the epilogue: a (batch, m, k), b (batch, k, n) → float32 (batch, m, n)."""
     batch, m, k = a.shape
     n = b.shape[2]
     if len(b) != batch or b.shape[1] != k:
@@ -81,6 +80,17 @@ def sums(model, a, b, roles=None):
     right, step_b = matrices(b.transpose(1, 2))
     prepared(model, k).run(left.data_ptr(), right.data_ptr(), out.data_ptr(), m, n, batch, step_a, step_b)
     return out
+
+
+class Plain:
+    """multiply(a, b): products of tensors as they are, by a model; what roles they have (_narrow.py) makes no difference."""
+
+    def __init__(self, model):
+        self._model = model
+        self.used = {model: None}  # models, in the order of their use
+
+    def __call__(self, a, b, roles=None):
+        return sums(self._model, a, b)
 
 
 def finished(x, dtype, c=None, alpha=1, beta=1):
@@ -106,11 +116,12 @@ class Models:
         _binade._usual_instruction(self.sm, "", "")
         if not (order is None or callable(order) or isinstance(order, _binade.GemmModel)):
             raise TypeError(f"order: a GemmModel is wanted, or a function that gives one, not {type(order).__name__}")
-        self.order = order
+        self._order = order
+        self.always = order if isinstance(order, _binade.GemmModel) else None  # where it takes the operands
 
     def of(self, kind, dtype):
         """kind: "matmul"; "vector", of a matrix and a vector; "dot", which no Tensor Core computes; or "convolution"."""
-        given = self.order
+        given = self._order
         if callable(given):
             given = given(kind, dtype)
         elif given is not None and not _binade._takes(given, FORMATS[dtype]):

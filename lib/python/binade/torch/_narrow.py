@@ -67,9 +67,11 @@ class Recipe:
 
 
 @functools.lru_cache(maxsize=None)
-def narrow_model(sm, a, b, promote_every):
-    """The GemmModel, D in binary32, of products of two formats' numbers: of the architecture's own instruction, or of the narrowest
-    that holds them."""
+def narrow_model(sm, a, b, promote_every, always):
+    """The GemmModel, D in binary32, of products of two formats' numbers: `always` where it is given and takes them; else of the
+    architecture's own instruction, or of the narrowest that holds them."""
+    if always is not None and _binade._takes(always, a) and _binade._takes(always, b):
+        return always
     options = dict(promote_every=promote_every, epilogue_format="binary32", out_format="binary32")
     own = _binade._usual_instruction(sm, "e4m3", "f32").replace("{a}", a).replace("{b}", b)
     if own:
@@ -126,7 +128,7 @@ class Narrow:
     def __call__(self, a, b, roles=None):
         roles = roles or self._roles
         formats = [self._recipe.format(role) for role in roles]
-        model = self._model(*formats)
+        model = narrow_model(self._models.sm, *formats, self._recipe.promote_every, self._models.always)
         self.used[model] = None
         operands = [self._operand(*x) for x in zip((a, b.transpose(1, 2)), formats, roles)]
         (left, ea), (right, eb) = operands
@@ -142,12 +144,6 @@ class Narrow:
             sum_of_part = sums(model, left[:, :, part], right[:, part])
             out = times(sum_of_part, exponents) if k <= blocks[1] else plus_scaled(out, sum_of_part, exponents)
         return out
-
-    def _model(self, a, b):
-        given = self._models.order
-        if isinstance(given, _binade.GemmModel) and _binade._takes(given, a) and _binade._takes(given, b):
-            return given
-        return narrow_model(self._models.sm, a, b, self._recipe.promote_every)
 
     def _operand(self, x, format, role):
         """Of (batch, rows, k): numbers of the format, and the exponents they are scaled by, one or as many."""

@@ -11,6 +11,7 @@ import torch
 from ._attention import flash_backward, flash_forward
 from ._convolution import dgrad, fprop, geometry, wgrad
 from ._multiply import finished
+from ._scaled_mm import scaled_mm, scaled_mm_v2
 
 
 def check_matrices(name, a, b, axes=2):
@@ -105,4 +106,5 @@ OPS = {name: (kind, function) for kind, ops in {
     "vector": {"mv": mv, "addmv": addmv},
     "dot": {"dot": dot, "vdot": dot},
     "convolution": {"convolution": convolution, "convolution_backward": convolution_backward},
+    "scaled": {"_scaled_mm": scaled_mm, "_scaled_mm_v2": scaled_mm_v2},
 }.items() for name, function in ops.items()}

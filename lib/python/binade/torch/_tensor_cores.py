@@ -3,7 +3,6 @@
 import collections
 import contextlib
 import dataclasses
-import functools
 import threading
 
 import torch
@@ -11,15 +10,17 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._attaching import functorch_level
-from ._multiply import FORMATS, Models, sums
+from ._multiply import FORMATS, Models, Plain
 from ._narrow import Narrow, Recipe
 from ._product_ops import OPS
 from ._recipes import Recipes
+from ._scaled_mm import ScaledProducts
+from ._scaled_mm import why_not as scaled_why_not
 
 # Ops with products inside that nobody takes apart.
 WITH_PRODUCTS = frozenset((
     "mkldnn_rnn_layer", "mkldnn_linear", "mkldnn_convolution", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
-    "_addmm_activation", "_scaled_mm", "_scaled_mm_v2", "_scaled_grouped_mm", "_grouped_mm", "_int_mm", "_weight_int8pack_mm",
+    "_addmm_activation", "_scaled_grouped_mm", "_grouped_mm", "_int_mm", "_weight_int8pack_mm",
     "_weight_int4pack_mm", "_cdist_forward", "_trilinear", "_sparse_mm", "_sparse_addmm", "sspaddmm", "linalg_vecdot",
     "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
     "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell", "quantized_lstm", "quantized_gru", "conv_tbc", "_convolution",
@@ -151,24 +152,24 @@ class TensorCores(TorchDispatchMode):
             return self._run(name, func, args, kwargs)
         kind, function = emulated
         operands = [x for x in args if isinstance(x, torch.Tensor)]
-        why = self._why_not(func, operands)
+        why = why_not(kind, name, func._overloadname, args, operands)
         if why:
             return self._leave(name, why, func, args, kwargs)
         given = kwargs.pop("out", None)
-        recipe = self._recipes.of(name.removesuffix("_"), args)
-        if recipe is None:
-            model = self._models.of(kind, operands[0].dtype)
-            multiply, used = functools.partial(sums, model), [model]
-        else:
-            multiply = Narrow(self._models, *recipe)
-            used = multiply.used
+        multiply = self._multiply(kind, name.removesuffix("_"), args, operands[0].dtype)
         out = function(multiply, *args, **kwargs)
-        self._ran[name, " and ".join(map(str_of, used))] += 1
+        self._ran[name, " and ".join(map(str_of, multiply.used))] += 1
         if given is None and name.endswith("_"):
             if args[0].shape != out.shape:
                 raise RuntimeError(f"{name}: a result of {tuple(out.shape)} does not fit into a tensor of {tuple(args[0].shape)}")
             given = args[0]
         return out if given is None else written(out, given)
+
+    def _multiply(self, kind, name, args, dtype):
+        if kind == "scaled":
+            return ScaledProducts(self._models)
+        recipe = self._recipes.of(name, args)
+        return Plain(self._models.of(kind, dtype)) if recipe is None else Narrow(self._models, *recipe)
 
     def _run(self, name, func, args, kwargs):
         """What is not emulated; in inference mode ops arrive before torch has made others of them."""
@@ -183,18 +184,6 @@ class TensorCores(TorchDispatchMode):
         if name in WITH_PRODUCTS:
             return self._leave(name, "it is not taken apart", func, args, kwargs)
         return func(*args, **kwargs)
-
-    def _why_not(self, func, operands):
-        overload = func._overloadname
-        dtypes = {x.dtype for x in operands[:5]}  # after them attention's backward has logsumexp, of binary32 always
-        if overload not in ("default", "out"):
-            return f"its overload {overload} is not emulated"
-        if len(dtypes) != 1 or not dtypes <= FORMATS.keys():
-            return "of " + " and ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
-        for x in operands:
-            if type(x) not in (torch.Tensor, torch.nn.Parameter) or x.layout is not torch.strided or x.is_nested or not x.is_cpu:
-                return "of tensors that are no plain ones of the CPU"
-        return None
 
     def _leave(self, name, why, func, args, kwargs):
         self._left[name, why] += 1
@@ -224,8 +213,25 @@ class RefusesLater(TorchFunctionMode):
             raise RuntimeError("backward() of emulated products outside of their own `with tensor_cores(…)`: put it into that block")
 
 
+def why_not(kind, name, overload, args, operands):
+    """Why a call with products is not emulated; None where it is."""
+    if overload not in ("default", "out"):
+        return f"its overload {overload} is not emulated"
+    if kind == "scaled":
+        why = scaled_why_not(name, args)
+    else:
+        dtypes = {x.dtype for x in operands[:5]}  # after them attention's backward has logsumexp, of binary32 always
+        fits = len(dtypes) == 1 and dtypes <= FORMATS.keys()
+        why = None if fits else "of " + " and ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
+    for x in operands:
+        if type(x) not in (torch.Tensor, torch.nn.Parameter) or x.layout is not torch.strided or x.is_nested or not x.is_cpu:
+            why = why or "of tensors that are no plain ones of the CPU"
+    return why
+
+
 def str_of(model):
-    return model.instruction if model.arch is None else f"{model.instruction} on {model.arch}"
+    name = model.instruction if model.arch is None else f"{model.instruction} on {model.arch}"
+    return name if model.order == "k ascending" else f"{name}, {model.order}"
 
 
 def written(x, out):
