@@ -92,7 +92,11 @@ class Docs(unittest.TestCase):
         said = []
         runner = doctest.DocTestRunner()
         for number, block in enumerate(blocks):
-            runner.run(doctest.DocTestParser().get_doctest(block, {}, f"README.md, block {number + 1}", None, 0), out=said.append)
+            test = doctest.DocTestParser().get_doctest(block, {}, f"README.md, block {number + 1}", None, 0)
+            if missing := absent(test.examples):
+                print(f"README.md, block {number + 1}: SKIP: no module {missing}")  # watch_findings_test.py runs torch's
+            else:
+                runner.run(test, out=said.append)
         self.assertEqual(runner.failures, 0, "\n" + "".join(said))
         self.assertGreater(runner.tries, 5)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The tests of the module that use torch, and the notebook that does, by the newest torch of PyPI: some gigabytes, kept in
+# The tests of the module that use torch, and the notebooks that do, by the newest torch of PyPI: some gigabytes, kept in
 # an environment beside the build. Skipped without a way to PyPI. Run as torch_latest_test.py PATH_TO_BINADE FOLDER TEST...
 
 import os
@@ -12,6 +12,7 @@ import unittest
 PROGRAM, FOLDER, *NAMES = sys.argv[1:]
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
+NOTEBOOKS = ("04_your_own_model", "05_other_peoples_gpus")
 
 
 def run(*words, **also):
@@ -44,12 +45,17 @@ class TorchLatest(unittest.TestCase):
                 got = run(python, str(HERE / "with_module.py"), str(HERE / f"{name}_test.py"), PROGRAM)
                 print(f"{name}: {got.stderr.strip().splitlines()[-3:]}", flush=True)
                 self.assertEqual(got.returncode, 0, got.stdout[-5000:] + got.stderr[-10000:])
-        with self.subTest("notebook"):
-            environment = {key: value for key, value in os.environ.items() if key != "BINADE_TEST_PYTHON"}
-            module = os.path.join(os.path.dirname(os.path.abspath(PROGRAM)), "lib", "python")
-            got = run(python, str(ROOT / "notebooks/run_notebook.py"), module, "--only", "04_your_own_model", env=environment)
-            print(got.stdout.strip(), flush=True)
+        with self.subTest("trainings, whole"):
+            got = run(python, str(HERE / "with_module.py"), str(HERE / "tensor_cores_training_test.py"), PROGRAM, "--whole")
+            print(f"trainings, whole: {got.stderr.strip().splitlines()[-3:]}", flush=True)
             self.assertEqual(got.returncode, 0, got.stdout[-5000:] + got.stderr[-10000:])
+        for notebook in NOTEBOOKS:
+            with self.subTest(notebook):
+                environment = {key: value for key, value in os.environ.items() if key != "BINADE_TEST_PYTHON"}
+                module = os.path.join(os.path.dirname(os.path.abspath(PROGRAM)), "lib", "python")
+                got = run(python, str(ROOT / "notebooks/run_notebook.py"), module, "--only", notebook, env=environment)
+                print(got.stdout.strip(), flush=True)
+                self.assertEqual(got.returncode, 0, got.stdout[-5000:] + got.stderr[-10000:])
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a watched run tells: alerts, windows, advice, reports and files, names; the docstrings' examples; the GPU's way on an
+# What a watched run tells: alerts, windows, advice, reports and files, names; the examples of docstrings and of README.md; the GPU's way on an
 # emulated device. SKIP without torch. watch_findings_test.py BINADE
 import doctest
 import importlib
 import json
 import os
+import pathlib
 import pickle
 import pkgutil
+import re
 import sys
 import unittest
 
@@ -245,8 +247,13 @@ class Documents(CliCase):
         for found in [binade.torch] + [importlib.import_module("binade.torch." + m.name) for m in pkgutil.iter_modules(binade.torch.__path__)]:
             for test in doctest.DocTestFinder(exclude_empty=False).find(found):
                 runner.run(test, out=said.append)
-        self.assertEqual(runner.failures, 0, "\n" + "".join(said))
         self.assertGreater(runner.tries, 5)
+        readme = (pathlib.Path(__file__).resolve().parents[3] / "README.md").read_text(encoding="utf-8")
+        blocks = [block for block in re.findall(r"^```python\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE) if ">>> import torch" in block]
+        self.assertTrue(blocks)
+        for block in blocks:
+            runner.run(doctest.DocTestParser().get_doctest(block, {}, "README.md", None, 0), out=said.append)
+        self.assertEqual(runner.failures, 0, "\n" + "".join(said))
 
 
 class Names(CliCase):

@@ -3,8 +3,8 @@
 
 An operand is multiplied by a power of two, the largest of 2^-126 to 2^126 that keeps its largest magnitude within the format's
 largest number, NaN passed over, 1 where that magnitude is 0 or infinite and without scales; then rounded to nearest; in formats of
-8 bits and fewer what is larger, infinite too, is the largest finite number, as is NaN where the format has none. The sum is multiplied by the inverse of both operands' powers, exactly
-but for one rounding to binary32, and goes to the epilogue.
+8 bits and fewer what is larger, infinite too, is the largest finite number, as is NaN where the format has none. The sum is
+multiplied by the inverse of both operands' powers, exactly but for one rounding to binary32, and goes to the epilogue.
 
 A scale belongs to ("amax") the whole tensor; or ("row") a row of A, a column of B, along all of K; or ("1x128") one of these and
 128 of K; or ("128x128") in the weight to 128 of these and 128 of K, in all else to one and 128. With scales of parts of K each part
