@@ -4,6 +4,7 @@
 Watching    watch, Watch, Run, Window
 Findings    Alert, NonFinite, Advice
 Emulating   tensor_cores, TensorCores; quantize, Quantized
+Checking    tensor_cores(check=True), Account
 
 >>> import torch
 >>> import binade.torch
@@ -21,6 +22,7 @@ Emulating   tensor_cores, TensorCores; quantize, Quantized
 32
 """
 from ._advice import Advice
+from ._check_account import Account
 from ._nonfinite import NonFinite
 from ._quantize import Quantized, quantize
 from ._run import Run, Window
@@ -28,4 +30,4 @@ from ._telling import Alert
 from ._tensor_cores import TensorCores, tensor_cores
 from ._watch import Watch, watch
 
-__all__ = ["Advice", "Alert", "NonFinite", "Quantized", "Run", "TensorCores", "Watch", "Window", "quantize", "tensor_cores", "watch"]
+__all__ = ["Account", "Advice", "Alert", "NonFinite", "Quantized", "Run", "TensorCores", "Watch", "Window", "quantize", "tensor_cores", "watch"]

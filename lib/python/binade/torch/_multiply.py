@@ -93,9 +93,15 @@ def finished(x, dtype, c=None, alpha=1, beta=1):
     return x.to(dtype)
 
 
+def product_key(kind, dtype, a, b):
+    """What a library chooses an order by, of a (batch, m, k) and b (batch, k, n): sizes, and whether rows lie one after the other."""
+    layouts = ("rows" if x.shape[-1] == 1 or x.stride(-1) == 1 else "columns" for x in (a, b))
+    return kind, FORMATS[dtype], *a.shape[:2], b.shape[2], a.shape[2], *layouts
+
+
 class Models:
     """Which model a product has. arch: as "sm_90". order: a GemmModel, for products whose operands it takes; or a function
-    (kind, dtype) → GemmModel, or None, the usual one."""
+    (kind, dtype) → GemmModel, or None, the usual one; or what has order_of(product_key) → GemmModel or None, likewise."""
 
     def __init__(self, arch, order=None):
         found = re.fullmatch(r"sm_(\d{2,3})[af]?", arch) if isinstance(arch, str) else None
@@ -103,9 +109,21 @@ class Models:
             raise ValueError(f'arch {arch!r}: an architecture is wanted, as "sm_90"')
         self.sm = int(found[1])
         _binade._usual_instruction(self.sm, "", "")
+        self._order_of = getattr(order, "order_of", None)
+        order = None if self._order_of else order
         if not (order is None or callable(order) or isinstance(order, _binade.GemmModel)):
             raise TypeError(f"order: a GemmModel is wanted, or a function that gives one, not {type(order).__name__}")
         self._order = order
+
+    def multiply(self, kind, dtype):
+        """What an op's function takes: (a, b) → sums."""
+        if self._order_of is None:
+            return functools.partial(sums, self.of(kind, dtype))
+        return lambda a, b: sums(self.of_product(kind, dtype, a, b), a, b)
+
+    def of_product(self, kind, dtype, a, b):
+        found = None if self._order_of is None else self._order_of(product_key(kind, dtype, a, b))
+        return self.of(kind, dtype) if found is None else found
 
     def of(self, kind, dtype):
         """kind: "matmul"; "vector", of a matrix and a vector; "dot", which no Tensor Core computes; or "convolution"."""

@@ -3,7 +3,6 @@
 import collections
 import contextlib
 import dataclasses
-import functools
 import threading
 
 import torch
@@ -11,7 +10,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._attaching import functorch_level
-from ._multiply import FORMATS, Models, sums
+from ._multiply import FORMATS, Models
 from ._product_ops import OPS
 
 # Ops with products inside that nobody takes apart.
@@ -21,7 +20,10 @@ WITH_PRODUCTS = frozenset((
     "_weight_int4pack_mm", "_cdist_forward", "_trilinear", "_sparse_mm", "_sparse_addmm", "sspaddmm", "linalg_vecdot",
     "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
     "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell", "quantized_lstm", "quantized_gru", "conv_tbc", "_convolution",
-    "linalg_matrix_exp", "_euclidean_dist", "hspmm", "sparse_sampled_addmm", "linear", "matmul", "scaled_dot_product_attention",
+    "linalg_matrix_exp", "_euclidean_dist", "hspmm", "sparse_sampled_addmm", "_scaled_dot_product_flash_attention_backward",
+    "_scaled_dot_product_efficient_attention_backward", "_scaled_dot_product_cudnn_attention_backward", "_cudnn_rnn",
+    "_cudnn_rnn_backward", "cudnn_convolution", "cudnn_convolution_transpose", "cudnn_convolution_relu",
+    "cudnn_convolution_add_relu", "miopen_convolution", "miopen_rnn", "linear", "matmul", "scaled_dot_product_attention",
 ))
 
 
@@ -65,14 +67,17 @@ without_flash = Without(torch.backends.cuda.flash_sdp_enabled, torch.backends.cu
 ATTENTIONS = {"flash": contextlib.nullcontext, "math": without_flash or contextlib.nullcontext}
 
 
-def tensor_cores(arch, *, order=None, attention="flash", strict=False):
+def tensor_cores(arch, *, order=None, attention="flash", strict=False, check=False, **checking):
     """Every matrix product inside of the `with`, forward and backward, as an architecture's Tensor Cores give it.
 
     arch: as "sm_90". order: a GemmModel with D in binary32 for all products whose operands it takes, or a function
         (kind, dtype) → GemmModel, or None for the usual one; kind is "matmul", "vector" (of a matrix and a vector), "dot" or
-        "convolution".
+        "convolution"; or the Account of a check.
     attention: how scaled_dot_product_attention is computed: "flash", or "math", torch's own way by matmuls.
     strict: an op with products that is not emulated is refused (NotImplementedError) instead of run as before.
+    check: PyTorch's own products, of the CPU or of a GPU, are what the model goes on with, and are held against their
+        emulation bit for bit: .account has what was found. save="folder" keeps recordings there; calls=3, kinds=32 and
+        seconds=None limit the work (README.md says how).
 
     The model: one sum along K, ascending, by the architecture's usual instruction, without parts; then alpha·sum + beta·C in
     binary32, rounded once to the dtype. float16 and bfloat16 as they are (bfloat16 before sm_80 by fused multiply-adds); float32 as
@@ -90,11 +95,19 @@ def tensor_cores(arch, *, order=None, attention="flash", strict=False):
 
     Returns a TensorCores. ValueError or TypeError, one line, for an architecture or an order that cannot be.
     """
+    if check:
+        from ._check import Check  # made of this module's class
+        return Check(arch, order=order, attention=attention, strict=strict, **checking)
+    if checking:
+        raise TypeError(f"tensor_cores: {', '.join(checking)}: of check=True only")
     return TensorCores(arch, order=order, attention=attention, strict=strict)
 
 
 class TensorCores(TorchDispatchMode):
     """The mode; tensor_cores() makes it."""
+
+    answers = True  # what runs within goes on with emulated products
+    devices = ("cpu",)
 
     def __init__(self, arch, *, order=None, attention="flash", strict=False):
         super().__init__()
@@ -123,7 +136,8 @@ class TensorCores(TorchDispatchMode):
         with contextlib.ExitStack() as stack:
             stack.enter_context(without_onednn())
             stack.enter_context(self._attention())
-            stack.enter_context(RefusesLater(self))
+            if self.answers:
+                stack.enter_context(RefusesLater(self))
             super().__enter__()
             self._open.append(stack.pop_all())
         return self
@@ -148,9 +162,13 @@ class TensorCores(TorchDispatchMode):
         why = self._why_not(func, operands)
         if why:
             return self._leave(name, why, func, args, kwargs)
+        return self._product(name, func, kind, function, operands, args, kwargs)
+
+    def _product(self, name, func, kind, function, operands, args, kwargs):
+        """What an op with products gives."""
         given = kwargs.pop("out", None)
         model = self._models.of(kind, operands[0].dtype)
-        out = function(functools.partial(sums, model), *args, **kwargs)
+        out = function(self._models.multiply(kind, operands[0].dtype), *args, **kwargs)
         self._ran[name, str_of(model)] += 1
         if given is None and name.endswith("_"):
             if args[0].shape != out.shape:
@@ -180,8 +198,9 @@ class TensorCores(TorchDispatchMode):
         if len(dtypes) != 1 or not dtypes <= FORMATS.keys():
             return "of " + " and ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
         for x in operands:
-            if type(x) not in (torch.Tensor, torch.nn.Parameter) or x.layout is not torch.strided or x.is_nested or not x.is_cpu:
-                return "of tensors that are no plain ones of the CPU"
+            if type(x) not in (torch.Tensor, torch.nn.Parameter) or x.layout is not torch.strided or x.is_nested \
+                    or x.device.type not in self.devices:
+                return f"of tensors that are no plain ones of {' or '.join(self.devices)}"
         return None
 
     def _leave(self, name, why, func, args, kwargs):
