@@ -66,6 +66,7 @@ ReplayedProduct replayed_product(const std::string& path, std::size_t show,
   for (const std::string& word : words) arguments.push_back(word.c_str());
   try {
     parser.parse(static_cast<int>(arguments.size()), arguments.data());
+    model_of(product);
   } catch (const Error& error) {
     throw error_in(path, std::string("metadata 'command': ") + error.what(),
                    std::string(record_again));

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model's products, made by PyTorch as always, held against their emulation bit for bit."""
+import contextlib
 import dataclasses
 import threading
 import time
@@ -98,25 +99,29 @@ class Check(TensorCores):
             looks = any(row.tried < self._calls for row in rows.values()) and self._seconds_left > 0
         if not looks:
             return func(*args, **kwargs)
-        with self._lock:
-            begun = time.monotonic()
+        with self._comparing(rows):
             overwrites = name != op or "out" in kwargs
             mine = tree_map(lambda x: on_cpu(x, overwrites) if isinstance(x, torch.Tensor) else x,
                             (args, {key: x for key, x in kwargs.items() if key != "out"}))
-            self._seconds_left -= time.monotonic() - begun
         given = func(*args, **kwargs)
+        with self._comparing(rows):
+            for row in rows.values():
+                row.tried += 1
+            self._device_seen(device)
+            self._compare(rows, what, kind, function, *mine, given, device)
+        return given
+
+    @contextlib.contextmanager
+    def _comparing(self, rows):
+        """Alone, and on the clock; what fails is noted, and the model goes on."""
         with self._lock:
             begun = time.monotonic()
             try:
-                self._device_seen(device)
-                self._compare(rows, what, kind, function, *mine, given, device)
-            except Exception as error:  # whatever it is, the model goes on
+                yield
+            except Exception as error:
                 for row in rows.values():
-                    row.why = f"the comparison failed: {type(error).__name__}: {error}"
-            for row in rows.values():
-                row.tried += 1
+                    row.why = row.why or f"the comparison failed: {type(error).__name__}: {error}"
             self._seconds_left -= time.monotonic() - begun
-        return given
 
     def _compare(self, rows, what, kind, function, args, kwargs, given, device):
         op, dtype = what[0], args[0].dtype  # every op's first argument is a tensor

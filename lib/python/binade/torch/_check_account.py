@@ -10,6 +10,7 @@ from .._documents import Document
 from ._check_explain import model_of_words
 from ._check_page import page_of
 
+SCHEMA = "binade.torch_check/1"
 VERDICTS = {  # and what each says, for people
     "equal": "as the usual instruction alone gives them",
     "explained": "by another order or instruction",
@@ -91,7 +92,7 @@ class Account(Document):
     orders that were found, in this process or, by Account.load("account.json"), in another one."""
 
     def __init__(self, arch, products, uncovered, orders, devices):
-        x = {"schema": "binade.torch_check/1", "binade": __version__, "arch": arch, "devices": devices,
+        x = {"schema": SCHEMA, "binade": __version__, "arch": arch, "devices": devices,
              "products": [row.to_dict() for row in products], "not_compared": [dataclasses.asdict(row) for row in uncovered],
              "orders": [{"product": list(order.key), "command": order.words} for order in orders]}
         self._take(x, text_of(x))
@@ -103,15 +104,15 @@ class Account(Document):
     @classmethod
     def load(cls, path):
         """An account that save_json wrote. ValueError where the file is none."""
-        with open(path, encoding="utf-8") as file:
-            x = json.load(file)
-        if not isinstance(x, dict) or x.get("schema") != "binade.torch_check/1":
-            raise ValueError(f"{os.fspath(path)!r}: no account of a check; save_json writes one")
         out = cls.__new__(cls)
-        try:
-            out._take(x, text_of(x))
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"{os.fspath(path)!r}: an account with something missing: {error}") from None
+        with open(path, encoding="utf-8") as file:
+            try:
+                x = json.load(file)
+                if x["schema"] != SCHEMA:
+                    raise ValueError(f"its schema is not {SCHEMA}")
+                out._take(x, text_of(x))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise ValueError(f"{os.fspath(path)!r}: no account that save_json wrote: {error}") from None
         return out
 
     def order_of(self, key):
@@ -134,9 +135,6 @@ class Account(Document):
     def save_html(self, path):
         """A page of its own, which asks the network for nothing."""
         _binade._write_whole(path, page_of(self.to_dict(), counts(self.to_dict()), VERDICTS))
-
-    def _repr_html_(self):
-        return super()._repr_html_()
 
 
 def counts(x):

@@ -82,23 +82,28 @@ class Explaining:
             return
         elements = sampled(different)
         self.sampled = elements.tolist()
-        self._runs.append((low.dots(elements), low))
-        self.model, tried = None, 0
+        self._runs.append(low.dots(elements))
+        self.model, left, whole = None, 0, 0
         for way in self._ways:
-            a, b, d, c = (None if x[0] is None else list(x) for x in zip(*(dots for dots, _ in self._runs)))
-            found = _binade.identify(a, b, d, c, alpha=low.alpha, beta=low.beta, **way)
-            self.model, count = self._first(found.models)
-            tried += len(found.models)
+            found = _binade.identify(*(None if x[0] is None else list(x) for x in zip(*self._runs)), alpha=low.alpha, beta=low.beta,
+                                     **way).models
+            self.model, count = self._first(found, low)
+            left, whole = left + len(found), whole + count
             if self.model is not None:
                 break
-        self._runs = [(dots, None) for dots, _ in self._runs]  # the operands of past calls are let go
-        what = "one explains every bit" if self.model is not None else "none explains every bit"
-        self.conclusion = f"{tried:,} models explain the {len(elements)} elements looked at; of all elements {what}"
+        if self.model is not None:
+            self.conclusion = f"the {len(elements)} elements looked at leave {left:,} of all models; this one gives all elements"
+        elif left:
+            self.conclusion = (f"the {len(elements)} elements looked at leave {left:,} of all models; {whole:,} of these were held "
+                               "against all elements, and none gives them")
+        else:
+            self.conclusion = f"no model gives the {len(elements)} elements looked at"
 
-    def _first(self, models):
-        """The first that gives every bit of the whole products, those whose sums do not begin with C and then those of the usual
-        instruction before others; and how many were held against them. What contradicted one is asked of the others first, since that is quickly done."""
-        low, known, whole = self._runs[-1][1], [], 0
+    def _first(self, models, low):
+        """The first that gives every bit of whole products, those whose sums do not begin with C and then those of the usual
+        instruction before others; and how many were held against all elements, at most TRIED. An element that contradicted
+        one is asked of the others first, since that is quickly done."""
+        known, whole = [], 0
         for model in sorted(models, key=lambda x: ("--c-first" in x.options, x.instruction != self._usual.instruction)):
             if any(not validated(model, *low.part(i, [row], [column])).equal for i, row, column in known):
                 continue

@@ -83,8 +83,9 @@ def strip(count, meanings):
 
 
 def model_name(words):
-    """A GemmModel's words without what every reader takes for granted."""
-    return words.replace("--instruction ", "").replace("--arch ", "")
+    """A GemmModel's words as instruction, options and architecture."""
+    arch, _, rest = words.rpartition("--instruction ")
+    return rest + arch.replace("--arch ", " on ").rstrip()
 
 
 def models_of(x):
@@ -140,7 +141,7 @@ def tables_of(x, meanings):
         rows = [row for row in x["products"] if row["verdict"] == verdict]
         if rows:
             head = "".join(f"<th>{name}</th>" for name in ("product", "place", "calls compared", "elements",
-                                                           "differ from the usual", "explained by"))
+                                                           "not as usual", "explained by"))
             out += (f'<section class="figure"><div class="figure-head"><h2><span class="swatch {verdict}"></span>'
                     f"{text(meanings[verdict].capitalize())}</h2></div>"
                     f'<div class="scroll" tabindex="0" role="region" aria-label="{text(meanings[verdict])}"><table class="products">'
