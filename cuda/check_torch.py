@@ -132,7 +132,8 @@ def main():
     os.makedirs(given.out, exist_ok=True)
     for name, program in {"matrices": matrices, "gpt": gpt, "resnet": images}.items():
         torch.manual_seed(0)
-        with binade.torch.tensor_cores(given.emulated, order=halves(given.emulated)) if given.emulated else contextlib.nullcontext():
+        rehearsed = given.emulated and binade.torch.tensor_cores(given.emulated, order=halves(given.emulated))
+        with rehearsed or contextlib.nullcontext():
             with binade.torch.tensor_cores(arch, check=True, save=os.path.join(given.recordings, name), calls=1,
                                            seconds=given.seconds) as mode:
                 program("cpu" if given.emulated else "cuda", bool(given.emulated))

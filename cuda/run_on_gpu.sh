@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Everything that needs a GPU, on a bare GPU machine: nvcc, g++, Meson, ninja and Python, no network.
-#   cuda/run_on_gpu.sh --pack               where the packages are: puts the header-only ones into .deps/include
+#   cuda/run_on_gpu.sh --pack               where the packages are: puts the header-only ones into .deps/include, nanobind into .deps/python
 #   cuda/run_on_gpu.sh [FOLDER]             on the GPU machine, with .deps carried along
 #   cuda/run_on_gpu.sh --emulated [FOLDER]  tries the script without a GPU: the emulator against itself, few cases
 #   cuda/run_on_gpu.sh --torch [--emulated] [FOLDER]  where PyTorch is: which of its products are explained bit for bit
@@ -25,7 +25,9 @@ pack() {
     [[ -n $path ]] || { echo "no $header here: ./dev setup installs it" >&2; exit 2; }
     cp -rL "$path/${header%/*}" .deps/include/
   done
-  path=$(for one in python3 .venv/bin/python; do "$one" -c 'import nanobind; print(*nanobind.__path__)'; done 2>/dev/null | sed 1q)
+  path=$(for python in python3 .venv/bin/python; do
+    "$python" -c 'import nanobind; print(*nanobind.__path__)' 2>/dev/null
+  done | sed 1q)
   [[ -n $path ]] || { echo "no nanobind here: ./dev setup installs it" >&2; exit 2; }
   rm -rf .deps/python; mkdir -p .deps/python
   cp -rL "$path" .deps/python/

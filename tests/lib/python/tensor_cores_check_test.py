@@ -40,19 +40,19 @@ def rows(mode, **wanted):
 
 
 class Flips(TorchDispatchMode):
-    """Flips the lowest bit of an element of what the second call of an op gives."""
+    """Flips bits of an element of what a call of an op gives."""
 
-    def __init__(self, op, element):
+    def __init__(self, op, element, bits=1, call=2):
         super().__init__()
-        self._op, self._element, self._calls = op, element, 0
+        self._op, self._element, self._bits, self._call, self._calls = op, element, bits, call, 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
         if func._schema.name == self._op:
             self._calls += 1
-            if self._calls == 2:
+            if self._calls == self._call:
                 out = out.clone()
-                out.view(torch.int32)[self._element] ^= 1
+                out.view(torch.int32)[self._element] ^= self._bits
         return out
 
 
@@ -85,6 +85,7 @@ class Check(TensorCoresCase):
         self.assertTrue(all(map(torch.equal, got, wanted)))
         self.assertTrue(mode.account.all_explained)
         self.assertEqual(len(rows(mode)), len(rows(mode, verdict="equal")))
+        self.assertEqual(sum(ran.calls for ran in mode.covered()), sum(row["compared"] for row in rows(mode)))
         self.assertLessEqual({"addmm", "mm", "convolution", "convolution_backward"}, {row["op"] for row in rows(mode)})
         self.assertIn("image (Conv2d) at", rows(mode, op="convolution")[0]["place"])
         self.assertIn(os.path.basename(__file__), rows(mode, op="convolution")[0]["place"])
@@ -132,6 +133,31 @@ class Check(TensorCoresCase):
         self.assertNotEqual(wrong["first"][0]["given"], wrong["first"][0]["emulated"])
         self.assertFalse(mode.account.all_explained)
         self.assertIn("element [3, 5]", str(mode.account))
+
+    def test_the_sign_of_a_zero_is_a_difference(self):
+        a, b = torch.zeros(4, 8), torch.ones(8, 4)
+        with tf32(True, True), binade.torch.tensor_cores("sm_90"), Flips("aten::mm", (1, 2), -1 << 31, 1), checking() as mode:
+            self.assertEqual(str((a @ b)[1, 2].item()), "-0.0")
+        row, = rows(mode)
+        self.assertEqual((row["differing"], row["verdict"]), (1, "different"))
+
+    def test_a_bit_that_was_not_looked_at_keeps_a_model_from_explaining(self):
+        a, b = torch.randn(40, 96), torch.randn(96, 40)
+        with tf32(True, True):
+            with binade.torch.tensor_cores("sm_90"):
+                usual = a @ b
+            with binade.torch.tensor_cores("sm_90", order=in_parts):
+                different = (a @ b != usual).nonzero().tolist()
+                with checking() as mode:
+                    a @ b
+                looked_at = [element[1:] for element in rows(mode)[0]["sampled"]]
+                self.assertEqual(rows(mode)[0]["verdict"], "explained")
+                other = next(element for element in different if element not in looked_at)
+                with Flips("aten::mm", tuple(other), 2, 1), checking() as mode:
+                    a @ b
+        row, = rows(mode)
+        self.assertEqual((row["verdict"], row["by"]), ("different", ""), str(mode.account))
+        self.assertIn("against all elements, and none gives them", row["conclusion"])
 
     def test_recordings_are_replayed_and_a_flipped_bit_is_not(self):
         folder = self.path("kept")

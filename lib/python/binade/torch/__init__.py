@@ -30,4 +30,5 @@ from ._telling import Alert
 from ._tensor_cores import TensorCores, tensor_cores
 from ._watch import Watch, watch
 
-__all__ = ["Account", "Advice", "Alert", "NonFinite", "Quantized", "Run", "TensorCores", "Watch", "Window", "quantize", "tensor_cores", "watch"]
+__all__ = ["Account", "Advice", "Alert", "NonFinite", "Quantized", "Run", "TensorCores", "Watch", "Window", "quantize",
+           "tensor_cores", "watch"]

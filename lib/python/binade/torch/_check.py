@@ -9,13 +9,13 @@ import torch
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 from torch.utils._pytree import tree_map
 
-from ._check_account import Account, Product, Order
+from ._check_account import Account, Order, Product
 from ._check_explain import Explaining, sums_model, whole_model
 from ._check_lower import lowered
 from ._check_place import Places
 from ._check_record import Recordings
 from ._multiply import product_key
-from ._tensor_cores import TensorCores, str_of
+from ._tensor_cores import Ran, TensorCores, str_of
 
 # Of an op's arguments, the names of what it gives; None: nothing, or no product. Others give one product.
 PARTS = {
@@ -33,14 +33,20 @@ def differing(x, y):
     return (x.contiguous().view(bits) != y.contiguous().view(bits)) & ~(x.isnan() & y.isnan())
 
 
+# What an op is usually given beside tensors; None as well.
+USUAL = {"stride": 1, "padding": 0, "dilation": 1, "transposed": False, "output_padding": 0, "groups": 1, "beta": 1, "alpha": 1,
+         "dropout_p": 0, "is_causal": False}
 UNTOLD = "bias_sizes", "output_mask"
 
 
 def words_of(func, args, kwargs):
-    """What an op was given beside tensors, where it is neither 0 nor 1 all along, for people."""
-    named = {**dict(zip((x.name for x in func._schema.arguments), args)), **kwargs}
-    return ", ".join(f"{name} {x}" for name, x in named.items() if name not in UNTOLD and not isinstance(x, torch.Tensor)
-                     and any(y not in (None, 0, 1, True) or y is True and y is x for y in (x if isinstance(x, list | tuple) else [x])))
+    """What else an op was given beside tensors, for people."""
+    out = []
+    for name, x in {**dict(zip((x.name for x in func._schema.arguments), args)), **kwargs}.items():
+        several = x if isinstance(x, list | tuple) else [x]
+        if name not in UNTOLD and not isinstance(x, torch.Tensor) and any(y not in (None, USUAL.get(name)) for y in several):
+            out.append(f"{name} {x}")
+    return ", ".join(out)
 
 
 class Multiplying:
@@ -55,8 +61,11 @@ class Multiplying:
 
 
 class Check(TensorCores):
-    """The mode; tensor_cores(check=True) makes it. calls: of each op, shapes, dtype and place so many are compared; kinds: so many
-    times it is looked for what explains products that differ; seconds: after so many that comparing took, the rest runs alone."""
+    """The mode; tensor_cores(check=True) makes it.
+
+    calls: of each op, shapes, dtype and place so many are compared. kinds: so many times a model is looked for that explains
+    products that differ. seconds: after so many that comparing took, the rest runs alone. save: a folder for recordings.
+    """
 
     answers = False
     devices = ("cpu", "cuda")
@@ -83,7 +92,8 @@ class Check(TensorCores):
             return Account(f"sm_{self._models.sm}", products, self.uncovered(), self._orders.values(), self._devices)
 
     def covered(self):
-        return [row for row in self.account.compared()]
+        """What was compared."""
+        return [Ran(row.op, row.usual, row.compared) for row in self._products.values() if row.compared]
 
     def _product(self, name, func, kind, function, operands, args, kwargs):
         """PyTorch's own, compared."""
@@ -131,7 +141,8 @@ class Check(TensorCores):
             theirs, ours = (x[number] if isinstance(x, tuple | list) else x for x in (given, emulated))
             theirs = on_cpu(theirs, False)
             if theirs.shape != ours.shape or theirs.dtype != ours.dtype:
-                raise RuntimeError(f"PyTorch gave {tuple(theirs.shape)} of {theirs.dtype} for {tuple(ours.shape)} of {ours.dtype}")
+                raise RuntimeError(f"PyTorch gave {tuple(theirs.shape)} of {theirs.dtype}, the emulation {tuple(ours.shape)} of "
+                                   f"{ours.dtype}")
             different = differing(theirs, ours)
             differs = row.add(different, theirs, ours, str_of(self._models.of(kind, dtype)), TOLD)
             if theirs.numel() and (differs or self._recordings is not None):

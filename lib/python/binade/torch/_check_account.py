@@ -21,9 +21,9 @@ VERDICTS = {  # and what each says, for people
 
 @dataclasses.dataclass
 class Product:
-    """An op's products at one place, of one dtype and of operands of one size, which is given `with` more words; `part` names
-    which of what an op gives. `compared` of `calls` calls were held against `usual`, with so many elements, and so many of them differ;
-    `explained` of the `differing_calls` calls that differ are given bit for bit by `by`. first: some elements that differ."""
+    """An op's products at one place, of one dtype and of operands of one size; `words` say what else it is given, `part` which of
+    what it gives is meant. `compared` of `calls` calls were held against `usual`, so many elements, of which so many differ;
+    `explained` of the `differing_calls` calls are given bit for bit by `by`. first: some elements that differ."""
 
     op: str
     dtype: str
@@ -68,8 +68,8 @@ class Product:
         self.differing_calls += count > 0
         self.usual = usual
         for at in different.nonzero()[:max(0, told - len(self.first))].tolist():
-            given_x, emulated_x = (x[tuple(at)].item() for x in (given, emulated))
-            self.first.append({"call": self.compared - 1, "element": at, "given": float(given_x).hex(), "emulated": float(emulated_x).hex()})
+            values = {name: float(x[tuple(at)].item()).hex() for name, x in (("given", given), ("emulated", emulated))}
+            self.first.append({"call": self.compared - 1, "element": at, **values})
         return count > 0
 
     def explain(self, model, conclusion, sampled):
@@ -177,6 +177,7 @@ def told(row):
         if row[key]:
             out.append(f"      {row[key]}")
     if row["verdict"] == "different":
-        out += [f"      element {x['element']}: {float.fromhex(x['given']):.9g} given, {float.fromhex(x['emulated']):.9g} emulated"
-                for x in row["first"]]
+        values = [[float.fromhex(x[key]) for key in ("given", "emulated")] for x in row["first"]]
+        out += [f"      element {x['element']}: {given:.9g} given, {emulated:.9g} emulated"
+                for x, (given, emulated) in zip(row["first"], values)]
     return out

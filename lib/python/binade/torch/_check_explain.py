@@ -85,19 +85,20 @@ class Explaining:
         self._runs.append(low.dots(elements))
         self.model, left, whole = None, 0, 0
         for way in self._ways:
-            found = _binade.identify(*(None if x[0] is None else list(x) for x in zip(*self._runs)), alpha=low.alpha, beta=low.beta,
-                                     **way).models
+            runs = (None if x[0] is None else list(x) for x in zip(*self._runs))
+            found = _binade.identify(*runs, alpha=low.alpha, beta=low.beta, **way).models
             self.model, count = self._first(found, low)
             left, whole = left + len(found), whole + count
             if self.model is not None:
                 break
+        looked_at = f"the {len(elements)} elements looked at"
         if self.model is not None:
-            self.conclusion = f"the {len(elements)} elements looked at leave {left:,} of all models; this one gives all elements"
+            self.conclusion = f"{looked_at} leave {left:,} of all models; this one gives all elements"
         elif left:
-            self.conclusion = (f"the {len(elements)} elements looked at leave {left:,} of all models; {whole:,} of these were held "
-                               "against all elements, and none gives them")
+            self.conclusion = (f"{looked_at} leave {left:,} of all models; {whole:,} of these were held against all elements, "
+                               "and none gives them")
         else:
-            self.conclusion = f"no model gives the {len(elements)} elements looked at"
+            self.conclusion = f"no model gives {looked_at}"
 
     def _first(self, models, low):
         """The first that gives every bit of whole products, those whose sums do not begin with C and then those of the usual

@@ -142,10 +142,11 @@ def tables_of(x, meanings):
         if rows:
             head = "".join(f"<th>{name}</th>" for name in ("product", "place", "calls compared", "elements",
                                                            "not as usual", "explained by"))
+            body = f'<thead><tr>{head}</tr></thead><tbody>{"".join(map(row_of, rows))}</tbody>'
             out += (f'<section class="figure"><div class="figure-head"><h2><span class="swatch {verdict}"></span>'
                     f"{text(meanings[verdict].capitalize())}</h2></div>"
-                    f'<div class="scroll" tabindex="0" role="region" aria-label="{text(meanings[verdict])}"><table class="products">'
-                    f'<thead><tr>{head}</tr></thead><tbody>{"".join(map(row_of, rows))}</tbody></table></div></section>')
+                    f'<div class="scroll" tabindex="0" role="region" aria-label="{text(meanings[verdict])}">'
+                    f'<table class="products">{body}</table></div></section>')
     return out
 
 

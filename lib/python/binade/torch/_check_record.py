@@ -20,8 +20,7 @@ def tensors_file(tensors, metadata):
     """The bytes of a .safetensors file."""
     header, parts, at = {"__metadata__": metadata}, [], 0
     for name, x in tensors.items():
-        data = x.contiguous().view(torch.uint8 if x.element_size() == 1 else torch.int16 if x.element_size() == 2 else torch.int32)
-        parts.append(data.numpy().tobytes())
+        parts.append(x.contiguous().view(torch.uint8).numpy().tobytes())
         header[name] = {"dtype": DTYPES[x.dtype], "shape": list(x.shape), "data_offsets": [at, at + len(parts[-1])]}
         at += len(parts[-1])
     text = json.dumps(header).encode()
@@ -61,7 +60,7 @@ class Recordings:
         size = "x".join(map(str, (*low.d.shape[1:], k)))
         name = re.sub(r"[^\w.]+", "_", "_".join(filter(None, (f"{len(self._kept):04}", op, part, dtype, size))))
         name += ".tensors" if model is None else ".safetensors"
-        metadata = {"how": f"{row.title}, product {batch} of {len(low.a)}, {len(rows)} of its rows and {len(columns)} of its columns",
+        metadata = {"how": f"{row.title}, product {batch} of {len(low.a)}, {len(rows)} rows and {len(columns)} columns of it",
                     "gpu": device["gpu"] or "none", "torch": device["torch"], "cuda": device["cuda"] or "none",
                     "date": datetime.date.today().isoformat(), "usual": row.usual}
         if model is not None:
