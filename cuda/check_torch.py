@@ -15,11 +15,11 @@ import sys
 try:
     import torch
     import torch.nn.functional as F
-
-    import binade.torch
 except ImportError as error:
     print(f"no check of PyTorch: {error}")
     sys.exit(77)
+
+import binade.torch
 
 KINDS = {"TF32": None, "BF16": torch.bfloat16, "FP16": torch.float16}  # autocast's dtype
 SHAPES = [(16, 16, 64), (128, 128, 1024), (512, 512, 512), (64, 64, 4096), (2048, 1024, 768), (1, 256, 1024), (1000, 304, 776)]

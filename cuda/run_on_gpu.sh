@@ -124,6 +124,7 @@ build_module() {
 
 run_torch() {
   local device=()
+  "$python" -c 'import torch' || { echo "no PyTorch in $python: BINADE_PYTHON names another"; return; }
   [[ -z $emulated ]] || device=(--emulated "$(architecture)")
   export PYTHONPATH=$PWD/build-torch/lib/python:$PWD/.deps/python
   rm -rf build-torch/recordings

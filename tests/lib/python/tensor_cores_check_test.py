@@ -108,6 +108,15 @@ class Check(TensorCoresCase):
                 with binade.torch.tensor_cores("sm_90", order=order):
                     self.assertTrue(all(map(torch.equal, self.run_net(), wanted)))
 
+    def test_two_orders_of_one_size_are_told(self):
+        a, b = torch.randn(40, 96), torch.randn(96, 40)
+        mode = checking()
+        for order in (None, in_parts):
+            with tf32(True, True), binade.torch.tensor_cores("sm_90", order=order), mode:
+                torch.mm(a, b)
+        self.assertEqual([row["differing_calls"] for row in rows(mode)], [1])
+        self.assertIn("another order", rows(mode)[0]["why"])
+
     def test_halves_that_hide_most_of_an_order_are_found(self):
         a, b = torch.randn(40, 256).half(), torch.randn(256, 48).half()
         with binade.torch.tensor_cores("sm_90", order=in_parts), checking() as mode:

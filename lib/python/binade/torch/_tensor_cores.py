@@ -107,7 +107,7 @@ class TensorCores(TorchDispatchMode):
     """The mode; tensor_cores() makes it."""
 
     answers = True  # what runs within goes on with emulated products
-    devices = ("cpu",)
+    devices = {"cpu": "the CPU"}  # whose tensors are looked at
 
     def __init__(self, arch, *, order=None, attention="flash", strict=False):
         super().__init__()
@@ -200,7 +200,7 @@ class TensorCores(TorchDispatchMode):
         for x in operands:
             if type(x) not in (torch.Tensor, torch.nn.Parameter) or x.layout is not torch.strided or x.is_nested \
                     or x.device.type not in self.devices:
-                return f"of tensors that are no plain ones of {' or '.join(self.devices)}"
+                return f"of tensors that are no plain ones of {' or '.join(self.devices.values())}"
         return None
 
     def _leave(self, name, why, func, args, kwargs):
