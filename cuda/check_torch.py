@@ -79,12 +79,13 @@ def train(model, x, y, device):
     """A step in each kind, without the optimizer's."""
     model, x, y = model.to(device), x.to(device), y.to(device)
     for name, dtype in KINDS.items():
-        try:
-            casts = contextlib.nullcontext() if dtype is None else torch.autocast(device, dtype)
-        except RuntimeError as error:  # torch 1.13 on the CPU
-            print(f"without {name}: {error}")
-            continue
-        with casts:
+        with contextlib.ExitStack() as casts:
+            try:
+                if dtype is not None:
+                    casts.enter_context(torch.autocast(device, dtype))
+            except RuntimeError as error:  # torch 1.13 on the CPU
+                print(f"without {name}: {error}")
+                continue
             out = model(x)
         F.cross_entropy(out.flatten(0, -2).float(), y.flatten()).backward()
 
