@@ -89,7 +89,15 @@ class Order(collections.namedtuple("Order", "key words")):
 class Account(Document):
     """What a check found. str() is its text, to_json() its JSON, save_html(path) a page; verdicts are "equal" (to the usual
     instruction), "explained" (by another order or instruction), "different" and "unseen". tensor_cores(order=account) takes the
-    orders that were found, in this process or, by Account.load("account.json"), in another one."""
+    orders that were found, in this process or, by Account.load("account.json"), in another one.
+
+    >>> import torch
+    >>> import binade.torch
+    >>> with binade.torch.tensor_cores("sm_90"), binade.torch.tensor_cores("sm_90", check=True) as mode:
+    ...     c = torch.ones(2, 16).half() @ torch.ones(16, 3).half()
+    >>> [(row["op"], row["elements"], row["differing"]) for row in mode.account.of("equal")], mode.account.all_explained
+    ([('mm', 6, 0)], True)
+    """
 
     def __init__(self, arch, products, uncovered, orders, devices):
         x = {"schema": SCHEMA, "binade": __version__, "arch": arch, "devices": devices,
