@@ -252,6 +252,7 @@ class Check(TensorCoresCase):
     def test_what_it_cannot_be_is_refused_in_one_line(self):
         for wanted, call in ((ValueError, lambda: checking(calls=-1)), (ValueError, lambda: checking(kinds="x")),
                              (TypeError, lambda: binade.torch.tensor_cores("sm_90", save="x")),
+                             (TypeError, lambda: checking(operands="e4m3")),
                              (ValueError, lambda: binade.torch.Account.load(self.write("x.json", b"{}"))),
                              (ValueError, lambda: binade.torch.Account.load(self.write("x.json", b"nonsense")))):
             with self.assertRaises(wanted) as caught:

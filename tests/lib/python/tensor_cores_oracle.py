@@ -121,34 +121,34 @@ def channels_second(rows, n, places, channels):
     return np.moveaxis(rows.reshape(n, *places, channels), -1, 1)
 
 
-def forward(x, w, g, size, bias=None, **rule):
+def forward(x, w, g, size, bias=None, multiply=product, **rule):
     """Y (n, f, places of this size) of X (n, c, places) and W (f, c of a group, taps): K runs (taps, c)."""
     out = []
     for i in range(g.groups):
         f = slice(*group(i, len(w), g.groups))
         rows = gathered(x, group(i, x.shape[1], g.groups), size, w.shape[2:], g, seen)
         columns = np.concatenate([w[(f, slice(None)) + tap].T for tap in taps(w.shape[2:])])
-        out.append(product(rows, columns, bias=None if bias is None else bias[f].copy(), **rule))
+        out.append(multiply(rows, columns, bias=None if bias is None else bias[f].copy(), **rule))
     return channels_second(np.concatenate(out, axis=1), len(x), size, len(w))
 
 
-def input_gradient(gy, w, g, size, bias=None, **rule):
+def input_gradient(gy, w, g, size, bias=None, multiply=product, **rule):
     """dX (n, c, places of this size) of dY and W: K runs (taps, f). The forward pass of a transposed convolution, too."""
     out = []
     for i in range(g.groups):
         f, c = (slice(*group(i, count, g.groups)) for count in (len(w), w.shape[1] * g.groups))
         rows = gathered(gy, (f.start, f.stop), size, w.shape[2:], g, seeing)
         columns = np.concatenate([w[(f, slice(None)) + tap] for tap in taps(w.shape[2:])])
-        out.append(product(rows, columns, bias=None if bias is None else bias[c].copy(), **rule))
+        out.append(multiply(rows, columns, bias=None if bias is None else bias[c].copy(), **rule))
     return channels_second(np.concatenate(out, axis=1), len(gy), size, w.shape[1] * g.groups)
 
 
-def weight_gradient(gy, x, g, kernel, **rule):
+def weight_gradient(gy, x, g, kernel, multiply=product, **rule):
     """dW (f, c of a group, taps) of dY and X: K runs (n, places of dY)."""
     out = []
     for i in range(g.groups):
         f = slice(*group(i, gy.shape[1], g.groups))
         rows = np.stack([gy[:, channel].ravel() for channel in range(f.start, f.stop)])
         columns = gathered(x, group(i, x.shape[1], g.groups), gy.shape[2:], kernel, g, seen)
-        out.append(product(rows, columns, **rule))
+        out.append(multiply(rows, columns, **rule))
     return channels_second(np.concatenate(out), gy.shape[1], kernel, x.shape[1] // g.groups)

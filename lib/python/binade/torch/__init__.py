@@ -5,6 +5,7 @@ Watching    watch, Watch, Run, Window
 Findings    Alert, NonFinite, Advice
 Emulating   tensor_cores, TensorCores; quantize, Quantized
 Checking    tensor_cores(check=True), Account
+Scaling     LossScaler
 
 >>> import torch
 >>> import binade.torch
@@ -23,6 +24,7 @@ Checking    tensor_cores(check=True), Account
 """
 from ._advice import Advice
 from ._check_account import Account
+from ._loss_scaler import LossScaler
 from ._nonfinite import NonFinite
 from ._quantize import Quantized, quantize
 from ._run import Run, Window
@@ -30,5 +32,5 @@ from ._telling import Alert
 from ._tensor_cores import TensorCores, tensor_cores
 from ._watch import Watch, watch
 
-__all__ = ["Account", "Advice", "Alert", "NonFinite", "Quantized", "Run", "TensorCores", "Watch", "Window", "quantize",
+__all__ = ["Account", "Advice", "Alert", "LossScaler", "NonFinite", "Quantized", "Run", "TensorCores", "Watch", "Window", "quantize",
            "tensor_cores", "watch"]

@@ -55,7 +55,7 @@ class Multiplying:
     def __init__(self, multiply):
         self._multiply, self.products = multiply, []
 
-    def __call__(self, a, b):
+    def __call__(self, a, b, roles=None):
         self.products.append((a, b))
         return self._multiply(a, b)
 
@@ -70,8 +70,10 @@ class Check(TensorCores):
     answers = False
     devices = {"cpu": "the CPU", "cuda": "a GPU"}
 
-    def __init__(self, arch, *, order=None, attention="flash", strict=False, save=None, calls=3, kinds=32, seconds=None):
-        super().__init__(arch, order=order, attention=attention, strict=strict)
+    def __init__(self, arch, recipes, *, order=None, attention="flash", strict=False, save=None, calls=3, kinds=32, seconds=None):
+        super().__init__(arch, recipes, order=order, attention=attention, strict=strict)
+        if recipes.any:
+            raise TypeError("check: PyTorch rounds no operands for a product: leave operands= and modules= out")
         for name, x in (("calls", calls), ("kinds", kinds)):
             if not isinstance(x, int) or x < 0:
                 raise ValueError(f"{name} {x!r}: a whole number is wanted")
@@ -97,6 +99,8 @@ class Check(TensorCores):
 
     def _product(self, name, func, kind, function, operands, args, kwargs):
         """PyTorch's own, compared."""
+        if kind == "scaled":
+            return self._leave(name, "products with scales are not compared", func, args, kwargs)
         place = self._places.now()
         op, dtype, device = name.removesuffix("_"), operands[0].dtype, operands[0].device
         parts = PARTS.get(op, lambda args: ("",))(args)

@@ -52,7 +52,7 @@ def numbered(function, args, kwargs):
     product's numbers begin, the end last."""
     begins = [0]
 
-    def multiply(a, b):
+    def multiply(a, b, roles=None):
         size = a.shape[0], a.shape[1], b.shape[2]
         begins.append(begins[-1] + math.prod(size))
         return torch.arange(begins[-2], begins[-1], dtype=torch.float64).reshape(size)

@@ -82,6 +82,19 @@ def sums(model, a, b):
     return out
 
 
+class Plain:
+    """multiply(a, b): products of tensors as they are, by model(a, b); what roles they have (_narrow.py) makes no difference."""
+
+    def __init__(self, model, used):
+        self._model = model
+        self.used = used  # models, in the order of their use
+
+    def __call__(self, a, b, roles=None):
+        model = self._model(a, b)
+        self.used[model] = None
+        return sums(model, a, b)
+
+
 def finished(x, dtype, c=None, alpha=1, beta=1):
     """alpha·x + beta·c in binary32, rounded once to a dtype; c, which is broadcast, is not read where beta is 0."""
     c = None if c is None or beta == 0 else c.to(torch.float32)
@@ -115,26 +128,29 @@ class Models:
             raise TypeError(f"order: a GemmModel is wanted, or a function that gives one, not {type(order).__name__}")
         self._order = order
 
+    def given(self, kind, dtype):
+        """What order says, whatever operands it takes; None: nothing."""
+        given = self._order(kind, dtype) if callable(self._order) else self._order
+        if not (given is None or isinstance(given, _binade.GemmModel)):
+            raise RuntimeError(f"order gave {type(given).__name__} for {kind} of {dtype}: a GemmModel is wanted, or None")
+        return given
+
     def multiply(self, kind, dtype):
-        """What an op's function takes: (a, b) → sums."""
+        """What an op's function takes."""
+        usual = self.of(kind, dtype)
         if self._order_of is None:
-            return functools.partial(sums, self.of(kind, dtype))
-        return lambda a, b: sums(self.of_product(kind, dtype, a, b), a, b)
+            return Plain(lambda a, b: usual, {usual: None})
+        return Plain(lambda a, b: self.of_product(kind, dtype, a, b), {})
 
     def of_product(self, kind, dtype, a, b):
+        """Of a (batch, m, k) and b (batch, k, n)."""
         found = None if self._order_of is None else self._order_of(product_key(kind, dtype, a, b))
         return self.of(kind, dtype) if found is None else found
 
     def of(self, kind, dtype):
         """kind: "matmul"; "vector", of a matrix and a vector; "dot", which no Tensor Core computes; or "convolution"."""
-        given = self._order
-        if callable(given):
-            given = given(kind, dtype)
-        elif given is not None and not _binade._takes(given, FORMATS[dtype]):
-            given = None
-        if not (given is None or isinstance(given, _binade.GemmModel)):
-            raise RuntimeError(f"order gave {type(given).__name__} for {kind} of {dtype}: a GemmModel is wanted, or None")
-        if given is not None:
+        given = self.given(kind, dtype)
+        if given is not None and (callable(self._order) or _binade._takes(given, FORMATS[dtype])):
             return given
         if kind == "dot":
             return chain_model(dtype)

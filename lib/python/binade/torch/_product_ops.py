@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """ATen's ops with products, each made of `multiply`: a (N, m, k) and b (N, k, n) of a dtype → their sums in binary32, (N, m, n).
 
-An op's function takes multiply and what the op takes, and gives what the op gives.
+An op's function takes multiply and what the op takes, and gives what the op gives. Where it has several products it says with
+roles= what multiply's operands are, a letter each (_narrow.py): "d" a gradient, "x" an activation, "w" a weight.
 """
+import functools
+
 import torch
 
 from ._attention import flash_backward, flash_forward
 from ._convolution import dgrad, fprop, geometry, wgrad
 from ._multiply import finished
+from ._scaled_mm import scaled_mm, scaled_mm_v2
 
 
 def check_matrices(name, a, b, axes=2):
@@ -75,9 +79,11 @@ def convolution_backward(multiply, dy, x, w, bias_sizes, stride, padding, dilati
     g = geometry(x, w, stride, padding, dilation, groups, transposed)
     dx = dw = db = None
     if output_mask[0]:
-        dx = finished((fprop if transposed else dgrad)(multiply, dy, w, g, tuple(x.shape[2:])), x.dtype)
+        of_gradient = functools.partial(multiply, roles="dw")
+        dx = finished((fprop if transposed else dgrad)(of_gradient, dy, w, g, tuple(x.shape[2:])), x.dtype)
     if output_mask[1]:
-        dw = finished(wgrad(multiply, x, dy, g) if transposed else wgrad(multiply, dy, x, g), w.dtype)
+        left, right, roles = (x, dy, "xd") if transposed else (dy, x, "dx")
+        dw = finished(wgrad(functools.partial(multiply, roles=roles), left, right, g), w.dtype)
     if output_mask[2]:
         db = dy.float().sum([0, *range(2, dy.dim())]).to(dy.dtype)
     return dx, dw, db
@@ -100,4 +106,5 @@ OPS = {name: (kind, function) for kind, ops in {
     "vector": {"mv": mv, "addmv": addmv},
     "dot": {"dot": dot, "vdot": dot},
     "convolution": {"convolution": convolution, "convolution_backward": convolution_backward},
+    "scaled": {"_scaled_mm": scaled_mm, "_scaled_mm_v2": scaled_mm_v2},
 }.items() for name, function in ops.items()}

@@ -11,6 +11,12 @@ from .. import _binade
 HAS_SETUP_CONTEXT = hasattr(torch.autograd.Function, "setup_context")  # torch 2.0, for torch.func
 
 
+def amax_log2(x, format):
+    """The exponent of the power of two that brings the largest magnitude of x just under the format's largest number; NaN are
+    passed over."""
+    return _binade._amax_scale_log2(float(x.abs().nan_to_num(0.0, math.inf).amax()) if x.numel() else 0.0, format)
+
+
 @dataclasses.dataclass(frozen=True)
 class Rounding:
     """What quantize() does to a tensor; options are binade.quantize's."""
@@ -43,8 +49,7 @@ class Rounding:
             return 1
         if self.scale != "amax":
             return self.scale
-        amax = float(x.double().abs().nan_to_num(0.0, math.inf).amax()) if x.numel() else 0.0
-        return 2.0 ** _binade._amax_scale_log2(amax, _binade.Format(self.format).name)
+        return 2.0 ** amax_log2(x, _binade.Format(self.format).name)
 
 
 class Straight(torch.autograd.Function):

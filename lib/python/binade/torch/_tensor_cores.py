@@ -3,20 +3,26 @@
 import collections
 import contextlib
 import dataclasses
+import functools
 import threading
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils import checkpoint
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._attaching import functorch_level
 from ._multiply import FORMATS, Models
+from ._narrow import Narrow, Recipe
 from ._product_ops import OPS
+from ._recipes import Recipes
+from ._scaled_mm import ScaledProducts
+from ._scaled_mm import why_not as scaled_why_not
 
 # Ops with products inside that nobody takes apart.
 WITH_PRODUCTS = frozenset((
     "mkldnn_rnn_layer", "mkldnn_linear", "mkldnn_convolution", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
-    "_addmm_activation", "_scaled_mm", "_scaled_mm_v2", "_scaled_grouped_mm", "_grouped_mm", "_int_mm", "_weight_int8pack_mm",
+    "_addmm_activation", "_scaled_grouped_mm", "_grouped_mm", "_int_mm", "_weight_int8pack_mm",
     "_weight_int4pack_mm", "_cdist_forward", "_trilinear", "_sparse_mm", "_sparse_addmm", "sspaddmm", "linalg_vecdot",
     "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
     "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell", "quantized_lstm", "quantized_gru", "conv_tbc", "_convolution",
@@ -64,10 +70,15 @@ without_onednn = Without(torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enab
 has_flash = hasattr(torch.backends.cuda, "flash_sdp_enabled")  # torch 2.0
 # The switch is that of CUDA and of the CPU alike.
 without_flash = Without(torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp) if has_flash else None
+# Since torch 2.1 a checkpoint repeats no more than saves tensors: not its last product, of whose operands nothing would be known.
+EARLY_STOP = "_enable_checkpoint_early_stop"
+without_early_stop = (Without(functools.partial(getattr, checkpoint, EARLY_STOP), functools.partial(setattr, checkpoint, EARLY_STOP))
+                      if hasattr(checkpoint, EARLY_STOP) else contextlib.nullcontext)
 ATTENTIONS = {"flash": contextlib.nullcontext, "math": without_flash or contextlib.nullcontext}
 
 
-def tensor_cores(arch, *, order=None, attention="flash", strict=False, check=False, **checking):
+def tensor_cores(arch, *, operands=None, backward=None, scale=None, promote_every=None, model=None, modules=None, order=None,
+                 attention="flash", strict=False, check=False, **checking):
     """Every matrix product inside of the `with`, forward and backward, as an architecture's Tensor Cores give it.
 
     arch: as "sm_90". order: a GemmModel with D in binary32 for all products whose operands it takes, or a function
@@ -95,12 +106,13 @@ def tensor_cores(arch, *, order=None, attention="flash", strict=False, check=Fal
 
     Returns a TensorCores. ValueError or TypeError, one line, for an architecture or an order that cannot be.
     """
+    recipes = Recipes(Recipe(operands, backward, scale, promote_every), model, modules)
     if check:
         from ._check import Check  # made of this module's class
-        return Check(arch, order=order, attention=attention, strict=strict, **checking)
+        return Check(arch, recipes, order=order, attention=attention, strict=strict, **checking)
     if checking:
         raise TypeError(f"tensor_cores: {', '.join(checking)}: of check=True only")
-    return TensorCores(arch, order=order, attention=attention, strict=strict)
+    return TensorCores(arch, recipes, order=order, attention=attention, strict=strict)
 
 
 class TensorCores(TorchDispatchMode):
@@ -109,11 +121,12 @@ class TensorCores(TorchDispatchMode):
     answers = True  # what runs within goes on with emulated products
     devices = {"cpu": "the CPU"}  # whose tensors are looked at
 
-    def __init__(self, arch, *, order=None, attention="flash", strict=False):
+    def __init__(self, arch, recipes, *, order=None, attention="flash", strict=False):
         super().__init__()
         if attention not in ATTENTIONS:
             raise ValueError(f"attention {attention!r}: one of {', '.join(ATTENTIONS)} is wanted")
-        self._models, self._attention, self._strict = Models(arch, order), ATTENTIONS[attention], bool(strict)
+        self._models, self.recipes = Models(arch, order), recipes
+        self._attention, self._strict = ATTENTIONS[attention], bool(strict)
         self._ran, self._left = collections.Counter(), collections.Counter()
         self._open = []  # of each `with` block what ends with it
 
@@ -136,6 +149,8 @@ class TensorCores(TorchDispatchMode):
         with contextlib.ExitStack() as stack:
             stack.enter_context(without_onednn())
             stack.enter_context(self._attention())
+            stack.enter_context(self.recipes.attached())
+            stack.enter_context(without_early_stop() if self.recipes.any else contextlib.nullcontext())
             if self.answers:
                 stack.enter_context(RefusesLater(self))
             super().__enter__()
@@ -159,7 +174,7 @@ class TensorCores(TorchDispatchMode):
             return self._run(name, func, args, kwargs)
         kind, function = emulated
         operands = [x for x in args if isinstance(x, torch.Tensor)]
-        why = self._why_not(func, operands)
+        why = why_not(kind, name, func._overloadname, args, operands, self.devices)
         if why:
             return self._leave(name, why, func, args, kwargs)
         return self._product(name, func, kind, function, operands, args, kwargs)
@@ -167,14 +182,22 @@ class TensorCores(TorchDispatchMode):
     def _product(self, name, func, kind, function, operands, args, kwargs):
         """What an op with products gives."""
         given = kwargs.pop("out", None)
-        model = self._models.of(kind, operands[0].dtype)
-        out = function(self._models.multiply(kind, operands[0].dtype), *args, **kwargs)
-        self._ran[name, str_of(model)] += 1
+        multiply = self._multiply(kind, name.removesuffix("_"), args, operands[0].dtype)
+        out = function(multiply, *args, **kwargs)
+        self._ran[name, " and ".join(map(str_of, multiply.used))] += 1
         if given is None and name.endswith("_"):
             if args[0].shape != out.shape:
                 raise RuntimeError(f"{name}: a result of {tuple(out.shape)} does not fit into a tensor of {tuple(args[0].shape)}")
             given = args[0]
         return out if given is None else written(out, given)
+
+    def _multiply(self, kind, name, args, dtype):
+        if kind == "scaled":
+            return ScaledProducts(self._models.sm, self._models.given(kind, dtype))
+        recipe = self.recipes.of(name, args)
+        if recipe is None:
+            return self._models.multiply(kind, dtype)
+        return Narrow(self._models.sm, self._models.given(kind, dtype), *recipe)
 
     def _run(self, name, func, args, kwargs):
         """What is not emulated; in inference mode ops arrive before torch has made others of them."""
@@ -189,19 +212,6 @@ class TensorCores(TorchDispatchMode):
         if name in WITH_PRODUCTS:
             return self._leave(name, "it is not taken apart", func, args, kwargs)
         return func(*args, **kwargs)
-
-    def _why_not(self, func, operands):
-        overload = func._overloadname
-        dtypes = {x.dtype for x in operands[:5]}  # after them attention's backward has logsumexp, of binary32 always
-        if overload not in ("default", "out"):
-            return f"its overload {overload} is not emulated"
-        if len(dtypes) != 1 or not dtypes <= FORMATS.keys():
-            return "of " + " and ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
-        for x in operands:
-            if type(x) not in (torch.Tensor, torch.nn.Parameter) or x.layout is not torch.strided or x.is_nested \
-                    or x.device.type not in self.devices:
-                return f"of tensors that are no plain ones of {' or '.join(self.devices.values())}"
-        return None
 
     def _leave(self, name, why, func, args, kwargs):
         self._left[name, why] += 1
@@ -218,21 +228,40 @@ class RefusesLater(TorchFunctionMode):
         self._mode = mode
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        before = self._mode.products
+        before, recipe = self._mode.products, self._mode.recipes.now
         out = func(*args, **(kwargs or {}))
         if self._mode.products != before and (functorch_level is None or functorch_level() is None):
             for x in out if isinstance(out, tuple | list) else [out]:
                 if isinstance(x, torch.Tensor) and x.grad_fn is not None:
-                    x.register_hook(self._check)
+                    x.register_hook(functools.partial(self._check, recipe))
         return out
 
-    def _check(self, gradient):
+    def _check(self, recipe, gradient):
+        self._mode.recipes.gradient_came(recipe)
         if not self._mode.is_open:
             raise RuntimeError("backward() of emulated products outside of their own `with tensor_cores(…)`: put it into that block")
 
 
+def why_not(kind, name, overload, args, operands, devices):
+    """Why a call with products is not emulated; None where it is. devices: whose tensors are looked at, and their names."""
+    if overload not in ("default", "out"):
+        return f"its overload {overload} is not emulated"
+    if kind == "scaled":
+        why = scaled_why_not(name, args)
+    else:
+        dtypes = {x.dtype for x in operands[:5]}  # after them attention's backward has logsumexp, of binary32 always
+        fits = len(dtypes) == 1 and dtypes <= FORMATS.keys()
+        why = None if fits else "of " + " and ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
+    for x in operands:
+        if type(x) not in (torch.Tensor, torch.nn.Parameter) or x.layout is not torch.strided or x.is_nested \
+                or x.device.type not in devices:
+            why = why or f"of tensors that are no plain ones of {' or '.join(devices.values())}"
+    return why
+
+
 def str_of(model):
-    return model.instruction if model.arch is None else f"{model.instruction} on {model.arch}"
+    name = model.instruction if model.arch is None else f"{model.instruction} on {model.arch}"
+    return name if model.order == "k ascending" else f"{name}, {model.order}"
 
 
 def written(x, out):

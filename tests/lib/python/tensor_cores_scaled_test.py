@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# torch._scaled_mm and torch.nn.functional.scaled_mm within binade.torch.tensor_cores, held in all bits to the definition by
+# binade.gemm and NumPy's binary32. SKIP without torch and its float8. tensor_cores_scaled_test.py BINADE
+import itertools
+import sys
+
+try:
+    import numpy as np
+    import torch
+
+    import binade.torch
+except ImportError as error:
+    print(f"SKIP: {error}")
+    sys.exit(77)
+
+from cli_case import main
+from tensor_cores_case import TensorCoresCase, values
+
+if not hasattr(torch, "_scaled_mm") or not hasattr(torch, "float8_e4m3fn"):
+    print("SKIP: this torch has no float8 and no _scaled_mm")
+    sys.exit(77)
+
+F = torch.nn.functional
+M, K, N = 130, 304, 144
+MMA = "mma.m16n8k32.f32.{}.{}.f32"
+INSTRUCTIONS = {"sm_89": MMA, "sm_90": "wgmma.m64n8k32.f32.{}.{}", "sm_100": MMA}
+NAMES = {torch.float8_e4m3fn: "e4m3", torch.float8_e5m2: "e5m2"}
+BF16 = torch.bfloat16
+
+
+def operands(first=torch.float8_e4m3fn, second=torch.float8_e4m3fn, m=M, k=K, n=N):
+    generator = torch.Generator().manual_seed(5)
+    a, b = (torch.randn(*shape, generator=generator) * 2.0**torch.randint(-4, 5, shape, generator=generator)
+            for shape in ((m, k), (n, k)))
+    return a.to(first), b.to(second).t()
+
+
+def scales(*shape):
+    return 0.01 + torch.rand(shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def summed(arch, a, b, promote_every=None):
+    model = binade.GemmModel(INSTRUCTIONS[arch].format(NAMES[a.dtype], NAMES[b.dtype]), arch, promote_every=promote_every,
+                             out_format="binary32")
+    return binade.gemm(values(a), np.ascontiguousarray(values(b)), model=model)
+
+
+def block(matrix, i):
+    """Columns of A, or rows of B turned, of 128 of K."""
+    return matrix[:, 128 * i:128 * (i + 1)]
+
+
+def of_blocks(a, b, left, right):
+    """left (m, blocks), right (n, blocks) → the sum of the blocks' products, each scaled, by fused multiply-adds."""
+    out = np.zeros((M, N), np.float32)
+    for i in range(left.shape[1]):
+        factor = left[:, i, None] * right[None, :, i]
+        out = binade.arith("fma", summed("sm_90", block(a, i), block(b.t(), i).t()), factor, out, format="binary32")
+    return out
+
+
+class Scaled(TensorCoresCase):
+    def multiplied(self, arch, *args, **options):
+        with binade.torch.tensor_cores(arch, strict=True) as mode:
+            out = (options.pop("function", torch._scaled_mm))(*args, **options)
+        self.assertEqual(sum(ran.calls for ran in mode.covered()), 1)
+        return out
+
+    def test_scales_of_tensors(self):
+        left, right = scales(1), scales(1) / 3
+        factor = (left * right).numpy()
+        for arch, kinds, fast in itertools.product(INSTRUCTIONS, ((torch.float8_e4m3fn, torch.float8_e5m2), (torch.float8_e5m2,
+                                                   torch.float8_e4m3fn), (torch.float8_e4m3fn,) * 2), (False, True)):
+            a, b = operands(*kinds, k=160)
+            wanted = summed(arch, a, b, 4 if arch == "sm_90" and not fast else None) * factor
+            got = self.multiplied(arch, a, b, left, right, out_dtype=torch.float32, use_fast_accum=fast)
+            self.equal(got, wanted, (arch, fast))
+
+    def test_promotion_shows_and_is_told(self):
+        a, b = operands()
+        fast = self.multiplied("sm_90", a, b, scales(1), scales(1), out_dtype=torch.float32, use_fast_accum=True)
+        with binade.torch.tensor_cores("sm_90") as mode:
+            slow = torch._scaled_mm(a, b, scales(1), scales(1), out_dtype=torch.float32)
+        self.assertFalse(torch.equal(fast, slow))
+        self.assertEqual([ran.how for ran in mode.covered()],
+                         ["wgmma.m64n8k32.f32.e4m3.e4m3 on sm_90, k ascending; into f32 every 4 instructions"])
+
+    def test_scales_of_rows(self):
+        a, b = operands()
+        left, right = scales(M, 1), scales(1, N)
+        wanted = summed("sm_90", a, b, 4) * left.numpy() * right.numpy()
+        self.equal(self.multiplied("sm_90", a, b, left, right, out_dtype=torch.float32), wanted)
+        bias = torch.randn(N, generator=torch.Generator().manual_seed(1)).to(BF16)
+        got = self.multiplied("sm_90", a, b, left, right, bias=bias, out_dtype=BF16)
+        self.equal(got, values(torch.tensor(wanted + values(bias)).to(BF16)))
+
+    def test_scales_of_blocks(self):
+        a, b = operands()
+        strips = scales(M, 3), scales(N, 3)
+        squares = scales(2, 3), scales(2, 3) * 1.25
+        for left, right in ((0, 0), (0, 1), (1, 0)):
+            given = (strips, squares)[left][0], (strips, squares)[right][1].t()
+            full = [x.numpy() if not square else np.repeat(x.numpy(), 128, 0)[:rows]
+                    for x, square, rows in ((given[0], left, M), (given[1].t(), right, N))]
+            wanted = of_blocks(a, b, *full)
+            self.equal(self.multiplied("sm_90", a, b, *given, out_dtype=torch.float32), wanted, (left, right))
+            if not hasattr(F, "scaled_mm"):
+                continue
+            kinds = [F.ScalingType.BlockWise128x128 if square else F.ScalingType.BlockWise1x128 for square in (left, right)]
+            given = [F.pad(x.t(), (0, 0, 0, 1)) if square else x for x, square in ((given[0], left), (given[1].t(), right))]
+            got = self.multiplied("sm_90", a, b, given[0], kinds[0], given[1], kinds[1], output_dtype=torch.float32,
+                                  function=F.scaled_mm)
+            self.equal(got, wanted, ("v2", left, right))
+
+    def test_the_newer_function_takes_scales_of_tensors_and_rows(self):
+        if not hasattr(F, "scaled_mm"):
+            self.skipTest("this torch has no torch.nn.functional.scaled_mm")
+        a, b = operands()
+        for kind, left, right in (
+                (F.ScalingType.TensorWise, scales(1), scales(1)),
+                (F.ScalingType.RowWise, scales(M, 1), scales(1, N)),
+        ):
+            wanted = self.multiplied("sm_90", a, b, left, right, out_dtype=BF16)
+            self.assertTrue(torch.equal(self.multiplied("sm_90", a, b, left, kind, right, kind, function=F.scaled_mm), wanted))
+
+    def test_results_of_8_bits_are_scaled_and_saturate(self):
+        a, b = operands()
+        sums = summed("sm_90", a, b, 4)
+        for dtype, name in NAMES.items():
+            got = self.multiplied("sm_90", a, b, torch.ones(1), torch.ones(1), scale_result=torch.tensor(0.75), out_dtype=dtype)
+            wanted = binade.quantize(sums * np.float32(0.75), name, saturation="finite")
+            self.assertEqual(got.dtype, dtype)
+            self.equal(got, wanted, name)
+        self.assertEqual(self.multiplied("sm_90", a, b, torch.ones(1), torch.ones(1)).dtype, torch.float8_e4m3fn)
+
+    def test_no_terms_make_zeros(self):
+        a, b = operands(k=0)
+        got = self.multiplied("sm_90", a, b, torch.ones(1), torch.ones(1), out_dtype=BF16)
+        self.assertTrue(torch.equal(got, torch.zeros(M, N, dtype=BF16)))
+
+    def test_what_a_gpu_refuses_is_refused(self):
+        a, b = operands(m=32, k=32, n=32)
+        one = torch.ones(1)
+        twos = [x.float().to(torch.float8_e5m2) for x in (a, b)]
+        for arch, args, options, text in (
+                ("sm_80", (a, b, one, one), {}, "sm_80 has no FP8"),
+                ("sm_90", (a, b[:16], one, one), {}, "shapes cannot be multiplied"),
+                ("sm_90", (a, b[:, :17], one, one), {}, "multiples of 16"),
+                ("sm_90", (*twos, one, one), {}, "float8_e5m2"),
+                ("sm_90", (a, b, one, torch.ones(1, 32)), {}, "scales of"),
+                ("sm_90", (a, b, torch.ones(7, 1), torch.ones(1, 32)), {}, "scales of"),
+                ("sm_90", (a, b, one, one, torch.ones(32)), {"out_dtype": BF16}, "a bias of"),
+                ("sm_90", (a, b, one, one, torch.ones(1, dtype=BF16)), {"out_dtype": BF16}, "a bias of"),
+                ("sm_90", (a, b, one, one), {"out_dtype": torch.float64}, "float64"),
+        ):
+            with self.subTest(text), binade.torch.tensor_cores(arch), self.assertRaisesRegex(RuntimeError, text):
+                torch._scaled_mm(*args, **options)
+        wide = operands(m=128, k=256, n=128)
+        with binade.torch.tensor_cores("sm_100"), self.assertRaisesRegex(RuntimeError, "no scales of blocks"):
+            torch._scaled_mm(*wide, torch.ones(128, 2), torch.ones(2, 128), out_dtype=BF16)
+
+    def test_what_is_not_emulated_is_listed(self):
+        a, b = operands(m=32, k=32, n=32)
+        eights = torch.ones(128 * 4).to(torch.float8_e8m0fnu) if hasattr(torch, "float8_e8m0fnu") else None
+        if eights is None:
+            self.skipTest("this torch has no float8_e8m0fnu")
+        refused = self.assertRaisesRegex(NotImplementedError, "scales that are not float32")
+        with binade.torch.tensor_cores("sm_100", strict=True), refused:
+            torch._scaled_mm(a, b, eights, eights, out_dtype=BF16)
+
+
+if __name__ == "__main__":
+    main()
