@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Everything that needs a GPU, on a bare GPU machine: nvcc, g++, Meson, ninja and Python, no network.
-#   cuda/run_on_gpu.sh --pack               where the packages are: puts the header-only ones into .deps/include
+#   cuda/run_on_gpu.sh --pack               where the packages are: puts the header-only ones into .deps/include, nanobind into .deps/python
 #   cuda/run_on_gpu.sh [FOLDER]             on the GPU machine, with .deps carried along
 #   cuda/run_on_gpu.sh --emulated [FOLDER]  tries the script without a GPU: the emulator against itself, few cases
+#   cuda/run_on_gpu.sh --torch [--emulated] [FOLDER]  where PyTorch is: which of its products are explained bit for bit
 # Builds in build-gpu, checks every instruction, records, measures; leaves log.txt, recordings.tar.gz and sass.txt.gz in
-# FOLDER (default: $OUT, else build-gpu/results). No stage may end it, and all of it ends within BINADE_SECONDS (570).
+# FOLDER (default: $OUT, else build-gpu/results). With --torch it builds in build-torch, with nvcc or without, for BINADE_PYTHON
+# (python3), and leaves log.txt, recordings.tar.gz and of each of three programs .html and .json. No stage may end it, and all of
+# it ends within BINADE_SECONDS (570).
 # Exit status: 0 all equal, 1 something differed or failed, 77 no GPU.
 set -uo pipefail
 cd -- "$(dirname -- "$(readlink -f -- "$0")")/.." || exit 2
@@ -22,7 +25,13 @@ pack() {
     [[ -n $path ]] || { echo "no $header here: ./dev setup installs it" >&2; exit 2; }
     cp -rL "$path/${header%/*}" .deps/include/
   done
-  du -sh .deps/include
+  path=$(for python in python3 .venv/bin/python; do
+    "$python" -c 'import nanobind; print(*nanobind.__path__)' 2>/dev/null
+  done | sed 1q)
+  [[ -n $path ]] || { echo "no nanobind here: ./dev setup installs it" >&2; exit 2; }
+  rm -rf .deps/python; mkdir -p .deps/python
+  cp -rL "$path" .deps/python/
+  du -sh .deps/include .deps/python
 }
 
 # The GPU at hand as --emulated wants it; sm_90 where there is none.
@@ -101,9 +110,35 @@ END
   return $status
 }
 
+# pack_recordings BUILD
 pack_recordings() {
   rm -f "$results/recordings.tar.gz"
-  tar -czf "$results/recordings.tar.gz" -C build-gpu recordings && ls -l "$results/recordings.tar.gz"
+  tar -czf "$results/recordings.tar.gz" -C "$1" recordings && ls -l "$results/recordings.tar.gz"
+}
+
+build_module() {
+  nvidia-smi || echo "no nvidia-smi"
+  meson setup build-torch $([[ ! -f build-torch/build.ninja ]] || echo --reconfigure) -Dtests=disabled \
+    -Dbenchmarks=disabled -Dnpz=disabled -Dcuda=disabled -Dpython=enabled && ninja -C build-torch binade python_module
+}
+
+run_torch() {
+  local device=()
+  "$python" -c 'import torch' || { echo "no PyTorch in $python: BINADE_PYTHON names another"; return; }
+  [[ -z $emulated ]] || device=(--emulated "$(architecture)")
+  export PYTHONPATH=$PWD/build-torch/lib/python:$PWD/.deps/python
+  rm -rf build-torch/recordings
+  mkdir -p build-torch/recordings
+  stage build 240 build_module || return 1
+  deadline=$((deadline - 30)) # for packing
+  stage check 400 "$python" cuda/check_torch.py "$results" build-torch/recordings "${device[@]}"
+  if (($? == 77)); then
+    worst=77
+    return
+  fi
+  deadline=$((deadline + 30))
+  stage pack 20 pack_recordings build-torch
+  stage replay 20 build-torch/binade validate --replay build-torch/recordings --show 1
 }
 
 run() {
@@ -124,7 +159,7 @@ run() {
   stage record 120 $binade record --dots --out build-gpu/recordings "${resume[@]}" "${device[@]}"
   stage open 90 $binade record --dots open --out build-gpu/recordings/open "${resume[@]}" "${device[@]}"
   stage settle 30 settle
-  stage pack 20 pack_recordings
+  stage pack 20 pack_recordings build-gpu
   stage replay 60 $binade validate --replay build-gpu/recordings/dots --show 1
   stage dots 60 $binade validate --device --rows $rows --show 1 "${device[@]}"
   stage crossed 90 $binade validate crossed --dots $dots "${device[@]}"
@@ -139,20 +174,25 @@ run() {
   deadline=$((deadline - 30)) # for packing
   stage scalar 570 $binade record --scalar --out build-gpu/recordings "${resume[@]}" "${cases[@]}" "${device[@]}"
   deadline=$((deadline + 30))
-  stage pack 20 pack_recordings
+  stage pack 20 pack_recordings build-gpu
   stage replay 20 $binade validate --replay build-gpu/recordings/scalar --show 1
 }
 
-emulated=
-case ${1:-} in
-  --pack) pack; exit ;;
-  --emulated) emulated=1; shift ;;
-esac
+emulated='' what=run python=${BINADE_PYTHON:-python3}
+while [[ ${1:-} == --* ]]; do
+  case $1 in
+    --pack) pack; exit ;;
+    --emulated) emulated=1 ;;
+    --torch) what=run_torch ;;
+    *) echo "$1: --pack, --emulated and --torch are known" >&2; exit 2 ;;
+  esac
+  shift
+done
 results=${1:-${OUT:-build-gpu/results}}
 mkdir -p "$results" || exit 2
 deadline=${BINADE_SECONDS:-570}
 export PATH=$PATH:/usr/local/cuda/bin CPLUS_INCLUDE_PATH=$PWD/.deps/include PYTHONUNBUFFERED=1
 exec > >(tee "$results/log.txt") 2>&1
-run
+"$what"
 printf '\nstatus %d after %d s\n' "$worst" "$SECONDS"
 exit "$worst"

@@ -15,6 +15,7 @@
 #include "lib/cli/command.h"
 #include "lib/cli/device_option.h"
 #include "lib/cli/dot_text.h"
+#include "lib/cli/replayed_product.h"
 #include "lib/cli/rule_options.h"
 #include "lib/cli/validate_crossed.h"
 #include "lib/cli/validate_dots.h"
@@ -86,6 +87,22 @@ class SetOutput {
       fmt::print("recorded only\n");
     }
     fmt::print("{}", differences_text(set.check));
+  }
+
+  ProductCount take(const ReplayedProduct& product) {
+    const std::string source = printable(product.path, longest_path);
+    const GemmCheck& check = product.validation.check;
+    if (json_) {
+      sets_.push_back(
+          {{"source", source}, {"product", json_of(product.validation, product.options)}});
+    } else {
+      fmt::print("{:<28}  {:<44}  elements {}, equal {}, different {}\n", source,
+                 binade::headline(product.validation.named), check.elements(), check.equal(),
+                 check.different.count);
+      if (check.different.count != 0)
+        fmt::print("{}", text_of(product.validation, product.options));
+    }
+    return {.elements = check.elements(), .different = check.different.count};
   }
 
   void finish(const char* schema, const std::string& device, const SetTotals& totals) {
@@ -212,7 +229,10 @@ int validate_replay(const SetOptions& options) {
   const SetTotals totals = replay(
       options.replay, options.show, options.rules,
       [&](const CheckedSet& set, const Dots& dots) { output.take(set, dots); },
-      [&](const CheckedScalar& set) { output.take(set); });
+      [&](const CheckedScalar& set) { output.take(set); },
+      [&](const std::string& path) {
+        return output.take(replayed_product(path, options.show, options.rules));
+      });
   output.finish("binade.validate_replay/1", {}, totals);
   if (totals.sets == 0) throw Error("nothing was compared: approximations have no emulation");
   return totals.different == 0 ? 0 : exit_different;
@@ -244,9 +264,10 @@ void define_validate(App app, int& status) {
   define_validate_gemm(app, status);
   define_validate_crossed(app, status);
   app.require_subcommand(0, 1);
-  const Option from_files =
-      app.add_option("--replay", options->replay,
-                     "recordings (.safetensors), folders of them, folders with a sets.json");
+  const Option from_files = app.add_option(
+      "--replay", options->replay,
+      "recordings (.safetensors) of instructions and of whole products, folders of them, folders "
+      "with a sets.json");
   const Option from_device =
       app.add_flag("--device", options->device,
                    "run every instruction on the GPU that is here, on generated operands");

@@ -88,6 +88,10 @@ std::uint64_t metadata_hash(const SafetensorsFile& file, const std::string& key)
   return out;
 }
 
+bool is_product_recording(const std::string& path) {
+  return open_safetensors(path)->metadata().contains("command");
+}
+
 std::string hash_text(std::uint64_t hash) {
   std::string out;
   for (int i = 60; i >= 0; i -= 4) out += "0123456789abcdef"[hash >> i & 15];

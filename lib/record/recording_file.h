@@ -39,6 +39,8 @@ std::uint64_t metadata_number(const SafetensorsFile& file, const std::string& ke
 /// 16 hexadecimal digits.
 std::uint64_t metadata_hash(const SafetensorsFile& file, const std::string& key);
 std::string hash_text(std::uint64_t hash);
+/// Whether the file holds a whole product: its metadata have a `command`, the options of `binade gemm` that made it.
+bool is_product_recording(const std::string& path);
 [[noreturn]] void bad_metadata(const SafetensorsFile& file, const std::string& key,
                                const std::string& wanted);
 

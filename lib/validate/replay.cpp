@@ -24,8 +24,12 @@ namespace fs = std::filesystem;
 class Comparing {
  public:
   Comparing(std::size_t keep, RuleChoice rules, const SetSink& sink,
-            const ScalarSink& scalar_sink = {})
-      : keep_(keep), rules_(std::move(rules)), sink_(sink), scalar_sink_(scalar_sink) {}
+            const ScalarSink& scalar_sink = {}, const ProductCheck& check_product = {})
+      : keep_(keep),
+        rules_(std::move(rules)),
+        sink_(sink),
+        scalar_sink_(scalar_sink),
+        check_product_(check_product) {}
 
   void set(const std::string& source, const Instruction& instruction, const std::string& gpu,
            const Dots& dots, bool independent = true) {
@@ -54,6 +58,15 @@ class Comparing {
     if (scalar_sink_) scalar_sink_(out);
   }
 
+  void product(const std::string& path) {
+    if (!check_product_)
+      throw error_in(path, "a whole product", "binade validate --replay reads it");
+    const ProductCount out = check_product_(path);
+    totals.sets += 1;
+    totals.rows += out.elements;
+    totals.different += out.different;
+  }
+
   void skip(const std::string& source, const Instruction& instruction, const std::string& why) {
     sink_({.source = source, .instruction = instruction, .skipped = why}, {});
   }
@@ -65,10 +78,12 @@ class Comparing {
   RuleChoice rules_;
   const SetSink& sink_;
   ScalarSink scalar_sink_;
+  ProductCheck check_product_;
 };
 
 void replay_recording(const std::string& path, Comparing& comparing) {
   if (is_scalar_recording(path)) return comparing.scalar(path, read_scalar_recording(path));
+  if (is_product_recording(path)) return comparing.product(path);
   const RecordingInfo info = read_recording_info(path);
   const Instruction instruction = [&] {
     try {
@@ -128,9 +143,10 @@ void replay_path(const std::string& path, Comparing& comparing) {
 }  // namespace
 
 SetTotals replay(std::span<const std::string> paths, std::size_t keep, const RuleChoice& rules,
-                 const SetSink& sink, const ScalarSink& scalar_sink) {
+                 const SetSink& sink, const ScalarSink& scalar_sink,
+                 const ProductCheck& check_product) {
   if (paths.empty()) throw Error("nothing to compare; give recordings or folders of them");
-  Comparing comparing(keep, rules, sink, scalar_sink);
+  Comparing comparing(keep, rules, sink, scalar_sink, check_product);
   for (const std::string& path : paths) replay_path(path, comparing);
   return comparing.totals;
 }

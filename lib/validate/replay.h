@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sets of dot products, and scalar instructions, held against the emulator one after the other:
+// Sets of dot products, scalar instructions and whole products, held against the emulator one after the other:
 // recordings replayed without the GPU they come from, folders of public hardware rows, and a device
 // that is here.
 #pragma once
@@ -38,6 +38,13 @@ struct CheckedScalar {
 };
 using ScalarSink = std::function<void(const CheckedScalar& set)>;
 
+/// What came out of a recording of a whole product.
+struct ProductCount {
+  std::uint64_t elements = 0, different = 0;
+};
+/// Compares the whole product of a file; of whoever knows the words of its `command`.
+using ProductCheck = std::function<ProductCount(const std::string& path)>;
+
 struct SetTotals {
   std::uint64_t sets = 0, rows = 0, different = 0;  ///< sets: that were compared
   std::uint64_t recorded_only = 0;                  ///< approximations: read, not compared
@@ -47,9 +54,11 @@ struct SetTotals {
 
 /// Recordings (.safetensors), folders of them, and folders with a sets.json: hardware rows as
 /// published with Khattak and Mikaitis, arXiv 2512.07004, each array a .npy. Sets come in the order
-/// of the paths and of their names. Error if a path holds nothing to compare. Fused sums follow `rules`.
+/// of the paths and of their names. Error if a path holds nothing to compare. Fused sums follow `rules`. Elements of whole
+/// products count as rows.
 SetTotals replay(std::span<const std::string> paths, std::size_t keep, const RuleChoice& rules,
-                 const SetSink& sink, const ScalarSink& scalar_sink = {});
+                 const SetSink& sink, const ScalarSink& scalar_sink = {},
+                 const ProductCheck& check_product = {});
 
 struct DeviceRows {
   std::optional<std::uint64_t> rows = {};  ///< at most, of each set; without: full recordings

@@ -14,7 +14,7 @@ sys.path[:0] = [os.path.join(FOLDER, ".."), os.path.join(FOLDER, "cli"), os.path
 from cli_case import CliCase
 from made_files import f32, npy, safetensors
 from made_run_file import Tensor, run_file
-from validate_cli_test import recording, scalar_recording
+from validate_cli_test import product_recording, recording, scalar_recording
 
 HOPPER = ("--arch", "sm_90", "--instruction", "mma.m16n8k16.f32.f16.f16.f32")
 NAN = float("nan")
@@ -232,6 +232,7 @@ def validations(run):
     scalar = run.write("scalar.safetensors", scalar_recording(wrong=(0x21,)))
     only = run.write("only.safetensors", scalar_recording(instruction="ex2.approx.f32", cases="seeded", hashed_cases="257"))
     run.says(*replay, scalar, only, status=1)
+    run.says(*replay, run.write("product.safetensors", product_recording()))
     device = ("validate", "--device", "--json", "--rows", "2", "--generator", "tiny")
     run.says(*device, "--emulated", "sm_75")
     run.says(*device, "--emulated", "sm_75", "--floor", "none")

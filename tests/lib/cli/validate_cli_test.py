@@ -71,6 +71,19 @@ def scalar_recording(wrong=(), **changes):
     return struct.pack("<Q", len(text)) + text + struct.pack("<256I", *d)
 
 
+def product_recording(d=(18, 34.5, 0, -2), command=f"--arch sm_90 --instruction {NAME}"):
+    """A recording of a whole product: ones, twos and zeros times ones, and c."""
+    parts = {"a": ("F16", [2, 16], "16e16e", [1] * 16 + [2] * 16), "b": ("F16", [16, 2], "32e", [1, 0] * 16),
+             "c": ("F32", [2, 2], "4f", [2, 0, 2.5, -2]), "d": ("F32", [2, 2], "4f", [d[0], d[2], d[1], d[3]])}
+    header, data = {"__metadata__": {"command": command}}, b""
+    for name, (dtype, shape, layout, values) in parts.items():
+        part = struct.pack("<" + layout, *values)
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(part)]}
+        data += part
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
 class Validate(unittest.TestCase):
     maxDiff = None
 
@@ -286,6 +299,27 @@ class Replay(Validate):
             "differences": [{"row": 1, "c": "3F800000", "recorded": "80000000", "emulated": "00000000",
                              "ulp_distance": 0}],
             "touched": []}])
+
+    def test_recordings_of_whole_products(self):
+        path = self.write("x.safetensors", product_recording())
+        self.write("y.safetensors", recording())
+        self.assertEqual(self.good("--replay", path).splitlines()[-1], "sets 1, rows 4, equal 4, different 0")
+        self.assertEqual(self.good("--replay", self.folder.name).splitlines()[-1], "sets 2, rows 5, equal 5, different 0")
+        path = self.write("x.safetensors", product_recording(d=(18, 34.5, -0.0, -2)))
+        text = self.good("--replay", path, status=1)
+        self.assertIn("elements 4, equal 3, different 1\n", text)
+        self.assertIn("(0, 1)  D 80000000 -0  emulated 00000000 0  0 ulp", text)
+        self.assertEqual(text.splitlines()[-1], "sets 1, rows 4, equal 3, different 1")
+        product = json.loads(self.good("--replay", path, "--json", status=1))["compared"][0]["product"]
+        self.assertEqual((product["schema"], product["elements"], product["equal"]), ("binade.validate_gemm/1", 4, 3))
+
+    def test_recordings_of_whole_products_that_cannot_be_replayed(self):
+        for command, complaint in {"": "'command' is ''", "--help": "name a model", "--bias /x": "name a model",
+                                   "other.npy": "'command'", f"--instruction {NAME}": "--arch is missing",
+                                   f"--arch sm_90 --instruction {NAME} --split x": "split 'x'"}.items():
+            line = self.complaint("--replay", self.write("x.safetensors", product_recording(command=command)))
+            self.assertIn("x.safetensors: metadata 'command'", line)
+            self.assertIn(complaint, line)
 
     def test_scalar_recordings(self):
         path = self.write("x.safetensors", scalar_recording())

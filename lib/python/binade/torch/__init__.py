@@ -4,6 +4,7 @@
 Watching    watch, Watch, Run, Window
 Findings    Alert, NonFinite, Advice
 Emulating   tensor_cores, TensorCores; quantize, Quantized
+Checking    tensor_cores(check=True), Account
 Comparing   invariance, Invariance; compare, Comparison
 Scaling     LossScaler
 
@@ -23,6 +24,7 @@ Scaling     LossScaler
 32
 """
 from ._advice import Advice
+from ._check_account import Account
 from ._compare import Comparison, compare
 from ._invariance import Invariance, invariance
 from ._loss_scaler import LossScaler
@@ -34,6 +36,6 @@ from ._tensor_cores import TensorCores, tensor_cores
 from ._watch import Watch, watch
 
 __all__ = [
-    "Advice", "Alert", "Comparison", "Invariance", "LossScaler", "NonFinite", "Quantized", "Run", "TensorCores", "Watch", "Window",
-    "compare", "invariance", "quantize", "tensor_cores", "watch",
+    "Account", "Advice", "Alert", "Comparison", "Invariance", "LossScaler", "NonFinite", "Quantized", "Run", "TensorCores", "Watch",
+    "Window", "compare", "invariance", "quantize", "tensor_cores", "watch",
 ]

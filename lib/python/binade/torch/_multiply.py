@@ -122,16 +122,38 @@ class OfModel(Products):
     """Of operands as they are. kind: as Models.of has it."""
 
     def __init__(self, model, kind, direct=False):
-        self._model, self._kind, self.direct = model, kind, direct
+        self.model, self._kind, self.direct = model, kind, direct
         self.used = {words_of(model): None}
 
     def __call__(self, a, b, roles=None):
-        return sums(self._model, a, b)
+        return sums(self.model, a, b)
 
     def product(self, a, b, c=None, alpha=1, beta=1, roles=None):
         if self._kind == "vector":  # gemv takes them in the dtype, gemm in binary32 (ATen's CUDABlas.h)
             alpha, beta = (torch.tensor(float(x)).to(a.dtype).item() for x in (alpha, beta))
         return super().product(a, b, c, alpha, beta)
+
+
+class OfSizes(Products):
+    """Of operands as they are, each product by what `of` gives for them."""
+
+    def __init__(self, of):
+        super().__init__()
+        self._of = of
+
+    def _chosen(self, a, b):
+        chosen = self._of(a, b)
+        self.used.update(chosen.used)
+        return chosen
+
+    def __call__(self, a, b, roles=None):
+        return self._chosen(a, b)(a, b)
+
+    def product(self, a, b, c=None, alpha=1, beta=1, roles=None):
+        return self._chosen(a, b).product(a, b, c, alpha, beta)
+
+    def biased(self, a, b, bias):
+        return self._chosen(a, b).biased(a, b, bias)
 
 
 class Exact(Products):
@@ -181,9 +203,15 @@ def finished(x, dtype, c=None, alpha=1, beta=1):
     return x.to(dtype)
 
 
+def product_key(kind, dtype, a, b):
+    """What a library chooses an order by, of a (batch, m, k) and b (batch, k, n): sizes, and whether rows lie one after the other."""
+    layouts = ("rows" if x.shape[-1] == 1 or x.stride(-1) == 1 else "columns" for x in (a, b))
+    return kind, FORMATS[dtype], *a.shape[:2], b.shape[2], a.shape[2], *layouts
+
+
 class Models:
     """What makes a product. arch: as "sm_90". order: a GemmModel, for products whose operands it takes; "reference", exact ones;
-    or a function (kind, dtype) → one of these, or None, the usual model."""
+    a function (kind, dtype) → one of these, or None, the usual model; or what has order_of(product_key) → GemmModel or None."""
 
     def __init__(self, arch, order=None):
         found = re.fullmatch(r"sm_(\d{2,3})[af]?", arch) if isinstance(arch, str) else None
@@ -191,6 +219,8 @@ class Models:
             raise ValueError(f'arch {arch!r}: an architecture is wanted, as "sm_90"')
         self.sm = int(found[1])
         _binade._usual_instruction(self.sm, "", "")
+        self._order_of = getattr(order, "order_of", None)
+        order = None if self._order_of else order
         if isinstance(order, str) and order != REFERENCE:
             raise ValueError(f'order {order!r}: "{REFERENCE}" is wanted, a GemmModel, or a function that gives one')
         if not (order is None or callable(order) or isinstance(order, (str, _binade.GemmModel))):
@@ -203,6 +233,17 @@ class Models:
         if not (given is None or isinstance(given, _binade.GemmModel) or isinstance(given, str) and given == REFERENCE):
             raise RuntimeError(f"order gave {type(given).__name__} for {kind} of {dtype}: a GemmModel is wanted, or None")
         return given
+
+    def products(self, kind, dtype):
+        """What an op's function takes."""
+        # Of a depthwise convolution there is nothing to be found: it has no products of matrices.
+        found = self._order_of is not None and kind != "depthwise"
+        return OfSizes(functools.partial(self.of_product, kind, dtype)) if found else self.of(kind, dtype)
+
+    def of_product(self, kind, dtype, a, b):
+        """OfModel or Exact, of a (batch, m, k) and b (batch, k, n)."""
+        found = None if self._order_of is None else self._order_of(product_key(kind, dtype, a, b))
+        return self.of(kind, dtype) if found is None else OfModel(found, kind)
 
     def of(self, kind, dtype):
         """OfModel or Exact. kind: "matmul"; "vector", of a matrix and a vector; "dot", which no Tensor Core computes; "convolution";

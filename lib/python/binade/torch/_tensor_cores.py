@@ -28,7 +28,10 @@ WITH_PRODUCTS = frozenset((
     "_weight_int4pack_mm", "_cdist_forward", "_trilinear", "_sparse_mm", "_sparse_addmm", "sspaddmm", "linalg_vecdot",
     "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
     "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell", "quantized_lstm", "quantized_gru", "conv_tbc", "_convolution",
-    "linalg_matrix_exp", "_euclidean_dist", "hspmm", "sparse_sampled_addmm", "linear", "matmul", "scaled_dot_product_attention",
+    "linalg_matrix_exp", "_euclidean_dist", "hspmm", "sparse_sampled_addmm", "_scaled_dot_product_flash_attention_backward",
+    "_scaled_dot_product_efficient_attention_backward", "_scaled_dot_product_cudnn_attention_backward", "_cudnn_rnn",
+    "_cudnn_rnn_backward", "cudnn_convolution", "cudnn_convolution_transpose", "cudnn_convolution_relu",
+    "cudnn_convolution_add_relu", "miopen_convolution", "miopen_rnn", "linear", "matmul", "scaled_dot_product_attention",
 ))
 
 
@@ -79,7 +82,7 @@ ATTENTIONS = {"flash": (contextlib.nullcontext, OPS), "math": (without_flash or 
 
 
 def tensor_cores(arch, *, operands=None, backward=None, scale=None, promote_every=None, model=None, modules=None, order=None,
-                 attention="flash", strict=False):
+                 attention="flash", strict=False, check=False, **checking):
     """Every matrix product inside of the `with`, forward and backward, as an architecture's Tensor Cores give it.
 
     arch: as "sm_90".
@@ -94,10 +97,13 @@ def tensor_cores(arch, *, operands=None, backward=None, scale=None, promote_ever
         modules in each other the innermost that has one.
     order: a GemmModel with D in binary32 for all products whose operands it takes; "reference", exact ones; or a function
         (kind, dtype) → one of these, or None for the usual one; kind is "matmul", "vector" (of a matrix and a vector), "dot",
-        "convolution", "depthwise" or "scaled" (_scaled_mm).
+        "convolution", "depthwise" or "scaled" (_scaled_mm); or the Account of a check.
     attention: how scaled_dot_product_attention is computed: "flash", "low_precision", rounded at each step as PyTorch 1.13 did, or
         "math", torch's own way by matmuls.
     strict: an op with products that is not emulated is refused (NotImplementedError) instead of run as before.
+    check: PyTorch's own products, of the CPU or of a GPU, are what the model goes on with, and are held against their
+        emulation bit for bit: .account has what was found. save="folder" keeps recordings there; calls=3, kinds=32 and
+        seconds=None limit the work (README.md says how).
 
     The model: one sum along K, ascending, by the architecture's usual instruction, without parts; then alpha·sum + beta·C in
     binary32, rounded once to the dtype; a convolution's bias is added to what was rounded, and rounded again, as torch does.
@@ -125,11 +131,19 @@ def tensor_cores(arch, *, operands=None, backward=None, scale=None, promote_ever
     if promote_every is not None and isinstance(order, _binade.GemmModel):
         raise ValueError("promote_every: the order says it, binade.GemmModel(…, promote_every=…)")
     recipes = Recipes(Recipe(operands, backward, scale, promote_every), model, modules)
+    if check:
+        from ._check import Check  # made of this module's class
+        return Check(arch, recipes, order=order, attention=attention, strict=strict, **checking)
+    if checking:
+        raise TypeError(f"tensor_cores: {', '.join(checking)}: of check=True only")
     return TensorCores(arch, recipes, order=order, attention=attention, strict=strict)
 
 
 class TensorCores(TorchDispatchMode):
     """The mode; tensor_cores() makes it."""
+
+    answers = True  # what runs within goes on with emulated products
+    devices = {"cpu": "the CPU"}  # whose tensors are looked at
 
     def __init__(self, arch, recipes, *, order=None, attention="flash", strict=False):
         super().__init__()
@@ -161,7 +175,8 @@ class TensorCores(TorchDispatchMode):
             stack.enter_context(self._attention())
             stack.enter_context(self.recipes.attached())
             stack.enter_context(without_early_stop() if self.recipes.any else contextlib.nullcontext())
-            stack.enter_context(RefusesLater(self))
+            if self.answers:
+                stack.enter_context(RefusesLater(self))
             super().__enter__()
             self._open.append((stack.pop_all(), recording_above()))
             self._open[-1][1].__enter__()
@@ -186,9 +201,13 @@ class TensorCores(TorchDispatchMode):
             return self._run(name, func, args, kwargs)
         kind, function = emulated
         operands = [x for x in args if isinstance(x, torch.Tensor)]
-        why = why_not(kind, name, func._overloadname, args, operands)
+        why = why_not(kind, name, func._overloadname, args, operands, self.devices)
         if why:
             return self._leave(name, why, func, args, kwargs)
+        return self._product(name, func, kind_of(name.removesuffix("_"), kind, args), function, operands, args, kwargs)
+
+    def _product(self, name, func, kind, function, operands, args, kwargs):
+        """What an op with products gives."""
         given = kwargs.pop("out", None)
         products = self._products_of(kind, name.removesuffix("_"), args, operands[0].dtype)
         out = function(products, *args, **kwargs)
@@ -204,7 +223,7 @@ class TensorCores(TorchDispatchMode):
             return ScaledProducts(self._models.sm, self._models.given(kind, dtype))
         recipe = self.recipes.of(name, args)
         if recipe is None:
-            return self._models.of(kind_of(name, kind, args), dtype)
+            return self._models.products(kind, dtype)
         return Narrow(self._models.sm, self._models.given(kind, dtype), *recipe)
 
     def _run(self, name, func, args, kwargs):
@@ -250,8 +269,8 @@ class RefusesLater(TorchFunctionMode):
             raise RuntimeError("backward() of emulated products outside of their own `with tensor_cores(…)`: put it into that block")
 
 
-def why_not(kind, name, overload, args, operands):
-    """Why a call with products is not emulated; None where it is."""
+def why_not(kind, name, overload, args, operands, devices):
+    """Why a call with products is not emulated; None where it is. devices: whose tensors are looked at, and their names."""
     if overload not in ("default", "out"):
         return f"its overload {overload} is not emulated"
     if kind == "scaled":
@@ -261,8 +280,9 @@ def why_not(kind, name, overload, args, operands):
         fits = len(dtypes) == 1 and dtypes <= FORMATS.keys()
         why = None if fits else "of " + " and ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
     for x in operands:
-        if type(x) not in (torch.Tensor, torch.nn.Parameter) or x.layout is not torch.strided or x.is_nested or not x.is_cpu:
-            why = why or "of tensors that are no plain ones of the CPU"
+        if type(x) not in (torch.Tensor, torch.nn.Parameter) or x.layout is not torch.strided or x.is_nested \
+                or x.device.type not in devices:
+            why = why or f"of tensors that are no plain ones of {' or '.join(devices.values())}"
     return why
 
 

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which products of PyTorch on the GPU at hand are explained bit for bit: a GPT, a ResNet and plain matrices, forward and
+backward, with TF32, BF16 and FP16.
+
+    PYTHONPATH=…/lib/python PYTHON cuda/check_torch.py OUT RECORDINGS [--seconds N] [--emulated sm_90]
+
+Writes gpt.html, gpt.json … into OUT and recordings into RECORDINGS. --emulated tries it without a GPU, small: the emulator, with
+K in two parts, in the GPU's place. Exit status: 0 all that was compared is explained, 1 something is not, 77 no torch or no GPU.
+"""
+import argparse
+import contextlib
+import os
+import sys
+
+try:
+    import torch
+    import torch.nn.functional as F
+except ImportError as error:
+    print(f"no check of PyTorch: {error}")
+    sys.exit(77)
+
+import binade.torch
+
+KINDS = {"TF32": None, "BF16": torch.bfloat16, "FP16": torch.float16}  # autocast's dtype
+SHAPES = [(16, 16, 64), (128, 128, 1024), (512, 512, 512), (64, 64, 4096), (2048, 1024, 768), (1, 256, 1024), (1000, 304, 776)]
+SMALL_SHAPES = [(16, 16, 64), (24, 8, 256), (1, 32, 128)]
+
+
+class Block(torch.nn.Module):
+    """Of a GPT, its attention written out in matrix products."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.norms = torch.nn.ModuleList(torch.nn.LayerNorm(width) for _ in range(2))
+        self.qkv, self.out = torch.nn.Linear(width, 3 * width), torch.nn.Linear(width, width)
+        self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        q, k, v = (y.unflatten(2, (self.heads, -1)).transpose(1, 2) for y in self.qkv(self.norms[0](x)).chunk(3, 2))
+        scores = q @ k.transpose(2, 3) / q.shape[3] ** 0.5
+        hidden = torch.ones(scores.shape[2:], dtype=torch.bool, device=x.device).triu(1)
+        mixed = scores.masked_fill(hidden, float("-inf")).softmax(3).to(v.dtype) @ v
+        x = x + self.out(mixed.transpose(1, 2).flatten(2))
+        return x + self.down(F.gelu(self.up(self.norms[1](x))))
+
+
+class GPT(torch.nn.Module):
+    def __init__(self, vocabulary, context, width, heads, blocks):
+        super().__init__()
+        self.tokens, self.places = torch.nn.Embedding(vocabulary, width), torch.nn.Embedding(context, width)
+        self.blocks = torch.nn.Sequential(*(Block(width, heads) for _ in range(blocks)))
+        self.norm, self.head = torch.nn.LayerNorm(width), torch.nn.Linear(width, vocabulary, bias=False)
+
+    def forward(self, x):
+        return self.head(self.norm(self.blocks(self.tokens(x) + self.places.weight[:x.shape[1]])))
+
+
+class Residual(torch.nn.Module):
+    def __init__(self, channels, filters, stride):
+        super().__init__()
+        self.convolutions = torch.nn.ModuleList([torch.nn.Conv2d(channels, filters, 3, stride, 1, bias=False),
+                                                 torch.nn.Conv2d(filters, filters, 3, 1, 1, bias=False)])
+        self.norms = torch.nn.ModuleList(torch.nn.BatchNorm2d(filters) for _ in range(2))
+        self.around = torch.nn.Conv2d(channels, filters, 1, stride, bias=False)
+
+    def forward(self, x):
+        y = F.relu(self.norms[0](self.convolutions[0](x)))
+        return F.relu(self.norms[1](self.convolutions[1](y)) + self.around(x))
+
+
+def resnet(width):
+    return torch.nn.Sequential(torch.nn.Conv2d(3, width, 3, 1, 1, bias=False), torch.nn.BatchNorm2d(width), torch.nn.ReLU(),
+                               Residual(width, 2 * width, 2), Residual(2 * width, 4 * width, 2), torch.nn.AdaptiveAvgPool2d(1),
+                               torch.nn.Flatten(), torch.nn.Linear(4 * width, 10))
+
+
+def train(model, x, y, device):
+    """A step in each kind, without the optimizer's."""
+    model, x, y = model.to(device), x.to(device), y.to(device)
+    for name, dtype in KINDS.items():
+        with contextlib.ExitStack() as casts:
+            try:
+                if dtype is not None:
+                    casts.enter_context(torch.autocast(device, dtype))
+            except RuntimeError as error:  # torch 1.13 on the CPU
+                print(f"without {name}: {error}")
+                continue
+            out = model(x)
+        F.cross_entropy(out.flatten(0, -2).float(), y.flatten()).backward()
+
+
+def gpt(device, small):
+    vocabulary, context, width, batch = (32, 16, 32, 2) if small else (512, 128, 256, 8)
+    x = torch.randint(0, vocabulary, (batch, context + 1))
+    train(GPT(vocabulary, context, width, 4, 1 if small else 2), x[:, :-1], x[:, 1:], device)
+
+
+def images(device, small):
+    batch, size, width = (2, 8, 4) if small else (16, 32, 32)
+    train(resnet(width), torch.randn(batch, 3, size, size), torch.randint(0, 10, (batch,)), device)
+
+
+def matrices(device, small):
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        for m, n, k in SMALL_SHAPES if small else SHAPES:
+            a, b = torch.randn(m, k).to(dtype).to(device), torch.randn(k, n).to(dtype).to(device)
+            torch.mm(a, b)
+            torch.mm(a, b.t().contiguous().t())  # as a linear layer has it
+
+
+def halves(arch):
+    """The order of the rehearsal's GPU."""
+    types = {torch.float32: "mma.m16n8k8.f32.tf32.tf32.f32", torch.bfloat16: "mma.m16n8k16.f32.bf16.bf16.f32",
+             torch.float16: "mma.m16n8k16.f32.f16.f16.f32"}
+    models = {dtype: binade.GemmModel(name, arch, split=2, round=dtype == torch.float32) for dtype, name in types.items()}
+    return lambda kind, dtype: models[dtype] if kind == "matmul" else None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out")
+    parser.add_argument("recordings")
+    parser.add_argument("--seconds", type=float, default=100, help="of comparing, for each of the three")
+    parser.add_argument("--emulated", metavar="ARCH")
+    given = parser.parse_args()
+    if given.emulated is None and not torch.cuda.is_available():
+        print(f"no check of PyTorch: torch {torch.__version__} has no GPU here")
+        return 77
+    arch = given.emulated or "sm_{}{}".format(*torch.cuda.get_device_capability())
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    explained = True
+    os.makedirs(given.out, exist_ok=True)
+    for name, program in {"matrices": matrices, "gpt": gpt, "resnet": images}.items():
+        torch.manual_seed(0)
+        rehearsed = given.emulated and binade.torch.tensor_cores(given.emulated, order=halves(given.emulated))
+        with rehearsed or contextlib.nullcontext():
+            with binade.torch.tensor_cores(arch, check=True, save=os.path.join(given.recordings, name), calls=1,
+                                           seconds=given.seconds) as mode:
+                program("cpu" if given.emulated else "cuda", bool(given.emulated))
+        account = mode.account
+        account.save_html(os.path.join(given.out, name + ".html"))
+        account.save_json(os.path.join(given.out, name + ".json"))
+        print(f"{name}: {account}", flush=True)
+        explained = explained and account.all_explained
+    return 0 if explained else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model's products, made by PyTorch as always, held against their emulation bit for bit."""
+import contextlib
+import dataclasses
+import threading
+import time
+
+import torch
+from torch.utils._python_dispatch import _get_current_dispatch_mode
+from torch.utils._pytree import tree_map
+
+from ._check_account import Account, Order, Product
+from ._check_explain import Explaining, sums_model, whole_model
+from ._check_lower import lowered
+from ._check_place import Places
+from ._check_record import Recordings
+from ._multiply import REFERENCE, Products, product_key
+from ._tensor_cores import Ran, TensorCores
+
+# Of an op's arguments, the names of what it gives; None: nothing, or no product. Others give one product.
+PARTS = {
+    "convolution_backward": lambda args: tuple(part if wanted else None for part, wanted in zip(("dx", "dw"), args[10])),
+    "_scaled_dot_product_flash_attention_for_cpu": lambda args: ("out", "logsumexp"),
+    "_scaled_dot_product_flash_attention_for_cpu_backward": lambda args: ("dq", "dk", "dv"),
+}
+TOLD = 3  # elements that differ, of each product
+BITS = {2: torch.int16, 4: torch.int32}
+
+
+def differing(x, y):
+    """Where bits of two tensors of a dtype differ; a NaN is a NaN."""
+    bits = BITS[x.element_size()]
+    return (x.contiguous().view(bits) != y.contiguous().view(bits)) & ~(x.isnan() & y.isnan())
+
+
+# What an op is usually given beside tensors; None as well.
+USUAL = {"stride": 1, "padding": 0, "dilation": 1, "transposed": False, "output_padding": 0, "groups": 1, "beta": 1, "alpha": 1,
+         "dropout_p": 0, "is_causal": False}
+UNTOLD = "bias_sizes", "output_mask"
+
+
+def words_of(func, args, kwargs):
+    """What else an op was given beside tensors, for people."""
+    out = []
+    for name, x in {**dict(zip((x.name for x in func._schema.arguments), args)), **kwargs}.items():
+        several = x if isinstance(x, list | tuple) else [x]
+        if name not in UNTOLD and not isinstance(x, torch.Tensor) and any(y not in (None, USUAL.get(name)) for y in several):
+            out.append(f"{name} {x}")
+    return ", ".join(out)
+
+
+class Multiplying(Products):
+    """Other products, of which it keeps the operands."""
+
+    def __init__(self, products):
+        super().__init__()
+        self._inner, self.direct, self.products = products, products.direct, []
+
+    def __call__(self, a, b, roles=None):
+        self.products.append((a, b))
+        return self._inner(a, b)
+
+    def product(self, a, b, c=None, alpha=1, beta=1, roles=None):
+        self.products.append((a, b))
+        return self._inner.product(a, b, c, alpha, beta)
+
+    def biased(self, a, b, bias):
+        self.products.append((a, b))
+        return self._inner.biased(a, b, bias)
+
+
+class Check(TensorCores):
+    """The mode; tensor_cores(check=True) makes it.
+
+    calls: of each op, shapes, dtype and place so many are compared. kinds: so many times a model is looked for that explains
+    products that differ. seconds: after so many that comparing took, the rest runs alone. save: a folder for recordings.
+    """
+
+    answers = False
+    devices = {"cpu": "the CPU", "cuda": "a GPU"}
+
+    def __init__(self, arch, recipes, *, order=None, attention="flash", strict=False, save=None, calls=3, kinds=32, seconds=None):
+        super().__init__(arch, recipes, order=order, attention=attention, strict=strict)
+        if recipes.any:
+            raise TypeError("check: PyTorch rounds no operands for a product: leave operands= and modules= out")
+        if isinstance(order, str) and order == REFERENCE:
+            raise TypeError('check: order="reference" is no order that PyTorch could have: leave it out')
+        for name, x in (("calls", calls), ("kinds", kinds)):
+            if not isinstance(x, int) or x < 0:
+                raise ValueError(f"{name} {x!r}: a whole number is wanted")
+        self._calls, self._looks_left, self._seconds_left = calls, kinds, float("inf") if seconds is None else seconds
+        self._products, self._kinds, self._orders = {}, {}, {}
+        self._places, self._recordings = Places(), None if save is None else Recordings(save)
+        self._devices, self._lock = {}, threading.Lock()  # a device's backward passes run in threads of their own
+
+    def __repr__(self):
+        compared = sum(x.compared for x in self._products.values())
+        return f"<check of sm_{self._models.sm}: {compared:,} products compared, {sum(self._left.values()):,} left>"
+
+    @property
+    def account(self):
+        """What was found so far, an Account."""
+        with self._lock:
+            products = [dataclasses.replace(x) for x in self._products.values()]
+            return Account(f"sm_{self._models.sm}", products, self.uncovered(), self._orders.values(), self._devices)
+
+    def covered(self):
+        """What was compared."""
+        return [Ran(row.op, row.usual, row.compared) for row in self._products.values() if row.compared]
+
+    def _product(self, name, func, kind, function, operands, args, kwargs):
+        """PyTorch's own, compared."""
+        if kind == "scaled":
+            return self._leave(name, "products with scales are not compared", func, args, kwargs)
+        place = self._places.now()
+        op, dtype, device = name.removesuffix("_"), operands[0].dtype, operands[0].device
+        parts = PARTS.get(op, lambda args: ("",))(args)
+        what = (op, str(dtype).removeprefix("torch."), tuple(tuple(x.shape) for x in operands), words_of(func, args, kwargs))
+        with self._lock:
+            rows = {number: self._products.setdefault((*what, part, place), Product(*what, part, str(place)))
+                    for number, part in enumerate(parts) if part is not None}
+            for row in rows.values():
+                row.calls += 1
+            looks = any(row.tried < self._calls for row in rows.values()) and self._seconds_left > 0
+        if not looks:
+            return func(*args, **kwargs)
+        with self._comparing(rows):
+            overwrites = name != op or "out" in kwargs
+            mine = tree_map(lambda x: on_cpu(x, overwrites) if isinstance(x, torch.Tensor) else x,
+                            (args, {key: x for key, x in kwargs.items() if key != "out"}))
+        given = func(*args, **kwargs)
+        with self._comparing(rows):
+            for row in rows.values():
+                row.tried += 1
+            self._device_seen(device)
+            self._compare(rows, what, kind, function, *mine, given, device)
+        return given
+
+    @contextlib.contextmanager
+    def _comparing(self, rows):
+        """Alone, and on the clock; what fails is noted, and the model goes on."""
+        with self._lock:
+            begun = time.monotonic()
+            try:
+                yield
+            except Exception as error:
+                for row in rows.values():
+                    row.why = row.why or f"the comparison failed: {type(error).__name__}: {error}"
+            self._seconds_left -= time.monotonic() - begun
+
+    def _compare(self, rows, what, kind, function, args, kwargs, given, device):
+        op, dtype = what[0], args[0].dtype  # every op's first argument is a tensor
+        multiply = Multiplying(self._models.products(kind, dtype))
+        emulated = function(multiply, *args, **kwargs)
+        differ = False
+        for number, row in rows.items():
+            theirs, ours = (x[number] if isinstance(x, tuple | list) else x for x in (given, emulated))
+            theirs = on_cpu(theirs, False)
+            if theirs.shape != ours.shape or theirs.dtype != ours.dtype:
+                raise RuntimeError(f"PyTorch gave {tuple(theirs.shape)} of {theirs.dtype}, the emulation {tuple(ours.shape)} of "
+                                   f"{ours.dtype}")
+            different = differing(theirs, ours)
+            differs = row.add(different, theirs, ours, str(self._models.of(kind, dtype)), TOLD)
+            if theirs.numel() and (differs or self._recordings is not None):
+                self._explain(row, (*what, row.part), kind, differs, device,
+                              lambda: lowered(op, function, multiply.products, args, kwargs, number, theirs))
+            differ = differ or differs
+        for a, b in () if differ else multiply.products:
+            self._follow(product_key(kind, dtype, a, b), self._models.of_product(kind, dtype, a, b).model)
+
+    def _explain(self, row, what, kind, differs, device, lower):
+        """What explains products that differ, and a recording of them."""
+        try:
+            low = lower()
+        except ValueError as error:
+            row.why = str(error)
+            return
+        usual = self._models.of_product(kind, low.a.dtype, low.a, low.b).model
+        model = whole_model(usual, low)
+        if differs:
+            explaining = self._kinds.setdefault(what, Explaining(usual, self._ways(device)))
+            if not explaining.holds(low):
+                if self._looks_left <= 0:
+                    row.why = "more products differ than are looked into: kinds=N looks into more"
+                    return
+                self._looks_left -= 1
+                explaining.look(low, differing(low.d, low.as_given_by(model)))
+            model = explaining.model
+            row.explain(model, explaining.conclusion, explaining.sampled)
+            sums = None if model is None else sums_model(model)
+            if sums is not None and not self._follow(product_key(kind, low.a.dtype, low.a, low.b), sums):
+                row.why = "order=account takes another order, which was found before for products of these sizes"
+        if self._recordings is not None:
+            row.recording = self._recordings.keep(what, low, model, row, self._devices[str(device)]) or row.recording
+
+    def _follow(self, key, sums):
+        """Keeps the GemmModel of sums for order=account. Whether none other was kept before."""
+        return self._orders.setdefault(key, Order(key, str(sums))).words == str(sums)
+
+    def _ways(self, device):
+        """Arguments of identify: of a GPU's products, or of those of an emulation around this mode, the architecture's first; a
+        CPU's for products of the CPU."""
+        gpu, cpu = {"arch": f"sm_{self._models.sm}"}, {"cpu": True}
+        if device.type == "cuda":
+            return (gpu,)
+        return (gpu, cpu) if isinstance(_get_current_dispatch_mode(), TensorCores) else (cpu, gpu)
+
+    def _device_seen(self, device):
+        if str(device) not in self._devices:
+            on_gpu = device.type == "cuda"
+            self._devices[str(device)] = {
+                "gpu": torch.cuda.get_device_name(device) if on_gpu else "", "torch": torch.__version__,
+                "cuda": (torch.version.cuda or "") if on_gpu else "",
+                "capability": "sm_{}{}".format(*torch.cuda.get_device_capability(device)) if on_gpu else ""}
+
+
+def on_cpu(x, copy):
+    """A tensor's numbers on the CPU, of its own strides; copy: although they are there."""
+    x = x.detach()
+    return x.clone() if copy and x.is_cpu else x.cpu()

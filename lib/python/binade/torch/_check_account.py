@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a check found: which of a model's products are explained bit for bit, and by what."""
+import collections
+import dataclasses
+import json
+import os
+
+from .. import __version__, _binade
+from .._documents import Document
+from ._check_explain import model_of_words
+from ._check_page import page_of
+
+SCHEMA = "binade.torch_check/1"
+VERDICTS = {  # and what each says, for people
+    "equal": "as the usual instruction alone gives them",
+    "explained": "by another order or instruction",
+    "different": "not explained",
+    "unseen": "not looked at",
+}
+
+
+@dataclasses.dataclass
+class Product:
+    """An op's products at one place, of one dtype and of operands of one size; `words` say what else it is given, `part` which of
+    what it gives is meant. `compared` of `calls` calls were held against `usual`, so many elements, of which so many differ;
+    `explained` of the `differing_calls` calls are given bit for bit by `by`. first: some elements that differ."""
+
+    op: str
+    dtype: str
+    shapes: tuple
+    words: str
+    part: str
+    place: str
+    calls: int = 0
+    tried: int = 0
+    compared: int = 0
+    elements: int = 0
+    differing: int = 0
+    differing_calls: int = 0
+    explained: int = 0
+    usual: str = ""
+    by: str = ""
+    conclusion: str = ""
+    why: str = ""
+    sampled: list = dataclasses.field(default_factory=list)
+    first: list = dataclasses.field(default_factory=list)
+    recording: str = ""
+
+    @property
+    def verdict(self):
+        if not self.compared:
+            return "unseen"
+        if not self.differing_calls:
+            return "equal"
+        return "explained" if self.explained == self.differing_calls else "different"
+
+    @property
+    def title(self):
+        shapes = " × ".join("(" + ", ".join(map(str, shape)) + ")" for shape in self.shapes)
+        return " ".join(filter(None, (self.op, self.part, self.dtype, shapes, f"[{self.words}]" if self.words else "")))
+
+    def add(self, different, given, emulated, usual, told):
+        """A call's outcome: a mask, what PyTorch gave and what is emulated. Whether they differ."""
+        count = int(different.sum())
+        self.compared += 1
+        self.elements += different.numel()
+        self.differing += count
+        self.differing_calls += count > 0
+        self.usual = usual
+        for at in different.nonzero()[:max(0, told - len(self.first))].tolist():
+            values = {name: float(x[tuple(at)].item()).hex() for name, x in (("given", given), ("emulated", emulated))}
+            self.first.append({"call": self.compared - 1, "element": at, **values})
+        return count > 0
+
+    def explain(self, model, conclusion, sampled):
+        """What explains the call that was added last, a GemmModel or None."""
+        self.explained += model is not None
+        self.by, self.conclusion, self.sampled = "" if model is None else str(model), conclusion, sampled
+
+    def to_dict(self):
+        left = ("tried",)
+        return {"verdict": self.verdict, **{key: x for key, x in dataclasses.asdict(self).items() if key not in left}}
+
+
+class Order(collections.namedtuple("Order", "key words")):
+    """Of products with a product_key, the GemmModel of their sums, in words."""
+
+
+class Account(Document):
+    """What a check found. str() is its text, to_json() its JSON, save_html(path) a page; verdicts are "equal" (to the usual
+    instruction), "explained" (by another order or instruction), "different" and "unseen". tensor_cores(order=account) takes the
+    orders that were found, in this process or, by Account.load("account.json"), in another one.
+
+    >>> import torch
+    >>> import binade.torch
+    >>> with binade.torch.tensor_cores("sm_90"), binade.torch.tensor_cores("sm_90", check=True) as mode:
+    ...     c = torch.ones(2, 16).half() @ torch.ones(16, 3).half()
+    >>> [(row["op"], row["elements"], row["differing"]) for row in mode.account.of("equal")], mode.account.all_explained
+    ([('mm', 6, 0)], True)
+    """
+
+    def __init__(self, arch, products, uncovered, orders, devices):
+        x = {"schema": SCHEMA, "binade": __version__, "arch": arch, "devices": devices,
+             "products": [row.to_dict() for row in products], "not_compared": [dataclasses.asdict(row) for row in uncovered],
+             "orders": [{"product": list(order.key), "command": order.words} for order in orders]}
+        self._take(x, text_of(x))
+
+    def _take(self, x, told):
+        super().__init__(told, json.dumps(x, indent=1) + "\n")
+        self._orders = {tuple(order["product"]): model_of_words(order["command"]) for order in x["orders"]}
+
+    @classmethod
+    def load(cls, path):
+        """An account that save_json wrote. ValueError where the file is none."""
+        out = cls.__new__(cls)
+        with open(path, encoding="utf-8") as file:
+            try:
+                x = json.load(file)
+                if x["schema"] != SCHEMA:
+                    raise ValueError(f"its schema is not {SCHEMA}")
+                out._take(x, text_of(x))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise ValueError(f"{os.fspath(path)!r}: no account that save_json wrote: {error}") from None
+        return out
+
+    def order_of(self, key):
+        """The GemmModel that explains the sums of a product, or None where the usual one does or nothing is known."""
+        return self._orders.get(tuple(key))
+
+    @property
+    def all_explained(self):
+        """Whether something was compared, and every product that was is given bit for bit by a model."""
+        count = counts(self.to_dict())
+        return count["different"] == 0 and count["equal"] + count["explained"] > 0
+
+    def of(self, verdict):
+        """The products of a verdict, dicts."""
+        return [row for row in self.to_dict()["products"] if row["verdict"] == verdict]
+
+    def save_json(self, path):
+        _binade._write_whole(path, self.to_json())
+
+    def save_html(self, path):
+        """A page of its own, which asks the network for nothing."""
+        _binade._write_whole(path, page_of(self.to_dict(), counts(self.to_dict()), VERDICTS))
+
+
+def counts(x):
+    found = collections.Counter(row["verdict"] for row in x["products"])
+    return {verdict: found[verdict] for verdict in VERDICTS}
+
+
+def title_of(row):
+    return Product(**{key: row[key] for key in ("op", "dtype", "shapes", "words", "part", "place")}).title
+
+
+def text_of(x):
+    count = counts(x)
+    compared = len(x["products"]) - count["unseen"]
+    where = ", ".join(f"{d['gpu'] or name} with torch {d['torch']}" for name, d in x["devices"].items()) or "nothing"
+    lines = [f"{x['arch']} against {where}: {count['equal'] + count['explained']} of {compared} products explained bit for bit"]
+    for verdict, meaning in VERDICTS.items():
+        rows = [row for row in x["products"] if row["verdict"] == verdict]
+        if rows:
+            lines += ["", f"{len(rows)} {meaning}"]
+            for row in rows:
+                lines += told(row)
+    if x["not_compared"]:
+        lines += ["", "with products inside, and not taken apart"]
+        lines += [f"  {row['op']}: {row['how']}; {row['calls']} calls" for row in x["not_compared"]]
+    return "\n".join(lines) + "\n"
+
+
+def told(row):
+    out = [f"  {title_of(row)}"]
+    if row["place"]:
+        out.append(f"      {row['place']}")
+    of_calls = f"{row['compared']} of {row['calls']} calls compared"
+    if row["compared"]:
+        of_calls += f", {row['elements']:,} elements, {row['differing']:,} differing from {row['usual']}"
+    out.append(f"      {of_calls}")
+    if row["by"]:
+        out.append(f"      explained by {row['by']}")
+    for key in ("conclusion", "why"):
+        if row[key]:
+            out.append(f"      {row[key]}")
+    if row["verdict"] == "different":
+        values = [[float.fromhex(x[key]) for key in ("given", "emulated")] for x in row["first"]]
+        out += [f"      element {x['element']}: {given:.9g} given, {emulated:.9g} emulated"
+                for x, (given, emulated) in zip(row["first"], values)]
+    return out
