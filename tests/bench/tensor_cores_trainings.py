@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far trainings on emulated Tensor Cores go from torch's own in FP32: the models of trained_models.py.
 
-    PYTHONPATH=build/lib/python PYTHON tests/bench/tensor_cores_trainings.py [--steps N] [--models A B …] [--settings A B …] [--json]
+    PYTHONPATH=build/lib/python PYTHON tests/bench/tensor_cores_trainings.py [--steps N] [--models A …] [--settings A …] [--json]
 
 PYTHON has torch. A distance is that of the parameters after the steps, over the way that FP32 went from its beginning. Beside the
 settings: FP32 with each parameter moved by 2^-23 of itself at the beginning, and with other data. Settings that the torch at hand
 has no autocast for are left out. --json: of each training the losses, the distance, a digest of all parameters' bits, and the
-products that were not emulated. BINADE_THREADS sets the emulator's threads, --torch-threads torch's own, whose sums may hang on them.
+products that were not emulated. BINADE_THREADS sets the emulator's threads, --torch-threads torch's own, on which its sums (of
+LayerNorm's gradients) may hang.
 """
 import argparse
 import contextlib
@@ -78,12 +79,13 @@ def emulated(model, steps, arch, dtype, operands):
 
 
 def trainings(model, steps, settings):
-    """Of each setting the losses, the distance from FP32, the parameters' digest and what was not emulated; and of those beside."""
+    """What is told of each setting, and of FP32, FP32 moved a little, and FP32 with other data."""
     _, before, own = train(model, steps)
     way = (own - before).norm().item()
 
     def told(losses, after, uncovered=()):
-        return {"losses": losses, "distance": (after - own).norm().item() / way, "digest": digest(after), "uncovered": list(uncovered)}
+        distance = (after - own).norm().item() / way
+        return {"losses": losses, "distance": distance, "digest": digest(after), "uncovered": list(uncovered)}
 
     beside = {"FP32": {}, "FP32, moved by 2^-23": {"moved_by": 2.0**-23}, "FP32, other data": {"order": 2}}
     out = {}

@@ -102,7 +102,8 @@ def lstm(length=12):
 
 def gan(width=48, count=64):
     """Points around a circle, in eight heaps."""
-    critic = nn.Sequential(nn.Linear(2, width), nn.LeakyReLU(0.2), nn.Linear(width, width), nn.LeakyReLU(0.2), nn.Linear(width, 1))
+    critic = nn.Sequential(nn.Linear(2, width), nn.LeakyReLU(0.2), nn.Linear(width, width), nn.LeakyReLU(0.2),
+                           nn.Linear(width, 1))
     generator = nn.Sequential(nn.Linear(4, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 2))
 
     def made(random):

@@ -61,7 +61,8 @@ class Trainings(unittest.TestCase):
 
     def test_no_bit_hangs_on_the_number_of_threads(self):
         one, several = self.found
-        self.assertEqual([f"{model}, {name}" for model, runs in one.items() for name in runs if runs[name] != several[model][name]], [])
+        differ = [f"{model}, {name}" for model, runs in one.items() for name in runs if runs[name] != several[model][name]]
+        self.assertEqual(differ, [])
 
     def test_what_is_less_precise_goes_farther(self):
         for _, runs in self.each(*LADDER):
@@ -78,7 +79,7 @@ class Trainings(unittest.TestCase):
     @unittest.skipUnless(WHOLE, "of all architectures: --whole")
     def test_no_two_settings_end_in_the_same_bits(self):
         for _, runs in self.each():
-            digests = {name: run["digest"] for name, run in runs.items() if "promoted" not in name}  # which changes long sums alone
+            digests = {name: run["digest"] for name, run in runs.items() if "promoted" not in name}  # of long sums alone
             self.assertEqual(len(set(digests.values())), len(digests), digests)
 
 
