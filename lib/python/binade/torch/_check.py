@@ -23,6 +23,7 @@ PARTS = {
     "_scaled_dot_product_flash_attention_for_cpu": lambda args: ("out", "logsumexp"),
     "_scaled_dot_product_flash_attention_for_cpu_backward": lambda args: ("dq", "dk", "dv"),
 }
+LOOK_SECONDS = 0.006  # that an identification takes for each product of a sum, on two cores (64 s of 16,384, 7 s of 1,024)
 TOLD = 3  # elements that differ, of each product
 BITS = {2: torch.int16, 4: torch.int32}
 
@@ -112,6 +113,8 @@ class Check(TensorCores):
         """PyTorch's own, compared."""
         if kind == "scaled":
             return self._leave(name, "products with scales are not compared", func, args, kwargs)
+        if operands[0].is_cuda and torch.cuda.is_current_stream_capturing():
+            return self._leave(name, "it is captured into a CUDA graph", func, args, kwargs)
         place = self._places.now()
         op, dtype, device = name.removesuffix("_"), operands[0].dtype, operands[0].device
         parts = PARTS.get(op, lambda args: ("",))(args)
@@ -182,6 +185,9 @@ class Check(TensorCores):
             if not explaining.holds(low):
                 if self._looks_left <= 0:
                     row.why = "more products differ than are looked into: kinds=N looks into more"
+                    return
+                if LOOK_SECONDS * low.a.shape[2] > self._seconds_left:
+                    row.why = f"no time was left to look into sums of {low.a.shape[2]:,} products: seconds=N gives more"
                     return
                 self._looks_left -= 1
                 explaining.look(low, differing(low.d, low.as_given_by(model)))

@@ -69,15 +69,25 @@ class Without:
 
 # oneDNN has an LSTM and more as one op; without it torch makes products of them that can be seen.
 without_onednn = Without(torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enabled)
-has_flash = hasattr(torch.backends.cuda, "flash_sdp_enabled")  # torch 2.0
-# The switch is that of CUDA and of the CPU alike.
-without_flash = Without(torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp) if has_flash else None
+# The fused attentions of torch since 2.0, of the CPU and of GPUs.
+FUSED = [Without(getattr(torch.backends.cuda, f"{name}_sdp_enabled"), getattr(torch.backends.cuda, f"enable_{name}_sdp"))
+         for name in ("flash", "mem_efficient", "cudnn") if hasattr(torch.backends.cuda, f"{name}_sdp_enabled")]
+
+
+@contextlib.contextmanager
+def without_fused_attention():
+    with contextlib.ExitStack() as stack:
+        for without in FUSED:
+            stack.enter_context(without())
+        yield
+
+
 # Since torch 2.1 a checkpoint repeats no more than saves tensors: not its last product, of whose operands nothing would be known.
 EARLY_STOP = "_enable_checkpoint_early_stop"
 without_early_stop = (Without(functools.partial(getattr, checkpoint, EARLY_STOP), functools.partial(setattr, checkpoint, EARLY_STOP))
                       if hasattr(checkpoint, EARLY_STOP) else contextlib.nullcontext)
 # What is open meanwhile, and the ops.
-ATTENTIONS = {"flash": (contextlib.nullcontext, OPS), "math": (without_flash or contextlib.nullcontext, OPS),
+ATTENTIONS = {"flash": (contextlib.nullcontext, OPS), "math": (without_fused_attention, OPS),
               "low_precision": (contextlib.nullcontext, LOW_PRECISION)}
 
 
