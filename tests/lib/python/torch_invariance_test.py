@@ -95,7 +95,7 @@ class Invariance(CliCase):
         with Products(most=2):
             of = found(lambda x: x @ w, numbers(2, 6, 24))
         self.assertEqual(of.first["op"], "mm")
-        self.assertEqual([(row["batches"], row["orders"][0]) for row in of.first["orders"]],
+        self.assertEqual([(row["batches"], row["order"]) for row in of.first["orders"]],
                          [([], "k ascending"), ([5], "k descending")])
         self.assertIn("in batches of 5: k descending", str(of))
 

@@ -10,9 +10,10 @@ import torch
 
 from .._documents import Document
 from ._bits import difference, has_bits, value_hash
-from ._explained import copied, explained, is_product, product_of, searches
+from ._explain import explanations
+from ._lowered import is_product
 from ._names import tensors_in
-from ._recorder import Recorder, again
+from ._recorder import Recorder, again, copied
 from ._variance_text import comparison_text
 
 CANDIDATES = 8  # values of each side that may be each other's
@@ -153,7 +154,7 @@ class Side:
         return [out[node.at] for node in nodes]
 
     def orders(self, index, arch):
-        """What explains the nearest product from which an op's result came, the op itself at first: (which op, see explained)."""
+        """What explains the nearest product from which an op's result came, the op itself at first: (which op, see explanations)."""
         while not is_product(self.ops[index].name):
             before = [x for x in self.ops[index].sources if x is not None and not self.is_common[x]]
             if not before:
@@ -163,10 +164,10 @@ class Side:
 
         def before_op(at, args, kwargs):
             if at == index:
-                got[:] = [product_of(self.ops[index].name, copied(args), copied(kwargs))]
+                got[:] = copied([args, kwargs])
 
         self._again(Recorder(before_op, lambda op, results: gave.append(results[0].detach().clone()) if op.index == index else None))
-        of = explained(got[0], gave, searches(arch, gave))
+        of = explanations(self.ops[index].name, *got, gave, arch)
         return index, of if isinstance(of, str) else of[0]
 
 

@@ -4,7 +4,7 @@ import json
 
 from .._documents import Document
 from ._bits import same_bits
-from ._explained import explained, searches
+from ._explain import explanations
 from ._riding import Batch, Runs
 from ._rows import Rows
 from ._variance_text import text_of
@@ -111,7 +111,6 @@ def told(runs, batches, arch):
 
 def orders(runs, batches, index, arch):
     """What explains each result of the first variant op: dicts with batches, [] of the row alone; or text why there is none."""
-    product = runs.product(index)
     alone = runs.values[index][0]
     results = [([], alone)]
     for batch in batches:
@@ -124,5 +123,5 @@ def orders(runs, batches, index, arch):
             results.append(([batch.size], x))
         else:
             same.append(batch.size)
-    of = explained(product, [x for _, x in results], searches(arch, [alone]))
+    of = explanations(runs.ops[index].name, *runs.operands(index), [x for _, x in results], arch)
     return of if isinstance(of, str) else [{"batches": sizes, **row} for (sizes, _), row in zip(results, of)]

@@ -8,6 +8,7 @@ import threading
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
 
 from ._bits import has_bits
 from ._names import Names, tensors_in
@@ -154,6 +155,11 @@ def recording_above():
     """For a mode that takes ops apart: what to enter after it, so that an open Recorder sees them whole."""
     recorders = getattr(open_here, "recorders", None)
     return Recording(recorders[-1]) if recorders else contextlib.nullcontext()
+
+
+def copied(x):
+    """Whatever an op got, its tensors cloned."""
+    return tree_map(lambda y: y.detach().clone() if isinstance(y, torch.Tensor) else y, x)
 
 
 def random_states():
