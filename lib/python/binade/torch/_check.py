@@ -9,12 +9,13 @@ import torch
 from torch.utils._pytree import tree_map
 
 from ._bits import differing
-from ._check_account import Account, Order, Product
+from ._check_account import Account, Order, Row
 from ._check_place import Places
 from ._check_record import Recordings
 from ._explain import Explaining, sampled, sums_model, ways, whole_model
 from ._lowered import lowered
-from ._multiply import REFERENCE, OfSizes, product_key
+from ._models import REFERENCE, product_key
+from ._products import ChosenProducts
 from ._tensor_cores import Ran, TensorCores
 
 # Of an op's arguments, the names of what it gives; None: nothing, or no product. Others give one product.
@@ -60,24 +61,24 @@ class Check(TensorCores):
             if not isinstance(x, int) or x < 0:
                 raise ValueError(f"{name} {x!r}: a whole number is wanted")
         self._calls, self._looks_left, self._seconds_left = calls, kinds, float("inf") if seconds is None else seconds
-        self._products, self._kinds, self._orders = {}, {}, {}
+        self._rows, self._kinds, self._orders = {}, {}, {}
         self._places, self._recordings = Places(), None if save is None else Recordings(save)
         self._devices, self._lock = {}, threading.Lock()  # a device's backward passes run in threads of their own
 
     def __repr__(self):
-        compared = sum(x.compared for x in self._products.values())
+        compared = sum(x.compared for x in self._rows.values())
         return f"<check of sm_{self._models.sm}: {compared:,} products compared, {sum(self._left.values()):,} left>"
 
     @property
     def account(self):
         """What was found so far, an Account."""
         with self._lock:
-            products = [dataclasses.replace(x) for x in self._products.values()]
+            products = [dataclasses.replace(x) for x in self._rows.values()]
             return Account(f"sm_{self._models.sm}", products, self.uncovered(), self._orders.values(), self._devices)
 
     def covered(self):
         """What was compared."""
-        return [Ran(row.op, row.usual, row.compared) for row in self._products.values() if row.compared]
+        return [Ran(row.op, row.usual, row.compared) for row in self._rows.values() if row.compared]
 
     def _product(self, name, func, kind, function, operands, args, kwargs):
         """PyTorch's own, compared."""
@@ -88,7 +89,7 @@ class Check(TensorCores):
         parts = PARTS.get(op, lambda args: ("",))(args)
         what = (op, str(dtype).removeprefix("torch."), tuple(tuple(x.shape) for x in operands), words_of(func, args, kwargs))
         with self._lock:
-            rows = {number: self._products.setdefault((*what, part, place), Product(*what, part, str(place)))
+            rows = {number: self._rows.setdefault((*what, part, place), Row(*what, part, str(place)))
                     for number, part in enumerate(parts) if part is not None}
             for row in rows.values():
                 row.calls += 1
@@ -127,7 +128,7 @@ class Check(TensorCores):
             made.append((product_key(kind, dtype, a, b), self._models.of_product(kind, dtype, a, b).model))
             return products
 
-        emulated = function(products if products.direct else OfSizes(keeping), *args, **kwargs)
+        emulated = function(products if products.direct else ChosenProducts(keeping), *args, **kwargs)
         differ = False
         for number, row in rows.items():
             theirs, ours = (x[number] if isinstance(x, tuple | list) else x for x in (given, emulated))

@@ -20,7 +20,7 @@ VERDICTS = {  # and what each says, for people
 
 
 @dataclasses.dataclass
-class Product:
+class Row:
     """An op's products at one place, of one dtype and of operands of one size; `words` say what else it is given, `part` which of
     what it gives is meant. `compared` of `calls` calls were held against `usual`, so many elements, of which so many differ;
     `explained` of the `differing_calls` calls are given bit for bit by `by`. first: some elements that differ."""
@@ -153,7 +153,7 @@ def counts(x):
 
 
 def title_of(row):
-    return Product(**{key: row[key] for key in ("op", "dtype", "shapes", "words", "part", "place")}).title
+    return Row(**{key: row[key] for key in ("op", "dtype", "shapes", "words", "part", "place")}).title
 
 
 def text_of(x):

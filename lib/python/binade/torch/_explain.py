@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode
 from .. import _binade
 from ._bits import differing
 from ._lowered import lowered
-from ._multiply import FORMATS
+from ._models import FORMATS
 from ._tensor_cores import TensorCores
 
 SAMPLED = 48  # elements that an identification looks at
@@ -40,7 +40,7 @@ def sums_model(model):
 
 
 def whole_model(sums, low):
-    """The GemmModel of products as _multiply.py makes them of sums: the epilogue in binary32, rounded once to the dtype, or, of a
+    """The GemmModel of products as ModelProducts makes them of sums: the epilogue in binary32, rounded once to the dtype, or, of a
     convolution's bias, in the dtype."""
     out = FORMATS[low.d.dtype]
     kept = {**arguments(sums), "alpha": low.alpha, "beta": low.beta, "epilogue_format": out if low.biased else "binary32",

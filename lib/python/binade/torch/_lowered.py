@@ -7,8 +7,9 @@ import torch
 from torch.utils._pytree import tree_map
 
 from .. import _binade
-from ._multiply import FORMATS, Products
+from ._models import FORMATS
 from ._product_ops import OPS
+from ._products import Products
 
 # Of ops that are no single product, why.
 NO_PRODUCT = {
@@ -92,7 +93,7 @@ class Lowered:
         return torch.stack([_binade.gemm(a, b, c, model=model) for a, b, _, c in products])
 
 
-class Numbers(Products):
+class NumberedProducts(Products):
     """In the place of each sum a number of its own, ascending, in binary64, which rounds none of them. operands: what each product
     was made of; begins: where its numbers begin, the end last."""
 
@@ -123,7 +124,7 @@ def lowered(name, args, kwargs, number=None):
         raise ValueError(f"products of {str(args[0].dtype).removeprefix('torch.')} are not explained")
     args, kwargs = tree_map(lambda x: x.detach().cpu() if isinstance(x, torch.Tensor) else x,
                             (args, {key: x for key, x in kwargs.items() if key != "out"}))
-    numbers = Numbers()
+    numbers = NumberedProducts()
     given = OPS[op][1](numbers, *args, **kwargs)
     given = given if isinstance(given, tuple) else (given,)
     number = next(i for i, x in enumerate(given) if x is not None) if number is None else number

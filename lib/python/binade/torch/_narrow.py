@@ -19,7 +19,8 @@ import re
 import torch
 
 from .. import _binade
-from ._multiply import CHAINS, Exact, OfModel, Products, chain_model
+from ._models import CHAINS, chain_model
+from ._products import ExactProducts, ModelProducts, Products
 from ._quantize import amax_log2
 
 BLOCK = re.compile(r"(1|\d+)x(\d+)$")
@@ -86,11 +87,11 @@ def narrow_model(sm, a, b, promote_every):
 
 
 def products_of_formats(order, sm, a, b, promote_every):
-    """OfModel or Exact of two formats' numbers: what an order says where it says anything and takes them; else narrow_model's."""
+    """Products of two formats' numbers as they are: what an order says where it says anything and takes them; else narrow_model's."""
     if isinstance(order, str):
-        return Exact()
+        return ExactProducts()
     fits = order is not None and _binade._takes(order, a) and _binade._takes(order, b)
-    return OfModel(order if fits else narrow_model(sm, a, b, promote_every), "matmul")
+    return ModelProducts(order if fits else narrow_model(sm, a, b, promote_every), "matmul")
 
 
 def is_held(narrow, wide):
@@ -123,10 +124,9 @@ def plus_scaled(so_far, part, exponents):
     return (so_far.double() + part.double() * 2.0**exponents).float()
 
 
-class Narrow(Products):
-    """Products by a recipe. Roles are a letter for each operand, "d", a gradient, "x", an activation, or "w",
-    a weight. order: a GemmModel for products whose operands it takes, "reference", or None. tensors: by role, whole operands of which a and b are
-    only what a product reads."""
+class NarrowProducts(Products):
+    """By a recipe. roles: a letter for each operand, "d" a gradient, "x" an activation, "w" a weight. order: a GemmModel for products
+    whose operands it takes, "reference", or None. tensors: by role, whole operands, where a and b are what a product reads of them."""
 
     def __init__(self, sm, order, recipe, roles, tensors):
         super().__init__()
@@ -135,20 +135,20 @@ class Narrow(Products):
     def __call__(self, a, b, roles=None):
         roles = roles or self._roles
         formats = [self._recipe.format(role) for role in roles]
-        multiply = products_of_formats(self._order, self._sm, *formats, self._recipe.promote_every)
-        self.used[str(multiply)] = None
+        inner = products_of_formats(self._order, self._sm, *formats, self._recipe.promote_every)
+        self.used[str(inner)] = None
         operands = [self._operand(*x) for x in zip((a, b.transpose(1, 2)), formats, roles)]
         (left, ea), (right, eb) = operands
         right = right.transpose(1, 2)
         k, blocks = a.shape[2], self._recipe.blocks("x", a.shape[2])
         if blocks is None or 0 in (a.numel(), b.numel()):
-            out = multiply(left, right)
+            out = inner(left, right)
             return times(out, -(ea + eb)) if blocks is None and ea + eb else out
         out = torch.zeros(())
         for begin in range(0, k, blocks[1]):
             part = slice(begin, begin + blocks[1])
             exponents = -(ea[:, :, begin, None] + eb[:, None, :, begin])
-            sum_of_part = multiply(left[:, :, part], right[:, part])
+            sum_of_part = inner(left[:, :, part], right[:, part])
             out = times(sum_of_part, exponents) if k <= blocks[1] else plus_scaled(out, sum_of_part, exponents)
         return out
 

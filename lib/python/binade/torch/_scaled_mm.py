@@ -15,8 +15,8 @@ is not public: these orders are the plain ones.
 import torch
 
 from .. import _binade
-from ._multiply import Products
 from ._narrow import products_of_formats
+from ._products import Products
 
 FP8 = {getattr(torch, name): format for name, format in (("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2")) if hasattr(torch, name)}
 BIASES = {torch.float16: {torch.float16}, torch.bfloat16: {torch.bfloat16}, torch.float32: set(),
@@ -68,22 +68,22 @@ def kind_of(scale, rows, k):
     return TENSOR if scale.numel() == 1 else shapes.get(tuple(scale.shape))
 
 
-def scaled(multiply, a, b, scale_a, scale_b, kinds):
+def scaled(products, a, b, scale_a, scale_b, kinds):
     """Sums with their scales, (m, n) in binary32. Scales: as kind_of has them, of b's columns for b."""
     m, k, n = *a.shape, b.shape[1]
     if kinds == [TENSOR, TENSOR]:
-        return multiply(a, b) * (scale_a.reshape(()) * scale_b.reshape(()))
+        return products(a, b) * (scale_a.reshape(()) * scale_b.reshape(()))
     if kinds == [ROW, ROW]:
-        return multiply(a, b) * scale_a.reshape(m, 1) * scale_b.reshape(1, n)
-    if multiply.sm != SM_OF_BLOCKS:
-        raise RuntimeError(f"_scaled_mm: sm_{multiply.sm} has no scales of blocks in float32; sm_{SM_OF_BLOCKS} has")
+        return products(a, b) * scale_a.reshape(m, 1) * scale_b.reshape(1, n)
+    if products.sm != SM_OF_BLOCKS:
+        raise RuntimeError(f"_scaled_mm: sm_{products.sm} has no scales of blocks in float32; sm_{SM_OF_BLOCKS} has")
     left, right = (scale.repeat_interleave(BLOCK, 0)[:rows] if kind == SQUARE else scale
                    for scale, kind, rows in ((scale_a, kinds[0], m), (scale_b, kinds[1], n)))
     out = torch.zeros(m, n)
     for i in range(-(-k // BLOCK)):
         part = slice(i * BLOCK, (i + 1) * BLOCK)
         factor = left[:, i, None] * right[None, :, i]
-        out = _binade.arith("fma", multiply(a[:, part], b[part]), factor.contiguous(), out, format="binary32")
+        out = _binade.arith("fma", products(a[:, part], b[part]), factor.contiguous(), out, format="binary32")
     return out
 
 
@@ -97,22 +97,22 @@ def finished(x, bias, scale_result, out_dtype):
     return _binade.quantize(x, FP8[out_dtype], saturation="finite").to(out_dtype)
 
 
-def scaled_mm(multiply, a, b, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None, use_fast_accum=False):
+def scaled_mm(products, a, b, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None, use_fast_accum=False):
     out_dtype = out_dtype or a.dtype
-    check(multiply.sm, a, b, bias, out_dtype)
+    check(products.sm, a, b, bias, out_dtype)
     scale_b = scale_b.T if scale_b.dim() == 2 else scale_b
     kinds = [kind_of(scale_a, a.shape[0], a.shape[1]), kind_of(scale_b, b.shape[1], b.shape[0])]
     if kinds not in TOGETHER:
         raise RuntimeError(f"_scaled_mm: scales of {tuple(scale_a.shape)} and {tuple(scale_b.shape[::-1])} do not fit operands of "
                            f"{tuple(a.shape)} and {tuple(b.shape)}")
-    multiply = multiply.promoted(not use_fast_accum)
-    return finished(scaled(multiply, a, b, scale_a, scale_b, kinds), bias, scale_result, out_dtype)
+    products = products.promoted(not use_fast_accum)
+    return finished(scaled(products, a, b, scale_a, scale_b, kinds), bias, scale_result, out_dtype)
 
 
-def scaled_mm_v2(multiply, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, bias, out_dtype, contraction_dim=(),
+def scaled_mm_v2(products, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, bias, out_dtype, contraction_dim=(),
                  use_fast_accum=False):
     out_dtype = out_dtype or a.dtype
-    check(multiply.sm, a, b, bias, out_dtype)
+    check(products.sm, a, b, bias, out_dtype)
     kinds = [recipe_a[0], recipe_b[0]]
     if kinds not in TOGETHER:
         raise ValueError(f"scaled_mm: recipes {kinds[0]} and {kinds[1]} do not go together")
@@ -123,12 +123,12 @@ def scaled_mm_v2(multiply, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b
         if scale.numel() != sizes[kind] or kind == STRIP and scale.shape != (rows, strips) or kind == SQUARE and scale.dim() != 2:
             raise ValueError(f"scaled_mm: {name} of {tuple(scale.shape)} has not the {sizes[kind]} numbers of recipe {kind}")
         scales.append(scale.T[:, :strips] if kind == SQUARE else scale)  # whose K comes first, in fours
-    multiply = multiply.promoted(not use_fast_accum)
-    return finished(scaled(multiply, a, b, *scales, kinds), bias, None, out_dtype)
+    products = products.promoted(not use_fast_accum)
+    return finished(scaled(products, a, b, *scales, kinds), bias, None, out_dtype)
 
 
 class ScaledProducts(Products):
-    """multiply(a, b) of FP8 matrices: their sums in binary32; .promoted(True): as without fast accumulation."""
+    """Sums, products(a, b), of FP8 matrices: their sums in binary32; .promoted(True): as without fast accumulation."""
 
     def __init__(self, sm, order):
         super().__init__()
@@ -139,6 +139,6 @@ class ScaledProducts(Products):
         return self
 
     def __call__(self, a, b):
-        multiply = products_of_formats(self._order, self.sm, FP8[a.dtype], FP8[b.dtype], self._every)
-        self.used[str(multiply)] = None
-        return multiply(a.float()[None], b.float()[None])[0]
+        inner = products_of_formats(self._order, self.sm, FP8[a.dtype], FP8[b.dtype], self._every)
+        self.used[str(inner)] = None
+        return inner(a.float()[None], b.float()[None])[0]

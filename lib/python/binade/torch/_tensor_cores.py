@@ -13,8 +13,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import _binade
 from ._attaching import functorch_level
-from ._multiply import FORMATS, Models
-from ._narrow import Narrow, Recipe
+from ._models import FORMATS, Models
+from ._narrow import NarrowProducts, Recipe
 from ._product_ops import LOW_PRECISION, OPS, kind_of
 from ._recipes import Recipes
 from ._recorder import recording_above
@@ -224,7 +224,7 @@ class TensorCores(TorchDispatchMode):
         recipe = self.recipes.of(name, args)
         if recipe is None:
             return self._models.products(kind, dtype)
-        return Narrow(self._models.sm, self._models.given(kind, dtype), *recipe)
+        return NarrowProducts(self._models.sm, self._models.given(kind, dtype), *recipe)
 
     def _run(self, name, func, args, kwargs):
         """What is not emulated; in inference mode ops arrive before torch has made others of them."""
