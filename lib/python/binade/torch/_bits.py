@@ -66,7 +66,8 @@ def value_hash(x):
 
 
 def difference(x, y):
-    """What two tensors of one shape differ in, a dict: elements, different; ulps and largest, None where there is no such number."""
+    """What two tensors of one shape differ in, a dict: elements, different; ulps and largest, None where there is no such
+    number."""
     out = {"elements": x.numel(), "different": 0, "ulps": None, "largest": None}
     if x.dtype == y.dtype:
         differ = bits_of(x) != bits_of(y)

@@ -40,8 +40,8 @@ def sums_model(model):
 
 
 def whole_model(sums, low):
-    """The GemmModel of products as ModelProducts makes them of sums: the epilogue in binary32, rounded once to the dtype, or, of a
-    convolution's bias, in the dtype."""
+    """The GemmModel of products as ModelProducts makes them of sums: the epilogue in binary32, rounded once to the dtype, or, of
+    a convolution's bias, in the dtype."""
     out = FORMATS[low.d.dtype]
     kept = {**arguments(sums), "alpha": low.alpha, "beta": low.beta, "epilogue_format": out if low.biased else "binary32",
             "out_format": out}
@@ -49,8 +49,8 @@ def whole_model(sums, low):
 
 
 def ways(device, arch):
-    """Arguments of identify, tried one after the other: of a GPU's products its own architecture's orders, where none is named; of
-    the CPU's a CPU's and those of the architecture, where one is named, which come first within an emulation."""
+    """Arguments of identify, tried one after the other: of a GPU's products its own architecture's orders, where none is named;
+    of the CPU's a CPU's and those of the architecture, where one is named, which come first within an emulation."""
     if device.type == "cuda":
         return [{"arch": arch or "sm_{}{}".format(*torch.cuda.get_device_capability(device))}]
     found = [{"cpu": True}] + ([{"arch": arch}] if arch else [])

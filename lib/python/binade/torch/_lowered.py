@@ -39,9 +39,9 @@ def is_product(name):
 
 @dataclasses.dataclass(frozen=True)
 class Lowered:
-    """A batch of products: a (batch, m, k), b (batch, k, n), c (batch, m, n) or None; places (batch, m, n): where each element of D
-    lies in the op's result, flattened. biased: c is added to what was rounded. taps: places of a convolution's kernel where K runs
-    over these and then channels; else 0. d (batch, m, n) once of() has taken it from a result."""
+    """A batch of products: a (batch, m, k), b (batch, k, n), c (batch, m, n) or None; places (batch, m, n): where each element of
+    D lies in the op's result, flattened. biased: c is added to what was rounded. taps: places of a convolution's kernel where K
+    runs over these and then channels; else 0. d (batch, m, n) once of() has taken it from a result."""
 
     a: torch.Tensor
     b: torch.Tensor
@@ -94,8 +94,8 @@ class Lowered:
 
 
 class NumberedProducts(Products):
-    """In the place of each sum a number of its own, ascending, in binary64, which rounds none of them. operands: what each product
-    was made of; begins: where its numbers begin, the end last."""
+    """In the place of each sum a number of its own, ascending, in binary64, which rounds none of them. operands: what each
+    product was made of; begins: where its numbers begin, the end last."""
 
     def __init__(self):
         super().__init__()
@@ -115,8 +115,8 @@ class NumberedProducts(Products):
 
 
 def lowered(name, args, kwargs, number=None):
-    """The Lowered of an op, named as torch dispatches it, and of result `number` where it gives several; None: of the first that it
-    gives. ValueError, why, where there is none."""
+    """The Lowered of an op, named as torch dispatches it, and of result `number` where it gives several; None: of the first that
+    it gives. ValueError, why, where there is none."""
     op = name.removesuffix("_")
     if op in NO_PRODUCT or op not in OPS:
         raise ValueError(NO_PRODUCT.get(op, "it is not taken apart into products"))

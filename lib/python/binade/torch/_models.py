@@ -56,7 +56,8 @@ def usual_model(sm, dtype, tf32, half):
 
 
 def product_key(kind, dtype, a, b):
-    """What a library chooses an order by, of a (batch, m, k) and b (batch, k, n): sizes, and whether rows lie one after the other."""
+    """What a library chooses an order by, of a (batch, m, k) and b (batch, k, n): sizes, and whether rows lie one after the
+    other."""
     layouts = ("rows" if x.shape[-1] == 1 or x.stride(-1) == 1 else "columns" for x in (a, b))
     return kind, FORMATS[dtype], *a.shape[:2], b.shape[2], a.shape[2], *layouts
 
@@ -98,8 +99,8 @@ class Models:
         return self.of(kind, dtype) if found is None else ModelProducts(found, kind)
 
     def of(self, kind, dtype):
-        """Products whatever the sizes. kind: "matmul"; "vector", of a matrix and a vector; "dot", which no Tensor Core computes; "convolution";
-        or "depthwise", a convolution that ATen computes itself."""
+        """Products whatever the sizes. kind: "matmul"; "vector", of a matrix and a vector; "dot", which no Tensor Core computes;
+        "convolution"; or "depthwise", a convolution that ATen computes itself."""
         given = self.given(kind, dtype)
         if isinstance(given, str):
             return ExactProducts()

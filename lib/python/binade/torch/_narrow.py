@@ -2,13 +2,13 @@
 """Products of ordinary tensors in narrow formats: their operands scaled and rounded, gradients to a format of their own.
 
 An operand is multiplied by a power of two, the largest of 2^-126 to 2^126 that keeps its largest magnitude within the format's
-largest number, NaN passed over, 1 where that magnitude is 0 or infinite and without scales; then rounded to nearest; in formats of
-8 bits and fewer what is larger, infinite too, is the largest finite number, as is NaN where the format has none. The sum is
+largest number, NaN passed over, 1 where that magnitude is 0 or infinite and without scales; then rounded to nearest; in formats
+of 8 bits and fewer what is larger, infinite too, is the largest finite number, as is NaN where the format has none. The sum is
 multiplied by the inverse of both operands' powers, exactly but for one rounding to binary32, and goes to the epilogue.
 
 A scale belongs to ("amax") the whole tensor; or ("row") a row of A, a column of B, along all of K; or ("1x128") one of these and
-128 of K; or ("128x128") in the weight to 128 of these and 128 of K, in all else to one and 128. With scales of parts of K each part
-is a sum of its own, multiplied by its scale and added to the sum so far in binary32 with one rounding, from +0, K ascending.
+128 of K; or ("128x128") in the weight to 128 of these and 128 of K, in all else to one and 128. With scales of parts of K each
+part is a sum of its own, multiplied by its scale and added to the sum so far in binary32 with one rounding, from +0, K ascending.
 """
 import contextlib
 import dataclasses
@@ -74,8 +74,8 @@ class Recipe:
 
 @functools.lru_cache(maxsize=None)
 def narrow_model(sm, a, b, promote_every):
-    """The GemmModel, D in binary32, of products of two formats' numbers: of the architecture's own instruction, or of the narrowest
-    that holds them."""
+    """The GemmModel, D in binary32, of products of two formats' numbers: of the architecture's own instruction, or of the
+    narrowest that holds them."""
     options = dict(promote_every=promote_every, epilogue_format="binary32", out_format="binary32")
     of_bytes = _binade._usual_instruction(sm, "e4m3", "f32")
     alike = [(x, x, _binade._usual_instruction(sm, x, "f32")) for x in HOLDERS]
@@ -87,7 +87,8 @@ def narrow_model(sm, a, b, promote_every):
 
 
 def products_of_formats(order, sm, a, b, promote_every):
-    """Products of two formats' numbers as they are: what an order says where it says anything and takes them; else narrow_model's."""
+    """Products of two formats' numbers as they are: what an order says where it says anything and takes them; else
+    narrow_model's."""
     if isinstance(order, str):
         return ExactProducts()
     fits = order is not None and _binade._takes(order, a) and _binade._takes(order, b)
@@ -125,8 +126,9 @@ def plus_scaled(so_far, part, exponents):
 
 
 class NarrowProducts(Products):
-    """By a recipe. roles: a letter for each operand, "d" a gradient, "x" an activation, "w" a weight. order: a GemmModel for products
-    whose operands it takes, "reference", or None. tensors: by role, whole operands, where a and b are what a product reads of them."""
+    """By a recipe. roles: a letter for each operand, "d" a gradient, "x" an activation, "w" a weight. order: a GemmModel for
+    products whose operands it takes, "reference", or None. tensors: by role, whole operands, where a and b are what a product
+    reads of them."""
 
     def __init__(self, sm, order, recipe, roles, tensors):
         super().__init__()

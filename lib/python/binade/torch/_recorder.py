@@ -172,8 +172,8 @@ def storage_of(x):
 
 
 def where(names):
-    """(file and line outside of torch and of this package, name of the innermost module) of the op that runs. names: kept from call to
-    call."""
+    """(file and line outside of torch and of this package, name of the innermost module) of the op that runs. names: kept from
+    call to call."""
     frame, site, modules = sys._getframe(2), "", []
     while frame is not None:
         code = frame.f_code
@@ -197,7 +197,8 @@ def shortened(path):
 
 
 def again(fn, inputs, seed, recorder):
-    """fn(inputs), recorded, as if it had never run: with torch's seed, no weights cast before, and a model's buffers as they were."""
+    """fn(inputs), recorded, as if it had never run: with torch's seed, no weights cast before, and a model's buffers as they
+    were."""
     buffers = [(x, x.detach().clone()) for x in fn.buffers()] if isinstance(fn, torch.nn.Module) else []
     devices = [torch.cuda.current_device()] if torch.cuda.is_initialized() else []
     try:

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch._scaled_mm and torch.nn.functional.scaled_mm: products of FP8 tensors with scales of their own.
 
-The sum is one chain of the architecture's FP8 instruction, K ascending. On sm_90 it is added to a register of binary32 after every
-128 of K unless use_fast_accum is set (CUTLASS's GmmaFP8Accumulation; torch has CUTLASS kernels of both kinds). Elsewhere the flag
-changes nothing. Then, each operation rounded to binary32:
+The sum is one chain of the architecture's FP8 instruction, K ascending. On sm_90 it is added to a register of binary32 after
+every 128 of K unless use_fast_accum is set (CUTLASS's GmmaFP8Accumulation; torch has CUTLASS kernels of both kinds). Elsewhere
+the flag changes nothing. Then, each operation rounded to binary32:
 
     a scale a tensor     sum · (scale_a · scale_b)
     by row and column    (sum · scale_a[m]) · scale_b[n], as in torch's RowwiseScaledMM.cu
-    of 128 of K          each 128 of K a sum of its own; from +0 the sum so far becomes fma(its sum, scale_a · scale_b, sum so far)
+    of 128 of K          each 128 of K a sum of its own; from +0 the sum so far becomes fma(its sum, scale_a · scale_b, sum so
+    far)
 
-plus the bias, times scale_result where the result is FP8, which then saturates; rounded once to out_dtype. What cuBLASLt does inside
+plus the bias, times scale_result where the result is FP8, which then saturates; rounded once to out_dtype. What cuBLASLt does
+inside
 is not public: these orders are the plain ones.
 """
 import torch
