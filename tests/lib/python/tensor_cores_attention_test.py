@@ -129,7 +129,8 @@ class Oracle:
 
 
 class LowPrecision:
-    """The same of the low-precision functions: everything that leaves an operation is rounded. Of shared heads dK and dV of one."""
+    """The same of the low-precision functions: everything that leaves an operation is rounded. Of shared heads dK and dV of
+    one."""
 
     def __init__(self, q, k, v, dtype, causal, mask, scale):
         self.k, self.v, self.dtype, self.causal, self.mask = k, v, dtype, causal, mask

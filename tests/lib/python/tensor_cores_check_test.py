@@ -56,6 +56,19 @@ class Flips(TorchDispatchMode):
         return out
 
 
+class Unfolds(TorchDispatchMode):
+    """Convolutions as one product, K over channels and then the kernel, the first summand first."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func._schema.name != "aten::convolution":
+            return func(*args, **(kwargs or {}))
+        (x, w), stride = args[:2], args[3][0]
+        columns = F.unfold(x, w.shape[2:], stride=stride)
+        sums = [binade.gemm(w.flatten(1), image.contiguous(), model=binade.GemmModel("fma.rn.f32.f32.f32.f32")) for image in columns]
+        size = [(h - r) // stride + 1 for h, r in zip(x.shape[2:], w.shape[2:])]
+        return torch.stack(sums).reshape(len(x), len(w), *size)
+
+
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -116,6 +129,17 @@ class Check(TensorCoresCase):
                 torch.mm(a, b)
         self.assertEqual([row["differing_calls"] for row in rows(mode)], [1])
         self.assertIn("another order", rows(mode)[0]["why"])
+
+    def test_a_convolution_whose_k_runs_over_channels_first_is_explained_and_not_followed(self):
+        x, w, folder = torch.randn(2, 5, 8, 6), torch.randn(4, 5, 3, 2), self.path("kept")
+        with Unfolds(), checking(save=folder) as mode, tf32(False, False):
+            F.conv2d(x, w, stride=2)
+        row, = rows(mode)
+        self.assertEqual((row["verdict"], row["k_runs_over"], row["order"]), ("explained", "channels, kernel", "k ascending"))
+        self.assertIn("K over channels, kernel", str(mode.account))
+        self.assertIn("order=account does not take", row["why"])
+        self.assertEqual(mode.account.to_dict()["orders"], [])
+        self.assertIn("different 0", self.good("validate", "--replay", folder).splitlines()[-1])
 
     def test_halves_that_hide_most_of_an_order_are_found(self):
         a, b = torch.randn(40, 256).half(), torch.randn(256, 48).half()

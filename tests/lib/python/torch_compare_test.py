@@ -79,7 +79,7 @@ class Compare(CliCase):
         with Products(0) as mode:
             of = binade.torch.compare(product(len(self.x)), product(0), self.x)
             differing = int((product(len(self.x))(self.x) != product(0)(self.x)).sum())
-        self.assertEqual([of.first[key]["orders"]["orders"][0] for key in "ab"], ["k ascending", "k descending"])
+        self.assertEqual([of.first[key]["orders"]["order"] for key in "ab"], ["k ascending", "k descending"])
         self.assertEqual(of.first["different"], differing)
 
     def test_they_may_part_and_meet_again(self):

@@ -16,8 +16,8 @@ HALVES = {"F16": "binary16", "BF16": "bfloat16"}
 class Advice(Document):
     """What follows from a run; str() is for people, to_dict() for programs.
 
-    Keys: loss_scale (as in the report's JSON: the interval, what binds it, the recommended one; used_log2, the last in use, or None),
-    formats (a dict a layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range serves, with
+    Keys: loss_scale (as in the report's JSON: the interval, what binds it, the recommended one; used_log2, the last in use, or
+    None), formats (a dict a layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range serves, with
     s_min_log2 and s_max_log2, between which a scale of its own must lie, and text; status "ok", "all zero" or "no finite value"),
     keep_fp32 (layers that FP16 harms even at the recommended loss scale, with reasons), autocast (layers whose output has
     another dtype than their weight: dtype, and what the weight's cast to it loses), states (of the optimizer: what binary16 would

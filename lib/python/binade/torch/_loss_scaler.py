@@ -38,8 +38,8 @@ class LossScaler(GradScaler):
     enabled: False: everything passes as it is. allow_fp16: gradients may be float16, which GradScaler refuses.
     parameters: that policy's, with its framework's defaults: init_scale, growth_factor, min_scale, hysteresis, …
 
-    It works where the losses lie, on the CPU with torch 1.13, too. ValueError, one line, for a policy or a parameter that there is
-    not; in update() where a policy gives up: DeepSpeed and fairseq at their least scale.
+    It works where the losses lie, on the CPU with torch 1.13, too. ValueError, one line, for a policy or a parameter that there
+    is not; in update() where a policy gives up: DeepSpeed and fairseq at their least scale.
 
     >>> import torch
     >>> import binade.torch

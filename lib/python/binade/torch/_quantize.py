@@ -104,8 +104,8 @@ def quantize(x, format, *, gradient=None, scale=None, **options):
         The gradient has its own.
     options: rounding, saturation, nan, flush, seed and random_bits of binade.quantize.
 
-    Returns a tensor of x's shape, dtype and device; rounded once, but for float16 and bfloat16 with a scale, which the quotient is
-    rounded to. ValueError, one line, where the dtype does not hold the format's numbers.
+    Returns a tensor of x's shape, dtype and device; rounded once, but for float16 and bfloat16 with a scale, which the quotient
+    is rounded to. ValueError, one line, where the dtype does not hold the format's numbers.
 
     >>> import torch
     >>> import binade.torch

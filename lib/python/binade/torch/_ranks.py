@@ -24,7 +24,8 @@ def must_agree(all_of, what):
 
 
 def merged(all_bytes, replicated, where, read):
-    """One dict of all ranks'. replicated(key): every rank must have the same, which counts once; None where only the bytes tell."""
+    """One dict of all ranks'. replicated(key): every rank must have the same, which counts once; None where only the bytes
+    tell."""
     out = {}
     for key in dict.fromkeys(key for one in all_bytes for key in one):
         there = [one.get(key) for one in all_bytes]

@@ -8,6 +8,7 @@ import threading
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
 
 from ._bits import has_bits
 from ._names import Names, tensors_in
@@ -156,6 +157,11 @@ def recording_above():
     return Recording(recorders[-1]) if recorders else contextlib.nullcontext()
 
 
+def copied(x):
+    """Whatever an op got, its tensors cloned."""
+    return tree_map(lambda y: y.detach().clone() if isinstance(y, torch.Tensor) else y, x)
+
+
 def random_states():
     """Of torch's generators in use: the CPU's, and the current GPU's."""
     return [torch.get_rng_state()] + ([torch.cuda.get_rng_state()] if torch.cuda.is_initialized() else [])
@@ -166,8 +172,8 @@ def storage_of(x):
 
 
 def where(names):
-    """(file and line outside of torch and of this package, name of the innermost module) of the op that runs. names: kept from call to
-    call."""
+    """(file and line outside of torch and of this package, name of the innermost module) of the op that runs. names: kept from
+    call to call."""
     frame, site, modules = sys._getframe(2), "", []
     while frame is not None:
         code = frame.f_code
@@ -191,7 +197,8 @@ def shortened(path):
 
 
 def again(fn, inputs, seed, recorder):
-    """fn(inputs), recorded, as if it had never run: with torch's seed, no weights cast before, and a model's buffers as they were."""
+    """fn(inputs), recorded, as if it had never run: with torch's seed, no weights cast before, and a model's buffers as they
+    were."""
     buffers = [(x, x.detach().clone()) for x in fn.buffers()] if isinstance(fn, torch.nn.Module) else []
     devices = [torch.cuda.current_device()] if torch.cuda.is_initialized() else []
     try:

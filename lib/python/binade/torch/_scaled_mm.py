@@ -16,8 +16,8 @@ and on sm_89 it splits the sum as its tiles have it. Layouts of matrices and sca
 import torch
 
 from .. import _binade
-from ._multiply import Products
 from ._narrow import products_of_formats
+from ._products import Products
 
 FP8 = {getattr(torch, name): format for name, format in (("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2")) if hasattr(torch, name)}
 BIASES = {torch.float16: {torch.float16}, torch.bfloat16: {torch.bfloat16}, torch.float32: set(),
@@ -80,20 +80,20 @@ def fits(scale, kind, rows, k):
     return scale.numel() == 1 if shape is None else tuple(scale.shape) == shape
 
 
-def scaled(multiply, a, b, scale_a, scale_b, kinds):
+def scaled(products, a, b, scale_a, scale_b, kinds):
     """Sums with their scales, (m, n) in binary32. Scales: (rows, K), of b's columns for b."""
     m, k, n = *a.shape, b.shape[1]
     if kinds == [TENSOR, TENSOR]:
-        return multiply(a, b) * (scale_a.reshape(()) * scale_b.reshape(()))
+        return products(a, b) * (scale_a.reshape(()) * scale_b.reshape(()))
     if kinds == [ROW, ROW]:
-        return multiply(a, b) * scale_a.reshape(m, 1) * scale_b.reshape(1, n)
+        return products(a, b) * scale_a.reshape(m, 1) * scale_b.reshape(1, n)
     left, right = (scale.repeat_interleave(BLOCK, 0)[:rows] if kind == SQUARE else scale
                    for scale, kind, rows in ((scale_a, kinds[0], m), (scale_b, kinds[1], n)))
     out = torch.zeros(m, n)
     for i in range(-(-k // BLOCK)):
         part = slice(i * BLOCK, (i + 1) * BLOCK)
         factor = left[:, i, None] * right[None, :, i]
-        out = _binade.arith("fma", multiply(a[:, part], b[part]), factor.contiguous(), out, format="binary32")
+        out = _binade.arith("fma", products(a[:, part], b[part]), factor.contiguous(), out, format="binary32")
     return out
 
 
@@ -107,21 +107,21 @@ def finished(x, bias, scale_result, out_dtype):
     return _binade.quantize(x, FP8[out_dtype], saturation="finite").to(out_dtype)
 
 
-def scaled_mm(multiply, a, b, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None, use_fast_accum=False):
+def scaled_mm(products, a, b, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None, use_fast_accum=False):
     turned = scale_b.T if scale_b.dim() == 2 else scale_b
     kinds = next((x for x in TOGETHER if a.dim() == b.dim() == 2
                   and fits(scale_a, x[0], *a.shape) and fits(turned, x[1], *b.shape[::-1])), None)
-    check(multiply.sm, a, b, bias, scale_result, out_dtype or a.dtype, kinds, use_fast_accum)
+    check(products.sm, a, b, bias, scale_result, out_dtype or a.dtype, kinds, use_fast_accum)
     if kinds is None:
         raise RuntimeError(f"_scaled_mm: scales of {tuple(scale_a.shape)} and {tuple(scale_b.shape)} do not fit operands of "
                            f"{tuple(a.shape)} and {tuple(b.shape)}")
-    return product(multiply.promoted(not use_fast_accum), a, b, scale_a, turned, kinds, bias, scale_result, out_dtype or a.dtype)
+    return product(products.promoted(not use_fast_accum), a, b, scale_a, turned, kinds, bias, scale_result, out_dtype or a.dtype)
 
 
-def scaled_mm_v2(multiply, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, bias, out_dtype, contraction_dim=(),
+def scaled_mm_v2(products, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, bias, out_dtype, contraction_dim=(),
                  use_fast_accum=False):
     kinds = [recipe_a[0], recipe_b[0]]
-    check(multiply.sm, a, b, bias, None, out_dtype or a.dtype, kinds, use_fast_accum)
+    check(products.sm, a, b, bias, None, out_dtype or a.dtype, kinds, use_fast_accum)
     if kinds not in TOGETHER:
         raise ValueError(f"scaled_mm: recipes {kinds[0]} and {kinds[1]} do not go together")
     if STRIP in kinds and "e5m2" in (FP8[a.dtype], FP8[b.dtype]):
@@ -134,17 +134,17 @@ def scaled_mm_v2(multiply, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b
         if scale.numel() != sizes[kind] or wrong:
             raise ValueError(f"scaled_mm: {name} of {tuple(scale.shape)} has not the {sizes[kind]} numbers of recipe {kind}")
         scales.append(scale.T[:, :strips] if kind == SQUARE else scale)  # whose K comes first, in fours
-    return product(multiply.promoted(not use_fast_accum), a, b, *scales, kinds, bias, None, out_dtype or a.dtype)
+    return product(products.promoted(not use_fast_accum), a, b, *scales, kinds, bias, None, out_dtype or a.dtype)
 
 
-def product(multiply, a, b, scale_a, scale_b, kinds, bias, scale_result, out_dtype):
+def product(products, a, b, scale_a, scale_b, kinds, bias, scale_result, out_dtype):
     if 0 in (*a.shape, b.shape[1]):
         return torch.zeros(a.shape[0], b.shape[1], dtype=out_dtype)
-    return finished(scaled(multiply, a, b, scale_a, scale_b, kinds), bias, scale_result, out_dtype)
+    return finished(scaled(products, a, b, scale_a, scale_b, kinds), bias, scale_result, out_dtype)
 
 
 class ScaledProducts(Products):
-    """multiply(a, b) of FP8 matrices: their sums in binary32; .promoted(True): as without fast accumulation."""
+    """Sums, products(a, b), of FP8 matrices: their sums in binary32; .promoted(True): as without fast accumulation."""
 
     def __init__(self, sm, order):
         super().__init__()
@@ -155,6 +155,6 @@ class ScaledProducts(Products):
         return self
 
     def __call__(self, a, b):
-        multiply = products_of_formats(self._order, self.sm, FP8[a.dtype], FP8[b.dtype], self._every)
-        self.used[str(multiply)] = None
-        return multiply(a.float()[None], b.float()[None])[0]
+        inner = products_of_formats(self._order, self.sm, FP8[a.dtype], FP8[b.dtype], self._every)
+        self.used[str(inner)] = None
+        return inner(a.float()[None], b.float()[None])[0]

@@ -13,8 +13,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import _binade
 from ._attaching import functorch_level
-from ._multiply import FORMATS, Models
-from ._narrow import Narrow, Recipe
+from ._models import FORMATS, Models
+from ._narrow import NarrowProducts, Recipe
 from ._product_ops import LOW_PRECISION, OPS, kind_of
 from ._recipes import Recipes
 from ._recorder import recording_above
@@ -96,20 +96,20 @@ def tensor_cores(arch, *, operands=None, backward=None, scale=None, promote_ever
     """Every matrix product inside of the `with`, forward and backward, as an architecture's Tensor Cores give it.
 
     arch: as "sm_90".
-    operands: a format, as "e4m3", that the operands of mm, addmm and convolutions, the products with a weight, are rounded to; all
-        others stay in their dtype. backward: one of its own for gradients; None: the same. Formats that the architecture has no
-        instruction of are multiplied by the narrowest that holds them.
-    scale: of such operands, powers of two (_narrow.py): "amax", one a tensor; "row", one a row of A and a column of B; "1x128", one
-        to 128 of K of these, or another number; "128x128", one to 128 × 128 of the weight, else "1x128". None: 1.
+    operands: a format, as "e4m3", that the operands of mm, addmm and convolutions, the products with a weight, are rounded to;
+        all others stay in their dtype. backward: one of its own for gradients; None: the same. Formats that the architecture has
+        no instruction of are multiplied by the narrowest that holds them.
+    scale: of such operands, powers of two (_narrow.py): "amax", one a tensor; "row", one a row of A and a column of B; "1x128",
+        one to 128 of K of these, or another number; "128x128", one to 128 × 128 of the weight, else "1x128". None: 1.
     promote_every: after so many of their instructions the sum is added to a register of binary32, and begins again.
-    modules: {name of a module of the model=, or a pattern as "blocks.*": a dict of operands, backward, scale and promote_every, or
-        None: operands stay in their dtype}. What a dict leaves out is as above; the first pattern that fits a module counts, and of
-        modules in each other the innermost that has one.
+    modules: {name of a module of the model=, or a pattern as "blocks.*": a dict of operands, backward, scale and promote_every,
+        or None: operands stay in their dtype}. What a dict leaves out is as above; the first pattern that fits a module counts,
+        and of modules in each other the innermost that has one.
     order: a GemmModel with D in binary32 for all products whose operands it takes; "reference", exact ones; or a function
         (kind, dtype) → one of these, or None for the usual one; kind is "matmul", "vector" (of a matrix and a vector), "dot",
         "convolution", "depthwise" or "scaled" (_scaled_mm); or the Account of a check.
-    attention: how scaled_dot_product_attention is computed: "flash", "low_precision", rounded at each step as PyTorch 1.13 did, or
-        "math", torch's own way by matmuls.
+    attention: how scaled_dot_product_attention is computed: "flash", "low_precision", rounded at each step as PyTorch 1.13 did,
+        or "math", torch's own way by matmuls.
     strict: an op with products that is not emulated is refused (NotImplementedError) instead of run as before.
     check: PyTorch's own products, of the CPU or of a GPU, are what the model goes on with, and are held against their
         emulation bit for bit: .account has what was found. save="folder" keeps recordings there; calls=3, kinds=32 and
@@ -234,7 +234,7 @@ class TensorCores(TorchDispatchMode):
         recipe = self.recipes.of(name, args)
         if recipe is None:
             return self._models.products(kind, dtype)
-        return Narrow(self._models.sm, self._models.given(kind, dtype), *recipe)
+        return NarrowProducts(self._models.sm, self._models.given(kind, dtype), *recipe)
 
     def _run(self, name, func, args, kwargs):
         """What is not emulated; in inference mode ops arrive before torch has made others of them."""

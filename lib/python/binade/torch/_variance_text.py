@@ -2,7 +2,7 @@
 """What invariance() and compare() say, in words."""
 import collections
 
-from ._explained import order_text
+from ._explain import explained_text
 
 SHOWN = 12  # ops of a list
 COLUMNS = ("same", "variant", "mixes rows", "after mixed rows", "row not followed", "unsteady", "other ops")
@@ -35,6 +35,11 @@ def difference_text(of):
     elif of["largest"] is not None:
         line += f", by {of['largest']:.3g} at most"
     return line
+
+
+def order_text(of):
+    """One of explanations'."""
+    return f"{explained_text(of)}; {of['conclusion']}" if of["by"] else of["conclusion"]
 
 
 def table_text(ops):
