@@ -58,6 +58,7 @@ struct VectorDotBlocks {
   VectorColumns columns;
   Tile<float>* sums = nullptr;
   VectorDetours* detours;
+  bool are_all_in_bytes;                ///< `in_bytes` of all products
   std::size_t elements;                 ///< of the tile
   alignas(V::bytes) Tile<float> waits;  ///< c, while it waits
   /// The tops of a block without c's, biased as binary32's exponents; below 26, 2^-101's, where no product counts.
@@ -70,6 +71,7 @@ struct VectorDotBlocks {
         rows(x),
         columns(x),
         detours(x.detours),
+        are_all_in_bytes(BlockPlan::in_bytes(x.of_rows, x.of_columns)),
         elements(static_cast<std::size_t>(x.row_count * x.column_count)) {}
 
   /// Instructions on sums, from product number `first` on.
@@ -77,7 +79,7 @@ struct VectorDotBlocks {
     sums = &on.rows;
     const auto n = static_cast<std::size_t>(instructions) * static_cast<std::size_t>(g.k);
     if (plan.is_half) return run_instructions<Sums::of_binary16>(first, n);
-    const bool is_wide = plan.is_wide && !in_bytes(first, n);
+    const bool is_wide = plan.is_wide && !are_all_in_bytes && !in_bytes(first, n);
     if (is_wide || (!plan.c_last && !from_zero && any_tiny())) {
       return run_instructions<Sums::in_doubt>(first, n);
     }
@@ -159,8 +161,7 @@ struct VectorDotBlocks {
     const auto* words = reinterpret_cast<const std::int8_t*>(rows.exponents + k * height);
     a.add(words, n * height * sizeof(std::uint32_t));
     b.add(columns.exponents + k * tile_columns, n * tile_columns);
-    return std::max(a.most(), b.most()) <= BlockPlan::most_exponent &&
-           a.least() + b.least() >= BlockPlan::least_exponent;
+    return BlockPlan::in_bytes(a.least() + b.least(), std::max(a.most(), b.most()));
   }
   struct ExponentRange {
     typename Bytes::I high, low;
@@ -217,7 +218,9 @@ struct VectorDotBlocks {
   template <Sums kind>
   void block(std::size_t at, std::size_t n, std::uint32_t least_c) {
     if constexpr (kind == Sums::in_doubt) {
-      if (any_tiny() || (plan.is_wide && !in_bytes(at, n))) return wide_block(at, n, least_c);
+      if (any_tiny() || (plan.is_wide && !are_all_in_bytes && !in_bytes(at, n))) {
+        return wide_block(at, n, least_c);
+      }
     }
     find_tops(at, n);
     const I floor = V::set(plan.floor);

@@ -59,26 +59,32 @@ def prepared(model, k):
     return _binade._ValueProduct(model, k)
 
 
-def matrices(x):
-    """Float32 matrices one after the other, and the elements from one to the next: 0 where all are the same one."""
-    repeated = x.shape[0] > 1 and x.stride(0) == 0
-    x = (x[:1] if repeated else x).to(torch.float32).contiguous()
-    return x, 0 if repeated else x.shape[1] * x.shape[2]
+def filling(x):
+    """A batch of matrices, copied where the elements of each do not fill the memory from its first to its last."""
+    reach = sum((n - 1) * stride for n, stride in zip(x.shape[1:], x.stride()[1:])) + 1
+    return x if reach <= min(x.shape[1:].numel(), 2**31) else x.contiguous()
 
 
-def sums(model, a, b):
-    """Each of the batch's a @ b before the epilogue: a (batch, m, k), b (batch, k, n) → float32 (batch, m, n)."""
-    batch, m, k = a.shape
-    n = b.shape[2]
-    if len(b) != batch or b.shape[1] != k:
-        shapes = [" × ".join(map(str, x.shape[batch == 1 == len(b):])) for x in (a, b)]
+def matrices(x, lines, along_k):
+    """What _ValueProduct takes: some of the axes are of rows or columns, some of K."""
+    axes = list(zip(x.shape, x.stride()))
+    return x.data_ptr(), FORMATS[x.dtype], x.stride(0), axes[lines], axes[along_k]
+
+
+def sums(model, a, b, axes=1):
+    """The batch's products before the epilogue: a (batch, *rows, *K), b (batch, *K, *columns), of K so many axes → float32
+    (batch, *rows, *columns)."""
+    rows, columns = a.shape[1:-axes], b.shape[1 + axes:]
+    if len(b) != len(a) or b.shape[1:1 + axes] != a.shape[-axes:]:
+        shapes = [" × ".join(map(str, x.shape[len(a) == 1 == len(b):])) for x in (a, b)]
         raise RuntimeError(f"shapes cannot be multiplied: {shapes[0]} and {shapes[1]}")
-    out = torch.empty(batch, m, n, dtype=torch.float32)
+    out = torch.empty(len(a), *rows, *columns, dtype=torch.float32)
+    k = a.shape[-axes:].numel()
     if out.numel() == 0 or k == 0:
         return out.zero_()
-    left, step_a = matrices(a)
-    right, step_b = matrices(b.transpose(1, 2))
-    prepared(model, k).run(left.data_ptr(), right.data_ptr(), out.data_ptr(), m, n, batch, step_a, step_b)
+    a, b = filling(a), filling(b)
+    prepared(model, k).run(matrices(a, slice(1, -axes), slice(-axes, None)),
+                           matrices(b, slice(1 + axes, None), slice(1, 1 + axes)), out.data_ptr(), len(a))
     return out
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ATen's ops with products, each made of `multiply`: a (N, m, k) and b (N, k, n) of a dtype → their sums in binary32, (N, m, n).
+"""ATen's ops with products, each made of `multiply`: a (N, m, k) and b (N, k, n) of a dtype → their sums in binary32, (N, m, n); or
+of several axes each, of which so many are K's.
 
 An op's function takes multiply and what the op takes, and gives what the op gives.
 """
