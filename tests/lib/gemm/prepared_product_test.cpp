@@ -205,6 +205,10 @@ TEST_CASE("single sums that a faster way may get wrong") {
   // A subnormal is no zero, by an infinity, whoever asks.
   const GemmModel brain = fused({bfloat16, bfloat16, binary32, binary32}, 25);
   check(brain, one_element({0x0001}, {0x7F80}, {0}), 0, tally);
+  // 2^-120, with bits below 2^-126, where the largest operands are ordinary ones.
+  const std::uint64_t before_values = tally.values;
+  check(brain, one_element({0x2181, 0x3F80}, {0x2181, 0x0000}, {}), 0, tally);
+  CHECK(tally.values > before_values);
 #ifdef __x86_64__
   const unsigned before = _mm_getcsr();
   _mm_setcsr(before | 0x8040);  // flushes results, and takes subnormal operands as zeros
