@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode
 from .. import _binade
 from ._bits import differing
 from ._lowered import lowered
-from ._models import FORMATS
+from ._products import FORMATS
 from ._tensor_cores import TensorCores
 
 SAMPLED = 48  # elements that an identification looks at

@@ -7,9 +7,8 @@ import torch
 from torch.utils._pytree import tree_map
 
 from .. import _binade
-from ._models import FORMATS
 from ._product_ops import OPS
-from ._products import Products
+from ._products import FORMATS, Products
 
 # Of ops that are no single product, why.
 NO_PRODUCT = {
@@ -101,17 +100,17 @@ class NumberedProducts(Products):
         super().__init__()
         self.operands, self.begins = [], [0]
 
-    def __call__(self, a, b, roles=None):
+    def of_matrices(self, a, b, roles=None):
         size = a.shape[0], a.shape[1], b.shape[2]
         self.operands.append((a, b))
         self.begins.append(self.begins[-1] + math.prod(size))
         return torch.arange(self.begins[-2], self.begins[-1], dtype=torch.float64).reshape(size)
 
-    def product(self, a, b, c=None, alpha=1, beta=1, roles=None):
-        return self(a, b)
+    def product(self, a, b, c=None, alpha=1, beta=1, roles=None, axes=1):
+        return self(a, b, axes=axes)
 
-    def biased(self, a, b, bias):
-        return self(a, b)
+    def biased(self, a, b, bias, axes=1):
+        return self(a, b, axes=axes)
 
 
 def lowered(name, args, kwargs, number=None):

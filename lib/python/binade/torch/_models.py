@@ -6,9 +6,8 @@ import re
 import torch
 
 from .. import _binade
-from ._products import ChosenProducts, ExactProducts, ModelProducts
+from ._products import FORMATS, ChosenProducts, ExactProducts, ModelProducts
 
-FORMATS = {torch.float16: "binary16", torch.bfloat16: "bfloat16", torch.float32: "binary32"}
 CHAINS = {torch.float16: "fma.rn.f32.f16.f16.f32", torch.bfloat16: "fma.rn.f32.bf16.bf16.f32",
           torch.float32: "fma.rn.f32.f32.f32.f32"}
 REFERENCE = "reference"  # an order: exact

@@ -134,7 +134,7 @@ class NarrowProducts(Products):
         super().__init__()
         self._sm, self._order, self._recipe, self._roles, self._tensors = sm, order, recipe, roles, tensors
 
-    def __call__(self, a, b, roles=None):
+    def of_matrices(self, a, b, roles=None):
         roles = roles or self._roles
         formats = [self._recipe.format(role) for role in roles]
         inner = products_of_formats(self._order, self._sm, *formats, self._recipe.promote_every)

@@ -71,11 +71,11 @@ def convolution(products, x, w, bias, stride, padding, dilation, transposed, out
         raise RuntimeError(f"convolution: a bias of {tuple(bias.shape)} does not fit a weight of {tuple(w.shape)}")
     if products.direct:
         return _depthwise.forward(x, w, bias, g)
-    bias = None if bias is None else bias.reshape(groups, 1, -1)
+    bias = None if bias is None else bias.reshape(groups, *(1,) * (x.dim() - 1), -1)
     if transposed:
-        out = dgrad(lambda a, b: products.biased(a, b, bias), x, w, g, g.in_size(x.shape[2:], output_padding))
+        out = dgrad(functools.partial(products.biased, bias=bias), x, w, g, g.in_size(x.shape[2:], output_padding))
     else:
-        out = fprop(lambda a, b: products.biased(a, b, bias), x, w, g, g.out_size(x.shape[2:]))
+        out = fprop(functools.partial(products.biased, bias=bias), x, w, g, g.out_size(x.shape[2:]))
     return out.contiguous(memory_format=memory_format(x, w))
 
 

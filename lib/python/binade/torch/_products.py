@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products of matrices, as ops of torch are made of them (_product_ops.py): sums, and what is made of them.
 
-An object of Products is asked, for a (batch, m, k) and b (batch, k, n) of a dtype:
+An object of Products is asked, for a (batch, *rows, *K) and b (batch, *K, *columns) of a dtype, where K has one axis, or axes=:
 
     products(a, b)                            the sums, in binary32: what more arithmetic follows on
     products.product(a, b, c, alpha, beta)    alpha·A·B + beta·C in the dtype, C broadcast to it; not read where beta is 0
@@ -22,6 +22,7 @@ import torch
 
 from .. import _binade
 
+FORMATS = {torch.float16: "binary16", torch.bfloat16: "bfloat16", torch.float32: "binary32"}
 KEPT = 64  # products, prepared for a model and a length of K
 
 
@@ -30,32 +31,43 @@ def prepared(model, k):
     return _binade._ValueProduct(model, k)
 
 
-def matrices(x):
-    """Float32 matrices one after the other, and the elements from one to the next: 0 where all are the same one."""
-    repeated = x.shape[0] > 1 and x.stride(0) == 0
-    x = (x[:1] if repeated else x).to(torch.float32).contiguous()
-    return x, 0 if repeated else x.shape[1] * x.shape[2]
+def filling(x):
+    """A batch of matrices, copied where the elements of each do not fill the memory from its first to its last."""
+    reach = sum((n - 1) * stride for n, stride in zip(x.shape[1:], x.stride()[1:])) + 1
+    return x if reach <= min(x.shape[1:].numel(), 2**31) else x.contiguous()
 
 
-def sizes(a, b):
-    """batch, m, k, n of a (batch, m, k) and b (batch, k, n)."""
-    batch, m, k = a.shape
-    if len(b) != batch or b.shape[1] != k:
-        shapes = [" × ".join(map(str, x.shape[batch == 1 == len(b):])) for x in (a, b)]
+def side(x, lines, along_k):
+    """What _ValueProduct takes: some of the axes are of rows or columns, some of K."""
+    axes = list(zip(x.shape, x.stride()))
+    return x.data_ptr(), FORMATS[x.dtype], x.stride(0), axes[lines], axes[along_k]
+
+
+def shape_of(a, b, axes):
+    """(batch, *rows, *columns) of a product. RuntimeError where the operands do not fit."""
+    if len(b) != len(a) or b.shape[1:1 + axes] != a.shape[a.dim() - axes:]:
+        shapes = [" × ".join(map(str, x.shape[len(a) == 1 == len(b):])) for x in (a, b)]
         raise RuntimeError(f"shapes cannot be multiplied: {shapes[0]} and {shapes[1]}")
-    return batch, m, k, b.shape[2]
+    return (*a.shape[:a.dim() - axes], *b.shape[1 + axes:])
 
 
-def sums(model, a, b):
-    """Each of the batch's a @ b before the epilogue: a (batch, m, k), b (batch, k, n) → float32 (batch, m, n)."""
-    batch, m, k, n = sizes(a, b)
-    out = torch.empty(batch, m, n, dtype=torch.float32)
+def sums(model, a, b, axes=1):
+    """The batch's products before the epilogue: a (batch, *rows, *K), b (batch, *K, *columns), of K so many axes → float32
+    (batch, *rows, *columns)."""
+    out = torch.empty(shape_of(a, b, axes), dtype=torch.float32)
+    k = a.shape[a.dim() - axes:].numel()
     if out.numel() == 0 or k == 0:
         return out.zero_()
-    left, step_a = matrices(a)
-    right, step_b = matrices(b.transpose(1, 2))
-    prepared(model, k).run(left.data_ptr(), right.data_ptr(), out.data_ptr(), m, n, batch, step_a, step_b)
+    a, b = filling(a), filling(b)
+    prepared(model, k).run(side(a, slice(1, -axes), slice(-axes, None)), side(b, slice(1 + axes, None), slice(1, 1 + axes)),
+                           out.data_ptr(), len(a))
     return out
+
+
+def as_matrices(a, b, axes):
+    """Operands of several axes as (batch, m, k) and (batch, k, n)."""
+    k = b.shape[1:1 + axes].numel()
+    return a.reshape(len(a), a.shape[1:a.dim() - axes].numel(), k), b.reshape(len(b), k, b.shape[1 + axes:].numel())
 
 
 class Products:
@@ -70,11 +82,15 @@ class Products:
     def __str__(self):
         return " and ".join(self.used)
 
-    def product(self, a, b, c=None, alpha=1, beta=1, roles=None):
-        return finished(self(a, b, roles), a.dtype, c, alpha, beta)
+    def __call__(self, a, b, roles=None, axes=1):
+        shape = shape_of(a, b, axes)
+        return self.of_matrices(*as_matrices(a, b, axes), roles).reshape(shape)
 
-    def biased(self, a, b, bias):
-        out = self.product(a, b)
+    def product(self, a, b, c=None, alpha=1, beta=1, roles=None, axes=1):
+        return finished(self(a, b, roles, axes), a.dtype, c, alpha, beta)
+
+    def biased(self, a, b, bias, axes=1):
+        out = self.product(a, b, axes=axes)
         return out if bias is None else finished(out.float(), a.dtype, bias)
 
 
@@ -85,35 +101,35 @@ class ModelProducts(Products):
         self.model, self._kind, self.direct = model, kind, direct
         self.used = {words_of(model): None}
 
-    def __call__(self, a, b, roles=None):
-        return sums(self.model, a, b)
+    def __call__(self, a, b, roles=None, axes=1):
+        return sums(self.model, a, b, axes)
 
-    def product(self, a, b, c=None, alpha=1, beta=1, roles=None):
+    def product(self, a, b, c=None, alpha=1, beta=1, roles=None, axes=1):
         if self._kind == "vector":  # gemv takes them in the dtype, gemm in binary32 (ATen's CUDABlas.h)
             alpha, beta = (torch.tensor(float(x)).to(a.dtype).item() for x in (alpha, beta))
-        return super().product(a, b, c, alpha, beta)
+        return super().product(a, b, c, alpha, beta, roles, axes)
 
 
 class ChosenProducts(Products):
-    """Each by the Products that `of` gives for its operands a and b."""
+    """Each by the Products that `of` gives for its operands a (batch, m, k) and b (batch, k, n)."""
 
     def __init__(self, of):
         super().__init__()
         self._of = of
 
-    def _chosen(self, a, b):
-        chosen = self._of(a, b)
+    def _chosen(self, a, b, axes):
+        chosen = self._of(*as_matrices(a, b, axes))
         self.used.update(chosen.used)
         return chosen
 
-    def __call__(self, a, b, roles=None):
-        return self._chosen(a, b)(a, b)
+    def __call__(self, a, b, roles=None, axes=1):
+        return self._chosen(a, b, axes)(a, b, roles, axes)
 
-    def product(self, a, b, c=None, alpha=1, beta=1, roles=None):
-        return self._chosen(a, b).product(a, b, c, alpha, beta)
+    def product(self, a, b, c=None, alpha=1, beta=1, roles=None, axes=1):
+        return self._chosen(a, b, axes).product(a, b, c, alpha, beta, roles, axes)
 
-    def biased(self, a, b, bias):
-        return self._chosen(a, b).biased(a, b, bias)
+    def biased(self, a, b, bias, axes=1):
+        return self._chosen(a, b, axes).biased(a, b, bias, axes)
 
 
 class ExactProducts(Products):
@@ -122,14 +138,14 @@ class ExactProducts(Products):
     def __init__(self):
         self.used = {"exact sums, rounded once": None}
 
-    def __call__(self, a, b, roles=None):
-        return exact(a, b, torch.float32)
+    def __call__(self, a, b, roles=None, axes=1):
+        return exact(a, b, axes, torch.float32)
 
-    def product(self, a, b, c=None, alpha=1, beta=1, roles=None):
-        return exact(a, b, a.dtype, None if beta == 0 else c, alpha, beta)
+    def product(self, a, b, c=None, alpha=1, beta=1, roles=None, axes=1):
+        return exact(a, b, axes, a.dtype, None if beta == 0 else c, alpha, beta)
 
-    def biased(self, a, b, bias):
-        return exact(a, b, a.dtype, bias)
+    def biased(self, a, b, bias, axes=1):
+        return exact(a, b, axes, a.dtype, bias)
 
 
 def words_of(model):
@@ -137,19 +153,21 @@ def words_of(model):
     return name if model.order == "k ascending" else f"{name}, {model.order}"
 
 
-def exact(a, b, dtype, c=None, alpha=1, beta=1):
-    batch, m, k, n = sizes(a, b)
+def exact(a, b, axes, dtype, c=None, alpha=1, beta=1):
+    """c: broadcast to (batch, *rows, *columns)."""
+    shape = shape_of(a, b, axes)
+    left, right = as_matrices(a.float(), b.float(), axes)
+    left, right = left.contiguous(), right.transpose(1, 2).contiguous()
+    batch, m, k, n = *left.shape, right.shape[1]
     out = torch.empty(batch, m, n, dtype=torch.float32)
-    left, step_a = matrices(a)
-    right, step_b = matrices(b.transpose(1, 2))
     at, steps = 0, [0, 0, 0]
     if c is not None:
-        c = c.to(torch.float32).expand(out.shape)
+        c = c.float().expand(shape).reshape(out.shape)
         at, steps = c.data_ptr(), list(c.stride())
     if out.numel():
-        _binade._exact_products(left.data_ptr(), right.data_ptr(), at, out.data_ptr(), m, n, k, batch, step_a, step_b, steps,
+        _binade._exact_products(left.data_ptr(), right.data_ptr(), at, out.data_ptr(), m, n, k, batch, m * k, n * k, steps,
                                 float(alpha), float(beta), dtype != torch.float32)
-    return out.to(dtype)  # from a number rounded to odd: that is the one rounding
+    return out.reshape(shape).to(dtype)  # from a number rounded to odd: that is the one rounding
 
 
 def finished(x, dtype, c=None, alpha=1, beta=1):

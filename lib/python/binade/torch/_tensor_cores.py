@@ -13,9 +13,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import _binade
 from ._attaching import functorch_level
-from ._models import FORMATS, Models
+from ._models import Models
 from ._narrow import NarrowProducts, Recipe
 from ._product_ops import LOW_PRECISION, OPS, kind_of
+from ._products import FORMATS
 from ._recipes import Recipes
 from ._recorder import recording_above
 from ._scaled_mm import ScaledProducts
