@@ -64,7 +64,8 @@ class Unfolds(TorchDispatchMode):
             return func(*args, **(kwargs or {}))
         (x, w), stride = args[:2], args[3][0]
         columns = F.unfold(x, w.shape[2:], stride=stride)
-        sums = [binade.gemm(w.flatten(1), image.contiguous(), model=binade.GemmModel("fma.rn.f32.f32.f32.f32")) for image in columns]
+        sums = [binade.gemm(w.flatten(1), image.contiguous(), model=binade.GemmModel("fma.rn.f32.f32.f32.f32"))
+                for image in columns]
         size = [(h - r) // stride + 1 for h, r in zip(x.shape[2:], w.shape[2:])]
         return torch.stack(sums).reshape(len(x), len(w), *size)
 

@@ -177,7 +177,9 @@ class Check(TensorCores):
         if not k_as_emulated:
             return "order=account does not take this order, since K of an emulated convolution runs over the kernel first"
         kept = self._orders.setdefault(key, Order(key, str(sums)))
-        return "" if kept.words == str(sums) else "order=account takes another order, which was found before for products of these sizes"
+        if kept.words != str(sums):
+            return "order=account takes another order, which was found before for products of these sizes"
+        return ""
 
     def _device_seen(self, device):
         if str(device) not in self._devices:

@@ -75,7 +75,8 @@ def compare(fn_a, fn_b, inputs, *, seed=0, arch=None):
         "results": results,
         "first": None if pair is None else pair_dict(sides, pair, arch),
         **{key: side.summary() for key, side in zip("ab", sides)},
-        "notes": [f"{key} draws random numbers ({', '.join(filter(None, side.draws))})" for key, side in zip("ab", sides) if side.draws],
+        "notes": [f"{key} draws random numbers ({', '.join(filter(None, side.draws))})" for key, side in zip("ab", sides)
+                  if side.draws],
     }
     return Comparison(comparison_text(of), json.dumps(of, indent=1) + "\n")
 
@@ -136,7 +137,8 @@ class Side:
         """Names of the ops, without counterparts, between common values and an op."""
         seen, wanted = [], [index]
         while wanted:
-            new = {source for at in wanted for source in self.ops[at].sources if source is not None and not self.is_common[source]}
+            new = {source for at in wanted for source in self.ops[at].sources
+                   if source is not None and not self.is_common[source]}
             wanted = sorted(new - set(seen))
             seen += wanted
         return [self.ops[at].name for at in sorted(seen)]
@@ -165,11 +167,15 @@ class Side:
             index = before[0]
         got, gave = [], []
 
-        def before_op(at, args, kwargs):
+        def before(at, args, kwargs):
             if at == index:
                 got[:] = copied([args, kwargs])
 
-        self._again(Recorder(before_op, lambda op, results: gave.append(results[0].detach().clone()) if op.index == index else None))
+        def after(op, results):
+            if op.index == index:
+                gave.append(results[0].detach().clone())
+
+        self._again(Recorder(before, after))
         of = explanations(self.ops[index].name, *got, gave, arch)
         return index, of if isinstance(of, str) else of[0]
 

@@ -79,7 +79,8 @@ def convolution(products, x, w, bias, stride, padding, dilation, transposed, out
     return out.contiguous(memory_format=memory_format(x, w))
 
 
-def convolution_backward(products, dy, x, w, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask):
+def convolution_backward(products, dy, x, w, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
+                         output_mask):
     g = geometry(x, w, stride, padding, dilation, groups, transposed)
     dx = dw = db = None
     if output_mask[0]:
@@ -104,7 +105,8 @@ def attention_backward(products, dy, q, k, v, out, logsumexp, dropout_p, is_caus
 
 
 def rounded_attention(products, q, k, v, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
-    return low_precision_forward(products.product, q, k, v, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask, scale=scale)
+    return low_precision_forward(products.product, q, k, v, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask,
+                                 scale=scale)
 
 
 def rounded_attention_backward(products, dy, q, k, v, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):

@@ -74,7 +74,8 @@ has_flash = hasattr(torch.backends.cuda, "flash_sdp_enabled")  # torch 2.0
 without_flash = Without(torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp) if has_flash else None
 # Since torch 2.1 a checkpoint repeats no more than saves tensors: not its last product, of whose operands nothing would be known.
 EARLY_STOP = "_enable_checkpoint_early_stop"
-without_early_stop = (Without(functools.partial(getattr, checkpoint, EARLY_STOP), functools.partial(setattr, checkpoint, EARLY_STOP))
+without_early_stop = (Without(functools.partial(getattr, checkpoint, EARLY_STOP),
+                              functools.partial(setattr, checkpoint, EARLY_STOP))
                       if hasattr(checkpoint, EARLY_STOP) else contextlib.nullcontext)
 # What is open meanwhile, and the ops.
 ATTENTIONS = {"flash": (contextlib.nullcontext, OPS), "math": (without_flash or contextlib.nullcontext, OPS),
@@ -266,7 +267,8 @@ class RefusesLater(TorchFunctionMode):
     def _check(self, recipe, gradient):
         self._mode.recipes.gradient_came(recipe)
         if not self._mode.is_open:
-            raise RuntimeError("backward() of emulated products outside of their own `with tensor_cores(…)`: put it into that block")
+            raise RuntimeError("backward() of emulated products outside of their own `with tensor_cores(…)`: put it into "
+                               "that block")
 
 
 def why_not(kind, name, overload, args, operands, devices):
