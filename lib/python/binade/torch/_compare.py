@@ -24,11 +24,11 @@ class Comparison(Document):
     """What compare() found; str() is for people, to_dict() for programs.
 
     Keys: equal; results (a dict a tensor that the functions give: elements, different, ulps, largest, and why where they are not
-    alike); first (None, or a dict: shape, elements, different, ulps, largest; a and b, each with op, module, site, inputs,
-    outputs, dtypes; through: ops between the common values and it; orders, and orders_of: the product that they explain, the op
-    itself or one that led to it; foreign_inputs: which of what it got were neither computed nor are found in the other run); a
-    and b:
-    ops, common: of how many the other has the result, first: the first of which it has not; notes.
+    alike); first (None, or a dict: shape, elements, different, ulps, largest, and a and b, the two ops); a and b (ops: how many
+    compute something; common: of how many the other has the result; first: the first of which it has not); notes. Each of first's
+    ops has op, module, site, inputs, outputs, dtypes; through: ops between the common values and it; foreign_inputs: which of
+    what it got were neither computed nor are found in the other run; orders, as Invariance has them, and orders_of: the product
+    that they explain, the op itself or one that led to it.
     """
 
     @property
@@ -45,9 +45,10 @@ class Comparison(Document):
 def compare(fn_a, fn_b, inputs, *, seed=0, arch=None):
     """The first op whose bits part in two implementations of one thing, as a trainer's and an inference engine's.
 
-    fn_a, fn_b: models or functions. inputs: what both take: a tensor, or a tuple or dict of tensors (then by name). seed: of
-        torch before either. arch: of the GPU whose products ran, or were emulated, in either, as "sm_90"; a GPU's tensors know
-        theirs.
+    fn_a, fn_b: models or functions.
+    inputs: what both take, a tensor, or a tuple or dict of tensors (then by name).
+    seed: of torch before either.
+    arch: of the GPU whose products were emulated, as "sm_90", so that its orders are looked for, too; a GPU's tensors know theirs.
 
     How: below autograd every op's operands and results are seen. Values are the same where they have the same elements, bits of
     one dtype, each as often, whatever their shape and the order of their axes: so a fused op is not lost beside what it is

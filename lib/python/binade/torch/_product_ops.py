@@ -135,3 +135,15 @@ OPS = {name: (kind, function) for kind, ops in {
 # Other functions of some of them, with attention="low_precision".
 LOW_PRECISION = {**OPS, "_scaled_dot_product_flash_attention_for_cpu": ("matmul", rounded_attention),
                  "_scaled_dot_product_flash_attention_for_cpu_backward": ("matmul", rounded_attention_backward)}
+# Ops with products inside that nobody takes apart.
+WITH_PRODUCTS = frozenset((
+    "mkldnn_rnn_layer", "mkldnn_linear", "mkldnn_convolution", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
+    "_addmm_activation", "_scaled_grouped_mm", "_grouped_mm", "_int_mm", "_weight_int8pack_mm",
+    "_weight_int4pack_mm", "_cdist_forward", "_trilinear", "_sparse_mm", "_sparse_addmm", "sspaddmm", "linalg_vecdot",
+    "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
+    "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell", "quantized_lstm", "quantized_gru", "conv_tbc", "_convolution",
+    "linalg_matrix_exp", "_euclidean_dist", "hspmm", "sparse_sampled_addmm", "_scaled_dot_product_flash_attention_backward",
+    "_scaled_dot_product_efficient_attention_backward", "_scaled_dot_product_cudnn_attention_backward", "_cudnn_rnn",
+    "_cudnn_rnn_backward", "cudnn_convolution", "cudnn_convolution_transpose", "cudnn_convolution_relu",
+    "cudnn_convolution_add_relu", "miopen_convolution", "miopen_rnn", "linear", "matmul", "scaled_dot_product_attention",
+))
