@@ -43,7 +43,8 @@ class Compare(CliCase):
         self.assertTrue(of.equal)
         self.assertIsNone(of.first)
         told = of.to_dict()
-        self.assertEqual((told["a"]["common"], told["b"]["common"]), (told["a"]["ops"], told["b"]["ops"] - 1))  # but the packed weight
+        self.assertEqual((told["a"]["common"], told["b"]["common"]),
+                         (told["a"]["ops"], told["b"]["ops"] - 1))  # but the packed weight
         self.assertTrue(torch.equal(apart(self.x), packed(self.x)))
 
     def test_the_op_that_was_planted_is_the_first_that_parts(self):

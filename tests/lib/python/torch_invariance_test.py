@@ -147,7 +147,7 @@ class Invariance(CliCase):
             of = found(lambda x: torch.autograd.grad((x @ w).tanh().mean(), w), self.x)
             self.assertEqual([op["status"] for op in of.ops if op["op"] == "div"], ["of the batch"])
             self.assertEqual([op["status"] for op in of.ops if op["op"] == "tanh_backward"], ["after mixed rows"])
-        for fn in (lambda x: x * float(x.abs().max()), lambda x: x * x.abs().max()):  # the number is not a tensor's any more; it is
+        for fn in (lambda x: x * float(x.abs().max()), lambda x: x * x.abs().max()):  # a number, a tensor
             scaled = found(fn, self.x * torch.arange(1, 8)[:, None, None])
             self.assertEqual((statuses(scaled)["mul"], scaled.variant), ("after mixed rows", False))
         self.assertFalse(of.variant, str(of))

@@ -82,7 +82,8 @@ def kept(merged, scale_log2, target):
             continue
         fate = summary.becomes("binary16", scale_log2 if role in GRADIENTS else 0)
         for key, bad, words in (("overflow", fate["overflow"]["count"] > 0, f"{fate['overflow']['count']:,} values overflow"),
-                                ("lost_l2", fate["lost_l2"] > target, f"{_binade._percent(fate['lost_l2'])} of the L2 norm becomes zero")):
+                                ("lost_l2", fate["lost_l2"] > target,
+                                 f"{_binade._percent(fate['lost_l2'])} of the L2 norm becomes zero")):
             if bad:
                 reasons.setdefault(layer, []).append({"role": role, "what": key, "text": f"{role}: {words}"})
     return [{"layer": layer, "reasons": rows} for layer, rows in reasons.items()]
@@ -127,8 +128,9 @@ def text_of(of):
     scale = of["loss_scale"]
     out = [f"Loss scale for FP16: {scale_words(scale)}. {scale['reason']}"]
     if of["already_zero"] is not None:
-        out.append(f"The run had gradients in FP16: {_binade._percent(of['already_zero'])} of their values are zero, and what has died among "
-                   "them asks for no scale any more. Watch a run in FP32, or one with a loss scale, to know what they need.")
+        out.append(f"The run had gradients in FP16: {_binade._percent(of['already_zero'])} of their values are zero, and what "
+                   "has died among them asks for no scale any more. Watch a run in FP32, or one with a loss scale, to know what "
+                   "they need.")
     if scale["used_log2"] is not None:
         out.append(f"In use at the end: 2^{scale['used_log2']}.")
     by_format, by_role = {}, {}
@@ -141,10 +143,11 @@ def text_of(of):
         out.append(f"  {role:<7}{what}: " + (f"all {len(names)} layers" if len(names) == by_role[role] > 1 else listed(names)))
     out += kept_text(of["keep_fp32"])
     out += autocast_text(of["autocast"])
-    ill = sorted((row for row in of["states"] if row["overflow"] or (row["lost_l2"] or 0) > 1e-3), key=lambda row: -(row["lost_l2"] or 0))
+    ill = sorted((row for row in of["states"] if row["overflow"] or (row["lost_l2"] or 0) > 1e-3),
+                 key=lambda row: -(row["lost_l2"] or 0))
     if ill:
-        out.append(f"Keep the optimizer's states in FP32: {len(ill)} of {len(of['states'])} lose more than 0.1 % of their norm in FP16, "
-                   f"{ill[0]['layer']} {_binade._percent(ill[0]['lost_l2'] or 0)}.")
+        out.append(f"Keep the optimizer's states in FP32: {len(ill)} of {len(of['states'])} lose more than 0.1 % of their norm "
+                   f"in FP16, {ill[0]['layer']} {_binade._percent(ill[0]['lost_l2'] or 0)}.")
     if any(re.search(r" and \d+ (layers )?more", line) for line in out):
         out.append("to_dict() names all of them.")
     return "\n".join(textwrap.fill(line, 110, subsequent_indent="    " if line.startswith("  ") else "", break_long_words=False)

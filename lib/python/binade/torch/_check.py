@@ -43,16 +43,12 @@ def words_of(func, args, kwargs):
 
 
 class Check(TensorCores):
-    """The mode; tensor_cores(check=True) makes it.
-
-    calls: of each op, shapes, dtype and place so many are compared. kinds: so many times a model is looked for that explains
-    products that differ. seconds: after so many that comparing took, the rest runs alone. save: a folder for recordings.
-    """
+    """The mode; tensor_cores(check=True), whose options it takes, makes it."""
 
     answers = False
     devices = {"cpu": "the CPU", "cuda": "a GPU"}
 
-    def __init__(self, arch, recipes, *, order=None, attention="flash", strict=False, save=None, calls=3, kinds=32, seconds=None):
+    def __init__(self, arch, recipes, *, order, attention, strict, save, calls, kinds, seconds):
         super().__init__(arch, recipes, order=order, attention=attention, strict=strict)
         if recipes.any:
             raise TypeError("check: PyTorch rounds no operands for a product: leave operands= and modules= out")
@@ -183,7 +179,9 @@ class Check(TensorCores):
         if not k_as_emulated:
             return "order=account does not take this order, since K of an emulated convolution runs over the kernel first"
         kept = self._orders.setdefault(key, Order(key, str(sums)))
-        return "" if kept.words == str(sums) else "order=account takes another order, which was found before for products of these sizes"
+        if kept.words != str(sums):
+            return "order=account takes another order, which was found before for products of these sizes"
+        return ""
 
     def _device_seen(self, device):
         if str(device) not in self._devices:

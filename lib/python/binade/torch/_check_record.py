@@ -61,7 +61,8 @@ class Recordings:
         name = re.sub(r"[^\w.]+", "_", "_".join(filter(None, (f"{len(self._kept):04}", op, part, dtype, size))))
         name += ".tensors" if model is None else ".safetensors"
         over = f", K over {row.k_runs_over}" if row.k_runs_over else ""
-        metadata = {"how": f"{row.title}, product {batch} of {len(low.a)}, {len(rows)} rows and {len(columns)} columns of it{over}",
+        where = f"{len(rows)} rows and {len(columns)} columns of product {batch} of {len(low.a)}"
+        metadata = {"how": f"{row.title}, {where}{over}",
                     "gpu": device["gpu"] or "none", "torch": device["torch"], "cuda": device["cuda"] or "none",
                     "date": datetime.date.today().isoformat(), "usual": row.usual}
         if model is not None:

@@ -85,7 +85,8 @@ def windows(x, kernel, count, stride, dilation):
     x = x.movedim(1, -1)
     steps = x.stride()[1:-1]
     places, taps = (a * s for a, s in zip(steps, stride)), (a * d for a, d in zip(steps, dilation))
-    return x.as_strided((x.shape[0], *count, *kernel, x.shape[-1]), (x.stride(0), *places, *taps, x.stride(-1)), x.storage_offset())
+    return x.as_strided((x.shape[0], *count, *kernel, x.shape[-1]), (x.stride(0), *places, *taps, x.stride(-1)),
+                        x.storage_offset())
 
 
 def padded(x, before, after):

@@ -107,4 +107,5 @@ class Models:
             return ModelProducts(given, kind)
         if kind in ("dot", "depthwise"):
             return ModelProducts(chain_model(dtype), kind, direct=kind == "depthwise")
-        return ModelProducts(usual_model(self.sm, dtype, dtype == torch.float32 and allows_tf32(kind), accumulates_in_half(kind)), kind)
+        tf32 = dtype == torch.float32 and allows_tf32(kind)
+        return ModelProducts(usual_model(self.sm, dtype, tf32, accumulates_in_half(kind)), kind)

@@ -50,7 +50,8 @@ class Recipe:
             if given is not None and not _binade._takes(chain_model(torch.float32), _binade.Format(given).name):
                 raise ValueError(f"{name} {given!r}: a format whose numbers binary32 has is wanted")
             if given is not None and self.scale is not None and 2 * _binade.Format(given).emax > _binade.Format("binary32").emax:
-                raise ValueError(f"scale: products of numbers near the largest of {given!r} overflow in binary32; leave scale= out")
+                raise ValueError(f"scale: products of numbers near the largest of {given!r} overflow in binary32; leave "
+                                 "scale= out")
         self.blocks("x", 1)
         if self.promote_every is not None and self.scale not in (None, "amax", "row"):
             raise ValueError(f"promote_every: with scale={self.scale!r} every part of K is promoted as it is")

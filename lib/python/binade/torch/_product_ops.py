@@ -79,7 +79,8 @@ def convolution(products, x, w, bias, stride, padding, dilation, transposed, out
     return out.contiguous(memory_format=memory_format(x, w))
 
 
-def convolution_backward(products, dy, x, w, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask):
+def convolution_backward(products, dy, x, w, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
+                         output_mask):
     g = geometry(x, w, stride, padding, dilation, groups, transposed)
     dx = dw = db = None
     if output_mask[0]:
@@ -104,7 +105,8 @@ def attention_backward(products, dy, q, k, v, out, logsumexp, dropout_p, is_caus
 
 
 def rounded_attention(products, q, k, v, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
-    return low_precision_forward(products.product, q, k, v, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask, scale=scale)
+    return low_precision_forward(products.product, q, k, v, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask,
+                                 scale=scale)
 
 
 def rounded_attention_backward(products, dy, q, k, v, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
@@ -133,3 +135,15 @@ OPS = {name: (kind, function) for kind, ops in {
 # Other functions of some of them, with attention="low_precision".
 LOW_PRECISION = {**OPS, "_scaled_dot_product_flash_attention_for_cpu": ("matmul", rounded_attention),
                  "_scaled_dot_product_flash_attention_for_cpu_backward": ("matmul", rounded_attention_backward)}
+# Ops with products inside that nobody takes apart.
+WITH_PRODUCTS = frozenset((
+    "mkldnn_rnn_layer", "mkldnn_linear", "mkldnn_convolution", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
+    "_addmm_activation", "_scaled_grouped_mm", "_grouped_mm", "_int_mm", "_weight_int8pack_mm",
+    "_weight_int4pack_mm", "_cdist_forward", "_trilinear", "_sparse_mm", "_sparse_addmm", "sspaddmm", "linalg_vecdot",
+    "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
+    "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell", "quantized_lstm", "quantized_gru", "conv_tbc", "_convolution",
+    "linalg_matrix_exp", "_euclidean_dist", "hspmm", "sparse_sampled_addmm", "_scaled_dot_product_flash_attention_backward",
+    "_scaled_dot_product_efficient_attention_backward", "_scaled_dot_product_cudnn_attention_backward", "_cudnn_rnn",
+    "_cudnn_rnn_backward", "cudnn_convolution", "cudnn_convolution_transpose", "cudnn_convolution_relu",
+    "cudnn_convolution_add_relu", "miopen_convolution", "miopen_rnn", "linear", "matmul", "scaled_dot_product_attention",
+))

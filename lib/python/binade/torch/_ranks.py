@@ -20,7 +20,8 @@ def packed(summaries):
 def must_agree(all_of, what):
     for rank, one in enumerate(all_of):
         if one != all_of[0]:
-            raise ValueError(f"rank {rank} has other {what} than rank 0: {one} and {all_of[0]}; watch the same steps on every rank")
+            raise ValueError(f"rank {rank} has other {what} than rank 0: {one} and {all_of[0]}; watch the same steps on "
+                             "every rank")
 
 
 def merged(all_bytes, replicated, where, read):
@@ -53,7 +54,8 @@ def reduced(run, group, replicated):
         windows.append(Window(
             window.first, window.last, window.steps, window.loss_scale,
             merged([one[0] for one in sums], replicated, where, _binade.RangeSummary.from_bytes),
-            merged([one[1] for one in sums], lambda layer: replicated((layer, "update")), where, _binade._UpdateCounts.from_bytes)))
+            merged([one[1] for one in sums], lambda layer: replicated((layer, "update")), where,
+                   _binade._UpdateCounts.from_bytes)))
     layers = {}
     notes, found = [], []
     for rank, (of, told, events) in enumerate(gathered((run.layers, run.notes, run.nonfinite()), group)):

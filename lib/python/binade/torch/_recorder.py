@@ -13,8 +13,10 @@ from torch.utils._pytree import tree_map
 from ._bits import has_bits
 from ._names import Names, tensors_in
 
-MOVES = frozenset(("clone", "contiguous", "lift_fresh", "lift_fresh_copy", "_unsafe_view", "_reshape_copy", "alias_copy", "view_copy"))
-UNWRITTEN = frozenset(("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_", "resize"))
+MOVES = frozenset(("clone", "contiguous", "lift_fresh", "lift_fresh_copy", "_unsafe_view", "_reshape_copy", "alias_copy",
+                   "view_copy"))
+UNWRITTEN = frozenset(("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_",
+                       "resize"))
 OWN_FOLDERS = tuple(os.path.dirname(os.path.abspath(x)) + os.sep for x in (torch.__file__, __file__))
 CALLERS = frozenset(("_call_impl", "_slow_forward"))  # of torch.nn.Module
 RESULT = "the result"  # the name of what stands for what the function gave
@@ -44,8 +46,9 @@ class Op:
         return ", ".join(filter(None, (self.name, self.module and f"of {self.module}", self.site)))
 
     def to_dict(self):
-        return {"op": self.name, "module": self.module or None, "site": self.site or None, "inputs": [list(x) for x in self.inputs],
-                "outputs": [list(x) for x, _ in self.outputs], "dtypes": [x for _, x in self.outputs]}
+        return {"op": self.name, "module": self.module or None, "site": self.site or None,
+                "inputs": [list(x) for x in self.inputs], "outputs": [list(x) for x, _ in self.outputs],
+                "dtypes": [x for _, x in self.outputs]}
 
 
 class Recorder:
@@ -106,14 +109,16 @@ class Recorder:
         results = [x for _, x in tensors_in(out) if has_bits(x)]
         if random is not None and any(not torch.equal(x, y) for x, y in zip(random, random_states())):
             self.draws = (name, *where(self._names))
-        written = [x for argument, x in zip(schema.arguments, args) if argument.alias_info is not None and argument.alias_info.is_write]
+        written = [x for argument, x in zip(schema.arguments, args)
+                   if argument.alias_info is not None and argument.alias_info.is_write]
         written += [kwargs[key] for key in outs & kwargs.keys()]
         results += [x for _, x in tensors_in(written) if has_bits(x) and all(x is not y for y in results)]
         same_dtype = name == "_to_copy" and bool(given) and bool(results) and results[0].dtype == given[0][0].dtype
         if is_move or same_dtype or name in UNWRITTEN or not results:
             self._pass_on(given, results, aliased)
         else:
-            self._add(name, *where(self._names), given, results, tuple(x for x in (*args, *kwargs.values()) if isinstance(x, float)))
+            self._add(name, *where(self._names), given, results,
+                      tuple(x for x in (*args, *kwargs.values()) if isinstance(x, float)))
         return out
 
     def _with_sources(self, tensors):

@@ -27,8 +27,8 @@ class Runs:
         if recorder.draws is not None:
             name, site, module = recorder.draws
             op = ", ".join(filter(None, (name, module and f"of {module}", site)))
-            raise ValueError(f"{op} draws random numbers, which are not the same for a row in every batch: call model.eval(), or leave "
-                             "them out")
+            raise ValueError(f"{op} draws random numbers, which are not the same for a row in every batch: call model.eval(), or "
+                             "leave them out")
         self.ops = recorder.ops
 
     def run(self, size, place, *, before=None, after=None, **batch):

@@ -19,14 +19,16 @@ from .. import _binade
 from ._narrow import products_of_formats
 from ._products import Products
 
-FP8 = {getattr(torch, name): format for name, format in (("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2")) if hasattr(torch, name)}
+FP8 = {getattr(torch, name): format for name, format in (("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2"))
+       if hasattr(torch, name)}
 BIASES = {torch.float16: {torch.float16}, torch.bfloat16: {torch.bfloat16}, torch.float32: set(),
           **dict.fromkeys(FP8, {torch.float16, torch.bfloat16})}  # by the result's dtype
 FIRST_SM = 89
 SM_OF_BLOCKS = 90
 BLOCK = 128
 PROMOTED = {90: 4}  # instructions, by architecture
-TENSOR, ROW, STRIP, SQUARE = 0, 1, 4, 5  # values of torch.nn.functional.ScalingType: scales of all, of a row, of 1 × 128, 128 × 128
+# Values of torch.nn.functional.ScalingType: scales of all, of a row, of 1 × 128, of 128 × 128.
+TENSOR, ROW, STRIP, SQUARE = 0, 1, 4, 5
 # In the order in which torch tries them.
 TOGETHER = [TENSOR, TENSOR], [ROW, ROW], [SQUARE, STRIP], [STRIP, SQUARE], [STRIP, STRIP]
 
@@ -39,7 +41,8 @@ def why_not(name, args):
     scales = args[2:4]
     if name == "_scaled_mm_v2":
         scales = [*args[2], *args[5]]
-        if any(len(x) != 1 or x[0] not in (TENSOR, ROW, STRIP, SQUARE) for x in (args[3], args[6])) or any(args[4]) or any(args[7]):
+        recipes, swizzles = (args[3], args[6]), (args[4], args[7])
+        if any(len(x) != 1 or x[0] not in (TENSOR, ROW, STRIP, SQUARE) for x in recipes) or any(map(any, swizzles)):
             return "with scales in a layout that is not emulated"
     if any(scale.dtype != torch.float32 for scale in scales):
         return "with scales that are not float32"

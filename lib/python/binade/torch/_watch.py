@@ -268,7 +268,8 @@ class Watch(Run):
         found = living_scalers()
         if found:
             self._hooks.note("a GradScaler was found; its loss scale counts where its scale() is called" if len(found) == 1 else
-                             f"{len(found)} GradScalers were found; the loss scale is that of the one whose scale() was called last")
+                             f"{len(found)} GradScalers were found; the loss scale is that of the one whose scale() was called "
+                             "last")
         return found
 
     def _tell(self, event):
