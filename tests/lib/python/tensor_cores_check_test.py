@@ -266,6 +266,13 @@ class Check(TensorCoresCase):
             self.assertEqual([row["verdict"] for row in rows(mode)], ["unseen"])
             self.assertFalse(mode.account.all_explained)
 
+    def test_an_order_that_is_none_of_pytorchs_is_told(self):
+        with checking(order=lambda kind, dtype: "reference") as mode:
+            self.x @ self.x.t()
+        row, = rows(mode)
+        self.assertEqual(row["verdict"], "unseen")
+        self.assertIn('order gave "reference"', row["why"])
+
     def test_in_place_and_out_are_compared_with_what_was_there_before(self):
         a, b, c = torch.randn(6, 32), torch.randn(32, 7), torch.randn(6, 7)
         with tf32(True, True), binade.torch.tensor_cores("sm_90"), checking() as mode:

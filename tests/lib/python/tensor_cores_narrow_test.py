@@ -132,7 +132,8 @@ class Products(NarrowCase):
             self.linear(HYBRID._replace(scale=scale), "sm_90", torch.float32, x, w, None, gy)
 
     def test_mm_and_addmm_with_alpha_and_beta(self):
-        for arch, dtype, scale in itertools.product(("sm_70", "sm_90"), DTYPES, (None, "amax", "row", "16x16")):
+        cases = itertools.product(("sm_70", "sm_90"), (None, "amax", "row", "16x16"))
+        for (arch, scale), dtype in zip(cases, itertools.cycle(DTYPES)):
             a, b, c = (magnitudes(3 + i, *s, dtype=dtype, high=6) for i, s in enumerate(((6, 37), (37, 9), (6, 9))))
             recipe, words = HYBRID._replace(scale=scale), rule(arch, dtype)
             self.held_in(recipe, arch, dtype, lambda: (torch.mm(a, b),),
@@ -207,12 +208,12 @@ class Products(NarrowCase):
     def test_every_few_instructions_are_promoted(self):
         x, w, gy = magnitudes(1, 5, 300), magnitudes(2, 6, 300), magnitudes(3, 5, 6)
         results = []
-        for arch, every, scale in itertools.product(("sm_80", "sm_90", "sm_120"), (1, 4, "2:binary16"), (None, "row")):
+        for arch, every, scale in itertools.product(("sm_90", "sm_120"), (1, 4, "2:binary16"), (None, "row")):
             with self.subTest(arch=arch, every=every):
                 self.linear(HYBRID._replace(promote_every=every, scale=scale), arch, torch.float32, x, w, None, gy)
             with mode(arch, HYBRID._replace(promote_every=every, scale=scale)):
                 results.append(values(F.linear(x, w)))
-        self.assertFalse(any(same_bits(a, b).all() for a, b in itertools.combinations(results[6:12], 2)))
+        self.assertFalse(any(same_bits(a, b).all() for a, b in itertools.combinations(results[:6], 2)))
 
     def test_an_order_of_ones_own(self):
         x, w, gy = magnitudes(1, 5, 300), magnitudes(2, 6, 300), magnitudes(3, 5, 6)

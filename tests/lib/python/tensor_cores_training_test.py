@@ -30,7 +30,8 @@ if importlib.util.find_spec("torch") is None:
 def setUpModule():
     words = [sys.executable, str(PROGRAM), "--json", "--steps", str(STEPS)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    runs = [subprocess.Popen([*words, *more], stdout=subprocess.PIPE, text=True, env=environment | {"BINADE_THREADS": str(threads)})
+    runs = [subprocess.Popen([*words, *more], stdout=subprocess.PIPE, text=True,
+                             env=environment | {"BINADE_THREADS": str(threads)})
             for threads, more in RUNS.items()]
     told = [run.communicate()[0] for run in runs]
     if any(run.returncode for run in runs):

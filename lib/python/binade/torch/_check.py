@@ -121,6 +121,8 @@ class Check(TensorCores):
 
     def _compare(self, rows, what, kind, function, args, kwargs, given, device):
         name, dtype = what[0], args[0].dtype  # every op's first argument is a tensor
+        if self._models.given(kind, dtype) == REFERENCE:
+            raise ValueError(f'order gave "reference" for {kind} of {dtype}, which is no order that PyTorch could have')
         products, made = self._models.products(kind, dtype), []  # made: of each product its key and the GemmModel of its sums
 
         def keeping(a, b):

@@ -48,7 +48,8 @@ def compare(fn_a, fn_b, inputs, *, seed=0, arch=None):
     fn_a, fn_b: models or functions.
     inputs: what both take, a tensor, or a tuple or dict of tensors (then by name).
     seed: of torch before either.
-    arch: of the GPU whose products were emulated, as "sm_90", so that its orders are looked for, too; a GPU's tensors know theirs.
+    arch: of the GPU whose products were emulated, as "sm_90", so that its orders are looked for, too; a GPU's tensors know
+        theirs.
 
     How: below autograd every op's operands and results are seen. Values are the same where they have the same elements, bits of
     one dtype, each as often, whatever their shape and the order of their axes: so a fused op is not lost beside what it is

@@ -52,7 +52,8 @@ def invariance(fn, inputs, batches=(1, 2, 17, 128), *, row=0, seed=0, arch=None)
     row: which of the inputs' rows.
     seed: of the rows that are made, of the places in a batch (its first, middle and last, and two drawn), and of torch before
         every run.
-    arch: of the GPU whose products were emulated, as "sm_90", so that its orders are looked for, too; a GPU's tensors know theirs.
+    arch: of the GPU whose products were emulated, as "sm_90", so that its orders are looked for, too; a GPU's tensors know
+        theirs.
 
     How: below autograd every op's result is seen; views and copies, which compute nothing, are passed over. Where the row is in a
     result is asked of the result: of a batch the axis is looked at that is so many times as long as alone. What changes when the

@@ -43,8 +43,9 @@ def tensor_cores(arch, *, order=None, attention="flash", strict=False,
 
     arch: as "sm_90".
     order: how sums are made. None: as below. A GemmModel with D in binary32: so, where it takes the operands. "reference": exact
-        numbers. A function (kind, dtype) → one of these; kind is "matmul", "vector" (a matrix and a vector), "dot", "convolution",
-        "depthwise" or "scaled" (_scaled_mm). The Account of a check: the orders that it found for products of such sizes.
+        numbers. A function (kind, dtype) → one of these; kind is "matmul", "vector" (a matrix and a vector), "dot",
+        "convolution", "depthwise" or "scaled" (_scaled_mm). The Account of a check: the orders that it found for products of such
+        sizes.
     attention: how scaled_dot_product_attention is computed: "flash"; "low_precision", rounded at each step as PyTorch 1.13 did;
         "math", torch's own way by matmuls.
     strict: an op with products that is not emulated is refused (NotImplementedError) instead of run as before.
@@ -61,8 +62,8 @@ def tensor_cores(arch, *, order=None, attention="flash", strict=False,
     promote_every: after so many instructions a sum is added to a register of binary32, and begins again. An FP8 instruction of
         sm_90 has 32 of K: 4 of them are 128 of K.
     model, modules: settings by name, {a module's name in the model, or a pattern as "blocks.*": a dict of operands, backward,
-        scale and promote_every, or None: operands stay in their dtype}. What a dict leaves out is as above; the first pattern that
-        fits a module counts, and of modules in each other the innermost that has one.
+        scale and promote_every, or None: operands stay in their dtype}. What a dict leaves out is as above; the first pattern
+        that fits a module counts, and of modules in each other the innermost that has one.
 
     Checking a GPU:
 
