@@ -142,6 +142,15 @@ class Check(TensorCoresCase):
         self.assertEqual([row["differing_calls"] for row in rows(mode)], [1])
         self.assertIn("another order", rows(mode)[0]["why"])
 
+    def test_calls_of_one_place_may_have_orders_of_their_own(self):
+        orders = {n: binade.GemmModel("fma.rn.f32.f32.f32.f32", split=n) for n in (2, 4)}
+        a, b, now = numbers(1, 16, 256), numbers(2, 256, 24), [2]
+        with tf32(False, False), binade.torch.tensor_cores("sm_90", order=lambda *_: orders[now[0]]), checking() as mode:
+            for now[0] in (2, 4, 2):
+                a @ b
+        row, = rows(mode)
+        self.assertEqual((row["verdict"], row["explained"], row["compared"]), ("explained", 3, 3), row)
+
     def test_a_convolution_whose_k_runs_over_channels_first_is_explained_and_not_followed(self):
         x, w, folder = torch.randn(2, 5, 8, 6), torch.randn(4, 5, 3, 2), self.path("kept")
         with Unfolds(), checking(save=folder) as mode, tf32(False, False):

@@ -33,6 +33,34 @@ class Modes(TensorCoresCase):
     def wanted(self, arch, **more):
         return oracle.product(values(self.a), values(self.b), arch, "float32", tf32=True, **more)
 
+    def test_what_may_multiply_unseen_is_listed(self):
+        theta = torch.randn(2, 2, 3)
+        calls = {"affine_grid_generator": lambda: torch.nn.functional.affine_grid(theta, [2, 1, 4, 4], align_corners=False)}
+        if hasattr(torch.library, "custom_op"):
+            @torch.library.custom_op("binade_test::hidden", mutates_args=())
+            def hidden(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+                return a @ b
+
+            calls["binade_test::hidden"] = lambda: hidden(self.a, self.b)
+        if hasattr(torch, "cond"):
+            calls["cond"] = lambda: torch.cond(self.a.sum() > 0, torch.square, torch.neg, (self.a,))
+        for name, call in calls.items():
+            with self.subTest(name):
+                with binade.torch.tensor_cores("sm_90") as mode:
+                    call()
+                self.assertEqual([(ran.op, ran.calls) for ran in mode.uncovered()], [(name, 1)])
+                with binade.torch.tensor_cores("sm_90", strict=True), self.assertRaisesRegex(NotImplementedError, name):
+                    call()
+
+    def test_an_order_is_of_sums_alone(self):
+        name = "mma.m16n8k16.f32.f16.f16.f32"
+        for options, text in (({"alpha": 2}, "--alpha"), ({"c_first": True}, "--c-first"),
+                              ({"out_format": "binary16"}, "D is binary32")):
+            with self.subTest(**options), self.assertRaisesRegex(ValueError, text):
+                binade.torch.tensor_cores("sm_90", order=binade.GemmModel(name, "sm_90", **options))
+        with binade.torch.tensor_cores("sm_90", order=lambda kind: None), self.assertRaisesRegex(RuntimeError, "order.*takes 1"):
+            self.a @ self.b
+
     def test_each_flag_is_of_its_own_products(self):
         x, w = numbers(81, 2, 5, 4, 4), numbers(82, 6, 5, 3, 3)
         g = oracle.Geometry((1, 1), (0, 0), (1, 1), 1)

@@ -152,6 +152,21 @@ class Invariance(CliCase):
             self.assertEqual((statuses(scaled)["mul"], scaled.variant), ("after mixed rows", False))
         self.assertFalse(of.variant, str(of))
 
+    def test_experts_that_get_no_row_and_numbers_of_rows_are_no_findings(self):
+        torch.manual_seed(1)
+        gate, experts = torch.nn.Linear(8, 4), [torch.nn.Linear(8, 8) for _ in range(4)]
+
+        def mixture(x):
+            chosen, out = gate(x).argmax(-1), torch.zeros_like(x)
+            for i, expert in enumerate(experts):
+                rows = (chosen == i).nonzero()[:, 0]
+                out[rows] = expert(x[rows])
+            return out
+
+        with torch.no_grad(), binade.torch.tensor_cores("sm_90"):
+            found = [binade.torch.invariance(mixture, torch.randn(17, 8), batches=(1, 2, 17)) for _ in range(4)]
+        self.assertFalse(any(x.variant for x in found), "\n".join(map(str, found)))
+
     def test_what_cannot_be_followed_is_said(self):
         of = found(lambda x: torch.cat([torch.ones(1, 4, 6), x]).exp(), self.x)
         self.assertEqual((statuses(of)["cat"], of.variant), ("row not followed", False))

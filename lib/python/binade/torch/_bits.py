@@ -45,7 +45,7 @@ def mixed(z):
 def row_hashes(x, axis):
     """A hash of each index of an axis, int64, over all elements with that index and their order; one of all with axis None."""
     x = bits_of(x)
-    rows = x.reshape(1, -1) if axis is None else x.movedim(axis, 0).reshape(x.shape[axis], -1)
+    rows = x.reshape(1, -1) if axis is None else x.movedim(axis, 0).unsqueeze(-1).flatten(1)
     out = torch.zeros(len(rows), dtype=torch.int64, device=x.device)
     width = min(PIECE, max(1, rows.shape[1]))
     height = PIECE // width

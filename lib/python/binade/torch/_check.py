@@ -57,6 +57,8 @@ class Check(TensorCores):
         for name, x in (("calls", calls), ("kinds", kinds)):
             if not isinstance(x, int) or x < 0:
                 raise ValueError(f"{name} {x!r}: a whole number is wanted")
+        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0):
+            raise ValueError(f"seconds {seconds!r}: a number of 0 or more is wanted, or None")
         self._calls, self._looks_left, self._seconds_left = calls, kinds, float("inf") if seconds is None else seconds
         self._rows, self._kinds, self._orders = {}, {}, {}
         self._places, self._recordings = Places(), None if save is None else Recordings(save)

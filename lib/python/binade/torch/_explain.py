@@ -98,23 +98,19 @@ class Explaining:
         return self.model is not None and contradiction(self.model, low.k_order(self.k_runs_over)) is None
 
     def look(self, low, elements):
-        """Looks for a model of these and of all products before them. elements: of d, to begin with."""
+        """Looks for a model of these and of all products before them; where there is none, for one of these alone: libraries may
+        choose another order each time. elements: of d, to begin with."""
         self.model, self.k_runs_over, self.sampled = None, "", []
         if low.a.shape[2] > LONGEST:
             self.conclusion = f"K of {low.a.shape[2]:,} is longer than the {LONGEST:,} that are looked into"
             return
         self.sampled = elements.tolist()
-        left = whole = tried = 0
-        for words in low.k_orders:
-            self._runs.setdefault(words, []).append(low.k_order(words).dots(elements))
-        for way, words in itertools.product(self._ways, low.k_orders):
-            runs = (None if x[0] is None else list(x) for x in zip(*self._runs[words]))
-            found = _binade.identify(*runs, alpha=low.alpha, beta=low.beta, **way)
-            self.model, count = self._first(found.models, low.k_order(words))
-            left, whole, tried = left + len(found.models), whole + count, tried + found.to_dict()["models"]
-            if self.model is not None:
-                self.k_runs_over = words
-                break
+        pooled = {words: [*self._runs.get(words, []), low.k_order(words).dots(elements)] for words in low.k_orders}
+        left, whole, tried = self._search(low, pooled)
+        if self.model is None and self._runs:
+            pooled = {words: runs[-1:] for words, runs in pooled.items()}
+            left, whole, tried = self._search(low, pooled)
+        self._runs = pooled
         leave = f"the {len(elements)} elements looked at leave {left:,} of {tried:,} models"
         if self.model is not None:
             self.conclusion = f"{leave}; this one gives all elements"
@@ -122,6 +118,20 @@ class Explaining:
             self.conclusion = f"{leave}; {whole:,} of these were held against all elements, and none gives them"
         else:
             self.conclusion = f"none of {tried:,} models gives the {len(elements)} elements looked at"
+
+    def _search(self, low, runs):
+        """Sets model and k_runs_over where a model of runs, by order of K, gives all of low. How many models were left by the runs,
+        held against all elements, and tried."""
+        left = whole = tried = 0
+        for way, words in itertools.product(self._ways, low.k_orders):
+            found = _binade.identify(*(None if x[0] is None else list(x) for x in zip(*runs[words])), alpha=low.alpha,
+                                     beta=low.beta, **way)
+            self.model, count = self._first(found.models, low.k_order(words))
+            left, whole, tried = left + len(found.models), whole + count, tried + found.to_dict()["models"]
+            if self.model is not None:
+                self.k_runs_over = words
+                break
+        return left, whole, tried
 
     def _first(self, models, low):
         """The first that gives every bit of whole products, those whose sums do not begin with C and then those of the usual

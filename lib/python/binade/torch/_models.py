@@ -61,6 +61,16 @@ def product_key(kind, dtype, a, b):
     return kind, FORMATS[dtype], *a.shape[:2], b.shape[2], a.shape[2], *layouts
 
 
+@functools.lru_cache(maxsize=None)
+def check_sums(model):
+    """ValueError where a GemmModel is one of more than sums in binary32: alpha, beta and all that follows them are the op's."""
+    _binade._takes(model, "binary32")
+    given = {word for word in str(model).split() if word.startswith("--")}
+    ours = {"--alpha", "--beta", "--fused", "--saturate", "--c-first"} & given
+    if ours:
+        raise ValueError(f"order: {', '.join(sorted(ours))} of a product is the op's to say; give a GemmModel without")
+
+
 class Models:
     """Chooses Products. arch: as "sm_90". order: a GemmModel, for products whose operands it takes; "reference", exact ones;
     a function (kind, dtype) → one of these, or None, the usual model; or what has order_of(product_key) → GemmModel or None."""
@@ -78,10 +88,17 @@ class Models:
         if not (order is None or callable(order) or isinstance(order, (str, _binade.GemmModel))):
             raise TypeError(f"order: a GemmModel is wanted, or a function that gives one, not {type(order).__name__}")
         self._order = order
+        if isinstance(order, _binade.GemmModel):
+            check_sums(order)
 
     def given(self, kind, dtype):
         """What order says, whatever operands it takes: a GemmModel, "reference", or None, nothing."""
-        given = self._order(kind, dtype) if callable(self._order) else self._order
+        try:
+            given = self._order(kind, dtype) if callable(self._order) else self._order
+        except TypeError as error:  # which Python's own operators take for "not implemented"
+            raise RuntimeError(f"order({kind!r}, {dtype}): {error}") from error
+        if callable(self._order) and isinstance(given, _binade.GemmModel):
+            check_sums(given)
         if not (given is None or isinstance(given, _binade.GemmModel) or isinstance(given, str) and given == REFERENCE):
             raise RuntimeError(f"order gave {type(given).__name__} for {kind} of {dtype}: a GemmModel is wanted, or None")
         return given

@@ -145,5 +145,10 @@ WITH_PRODUCTS = frozenset((
     "linalg_matrix_exp", "_euclidean_dist", "hspmm", "sparse_sampled_addmm", "_scaled_dot_product_flash_attention_backward",
     "_scaled_dot_product_efficient_attention_backward", "_scaled_dot_product_cudnn_attention_backward", "_cudnn_rnn",
     "_cudnn_rnn_backward", "cudnn_convolution", "cudnn_convolution_transpose", "cudnn_convolution_relu",
-    "cudnn_convolution_add_relu", "miopen_convolution", "miopen_rnn", "linear", "matmul", "scaled_dot_product_attention",
+    "cudnn_convolution_add_relu", "affine_grid_generator", "_slow_conv2d_forward", "_slow_conv2d_backward", "slow_conv3d_forward",
+    "slow_conv_transpose2d", "slow_conv_transpose3d", "slow_conv_dilated2d", "slow_conv_dilated3d", "thnn_conv2d",
+    "miopen_convolution", "miopen_rnn", "linear", "matmul", "scaled_dot_product_attention",
 ))
+# Whose ops multiply nothing but what stands above; of all others nobody knows what is in them.
+KNOWN_NAMESPACES = frozenset(("aten", "prim", "prims", "c10d", "_c10d_functional", "c10d_functional", "profiler", "rngprims",
+                              "debugprims"))

@@ -81,7 +81,7 @@ class Recorder:
         return out
 
     def dispatch(self, mode, func, args, kwargs):
-        if self._inside:
+        if self._inside or not hasattr(func, "_schema"):  # of torch.cond and the like nothing is said
             return func(*args, **kwargs)
         if torch.is_inference_mode_enabled():  # ops arrive before torch has made others of them
             with mode:
@@ -147,6 +147,8 @@ class Recorder:
 
 class Recording(TorchDispatchMode):
     """A Recorder's place among torch's modes. One that is entered within another mode sees an op first."""
+
+    supports_higher_order_operators = True
 
     def __init__(self, recorder):
         super().__init__()

@@ -9,6 +9,7 @@ from ._recorder import Recorder, again, copied
 from ._rows import axis_of, found, part
 
 BY_NATURE = frozenset(("mixes rows", "after mixed rows", "of the batch"))
+PLACES = frozenset(("nonzero", "nonzero_static"))  # which give the numbers of rows
 SEEDED = 2  # places of a batch beside its first, middle and last
 
 
@@ -176,6 +177,8 @@ class Batch:
                 state = "unsteady"
             elif own in self.differs and before & BY_NATURE:
                 state = "after mixed rows"
+            elif own in self.differs and op.name in PLACES:
+                state = "mixes rows"
             elif own in self.differs:
                 state = "variant"
                 self.after_lost[own] = bool(before & {"row not followed", "unsteady"})

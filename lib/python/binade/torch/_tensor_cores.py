@@ -13,7 +13,7 @@ from .. import _binade
 from ._attaching import functorch_level
 from ._models import Models
 from ._narrow import NarrowProducts, Recipe
-from ._product_ops import LOW_PRECISION, OPS, WITH_PRODUCTS, kind_of
+from ._product_ops import KNOWN_NAMESPACES, LOW_PRECISION, OPS, WITH_PRODUCTS, kind_of
 from ._products import FORMATS
 from ._recipes import Recipes
 from ._recorder import recording_above
@@ -164,8 +164,12 @@ class TensorCores(TorchDispatchMode):
         """How many were emulated so far."""
         return sum(self._ran.values())
 
+    supports_higher_order_operators = True  # torch.cond and the like: their branches run as before, and are listed
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if not hasattr(func, "_schema"):
+            return self._leave(func.name(), "what is inside of it is not seen", func, args, kwargs)
         name = func._schema.name.removeprefix("aten::")
         emulated = self._ops.get(name.removesuffix("_"))
         if emulated is None:
@@ -209,6 +213,8 @@ class TensorCores(TorchDispatchMode):
                 return out
         if name in WITH_PRODUCTS:
             return self._leave(name, "it is not taken apart", func, args, kwargs)
+        if func.namespace not in KNOWN_NAMESPACES:
+            return self._leave(name, "nobody knows whether it multiplies", func, args, kwargs)
         return func(*args, **kwargs)
 
     def _leave(self, name, why, func, args, kwargs):

@@ -124,9 +124,9 @@ def comparison_text(of):
                f"B {of['b']['ops']}, of {of['b']['common']} of which A has.")
     first = of["first"]
     if first is None:
-        out.append("No op gave other bits from the same values." if of["equal"] else
-                   "No two ops were found that gave other bits from the same values; without a counterpart is first "
-                   + " and ".join(f"of {key.upper()} {place_text(of[key]['first'])}" for key in "ab" if of[key]["first"]) + ".")
+        alone = " and ".join(f"of {key.upper()} {place_text(of[key]['first'])}" for key in "ab" if of[key]["first"])
+        out.append("No op gave other bits from the same values." if of["equal"] or not alone else
+                   f"No two ops were found that gave other bits from the same values; without a counterpart is first {alone}.")
     else:
         parted = "they part, and meet again" if of["equal"] else "they part"
         out += ["", f"Where {parted}:"]
