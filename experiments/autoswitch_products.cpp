@@ -16,6 +16,7 @@
 #include "lib/report/report.h"
 #include "lib/study/trainings.h"
 #include "lib/study/workloads.h"
+#include "lib/text/percent.h"
 
 namespace binade {
 namespace {

@@ -16,6 +16,7 @@
 #include "lib/report/report.h"
 #include "lib/study/tensor_dump.h"
 #include "lib/study/trainings.h"
+#include "lib/text/percent.h"
 #include "lib/train/ops.h"
 
 namespace binade {

@@ -18,6 +18,7 @@
 #include "experiments/experiments.h"
 #include "lib/report/report.h"
 #include "lib/study/trainings.h"
+#include "lib/text/percent.h"
 
 namespace binade {
 namespace {

@@ -14,6 +14,7 @@
 #include "lib/study/tensor_dump.h"
 #include "lib/study/text_corpus.h"
 #include "lib/study/trainings.h"
+#include "lib/text/percent.h"
 
 namespace binade {
 namespace {

@@ -19,6 +19,7 @@
 #include "lib/report/report.h"
 #include "lib/study/tensor_dump.h"
 #include "lib/study/trainings.h"
+#include "lib/text/percent.h"
 
 namespace binade {
 namespace {

@@ -19,7 +19,7 @@
 #include "lib/report/diff.h"
 #include "lib/report/json.h"
 #include "lib/report/parts.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -14,6 +14,7 @@
 
 #include "lib/cli/shown_encoding.h"
 #include "lib/gemm/files.h"
+#include "lib/number/number_text.h"
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
 #include "lib/python/keywords.h"
@@ -21,8 +22,8 @@
 #include "lib/range/elementwise.h"
 #include "lib/range/quantize_stream.h"
 #include "lib/record/scalar_instruction.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/number_text.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
 
 namespace binade::python {
 namespace {

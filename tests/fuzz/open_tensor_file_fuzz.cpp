@@ -15,7 +15,7 @@
 #include <string>
 
 #include "lib/io/tensor_file.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace {
 

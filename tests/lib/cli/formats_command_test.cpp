@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "emulate/quantize.h"
-#include "lib/tensor/number_text.h"
+#include "lib/number/number_text.h"
 #include "tests/lib/cli/run_command.h"
 
 namespace formats_command_test {

@@ -8,6 +8,8 @@
 
 #include <cmath>
 
+#include "lib/text/paragraph.h"
+#include "lib/text/percent.h"
 #include "tests/lib/io/files.h"
 #include "tests/lib/range/values.h"
 #include "tests/lib/report/made_report.h"
