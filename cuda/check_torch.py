@@ -10,6 +10,7 @@ K in two parts, in the GPU's place. Exit status: 0 all that was compared is expl
 import argparse
 import contextlib
 import os
+import signal
 import sys
 
 try:
@@ -102,8 +103,8 @@ def images(device, small):
 
 
 def matrices(device, small):
-    for dtype in (torch.float32, torch.bfloat16, torch.float16):
-        for m, n, k in SMALL_SHAPES if small else SHAPES:
+    for m, n, k in SMALL_SHAPES if small else SHAPES:
+        for dtype in (torch.float32, torch.bfloat16, torch.float16):
             a, b = torch.randn(m, k).to(dtype).to(device), torch.randn(k, n).to(dtype).to(device)
             torch.mm(a, b)
             torch.mm(a, b.t().contiguous().t())  # as a linear layer has it
@@ -117,7 +118,16 @@ def halves(arch):
     return lambda kind, dtype: models[dtype] if kind == "matmul" else None
 
 
+def tell(mode, name, folder):
+    """Writes the account, however its program ended."""
+    account = mode.account
+    account.save_html(os.path.join(folder, name + ".html"))
+    account.save_json(os.path.join(folder, name + ".json"))
+    print(f"{name}: {account}", flush=True)
+
+
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out")
     parser.add_argument("recordings")
@@ -136,13 +146,10 @@ def main():
         rehearsed = given.emulated and binade.torch.tensor_cores(given.emulated, order=halves(given.emulated))
         with rehearsed or contextlib.nullcontext():
             with binade.torch.tensor_cores(arch, check=True, save=os.path.join(given.recordings, name), calls=1,
-                                           seconds=given.seconds) as mode:
+                                           seconds=given.seconds) as mode, contextlib.ExitStack() as told:
+                told.callback(tell, mode, name, given.out)
                 program("cpu" if given.emulated else "cuda", bool(given.emulated))
-        account = mode.account
-        account.save_html(os.path.join(given.out, name + ".html"))
-        account.save_json(os.path.join(given.out, name + ".json"))
-        print(f"{name}: {account}", flush=True)
-        explained = explained and account.all_explained
+        explained = explained and mode.account.all_explained
     return 0 if explained else 1
 
 

@@ -48,6 +48,20 @@ build() {
     -Dbenchmarks=disabled -Dnpz=disabled -Dcuda=enabled && ninja -C build-gpu binade binade_cuda.so
 }
 
+# limited SECONDS COMMAND...: a command, or a function of this script, and all that it starts, ended after so many seconds.
+limited() {
+  local limit=$1 job clock status=0
+  shift
+  [[ $(type -t "$1") == function ]] || { timeout "$limit" "$@"; return; }
+  set -m
+  "$@" & job=$!
+  { sleep "$limit"; kill -- -"$job"; } 2>/dev/null & clock=$!
+  set +m
+  wait "$job" || status=$?
+  kill -- -"$clock" 2>/dev/null
+  return $((status == 143 ? 124 : status))
+}
+
 # stage NAME LIMIT COMMAND...: runs it with what is left of the time, and notes how it ended.
 worst=77
 stage() {
@@ -56,10 +70,8 @@ stage() {
   printf '\n=== %s: %s\n' "$name" "$*"
   if ((left < 5)); then
     status=124
-  elif [[ $(type -t "$1") == function ]]; then
-    "$@" || status=$?
   else
-    timeout "$((left < limit ? left : limit))" "$@" || status=$?
+    limited "$((left < limit ? left : limit))" "$@" || status=$?
   fi
   printf '=== %s: status %d after %d s, %d s in all\n' "$name" "$status" "$((SECONDS - begun))" "$SECONDS"
   case $status in
@@ -118,7 +130,9 @@ pack_recordings() {
 
 build_module() {
   nvidia-smi || echo "no nvidia-smi"
-  meson setup build-torch $([[ ! -f build-torch/build.ninja ]] || echo --reconfigure) -Dtests=disabled \
+  mkdir -p build-torch
+  printf "[binaries]\npython = '%s'\n" "$(type -P "$python")" >build-torch/python.ini
+  meson setup build-torch --native-file build-torch/python.ini $([[ ! -f build-torch/build.ninja ]] || echo --reconfigure) -Dtests=disabled \
     -Dbenchmarks=disabled -Dnpz=disabled -Dcuda=disabled -Dpython=enabled && ninja -C build-torch binade python_module
 }
 
@@ -131,7 +145,8 @@ run_torch() {
   mkdir -p build-torch/recordings
   stage build 240 build_module || return 1
   deadline=$((deadline - 30)) # for packing
-  stage check 400 "$python" cuda/check_torch.py "$results" build-torch/recordings "${device[@]}"
+  stage check 400 "$python" cuda/check_torch.py "$results" build-torch/recordings \
+    --seconds $(((deadline - SECONDS - 60) / 4)) "${device[@]}"
   if (($? == 77)); then
     worst=77
     return

@@ -35,6 +35,16 @@ struct BlockPlan {
 
   /// The least of a product that counts; and the most of an operand, so that a zero times it stays below that.
   static constexpr int least_exponent = -101, most_exponent = 26;
+  /// Of products, the least, and of operands the most.
+  static constexpr bool in_bytes(int least, int most) {
+    return least >= least_exponent && most <= most_exponent;
+  }
+  static constexpr bool in_bytes(const MagnitudeRange& a, const MagnitudeRange& b) {
+    const auto exponent = [](std::uint32_t magnitude) {
+      return static_cast<int>(magnitude >> 23) - binary32.bias;
+    };
+    return in_bytes(exponent(a.least) + exponent(b.least), exponent(std::max(a.most, b.most)));
+  }
 
   BlockPlan(const DotModel& model, const DotTypes& types) {
     const Format a = block_operand(model, types.a), b = block_operand(model, types.b);

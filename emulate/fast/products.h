@@ -56,10 +56,11 @@ struct Packing {
 
 /// Lines of operands that were taken apart, on their way into a group of rows or of columns.
 struct PackedLines {
-  const std::byte* operands = nullptr;  ///< of the first line
-  std::size_t line_bytes = 0;           ///< from one to the next
-  std::size_t count = 0;                ///< at most tile_rows or tile_columns
-  std::size_t lines = 1;                ///< of the group: count, up to a multiple of the step
+  const std::byte* operands = nullptr;   ///< of the first line
+  std::size_t line_bytes = 0;            ///< from one to the next
+  const std::int64_t* starts = nullptr;  ///< or lines begin so many operands from there
+  std::size_t count = 0;                 ///< at most tile_rows or tile_columns
+  std::size_t lines = 1;                 ///< of the group: count, up to a multiple of the step
   /// The i-th packed operand is number places[i]; +0 where that is -1.
   const std::int32_t* places = nullptr;
   std::size_t length = 0;
@@ -70,6 +71,7 @@ struct PackedLines {
   const Format& format() const { return are_columns ? packing->b : packing->a; }
   template <class Operand>
   const Operand* line(std::size_t i) const {
+    if (starts != nullptr) return reinterpret_cast<const Operand*>(operands) + starts[i];
     return reinterpret_cast<const Operand*>(operands + i * line_bytes);
   }
 };
@@ -80,6 +82,11 @@ struct VectorDetours {
   std::uint64_t alone = 0;  ///< of sums that have no room in 32 bits, each done by itself
 };
 
+/// Within which the magnitudes of all operands lie that are not zero, as bits of binary32.
+struct MagnitudeRange {
+  std::uint32_t least = 1, most = 0x7FFFFFFF;
+};
+
 /// Instructions, one after the other, on the accumulators of a tile.
 struct ProductTile {
   const std::byte *rows = nullptr, *columns = nullptr;  ///< groups
@@ -88,6 +95,7 @@ struct ProductTile {
   int instructions = 0;  ///< more than one only where c and d are of one type
   int row_count = 0, column_count = 0;
   VectorDetours* detours = nullptr;  ///< null: nobody counts them
+  MagnitudeRange of_rows{}, of_columns{};
 };
 
 struct ProductKernel {
@@ -97,7 +105,7 @@ struct ProductKernel {
   /// Takes n codes of format f apart as numbers of one of the packing's. False where one is a NaN or an infinity.
   bool (*decode)(const Packing& packing, const Format& f, const Format& as,
                  const std::uint64_t* codes, std::size_t n, std::byte* out);
-  /// Copies lines into their group, lines · length · bytes of the caller's, all 0.
+  /// Copies lines into their group, lines · length · bytes of the caller's, all 0 where a line is not there.
   void (*pack)(const PackedLines& lines, std::byte* group);
   /// sums (of types.c) become sums (of types.d). Elements set in `left` are left as they are, and those that are for the
   /// definition are set there.

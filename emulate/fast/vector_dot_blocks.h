@@ -58,9 +58,10 @@ struct VectorDotBlocks {
   VectorColumns columns;
   Tile<float>* sums = nullptr;
   VectorDetours* detours;
+  bool are_all_in_bytes;                ///< `in_bytes` of all products
   std::size_t elements;                 ///< of the tile
   alignas(V::bytes) Tile<float> waits;  ///< c, while it waits
-  /// The tops of a block without c's, biased as binary32's exponents; below 26, 2^-101's, where no product counts.
+  /// The tops of a block without c's, biased as binary32's exponents.
   alignas(V::bytes) Tile<std::uint8_t> tops;
 
   VectorDotBlocks(const GemmModel& model, const ProductTile& x)
@@ -70,6 +71,7 @@ struct VectorDotBlocks {
         rows(x),
         columns(x),
         detours(x.detours),
+        are_all_in_bytes(BlockPlan::in_bytes(x.of_rows, x.of_columns)),
         elements(static_cast<std::size_t>(x.row_count * x.column_count)) {}
 
   /// Instructions on sums, from product number `first` on.
@@ -77,7 +79,7 @@ struct VectorDotBlocks {
     sums = &on.rows;
     const auto n = static_cast<std::size_t>(instructions) * static_cast<std::size_t>(g.k);
     if (plan.is_half) return run_instructions<Sums::of_binary16>(first, n);
-    const bool is_wide = plan.is_wide && !in_bytes(first, n);
+    const bool is_wide = plan.is_wide && !are_all_in_bytes && !in_bytes(first, n);
     if (is_wide || (!plan.c_last && !from_zero && any_tiny())) {
       return run_instructions<Sums::in_doubt>(first, n);
     }
@@ -159,8 +161,7 @@ struct VectorDotBlocks {
     const auto* words = reinterpret_cast<const std::int8_t*>(rows.exponents + k * height);
     a.add(words, n * height * sizeof(std::uint32_t));
     b.add(columns.exponents + k * tile_columns, n * tile_columns);
-    return std::max(a.most(), b.most()) <= BlockPlan::most_exponent &&
-           a.least() + b.least() >= BlockPlan::least_exponent;
+    return BlockPlan::in_bytes(a.least() + b.least(), std::max(a.most(), b.most()));
   }
   struct ExponentRange {
     typename Bytes::I high, low;
@@ -201,7 +202,8 @@ struct VectorDotBlocks {
     const std::uint32_t* a = rows.exponents + at * height;
     const std::int8_t* b = columns.exponents + at * tile_columns;
     typename Bytes::I top[height];
-    for (int i = 0; i < height; ++i) top[i] = Bytes::set(no_exponent);
+    const int floor = static_cast<int>(plan.floor >> 23) - binary32.bias;
+    for (int i = 0; i < height; ++i) top[i] = Bytes::set(floor);
     for (std::size_t k = 0; k < n; ++k, a += height, b += tile_columns) {
       const auto of_b = Bytes::load(b);
       for (int i = 0; i < height; ++i) {
@@ -217,10 +219,11 @@ struct VectorDotBlocks {
   template <Sums kind>
   void block(std::size_t at, std::size_t n, std::uint32_t least_c) {
     if constexpr (kind == Sums::in_doubt) {
-      if (any_tiny() || (plan.is_wide && !in_bytes(at, n))) return wide_block(at, n, least_c);
+      if (any_tiny() || (plan.is_wide && !are_all_in_bytes && !in_bytes(at, n))) {
+        return wide_block(at, n, least_c);
+      }
     }
     find_tops(at, n);
-    const I floor = V::set(plan.floor);
     const I one = V::set(static_cast<std::uint32_t>(254 + plan.fraction_bits) << 23);
     for (std::size_t j = 0; j < vectors; ++j) {
       const std::size_t column = j * V::lanes;
@@ -236,7 +239,7 @@ struct VectorDotBlocks {
           of_sum = V::where(V::greater(magnitude, V::zero()), V::max(of_sum, V::set(least_c)));
         }
         const I of_products = V::shift_left(V::load_narrow(tops[row].data() + column, 1), 23);
-        const I top = V::max(V::max(of_products, floor), of_sum);
+        const I top = V::max(of_products, of_sum);
         beyond = V::max(beyond, top);
         q[i] = V::number(V::sub(one, top));
       }
@@ -304,7 +307,8 @@ struct VectorDotBlocks {
     }
   }
 
-  /// An integer's magnitude as bits of binary32, toward zero, or to odd.
+  /// An integer's magnitude as bits of binary32, toward zero, or to odd. The first bit, 24 places further down, is on the half
+  /// of the last one that is kept: without it nothing rounds up.
   template <bool odd>
   I converted(I magnitude) const {
     if (plan.is_short) return V::bits(V::to_number(magnitude));
@@ -312,8 +316,7 @@ struct VectorDotBlocks {
     if constexpr (NamesRounding<V>) {
       out = V::bits(V::to_number_toward_zero(magnitude));
     } else {
-      out = V::bits(V::to_number(magnitude));
-      out = V::minus_one(out, V::greater(V::truncated(V::number(out)), magnitude));
+      out = V::bits(V::to_number(V::and_not(magnitude, V::shift_right(magnitude, 24))));
     }
     if constexpr (odd) {
       const auto is_lost = V::greater(magnitude, V::truncated(V::number(out)));

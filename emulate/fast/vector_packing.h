@@ -48,9 +48,28 @@ bool decode_to_floats(const Format& f, const std::uint64_t* codes, std::size_t n
   return largest < 0x7F800000;
 }
 
+/// So many lines that lie as [k][line] already, but for the order of k.
+template <class V, std::size_t lines, class Real>
+void copy_side_by_side(const PackedLines& x, Real* group) {
+  const Real* const from = x.line<Real>(0);
+  for (std::size_t i = 0; i < x.length; ++i, group += lines) {
+    if (x.places[i] < 0) {
+      std::fill_n(group, lines, Real{0});
+    } else {
+      std::memcpy(group, from + x.places[i], lines * sizeof(Real));
+    }
+  }
+}
+
 /// Lines of Reals as [k][line]. A piece of k at a time, whose lines stay near.
 template <class V, class Real>
 void pack_side_by_side(const PackedLines& x, Real* group) {
+  bool are_so = true;
+  for (std::size_t i = 1; i < x.count; ++i) are_so &= x.line<Real>(i) == x.line<Real>(0) + i;
+  if (are_so && x.count == tile_columns) return copy_side_by_side<V, tile_columns>(x, group);
+  if (are_so && x.count == tile_rows && x.lines == tile_rows) {
+    return copy_side_by_side<V, tile_rows>(x, group);
+  }
   constexpr std::size_t piece = 64;
   const std::size_t lines = x.lines;
   for (std::size_t first = 0; first < x.length; first += piece) {

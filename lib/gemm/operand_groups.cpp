@@ -25,6 +25,48 @@ DecodedLines decoded_lines(const OperandReading& reading, const Format& f, const
   return out;
 }
 
+constexpr std::uint32_t infinite = 0x7F800000;
+
+/// Of all numbers between the first operand and the last.
+MagnitudeRange range_of(const ValueLines& lines) {
+  const auto n = static_cast<std::size_t>(std::ranges::max(lines.starts) +
+                                          std::ranges::max(lines.offsets) + 1);
+  std::vector<MagnitudeRange> found(thread_count(), {.least = 0x7FFFFFFF, .most = 0});
+  const auto add = [](MagnitudeRange& to, std::uint32_t below_least, std::uint32_t most) {
+    to.least = std::min(to.least, below_least);
+    to.most = std::max(to.most, most);
+  };
+  parallel_for(n, std::size_t{1} << 16, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+    std::int32_t below_least = 0x7FFFFFFF, most = 0;  // of zero one less is the largest
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::int32_t magnitude = std::bit_cast<std::int32_t>(lines.values[i]) & 0x7FFFFFFF;
+      below_least = std::min(below_least, (magnitude - 1) & 0x7FFFFFFF);
+      most = std::max(most, magnitude);
+    }
+    add(found[slot], static_cast<std::uint32_t>(below_least), static_cast<std::uint32_t>(most));
+  });
+  MagnitudeRange out = found[0];
+  for (const MagnitudeRange& more : found) add(out, more.least, more.most);
+  out.least = out.most == 0 ? infinite : out.least + 1;
+  return out;
+}
+
+/// How far from a line's start its operands lie; -1 stays.
+std::vector<std::int32_t> offsets_of(const ValueLines& lines,
+                                     std::span<const std::int32_t> places) {
+  std::vector<std::int32_t> out(places.size());
+  std::ranges::transform(places, out.begin(), [&](std::int32_t place) {
+    return place < 0 ? place : lines.offsets[static_cast<std::size_t>(place)];
+  });
+  return out;
+}
+
+bool has_special(const ValueLines& lines, std::size_t line) {
+  const float* const from = lines.values + lines.starts[line];
+  return std::ranges::any_of(lines.offsets,
+                             [&](std::int32_t offset) { return binade::is_special(from[offset]); });
+}
+
 }  // namespace
 
 OperandReading reading_of(const GemmModel& model, const Kernels& kernels) {
@@ -39,59 +81,71 @@ DecodedOperands decoded(const OperandReading& reading, std::span<const std::uint
 }
 
 PackedGroups packed_groups(const OperandReading& reading, std::span<const std::int32_t> places,
-                           const OperandLines& lines, std::size_t k, bool are_columns) {
+                           const OperandLines& lines, bool are_columns) {
   const Packing& p = reading.packing;
+  const std::size_t k = lines.k;
   const std::size_t height = are_columns ? group_columns : group_rows;
   const std::size_t step = are_columns ? p.column_step : p.row_step;
   const std::size_t groups = (lines.count + height - 1) / height;
   const std::size_t line_bytes = places.size() * (are_columns ? p.column_bytes : p.row_bytes);
-  PackedGroups out{{}, up_to_step(std::min(lines.count, height), step) * line_bytes, {}, {}};
-  out.bytes.resize(groups * out.group_bytes);
-  out.unusable.resize(groups);
-  out.specials.resize(groups);
+  PackedGroups out{.bytes = {},
+                   .group_bytes = up_to_step(std::min(lines.count, height), step) * line_bytes,
+                   .range = {},
+                   .unusable = std::vector<std::uint32_t>(groups),
+                   .specials = std::vector<std::vector<PackedGroups::Special>>(groups)};
+  out.bytes = std::make_unique_for_overwrite<std::byte[]>(groups * out.group_bytes);
+  const bool looks = p.specials != SpecialOperands::kept;
+  std::vector<std::int32_t> offsets;
+  if (lines.are_values()) {
+    if (looks) out.range = range_of(lines.values);
+    offsets = offsets_of(lines.values, places);
+    places = offsets;
+  }
   const Format &f = are_columns ? reading.b : reading.a, &as = are_columns ? p.b : p.a;
   std::vector<std::vector<std::byte>> space(thread_count());
   parallel_for(groups, 1, [&](std::size_t begin, std::size_t end, std::size_t slot) {
     const std::size_t operand_bytes = k * p.operand_bytes;
-    space[slot].resize(height * operand_bytes);
+    if (!lines.are_values()) space[slot].resize(height * operand_bytes);
     for (std::size_t at = begin; at < end; ++at) {
       const std::size_t first = at * height, here = std::min(height, lines.count - first);
-      const std::byte* operands = space[slot].data();
-      for (std::size_t i = 0; i < here; ++i) {
-        bool is_usable = true;
-        if (lines.codes != nullptr) {
-          is_usable = reading.kernel->decode(p, f, as, lines.codes + (first + i) * k, k,
-                                             space[slot].data() + i * operand_bytes);
-        } else {
-          const float* const line = lines.values + first * k;
-          operands = reinterpret_cast<const std::byte*>(line);
-          is_usable = !any_special(line + i * k, k);
+      PackedLines packed{.line_bytes = operand_bytes,
+                         .count = here,
+                         .lines = up_to_step(here, step),
+                         .places = places.data(),
+                         .length = places.size(),
+                         .packing = &p,
+                         .are_columns = are_columns};
+      if (!lines.are_values()) {
+        packed.operands = space[slot].data();
+        for (std::size_t i = 0; i < here; ++i) {
+          const bool is_usable = reading.kernel->decode(p, f, as, lines.codes + (first + i) * k, k,
+                                                        space[slot].data() + i * operand_bytes);
+          if (!is_usable) out.unusable[at] |= std::uint32_t{1} << i;
         }
-        if (!is_usable) out.unusable[at] |= std::uint32_t{1} << i;
+      } else {
+        packed.operands = reinterpret_cast<const std::byte*>(lines.values.values);
+        packed.starts = lines.values.starts.data() + first;
+        for (std::size_t i = 0; i < here && looks && out.range.most >= infinite; ++i) {
+          if (has_special(lines.values, first + i)) out.unusable[at] |= std::uint32_t{1} << i;
+        }
       }
-      if (p.specials == SpecialOperands::kept) out.unusable[at] = 0;
+      if (!looks) out.unusable[at] = 0;
       if (p.specials == SpecialOperands::dropped && out.unusable[at] != 0) {
-        const auto* const values = reinterpret_cast<const float*>(operands);
         for (std::size_t i = 0; i < here * k; ++i) {
-          if (is_special(values[i])) out.specials[at].push_back({i / k, i % k, values[i]});
+          const float value = lines.value(first + i / k, i % k, f);
+          if (is_special(value)) out.specials[at].push_back({i / k, i % k, value});
         }
       }
-      reading.kernel->pack({.operands = operands,
-                            .line_bytes = operand_bytes,
-                            .count = here,
-                            .lines = up_to_step(here, step),
-                            .places = places.data(),
-                            .length = places.size(),
-                            .packing = &p,
-                            .are_columns = are_columns},
-                           out.bytes.data() + at * out.group_bytes);
+      std::byte* const group = out.bytes.get() + at * out.group_bytes;
+      if (packed.lines != here) std::fill_n(group, packed.lines * line_bytes, std::byte{});
+      reading.kernel->pack(packed, group);
     }
   });
   return out;
 }
 
 TileSpecials tile_specials(const OperandReading& reading, const GroupOf& rows,
-                           const GroupOf& columns, std::size_t k) {
+                           const GroupOf& columns) {
   TileSpecials out;
   const std::size_t first_row = rows.number * group_rows,
                     first_column = columns.number * group_columns;
@@ -102,16 +156,14 @@ TileSpecials tile_specials(const OperandReading& reading, const GroupOf& rows,
     const std::size_t i = special.line;
     if (out.settled(i) == all) continue;
     for (std::size_t j = 0; j < width; ++j) {
-      const std::size_t at = (first_column + j) * k + special.k;
-      out.add(i, j, special.value, columns.lines.value(at, reading.b));
+      out.add(i, j, special.value, columns.lines.value(first_column + j, special.k, reading.b));
     }
   }
   for (const auto& special : columns.groups.specials[columns.number]) {
     const std::size_t j = special.line;
     for (std::size_t i = 0; i < height; ++i) {
       if ((out.settled(i) >> j & 1) != 0) continue;
-      const std::size_t at = (first_row + i) * k + special.k;
-      out.add(i, j, rows.lines.value(at, reading.a), special.value);
+      out.add(i, j, rows.lines.value(first_row + i, special.k, reading.a), special.value);
     }
   }
   return out;

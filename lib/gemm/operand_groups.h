@@ -6,10 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "emulate/gemm_model.h"
+#include "lib/gemm/operands.h"
 #include "lib/gemm/special_terms.h"
 #include "lib/parallel/parallel.h"
 
@@ -41,14 +43,15 @@ struct DecodedOperands {
 DecodedOperands decoded(const OperandReading& reading, std::span<const std::uint64_t> a,
                         std::span<const std::uint64_t> b, std::size_t k);
 
-/// Lines of k operands, as encodings or as numbers.
+/// Lines of k operands, as encodings, line after line, or as numbers.
 struct OperandLines {
   const std::uint64_t* codes = nullptr;
-  const float* values = nullptr;
-  std::size_t count = 0;
+  ValueLines values{};
+  std::size_t count = 0, k = 0;
 
-  float value(std::size_t at, const Format& f) const {
-    return codes == nullptr ? values[at] : value_of<float>(codes[at], f);
+  bool are_values() const { return values.values != nullptr; }
+  float value(std::size_t line, std::size_t at, const Format& f) const {
+    return are_values() ? values.at(line, at) : value_of<float>(codes[line * k + at], f);
   }
 };
 
@@ -59,15 +62,16 @@ struct PackedGroups {
     std::size_t line, k;  ///< the line in its group
     float value;
   };
-  std::vector<std::byte> bytes;
+  std::unique_ptr<std::byte[]> bytes;
   std::size_t group_bytes = 0;
+  MagnitudeRange range;  ///< of numbers
   std::vector<std::uint32_t> unusable;
   std::vector<std::vector<Special>> specials;
 };
 
 /// The i-th packed operand of a line is number places[i]; +0 where that is -1.
 PackedGroups packed_groups(const OperandReading& reading, std::span<const std::int32_t> places,
-                           const OperandLines& lines, std::size_t k, bool are_columns);
+                           const OperandLines& lines, bool are_columns);
 
 /// One of the groups of all lines.
 struct GroupOf {
@@ -77,6 +81,6 @@ struct GroupOf {
 };
 /// Of the tile of a group of rows and one of columns.
 TileSpecials tile_specials(const OperandReading& reading, const GroupOf& rows,
-                           const GroupOf& columns, std::size_t k);
+                           const GroupOf& columns);
 
 }  // namespace binade

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -30,10 +31,36 @@ struct GemmOperands {
   }
 };
 
-/// The same as numbers on the grids of the model's formats, without C; the bias is a vector of binary32.
+/// Lines of numbers, wherever they lie: operand k of line i is values[starts[i] + offsets[k]]. What lies between the first and
+/// the last is read, and counts for nothing.
+struct ValueLines {
+  const float* values = nullptr;
+  std::span<const std::int64_t> starts;
+  std::span<const std::int32_t> offsets;
+
+  float at(std::size_t line, std::size_t k) const { return values[starts[line] + offsets[k]]; }
+};
+
+/// Where their operands lie.
+struct LinePlaces {
+  std::vector<std::int64_t> starts;
+  std::vector<std::int32_t> offsets;
+
+  /// Line after line.
+  static LinePlaces dense(std::size_t lines, std::size_t k) {
+    LinePlaces out{std::vector<std::int64_t>(lines), std::vector<std::int32_t>(k)};
+    for (std::size_t i = 0; i < lines; ++i) out.starts[i] = static_cast<std::int64_t>(i * k);
+    std::iota(out.offsets.begin(), out.offsets.end(), 0);
+    return out;
+  }
+  ValueLines of(const float* values) const { return {values, starts, offsets}; }
+};
+
+/// The same as numbers on the grids of the model's formats, without C: rows of a, columns of b; the bias is a vector of
+/// binary32.
 struct GemmValues {
-  std::size_t m = 0, n = 0, k = 0;
-  std::span<const float> a, b, bias;
+  ValueLines a, b;
+  std::span<const float> bias;
 };
 
 }  // namespace binade

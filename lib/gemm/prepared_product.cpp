@@ -24,10 +24,16 @@ Format final_format(const SumProgram& program, const GemmModel& g) {
 }
 
 /// Numbers on a format's grid, as encodings.
-std::vector<std::uint64_t> words(std::span<const float> values, const Format& f) {
-  std::vector<std::uint64_t> out(values.size());
-  parallel_for(values.size(), std::size_t{1} << 14, [&](std::size_t begin, std::size_t end, auto) {
-    words_of_floats(fastest_kernels(), values.data() + begin, end - begin, {f}, out.data() + begin);
+void words_of_line(const ValueLines& lines, std::size_t line, const Format& f, std::uint64_t* out) {
+  std::vector<float> values(lines.offsets.size());
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = lines.at(line, k);
+  words_of_floats(fastest_kernels(), values.data(), values.size(), {f}, out);
+}
+std::vector<std::uint64_t> words(const ValueLines& lines, const Format& f) {
+  const std::size_t k = lines.offsets.size();
+  std::vector<std::uint64_t> out(lines.starts.size() * k);
+  parallel_for(lines.starts.size(), 16, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin; i < end; ++i) words_of_line(lines, i, f, out.data() + i * k);
   });
   return out;
 }
@@ -114,11 +120,10 @@ PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& sha
 /// What a product is of; null where there is none.
 struct PreparedProduct::Matrices {
   OperandLines a, b;
-  std::size_t k = 0;
   const std::uint64_t *c = nullptr, *bias = nullptr;
 
   GemmElement<std::uint64_t> element(std::size_t i, std::size_t j) const {
-    return {.k = static_cast<int>(k),
+    return {.k = static_cast<int>(a.k),
             .c = c == nullptr ? 0 : c[i * b.count + j],
             .bias = bias == nullptr ? 0 : bias[j],
             .has_c = c != nullptr,
@@ -270,13 +275,15 @@ std::uint64_t PreparedProduct::defined(const GemmElement<std::uint64_t>& x) cons
 
 std::uint64_t PreparedProduct::defined(const Matrices& x, std::size_t i, std::size_t j) const {
   GemmElement<std::uint64_t> element = x.element(i, j);
-  if (x.a.codes != nullptr) {
-    element.a = x.a.codes + i * x.k;
-    element.b = x.b.codes + j * x.k;
+  const std::size_t k = shape_.k;
+  if (!x.a.are_values()) {
+    element.a = x.a.codes + i * k;
+    element.b = x.b.codes + j * k;
     return defined(element);
   }
-  const std::vector<std::uint64_t> a = words({x.a.values + i * x.k, x.k}, reading_.a);
-  const std::vector<std::uint64_t> b = words({x.b.values + j * x.k, x.k}, reading_.b);
+  std::vector<std::uint64_t> a(k), b(k);
+  words_of_line(x.a.values, i, reading_.a, a.data());
+  words_of_line(x.b.values, j, reading_.b, b.data());
   element.a = a.data();
   element.b = b.data();
   return defined(element);
@@ -321,12 +328,11 @@ std::uint64_t PreparedProduct::element(const DecodedOperands& operands, std::siz
 }
 
 template <class Out>
-std::vector<Out> PreparedProduct::product(const Matrices& x, const GemmProgress& progress,
-                                          ProductDetours* detours) const {
-  const std::size_t m = x.a.count, n = x.b.count;
-  std::vector<Out> d(m * n);
-  const PackedGroups rows = packed_groups(reading_, places_, x.a, x.k, false);
-  const PackedGroups columns = packed_groups(reading_, places_, x.b, x.k, true);
+void PreparedProduct::product(const Matrices& x, Out* d, const GemmProgress& progress,
+                              ProductDetours* detours) const {
+  const std::size_t m = x.a.count, n = x.b.count, k = shape_.k;
+  const PackedGroups rows = packed_groups(reading_, places_, x.a, false);
+  const PackedGroups columns = packed_groups(reading_, places_, x.b, true);
   const std::size_t down = rows.unusable.size();
   std::vector<std::optional<Space>> spaces(thread_count());
   std::mutex telling;
@@ -337,8 +343,8 @@ std::vector<Out> PreparedProduct::product(const Matrices& x, const GemmProgress&
   const auto tile = [&](std::size_t at, std::size_t slot) {
     const std::size_t group = at % down, panel = at / down;
     const std::size_t i = group * group_rows, j = panel * group_columns;
-    Tile some{{rows.bytes.data() + group * rows.group_bytes,
-               columns.bytes.data() + panel * columns.group_bytes, places_.size(), 0, 0,
+    Tile some{{rows.bytes.get() + group * rows.group_bytes,
+               columns.bytes.get() + panel * columns.group_bytes, places_.size(), 0, 0,
                static_cast<int>(std::min(group_rows, m - i)),
                static_cast<int>(std::min(group_columns, n - j))},
               x.c == nullptr ? nullptr : x.c + i * n + j,
@@ -347,11 +353,13 @@ std::vector<Out> PreparedProduct::product(const Matrices& x, const GemmProgress&
     if (!spaces[slot]) spaces[slot] = space();
     ProductDetours& here = spaces[slot]->detours;
     some.products.detours = &here.vectors;
+    some.products.of_rows = rows.range;
+    some.products.of_columns = columns.range;
     TileMask left{};
     const bool any_unusable = (rows.unusable[group] | columns.unusable[panel]) != 0;
     TileSpecials specials;
     if (any_unusable && drops) {
-      specials = tile_specials(reading_, {x.a, rows, group}, {x.b, columns, panel}, x.k);
+      specials = tile_specials(reading_, {x.a, rows, group}, {x.b, columns, panel});
       some.specials = &specials;
     } else if (any_unusable) {
       for (std::size_t row = 0; row < some.rows(); ++row) {
@@ -359,20 +367,20 @@ std::vector<Out> PreparedProduct::product(const Matrices& x, const GemmProgress&
             (rows.unusable[group] >> row & 1) != 0 ? ~std::uint32_t{0} : columns.unusable[panel];
       }
     }
-    run(some, *spaces[slot], left, d.data() + i * n + j, n);
+    run(some, *spaces[slot], left, d + i * n + j, n);
     for (std::size_t row = 0; row < some.rows(); ++row) {
-      here.settled += x.k * static_cast<std::size_t>(std::popcount(specials.any(row) & ~left[row]));
+      here.settled += k * static_cast<std::size_t>(std::popcount(specials.any(row) & ~left[row]));
       for (std::size_t column = 0; column < some.columns() && left[row] != 0; ++column) {
         if ((left[row] >> column & 1) == 0) continue;
         deliver(defined(x, i + row, j + column), d[(i + row) * n + j + column]);
-        here.defined += x.k;
+        here.defined += k;
       }
     }
     return some.rows() * some.columns();
   };
   constexpr std::size_t products_at_once = std::size_t{1} << 18;
   const std::size_t grain =
-      std::clamp<std::size_t>(products_at_once / (group_rows * group_columns * (x.k + 1)), 1, 32);
+      std::clamp<std::size_t>(products_at_once / (group_rows * group_columns * (k + 1)), 1, 32);
   parallel_for(down * columns.unusable.size(), grain,
                [&](std::size_t begin, std::size_t end, std::size_t slot) {
                  std::size_t elements = 0;
@@ -387,32 +395,31 @@ std::vector<Out> PreparedProduct::product(const Matrices& x, const GemmProgress&
       if (one) detours->add(one->detours);
     }
   }
-  return d;
 }
 
 std::vector<std::uint64_t> PreparedProduct::all(const GemmOperands& x, const GemmProgress& progress,
                                                 ProductDetours* detours) const {
-  return product<std::uint64_t>({{x.a.data(), nullptr, x.m},
-                                 {x.b.data(), nullptr, x.n},
-                                 x.k,
-                                 x.c.empty() ? nullptr : x.c.data(),
-                                 x.bias.empty() ? nullptr : x.bias.data()},
-                                progress, detours);
+  std::vector<std::uint64_t> d(x.m * x.n);
+  product({.a = {.codes = x.a.data(), .count = x.m, .k = x.k},
+           .b = {.codes = x.b.data(), .count = x.n, .k = x.k},
+           .c = x.c.empty() ? nullptr : x.c.data(),
+           .bias = x.bias.empty() ? nullptr : x.bias.data()},
+          d.data(), progress, detours);
+  return d;
 }
 
-std::vector<float> PreparedProduct::all(const GemmValues& x) const {
+void PreparedProduct::all(const GemmValues& x, float* d) const {
+  if (x.a.starts.empty() || x.b.starts.empty()) return;
   std::vector<std::uint64_t> bias(x.bias.size());
   std::ranges::transform(x.bias, bias.begin(), [](float one) { return bits_of(one); });
-  Matrices matrices{{nullptr, x.a.data(), x.m},
-                    {nullptr, x.b.data(), x.n},
-                    x.k,
-                    nullptr,
-                    bias.empty() ? nullptr : bias.data()};
-  if (reading_.packing.in_values) return product<float>(matrices, {});
-  std::vector<std::uint64_t> a = words(x.a, reading_.a), b = words(x.b, reading_.b);
-  matrices.a.codes = a.data();
-  matrices.b.codes = b.data();
-  return product<float>(matrices, {});
+  Matrices matrices{.a = {.values = x.a, .count = x.a.starts.size(), .k = shape_.k},
+                    .b = {.values = x.b, .count = x.b.starts.size(), .k = shape_.k},
+                    .bias = bias.empty() ? nullptr : bias.data()};
+  if (reading_.packing.in_values) return product(matrices, d);
+  const std::vector<std::uint64_t> a = words(x.a, reading_.a), b = words(x.b, reading_.b);
+  matrices.a = {.codes = a.data(), .count = matrices.a.count, .k = shape_.k};
+  matrices.b = {.codes = b.data(), .count = matrices.b.count, .k = shape_.k};
+  product(matrices, d);
 }
 
 }  // namespace binade

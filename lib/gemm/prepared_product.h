@@ -66,14 +66,14 @@ class PreparedProduct {
   std::vector<std::uint64_t> all(const GemmOperands& operands, const GemmProgress& progress = {},
                                  ProductDetours* detours = nullptr) const;
   /// The same of a model whose bias and D are binary32.
-  std::vector<float> all(const GemmValues& operands) const;
+  void all(const GemmValues& operands, float* d) const;
 
  private:
   struct Matrices;
   struct Tile;
   template <class Out>
-  std::vector<Out> product(const Matrices& x, const GemmProgress& progress,
-                           ProductDetours* detours = nullptr) const;
+  void product(const Matrices& x, Out* d, const GemmProgress& progress = {},
+               ProductDetours* detours = nullptr) const;
 
   /// A tile's elements of D as encodings, or as numbers, rows `stride` apart; those set in `left` are no results.
   template <class Out>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a framework's emulated products ask of matrices in memory that they know the address of: a model's products of
-// binary32 numbers, prepared once for a length of K, and exact ones. Their names are private: an address is believed.
+// numbers, prepared once for a length of K, and exact ones. Their names are private: an address is believed.
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
+#include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,27 +45,43 @@ const ModelObject& model_in(nb::handle x) {
   return *model;
 }
 
-/// Numbers of binary32 as an instruction takes them.
+/// Numbers as an instruction takes them.
 class Reading {
  public:
   Reading(const Format& format, bool round) : format_(format), round_(round) {}
 
-  /// The same numbers where they are on the format's grid; else rounded, or with tf32's low bits ignored, in `space`.
-  /// Error where they are neither and `round` was not asked for.
-  std::span<const float> operator()(std::span<const float> in, std::vector<float>& space) const {
-    if (format_ == binary32) return in;
-    space.resize(in.size());
+  /// The same numbers where they are on the format's grid; else rounded, or with tf32's low bits ignored. In `space` where
+  /// they are not binary32 already. Error where they are neither and `round` was not asked for.
+  const float* operator()(const std::byte* in, const Format& is, std::size_t n,
+                          std::unique_ptr<float[]>& space) const {
+    if (is == binary32 && format_ == binary32) return reinterpret_cast<const float*>(in);
+    if (space == nullptr) space = std::make_unique_for_overwrite<float[]>(n);
     const bool ignores = format_ == tf32 && !round_;
     const Quantizer to{
         .format = format_,
         .attributes = {.rounding = ignores ? Rounding::toward_zero : Rounding::ties_to_even}};
-    EventCounts counts{};
-    fastest_kernels().quantize_f32(in.data(), space.data(), in.size(), 0, to, counts);
-    if (!round_ && !ignores && (counts.inexact != 0 || counts.overflow != 0)) {
+    std::vector<EventCounts> counts(thread_count());
+    parallel_for(n, std::size_t{1} << 15,
+                 [&](std::size_t begin, std::size_t end, std::size_t slot) {
+                   const Kernels& kernels = fastest_kernels();
+                   float* const out = space.get() + begin;
+                   const std::byte* const from = in + begin * code_bytes(is);
+                   const auto* numbers = reinterpret_cast<const float*>(from);
+                   if (is != binary32) {
+                     kernels.decode_f32(from, out, end - begin, is);
+                     numbers = out;
+                   }
+                   if (!fits_in(is, format_)) {
+                     kernels.quantize_f32(numbers, out, end - begin, 0, to, counts[slot]);
+                   }
+                 });
+    const bool changed = std::ranges::any_of(
+        counts, [](const EventCounts& of) { return of.inexact != 0 || of.overflow != 0; });
+    if (!round_ && !ignores && changed) {
       throw Error(
           "operands are not numbers of the instruction's type; give a model with round=True");
     }
-    return space;
+    return space.get();
   }
 
  private:
@@ -88,45 +104,83 @@ T* at(std::uint64_t address) {
   return reinterpret_cast<T*>(address);
 }
 
+/// Where each element of some axes lies, the last one innermost; of an axis (length, stride).
+template <class Place>
+std::vector<Place> places(nb::handle axes) {
+  std::vector<std::int64_t> out{0};
+  for (const nb::handle axis : axes) {
+    const auto length = nb::cast<std::int64_t>(axis[0]), stride = nb::cast<std::int64_t>(axis[1]);
+    std::vector<std::int64_t> all;
+    all.reserve(out.size() * static_cast<std::size_t>(length));
+    for (const std::int64_t at : out) {
+      for (std::int64_t i = 0; i < length; ++i) all.push_back(at + i * stride);
+    }
+    out = std::move(all);
+  }
+  if (out.back() > std::numeric_limits<Place>::max()) {
+    throw Error("the operands of one sum lie more than 2^31 numbers apart; give smaller matrices");
+  }
+  return {out.begin(), out.end()};
+}
+
+/// A framework's matrices, one side of a product: (address, format, elements from one to the next, the axes of rows or
+/// columns, those of K).
+class Matrices {
+ public:
+  explicit Matrices(nb::handle x)
+      : first_(reinterpret_cast<const std::byte*>(nb::cast<std::uintptr_t>(x[0]))),
+        format_(parse_format(nb::cast<std::string>(x[1])).format),
+        step_(nb::cast<std::size_t>(x[2])),
+        places_{places<std::int64_t>(x[3]), places<std::int32_t>(x[4])} {}
+
+  std::size_t lines() const { return places_.starts.size(); }
+  bool are_one() const { return step_ == 0; }
+
+  ValueLines read(std::size_t i, const Reading& reading, std::unique_ptr<float[]>& space) const {
+    const std::byte* const from = first_ + i * step_ * code_bytes(format_);
+    const auto n = static_cast<std::size_t>(places_.starts.back() + places_.offsets.back() + 1);
+    return places_.of(reading(from, format_, n, space));
+  }
+
+ private:
+  const std::byte* first_;
+  Format format_;
+  std::size_t step_;
+  LinePlaces places_;
+};
+
 class ValueProduct {
  public:
   ValueProduct(nb::handle model, Whole<std::size_t> k)
-      : k_(k),
-        read_a_(model_in(model).named.model.types.a, model_in(model).options.files.round),
+      : read_a_(model_in(model).named.model.types.a, model_in(model).options.files.round),
         read_b_(model_in(model).named.model.types.b, model_in(model).options.files.round),
         product_(model_in(model).named.model, {.k = k}) {}
 
-  /// D[i], m × n, of each of the batch's A[i], m × k, and B[i], n × k (a column of the product after another), all row after
-  /// row; the steps are elements from one matrix to the next, 0: the same for all.
-  void run(Whole<std::uint64_t> a, Whole<std::uint64_t> b, Whole<std::uint64_t> d,
-           Whole<std::size_t> m, Whole<std::size_t> n, Whole<std::size_t> batch,
-           Whole<std::size_t> step_a, Whole<std::size_t> step_b) const {
+  /// D[i], m × n, of each of the batch's A[i], of m rows, and B[i], of n columns, all row after row. What lies between
+  /// operands in memory is read, too.
+  void run(nb::handle of_a, nb::handle of_b, Whole<std::uint64_t> d,
+           Whole<std::size_t> batch) const {
+    const Matrices a(of_a), b(of_b);
     const Released released;
-    const auto matrix = [this](std::uint64_t address, std::size_t rows, std::size_t step,
-                               std::size_t i) {
-      return std::span(at<const float>(address) + i * step, rows * k_);
-    };
     for_batch(batch, [&](std::size_t begin, std::size_t end) {
-      std::vector<float> space_a, space_b;
-      std::span<const float> right;
+      std::unique_ptr<float[]> space_a, space_b;
+      GemmValues x;
       for (std::size_t i = begin; i < end; ++i) {
-        const std::span<const float> left = read_a_(matrix(a, m, step_a, i), space_a);
-        if (i == begin || step_b != 0) right = read_b_(matrix(b, n, step_b, i), space_b);
-        const std::vector<float> out =
-            product_.all(GemmValues{.m = m, .n = n, .k = k_, .a = left, .b = right, .bias = {}});
-        std::ranges::copy(out, at<float>(d) + i * m * n);
+        if (i == begin || !a.are_one()) x.a = a.read(i, read_a_, space_a);
+        if (i == begin || !b.are_one()) x.b = b.read(i, read_b_, space_b);
+        product_.all(x, at<float>(d) + i * a.lines() * b.lines());
       }
     });
   }
 
  private:
-  std::size_t k_;
   Reading read_a_, read_b_;
   PreparedProduct product_;
 };
 
-/// D[i] = alpha · A[i]·B[i] + beta · C[i] as ValueProduct::run has them, each exact and rounded once (exact_gemm); C at
-/// address 0: none; its steps are elements from a matrix, a row and a column to the next.
+/// D[i] = alpha · A[i]·B[i] + beta · C[i], m × n, of numbers of binary32, A m × k and B n × k (a column of the product after
+/// another), all row after row, each exact and rounded once (exact_gemm); steps are elements from one matrix to the next, of C
+/// also from a row and a column to the next. C at address 0: none.
 void exact_products(Whole<std::uint64_t> a, Whole<std::uint64_t> b, Whole<std::uint64_t> c,
                     Whole<std::uint64_t> d, Whole<std::size_t> m, Whole<std::size_t> n,
                     Whole<std::size_t> k, Whole<std::size_t> batch, Whole<std::size_t> step_a,
@@ -175,8 +229,7 @@ bool takes(nb::handle model, std::string_view format) {
 void add_value_products(nb::module_& m) {
   nb::class_<ValueProduct>(m, "_ValueProduct")
       .def(nb::init<nb::handle, Whole<std::size_t>>(), "model"_a, "k"_a)
-      .def("run", &ValueProduct::run, "a"_a, "b"_a, "d"_a, "m"_a, "n"_a, "batch"_a, "step_a"_a,
-           "step_b"_a);
+      .def("run", &ValueProduct::run, "a"_a, "b"_a, "d"_a, "batch"_a);
   m.def(
       "_amax_scale_log2",
       [](double amax, std::string_view format) {

@@ -161,9 +161,12 @@ std::vector<T> emulated(const ProductPlan& plan, const Format& dtype, const Pack
                            .has_bias = !bias.empty(),
                            .scale_log2 = -rounded.a.scale_log2 - rounded.b.scale_log2};
   const PreparedProduct product(model, shape);
-  const auto multiplied = [&](std::span<const float> a, std::span<const float> b,
+  const LinePlaces rows = LinePlaces::dense(x.m, x.k), columns = LinePlaces::dense(x.n, x.k);
+  const auto multiplied = [&](const std::vector<float>& a, const std::vector<float>& b,
                               std::span<const float> of_bias) {
-    return product.all({x.m, x.n, x.k, a, b, of_bias});
+    std::vector<float> d(x.m * x.n);
+    product.all({rows.of(a.data()), columns.of(b.data()), of_bias}, d.data());
+    return d;
   };
   std::vector<T> out;
   if constexpr (std::is_same_v<T, float>) {

@@ -46,8 +46,14 @@ Group group_of(const ProductKernel& kernel, const GemmModel& g, const Lines& lin
         kernel.decode(p, f, as, lines[i].data(), lines[i].size(), operands.data() + i * line_bytes);
     out.usable.push_back(usable || p.specials != SpecialOperands::left);
   }
-  kernel.pack({operands.data(), line_bytes, lines.size(), rounded, places.data(), places.size(), &p,
-               is_column},
+  kernel.pack({.operands = operands.data(),
+               .line_bytes = line_bytes,
+               .count = lines.size(),
+               .lines = rounded,
+               .places = places.data(),
+               .length = places.size(),
+               .packing = &p,
+               .are_columns = is_column},
               out.bytes.data());
   return out;
 }

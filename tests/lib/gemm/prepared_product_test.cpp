@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -39,6 +40,24 @@ bool is_number(std::uint64_t bits, const Format& f) {
   return kind == Kind::finite || kind == Kind::zero;
 }
 
+/// Lines of numbers laid out another way: k by k, the last first, two apart, and between them NaNs where k is odd.
+struct Laid {
+  std::vector<float> values;
+  LinePlaces places;
+
+  Laid(const std::vector<float>& numbers, std::size_t count, std::size_t k)
+      : values(2 * numbers.size(), k % 2 == 0 ? 0 : std::numeric_limits<float>::quiet_NaN()),
+        places(LinePlaces::dense(count, k)) {
+    for (std::size_t i = 0; i < count; ++i) places.starts[i] = static_cast<std::int64_t>(2 * i);
+    for (std::size_t i = 0; i < k; ++i) {
+      places.offsets[i] = static_cast<std::int32_t>(2 * (k - 1 - i) * count);
+    }
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      values[static_cast<std::size_t>(places.starts[i / k] + places.offsets[i % k])] = numbers[i];
+    }
+  }
+};
+
 /// Operands as numbers give D as numbers, where the model has them so: of NaNs any.
 void check_values(const PreparedProduct& product, const GemmModel& g, const GemmOperands& x,
                   const std::vector<std::uint64_t>& expected, Tally& tally) {
@@ -54,7 +73,10 @@ void check_values(const PreparedProduct& product, const GemmModel& g, const Gemm
   };
   const auto a = numbers(x.a, g.types.a), b = numbers(x.b, g.types.b),
              bias = numbers(x.bias, g.bias);
-  const std::vector<float> d = product.all(GemmValues{x.m, x.n, x.k, a, b, bias});
+  const Laid rows(a, x.m, x.k), columns(b, x.n, x.k);
+  std::vector<float> d(x.m * x.n);
+  product.all({rows.places.of(rows.values.data()), columns.places.of(columns.values.data()), bias},
+              d.data());
   REQUIRE(d.size() == expected.size());
   for (std::size_t at = 0; at < d.size(); ++at) {
     CAPTURE(at);
@@ -183,6 +205,10 @@ TEST_CASE("single sums that a faster way may get wrong") {
   // A subnormal is no zero, by an infinity, whoever asks.
   const GemmModel brain = fused({bfloat16, bfloat16, binary32, binary32}, 25);
   check(brain, one_element({0x0001}, {0x7F80}, {0}), 0, tally);
+  // 2^-120, with bits below 2^-126, where the largest operands are ordinary ones.
+  const std::uint64_t before_values = tally.values;
+  check(brain, one_element({0x2181, 0x3F80}, {0x2181, 0x0000}, {}), 0, tally);
+  CHECK(tally.values > before_values);
 #ifdef __x86_64__
   const unsigned before = _mm_getcsr();
   _mm_setcsr(before | 0x8040);  // flushes results, and takes subnormal operands as zeros

@@ -478,7 +478,8 @@ class Processes(unittest.TestCase):
             path = os.fsencode(folder) + b"/\xff.npy"
             with open(path, "wb") as file:
                 np.save(file, X)
-            done = subprocess.run([sys.executable, "-m", "binade", "report", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            done = subprocess.run([sys.executable, "-m", "binade", "report", path], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE)
             self.assertEqual((done.returncode, done.stderr), (0, b""))
 
 

@@ -70,7 +70,8 @@ class CountedRuns(CliCase):
 
     def test_its_figures_are_those_of_the_arrays(self):
         run = self.counted().report(headroom=2, formats="e4m3,binary16").to_dict()
-        whole = binade.report({f"step{step}/layer{LAYERS.index(layer)}/{role}": x for (step, layer, role), x in self.arrays.items()},
+        whole = binade.report({f"step{step}/layer{LAYERS.index(layer)}/{role}": x
+                               for (step, layer, role), x in self.arrays.items()},
                               headroom=2, formats="e4m3,binary16").to_dict()
         self.assertEqual(run["options"], whole["options"])
         for ours, theirs in zip(run["tensors"], whole["tensors"], strict=True):

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import unittest
 
 from cli_case import CliCase, main
 

@@ -17,7 +17,7 @@ import warnings
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 from cli_case import main
-from range_arrays import Ranges, ml_dtypes, saved
+from range_arrays import Ranges, ml_dtypes
 
 import numpy as np
 
@@ -142,7 +142,8 @@ class Reports(Ranges):
                 (TypeError, "^path: text or os.PathLike$", lambda: binade.report({"a": x}).save(None)),
                 (TypeError, "^a: an array is wanted", lambda: binade.report({"a": "x"})),
                 (ValueError, "^no array; nothing to report on", lambda: binade.report({"a": None})),
-                (TypeError, "^a: an array of clongdouble|^a: an array of complex256", lambda: binade.report({"a": x.astype("G")})),
+                (TypeError, "^a: an array of clongdouble|^a: an array of complex256",
+                 lambda: binade.report({"a": x.astype("G")})),
                 (ValueError, "^a: .*byte order", lambda: binade.report({"a": x.astype(">f4")})),
                 (TypeError, "names of arrays are text", lambda: binade.report({1: x})),
                 (TypeError, "not of both", lambda: binade.report({"a": x, "b": summary})),

@@ -129,7 +129,8 @@ class Oracle:
 
 
 class LowPrecision:
-    """The same of the low-precision functions: everything that leaves an operation is rounded. Of shared heads dK and dV of one."""
+    """The same of the low-precision functions: everything that leaves an operation is rounded. Of shared heads dK and dV of
+    one."""
 
     def __init__(self, q, k, v, dtype, causal, mask, scale):
         self.k, self.v, self.dtype, self.causal, self.mask = k, v, dtype, causal, mask
@@ -207,7 +208,8 @@ def expected(q, k, v, grad_out, causal=False, mask=None, scale=None, low=False):
     for b in range(batch):
         for h in range(heads):
             g = h // share
-            one = (LowPrecision if low else Oracle)(q[b, h], k[b, g], v[b, g], dtype, causal, None if masks is None else masks[b, h], scale)
+            mask = None if masks is None else masks[b, h]
+            one = (LowPrecision if low else Oracle)(q[b, h], k[b, g], v[b, g], dtype, causal, mask, scale)
             for i in range(queries):
                 out[b, h, i], lse[b, h, i] = one.forward(i)
             dq[b, h], head_dk, head_dv = one.backward(grad_out[b, h], out[b, h], lse[b, h])
@@ -288,7 +290,8 @@ class Bits(CliCase):
         for dtype in (torch.float16, torch.bfloat16, torch.float32):
             self.held(inputs(dtype, 3, 131, 8), low=True)
             self.held(inputs(dtype, 5, 11, 3, heads=4, kv_heads=2, batch=2), low=True, scale=0.3)
-            for given in ({"causal": True}, {"mask": ~hides}, {"mask": numbers(6, 5, 11, dtype=dtype)}, {"mask": numbers(6, 1, 11)}):
+            for given in ({"causal": True}, {"mask": ~hides}, {"mask": numbers(6, 5, 11, dtype=dtype)},
+                          {"mask": numbers(6, 1, 11)}):
                 self.held(inputs(dtype, 5, 11, 6, heads=2), low=True, **given)
         tensors = inputs(torch.float16, 5, 140, 8)
         for x, y in zip(computed(chain, *tensors, low=True), computed(chain, *tensors)):

@@ -3,11 +3,13 @@
 # binade.torch.tensor_cores(check=True): an emulation with an order of its own in the GPU's place is found out, a planted bit is
 # told, recordings are replayed by the program, PyTorch's own kernels are judged honestly. SKIP without torch.
 # tensor_cores_check_test.py BINADE
+import functools
 import glob
 import json
 import os
 import struct
 import sys
+import tempfile
 
 try:
     import torch
@@ -56,6 +58,20 @@ class Flips(TorchDispatchMode):
         return out
 
 
+class Unfolds(TorchDispatchMode):
+    """Convolutions as one product, K over channels and then the kernel, the first summand first."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func._schema.name != "aten::convolution":
+            return func(*args, **(kwargs or {}))
+        (x, w), stride = args[:2], args[3][0]
+        columns = F.unfold(x, w.shape[2:], stride=stride)
+        sums = [binade.gemm(w.flatten(1), image.contiguous(), model=binade.GemmModel("fma.rn.f32.f32.f32.f32"))
+                for image in columns]
+        size = [(h - r) // stride + 1 for h, r in zip(x.shape[2:], w.shape[2:])]
+        return torch.stack(sums).reshape(len(x), len(w), *size)
+
+
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -67,21 +83,33 @@ class Net(torch.nn.Module):
         return self.second(self.first(x).sigmoid()).sum() + self.image(y).square().sum()
 
 
-class Check(TensorCoresCase):
-    def setUp(self):
-        super().setUp()
-        self.net, self.x, self.y = Net(), torch.randn(20, 96), torch.randn(2, 4, 7, 7)
+def run_net():
+    """Gradients of a net, the same ones in every run."""
+    net = Net()
+    net(torch.randn(20, 96), torch.randn(2, 4, 7, 7)).backward()
+    return [p.grad for p in net.parameters()]
 
-    def run_net(self):
-        self.net.zero_grad()
-        self.net(self.x, self.y).backward()
-        return [p.grad.clone() for p in self.net.parameters()]
+
+@functools.lru_cache(maxsize=None)
+def checked_net():
+    """Within an emulation with orders of its own: gradients, the account, a folder with recordings."""
+    folder = tempfile.TemporaryDirectory(prefix="binade-test-")
+    with tf32(True, True), binade.torch.tensor_cores("sm_90", order=in_parts):
+        wanted = run_net()
+        with checking(save=folder.name) as mode:
+            run_net()
+            torch.baddbmm(torch.randn(3, 4, 5), torch.randn(3, 4, 16), torch.randn(3, 16, 5), beta=0.5, alpha=-3)
+    return wanted, mode, folder
+
+
+class Check(TensorCoresCase):
+    x = torch.randn(20, 96, generator=torch.Generator().manual_seed(2))
 
     def test_what_is_as_usual_is_explained_and_nothing_is_changed(self):
         with tf32(True, True), binade.torch.tensor_cores("sm_90"):
-            wanted = self.run_net()
+            wanted = run_net()
             with checking() as mode:
-                got = self.run_net()
+                got = run_net()
         self.assertTrue(all(map(torch.equal, got, wanted)))
         self.assertTrue(mode.account.all_explained)
         self.assertEqual(len(rows(mode)), len(rows(mode, verdict="equal")))
@@ -92,24 +120,21 @@ class Check(TensorCoresCase):
         self.assertTrue(all("backward" in row["place"] for row in rows(mode, op="convolution_backward")))
 
     def test_another_order_outside_is_found_and_followed(self):
+        wanted, mode, _ = checked_net()
         with tf32(True, True):
-            with binade.torch.tensor_cores("sm_90", order=in_parts):
-                wanted = self.run_net()
-                with checking() as mode:
-                    self.run_net()
             found = rows(mode, op="addmm")[0]
             self.assertEqual((found["verdict"], found["dtype"]), ("explained", "float32"))
             self.assertTrue("--split 4" in found["by"] or "--promote-every 3" in found["by"], found["by"])  # 12 instructions
             self.assertTrue(mode.account.all_explained, str(mode.account))
             with binade.torch.tensor_cores("sm_90"):
-                self.assertFalse(all(map(torch.equal, self.run_net(), wanted)))
+                self.assertFalse(all(map(torch.equal, run_net(), wanted)))
             mode.account.save_json(self.path("account.json"))
             for order in (mode.account, binade.torch.Account.load(self.path("account.json"))):
                 with binade.torch.tensor_cores("sm_90", order=order):
-                    self.assertTrue(all(map(torch.equal, self.run_net(), wanted)))
+                    self.assertTrue(all(map(torch.equal, run_net(), wanted)))
 
     def test_two_orders_of_one_size_are_told(self):
-        a, b = torch.randn(40, 96), torch.randn(96, 40)
+        a, b = torch.randn(24, 32), torch.randn(32, 24)
         mode = checking()
         for order in (None, in_parts):
             with tf32(True, True), binade.torch.tensor_cores("sm_90", order=order), mode:
@@ -117,8 +142,19 @@ class Check(TensorCoresCase):
         self.assertEqual([row["differing_calls"] for row in rows(mode)], [1])
         self.assertIn("another order", rows(mode)[0]["why"])
 
+    def test_a_convolution_whose_k_runs_over_channels_first_is_explained_and_not_followed(self):
+        x, w, folder = torch.randn(2, 5, 8, 6), torch.randn(4, 5, 3, 2), self.path("kept")
+        with Unfolds(), checking(save=folder) as mode, tf32(False, False):
+            F.conv2d(x, w, stride=2)
+        row, = rows(mode)
+        self.assertEqual((row["verdict"], row["k_runs_over"], row["order"]), ("explained", "channels, kernel", "k ascending"))
+        self.assertIn("K over channels, kernel", str(mode.account))
+        self.assertIn("order=account does not take", row["why"])
+        self.assertEqual(mode.account.to_dict()["orders"], [])
+        self.assertIn("different 0", self.good("validate", "--replay", folder).splitlines()[-1])
+
     def test_halves_that_hide_most_of_an_order_are_found(self):
-        a, b = torch.randn(40, 256).half(), torch.randn(256, 48).half()
+        a, b = torch.randn(40, 96).half(), torch.randn(96, 48).half()
         with binade.torch.tensor_cores("sm_90", order=in_parts), checking() as mode:
             a @ b
         found, = rows(mode)
@@ -151,7 +187,7 @@ class Check(TensorCoresCase):
         self.assertEqual((row["differing"], row["verdict"]), (1, "different"))
 
     def test_a_bit_that_was_not_looked_at_keeps_a_model_from_explaining(self):
-        a, b = torch.randn(40, 96), torch.randn(96, 40)
+        a, b = torch.randn(40, 32), torch.randn(32, 40)
         with tf32(True, True):
             with binade.torch.tensor_cores("sm_90"):
                 usual = a @ b
@@ -169,10 +205,8 @@ class Check(TensorCoresCase):
         self.assertIn("against all elements, and none gives them", row["conclusion"])
 
     def test_recordings_are_replayed_and_a_flipped_bit_is_not(self):
-        folder = self.path("kept")
-        with tf32(True, True), binade.torch.tensor_cores("sm_90", order=in_parts), checking(save=folder) as mode:
-            self.run_net()
-            torch.baddbmm(torch.randn(3, 4, 5), torch.randn(3, 4, 16), torch.randn(3, 16, 5), beta=0.5, alpha=-3)
+        _, mode, kept = checked_net()
+        folder = kept.name
         recorded = glob.glob(os.path.join(folder, "*.safetensors"))
         self.assertEqual(len(recorded), len({row["recording"] for row in rows(mode)}))
         self.assertGreaterEqual(len(recorded), 7)
@@ -206,9 +240,9 @@ class Check(TensorCoresCase):
 
     def test_pytorchs_own_kernels_are_judged_by_every_bit(self):
         with tf32(False, False), checking(save=self.path("own")) as mode:
-            own = self.run_net()
+            own = run_net()
             self.x.double() @ self.x.double().t()
-        self.assertTrue(all(map(torch.equal, own, self.run_net())) or torch.backends.mkldnn.is_available())
+        self.assertTrue(all(map(torch.equal, own, run_net())) or torch.backends.mkldnn.is_available())
         judged = {row["verdict"] for row in rows(mode)}
         self.assertLessEqual(judged, {"equal", "explained", "different"})
         for row in rows(mode):
@@ -231,6 +265,13 @@ class Check(TensorCoresCase):
                 self.x @ self.x.t()
             self.assertEqual([row["verdict"] for row in rows(mode)], ["unseen"])
             self.assertFalse(mode.account.all_explained)
+
+    def test_an_order_that_is_none_of_pytorchs_is_told(self):
+        with checking(order=lambda kind, dtype: "reference") as mode:
+            self.x @ self.x.t()
+        row, = rows(mode)
+        self.assertEqual(row["verdict"], "unseen")
+        self.assertIn('order gave "reference"', row["why"])
 
     def test_in_place_and_out_are_compared_with_what_was_there_before(self):
         a, b, c = torch.randn(6, 32), torch.randn(32, 7), torch.randn(6, 7)

@@ -99,7 +99,8 @@ class Products(TensorCoresCase):
         self.held(rule, lambda: torch.addmv(c, a, x, alpha=-0.7, beta=1.3),
                   oracle.product(values(a), values(x)[:, None], c=values(c)[:, None], alpha=alpha, beta=beta, **rule)[:, 0])
         for dot in (torch.dot, torch.vdot):
-            self.held(rule, lambda: torch.stack([dot(row, x) for row in a]), oracle.matmul(values(a), values(x), **of_dots), own=False)
+            self.held(rule, lambda: torch.stack([dot(row, x) for row in a]), oracle.matmul(values(a), values(x), **of_dots),
+                      own=False)
 
     @each()
     def test_matmul_of_all_dimensions(self, dtype, rule):
@@ -156,7 +157,8 @@ class Products(TensorCoresCase):
         a, b, c = (numbers(7 + i, *shape, dtype=dtype) for i, shape in enumerate(((3, 4, 37), (3, 37, 5), (3, 4, 5))))
         wanted = oracle.matmul(values(a), values(b), **rule)
         added = oracle.matmul(values(a), values(b), c=values(c), **rule)
-        of_vector, of_dot = (oracle.matmul(values(a[0]), values(b[0, :, 0]), **oracle.of_vectors(rule, op)) for op in ("mv", "dot"))
+        of_vector, of_dot = (oracle.matmul(values(a[0]), values(b[0, :, 0]), **oracle.of_vectors(rule, op))
+                             for op in ("mv", "dot"))
         added_vector = oracle.product(values(a[0]), values(b[0, :, :1]), c=values(c[0, :, :1]), **oracle.of_vectors(rule, "mv"))
         for op, out, into in ((torch.mm, wanted[0], (a[0], b[0])), (torch.bmm, wanted, (a, b)),
                               (torch.mv, of_vector, (a[0], b[0, :, 0])), (torch.matmul, wanted, (a, b)),

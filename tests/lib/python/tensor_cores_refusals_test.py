@@ -95,7 +95,8 @@ class Refusals(TensorCoresCase):
         x, w = ones(1, 2, 5, 5), ones(3, 2, 3, 3)
         for wanted in ([True, False, False], [False, True, False], [False, False, True]):
             with binade.torch.tensor_cores("sm_80"):
-                got = torch.ops.aten.convolution_backward(ones(1, 3, 3, 3), x, w, [3], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, wanted)
+                got = torch.ops.aten.convolution_backward(ones(1, 3, 3, 3), x, w, [3], [1, 1], [0, 0], [1, 1], False, [0, 0], 1,
+                                                          wanted)
             self.assertEqual([one is not None for one in got], wanted)
 
     def test_orders_that_are_none_are_refused_in_one_line(self):

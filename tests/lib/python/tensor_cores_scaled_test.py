@@ -53,7 +53,7 @@ def block(matrix, i):
 
 def of_blocks(a, b, left, right):
     """left (m, blocks), right (n, blocks) → the sum of the blocks' products, each scaled, by fused multiply-adds."""
-    out = np.zeros((M, N), np.float32)
+    out = np.zeros((len(left), len(right)), np.float32)
     for i in range(left.shape[1]):
         factor = left[:, i, None] * right[None, :, i]
         out = binade.arith("fma", summed("sm_90", block(a, i), block(b.t(), i).t()), factor, out, format="binary32")
@@ -113,6 +113,27 @@ class Scaled(TensorCoresCase):
                                   function=F.scaled_mm)
             self.equal(got, wanted, ("v2", left, right))
 
+    def test_short_sums_and_single_rows_have_scales_of_rows_first(self):
+        a, b = operands(k=64)
+        left, right = scales(M, 1), scales(1, N)
+        for arch, every in (("sm_90", 4), ("sm_100", None)):
+            wanted = summed(arch, a, b, every) * left.numpy() * right.numpy()
+            self.equal(self.multiplied(arch, a, b, left, right, out_dtype=torch.float32), wanted, arch)
+        one = a[:1]
+        wanted = summed("sm_90", one, b, 4) * left[:1].numpy() * right.numpy()
+        self.equal(self.multiplied("sm_90", one, b, left[:1], right, out_dtype=torch.float32), wanted)
+
+    def test_blocks_as_large_as_a_matrix(self):
+        a, b = operands(k=128, n=128)
+        left, right = scales(M, 1), scales(1, 1)
+        wanted = binade.arith("fma", summed("sm_90", a, b), np.ascontiguousarray(np.broadcast_to((left * right).numpy(), (M, 128))),
+                              np.zeros((M, 128), np.float32), format="binary32")
+        self.equal(self.multiplied("sm_90", a, b, left, right, out_dtype=torch.float32), wanted)
+        one, wide = operands(m=1, k=256, n=256)
+        strips, squares = scales(1, 2), scales(2, 2)
+        got = self.multiplied("sm_90", one, wide, strips, squares, out_dtype=torch.float32)
+        self.equal(got, of_blocks(one, wide, strips.numpy(), np.repeat(squares.t().numpy(), 128, 0)))
+
     def test_the_newer_function_takes_scales_of_tensors_and_rows(self):
         if not hasattr(F, "scaled_mm"):
             self.skipTest("this torch has no torch.nn.functional.scaled_mm")
@@ -136,7 +157,7 @@ class Scaled(TensorCoresCase):
 
     def test_no_terms_make_zeros(self):
         a, b = operands(k=0)
-        got = self.multiplied("sm_90", a, b, torch.ones(1), torch.ones(1), out_dtype=BF16)
+        got = self.multiplied("sm_90", a, b, torch.ones(1), torch.ones(1), torch.ones(N, dtype=BF16), out_dtype=BF16)
         self.assertTrue(torch.equal(got, torch.zeros(M, N, dtype=BF16)))
 
     def test_what_a_gpu_refuses_is_refused(self):
@@ -153,10 +174,15 @@ class Scaled(TensorCoresCase):
                 ("sm_90", (a, b, one, one, torch.ones(32)), {"out_dtype": BF16}, "a bias of"),
                 ("sm_90", (a, b, one, one, torch.ones(1, dtype=BF16)), {"out_dtype": BF16}, "a bias of"),
                 ("sm_90", (a, b, one, one), {"out_dtype": torch.float64}, "float64"),
+                ("sm_90", (a, b, torch.ones(32, 1), torch.ones(1, 32)), {}, "scales of rows no result"),
+                ("sm_89", (a, twos[1], torch.ones(32, 1), torch.ones(1, 32)), {"out_dtype": BF16}, "second operand"),
+                ("sm_90", (a, b, one, one), {"scale_result": torch.ones(2)}, "scale_result"),
         ):
             with self.subTest(text), binade.torch.tensor_cores(arch), self.assertRaisesRegex(RuntimeError, text):
                 torch._scaled_mm(*args, **options)
         wide = operands(m=128, k=256, n=128)
+        with binade.torch.tensor_cores("sm_90"), self.assertRaisesRegex(RuntimeError, "no use_fast_accum"):
+            torch._scaled_mm(*wide, torch.ones(128, 2), torch.ones(2, 128), out_dtype=BF16, use_fast_accum=True)
         with binade.torch.tensor_cores("sm_100"), self.assertRaisesRegex(RuntimeError, "no scales of blocks"):
             torch._scaled_mm(*wide, torch.ones(128, 2), torch.ones(2, 128), out_dtype=BF16)
 

@@ -16,10 +16,11 @@ import unittest
 WHOLE = "--whole" in sys.argv
 STEPS = 25 if WHOLE else 2
 PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "bench/tensor_cores_trainings.py"
-SETTINGS = [] if WHOLE else ["--settings", "FP32 chains", "TF32 H100", "BF16 H100", "FP8 H100"]
+# By the number of the emulator's threads, words of the program: the second are held to the first.
+RUNS = {1: [], 3: []} if WHOLE else {1: ["--settings", "FP32 chains", "TF32 H100", "BF16 H100", "FP8 H100"],
+                                     3: ["--settings", "FP32 chains", "FP8 H100", "--models", "GPT", "ResNet"]}
 # Each goes farther from FP32 than the one before.
 LADDER = ("FP32 chains", "TF32 H100", "FP8 H100", "E2M1 1x32")
-THREADS = (1, 3)
 
 if importlib.util.find_spec("torch") is None:
     print("SKIP: No module named 'torch'")
@@ -27,10 +28,11 @@ if importlib.util.find_spec("torch") is None:
 
 
 def setUpModule():
-    words = [sys.executable, str(PROGRAM), "--json", "--steps", str(STEPS), *SETTINGS]
+    words = [sys.executable, str(PROGRAM), "--json", "--steps", str(STEPS)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    runs = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env={**environment, "BINADE_THREADS": str(threads)})
-            for threads in THREADS]
+    runs = [subprocess.Popen([*words, *more], stdout=subprocess.PIPE, text=True,
+                             env=environment | {"BINADE_THREADS": str(threads)})
+            for threads, more in RUNS.items()]
     told = [run.communicate()[0] for run in runs]
     if any(run.returncode for run in runs):
         raise RuntimeError(f"{PROGRAM.name} failed")
@@ -61,8 +63,9 @@ class Trainings(unittest.TestCase):
 
     def test_no_bit_hangs_on_the_number_of_threads(self):
         one, several = self.found
-        differ = [f"{model}, {name}" for model, runs in one.items() for name in runs if runs[name] != several[model][name]]
-        self.assertEqual(differ, [])
+        compared = {f"{model}, {name}": run == one[model][name] for model, runs in several.items() for name, run in runs.items()}
+        self.assertGreaterEqual(len(compared), 10)
+        self.assertEqual([name for name, same in compared.items() if not same], [])
 
     def test_what_is_less_precise_goes_farther(self):
         for _, runs in self.each(*LADDER):

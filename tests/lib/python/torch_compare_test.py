@@ -43,7 +43,8 @@ class Compare(CliCase):
         self.assertTrue(of.equal)
         self.assertIsNone(of.first)
         told = of.to_dict()
-        self.assertEqual((told["a"]["common"], told["b"]["common"]), (told["a"]["ops"], told["b"]["ops"] - 1))  # but the packed weight
+        self.assertEqual((told["a"]["common"], told["b"]["common"]),
+                         (told["a"]["ops"], told["b"]["ops"] - 1))  # but the packed weight
         self.assertTrue(torch.equal(apart(self.x), packed(self.x)))
 
     def test_the_op_that_was_planted_is_the_first_that_parts(self):
@@ -79,7 +80,7 @@ class Compare(CliCase):
         with Products(0) as mode:
             of = binade.torch.compare(product(len(self.x)), product(0), self.x)
             differing = int((product(len(self.x))(self.x) != product(0)(self.x)).sum())
-        self.assertEqual([of.first[key]["orders"]["orders"][0] for key in "ab"], ["k ascending", "k descending"])
+        self.assertEqual([of.first[key]["orders"]["order"] for key in "ab"], ["k ascending", "k descending"])
         self.assertEqual(of.first["different"], differing)
 
     def test_they_may_part_and_meet_again(self):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# binade.torch.invariance: ops that are planted, whose bits depend on the batch, are named and no others; rows are followed through
-# whatever moves their axis; what mixes rows is no finding. SKIP without torch. torch_invariance_test.py BINADE
+# binade.torch.invariance: ops that are planted, whose bits depend on the batch, are named and no others; rows are followed
+# through whatever moves their axis; what mixes rows is no finding. SKIP without torch. torch_invariance_test.py BINADE
 import json
 import sys
 
@@ -95,7 +95,7 @@ class Invariance(CliCase):
         with Products(most=2):
             of = found(lambda x: x @ w, numbers(2, 6, 24))
         self.assertEqual(of.first["op"], "mm")
-        self.assertEqual([(row["batches"], row["orders"][0]) for row in of.first["orders"]],
+        self.assertEqual([(row["batches"], row["order"]) for row in of.first["orders"]],
                          [([], "k ascending"), ([5], "k descending")])
         self.assertIn("in batches of 5: k descending", str(of))
 
@@ -147,7 +147,7 @@ class Invariance(CliCase):
             of = found(lambda x: torch.autograd.grad((x @ w).tanh().mean(), w), self.x)
             self.assertEqual([op["status"] for op in of.ops if op["op"] == "div"], ["of the batch"])
             self.assertEqual([op["status"] for op in of.ops if op["op"] == "tanh_backward"], ["after mixed rows"])
-        for fn in (lambda x: x * float(x.abs().max()), lambda x: x * x.abs().max()):  # the number is not a tensor's any more; it is
+        for fn in (lambda x: x * float(x.abs().max()), lambda x: x * x.abs().max()):  # a number, a tensor
             scaled = found(fn, self.x * torch.arange(1, 8)[:, None, None])
             self.assertEqual((statuses(scaled)["mul"], scaled.variant), ("after mixed rows", False))
         self.assertFalse(of.variant, str(of))

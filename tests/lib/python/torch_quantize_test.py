@@ -22,12 +22,14 @@ FORMATS = "binary16", "bfloat16", "tf32", "e4m3", "e5m2", "e2m3", "e2m1", "e5m7"
 
 def numbers(*shape, spread=8, seed=0):
     generator = np.random.default_rng(seed)
-    return torch.from_numpy((generator.standard_normal(shape) * 2.0 ** generator.uniform(-spread, spread, shape)).astype(np.float32))
+    x = generator.standard_normal(shape) * 2.0 ** generator.uniform(-spread, spread, shape)
+    return torch.from_numpy(x.astype(np.float32))
 
 
 class Quantizing(CliCase):
     def equal(self, got, wanted):
-        np.testing.assert_array_equal(got.detach().float().numpy().view(np.uint32), np.asarray(wanted, np.float32).view(np.uint32))
+        np.testing.assert_array_equal(got.detach().float().numpy().view(np.uint32),
+                                      np.asarray(wanted, np.float32).view(np.uint32))
 
     def test_bits_are_those_of_arrays(self):
         x = numbers(40, 30)
@@ -62,7 +64,8 @@ class Quantizing(CliCase):
                 x = x / x.abs().max() * size
                 top = binade.Format(name).max
                 scale = next(2.0**n for n in range(126, -127, -1) if float(x.abs().max()) * 2.0**n <= top)
-                self.equal(binade.torch.quantize(x, name, scale="amax"), binade.quantize(x.numpy() * np.float32(scale), name) / scale)
+                self.equal(binade.torch.quantize(x, name, scale="amax"),
+                           binade.quantize(x.numpy() * np.float32(scale), name) / scale)
         x = numbers(64)
         self.equal(binade.torch.quantize(x, "e4m3", scale=0.3),
                    binade.quantize(x.numpy() * np.float32(0.3), "e4m3") / np.float32(0.3))

@@ -74,7 +74,8 @@ class Torch(CliCase):
 
     def test_a_loss_of_half_precision_is_scaled_as_torch_scales_it(self):
         scaler = binade.GradScaler()
-        for loss in (torch.tensor(3.0, dtype=torch.half), torch.ones(2, dtype=torch.half), torch.tensor(3.0, dtype=torch.bfloat16)):
+        for loss in (torch.tensor(3.0, dtype=torch.half), torch.ones(2, dtype=torch.half),
+                     torch.tensor(3.0, dtype=torch.bfloat16)):
             wanted = loss * torch.full((), 65536.0)
             self.assertEqual(scaler.scale(loss).dtype, wanted.dtype)
             self.same(scaler.scale(loss).float(), wanted.float())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a watched run tells: alerts, windows, advice, reports and files, names; the examples of docstrings and of README.md; the GPU's way on an
-# emulated device. SKIP without torch. watch_findings_test.py BINADE
+# What a watched run tells: alerts, windows, advice, reports and files, names; the examples of docstrings and of README.md; the
+# GPU's way on an emulated device. SKIP without torch. watch_findings_test.py BINADE
 import doctest
 import importlib
 import json
@@ -71,7 +71,8 @@ class Telling(CliCase):
             train(model, 17, w, optimizer)
         self.assertEqual(told[:4], [(0, 0, 1), (1, 1, 1), (2, 2, 1), (3, 3, 1)])
         self.assertEqual(told[4:], [(4, 5, 2), (6, 7, 2), (8, 11, 4), (12, 15, 4), (16, 16, 1)])
-        self.assertEqual([(window.first, window.last, window.steps) for window in w.windows], [(0, 7, 8), (8, 15, 8), (16, 16, 1)])
+        self.assertEqual([(window.first, window.last, window.steps) for window in w.windows],
+                         [(0, 7, 8), (8, 15, 8), (16, 16, 1)])
 
     def test_tensorboard(self):
         class Writer:
@@ -90,7 +91,8 @@ class Telling(CliCase):
             w.add_to(writer)
             train(model, 3, w, optimizer)
         for (step, layer, role), summary in w.summaries().items():
-            low, high, number, total, squares, limits, counts = writer.histograms.get((f"{role}/{layer}/log2_magnitude", step), [None] * 7)
+            low, high, number, total, squares, limits, counts = writer.histograms.get((f"{role}/{layer}/log2_magnitude", step),
+                                                                                      [None] * 7)
             if summary.nonzero == 0:
                 self.assertIsNone(low)
                 continue
@@ -144,7 +146,8 @@ class Documents(CliCase):
 
     def test_layers_stand_in_the_models_order(self):
         layers = watched().report().to_dict()["time"]["layers"]
-        self.assertEqual([layer for layer in layers if not layer.endswith("momentum_buffer")], ["0", "0.bias", "1", "2", "3", "3.bias"])
+        self.assertEqual([layer for layer in layers if not layer.endswith("momentum_buffer")],
+                         ["0", "0.bias", "1", "2", "3", "3.bias"])
 
     def test_advice(self):
         model = new_net()
@@ -174,7 +177,8 @@ class Documents(CliCase):
             model[0].weight.zero_()
             model[0].bias.zero_()
         of = watched(model=model, x=torch.ones(3, 4).double(), lr=0.0).advise().to_dict()
-        self.assertIn(("0", "act", "all zero", None), [(row["layer"], row["role"], row["status"], row["format"]) for row in of["formats"]])
+        self.assertIn(("0", "act", "all zero", None),
+                      [(row["layer"], row["role"], row["status"], row["format"]) for row in of["formats"]])
         half = binade.RangeSummary(formats=[]).add(torch.tensor([0.0, 0.0, 0.0, 1.0]).numpy())
         run = Run(1, [Window(0, 0, 1, None, {("fc", "dW"): half})], {("fc", "dW"): Layer("F16", (4,))})
         advice = run.advise()
@@ -201,7 +205,8 @@ class Documents(CliCase):
     def test_what_is_handed_out_is_not_what_is_counted_into(self):
         w = watched()
         before = {key: s.to_bytes() for key, s in w.summaries().items()}
-        for one in (*w.summaries().values(), w.summary("0", "act"), *(s for window in w.windows for s in window.summaries.values())):
+        for one in (*w.summaries().values(), w.summary("0", "act"),
+                    *(s for window in w.windows for s in window.summaries.values())):
             one += one
         self.assertEqual({key: s.to_bytes() for key, s in w.summaries().items()}, before)
         run = Run(w.every, w.windows, w.layers)
@@ -244,7 +249,8 @@ class Documents(CliCase):
     def test_examples(self):
         runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
         said = []
-        for found in [binade.torch] + [importlib.import_module("binade.torch." + m.name) for m in pkgutil.iter_modules(binade.torch.__path__)]:
+        for found in [binade.torch] + [importlib.import_module("binade.torch." + m.name)
+                                       for m in pkgutil.iter_modules(binade.torch.__path__)]:
             for test in doctest.DocTestFinder(exclude_empty=False).find(found):
                 runner.run(test, out=said.append)
         self.assertGreater(runner.tries, 5)
@@ -294,7 +300,8 @@ class OnADevice(CliCase):
     def test_as_on_a_gpu(self):
         """The kernels' way, with the emulator in the GPU's place."""
         one, other = watched(), watched(emulated="sm_90")
-        self.assertEqual({k: s.to_bytes() for k, s in one.summaries().items()}, {k: s.to_bytes() for k, s in other.summaries().items()})
+        self.assertEqual({k: s.to_bytes() for k, s in one.summaries().items()},
+                         {k: s.to_bytes() for k, s in other.summaries().items()})
 
     def test_halves_and_doubles_as_on_a_gpu(self):
         for dtype in (torch.bfloat16, torch.float64):

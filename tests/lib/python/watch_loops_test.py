@@ -12,8 +12,6 @@ try:
     import torch
     from torch import nn
     from torch.utils.checkpoint import checkpoint
-
-    import binade  # noqa: F401
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)

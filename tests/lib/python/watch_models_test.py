@@ -10,8 +10,6 @@ try:
     import torch
     from torch import nn
     from torch.nn import functional as F
-
-    import binade
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)

@@ -8,12 +8,11 @@ import sys
 try:
     import torch
 
-    import binade.torch  # noqa: F401
+    from binade.torch._held import MOST, Held
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
 
-from binade.torch._held import MOST, Held
 from cli_case import CliCase, main
 from watch_oracle import CpuScaler
 from watch_runs import Multiplied, new_net, watched
@@ -123,7 +122,8 @@ class NonFinite(CliCase):
                 now = [0]
                 w = watched(before=lambda at: now.__setitem__(0, at), model=model, every=every)
                 found = w.first_nonfinite()
-                self.assertEqual((found.step, found.layer, found.role, found.phase, found.arose), (step, "0", "dAct", "backward", True))
+                self.assertEqual((found.step, found.layer, found.role, found.phase, found.arose),
+                                 (step, "0", "dAct", "backward", True))
                 (x,) = found.inputs
                 self.assertEqual((x["name"], x["values"], x["nan"], x["inf"]), ("gradient of 1", 24, 0, 0))
 
@@ -144,7 +144,8 @@ class NonFinite(CliCase):
         steps = [event.step for event in w.nonfinite()]
         self.assertEqual(steps, list(range(len(steps))))
         self.assertEqual(scaler.get_scale(), 2.0 ** (127 - len(steps)))
-        self.assertEqual([window.loss_scale for window in w.windows], [2.0 ** (127 - min(step, len(steps))) for step in range(40)])
+        self.assertEqual([window.loss_scale for window in w.windows],
+                         [2.0 ** (127 - min(step, len(steps))) for step in range(40)])
 
     def test_events_are_bounded(self):
         w = watched(steps=130, x=torch.full((3, 4), math.nan), every=1000)
@@ -190,7 +191,8 @@ class InsideOfBlocks(CliCase):
     def run_blocks(self, inside, change, flat=False):
         torch.manual_seed(0)
         around = [torch.nn.Linear(4, 4) for _ in range(10)] if flat else [Block(torch.nn.ReLU()), Block(torch.nn.ReLU())]
-        model = torch.nn.Sequential(*around[: len(around) // 2], Block(inside) if not flat else inside, *around[len(around) // 2:])
+        model = torch.nn.Sequential(*around[: len(around) // 2], Block(inside) if not flat else inside,
+                                    *around[len(around) // 2:])
         return watched(before=lambda step: change(inside, step == 3), model=model, every=50).first_nonfinite()
 
     def test_forward(self):

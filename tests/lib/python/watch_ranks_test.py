@@ -2,6 +2,7 @@
 #
 # Watched runs of two processes put together (gloo): the bytes of one process that had the tensors of both. SKIP without
 # torch or torch.distributed. watch_ranks_test.py BINADE
+import importlib
 import os
 import pathlib
 import pickle
@@ -101,7 +102,7 @@ def in_rank(rank, scenarios, store):
 def can_shard():
     """None, or why torch has no shards that work here."""
     try:
-        from torch.distributed.fsdp import fully_shard  # noqa: F401
+        importlib.import_module("torch.distributed.fsdp").fully_shard
     except Exception as error:
         return f"torch {torch.__version__} has no fully_shard that can be imported: {error}"
     return None
@@ -111,7 +112,8 @@ def together(scenarios):
     """in_rank() of both processes."""
     with tempfile.TemporaryDirectory(prefix="binade-test-") as folder:
         there = [os.path.join(folder, str(rank)) for rank in range(RANKS)]
-        running = [subprocess.Popen([sys.executable, __file__, "rank", str(rank), os.path.join(folder, "store"), path, *scenarios],
+        running = [subprocess.Popen([sys.executable, __file__, "rank", str(rank), os.path.join(folder, "store"), path,
+                                     *scenarios],
                                     stderr=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1"})
                    for rank, path in enumerate(there)]
         said = [process.communicate(timeout=250)[1].decode() for process in running]
@@ -172,7 +174,8 @@ class Ranks(unittest.TestCase):
 
     def test_replicas_that_drift_apart_are_told(self):
         for told in (rank["drift"] for rank in self.ranks):
-            self.assertRegex(told, "^step 0: fc1 weight of rank 1 is not that of rank 0, but DistributedDataParallel keeps them alike")
+            self.assertRegex(told,
+                             "^step 0: fc1 weight of rank 1 is not that of rank 0, but DistributedDataParallel keeps them alike")
 
     def test_other_steps_are_told(self):
         for told in (rank["other steps"] for rank in self.ranks):

@@ -11,8 +11,6 @@ try:
     import numpy as np
     import torch
     from torch import nn
-
-    import binade  # noqa: F401
 except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)

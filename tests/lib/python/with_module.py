@@ -3,6 +3,7 @@
 # Runs a test of the Python module in this interpreter, with the repository's tests/ at hand; where the build made no
 # module, or there is no NumPy, it says so in a line and the test counts as skipped.
 #   with_module.py SCRIPT [ARGUMENT...]
+import importlib
 import importlib.util
 import pathlib
 import runpy
@@ -14,7 +15,7 @@ for name, remedy in (("numpy", "./dev setup installs it into .venv"),
         print(f"skipped: no module {name} in {sys.executable}: {remedy}")
         sys.exit(77)
 try:
-    import binade  # noqa: F401
+    importlib.import_module("binade")
 except ModuleNotFoundError as error:
     if error.name != "binade._binade":
         raise
@@ -22,6 +23,6 @@ except ModuleNotFoundError as error:
     sys.exit(77)
 sys.argv = sys.argv[1:]
 # A test that skips where torch is missing is not to skip where our own part of it is broken.
-if "import binade.torch" in pathlib.Path(sys.argv[0]).read_text() and importlib.util.find_spec("torch"):
-    import binade.torch  # noqa: F401
+if "binade.torch" in pathlib.Path(sys.argv[0]).read_text() and importlib.util.find_spec("torch"):
+    importlib.import_module("binade.torch")
 runpy.run_path(sys.argv[0], run_name="__main__")

@@ -36,6 +36,6 @@ from ._tensor_cores import TensorCores, tensor_cores
 from ._watch import Watch, watch
 
 __all__ = [
-    "Account", "Advice", "Alert", "Comparison", "Invariance", "LossScaler", "NonFinite", "Quantized", "Run", "TensorCores", "Watch",
-    "Window", "compare", "invariance", "quantize", "tensor_cores", "watch",
+    "Account", "Advice", "Alert", "Comparison", "Invariance", "LossScaler", "NonFinite", "Quantized", "Run", "TensorCores",
+    "Watch", "Window", "compare", "invariance", "quantize", "tensor_cores", "watch",
 ]

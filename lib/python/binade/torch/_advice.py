@@ -16,8 +16,8 @@ HALVES = {"F16": "binary16", "BF16": "bfloat16"}
 class Advice(Document):
     """What follows from a run; str() is for people, to_dict() for programs.
 
-    Keys: loss_scale (as in the report's JSON: the interval, what binds it, the recommended one; used_log2, the last in use, or None),
-    formats (a dict a layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range serves, with
+    Keys: loss_scale (as in the report's JSON: the interval, what binds it, the recommended one; used_log2, the last in use, or
+    None), formats (a dict a layer and role: format, the narrowest of e4m3, e5m2, binary16 and bfloat16 whose range serves, with
     s_min_log2 and s_max_log2, between which a scale of its own must lie, and text; status "ok", "all zero" or "no finite value"),
     keep_fp32 (layers that FP16 harms even at the recommended loss scale, with reasons), autocast (layers whose output has
     another dtype than their weight: dtype, and what the weight's cast to it loses), states (of the optimizer: what binary16 would
@@ -82,7 +82,8 @@ def kept(merged, scale_log2, target):
             continue
         fate = summary.becomes("binary16", scale_log2 if role in GRADIENTS else 0)
         for key, bad, words in (("overflow", fate["overflow"]["count"] > 0, f"{fate['overflow']['count']:,} values overflow"),
-                                ("lost_l2", fate["lost_l2"] > target, f"{_binade._percent(fate['lost_l2'])} of the L2 norm becomes zero")):
+                                ("lost_l2", fate["lost_l2"] > target,
+                                 f"{_binade._percent(fate['lost_l2'])} of the L2 norm becomes zero")):
             if bad:
                 reasons.setdefault(layer, []).append({"role": role, "what": key, "text": f"{role}: {words}"})
     return [{"layer": layer, "reasons": rows} for layer, rows in reasons.items()]
@@ -127,8 +128,9 @@ def text_of(of):
     scale = of["loss_scale"]
     out = [f"Loss scale for FP16: {scale_words(scale)}. {scale['reason']}"]
     if of["already_zero"] is not None:
-        out.append(f"The run had gradients in FP16: {_binade._percent(of['already_zero'])} of their values are zero, and what has died among "
-                   "them asks for no scale any more. Watch a run in FP32, or one with a loss scale, to know what they need.")
+        out.append(f"The run had gradients in FP16: {_binade._percent(of['already_zero'])} of their values are zero, and what "
+                   "has died among them asks for no scale any more. Watch a run in FP32, or one with a loss scale, to know what "
+                   "they need.")
     if scale["used_log2"] is not None:
         out.append(f"In use at the end: 2^{scale['used_log2']}.")
     by_format, by_role = {}, {}
@@ -141,10 +143,11 @@ def text_of(of):
         out.append(f"  {role:<7}{what}: " + (f"all {len(names)} layers" if len(names) == by_role[role] > 1 else listed(names)))
     out += kept_text(of["keep_fp32"])
     out += autocast_text(of["autocast"])
-    ill = sorted((row for row in of["states"] if row["overflow"] or (row["lost_l2"] or 0) > 1e-3), key=lambda row: -(row["lost_l2"] or 0))
+    ill = sorted((row for row in of["states"] if row["overflow"] or (row["lost_l2"] or 0) > 1e-3),
+                 key=lambda row: -(row["lost_l2"] or 0))
     if ill:
-        out.append(f"Keep the optimizer's states in FP32: {len(ill)} of {len(of['states'])} lose more than 0.1 % of their norm in FP16, "
-                   f"{ill[0]['layer']} {_binade._percent(ill[0]['lost_l2'] or 0)}.")
+        out.append(f"Keep the optimizer's states in FP32: {len(ill)} of {len(of['states'])} lose more than 0.1 % of their norm "
+                   f"in FP16, {ill[0]['layer']} {_binade._percent(ill[0]['lost_l2'] or 0)}.")
     if any(re.search(r" and \d+ (layers )?more", line) for line in out):
         out.append("to_dict() names all of them.")
     return "\n".join(textwrap.fill(line, 110, subsequent_indent="    " if line.startswith("  ") else "", break_long_words=False)

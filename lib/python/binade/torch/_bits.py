@@ -29,6 +29,11 @@ def same_bits(x, y):
     return x.dtype == y.dtype and x.shape == y.shape and torch.equal(bits_of(x), bits_of(y))
 
 
+def differing(x, y):
+    """Where bits of two floating tensors of a dtype and shape differ; a NaN is a NaN."""
+    return (bits_of(x) != bits_of(y)) & ~(x.isnan() & y.isnan())
+
+
 def mixed(z):
     """Of int64, which is overwritten: a bijection without structure."""
     for factor, shift in zip(FACTORS, (29, 32)):
@@ -61,7 +66,8 @@ def value_hash(x):
 
 
 def difference(x, y):
-    """What two tensors of one shape differ in, a dict: elements, different; ulps and largest, None where there is no such number."""
+    """What two tensors of one shape differ in, a dict: elements, different; ulps and largest, None where there is no such
+    number."""
     out = {"elements": x.numel(), "different": 0, "ulps": None, "largest": None}
     if x.dtype == y.dtype:
         differ = bits_of(x) != bits_of(y)

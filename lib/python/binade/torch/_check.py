@@ -6,15 +6,16 @@ import threading
 import time
 
 import torch
-from torch.utils._python_dispatch import _get_current_dispatch_mode
 from torch.utils._pytree import tree_map
 
-from ._check_account import Account, Order, Product
-from ._check_explain import Explaining, sums_model, whole_model
-from ._check_lower import lowered
+from ._bits import differing
+from ._check_account import Account, Order, Row
 from ._check_place import Places
 from ._check_record import Recordings
-from ._multiply import REFERENCE, Products, product_key
+from ._explain import Explaining, sampled, sums_model, ways, whole_model
+from ._lowered import lowered
+from ._models import REFERENCE, product_key
+from ._products import ChosenProducts
 from ._tensor_cores import Ran, TensorCores
 
 # Of an op's arguments, the names of what it gives; None: nothing, or no product. Others give one product.
@@ -23,16 +24,8 @@ PARTS = {
     "_scaled_dot_product_flash_attention_for_cpu": lambda args: ("out", "logsumexp"),
     "_scaled_dot_product_flash_attention_for_cpu_backward": lambda args: ("dq", "dk", "dv"),
 }
+LOOK_SECONDS = 0.006  # that an identification takes for each product of a sum, on two cores (64 s of 16,384, 7 s of 1,024)
 TOLD = 3  # elements that differ, of each product
-BITS = {2: torch.int16, 4: torch.int32}
-
-
-def differing(x, y):
-    """Where bits of two tensors of a dtype differ; a NaN is a NaN."""
-    bits = BITS[x.element_size()]
-    return (x.contiguous().view(bits) != y.contiguous().view(bits)) & ~(x.isnan() & y.isnan())
-
-
 # What an op is usually given beside tensors; None as well.
 USUAL = {"stride": 1, "padding": 0, "dilation": 1, "transposed": False, "output_padding": 0, "groups": 1, "beta": 1, "alpha": 1,
          "dropout_p": 0, "is_causal": False}
@@ -49,37 +42,13 @@ def words_of(func, args, kwargs):
     return ", ".join(out)
 
 
-class Multiplying(Products):
-    """Other products, of which it keeps the operands."""
-
-    def __init__(self, products):
-        super().__init__()
-        self._inner, self.direct, self.products = products, products.direct, []
-
-    def __call__(self, a, b, roles=None):
-        self.products.append((a, b))
-        return self._inner(a, b)
-
-    def product(self, a, b, c=None, alpha=1, beta=1, roles=None):
-        self.products.append((a, b))
-        return self._inner.product(a, b, c, alpha, beta)
-
-    def biased(self, a, b, bias):
-        self.products.append((a, b))
-        return self._inner.biased(a, b, bias)
-
-
 class Check(TensorCores):
-    """The mode; tensor_cores(check=True) makes it.
-
-    calls: of each op, shapes, dtype and place so many are compared. kinds: so many times a model is looked for that explains
-    products that differ. seconds: after so many that comparing took, the rest runs alone. save: a folder for recordings.
-    """
+    """The mode; tensor_cores(check=True), whose options it takes, makes it."""
 
     answers = False
     devices = {"cpu": "the CPU", "cuda": "a GPU"}
 
-    def __init__(self, arch, recipes, *, order=None, attention="flash", strict=False, save=None, calls=3, kinds=32, seconds=None):
+    def __init__(self, arch, recipes, *, order, attention, strict, save, calls, kinds, seconds):
         super().__init__(arch, recipes, order=order, attention=attention, strict=strict)
         if recipes.any:
             raise TypeError("check: PyTorch rounds no operands for a product: leave operands= and modules= out")
@@ -89,35 +58,37 @@ class Check(TensorCores):
             if not isinstance(x, int) or x < 0:
                 raise ValueError(f"{name} {x!r}: a whole number is wanted")
         self._calls, self._looks_left, self._seconds_left = calls, kinds, float("inf") if seconds is None else seconds
-        self._products, self._kinds, self._orders = {}, {}, {}
+        self._rows, self._kinds, self._orders = {}, {}, {}
         self._places, self._recordings = Places(), None if save is None else Recordings(save)
         self._devices, self._lock = {}, threading.Lock()  # a device's backward passes run in threads of their own
 
     def __repr__(self):
-        compared = sum(x.compared for x in self._products.values())
+        compared = sum(x.compared for x in self._rows.values())
         return f"<check of sm_{self._models.sm}: {compared:,} products compared, {sum(self._left.values()):,} left>"
 
     @property
     def account(self):
         """What was found so far, an Account."""
         with self._lock:
-            products = [dataclasses.replace(x) for x in self._products.values()]
+            products = [dataclasses.replace(x) for x in self._rows.values()]
             return Account(f"sm_{self._models.sm}", products, self.uncovered(), self._orders.values(), self._devices)
 
     def covered(self):
         """What was compared."""
-        return [Ran(row.op, row.usual, row.compared) for row in self._products.values() if row.compared]
+        return [Ran(row.op, row.usual, row.compared) for row in self._rows.values() if row.compared]
 
     def _product(self, name, func, kind, function, operands, args, kwargs):
         """PyTorch's own, compared."""
         if kind == "scaled":
             return self._leave(name, "products with scales are not compared", func, args, kwargs)
+        if operands[0].is_cuda and torch.cuda.is_current_stream_capturing():
+            return self._leave(name, "it is captured into a CUDA graph", func, args, kwargs)
         place = self._places.now()
         op, dtype, device = name.removesuffix("_"), operands[0].dtype, operands[0].device
         parts = PARTS.get(op, lambda args: ("",))(args)
         what = (op, str(dtype).removeprefix("torch."), tuple(tuple(x.shape) for x in operands), words_of(func, args, kwargs))
         with self._lock:
-            rows = {number: self._products.setdefault((*what, part, place), Product(*what, part, str(place)))
+            rows = {number: self._rows.setdefault((*what, part, place), Row(*what, part, str(place)))
                     for number, part in enumerate(parts) if part is not None}
             for row in rows.values():
                 row.calls += 1
@@ -149,9 +120,16 @@ class Check(TensorCores):
             self._seconds_left -= time.monotonic() - begun
 
     def _compare(self, rows, what, kind, function, args, kwargs, given, device):
-        op, dtype = what[0], args[0].dtype  # every op's first argument is a tensor
-        multiply = Multiplying(self._models.products(kind, dtype))
-        emulated = function(multiply, *args, **kwargs)
+        name, dtype = what[0], args[0].dtype  # every op's first argument is a tensor
+        if self._models.given(kind, dtype) == REFERENCE:
+            raise ValueError(f'order gave "reference" for {kind} of {dtype}, which is no order that PyTorch could have')
+        products, made = self._models.products(kind, dtype), []  # made: of each product its key and the GemmModel of its sums
+
+        def keeping(a, b):
+            made.append((product_key(kind, dtype, a, b), self._models.of_product(kind, dtype, a, b).model))
+            return products
+
+        emulated = function(products if products.direct else ChosenProducts(keeping), *args, **kwargs)
         differ = False
         for number, row in rows.items():
             theirs, ours = (x[number] if isinstance(x, tuple | list) else x for x in (given, emulated))
@@ -162,48 +140,50 @@ class Check(TensorCores):
             different = differing(theirs, ours)
             differs = row.add(different, theirs, ours, str(self._models.of(kind, dtype)), TOLD)
             if theirs.numel() and (differs or self._recordings is not None):
-                self._explain(row, (*what, row.part), kind, differs, device,
-                              lambda: lowered(op, function, multiply.products, args, kwargs, number, theirs))
+                try:
+                    if products.direct:
+                        raise ValueError("it is not computed by products of matrices")
+                    self._explain(row, (*what, row.part), kind, differs, device, lowered(name, args, kwargs, number).of(theirs))
+                except ValueError as error:
+                    row.why = str(error)
             differ = differ or differs
-        for a, b in () if differ else multiply.products:
-            self._follow(product_key(kind, dtype, a, b), self._models.of_product(kind, dtype, a, b).model)
+        for key, sums in () if differ else made:
+            self._follow(key, sums, True)
 
-    def _explain(self, row, what, kind, differs, device, lower):
+    def _explain(self, row, what, kind, differs, device, low):
         """What explains products that differ, and a recording of them."""
-        try:
-            low = lower()
-        except ValueError as error:
-            row.why = str(error)
-            return
+        key = product_key(kind, low.a.dtype, low.a, low.b)
         usual = self._models.of_product(kind, low.a.dtype, low.a, low.b).model
         model = whole_model(usual, low)
         if differs:
-            explaining = self._kinds.setdefault(what, Explaining(usual, self._ways(device)))
+            explaining = self._kinds.setdefault(what, Explaining(ways(device, f"sm_{self._models.sm}"), usual.instruction))
             if not explaining.holds(low):
                 if self._looks_left <= 0:
                     row.why = "more products differ than are looked into: kinds=N looks into more"
                     return
+                if LOOK_SECONDS * low.a.shape[2] > self._seconds_left:
+                    row.why = f"no time was left to look into sums of {low.a.shape[2]:,} products: seconds=N gives more"
+                    return
                 self._looks_left -= 1
-                explaining.look(low, differing(low.d, low.as_given_by(model)))
+                explaining.look(low, sampled(differing(low.d, low.as_given_by(model))))
             model = explaining.model
-            row.explain(model, explaining.conclusion, explaining.sampled)
-            sums = None if model is None else sums_model(model)
-            if sums is not None and not self._follow(product_key(kind, low.a.dtype, low.a, low.b), sums):
-                row.why = "order=account takes another order, which was found before for products of these sizes"
+            row.explain(explaining)
+            if model is not None:
+                row.why = self._follow(key, sums_model(model), low.k_order(explaining.k_runs_over) is low)
+            low = low.k_order(explaining.k_runs_over)
         if self._recordings is not None:
             row.recording = self._recordings.keep(what, low, model, row, self._devices[str(device)]) or row.recording
 
-    def _follow(self, key, sums):
-        """Keeps the GemmModel of sums for order=account. Whether none other was kept before."""
-        return self._orders.setdefault(key, Order(key, str(sums))).words == str(sums)
-
-    def _ways(self, device):
-        """Arguments of identify: of a GPU's products, or of those of an emulation around this mode, the architecture's first; a
-        CPU's for products of the CPU."""
-        gpu, cpu = {"arch": f"sm_{self._models.sm}"}, {"cpu": True}
-        if device.type == "cuda":
-            return (gpu,)
-        return (gpu, cpu) if isinstance(_get_current_dispatch_mode(), TensorCores) else (cpu, gpu)
+    def _follow(self, key, sums, k_as_emulated):
+        """Keeps the GemmModel of sums for order=account; why not, text, or "". sums: None where they begin with C."""
+        if sums is None:
+            return "order=account does not take this order, since its sums begin with C"
+        if not k_as_emulated:
+            return "order=account does not take this order, since K of an emulated convolution runs over the kernel first"
+        kept = self._orders.setdefault(key, Order(key, str(sums)))
+        if kept.words != str(sums):
+            return "order=account takes another order, which was found before for products of these sizes"
+        return ""
 
     def _device_seen(self, device):
         if str(device) not in self._devices:

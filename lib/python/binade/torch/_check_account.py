@@ -7,8 +7,8 @@ import os
 
 from .. import __version__, _binade
 from .._documents import Document
-from ._check_explain import model_of_words
 from ._check_page import page_of
+from ._explain import explained_text, model_of_words
 
 SCHEMA = "binade.torch_check/1"
 VERDICTS = {  # and what each says, for people
@@ -20,7 +20,7 @@ VERDICTS = {  # and what each says, for people
 
 
 @dataclasses.dataclass
-class Product:
+class Row:
     """An op's products at one place, of one dtype and of operands of one size; `words` say what else it is given, `part` which of
     what it gives is meant. `compared` of `calls` calls were held against `usual`, so many elements, of which so many differ;
     `explained` of the `differing_calls` calls are given bit for bit by `by`. first: some elements that differ."""
@@ -40,6 +40,8 @@ class Product:
     explained: int = 0
     usual: str = ""
     by: str = ""
+    order: str = ""
+    k_runs_over: str = ""
     conclusion: str = ""
     why: str = ""
     sampled: list = dataclasses.field(default_factory=list)
@@ -72,10 +74,10 @@ class Product:
             self.first.append({"call": self.compared - 1, "element": at, **values})
         return count > 0
 
-    def explain(self, model, conclusion, sampled):
-        """What explains the call that was added last, a GemmModel or None."""
-        self.explained += model is not None
-        self.by, self.conclusion, self.sampled = "" if model is None else str(model), conclusion, sampled
+    def explain(self, explaining):
+        """What explains the call that was added last, an Explaining."""
+        self.explained += explaining.model is not None
+        vars(self).update(explaining.to_dict())
 
     def to_dict(self):
         left = ("tried",)
@@ -151,7 +153,7 @@ def counts(x):
 
 
 def title_of(row):
-    return Product(**{key: row[key] for key in ("op", "dtype", "shapes", "words", "part", "place")}).title
+    return Row(**{key: row[key] for key in ("op", "dtype", "shapes", "words", "part", "place")}).title
 
 
 def text_of(x):
@@ -180,7 +182,7 @@ def told(row):
         of_calls += f", {row['elements']:,} elements, {row['differing']:,} differing from {row['usual']}"
     out.append(f"      {of_calls}")
     if row["by"]:
-        out.append(f"      explained by {row['by']}")
+        out.append(f"      explained by {explained_text(row)}")
     for key in ("conclusion", "why"):
         if row[key]:
             out.append(f"      {row[key]}")

@@ -6,6 +6,7 @@ import string
 
 from .. import __version__
 from .._documents import text
+from ._explain import explained_text
 
 FOLDER = os.path.dirname(__file__)
 PAGE = string.Template("""<!-- SPDX-License-Identifier: Apache-2.0 -->
@@ -82,19 +83,13 @@ def strip(count, meanings):
     return f'<div class="strip" aria-hidden="true">{parts}</div><table class="small">{rows}</table>'
 
 
-def model_name(words):
-    """A GemmModel's words as instruction, options and architecture."""
-    arch, _, rest = words.rpartition("--instruction ")
-    return rest + arch.replace("--arch ", " on ").rstrip()
-
-
 def models_of(x):
     usual, found = collections.Counter(), collections.Counter()
     for row in x["products"]:
         if row["verdict"] == "equal":
             usual[row["usual"]] += 1
         elif row["verdict"] == "explained":
-            found[model_name(row["by"])] += 1
+            found[explained_text(row)] += 1
     rows = [f"<tr><th><span class=\"swatch {kind}\"></span><code>{text(name)}</code></th><td>{n:,}</td></tr>"
             for kind, models in (("equal", usual), ("explained", found)) for name, n in models.most_common()]
     return f'<table class="small models">{"".join(rows)}</table>' if rows else "<p>No product is explained.</p>"
@@ -125,7 +120,7 @@ def elements_of(row):
 
 
 def row_of(row):
-    by = model_name(row["by"]) or (row["usual"] if row["verdict"] == "equal" else "")
+    by = explained_text(row) if row["by"] else row["usual"] if row["verdict"] == "equal" else ""
     notes = "".join(f"<small>{text(row[key])}</small>" for key in ("conclusion", "why") if row[key])
     shown = elements_of(row) if row["verdict"] == "different" and row["first"] else ""
     share = f"{row['differing']:,}" if row["compared"] else "–"

@@ -9,7 +9,7 @@ import struct
 
 import torch
 
-from ._check_explain import evenly, validated
+from ._explain import evenly, validated
 
 SIDE = 6  # rows and columns
 LARGEST = 1 << 20  # bytes of a recording's operands, about
@@ -60,7 +60,9 @@ class Recordings:
         size = "x".join(map(str, (*low.d.shape[1:], k)))
         name = re.sub(r"[^\w.]+", "_", "_".join(filter(None, (f"{len(self._kept):04}", op, part, dtype, size))))
         name += ".tensors" if model is None else ".safetensors"
-        metadata = {"how": f"{row.title}, product {batch} of {len(low.a)}, {len(rows)} rows and {len(columns)} columns of it",
+        over = f", K over {row.k_runs_over}" if row.k_runs_over else ""
+        where = f"{len(rows)} rows and {len(columns)} columns of product {batch} of {len(low.a)}"
+        metadata = {"how": f"{row.title}, {where}{over}",
                     "gpu": device["gpu"] or "none", "torch": device["torch"], "cuda": device["cuda"] or "none",
                     "date": datetime.date.today().isoformat(), "usual": row.usual}
         if model is not None:

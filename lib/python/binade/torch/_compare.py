@@ -10,9 +10,10 @@ import torch
 
 from .._documents import Document
 from ._bits import difference, has_bits, value_hash
-from ._explained import copied, explained, is_product, product_of, searches
+from ._explain import explanations
+from ._lowered import is_product
 from ._names import tensors_in
-from ._recorder import Recorder, again
+from ._recorder import Recorder, again, copied
 from ._variance_text import comparison_text
 
 CANDIDATES = 8  # values of each side that may be each other's
@@ -23,10 +24,11 @@ class Comparison(Document):
     """What compare() found; str() is for people, to_dict() for programs.
 
     Keys: equal; results (a dict a tensor that the functions give: elements, different, ulps, largest, and why where they are not
-    alike); first (None, or a dict: shape, elements, different, ulps, largest; a and b, each with op, module, site, inputs, outputs,
-    dtypes; through: ops between the common values and it; orders, and orders_of: the product that they explain, the op itself or
-    one that led to it; foreign_inputs: which of what it got were neither computed nor are found in the other run); a and b:
-    ops, common: of how many the other has the result, first: the first of which it has not; notes.
+    alike); first (None, or a dict: shape, elements, different, ulps, largest, and a and b, the two ops); a and b (ops: how many
+    compute something; common: of how many the other has the result; first: the first of which it has not); notes. Each of first's
+    ops has op, module, site, inputs, outputs, dtypes; through: ops between the common values and it; foreign_inputs: which of
+    what it got were neither computed nor are found in the other run; orders, as Invariance has them, and orders_of: the product
+    that they explain, the op itself or one that led to it.
     """
 
     @property
@@ -43,8 +45,11 @@ class Comparison(Document):
 def compare(fn_a, fn_b, inputs, *, seed=0, arch=None):
     """The first op whose bits part in two implementations of one thing, as a trainer's and an inference engine's.
 
-    fn_a, fn_b: models or functions. inputs: what both take: a tensor, or a tuple or dict of tensors (then by name). seed: of torch
-        before either. arch: of the GPU whose products ran, or were emulated, in either, as "sm_90"; a GPU's tensors know theirs.
+    fn_a, fn_b: models or functions.
+    inputs: what both take, a tensor, or a tuple or dict of tensors (then by name).
+    seed: of torch before either.
+    arch: of the GPU whose products were emulated, as "sm_90", so that its orders are looked for, too; a GPU's tensors know
+        theirs.
 
     How: below autograd every op's operands and results are seen. Values are the same where they have the same elements, bits of
     one dtype, each as often, whatever their shape and the order of their axes: so a fused op is not lost beside what it is
@@ -72,14 +77,15 @@ def compare(fn_a, fn_b, inputs, *, seed=0, arch=None):
         "results": results,
         "first": None if pair is None else pair_dict(sides, pair, arch),
         **{key: side.summary() for key, side in zip("ab", sides)},
-        "notes": [f"{key} draws random numbers ({', '.join(filter(None, side.draws))})" for key, side in zip("ab", sides) if side.draws],
+        "notes": [f"{key} draws random numbers ({', '.join(filter(None, side.draws))})" for key, side in zip("ab", sides)
+                  if side.draws],
     }
     return Comparison(comparison_text(of), json.dumps(of, indent=1) + "\n")
 
 
 class Node:
-    """A value of a run that the other does not have. op: index of the one that made it. at: ("result", op, which of its results), or
-    ("operand", op that got it, which of its operands) of a part of one. support: common values that it comes of."""
+    """A value of a run that the other does not have. op: index of the one that made it. at: ("result", op, which of its results),
+    or ("operand", op that got it, which of its operands) of a part of one. support: common values that it comes of."""
 
     def __init__(self, op, at, key, support):
         self.op, self.at, self.key, self.support = op, at, key, support
@@ -133,7 +139,8 @@ class Side:
         """Names of the ops, without counterparts, between common values and an op."""
         seen, wanted = [], [index]
         while wanted:
-            new = {source for at in wanted for source in self.ops[at].sources if source is not None and not self.is_common[source]}
+            new = {source for at in wanted for source in self.ops[at].sources
+                   if source is not None and not self.is_common[source]}
             wanted = sorted(new - set(seen))
             seen += wanted
         return [self.ops[at].name for at in sorted(seen)]
@@ -153,7 +160,8 @@ class Side:
         return [out[node.at] for node in nodes]
 
     def orders(self, index, arch):
-        """What explains the nearest product from which an op's result came, the op itself at first: (which op, see explained)."""
+        """What explains the nearest product from which an op's result came, the op itself at first: (which op, see
+        explanations)."""
         while not is_product(self.ops[index].name):
             before = [x for x in self.ops[index].sources if x is not None and not self.is_common[x]]
             if not before:
@@ -161,17 +169,22 @@ class Side:
             index = before[0]
         got, gave = [], []
 
-        def before_op(at, args, kwargs):
+        def before(at, args, kwargs):
             if at == index:
-                got[:] = [product_of(self.ops[index].name, copied(args), copied(kwargs))]
+                got[:] = copied([args, kwargs])
 
-        self._again(Recorder(before_op, lambda op, results: gave.append(results[0].detach().clone()) if op.index == index else None))
-        of = explained(got[0], gave, searches(arch, gave))
+        def after(op, results):
+            if op.index == index:
+                gave.append(results[0].detach().clone())
+
+        self._again(Recorder(before, after))
+        of = explanations(self.ops[index].name, *got, gave, arch)
         return index, of if isinstance(of, str) else of[0]
 
 
 def first_pair(one, other):
-    """The first node of one side whose value is nearest to one of the other's, and that one's to it: (node, node, difference); None."""
+    """The first node of one side whose value is nearest to one of the other's, and that one's to it: (node, node, difference);
+    None."""
     groups = collections.defaultdict(list)
     for node in other.nodes:
         groups[node.group].append(node)

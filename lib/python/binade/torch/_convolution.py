@@ -8,7 +8,8 @@
 Places p, h and r are of 1 to 3 axes, the last innermost; K runs as the sum is written, its last index innermost. What lies
 outside, or in dgrad between the steps of a stride, is zero and takes its place in K. Groups are products of their own. A
 transposed convolution is a dgrad, and its gradients are fprop and wgrad. Each sum is rounded to the dtype; a bias is added to
-that and the result rounded again, as torch does after cuDNN (`output.add_` in ATen's Convolution.cpp).
+that and the result rounded again, as torch does after cuDNN (`output.add_` in ATen's Convolution.cpp). No image is unfolded: what
+lies under the kernel is a view, whose elements a product reads where they are.
 
 Depthwise convolutions that ATen computes itself, without cuDNN, are in _depthwise.py.
 """
@@ -84,7 +85,8 @@ def windows(x, kernel, count, stride, dilation):
     x = x.movedim(1, -1)
     steps = x.stride()[1:-1]
     places, taps = (a * s for a, s in zip(steps, stride)), (a * d for a, d in zip(steps, dilation))
-    return x.as_strided((x.shape[0], *count, *kernel, x.shape[-1]), (x.stride(0), *places, *taps, x.stride(-1)), x.storage_offset())
+    return x.as_strided((x.shape[0], *count, *kernel, x.shape[-1]), (x.stride(0), *places, *taps, x.stride(-1)),
+                        x.storage_offset())
 
 
 def padded(x, before, after):
@@ -97,30 +99,29 @@ def by_group(x, groups):
     return x.unflatten(-1, (groups, x.shape[-1] // groups)).movedim(-2, 0)
 
 
-def under_kernel(x, g, count, taps_first=False):
-    """x as fprop reads it: (groups, batch·places, kernel·channels); or as wgrad does, with these two the other way round."""
+def under_kernel(x, g, count):
+    """x as fprop and wgrad read it: (groups, batch, *places, *kernel, channels)."""
     if min(count) < 1:
         raise RuntimeError(f"convolution: the kernel {g.kernel} is larger than the padded input {tuple(x.shape[2:])}")
     need = [(q - 1) * s + d * (r - 1) + 1 for q, s, d, r in zip(count, g.stride, g.dilation, g.kernel)]
     x = padded(x, g.padding, [n - h - p for n, h, p in zip(need, x.shape[2:], g.padding)])
-    x = by_group(windows(x, g.kernel, count, g.stride, g.dilation), g.groups)
-    rows, taps = x.shape[1:2 + len(count)].numel(), x.shape[2 + len(count):].numel()
-    if taps_first:
-        return x.permute(0, *range(2 + len(count), x.dim()), *range(1, 2 + len(count))).reshape(g.groups, taps, rows)
-    return x.reshape(g.groups, rows, taps)
+    return by_group(windows(x, g.kernel, count, g.stride, g.dilation), g.groups)
 
 
-def channels_first(x, batch, size):
-    """(groups, batch·places, channels of a group) → (batch, channels, *size)."""
-    x = x.transpose(0, 1).reshape(batch, *size, x.shape[0] * x.shape[2])
-    return x.movedim(-1, 1).contiguous()
+def filters(w, groups):
+    """(filters, channels, *kernel) → (groups, filters of a group, *kernel, channels)."""
+    return w.unflatten(0, (groups, w.shape[0] // groups)).movedim(2, -1)
+
+
+def channels_first(x):
+    """(groups, batch, *places, channels of a group) → (batch, channels, *places)."""
+    return x.movedim(0, -2).flatten(-2).movedim(-1, 1).contiguous()
 
 
 def fprop(multiply, x, w, g, count):
     """What multiply gives, channels first. x: (batch, channels, *size). w: (filters, channels of a group, *kernel). count: y's
     places."""
-    columns = w.movedim(1, -1).reshape(g.groups, w.shape[0] // g.groups, w.shape[1:].numel()).transpose(1, 2)
-    return channels_first(multiply(under_kernel(x, g, count), columns), x.shape[0], count)
+    return channels_first(multiply(under_kernel(x, g, count), filters(w, g.groups).movedim(1, -1), axes=1 + len(count)))
 
 
 def dgrad(multiply, dy, w, g, size):
@@ -133,14 +134,12 @@ def dgrad(multiply, dy, w, g, size):
     # Taps run towards lower places: over the image turned round, from its end to its beginning, they run forward.
     axes = tuple(range(2, spread.dim()))
     rows = by_group(windows(spread.flip(axes), g.kernel, size, (1,) * len(size), g.dilation), g.groups)
-    rows = rows.reshape(g.groups, dy.shape[0] * torch.Size(size).numel(), torch.Size(g.kernel).numel() * rows.shape[-1])
-    columns = w.unflatten(0, (g.groups, w.shape[0] // g.groups))  # groups, filters, channels, *kernel
-    columns = columns.movedim(1, -1).movedim(1, -1).reshape(g.groups, rows.shape[2], w.shape[1])
-    return channels_first(multiply(rows, columns), dy.shape[0], size).flip(axes)
+    columns = filters(w, g.groups).movedim(1, -2)
+    return channels_first(multiply(rows, columns, axes=1 + len(size))).flip(axes)
 
 
 def wgrad(multiply, dy, x, g):
     count = tuple(dy.shape[2:])
-    left = by_group(dy.movedim(1, -1), g.groups).flatten(1, -2).transpose(1, 2)
-    out = multiply(left, under_kernel(x, g, count, taps_first=True).transpose(1, 2))  # groups, filters, kernel·channels
-    return out.reshape(dy.shape[1], *g.kernel, x.shape[1] // g.groups).movedim(-1, 1).contiguous()
+    left = by_group(dy.movedim(1, -1), g.groups).movedim(-1, 1)
+    out = multiply(left, under_kernel(x, g, count), axes=1 + len(count))  # groups, filters, *kernel, channels
+    return out.flatten(0, 1).movedim(-1, 1).contiguous()

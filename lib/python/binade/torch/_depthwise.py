@@ -19,7 +19,7 @@ import torch
 
 from .. import _binade
 from ._convolution import memory_format
-from ._multiply import flag
+from ._models import flag
 
 WARPS, LANES = 8, 32
 

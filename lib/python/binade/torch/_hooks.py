@@ -67,8 +67,8 @@ class Hooks(OptimizerHooks):
         if stalled and well and not self.by_hand:
             missing = [type(one).__name__ for one in self._optimizers if id(one) not in step.ended]
             why = f"{', '.join(missing)} did not step" if missing else "no optimizer was found"
-            self.note(f"after {step.passes} forward passes step {step.number} was not over: {why}; name the optimizers that step, or call "
-                      "w.step()", warn=True)
+            self.note(f"after {step.passes} forward passes step {step.number} was not over: {why}; name the optimizers that "
+                      "step, or call w.step()", warn=True)
         step.remove_hooks()
         for undo in reversed(self._undo):
             undo()

@@ -4,7 +4,7 @@ import json
 
 from .._documents import Document
 from ._bits import same_bits
-from ._explained import explained, searches
+from ._explain import explanations
 from ._riding import Batch, Runs
 from ._rows import Rows
 from ._variance_text import text_of
@@ -17,9 +17,12 @@ STATES = ("variant", "mixes rows", "after mixed rows", "row not followed", "unst
 class Invariance(Document):
     """What invariance() found; str() is for people, to_dict() for programs.
 
-    Keys: batches (a dict a size: size, places, result: how the function's own result differs), first (an op, or None), ops (all of
-    the row run alone, in order), made_rows, notes. An op has op, module, site, inputs, outputs, dtypes, status, and where it is
-    variant differs (a dict a size of a batch: places, elements, different, ulps, largest); first has orders besides.
+    Keys: batches (a dict a size: batch, places, result: how the function's own result differs, or None), first (an op, or None),
+    ops (all of the row run alone, in order), made_rows (how many), notes. An op has op, module, site, inputs, outputs, dtypes,
+    status, and where it is variant differs (a dict a size: batch, places, of_places, elements, different, ulps, largest). first
+    has orders besides: why there are none, text, or a dict for each different result: batches ([] alone), by (what explains every
+    element, as options of `binade gemm`, or ""), order (the same in words), k_runs_over, conclusion, sampled (elements that were
+    looked at first).
     """
 
     @property
@@ -41,27 +44,39 @@ class Invariance(Document):
 def invariance(fn, inputs, batches=(1, 2, 17, 128), *, row=0, seed=0, arch=None):
     """Whether a row's bits depend on the batch that it rides in, and which op makes them.
 
-    fn: a model or a function. inputs: what it takes: a tensor, or a tuple or dict of tensors (then by name), whose first axis is the
-        batch; of which `row` is the row. The others are what it rides with; where there are fewer than a batch wants, rows are
-        made: each element drawn from the elements of its tensor. batches: their sizes; the row alone is what all are held to.
-    seed: of those rows, of the places in a batch (its first, middle and last, and two drawn), and of torch before every run.
-    arch: of the GPU whose products ran, or were emulated, as "sm_90", for the orders that explain them; a GPU's tensors know theirs.
+    fn: a model or a function.
+    inputs: what it takes, a tensor, or a tuple or dict of tensors (then by name), whose first axis is the batch. What the row
+        rides with are the other rows; where there are fewer than a batch wants, rows are made, each element drawn from the
+        elements of its tensor.
+    batches: their sizes. All are held to the row alone.
+    row: which of the inputs' rows.
+    seed: of the rows that are made, of the places in a batch (its first, middle and last, and two drawn), and of torch before
+        every run.
+    arch: of the GPU whose products were emulated, as "sm_90", so that its orders are looked for, too; a GPU's tensors know
+        theirs.
 
     How: below autograd every op's result is seen; views and copies, which compute nothing, are passed over. Where the row is in a
     result is asked of the result: of a batch the axis is looked at that is so many times as long as alone. What changes when the
     row alone is exchanged must lie within one row of that axis (of (batch), (batch, time), (time, batch), …), and must not change
-    when all others are exchanged. Bits of that part are then held to those of the run alone, and written over with them, so that each
-    op gets the row's bits of the run alone and answers for itself.
-    An op "mixes rows" where an element changes with the row and with others (batch norm in training, a mean over the batch, a
-    gradient of a weight); it is "of the batch" where it does not change with the row, and yet is not what it is alone (a loss
-    divided by the batch's size); what comes of either is "after mixed rows" where it differs. All of these are by nature, and
-    none is called variant. "row not followed" is what fits none of these; "unsteady" what was not the same in two equal runs;
-    "other ops" what a batch computes by other ops, of which the last is compared. Ops whose result does not change with the row
-    are "without the row".
+    when all others are exchanged. Bits of that part are then held to those of the run alone, and written over with them, so that
+    each op gets the row's bits of the run alone and answers for itself. What explains the results of the first op that differs
+    is looked for where it is a product (_explain.py).
 
-    The function runs some ten times for each size; a model's buffers are put back after each, what else it keeps from run to run (its
-    parameters' .grad, a cache) is not. Modes and contexts around the call, as torch.no_grad(), autocast and tensor_cores(), hold
-    for every run.
+    What an op's status may be:
+
+        same               the row has the bits of the run alone
+        variant            it has others: this alone is a finding
+        mixes rows         an element changes with the row and with others: batch norm in training, a mean, a weight's gradient
+        of the batch       it does not change with the row, and yet is not what it is alone: a loss divided by the batch's size
+        after mixed rows   it differs, and comes of one of these two
+        without the row    it does not change with the row
+        row not followed   none of these fits
+        unsteady           it was not the same in two equal runs
+        other ops          a batch computes it by other ops, of which the last is compared
+
+    The function runs some ten times for each size; a model's buffers are put back after each, what else it keeps from run to run
+    (its parameters' .grad, a cache) is not. Modes and contexts around the call, as torch.no_grad(), autocast and tensor_cores(),
+    hold for every run.
 
     Returns an Invariance. ValueError, one line, for inputs that cannot be, and for a function that draws random numbers.
 
@@ -111,7 +126,6 @@ def told(runs, batches, arch):
 
 def orders(runs, batches, index, arch):
     """What explains each result of the first variant op: dicts with batches, [] of the row alone; or text why there is none."""
-    product = runs.product(index)
     alone = runs.values[index][0]
     results = [([], alone)]
     for batch in batches:
@@ -124,5 +138,5 @@ def orders(runs, batches, index, arch):
             results.append(([batch.size], x))
         else:
             same.append(batch.size)
-    of = explained(product, [x for _, x in results], searches(arch, [alone]))
+    of = explanations(runs.ops[index].name, *runs.operands(index), [x for _, x in results], arch)
     return of if isinstance(of, str) else [{"batches": sizes, **row} for (sizes, _), row in zip(results, of)]

@@ -32,14 +32,18 @@ def changeable(name):
 class LossScaler(GradScaler):
     """A loss scale of any framework's policy, in place of torch.amp.GradScaler: it is one, with its methods and errors.
 
-    policy: of binade.loss_scalers(), "static:1024" for a fixed scale; "dynamic" is "torch", whose scales, skipped steps and
-        parameters are bit for bit those of torch.amp.GradScaler. log_max looks at the largest gradient, histogram at the share
-        of large ones. adaptive, of which each layer has a scale, is refused: lib/python/binade/torch/README.md says why.
-    enabled: False: everything passes as it is. allow_fp16: gradients may be float16, which GradScaler refuses.
-    parameters: that policy's, with its framework's defaults: init_scale, growth_factor, min_scale, hysteresis, …
+    policy: a name of binade.loss_scalers(), which has each one's parameters and their defaults: torch (or "dynamic"), whose
+        scales, skipped steps and parameters are bit for bit those of torch.amp.GradScaler; apex, keras2, keras3, jmp, deepspeed,
+        deepspeed_class, megatron, fairseq, fairseq_class, openseq2seq_backoff, paddle, paddle_static, mxnet; log_max, which looks
+        at the largest gradient; histogram, which looks at the share of large ones; static, as "static:1024" for a fixed scale;
+        none. adaptive, a scale for each layer, is refused: README.md says why.
+    enabled: False: everything passes as it is.
+    allow_fp16: gradients may be float16, which GradScaler refuses.
+    parameters: the policy's, by name: init_scale, growth_factor, min_scale, hysteresis, … What is left out is as the framework
+        has it.
 
-    It works where the losses lie, on the CPU with torch 1.13, too. ValueError, one line, for a policy or a parameter that there is
-    not; in update() where a policy gives up: DeepSpeed and fairseq at their least scale.
+    It works where the losses lie, on the CPU with torch 1.13, too. ValueError, one line, for a policy or a parameter that there
+    is not; in update() where a policy gives up: DeepSpeed and fairseq at their least scale.
 
     >>> import torch
     >>> import binade.torch

@@ -2,13 +2,13 @@
 """Products of ordinary tensors in narrow formats: their operands scaled and rounded, gradients to a format of their own.
 
 An operand is multiplied by a power of two, the largest of 2^-126 to 2^126 that keeps its largest magnitude within the format's
-largest number, NaN passed over, 1 where that magnitude is 0 or infinite and without scales; then rounded to nearest; in formats of
-8 bits and fewer what is larger, infinite too, is the largest finite number, as is NaN where the format has none. The sum is
+largest number, NaN passed over, 1 where that magnitude is 0 or infinite and without scales; then rounded to nearest; in formats
+of 8 bits and fewer what is larger, infinite too, is the largest finite number, as is NaN where the format has none. The sum is
 multiplied by the inverse of both operands' powers, exactly but for one rounding to binary32, and goes to the epilogue.
 
 A scale belongs to ("amax") the whole tensor; or ("row") a row of A, a column of B, along all of K; or ("1x128") one of these and
-128 of K; or ("128x128") in the weight to 128 of these and 128 of K, in all else to one and 128. With scales of parts of K each part
-is a sum of its own, multiplied by its scale and added to the sum so far in binary32 with one rounding, from +0, K ascending.
+128 of K; or ("128x128") in the weight to 128 of these and 128 of K, in all else to one and 128. With scales of parts of K each
+part is a sum of its own, multiplied by its scale and added to the sum so far in binary32 with one rounding, from +0, K ascending.
 """
 import contextlib
 import dataclasses
@@ -19,7 +19,8 @@ import re
 import torch
 
 from .. import _binade
-from ._multiply import CHAINS, Exact, OfModel, Products, chain_model
+from ._models import CHAINS, chain_model
+from ._products import ExactProducts, ModelProducts, Products
 from ._quantize import amax_log2
 
 BLOCK = re.compile(r"(1|\d+)x(\d+)$")
@@ -49,7 +50,8 @@ class Recipe:
             if given is not None and not _binade._takes(chain_model(torch.float32), _binade.Format(given).name):
                 raise ValueError(f"{name} {given!r}: a format whose numbers binary32 has is wanted")
             if given is not None and self.scale is not None and 2 * _binade.Format(given).emax > _binade.Format("binary32").emax:
-                raise ValueError(f"scale: products of numbers near the largest of {given!r} overflow in binary32; leave scale= out")
+                raise ValueError(f"scale: products of numbers near the largest of {given!r} overflow in binary32; leave "
+                                 "scale= out")
         self.blocks("x", 1)
         if self.promote_every is not None and self.scale not in (None, "amax", "row"):
             raise ValueError(f"promote_every: with scale={self.scale!r} every part of K is promoted as it is")
@@ -73,8 +75,8 @@ class Recipe:
 
 @functools.lru_cache(maxsize=None)
 def narrow_model(sm, a, b, promote_every):
-    """The GemmModel, D in binary32, of products of two formats' numbers: of the architecture's own instruction, or of the narrowest
-    that holds them."""
+    """The GemmModel, D in binary32, of products of two formats' numbers: of the architecture's own instruction, or of the
+    narrowest that holds them."""
     options = dict(promote_every=promote_every, epilogue_format="binary32", out_format="binary32")
     of_bytes = _binade._usual_instruction(sm, "e4m3", "f32")
     alike = [(x, x, _binade._usual_instruction(sm, x, "f32")) for x in HOLDERS]
@@ -86,11 +88,12 @@ def narrow_model(sm, a, b, promote_every):
 
 
 def products_of_formats(order, sm, a, b, promote_every):
-    """OfModel or Exact of two formats' numbers: what an order says where it says anything and takes them; else narrow_model's."""
+    """Products of two formats' numbers as they are: what an order says where it says anything and takes them; else
+    narrow_model's."""
     if isinstance(order, str):
-        return Exact()
+        return ExactProducts()
     fits = order is not None and _binade._takes(order, a) and _binade._takes(order, b)
-    return OfModel(order if fits else narrow_model(sm, a, b, promote_every), "matmul")
+    return ModelProducts(order if fits else narrow_model(sm, a, b, promote_every), "matmul")
 
 
 def is_held(narrow, wide):
@@ -123,32 +126,32 @@ def plus_scaled(so_far, part, exponents):
     return (so_far.double() + part.double() * 2.0**exponents).float()
 
 
-class Narrow(Products):
-    """Products by a recipe. Roles are a letter for each operand, "d", a gradient, "x", an activation, or "w",
-    a weight. order: a GemmModel for products whose operands it takes, "reference", or None. tensors: by role, whole operands of which a and b are
-    only what a product reads."""
+class NarrowProducts(Products):
+    """By a recipe. roles: a letter for each operand, "d" a gradient, "x" an activation, "w" a weight. order: a GemmModel for
+    products whose operands it takes, "reference", or None. tensors: by role, whole operands, where a and b are what a product
+    reads of them."""
 
     def __init__(self, sm, order, recipe, roles, tensors):
         super().__init__()
         self._sm, self._order, self._recipe, self._roles, self._tensors = sm, order, recipe, roles, tensors
 
-    def __call__(self, a, b, roles=None):
+    def of_matrices(self, a, b, roles=None):
         roles = roles or self._roles
         formats = [self._recipe.format(role) for role in roles]
-        multiply = products_of_formats(self._order, self._sm, *formats, self._recipe.promote_every)
-        self.used[str(multiply)] = None
+        inner = products_of_formats(self._order, self._sm, *formats, self._recipe.promote_every)
+        self.used[str(inner)] = None
         operands = [self._operand(*x) for x in zip((a, b.transpose(1, 2)), formats, roles)]
         (left, ea), (right, eb) = operands
         right = right.transpose(1, 2)
         k, blocks = a.shape[2], self._recipe.blocks("x", a.shape[2])
         if blocks is None or 0 in (a.numel(), b.numel()):
-            out = multiply(left, right)
+            out = inner(left, right)
             return times(out, -(ea + eb)) if blocks is None and ea + eb else out
         out = torch.zeros(())
         for begin in range(0, k, blocks[1]):
             part = slice(begin, begin + blocks[1])
             exponents = -(ea[:, :, begin, None] + eb[:, None, :, begin])
-            sum_of_part = multiply(left[:, :, part], right[:, part])
+            sum_of_part = inner(left[:, :, part], right[:, part])
             out = times(sum_of_part, exponents) if k <= blocks[1] else plus_scaled(out, sum_of_part, exponents)
         return out
 

@@ -212,7 +212,8 @@ class OptimizerHooks:
     def _inputs_of_step(self, optimizer, parameter):
         """What an update is made of, by name."""
         states = getattr(optimizer, "state", {}).get(parameter, {})
-        return {"gradient": parameter.grad} | {key: x for key, x in states.items() if isinstance(x, torch.Tensor) and x.numel() > 1}
+        states = {key: x for key, x in states.items() if isinstance(x, torch.Tensor) and x.numel() > 1}
+        return {"gradient": parameter.grad} | states
 
     def _count_update(self, optimizer, parameter, parts, before, after):
         for part in parts:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ATen's ops with products, each made of products p as _multiply.py has them.
+"""ATen's ops with products, each made of Products (_products.py).
 
-An op's function takes p and what the op takes, and gives what the op gives. Where it has several products it says with roles= what
-their operands are, a letter each (_narrow.py): "d" a gradient, "x" an activation, "w" a weight.
+An op's function takes these and what the op takes, and gives what the op gives. Where it has several products it says with roles=
+what their operands are, a letter each (_narrow.py): "d" a gradient, "x" an activation, "w" a weight. multiply(a, b) in
+_convolution.py and _attention.py is one of the three ways in which Products are asked.
 """
 import functools
 
@@ -11,7 +12,7 @@ import torch
 from . import _depthwise
 from ._attention import flash_backward, flash_forward, low_precision_backward, low_precision_forward
 from ._convolution import dgrad, fprop, geometry, memory_format, wgrad
-from ._multiply import finished
+from ._products import finished
 from ._scaled_mm import scaled_mm, scaled_mm_v2
 
 
@@ -21,93 +22,95 @@ def check_matrices(name, a, b, axes=2):
         raise RuntimeError(f"{name}: tensors of {axes} axes are wanted, not of {a.dim()} and {b.dim()}")
 
 
-def mm(p, a, b):
+def mm(products, a, b):
     check_matrices("mm", a, b)
-    return p.product(a[None], b[None])[0]
+    return products.product(a[None], b[None])[0]
 
 
-def addmm(p, c, a, b, *, beta=1, alpha=1):
+def addmm(products, c, a, b, *, beta=1, alpha=1):
     check_matrices("addmm", a, b)
-    return p.product(a[None], b[None], c.expand(a.shape[0], b.shape[1]), alpha, beta)[0]
+    return products.product(a[None], b[None], c.expand(a.shape[0], b.shape[1]), alpha, beta)[0]
 
 
-def bmm(p, a, b):
+def bmm(products, a, b):
     check_matrices("bmm", a, b, 3)
-    return p.product(a, b)
+    return products.product(a, b)
 
 
-def baddbmm(p, c, a, b, *, beta=1, alpha=1):
+def baddbmm(products, c, a, b, *, beta=1, alpha=1):
     check_matrices("baddbmm", a, b, 3)
-    return p.product(a, b, c.expand(a.shape[0], a.shape[1], b.shape[2]), alpha, beta)
+    return products.product(a, b, c.expand(a.shape[0], a.shape[1], b.shape[2]), alpha, beta)
 
 
-def addbmm(p, c, a, b, *, beta=1, alpha=1):
+def addbmm(products, c, a, b, *, beta=1, alpha=1):
     """An addmm after the other, each rounded, as ATen has it on a GPU, too."""
     check_matrices("addbmm", a, b, 3)
     if len(a) != len(b):
         raise RuntimeError(f"addbmm: batches of {len(a)} and {len(b)} matrices")
     out = finished(torch.zeros(a.shape[1], b.shape[2]), a.dtype, c, beta=beta) if len(a) == 0 else c
     for one, other in zip(a, b):
-        out, beta = addmm(p, out, one, other, beta=beta, alpha=alpha), 1
+        out, beta = addmm(products, out, one, other, beta=beta, alpha=alpha), 1
     return out
 
 
-def mv(p, a, x):
-    return mm(p, a, x[:, None])[:, 0]
+def mv(products, a, x):
+    return mm(products, a, x[:, None])[:, 0]
 
 
-def addmv(p, c, a, x, *, beta=1, alpha=1):
-    return addmm(p, c[..., None], a, x[:, None], beta=beta, alpha=alpha)[:, 0]
+def addmv(products, c, a, x, *, beta=1, alpha=1):
+    return addmm(products, c[..., None], a, x[:, None], beta=beta, alpha=alpha)[:, 0]
 
 
-def dot(p, x, y):
-    return mm(p, x[None], y[:, None])[0, 0]
+def dot(products, x, y):
+    return mm(products, x[None], y[:, None])[0, 0]
 
 
-def convolution(p, x, w, bias, stride, padding, dilation, transposed, output_padding, groups):
+def convolution(products, x, w, bias, stride, padding, dilation, transposed, output_padding, groups):
     g = geometry(x, w, stride, padding, dilation, groups, transposed)
     if bias is not None and bias.shape != (w.shape[1] * groups if transposed else w.shape[0],):
         raise RuntimeError(f"convolution: a bias of {tuple(bias.shape)} does not fit a weight of {tuple(w.shape)}")
-    if p.direct:
+    if products.direct:
         return _depthwise.forward(x, w, bias, g)
-    bias = None if bias is None else bias.reshape(groups, 1, -1)
+    bias = None if bias is None else bias.reshape(groups, *(1,) * (x.dim() - 1), -1)
     if transposed:
-        out = dgrad(lambda a, b: p.biased(a, b, bias), x, w, g, g.in_size(x.shape[2:], output_padding))
+        out = dgrad(functools.partial(products.biased, bias=bias), x, w, g, g.in_size(x.shape[2:], output_padding))
     else:
-        out = fprop(lambda a, b: p.biased(a, b, bias), x, w, g, g.out_size(x.shape[2:]))
+        out = fprop(functools.partial(products.biased, bias=bias), x, w, g, g.out_size(x.shape[2:]))
     return out.contiguous(memory_format=memory_format(x, w))
 
 
-def convolution_backward(p, dy, x, w, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask):
+def convolution_backward(products, dy, x, w, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
+                         output_mask):
     g = geometry(x, w, stride, padding, dilation, groups, transposed)
     dx = dw = db = None
     if output_mask[0]:
-        dx = (_depthwise.input_gradient(dy, x, w, g) if p.direct else
-              (fprop if transposed else dgrad)(functools.partial(p.product, roles="dw"), dy, w, g, tuple(x.shape[2:])))
+        dx = (_depthwise.input_gradient(dy, x, w, g) if products.direct else
+              (fprop if transposed else dgrad)(functools.partial(products.product, roles="dw"), dy, w, g, tuple(x.shape[2:])))
     if output_mask[1]:
         left, right, roles = (x, dy, "xd") if transposed else (dy, x, "dx")
-        dw = (_depthwise.weight_gradient(dy, x, w, g) if p.direct else
-              wgrad(functools.partial(p.product, roles=roles), left, right, g))
+        dw = (_depthwise.weight_gradient(dy, x, w, g) if products.direct else
+              wgrad(functools.partial(products.product, roles=roles), left, right, g))
     if output_mask[2]:
         db = dy.float().sum([0, *range(2, dy.dim())]).to(dy.dtype)
     return dx, dw, db
 
 
-def attention(p, q, k, v, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
-    return flash_forward(p, q, k, v, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask, scale=scale)
+def attention(products, q, k, v, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
+    return flash_forward(products, q, k, v, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask, scale=scale)
 
 
-def attention_backward(p, dy, q, k, v, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
-    return flash_backward(p, dy, q, k, v, out, logsumexp, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask,
+def attention_backward(products, dy, q, k, v, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
+    return flash_backward(products, dy, q, k, v, out, logsumexp, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask,
                           scale=scale)
 
 
-def rounded_attention(p, q, k, v, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
-    return low_precision_forward(p.product, q, k, v, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask, scale=scale)
+def rounded_attention(products, q, k, v, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
+    return low_precision_forward(products.product, q, k, v, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask,
+                                 scale=scale)
 
 
-def rounded_attention_backward(p, dy, q, k, v, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
-    return low_precision_backward(p.product, dy, q, k, v, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask,
+def rounded_attention_backward(products, dy, q, k, v, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
+    return low_precision_backward(products.product, dy, q, k, v, dropout_p=dropout_p, is_causal=is_causal, attn_mask=attn_mask,
                                   scale=scale)
 
 
@@ -132,3 +135,15 @@ OPS = {name: (kind, function) for kind, ops in {
 # Other functions of some of them, with attention="low_precision".
 LOW_PRECISION = {**OPS, "_scaled_dot_product_flash_attention_for_cpu": ("matmul", rounded_attention),
                  "_scaled_dot_product_flash_attention_for_cpu_backward": ("matmul", rounded_attention_backward)}
+# Ops with products inside that nobody takes apart.
+WITH_PRODUCTS = frozenset((
+    "mkldnn_rnn_layer", "mkldnn_linear", "mkldnn_convolution", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
+    "_addmm_activation", "_scaled_grouped_mm", "_grouped_mm", "_int_mm", "_weight_int8pack_mm",
+    "_weight_int4pack_mm", "_cdist_forward", "_trilinear", "_sparse_mm", "_sparse_addmm", "sspaddmm", "linalg_vecdot",
+    "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
+    "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell", "quantized_lstm", "quantized_gru", "conv_tbc", "_convolution",
+    "linalg_matrix_exp", "_euclidean_dist", "hspmm", "sparse_sampled_addmm", "_scaled_dot_product_flash_attention_backward",
+    "_scaled_dot_product_efficient_attention_backward", "_scaled_dot_product_cudnn_attention_backward", "_cudnn_rnn",
+    "_cudnn_rnn_backward", "cudnn_convolution", "cudnn_convolution_transpose", "cudnn_convolution_relu",
+    "cudnn_convolution_add_relu", "miopen_convolution", "miopen_rnn", "linear", "matmul", "scaled_dot_product_attention",
+))

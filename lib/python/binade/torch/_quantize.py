@@ -81,12 +81,14 @@ class Straight(torch.autograd.Function):
 
 
 def rounding_of(format, scale, gradient, options):
-    if isinstance(scale, str) and scale != "amax" or isinstance(scale, bool) or not isinstance(scale, (int, float, str, type(None))):
+    if (isinstance(scale, str) and scale != "amax" or isinstance(scale, bool)
+            or not isinstance(scale, (int, float, str, type(None)))):
         raise ValueError(f'scale {scale!r}: None, a number or "amax" is wanted')
     if isinstance(scale, int | float) and not (math.isfinite(scale) and scale > 0):
         raise ValueError(f"scale {scale!r}: a finite number above 0 is wanted")
     if {"counts", "out"} & options.keys():
-        raise TypeError("quantize: counts= and out= are binade.quantize's; here rounding, saturation, nan, flush, seed, random_bits")
+        raise TypeError("quantize: counts= and out= are binade.quantize's; here rounding, saturation, nan, flush, seed, "
+                        "random_bits")
     own = tuple(sorted(options.items()))
     how = Rounding(format, scale, None if gradient is None else Rounding(gradient, scale and "amax", None, own), own)
     for one in filter(None, (how, how.gradient)):  # what cannot be is refused here
@@ -104,8 +106,8 @@ def quantize(x, format, *, gradient=None, scale=None, **options):
         The gradient has its own.
     options: rounding, saturation, nan, flush, seed and random_bits of binade.quantize.
 
-    Returns a tensor of x's shape, dtype and device; rounded once, but for float16 and bfloat16 with a scale, which the quotient is
-    rounded to. ValueError, one line, where the dtype does not hold the format's numbers.
+    Returns a tensor of x's shape, dtype and device; rounded once, but for float16 and bfloat16 with a scale, which the quotient
+    is rounded to. ValueError, one line, where the dtype does not hold the format's numbers.
 
     >>> import torch
     >>> import binade.torch

@@ -20,11 +20,13 @@ def packed(summaries):
 def must_agree(all_of, what):
     for rank, one in enumerate(all_of):
         if one != all_of[0]:
-            raise ValueError(f"rank {rank} has other {what} than rank 0: {one} and {all_of[0]}; watch the same steps on every rank")
+            raise ValueError(f"rank {rank} has other {what} than rank 0: {one} and {all_of[0]}; watch the same steps on "
+                             "every rank")
 
 
 def merged(all_bytes, replicated, where, read):
-    """One dict of all ranks'. replicated(key): every rank must have the same, which counts once; None where only the bytes tell."""
+    """One dict of all ranks'. replicated(key): every rank must have the same, which counts once; None where only the bytes
+    tell."""
     out = {}
     for key in dict.fromkeys(key for one in all_bytes for key in one):
         there = [one.get(key) for one in all_bytes]
@@ -52,7 +54,8 @@ def reduced(run, group, replicated):
         windows.append(Window(
             window.first, window.last, window.steps, window.loss_scale,
             merged([one[0] for one in sums], replicated, where, _binade.RangeSummary.from_bytes),
-            merged([one[1] for one in sums], lambda layer: replicated((layer, "update")), where, _binade._UpdateCounts.from_bytes)))
+            merged([one[1] for one in sums], lambda layer: replicated((layer, "update")), where,
+                   _binade._UpdateCounts.from_bytes)))
     layers = {}
     notes, found = [], []
     for rank, (of, told, events) in enumerate(gathered((run.layers, run.notes, run.nonfinite()), group)):

@@ -3,9 +3,9 @@
 
 Below autograd nothing says which operand is a gradient. Convolutions' backward op does; of others an operand that no forward
 product has had is a gradient in a backward pass: the first operand of a forward product is its activation, the second its weight,
-and with these go the settings of the module that had them. Where several had them (one input of three layers, a tied weight), it is
-the one whose result autograd brought the latest gradient of. With create_graph=True a backward pass is a forward one of its own:
-its products have no gradients among their operands, but those of its own backward pass have.
+and with these go the settings of the module that had them. Where several had them (one input of three layers, a tied weight), it
+is the one whose result autograd brought the latest gradient of. With create_graph=True a backward pass is a forward one of its
+own: its products have no gradients among their operands, but those of its own backward pass have.
 """
 import contextlib
 import dataclasses

@@ -8,12 +8,15 @@ import threading
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
 
 from ._bits import has_bits
 from ._names import Names, tensors_in
 
-MOVES = frozenset(("clone", "contiguous", "lift_fresh", "lift_fresh_copy", "_unsafe_view", "_reshape_copy", "alias_copy", "view_copy"))
-UNWRITTEN = frozenset(("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_", "resize"))
+MOVES = frozenset(("clone", "contiguous", "lift_fresh", "lift_fresh_copy", "_unsafe_view", "_reshape_copy", "alias_copy",
+                   "view_copy"))
+UNWRITTEN = frozenset(("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_",
+                       "resize"))
 OWN_FOLDERS = tuple(os.path.dirname(os.path.abspath(x)) + os.sep for x in (torch.__file__, __file__))
 CALLERS = frozenset(("_call_impl", "_slow_forward"))  # of torch.nn.Module
 RESULT = "the result"  # the name of what stands for what the function gave
@@ -43,8 +46,9 @@ class Op:
         return ", ".join(filter(None, (self.name, self.module and f"of {self.module}", self.site)))
 
     def to_dict(self):
-        return {"op": self.name, "module": self.module or None, "site": self.site or None, "inputs": [list(x) for x in self.inputs],
-                "outputs": [list(x) for x, _ in self.outputs], "dtypes": [x for _, x in self.outputs]}
+        return {"op": self.name, "module": self.module or None, "site": self.site or None,
+                "inputs": [list(x) for x in self.inputs], "outputs": [list(x) for x, _ in self.outputs],
+                "dtypes": [x for _, x in self.outputs]}
 
 
 class Recorder:
@@ -105,14 +109,16 @@ class Recorder:
         results = [x for _, x in tensors_in(out) if has_bits(x)]
         if random is not None and any(not torch.equal(x, y) for x, y in zip(random, random_states())):
             self.draws = (name, *where(self._names))
-        written = [x for argument, x in zip(schema.arguments, args) if argument.alias_info is not None and argument.alias_info.is_write]
+        written = [x for argument, x in zip(schema.arguments, args)
+                   if argument.alias_info is not None and argument.alias_info.is_write]
         written += [kwargs[key] for key in outs & kwargs.keys()]
         results += [x for _, x in tensors_in(written) if has_bits(x) and all(x is not y for y in results)]
         same_dtype = name == "_to_copy" and bool(given) and bool(results) and results[0].dtype == given[0][0].dtype
         if is_move or same_dtype or name in UNWRITTEN or not results:
             self._pass_on(given, results, aliased)
         else:
-            self._add(name, *where(self._names), given, results, tuple(x for x in (*args, *kwargs.values()) if isinstance(x, float)))
+            self._add(name, *where(self._names), given, results,
+                      tuple(x for x in (*args, *kwargs.values()) if isinstance(x, float)))
         return out
 
     def _with_sources(self, tensors):
@@ -156,6 +162,11 @@ def recording_above():
     return Recording(recorders[-1]) if recorders else contextlib.nullcontext()
 
 
+def copied(x):
+    """Whatever an op got, its tensors cloned."""
+    return tree_map(lambda y: y.detach().clone() if isinstance(y, torch.Tensor) else y, x)
+
+
 def random_states():
     """Of torch's generators in use: the CPU's, and the current GPU's."""
     return [torch.get_rng_state()] + ([torch.cuda.get_rng_state()] if torch.cuda.is_initialized() else [])
@@ -166,8 +177,8 @@ def storage_of(x):
 
 
 def where(names):
-    """(file and line outside of torch and of this package, name of the innermost module) of the op that runs. names: kept from call to
-    call."""
+    """(file and line outside of torch and of this package, name of the innermost module) of the op that runs. names: kept from
+    call to call."""
     frame, site, modules = sys._getframe(2), "", []
     while frame is not None:
         code = frame.f_code
@@ -191,7 +202,8 @@ def shortened(path):
 
 
 def again(fn, inputs, seed, recorder):
-    """fn(inputs), recorded, as if it had never run: with torch's seed, no weights cast before, and a model's buffers as they were."""
+    """fn(inputs), recorded, as if it had never run: with torch's seed, no weights cast before, and a model's buffers as they
+    were."""
     buffers = [(x, x.detach().clone()) for x in fn.buffers()] if isinstance(fn, torch.nn.Module) else []
     devices = [torch.cuda.current_device()] if torch.cuda.is_initialized() else []
     try:

@@ -5,8 +5,7 @@ import difflib
 import torch
 
 from ._bits import difference, row_hashes, same_bits
-from ._explained import copied, product_of
-from ._recorder import Recorder, again
+from ._recorder import Recorder, again, copied
 from ._rows import axis_of, found, part
 
 BY_NATURE = frozenset(("mixes rows", "after mixed rows", "of the batch"))
@@ -28,8 +27,8 @@ class Runs:
         if recorder.draws is not None:
             name, site, module = recorder.draws
             op = ", ".join(filter(None, (name, module and f"of {module}", site)))
-            raise ValueError(f"{op} draws random numbers, which are not the same for a row in every batch: call model.eval(), or leave "
-                             "them out")
+            raise ValueError(f"{op} draws random numbers, which are not the same for a row in every batch: call model.eval(), or "
+                             "leave them out")
         self.ops = recorder.ops
 
     def run(self, size, place, *, before=None, after=None, **batch):
@@ -38,16 +37,16 @@ class Runs:
         again(self._fn, inputs, self._seed, recorder)
         return recorder
 
-    def product(self, index):
-        """Of an op of the row alone, with clones of what it got; or what explained() takes in its place."""
+    def operands(self, index):
+        """(args, kwargs) of an op of the row alone, cloned."""
         kept = []
 
         def keep(at, args, kwargs):
             if at == index:
-                kept.append(product_of(self.ops[index].name, copied(args), copied(kwargs)))
+                kept.append(copied((args, kwargs)))
 
         self.run(1, 0, before=keep)
-        return kept[0] if kept else None
+        return kept[0]
 
 
 def partners(alone, batched):

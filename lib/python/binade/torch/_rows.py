@@ -6,9 +6,9 @@ from ._bits import same_bits
 
 
 class Rows:
-    """Batches of a row among different ones. inputs: a tensor, or a tuple, list or dict of tensors, whose first axis is the batch;
-    what else is among them is handed on as it is. most: rows of the largest batch. Rows that lack are made (made: how many): each
-    element drawn, seeded, from the elements of its own tensor."""
+    """Batches of a row among different ones. inputs: a tensor, or a tuple, list or dict of tensors, whose first axis is the
+    batch; what else is among them is handed on as it is. most: rows of the largest batch. Rows that lack are made (made: how
+    many): each element drawn, seeded, from the elements of its own tensor."""
 
     def __init__(self, inputs, row, most, seed):
         self._form = dict if isinstance(inputs, dict) else tuple if isinstance(inputs, tuple | list) else None
@@ -50,8 +50,8 @@ def drawn(x, count, seed):
 
 
 def axis_of(alone, batched, size):
-    """The axis of a result's shape in which there are `size` times as many as alone, all others being as alone, but for axes of one
-    element; None where there is no such axis, or more than one."""
+    """The axis of a result's shape in which there are `size` times as many as alone, all others being as alone, but for axes of
+    one element; None where there is no such axis, or more than one."""
     if len(alone) == len(batched):
         differing = [at for at, (x, y) in enumerate(zip(alone, batched)) if x != y]
         return differing[0] if len(differing) == 1 and batched[differing[0]] == size * alone[differing[0]] else None

@@ -15,7 +15,8 @@ SCALED = " (scaled)"  # ends the names of layers of gradients as they are in the
 
 @dataclasses.dataclass
 class Window:
-    """Watched steps counted together: how many of them, from the first to the last; the loss scale in the first, the last of several."""
+    """Watched steps counted together: how many of them, from the first to the last; the loss scale in the first, the last of
+    several."""
 
     first: int
     last: int

@@ -4,35 +4,22 @@ import collections
 import contextlib
 import dataclasses
 import functools
-import threading
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils import checkpoint
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import _binade
 from ._attaching import functorch_level
-from ._multiply import FORMATS, Models
-from ._narrow import Narrow, Recipe
-from ._product_ops import LOW_PRECISION, OPS, kind_of
+from ._models import Models
+from ._narrow import NarrowProducts, Recipe
+from ._product_ops import LOW_PRECISION, OPS, WITH_PRODUCTS, kind_of
+from ._products import FORMATS
 from ._recipes import Recipes
 from ._recorder import recording_above
 from ._scaled_mm import ScaledProducts
 from ._scaled_mm import why_not as scaled_why_not
-
-# Ops with products inside that nobody takes apart.
-WITH_PRODUCTS = frozenset((
-    "mkldnn_rnn_layer", "mkldnn_linear", "mkldnn_convolution", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
-    "_addmm_activation", "_scaled_grouped_mm", "_grouped_mm", "_int_mm", "_weight_int8pack_mm",
-    "_weight_int4pack_mm", "_cdist_forward", "_trilinear", "_sparse_mm", "_sparse_addmm", "sspaddmm", "linalg_vecdot",
-    "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
-    "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell", "quantized_lstm", "quantized_gru", "conv_tbc", "_convolution",
-    "linalg_matrix_exp", "_euclidean_dist", "hspmm", "sparse_sampled_addmm", "_scaled_dot_product_flash_attention_backward",
-    "_scaled_dot_product_efficient_attention_backward", "_scaled_dot_product_cudnn_attention_backward", "_cudnn_rnn",
-    "_cudnn_rnn_backward", "cudnn_convolution", "cudnn_convolution_transpose", "cudnn_convolution_relu",
-    "cudnn_convolution_add_relu", "miopen_convolution", "miopen_rnn", "linear", "matmul", "scaled_dot_product_attention",
-))
+from ._switches import without_early_stop, without_fused_attention, without_onednn
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,66 +31,48 @@ class Ran:
     calls: int
 
 
-class Without:
-    """A switch of torch that is off while somebody wants it off, in whichever threads."""
-
-    def __init__(self, is_on, turn):
-        self._is_on, self._turn = is_on, turn
-        self._lock, self._wanted, self._was_on = threading.Lock(), 0, None
-
-    @contextlib.contextmanager
-    def __call__(self):
-        with self._lock:
-            if not self._wanted:
-                self._was_on = self._is_on()
-                self._turn(False)
-            self._wanted += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._wanted -= 1
-                if not self._wanted:
-                    self._turn(self._was_on)
-
-
-# oneDNN has an LSTM and more as one op; without it torch makes products of them that can be seen.
-without_onednn = Without(torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enabled)
-has_flash = hasattr(torch.backends.cuda, "flash_sdp_enabled")  # torch 2.0
-# The switch is that of CUDA and of the CPU alike.
-without_flash = Without(torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp) if has_flash else None
-# Since torch 2.1 a checkpoint repeats no more than saves tensors: not its last product, of whose operands nothing would be known.
-EARLY_STOP = "_enable_checkpoint_early_stop"
-without_early_stop = (Without(functools.partial(getattr, checkpoint, EARLY_STOP), functools.partial(setattr, checkpoint, EARLY_STOP))
-                      if hasattr(checkpoint, EARLY_STOP) else contextlib.nullcontext)
 # What is open meanwhile, and the ops.
-ATTENTIONS = {"flash": (contextlib.nullcontext, OPS), "math": (without_flash or contextlib.nullcontext, OPS),
+ATTENTIONS = {"flash": (contextlib.nullcontext, OPS), "math": (without_fused_attention, OPS),
               "low_precision": (contextlib.nullcontext, LOW_PRECISION)}
 
 
-def tensor_cores(arch, *, operands=None, backward=None, scale=None, promote_every=None, model=None, modules=None, order=None,
-                 attention="flash", strict=False, check=False, **checking):
+def tensor_cores(arch, *, order=None, attention="flash", strict=False,
+                 operands=None, backward=None, scale=None, promote_every=None, model=None, modules=None,
+                 check=False, save=None, calls=3, kinds=32, seconds=None):
     """Every matrix product inside of the `with`, forward and backward, as an architecture's Tensor Cores give it.
 
     arch: as "sm_90".
-    operands: a format, as "e4m3", that the operands of mm, addmm and convolutions, the products with a weight, are rounded to; all
-        others stay in their dtype. backward: one of its own for gradients; None: the same. Formats that the architecture has no
-        instruction of are multiplied by the narrowest that holds them.
-    scale: of such operands, powers of two (_narrow.py): "amax", one a tensor; "row", one a row of A and a column of B; "1x128", one
-        to 128 of K of these, or another number; "128x128", one to 128 × 128 of the weight, else "1x128". None: 1.
-    promote_every: after so many of their instructions the sum is added to a register of binary32, and begins again.
-    modules: {name of a module of the model=, or a pattern as "blocks.*": a dict of operands, backward, scale and promote_every, or
-        None: operands stay in their dtype}. What a dict leaves out is as above; the first pattern that fits a module counts, and of
-        modules in each other the innermost that has one.
-    order: a GemmModel with D in binary32 for all products whose operands it takes; "reference", exact ones; or a function
-        (kind, dtype) → one of these, or None for the usual one; kind is "matmul", "vector" (of a matrix and a vector), "dot",
-        "convolution", "depthwise" or "scaled" (_scaled_mm); or the Account of a check.
-    attention: how scaled_dot_product_attention is computed: "flash", "low_precision", rounded at each step as PyTorch 1.13 did, or
+    order: how sums are made. None: as below. A GemmModel with D in binary32: so, where it takes the operands. "reference": exact
+        numbers. A function (kind, dtype) → one of these; kind is "matmul", "vector" (a matrix and a vector), "dot",
+        "convolution", "depthwise" or "scaled" (_scaled_mm). The Account of a check: the orders that it found for products of such
+        sizes.
+    attention: how scaled_dot_product_attention is computed: "flash"; "low_precision", rounded at each step as PyTorch 1.13 did;
         "math", torch's own way by matmuls.
     strict: an op with products that is not emulated is refused (NotImplementedError) instead of run as before.
-    check: PyTorch's own products, of the CPU or of a GPU, are what the model goes on with, and are held against their
-        emulation bit for bit: .account has what was found. save="folder" keeps recordings there; calls=3, kinds=32 and
-        seconds=None limit the work (README.md says how).
+
+    Narrow formats on ordinary models:
+
+    operands: a format, as "e4m3", that the operands of mm, addmm and convolutions, the products with a weight, are rounded to;
+        all others stay in their dtype. Formats that the architecture has no instruction of are multiplied by the narrowest that
+        holds them.
+    backward: a format of their own for gradients. None: the same.
+    scale: what operands are multiplied by before they are rounded, powers of two. None: nothing. "amax": one a tensor. "row": one
+        a row of A and a column of B. "1x128": one to 128 of K in each of these, or to as many as it says. "128x128": one to
+        128 × 128 of the weight, and "1x128" of all else.
+    promote_every: after so many instructions a sum is added to a register of binary32, and begins again. An FP8 instruction of
+        sm_90 has 32 of K: 4 of them are 128 of K.
+    model, modules: settings by name, {a module's name in the model, or a pattern as "blocks.*": a dict of operands, backward,
+        scale and promote_every, or None: operands stay in their dtype}. What a dict leaves out is as above; the first pattern
+        that fits a module counts, and of modules in each other the innermost that has one.
+
+    Checking a GPU:
+
+    check: the model goes on with PyTorch's own products, of the CPU or of a GPU. Each is held against its emulation bit for bit,
+        and .account has what was found, an Account.
+    save: a folder, which has none yet, for recordings of some rows and columns of each kind of product. None: none.
+    calls: so many calls of each product (op, dtype, sizes, place in the program) are compared; the others run alone.
+    kinds: so many times a model is looked for that explains products that differ.
+    seconds: after so many of comparing everything runs alone. None: no limit.
 
     The model: one sum along K, ascending, by the architecture's usual instruction, without parts; then alpha·sum + beta·C in
     binary32, rounded once to the dtype; a convolution's bias is added to what was rounded, and rounded again, as torch does.
@@ -126,16 +95,18 @@ def tensor_cores(arch, *, operands=None, backward=None, scale=None, promote_ever
     >>> mode.covered()
     [Ran(op='mm', how='mma.m16n8k16.f32.f16.f16.f32 on sm_90', calls=1)]
 
-    Returns a TensorCores. ValueError or TypeError, one line, for an architecture or an order that cannot be.
+    Returns a TensorCores: .covered() and .uncovered() say what was emulated and what was not; with check also .account.
+    ValueError or TypeError, one line, for an architecture, an order or a format that cannot be.
     """
     if promote_every is not None and isinstance(order, _binade.GemmModel):
         raise ValueError("promote_every: the order says it, binade.GemmModel(…, promote_every=…)")
     recipes = Recipes(Recipe(operands, backward, scale, promote_every), model, modules)
     if check:
         from ._check import Check  # made of this module's class
-        return Check(arch, recipes, order=order, attention=attention, strict=strict, **checking)
-    if checking:
-        raise TypeError(f"tensor_cores: {', '.join(checking)}: of check=True only")
+        return Check(arch, recipes, order=order, attention=attention, strict=strict, save=save, calls=calls, kinds=kinds,
+                     seconds=seconds)
+    if (save, calls, kinds, seconds) != (None, 3, 32, None):
+        raise TypeError("tensor_cores: save, calls, kinds and seconds are of check=True only")
     return TensorCores(arch, recipes, order=order, attention=attention, strict=strict)
 
 
@@ -224,7 +195,7 @@ class TensorCores(TorchDispatchMode):
         recipe = self.recipes.of(name, args)
         if recipe is None:
             return self._models.products(kind, dtype)
-        return Narrow(self._models.sm, self._models.given(kind, dtype), *recipe)
+        return NarrowProducts(self._models.sm, self._models.given(kind, dtype), *recipe)
 
     def _run(self, name, func, args, kwargs):
         """What is not emulated; in inference mode ops arrive before torch has made others of them."""
@@ -266,7 +237,8 @@ class RefusesLater(TorchFunctionMode):
     def _check(self, recipe, gradient):
         self._mode.recipes.gradient_came(recipe)
         if not self._mode.is_open:
-            raise RuntimeError("backward() of emulated products outside of their own `with tensor_cores(…)`: put it into that block")
+            raise RuntimeError("backward() of emulated products outside of their own `with tensor_cores(…)`: put it into "
+                               "that block")
 
 
 def why_not(kind, name, overload, args, operands, devices):

@@ -131,8 +131,8 @@ class Counter:
         if self._why_copied is None:
             self._why_copied = _binade._has_device("") if x.is_cuda and not torch.version.hip else f"they lie on {x.device.type}"
             if self._why_copied:
-                warnings.warn(f"binade.torch.watch: tensors are copied to the CPU to be counted, {self._why_copied}; a watched step "
-                              "takes as long as the copies: give a larger every", RuntimeWarning, stacklevel=2)
+                warnings.warn(f"binade.torch.watch: tensors are copied to the CPU to be counted, {self._why_copied}; a watched "
+                              "step takes as long as the copies: give a larger every", RuntimeWarning, stacklevel=2)
         return not self._why_copied
 
 

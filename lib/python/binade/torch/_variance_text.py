@@ -2,13 +2,14 @@
 """What invariance() and compare() say, in words."""
 import collections
 
-from ._explained import order_text
+from ._explain import explained_text
 
 SHOWN = 12  # ops of a list
 COLUMNS = ("same", "variant", "mixes rows", "after mixed rows", "row not followed", "unsteady", "other ops")
 
 LISTED = {"mixes rows": "Mixes rows", "row not followed": "Row not followed in", "unsteady": "Not the same in two equal runs"}
-BESIDE = {"mixes rows": "mixing rows", "after mixed rows": "after mixed rows", "row not followed": "in which the row is not followed",
+BESIDE = {"mixes rows": "mixing rows", "after mixed rows": "after mixed rows",
+          "row not followed": "in which the row is not followed",
           "unsteady": "not the same in two equal runs", "other ops": "without a counterpart"}
 
 
@@ -37,6 +38,11 @@ def difference_text(of):
     return line
 
 
+def order_text(of):
+    """One of explanations'."""
+    return f"{explained_text(of)}; {of['conclusion']}" if of["by"] else of["conclusion"]
+
+
 def table_text(ops):
     """How many ops of each name have which status."""
     counts = collections.defaultdict(collections.Counter)
@@ -59,7 +65,8 @@ def text_of(of):
     beside = [f"{named[x]} {words}" for x, words in BESIDE.items() if named[x]]
     ops = "1 op holds the row and gives" if held == 1 else f"{held} ops hold the row and give"
     if of["first"] is not None:
-        out = [f"A row's bits depend on its batch: {ops} it the same bits alone and in batches of {sizes}, but for {named['variant']}"]
+        out = [f"A row's bits depend on its batch: {ops} it the same bits alone and in batches of {sizes}, but for "
+               f"{named['variant']}"]
     elif held:
         out = [f"A row's bits do not depend on its batch: {ops} it the same bits alone and in batches of {sizes}"]
     else:
@@ -86,7 +93,8 @@ def first_text(op):
     for row in op["differs"]:
         at = "every place tried" if len(row["places"]) == row["of_places"] else f"place {sizes_text(row['places'])}"
         names = op.get("instead", {}).get(str(row["batch"]))
-        out.append(f"  in a batch of {row['batch']}{f' ({chr(44).join(names)})' if names else ''}, at {at}: {difference_text(row)}")
+        out.append(f"  in a batch of {row['batch']}{f' ({chr(44).join(names)})' if names else ''}, at {at}: "
+                   f"{difference_text(row)}")
     if op.get("after_lost"):
         out.append("  what it got came through an op in which the row was not followed, so that it need not be the first")
     if isinstance(op["orders"], str):

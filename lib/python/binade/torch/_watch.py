@@ -41,15 +41,16 @@ def watch(model, optimizer=None, *, scaler="find", every=50, gradients="unscaled
 
     model: a torch.nn.Module, or {name: Module} for several that train together. optimizer: one or a list; None: those in
         the process that hold the model's parameters, sought when watching begins and again at the first backward pass.
-    scaler: the GradScaler, or whatever has get_scale(); "find": those in the process, each from a call of its scale() on; None: none.
+    scaler: the GradScaler, or whatever has get_scale(); "find": those in the process, each from a call of its scale() on; None:
+    none.
     every: steps 0, every, 2·every … are counted. A step is over once every optimizer has stepped, or was left out by the scaler;
         loops in which one of them seldom steps call w.step() where their step ends.
     gradients: "unscaled", divided by the loss scale in use; "scaled", as they are in the loop; "both", the scaled ones under
         the layer's name with " (scaled)" in summaries(), the unscaled ones in reports.
     loss_scale: a number, or a function that gives it, for loops that multiply their loss without a scaler: gradients of
         activations are divided by it. windows: the run's steps are merged into so many at most. sqnr: sums squared rounding
-        errors, too, which doubles what a counted step costs. nonfinite: looks for the first Inf or NaN in every step. emulated: counts as on a
-        GPU, on the emulated device of that name ("sm_90").
+        errors, too, which doubles what a counted step costs. nonfinite: looks for the first Inf or NaN in every step. emulated:
+        counts as on a GPU, on the emulated device of that name ("sm_90").
 
     Counted, by layer and role, exactly: act and dAct, outputs of modules and their gradients; weight (before the step), dW
     (.grad as the optimizer gets it), update (weight after − before) and state of the optimizer. What runs under no_grad is
@@ -194,7 +195,8 @@ class Watch(Run):
 
     def alerts(self, share=0.01, role=GRADIENTS, call=print, format="binary16"):
         """Calls call(Alert) for each layer of a watched step in which more than this share of the non-zero values of a role
-        become zero in a format, gradients at the loss scale in use. role: one of act, dAct, weight, dW, update, state, or several."""
+        become zero in a format, gradients at the loss scale in use. role: one of act, dAct, weight, dW, update, state, or
+        several."""
         roles = (role,) if isinstance(role, str) else role
         if not isinstance(roles, tuple | list | set) or not roles:
             raise TypeError(f"role: one of {', '.join(ROLES)} is wanted, or several in a tuple")
@@ -266,7 +268,8 @@ class Watch(Run):
         found = living_scalers()
         if found:
             self._hooks.note("a GradScaler was found; its loss scale counts where its scale() is called" if len(found) == 1 else
-                             f"{len(found)} GradScalers were found; the loss scale is that of the one whose scale() was called last")
+                             f"{len(found)} GradScalers were found; the loss scale is that of the one whose scale() was called "
+                             "last")
         return found
 
     def _tell(self, event):
