@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "experiments/experiments.h"
-#include "lib/report/report.h"
 #include "lib/study/trainings.h"
 #include "lib/text/percent.h"
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "experiments/experiments.h"
-#include "lib/report/report.h"
 #include "lib/study/tensor_dump.h"
 #include "lib/study/text_corpus.h"
 #include "lib/study/trainings.h"

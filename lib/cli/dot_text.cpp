@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "lib/cli/rounding_words.h"
-#include "lib/number/number_text.h"
 #include "lib/text/error.h"
 #include "lib/text/paragraph.h"
 

@@ -2,6 +2,7 @@
 //
 // binade report: what dies in which format, how much of the norm, and which loss scale saves it.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>

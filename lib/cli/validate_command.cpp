@@ -25,7 +25,6 @@
 #include "lib/evidence/tally.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
-#include "lib/number/number_text.h"
 #include "lib/record/dot_cases.h"
 #include "lib/record/instruction_name.h"
 #include "lib/text/error.h"

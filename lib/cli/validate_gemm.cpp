@@ -21,7 +21,6 @@
 #include "lib/explain/suspicion.h"
 #include "lib/explain/text.h"
 #include "lib/gemm/touched.h"
-#include "lib/number/number_text.h"
 #include "lib/text/error.h"
 #include "lib/validate/dots.h"
 #include "lib/validate/gemm.h"

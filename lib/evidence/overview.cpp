@@ -10,7 +10,6 @@
 #include <set>
 
 #include "lib/evidence/seen.h"
-#include "lib/number/number_text.h"
 #include "lib/record/instruction_name.h"
 #include "lib/text/paragraph.h"
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "lib/number/number_text.h"
 #include "lib/parallel/parallel.h"
 #include "lib/text/paragraph.h"
 

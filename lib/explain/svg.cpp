@@ -14,7 +14,6 @@
 #include "lib/explain/svg_shapes.h"
 #include "lib/explain/text.h"
 #include "lib/explain/words.h"
-#include "lib/number/number_text.h"
 #include "lib/text/error.h"
 #include "lib/text/paragraph.h"
 

@@ -10,19 +10,11 @@
 #include <array>
 #include <vector>
 
-#include "lib/number/number_text.h"
 #include "lib/text/error.h"
 #include "lib/text/paragraph.h"
-#include "lib/text/percent.h"
 
 namespace binade {
 namespace {
-
-std::string grouped(std::uint64_t n) {
-  std::string digits = std::to_string(n);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
-}
 
 std::string plural(std::uint64_t n, const char* noun) {
   return fmt::format("{} {}{}", grouped(n), noun, n == 1 ? "" : "s");

@@ -31,6 +31,7 @@
 #include "lib/report/page_data.h"
 #include "lib/report/text.h"
 #include "lib/text/error.h"
+#include "lib/text/percent.h"
 
 namespace binade::python {
 namespace {

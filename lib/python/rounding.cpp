@@ -14,7 +14,6 @@
 
 #include "lib/cli/shown_encoding.h"
 #include "lib/gemm/files.h"
-#include "lib/number/number_text.h"
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
 #include "lib/python/keywords.h"

@@ -11,7 +11,6 @@
 #include "lib/io/safetensors_writer.h"
 #include "lib/record/row_plan.h"
 #include "lib/text/error.h"
-#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {

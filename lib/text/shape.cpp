@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One number after another.
+// Shapes of arrays as text: one number after another.
 #include "lib/text/shape.h"
 
 namespace binade {

@@ -7,7 +7,6 @@
 #include <limits>
 #include <memory>
 
-#include "lib/text/paragraph.h"
 #include "tests/kernels/judge.h"
 
 namespace binade::kernel_test {

@@ -12,7 +12,6 @@
 
 #include "lib/evidence/overview.h"
 #include "lib/evidence/seen.h"
-#include "lib/number/number_text.h"
 #include "lib/record/instruction_name.h"
 #include "lib/text/paragraph.h"
 

@@ -13,7 +13,6 @@
 
 #include "lib/explain/ladder.h"
 #include "lib/explain/words.h"
-#include "lib/number/number_text.h"
 #include "lib/record/instruction_name.h"
 #include "lib/text/error.h"
 #include "lib/text/paragraph.h"

@@ -16,7 +16,6 @@
 #include "lib/gemm/account_html.h"
 #include "lib/gemm/account_json.h"
 #include "lib/gemm/account_text.h"
-#include "lib/number/number_text.h"
 #include "lib/text/paragraph.h"
 #include "tests/lib/gemm/exact_product.h"
 

@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "lib/text/paragraph.h"
 #include "tests/lib/range/add_encoding.h"
 #include "tests/lib/report/made_json.h"
 #include "tests/lib/report/made_report.h"

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <limits>
 
-#include "lib/text/paragraph.h"
 #include "tests/lib/range/add_encoding.h"
 #include "tests/lib/report/made_json.h"
 #include "tests/lib/report/made_report.h"

@@ -9,7 +9,6 @@
 
 #include "lib/range/counter.h"
 #include "lib/report/report.h"
-#include "lib/text/paragraph.h"
 #include "tests/lib/io/files.h"
 
 namespace binade::test {
