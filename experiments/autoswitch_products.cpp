@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "experiments/experiments.h"
-#include "lib/report/report.h"
 #include "lib/study/trainings.h"
 #include "lib/study/workloads.h"
+#include "lib/text/percent.h"
 
 namespace binade {
 namespace {

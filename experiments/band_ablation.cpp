@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "experiments/experiments.h"
-#include "lib/report/report.h"
 #include "lib/study/trainings.h"
+#include "lib/text/percent.h"
 
 namespace binade {
 namespace {

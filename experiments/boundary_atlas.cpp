@@ -19,7 +19,7 @@
 
 #include "emulate/quantize.h"
 #include "experiments/experiments.h"
-#include "lib/report/paragraph.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "experiments/experiments.h"
-#include "lib/report/paragraph.h"
 #include "lib/study/trainings.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {

@@ -15,7 +15,7 @@
 #include "experiments/draws.h"
 #include "lib/amp/autocast.h"
 #include "lib/amp/grad_scaler.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "lib/train/model.h"
 #include "lib/train/ops.h"
 #include "lib/train/optimizer.h"

@@ -12,7 +12,7 @@
 #include "emulate/integer.h"
 #include "experiments/claims.h"
 #include "experiments/draws.h"
-#include "lib/report/report.h"
+#include "lib/text/percent.h"
 #include "lib/train/gradcheck.h"
 #include "lib/train/model.h"
 #include "lib/train/ops.h"

@@ -13,9 +13,9 @@
 #include "lib/amp/autocast.h"
 #include "lib/range/counter.h"
 #include "lib/range/fate.h"
-#include "lib/report/report.h"
 #include "lib/study/tensor_dump.h"
 #include "lib/study/trainings.h"
+#include "lib/text/percent.h"
 #include "lib/train/ops.h"
 
 namespace binade {

@@ -23,7 +23,7 @@
 #include "lib/amp/grad_scaler.h"
 #include "lib/amp/order_checker.h"
 #include "lib/study/tensor_dump.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -16,8 +16,8 @@
 #include "emulate/carrier.h"
 #include "emulate/quantize.h"
 #include "experiments/experiments.h"
-#include "lib/report/report.h"
 #include "lib/study/trainings.h"
+#include "lib/text/percent.h"
 
 namespace binade {
 namespace {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "experiments/experiments.h"
-#include "lib/report/report.h"
 #include "lib/study/tensor_dump.h"
 #include "lib/study/text_corpus.h"
 #include "lib/study/trainings.h"
+#include "lib/text/percent.h"
 
 namespace binade {
 namespace {

@@ -24,7 +24,7 @@
 #include "lib/amp/histogram_scaler.h"
 #include "lib/amp/log_max_scaler.h"
 #include "lib/amp/loss_scaler.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

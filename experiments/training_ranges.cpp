@@ -16,9 +16,9 @@
 #include "experiments/experiments.h"
 #include "lib/range/counter.h"
 #include "lib/range/fate.h"
-#include "lib/report/report.h"
 #include "lib/study/tensor_dump.h"
 #include "lib/study/trainings.h"
+#include "lib/text/percent.h"
 
 namespace binade {
 namespace {

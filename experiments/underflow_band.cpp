@@ -20,8 +20,8 @@
 #include "lib/parallel/parallel.h"
 #include "lib/range/counter.h"
 #include "lib/range/fate.h"
-#include "lib/report/report.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/percent.h"
 
 namespace binade {
 namespace {

@@ -8,8 +8,8 @@
 #include <array>
 #include <string>
 
-#include "lib/tensor/error.h"
-#include "lib/tensor/format_spec.h"
+#include "lib/format/format_spec.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "lib/amp/apex.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/format_spec.h"
+#include "lib/format/format_spec.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

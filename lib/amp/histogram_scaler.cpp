@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "emulate/carrier.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

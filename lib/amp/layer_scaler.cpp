@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "lib/amp/step_statistics.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <string>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

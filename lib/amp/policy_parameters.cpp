@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <array>
 
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 

@@ -14,11 +14,11 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/cli/advise_model.h"
+#include "lib/format/format_spec.h"
 #include "lib/record/instruction_name.h"
-#include "lib/report/paragraph.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/format_spec.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/paragraph.h"
+#include "lib/text/spelling.h"
 #include "lib/train/memory.h"
 
 namespace binade {
@@ -191,8 +191,8 @@ std::string shapes_text(const AdviseQuestion& q) {
       const ShapeAdvice a = advise(layer.products[i], q.format.format, *q.instruction);
       all_aligned = all_aligned && a.is_aligned();
       out += fmt::format("    {:<7}m {} n {} k {}  {:>6.2f} % padding\n", product_names[i],
-                         padded(size_text(a.m), 20), padded(size_text(a.n), 20),
-                         padded(size_text(a.k), 20), 100 * a.waste);
+                         left_aligned(size_text(a.m), 20), left_aligned(size_text(a.n), 20),
+                         left_aligned(size_text(a.k), 20), 100 * a.waste);
     }
   }
   out += all_aligned

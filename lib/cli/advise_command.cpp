@@ -10,7 +10,7 @@
 #include "lib/cli/advise_answer.h"
 #include "lib/cli/command.h"
 #include "lib/record/instruction_name.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/spelling.h"
 #include "lib/train/memory.h"
 
 namespace binade {

@@ -15,8 +15,8 @@
 
 #include "lib/io/input_file.h"
 #include "lib/study/strict_json.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 #include "lib/train/memory.h"
 
 namespace binade {

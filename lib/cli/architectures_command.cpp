@@ -15,7 +15,7 @@
 #include "lib/evidence/overview.h"
 #include "lib/record/instruction_name.h"
 #include "lib/record/record_dots.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

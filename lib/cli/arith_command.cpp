@@ -17,6 +17,7 @@
 #include "lib/cli/command.h"
 #include "lib/cli/count_columns.h"
 #include "lib/cli/progress.h"
+#include "lib/format/format_spec.h"
 #include "lib/gemm/files.h"
 #include "lib/io/chunk_reader.h"
 #include "lib/io/npy_writer.h"
@@ -25,9 +26,9 @@
 #include "lib/io/safetensors_writer.h"
 #include "lib/range/elementwise.h"
 #include "lib/range/quantize_stream.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/format_spec.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "lib/amp/apex.h"
 #include "lib/amp/autocast.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {

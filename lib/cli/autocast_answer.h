@@ -13,7 +13,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "lib/amp/op_lists.h"
-#include "lib/tensor/format_spec.h"
+#include "lib/format/format_spec.h"
 
 namespace binade {
 

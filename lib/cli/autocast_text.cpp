@@ -13,8 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/cli/autocast_answer.h"
-#include "lib/report/paragraph.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {
@@ -48,7 +48,7 @@ std::string columns_text(const std::vector<std::vector<std::string>>& rows) {
   std::string out;
   for (const auto& row : rows) {
     std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += "  " + padded(row[i], widths[i]);
+    for (std::size_t i = 0; i < row.size(); ++i) line += "  " + left_aligned(row[i], widths[i]);
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   return out;

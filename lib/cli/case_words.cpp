@@ -11,7 +11,8 @@
 #include <fmt/format.h>
 
 #include "lib/cli/rounding_words.h"
-#include "lib/tensor/number_text.h"
+#include "lib/number/number_text.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {
@@ -155,12 +156,13 @@ std::string laid_out(const std::vector<Row>& rows) {
   std::size_t value = 0;
   for (const Row& row : rows) {
     encoding = std::max(encoding, row.encoding.size());
-    if (!row.flags.empty()) value = std::max(value, columns(row.value));
+    if (!row.flags.empty()) value = std::max(value, columns_of(row.value));
   }
   std::string out;
   for (const Row& row : rows) {
-    std::string line = "  " + left(row.name, 8) + left(row.encoding, encoding) + "  ";
-    line += row.flags.empty() ? row.value : left(row.value, value) + "  " + row.flags;
+    std::string line =
+        "  " + left_aligned(row.name, 8) + left_aligned(row.encoding, encoding) + "  ";
+    line += row.flags.empty() ? row.value : left_aligned(row.value, value) + "  " + row.flags;
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   return out;

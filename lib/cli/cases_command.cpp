@@ -15,7 +15,7 @@
 #include "lib/parallel/parallel.h"
 #include "lib/record/hard_cases.h"
 #include "lib/record/test_stream.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

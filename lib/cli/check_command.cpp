@@ -14,7 +14,7 @@
 #include "lib/cli/command.h"
 #include "lib/cli/stream_options.h"
 #include "lib/record/test_stream.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

@@ -12,7 +12,7 @@
 #include "emulate/project.h"
 #include "lib/cli/literal.h"
 #include "lib/explain/words.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

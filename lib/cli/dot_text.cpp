@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "lib/cli/rounding_words.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/number_text.h"
+#include "lib/text/error.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {
@@ -25,10 +25,10 @@ std::string products_text(const Dots& dots, std::size_t row, const Instruction& 
     return hexadecimal(bits, f) + " " + value_text(bits, f);
   };
   std::size_t width = 0;
-  for (std::size_t i = 0; i < n; ++i) width = std::max(width, columns(side(a(i), x.types.a)));
+  for (std::size_t i = 0; i < n; ++i) width = std::max(width, columns_of(side(a(i), x.types.a)));
   std::string out;
   for (std::size_t i = 0; i < n; ++i) {
-    out += fmt::format("  a·b k{:<5}{} · {}\n", i, left(side(a(i), x.types.a), width),
+    out += fmt::format("  a·b k{:<5}{} · {}\n", i, left_aligned(side(a(i), x.types.a), width),
                        side(b(i), x.types.b));
   }
   return out + (n < k ? fmt::format("  and {} products of zeros\n", k - n) : "");

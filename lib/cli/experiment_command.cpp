@@ -20,11 +20,11 @@
 #include "lib/cli/progress.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
-#include "lib/report/paragraph.h"
 #include "lib/study/experiment.h"
 #include "lib/study/experiment_run.h"
 #include "lib/study/results_html.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {

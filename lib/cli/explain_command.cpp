@@ -24,7 +24,7 @@
 #include "lib/io/atomic_file.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/io/output_paths.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -9,7 +9,7 @@
 #include "lib/cli/rule_options.h"
 #include "lib/record/instruction_name.h"
 #include "lib/record/recording.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

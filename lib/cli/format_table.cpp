@@ -12,7 +12,8 @@
 
 #include "lib/cli/rounding_words.h"
 #include "lib/cli/shown_encoding.h"
-#include "lib/tensor/number_text.h"
+#include "lib/number/number_text.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {
@@ -99,16 +100,17 @@ std::string block(std::span<const FormatLimits> rows, const std::vector<Column>&
     for (const FormatLimits& row : rows) cells.push_back(column.cell(row));
     std::size_t split = 0;
     for (const Cell& c : cells) {
-      if (!c.second.empty()) split = std::max(split, columns(c.first));
+      if (!c.second.empty()) split = std::max(split, columns_of(c.first));
     }
     std::vector<std::string> texts = {column.title};
     for (const Cell& c : cells) {
-      texts.push_back(c.second.empty() ? c.first : left(c.first, split) + " " + c.second);
+      texts.push_back(c.second.empty() ? c.first : left_aligned(c.first, split) + " " + c.second);
     }
     std::size_t width = 0;
-    for (const std::string& text : texts) width = std::max(width, columns(text));
+    for (const std::string& text : texts) width = std::max(width, columns_of(text));
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      const std::string text = column.to_the_right ? right(texts[i], width) : left(texts[i], width);
+      const std::string text =
+          column.to_the_right ? right_aligned(texts[i], width) : left_aligned(texts[i], width);
       lines[i] += (lines[i].empty() ? "" : "  ") + text;
     }
   }

@@ -10,8 +10,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "lib/tensor/decimal.h"
-#include "lib/tensor/format_spec.h"
+#include "lib/format/format_spec.h"
+#include "lib/number/decimal.h"
 
 namespace binade {
 

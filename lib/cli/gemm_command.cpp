@@ -17,7 +17,7 @@
 #include "lib/gemm/gemm.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

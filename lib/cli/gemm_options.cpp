@@ -9,10 +9,10 @@
 #include <charconv>
 #include <cmath>
 
+#include "lib/format/format_spec.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/record/instruction_name.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/format_spec.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

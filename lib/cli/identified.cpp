@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "lib/record/instruction_name.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -18,8 +18,8 @@
 #include <string_view>
 
 #include "emulate/codec.h"
-#include "lib/tensor/decimal.h"
-#include "lib/tensor/format_spec.h"
+#include "lib/format/format_spec.h"
+#include "lib/number/decimal.h"
 
 namespace binade {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

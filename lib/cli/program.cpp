@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "lib/cli/command.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
-#include "lib/tensor/version.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
+#include "lib/version.h"
 
 namespace {
 

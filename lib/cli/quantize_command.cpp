@@ -15,14 +15,14 @@
 #include "lib/cli/count_columns.h"
 #include "lib/cli/device_option.h"
 #include "lib/cli/progress.h"
+#include "lib/format/format_spec.h"
 #include "lib/io/npy_writer.h"
 #include "lib/io/output_paths.h"
 #include "lib/io/safetensors.h"
 #include "lib/io/safetensors_writer.h"
 #include "lib/io/tensor_file.h"
 #include "lib/range/quantize_stream.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/format_spec.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -22,7 +22,7 @@
 #include "lib/record/instruction_name.h"
 #include "lib/record/record_dots.h"
 #include "lib/record/scalar_recording.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "lib/validate/device_report.h"
 #include "lib/validate/scalar.h"
 

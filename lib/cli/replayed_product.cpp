@@ -11,8 +11,8 @@
 #include "lib/cli/options.h"
 #include "lib/io/safetensors.h"
 #include "lib/record/recording_file.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {

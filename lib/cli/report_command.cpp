@@ -2,6 +2,7 @@
 //
 // binade report: what dies in which format, how much of the norm, and which loss scale saves it.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -19,7 +20,7 @@
 #include "lib/report/diff.h"
 #include "lib/report/json.h"
 #include "lib/report/parts.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

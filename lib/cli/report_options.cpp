@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "lib/tensor/error.h"
-#include "lib/tensor/format_spec.h"
+#include "lib/format/format_spec.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

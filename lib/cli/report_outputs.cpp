@@ -15,10 +15,10 @@
 #include "lib/io/spool.h"
 #include "lib/report/csv.h"
 #include "lib/report/html.h"
-#include "lib/report/page_data.h"
 #include "lib/report/json.h"
+#include "lib/report/page_data.h"
 #include "lib/report/text.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

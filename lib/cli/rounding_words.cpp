@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "emulate/integer_dot.h"
-#include "lib/tensor/number_text.h"
+#include "lib/number/number_text.h"
 
 namespace binade {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "emulate/project.h"
 #include "lib/cli/literal.h"
-#include "lib/tensor/decimal.h"
-#include "lib/tensor/format_spec.h"
+#include "lib/format/format_spec.h"
+#include "lib/number/decimal.h"
 
 namespace binade {
 

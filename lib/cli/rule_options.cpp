@@ -3,7 +3,7 @@
 // The options --zero-raises, --floor and --cut-to-zero, and back to words.
 #include "lib/cli/rule_options.h"
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

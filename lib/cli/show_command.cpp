@@ -14,8 +14,8 @@
 #include "lib/cli/attribute_options.h"
 #include "lib/cli/command.h"
 #include "lib/cli/shown_encoding.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {

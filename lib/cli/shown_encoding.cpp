@@ -11,8 +11,9 @@
 #include <fmt/format.h>
 
 #include "emulate/quantize.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/number_text.h"
+#include "lib/number/number_text.h"
+#include "lib/text/error.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {
@@ -141,7 +142,7 @@ std::vector<std::string> picture(const ShownEncoding& x) {
   std::vector<std::string> lines = {fmt::format("{}{}", start, fmt::join(groups, " "))};
   for (std::size_t note = notes.size(); note-- > 0;) {
     std::string line(start.size(), ' ');
-    for (std::size_t i = 0; i < note; ++i) line += left("│", groups[i].size() + 1);
+    for (std::size_t i = 0; i < note; ++i) line += left_aligned("│", groups[i].size() + 1);
     lines.push_back(line + "╰ " + notes[note]);
   }
   return lines;

@@ -3,7 +3,7 @@
 // The common options of `check` and `cases`.
 #include "lib/cli/stream_options.h"
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

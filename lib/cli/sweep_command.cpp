@@ -23,8 +23,8 @@
 #include "lib/study/sweep.h"
 #include "lib/study/sweep_table.h"
 #include "lib/study/train_job.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {

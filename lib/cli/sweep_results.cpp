@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "lib/study/train_job.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 

@@ -20,9 +20,10 @@
 #include "lib/study/tensor_dump.h"
 #include "lib/study/train_settings.h"
 #include "lib/study/workloads.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
-#include "lib/tensor/version.h"
+#include "lib/text/error.h"
+#include "lib/text/percent.h"
+#include "lib/text/spelling.h"
+#include "lib/version.h"
 
 namespace binade {
 namespace {

@@ -24,8 +24,8 @@
 #include "lib/study/train_settings.h"
 #include "lib/study/trainings.h"
 #include "lib/study/workloads.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 #include "lib/train/step_scaler.h"
 
 namespace binade {

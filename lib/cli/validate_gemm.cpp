@@ -21,8 +21,7 @@
 #include "lib/explain/suspicion.h"
 #include "lib/explain/text.h"
 #include "lib/gemm/touched.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/number_text.h"
+#include "lib/text/error.h"
 #include "lib/validate/dots.h"
 #include "lib/validate/gemm.h"
 

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lib/format/format_spec.h"
 #include "lib/record/instruction_name.h"
-#include "lib/tensor/format_spec.h"
 
 namespace binade {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "lib/evidence/seen.h"
 #include "lib/record/instruction_name.h"
-#include "lib/tensor/number_text.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {
@@ -244,13 +244,13 @@ std::string overview_text(int sm) {
   out += "\n";
   for (const InstructionGroup& group : groups_of(sm)) {
     const Instruction& x = group.instructions.front();
-    out += "  " + left(types_text(group), 17) + left(shapes_text(group), 23) +
-           numbers_text(x.model) + "  " + left(rounded_text(x), 12);
+    out += "  " + left_aligned(types_text(group), 17) + left_aligned(shapes_text(group), 23) +
+           numbers_text(x.model) + "  " + left_aligned(rounded_text(x), 12);
     for (std::size_t i = 0; i < aspect_count; ++i) {
       const KnownAspect& cell = group.known[i];
       const std::string_view mark = letter_of(cell);
-      const std::size_t width = columns(aspects[i].brief);
-      out += " " + left(std::string((width - 1) / 2, ' ') + std::string(mark), width);
+      const std::size_t width = columns_of(aspects[i].brief);
+      out += " " + left_aligned(std::string((width - 1) / 2, ' ') + std::string(mark), width);
     }
     out.resize(out.find_last_not_of(' ') + 1);
     out += "\n";

@@ -12,8 +12,8 @@
 
 #include "lib/parallel/parallel.h"
 #include "lib/record/instruction_name.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 

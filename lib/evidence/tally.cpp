@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "lib/parallel/parallel.h"
-#include "lib/tensor/number_text.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {
@@ -171,8 +171,9 @@ std::string tally_text(const std::vector<AspectTally>& tally, std::string_view o
   for (const AspectTally& aspect : tally) {
     for (const RivalTally& x : aspect.rivals) {
       const bool first = &x == aspect.rivals.data();
-      out += "  " + left(first ? row_of(aspect.aspect).name : "", 19) +
-             left(first ? name_of(aspect.evidence) : "", 14) + left(x.rival.name, 28) +
+      out += "  " + left_aligned(first ? row_of(aspect.aspect).name : "", 19) +
+             left_aligned(first ? name_of(aspect.evidence) : "", 14) +
+             left_aligned(x.rival.name, 28) +
              fmt::format("{:>9}{:>9}{:>9}  {}\n", x.tell, x.ours, x.theirs, verdict(x, ours));
       ours_fail = ours_fail || x.ours != x.tell;
       if (x.explains && x.rival.sees == nullptr) explaining.push_back(x.rival.name);

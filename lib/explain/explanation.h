@@ -15,7 +15,7 @@
 #include "emulate/gemm.h"
 #include "emulate/tensor_core.h"
 #include "lib/gemm/named_gemm.h"
-#include "lib/tensor/exact_number.h"
+#include "lib/number/exact_number.h"
 
 namespace binade {
 

@@ -15,7 +15,8 @@
 
 #include "lib/explain/ladder.h"
 #include "lib/explain/words.h"
-#include "lib/tensor/number_text.h"
+#include "lib/number/number_text.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {
@@ -81,7 +82,7 @@ std::string products_text(const ExplainedBlock& block) {
   std::string out;
   std::size_t zeros = 0;
   for (const ExplainedTerm& term : block.terms) {
-    const std::string name = left(name_of(term, block), name_columns);
+    const std::string name = left_aligned(name_of(term, block), name_columns);
     if (term.place == addend_place) {
       out += fmt::format("  {}{} {}\n", name, bits_text(term.a), value_text(term.a, 48));
       continue;
@@ -91,8 +92,10 @@ std::string products_text(const ExplainedBlock& block) {
       continue;
     }
     const auto operand = [](const Typed& x) { return bits_text(x) + " " + value_text(x, 18); };
-    std::string line = fmt::format("  {}{} * {}", name, left(operand(term.a), 26), operand(term.b));
-    if (term.kind == Kind::finite) line = left(line, 65) + " = " + brief_text(term.exact, 30);
+    std::string line =
+        fmt::format("  {}{} * {}", name, left_aligned(operand(term.a), 26), operand(term.b));
+    if (term.kind == Kind::finite)
+      line = left_aligned(line, 65) + " = " + brief_text(term.exact, 30);
     out += line + "\n";
   }
   if (zeros > 0) {
@@ -118,7 +121,8 @@ std::string scale_text(const Ladder& ladder) {
   const std::string last = fmt::format("2^{}", ladder.unit);
   const int room = ladder.kept_columns() - static_cast<int>(first.size());
   return std::string(2 + name_columns + 2, ' ') + first +
-         right(last, static_cast<std::size_t>(std::max(room, 1 + static_cast<int>(last.size()))));
+         right_aligned(last,
+                       static_cast<std::size_t>(std::max(room, 1 + static_cast<int>(last.size()))));
 }
 
 std::string ladder_lines(const ExplainedBlock& block, const Colors& colors) {
@@ -129,8 +133,8 @@ std::string ladder_lines(const ExplainedBlock& block, const Colors& colors) {
   const TextRow row(ladder, cut_columns, colors);
   const auto line = [&](const std::string& name, bool negative, const ExactNumber& x,
                         int rounded_below, const std::string& amount) {
-    std::string out = fmt::format("  {}{} {} {}", left(name, name_columns), negative ? '-' : '+',
-                                  row.text(x, rounded_below), amount);
+    std::string out = fmt::format("  {}{} {} {}", left_aligned(name, name_columns),
+                                  negative ? '-' : '+', row.text(x, rounded_below), amount);
     while (out.ends_with(' ')) out.pop_back();
     return out + "\n";
   };

@@ -14,9 +14,8 @@
 #include "lib/explain/svg_shapes.h"
 #include "lib/explain/text.h"
 #include "lib/explain/words.h"
-#include "lib/report/paragraph.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/number_text.h"
+#include "lib/text/error.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {
@@ -113,7 +112,7 @@ class Picture {
         cut_columns_(std::min(ladder_.cut_columns(), most_cut_columns)) {
     int widest = 0;  // in pixels: at 12 a character of the monospaced font is 7.25 wide
     for (const SvgRow& row : rows_) {
-      const int n = static_cast<int>(columns(row.operands));
+      const int n = static_cast<int>(columns_of(row.operands));
       widest = std::max(widest, (row.is_sum ? 26 * n : 29 * n) / 4);
     }
     left_ = margin + 62 + widest + 34;

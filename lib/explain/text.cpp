@@ -10,9 +10,9 @@
 #include "lib/explain/ladder_text.h"
 #include "lib/explain/suspicion.h"
 #include "lib/explain/words.h"
-#include "lib/report/paragraph.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/number_text.h"
+#include "lib/number/number_text.h"
+#include "lib/text/error.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {
@@ -46,13 +46,13 @@ std::string block_line(const ExplainedBlock& block, int number, const ExactNumbe
   const auto losing = std::ranges::count_if(
       block.terms, [](const ExplainedTerm& term) { return !term.cut().is_zero(); });
   std::string out = fmt::format("block {:<4} {:<14}", number, places_text(block));
-  out = left(out, 25);
+  out = left_aligned(out, 25);
   if (const std::string special = special_text(block); !special.empty())
     return out + special + "\n";
-  out += left(fmt::format("top 2^{}", block.top), 11);
-  out +=
-      left(losing == 0 ? "nothing cut" : fmt::format("{} cut {}", losing, brief_text(cut, 12)), 21);
-  out += left(fmt::format("rounding {}", brief_text(*block.rounding_error, 10)), 21);
+  out += left_aligned(fmt::format("top 2^{}", block.top), 11);
+  out += left_aligned(
+      losing == 0 ? "nothing cut" : fmt::format("{} cut {}", losing, brief_text(cut, 12)), 21);
+  out += left_aligned(fmt::format("rounding {}", brief_text(*block.rounding_error, 10)), 21);
   return out + fmt::format("{} {}\n", bits_text(block.result), value_text(block.result, 12));
 }
 
@@ -61,12 +61,13 @@ std::string operation_line(const ExplainedOperation& x) {
   std::string out = of_product              ? fmt::format("k {}", x.place)
                     : x.role == Role::chain ? "sum"
                                             : std::string(name_of(x.role));
-  out = left(out, 9) + formula_text(x, 13);
+  out = left_aligned(out, 9) + formula_text(x, 13);
   std::string became = fmt::format(" → {} {}", bits_text(x.result), value_text(x.result, 13));
-  if (x.error) became = left(became, 30) + " " + error_text(*x.error);
-  const std::size_t room = 100 - std::min<std::size_t>(columns(became), 100);
-  if (columns(out) > room) return out + "\n" + right(became, 100) + "\n";  // of binary64 alone
-  return left(out, std::min<std::size_t>(room, 54)) + became + "\n";
+  if (x.error) became = left_aligned(became, 30) + " " + error_text(*x.error);
+  const std::size_t room = 100 - std::min<std::size_t>(columns_of(became), 100);
+  if (columns_of(out) > room)
+    return out + "\n" + right_aligned(became, 100) + "\n";  // of binary64 alone
+  return left_aligned(out, std::min<std::size_t>(room, 54)) + became + "\n";
 }
 
 std::string mark_line(const ExplainedMark& x) {

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "emulate/mma_shapes.h"
-#include "lib/tensor/format_spec.h"
-#include "lib/tensor/number_text.h"
+#include "lib/format/format_spec.h"
+#include "lib/number/number_text.h"
 
 namespace binade {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "lib/gemm/gemm.h"
 #include "lib/gemm/loss.h"
-#include "lib/range/exact_sum.h"
+#include "lib/number/exact_sum.h"
 
 namespace binade {
 

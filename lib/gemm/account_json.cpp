@@ -9,9 +9,9 @@
 #include <span>
 #include <string_view>
 
+#include "lib/format/format_spec.h"
 #include "lib/record/instruction_name.h"
-#include "lib/tensor/format_spec.h"
-#include "lib/tensor/version.h"
+#include "lib/version.h"
 
 namespace binade {
 namespace {

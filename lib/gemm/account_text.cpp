@@ -10,17 +10,11 @@
 #include <array>
 #include <vector>
 
-#include "lib/tensor/error.h"
-#include "lib/tensor/number_text.h"
+#include "lib/text/error.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {
-
-std::string grouped(std::uint64_t n) {
-  std::string digits = std::to_string(n);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
-}
 
 std::string plural(std::uint64_t n, const char* noun) {
   return fmt::format("{} {}{}", grouped(n), noun, n == 1 ? "" : "s");
@@ -47,8 +41,8 @@ std::string words_of_rule(std::string_view rule) {
 }
 
 std::string worst_text(const char* what, const WorstElement& x) {
-  return fmt::format("  {} {} at row {}, column {}\n", left(what, 37), percent(x.ratio), x.row,
-                     x.column);
+  return fmt::format("  {} {} at row {}, column {}\n", left_aligned(what, 37), percent(x.ratio),
+                     x.row, x.column);
 }
 
 std::string head(const GemmAccount& x, const GemmTitle& title) {
@@ -84,16 +78,16 @@ std::string error_text(const GemmAccount& x) {
 
 std::string rules_text(const GemmAccount& x) {
   constexpr const char* row = "  {:<19}{:>15}{:>15} {} {:>14}{} {}\n";
-  std::string out =
-      fmt::format("\n{}", fmt::format(row, "rule", "steps", "cut", right("of steps", 9), "vanished",
-                                      right("Σ|lost|", 10), right("of Σ|a·b|", 11)));
+  std::string out = fmt::format(
+      "\n{}", fmt::format(row, "rule", "steps", "cut", right_aligned("of steps", 9), "vanished",
+                          right_aligned("Σ|lost|", 10), right_aligned("of Σ|a·b|", 11)));
   for (std::size_t i = 0; i < loss_rules; ++i) {
     const Cost& c = x.rules[i];
     if (c.steps == 0) continue;
     out += fmt::format(row, words_of_rule(loss_rule_names[i].name), grouped(c.steps),
-                       grouped(c.cut), right(percent(c.cut, c.steps), 9), grouped(c.vanished),
-                       right(size_text(c.lost()), 10),
-                       right(percent(c.lost(), x.product_magnitude), 11));
+                       grouped(c.cut), right_aligned(percent(c.cut, c.steps), 9),
+                       grouped(c.vanished), right_aligned(size_text(c.lost()), 10),
+                       right_aligned(percent(c.lost(), x.product_magnitude), 11));
   }
   return out;
 }
@@ -123,8 +117,8 @@ std::string distances_text(const GemmAccount& x) {
       "\n  Products by binades below the exponent they are aligned to; the last bit kept is {} "
       "below\n"
       "  {}{}{}{}\n",
-      f, left("below", 9), left("of products", 40), right("of them cut", 14),
-      right("vanished", 12));
+      f, left_aligned("below", 9), left_aligned("of products", 40),
+      right_aligned("of them cut", 14), right_aligned("vanished", 12));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::size_t first = i * step;
     std::string name = std::to_string(first);
@@ -133,9 +127,10 @@ std::string distances_text(const GemmAccount& x) {
     const DistanceRow& row = rows[i];
     const std::string shown = bar(static_cast<double>(row.products), static_cast<double>(largest)) +
                               " " + (row.products == 0 ? "" : percent(row.products, x.products));
-    out += fmt::format("  {}{}{}{}\n", left(name, 9), left(shown, 40),
-                       right(row.products == 0 ? "" : percent(row.cut, row.products), 14),
-                       right(row.products == 0 ? "" : percent(row.vanished, row.products), 12));
+    out += fmt::format(
+        "  {}{}{}{}\n", left_aligned(name, 9), left_aligned(shown, 40),
+        right_aligned(row.products == 0 ? "" : percent(row.cut, row.products), 14),
+        right_aligned(row.products == 0 ? "" : percent(row.vanished, row.products), 12));
   }
   return out;
 }
@@ -152,17 +147,18 @@ std::string positions_text(const GemmAccount& x) {
   });
   rules.resize(std::min<std::size_t>(rules.size(), 4));
   const std::size_t step = (x.by_position.size() + 15) / 16;
-  std::string out = "\n  Lost along K, of Σ|a·b| of the whole product\n  " + left("k", 14);
-  for (const std::size_t i : rules) out += right(words_of_rule(loss_rule_names[i].name), 20);
+  std::string out = "\n  Lost along K, of Σ|a·b| of the whole product\n  " + left_aligned("k", 14);
+  for (const std::size_t i : rules)
+    out += right_aligned(words_of_rule(loss_rule_names[i].name), 20);
   out += "\n";
   for (std::size_t first = 0; first < x.by_position.size(); first += step) {
     const std::size_t end = std::min(first + step, x.by_position.size());
     const std::size_t last_k = std::min(end * x.position_width, x.k) - 1;
-    out += "  " + left(fmt::format("{}-{}", first * x.position_width, last_k), 14);
+    out += "  " + left_aligned(fmt::format("{}-{}", first * x.position_width, last_k), 14);
     for (const std::size_t i : rules) {
       ExactSum lost;
       for (std::size_t at = first; at < end; ++at) lost += x.by_position[at][i].lost();
-      out += right(percent(lost, x.product_magnitude), 20);
+      out += right_aligned(percent(lost, x.product_magnitude), 20);
     }
     out += "\n";
   }

@@ -24,8 +24,8 @@
 #include <string_view>
 
 #include "emulate/gemm.h"
-#include "lib/gemm/upper.h"
-#include "lib/range/exact_sum.h"
+#include "lib/number/exact_sum.h"
+#include "lib/number/upper.h"
 
 namespace binade {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "emulate/gemm.h"
-#include "lib/gemm/signed_sum.h"
-#include "lib/gemm/upper.h"
+#include "lib/number/signed_sum.h"
+#include "lib/number/upper.h"
 
 namespace binade {
 

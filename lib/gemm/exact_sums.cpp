@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "emulate/carrier.h"
-#include "lib/gemm/signed_sum.h"
+#include "lib/number/decimal.h"
+#include "lib/number/signed_sum.h"
 #include "lib/parallel/parallel.h"
-#include "lib/tensor/decimal.h"
 
 namespace binade {
 namespace {

@@ -13,14 +13,15 @@
 #include <utility>
 
 #include "emulate/mma_shapes.h"
+#include "lib/format/format_spec.h"
 #include "lib/io/npy_writer.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/io/safetensors_writer.h"
+#include "lib/number/number_text.h"
 #include "lib/parallel/parallel.h"
 #include "lib/range/quantize_stream.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/format_spec.h"
-#include "lib/tensor/number_text.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
 
 namespace binade {
 namespace {
@@ -148,10 +149,6 @@ std::vector<std::uint64_t> read_shaped(const std::string& where, const Format& f
 }
 
 }  // namespace
-
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-}
 
 std::optional<Format> named_format(const std::string& where) {
   const OpenedTensor tensor = open_tensor(where);

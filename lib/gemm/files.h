@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/format/dtype.h"
 #include "lib/gemm/operands.h"
-#include "lib/tensor/dtype.h"
 
 namespace binade {
 
@@ -37,9 +37,6 @@ Array read_array(const std::string& where, const Format& format, const ReadArray
 
 /// The format that a tensor's own dtype names; nothing where it holds bare bits.
 std::optional<Format> named_format(const std::string& where);
-
-/// "(5000, 16)"
-std::string shape_text(const std::vector<std::uint64_t>& shape);
 
 /// Where the matrices of a product are.
 struct GemmFiles {

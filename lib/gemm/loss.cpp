@@ -8,7 +8,7 @@
 #include <limits>
 #include <span>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

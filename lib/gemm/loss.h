@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "emulate/gemm.h"
-#include "lib/gemm/signed_sum.h"
+#include "lib/number/signed_sum.h"
 
 namespace binade {
 

@@ -10,10 +10,10 @@
 #include <optional>
 #include <vector>
 
+#include "lib/format/format_spec.h"
 #include "lib/record/instruction_name.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/format_spec.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {

@@ -15,7 +15,7 @@
 #include "lib/io/npz_writer.h"
 #include "lib/parallel/parallel.h"
 #include "lib/record/recording_file.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -8,10 +8,11 @@
 #include <utility>
 
 #include "emulate/mma_shapes.h"
+#include "lib/format/format_spec.h"
 #include "lib/gemm/files.h"
 #include "lib/identify/identification.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/format_spec.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
 
 namespace binade {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "lib/identify/meaning.h"
 #include "lib/parallel/parallel.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "lib/identify/together.h"
 #include "lib/identify/writers.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/spelling.h"
 #include "lib/validate/dots.h"
 
 namespace binade {

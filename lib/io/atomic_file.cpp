@@ -13,7 +13,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

@@ -10,7 +10,7 @@
 
 #include "lib/io/input_file.h"
 #include "lib/parallel/parallel.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

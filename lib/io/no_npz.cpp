@@ -5,7 +5,7 @@
 #include "lib/io/npz_writer.h"
 #include "lib/io/torch_checkpoint.h"
 #include "lib/io/torch_file.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

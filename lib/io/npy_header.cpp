@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "lib/io/npy.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

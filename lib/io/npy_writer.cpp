@@ -4,7 +4,7 @@
 // of 64.
 #include "lib/io/npy_writer.h"
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

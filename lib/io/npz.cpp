@@ -8,7 +8,7 @@
 
 #include "lib/io/npy.h"
 #include "lib/io/zip.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

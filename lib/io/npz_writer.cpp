@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "lib/io/npy_writer.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

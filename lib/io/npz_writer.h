@@ -9,8 +9,8 @@
 #include <span>
 #include <string>
 
+#include "lib/format/dtype.h"
 #include "lib/io/atomic_file.h"
-#include "lib/tensor/dtype.h"
 
 namespace binade {
 

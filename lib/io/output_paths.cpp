@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lib/io/atomic_file.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/format/dtype.h"
 #include "lib/io/atomic_file.h"
-#include "lib/tensor/dtype.h"
 
 namespace binade {
 

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -12,7 +12,7 @@
 #include <numeric>
 
 #include "lib/parallel/parallel.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

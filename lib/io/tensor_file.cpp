@@ -20,7 +20,7 @@
 #include "lib/io/torch_checkpoint.h"
 #include "lib/io/torch_file.h"
 #include "lib/parallel/parallel.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

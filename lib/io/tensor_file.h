@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "lib/format/dtype.h"
 #include "lib/io/input_file.h"
-#include "lib/tensor/dtype.h"
 
 namespace binade {
 

@@ -14,7 +14,7 @@
 #include "lib/io/sharded_model.h"
 #include "lib/io/torch_file.h"
 #include "lib/io/torch_pickle.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

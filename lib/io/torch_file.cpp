@@ -12,7 +12,7 @@
 
 #include "lib/io/torch_pickle.h"
 #include "lib/io/zip.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/format/dtype.h"
 #include "lib/io/pickle.h"
-#include "lib/tensor/dtype.h"
 
 namespace binade {
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "lib/io/zip.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 #ifdef BINADE_HAVE_TBB
 #include <tbb/global_control.h>

@@ -13,7 +13,8 @@
 
 #include "lib/gemm/files.h"
 #include "lib/python/arguments.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
 
 namespace binade::python {
 namespace {

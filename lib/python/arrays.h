@@ -17,9 +17,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include "lib/format/format_spec.h"
 #include "lib/io/array_file.h"
 #include "lib/python/interpreter.h"
-#include "lib/tensor/format_spec.h"
 
 namespace binade::python {
 

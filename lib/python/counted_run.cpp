@@ -27,7 +27,7 @@
 #include "lib/report/counts_file.h"
 #include "lib/report/named_tensors.h"
 #include "lib/report/run_file.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::python {
 namespace {

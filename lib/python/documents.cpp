@@ -11,8 +11,8 @@
 #include "lib/python/arrays.h"
 #include "lib/python/interpreter.h"
 #include "lib/python/keywords.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade::python {
 

@@ -18,7 +18,7 @@
 #include "lib/python/documents.h"
 #include "lib/python/keywords.h"
 #include "lib/python/module.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::python {
 namespace {

@@ -30,8 +30,8 @@
 #include "lib/python/module.h"
 #include "lib/python/scalers.h"
 #include "lib/range/quantize_stream.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade::python {
 namespace {

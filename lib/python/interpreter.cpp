@@ -9,7 +9,7 @@
 #include <chrono>
 #include <string>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::python {
 namespace {

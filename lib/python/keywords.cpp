@@ -7,7 +7,7 @@
 
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::python {
 

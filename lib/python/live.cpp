@@ -27,7 +27,7 @@
 #include "lib/python/module.h"
 #include "lib/range/nonfinite.h"
 #include "lib/report/report.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::python {
 namespace {

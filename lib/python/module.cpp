@@ -28,8 +28,8 @@
 #include "lib/python/arrays.h"
 #include "lib/python/calls.h"
 #include "lib/python/keywords.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/version.h"
+#include "lib/text/error.h"
+#include "lib/version.h"
 
 namespace binade::python {
 namespace {
@@ -173,7 +173,8 @@ void add_counts(nb::module_& m) {
 NB_MODULE(_binade_parts, m) {
   using namespace binade::python;
   nanobind::register_exception_translator(&translate);
-  nanobind::set_leak_warnings(false);  // of what a user's own cycles still hold when the interpreter ends
+  nanobind::set_leak_warnings(
+      false);  // of what a user's own cycles still hold when the interpreter ends
   pthread_atfork(nullptr, nullptr, &binade::lose_threads);
   find_data();
   m.attr("__version__") = binade::version;

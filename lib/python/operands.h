@@ -15,7 +15,7 @@
 #include "lib/python/arrays.h"
 #include "lib/python/documents.h"
 #include "lib/python/keywords.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::python {
 

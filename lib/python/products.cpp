@@ -38,8 +38,8 @@
 #include "lib/range/quantize_stream.h"
 #include "lib/record/instruction_name.h"
 #include "lib/record/lone_dots.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade::python {
 namespace {

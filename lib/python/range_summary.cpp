@@ -27,8 +27,8 @@
 #include "lib/report/named_tensors.h"
 #include "lib/report/report.h"
 #include "lib/report/tensor_report.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade::python {
 namespace {

@@ -30,7 +30,8 @@
 #include "lib/report/named_tensors.h"
 #include "lib/report/page_data.h"
 #include "lib/report/text.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/percent.h"
 
 namespace binade::python {
 namespace {

@@ -21,8 +21,8 @@
 #include "lib/range/elementwise.h"
 #include "lib/range/quantize_stream.h"
 #include "lib/record/scalar_instruction.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/number_text.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
 
 namespace binade::python {
 namespace {

@@ -32,7 +32,7 @@
 #include "lib/study/sweep.h"
 #include "lib/study/sweep_table.h"
 #include "lib/study/train_job.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::python {
 namespace {

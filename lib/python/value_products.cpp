@@ -19,6 +19,7 @@
 #include "emulate/architectures.h"
 #include "emulate/fast/kernels.h"
 #include "lib/cli/gemm_options.h"
+#include "lib/format/format_spec.h"
 #include "lib/gemm/exact_sums.h"
 #include "lib/gemm/files.h"
 #include "lib/gemm/prepared_product.h"
@@ -27,8 +28,7 @@
 #include "lib/python/gemm_model.h"
 #include "lib/python/interpreter.h"
 #include "lib/python/module.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/format_spec.h"
+#include "lib/text/error.h"
 #include "lib/train/product.h"
 
 namespace binade::python {

@@ -13,18 +13,9 @@
 #include <vector>
 
 #include "emulate/range_count.h"
+#include "lib/number/square_sum.h"
 
 namespace binade {
-
-/// A 192-bit unsigned integer that only grows: 2^64 squares of 53-bit significands.
-struct SquareSum {
-  std::array<std::uint64_t, 3> limbs{};  ///< lowest first
-
-  void add(uint128 value);
-  void add_product(uint128 a, std::uint64_t b);
-  SquareSum& operator+=(const SquareSum& other);
-  friend bool operator==(const SquareSum&, const SquareSum&) = default;
-};
 
 inline constexpr int summary_fraction_bits = 52;  ///< of a significand that is summed
 

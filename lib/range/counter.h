@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "lib/format/dtype.h"
 #include "lib/range/summary.h"
-#include "lib/tensor/dtype.h"
 
 namespace binade {
 

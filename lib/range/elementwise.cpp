@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "lib/parallel/parallel.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include "lib/tensor/dtype.h"
+#include "lib/format/dtype.h"
 
 namespace binade {
 

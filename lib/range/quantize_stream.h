@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "emulate/quantize.h"
-#include "lib/tensor/dtype.h"
+#include "lib/format/dtype.h"
 
 namespace binade {
 

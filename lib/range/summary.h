@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "emulate/range_count.h"
+#include "lib/number/exact_sum.h"
 #include "lib/range/binades.h"
-#include "lib/range/exact_sum.h"
 
 namespace binade {
 

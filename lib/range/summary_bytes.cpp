@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "lib/range/fate.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

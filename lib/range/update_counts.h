@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "emulate/format.h"
-#include "lib/range/exact_sum.h"
+#include "lib/number/exact_sum.h"
 
 namespace binade {
 

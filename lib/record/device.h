@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "lib/record/kernel_check.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <optional>
 
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "lib/io/safetensors_writer.h"
 #include "lib/record/row_plan.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -7,7 +7,8 @@
 #include <array>
 #include <charconv>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
 
 namespace binade {
 namespace {
@@ -35,12 +36,6 @@ const std::string& text_at(const SafetensorsFile& file, const std::string& key) 
                    "it is no recording, or " + std::string(record_again));
   }
   return found->second;
-}
-
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  std::string out;
-  for (const std::uint64_t n : shape) out += (out.empty() ? "" : ", ") + std::to_string(n);
-  return "(" + out + ")";
 }
 
 }  // namespace

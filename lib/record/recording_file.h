@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "emulate/format.h"
+#include "lib/format/dtype.h"
 #include "lib/io/safetensors.h"
-#include "lib/tensor/dtype.h"
 
 namespace binade {
 

@@ -5,7 +5,7 @@
 
 #include <charconv>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

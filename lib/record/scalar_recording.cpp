@@ -8,7 +8,7 @@
 
 #include "lib/io/safetensors_writer.h"
 #include "lib/record/record_dots.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

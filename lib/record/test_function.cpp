@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "lib/tensor/error.h"
-#include "lib/tensor/format_spec.h"
-#include "lib/tensor/spelling.h"
+#include "lib/format/format_spec.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "lib/report/counted_tensors.h"
 #include "lib/report/named_tensors.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "lib/format/dtype.h"
 #include "lib/range/summary.h"
 #include "lib/range/update_counts.h"
 #include "lib/report/tensor_role.h"
 #include "lib/report/watched.h"
-#include "lib/tensor/dtype.h"
 
 namespace binade {
 

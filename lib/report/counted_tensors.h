@@ -12,7 +12,7 @@
 
 #include "lib/io/tensor_file.h"
 #include "lib/report/counted_run.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

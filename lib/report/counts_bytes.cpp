@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "lib/range/fate.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/format/dtype.h"
 #include "lib/range/update_counts.h"
-#include "lib/tensor/dtype.h"
 
 namespace binade {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -18,7 +18,8 @@
 #include "lib/io/input_file.h"
 #include "lib/io/tensor_file.h"
 #include "lib/report/json.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/percent.h"
 
 namespace binade {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "lib/format/dtype.h"
 #include "lib/range/fate.h"
 #include "lib/report/tensor_role.h"
-#include "lib/tensor/dtype.h"
 
 namespace binade {
 

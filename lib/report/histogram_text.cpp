@@ -2,6 +2,7 @@
 //
 // Bars of eighths, as wide as a terminal.
 #include "lib/report/histogram_text.h"
+#include "lib/text/percent.h"
 
 #include <fmt/format.h>
 

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "lib/report/paint.h"
 #include "lib/report/report.h"
+#include "lib/text/paint.h"
 
 namespace binade {
 

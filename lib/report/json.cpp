@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "lib/report/time_json.h"
-#include "lib/tensor/version.h"
+#include "lib/version.h"
 
 namespace binade {
 namespace {

@@ -9,7 +9,8 @@
 #include <tuple>
 #include <utility>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/percent.h"
 
 namespace binade {
 namespace {
@@ -76,14 +77,6 @@ std::string served_words(const LossScale& scale, const Binding& high, const Bind
 std::string power_of_two(int log2) {
   if (log2 < 0 || log2 > 30) return fmt::format("2^{}", log2);
   return fmt::format("2^{} = {}", log2, std::uint64_t{1} << log2);
-}
-
-std::string percent(double share) {
-  const double p = 100 * share;
-  if (p == 0 || share == 1) return p == 0 ? "0 %" : "100 %";
-  if (p >= 99.95) return "> 99.9 %";
-  if (p >= 0.995) return fmt::format("{:.1f} %", p);
-  return p >= 0.000995 ? fmt::format("{:.2g} %", p) : fmt::format("{:.1e} %", p);
 }
 
 LossScale loss_scale_of(const RangeSummary& s, const Norms& of, std::optional<int> tie,

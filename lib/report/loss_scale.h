@@ -53,7 +53,5 @@ class JointScale {
 
 /// "2^17", and its decimal value where that is short: "2^17 = 131072".
 std::string power_of_two(int log2);
-/// A share as people read it: "61.1 %", "0.044 %", "0 %".
-std::string percent(double share);
 
 }  // namespace binade

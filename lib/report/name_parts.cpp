@@ -7,7 +7,7 @@
 #include <array>
 #include <map>
 
-#include "lib/tensor/spelling.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {

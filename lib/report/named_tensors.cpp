@@ -7,7 +7,7 @@
 
 #include "emulate/format.h"
 #include "lib/report/counted_tensors.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "lib/report/counted_tensors.h"
 #include "lib/report/used_scale.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

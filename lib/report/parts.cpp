@@ -14,8 +14,8 @@
 #include "lib/report/counted_tensors.h"
 #include "lib/report/part_bytes.h"
 #include "lib/report/tensor_counting.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/version.h"
+#include "lib/text/error.h"
+#include "lib/version.h"
 
 namespace binade {
 namespace {

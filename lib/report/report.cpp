@@ -14,7 +14,7 @@
 #include "lib/report/report_builder.h"
 #include "lib/report/run_file.h"
 #include "lib/report/tensor_counting.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

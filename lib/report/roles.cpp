@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -11,7 +11,7 @@
 #include "lib/range/fate.h"
 #include "lib/range/summary_bytes.h"
 #include "lib/report/counts_file.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "lib/range/fate.h"
 #include "lib/report/counted_tensors.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

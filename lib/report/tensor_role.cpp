@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "lib/report/name_parts.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {

@@ -10,10 +10,11 @@
 #include <filesystem>
 
 #include "lib/report/histogram_text.h"
-#include "lib/report/paint.h"
-#include "lib/report/paragraph.h"
 #include "lib/report/time_text.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/paint.h"
+#include "lib/text/paragraph.h"
+#include "lib/text/percent.h"
 
 namespace binade {
 namespace {
@@ -104,11 +105,11 @@ constexpr std::array<FormatRow, 8> format_rows{{
 }};
 
 std::string format_table(const Report& report, const Paint& paint) {
-  std::string out = "\n" + paint(bold, padded("At scale 1", 34));
+  std::string out = "\n" + paint(bold, left_aligned("At scale 1", 34));
   for (const FormatReport& f : report.total.formats) out += fmt::format("{:>12}", f.name);
   out += "\n";
   for (const FormatRow& row : format_rows) {
-    out += fmt::format("  {}", padded(row.label, 32));
+    out += fmt::format("  {}", left_aligned(row.label, 32));
     for (const FormatReport& f : report.total.formats) out += fmt::format("{:>12}", row.cell(f));
     out += "\n";
   }
@@ -204,18 +205,18 @@ std::string tensor_table(const Report& report, const TextStyle& style, const Pai
     const std::string name =
         several ? shortened(file, 13) + ":" + shortened(t->name, 15) : shortened(t->name, 29);
     if (t->status != "ok") {
-      out += fmt::format("  {}{:>10}  {}\n", padded(name, 29), grouped(t->values), t->status);
+      out += fmt::format("  {}{:>10}  {}\n", left_aligned(name, 29), grouped(t->values), t->status);
       continue;
     }
     const auto part = [t](std::uint64_t n) {
       return percent(static_cast<double>(n) / static_cast<double>(t->nonzero));
     };
-    out += fmt::format("  {}{:>10}{:>9}{:>10}{:>10}  {} {}\n", padded(name, 29), grouped(t->values),
-                       part(t->in_binary16.to_zero), part(t->in_binary16.subnormal),
-                       percent(t->in_binary16.lost), padded(interval_text(t->loss_scale), 13),
-                       t->advice_format.empty()
-                           ? "none"
-                           : t->advice_format + " " + interval_text(t->advice_interval));
+    out += fmt::format(
+        "  {}{:>10}{:>9}{:>10}{:>10}  {} {}\n", left_aligned(name, 29), grouped(t->values),
+        part(t->in_binary16.to_zero), part(t->in_binary16.subnormal), percent(t->in_binary16.lost),
+        left_aligned(interval_text(t->loss_scale), 13),
+        t->advice_format.empty() ? "none"
+                                 : t->advice_format + " " + interval_text(t->advice_interval));
   }
   if (order.size() > style.tensors) {
     out += paint(dim,

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <set>
 
-#include "lib/report/paragraph.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {

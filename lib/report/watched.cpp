@@ -7,9 +7,9 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "lib/report/paragraph.h"
 #include "lib/report/tensor_role.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {

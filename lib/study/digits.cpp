@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "lib/io/gzip.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -10,7 +10,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <utility>
 
-#include "lib/report/paragraph.h"
+#include "lib/text/paragraph.h"
 
 namespace binade {
 namespace {

@@ -12,9 +12,9 @@
 #include <exception>
 #include <utility>
 
-#include "lib/report/paragraph.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/version.h"
+#include "lib/text/error.h"
+#include "lib/text/paragraph.h"
+#include "lib/version.h"
 
 namespace binade {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "lib/io/gzip.h"
 #include "lib/io/input_file.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "lib/tensor/data_page.h"
+#include "lib/page/data_page.h"
 
 namespace binade {
 

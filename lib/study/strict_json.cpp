@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

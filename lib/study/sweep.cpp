@@ -16,7 +16,7 @@
 
 #include "lib/parallel/parallel.h"
 #include "lib/study/strict_json.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

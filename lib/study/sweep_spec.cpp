@@ -9,7 +9,7 @@
 #include "lib/io/input_file.h"
 #include "lib/study/strict_json.h"
 #include "lib/study/sweep.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -12,8 +12,9 @@
 #include <map>
 
 #include "lib/study/experiment_run.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/version.h"
+#include "lib/text/error.h"
+#include "lib/text/paragraph.h"
+#include "lib/version.h"
 
 namespace binade {
 namespace {

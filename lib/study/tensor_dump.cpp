@@ -14,7 +14,7 @@
 #include <system_error>
 
 #include "lib/io/safetensors_writer.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "lib/io/input_file.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -16,8 +16,8 @@
 #include "lib/amp/opt_level.h"
 #include "lib/record/instruction_name.h"
 #include "lib/study/workloads.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 #include "lib/train/step_scaler.h"
 
 namespace binade {

@@ -14,7 +14,7 @@
 #include "lib/study/digits.h"
 #include "lib/study/fashion_mnist.h"
 #include "lib/study/text_corpus.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "lib/parallel/parallel.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
 #include "lib/train/tape.h"
 
 namespace binade {

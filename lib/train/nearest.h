@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "emulate/fast/quantize.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "lib/text/shape.h"
 #include "lib/train/functions.h"
 #include "lib/train/kernels.h"
 #include "lib/train/ops.h"

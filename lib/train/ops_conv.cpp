@@ -6,6 +6,7 @@
 //   fprop   Y (n·oh·ow, o) = patches of X (n·oh·ow, k·k·c) · Wᵀ
 //   dgrad  dX (n·h·w, c)   = patches of dY (n·h·w, k·k·o) · W, zeros where a stride steps over
 //   wgrad  dW (o, k·k·c)   = dYᵀ · patches of X
+#include "lib/text/shape.h"
 #include "lib/train/kernels.h"
 #include "lib/train/ops.h"
 

@@ -4,6 +4,7 @@
 // by a second pass over the deviations; weights are read, and given their gradients, in their own dtype.
 #include <array>
 
+#include "lib/text/shape.h"
 #include "lib/train/functions.h"
 #include "lib/train/kernels.h"
 #include "lib/train/ops.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "lib/text/shape.h"
 #include "lib/train/kernels.h"
 #include "lib/train/ops.h"
 

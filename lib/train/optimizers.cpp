@@ -7,8 +7,8 @@
 #include <cmath>
 #include <string>
 
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 #include "lib/train/nearest.h"
 #include "lib/train/optimizer.h"
 

@@ -14,7 +14,7 @@
 
 #include "lib/gemm/prepared_product.h"
 #include "lib/parallel/parallel.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -11,8 +11,8 @@
 #include "lib/amp/scaler_options.h"
 #include "lib/amp/step_statistics.h"
 #include "lib/parallel/parallel.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 #include "lib/train/tensor_core_products.h"
 
 namespace binade {

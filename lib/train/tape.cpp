@@ -12,7 +12,8 @@
 
 #include "lib/amp/autocast.h"
 #include "lib/amp/dtype_flow.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
 
 namespace binade {
 

@@ -8,7 +8,8 @@
 #include <mutex>
 
 #include "lib/parallel/parallel.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
 
 namespace binade {
 namespace {

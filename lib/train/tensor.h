@@ -14,7 +14,6 @@
 
 #include "emulate/carrier.h"
 #include "emulate/quantize.h"
-#include "lib/gemm/files.h"  // shape_text
 
 namespace binade {
 

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
+#include "lib/format/format_spec.h"
 #include "lib/gemm/named_gemm.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/format_spec.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -12,7 +12,7 @@
 #include "lib/amp/autocast.h"
 #include "lib/amp/opt_level.h"
 #include "lib/parallel/parallel.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "lib/train/ops.h"
 #include "lib/train/step_scaler.h"
 

@@ -9,7 +9,7 @@
 #include "lib/record/instruction_name.h"
 #include "lib/record/record_dots.h"
 #include "lib/record/row_plan.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

@@ -7,7 +7,8 @@
 
 #include "lib/gemm/files.h"
 #include "lib/record/lone_dots.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
 
 namespace binade {
 namespace {

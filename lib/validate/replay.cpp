@@ -12,7 +12,7 @@
 #include "lib/record/instruction_name.h"
 #include "lib/record/recording.h"
 #include "lib/record/row_plan.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "lib/validate/hardware_rows.h"
 
 namespace binade {

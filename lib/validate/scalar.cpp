@@ -8,8 +8,8 @@
 #include <array>
 
 #include "lib/record/emulated_device.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {

@@ -31,7 +31,7 @@ def main():
         for room in ("lib", "emulate"):
             shutil.copytree(Path(ROOT, room), root / room)
         before, headers = fingerprint(root, folder)
-        for wanted in (HEADER, "lib/record/device.h", "lib/record/kernel_check.h", "lib/tensor/error.h",
+        for wanted in (HEADER, "lib/record/device.h", "lib/record/kernel_check.h", "lib/text/error.h",
                        "emulate/format.h", "emulate/tensor_core.h", "emulate/fast/dot_blocks.h", "emulate/fast/tile_sums.h", "emulate/range_count.h",
                        "lib/record/matrix_product.h", "lib/record/scalar_tally.h"):
             assert str(root / wanted) in headers, f"{wanted} is not among {headers}"

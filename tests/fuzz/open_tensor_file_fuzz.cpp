@@ -3,7 +3,7 @@
 // libFuzzer harness: any bytes, opened and read as a file, with and without a --dtype. Only an Error
 // or the promised bytes may come out.
 //   clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -I. \
-//     tests/fuzz/open_tensor_file_fuzz.cpp $(ls lib/io/*.cpp | grep -v /no_) lib/tensor/{dtype,spelling}.cpp \
+//     tests/fuzz/open_tensor_file_fuzz.cpp $(ls lib/io/*.cpp | grep -v /no_) lib/format/dtype.cpp lib/text/spelling.cpp \
 //     lib/parallel/parallel.cpp build/emulate/libemulate.a -lz -lfmt -o fuzz
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 #include <string>
 
 #include "lib/io/tensor_file.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace {
 

@@ -3,14 +3,14 @@
 // libFuzzer harness: any bytes as the pickle of an archive of torch.save's, without the archive around it, whose checksums
 // and places would keep most of them out. Only an Error or tensors may come out.
 //   clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -I. tests/fuzz/torch_pickle_fuzz.cpp
-//     lib/io/pickle.cpp lib/io/torch_pickle.cpp lib/tensor/dtype.cpp lib/tensor/spelling.cpp -o fuzz
+//     lib/io/pickle.cpp lib/io/torch_pickle.cpp lib/format/dtype.cpp lib/text/spelling.cpp -o fuzz
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
 #include "lib/io/torch_pickle.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -18,7 +18,7 @@
 #include "lib/amp/autocast.h"
 #include "lib/amp/grad_scaler.h"
 #include "lib/amp/policy_parameters.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace {
 

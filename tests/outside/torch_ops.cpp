@@ -15,7 +15,7 @@
 
 #include "lib/io/npy_writer.h"
 #include "lib/io/tensor_file.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "lib/train/ops.h"
 
 namespace binade {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "lib/validate/scalar.h"
 
 namespace {

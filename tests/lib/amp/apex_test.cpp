@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::test::apex_test {
 namespace {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::test::autocast_test {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "emulate/carrier.h"
 #include "emulate/unscale.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::test::grad_scaler_test {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::test::loss_scaler_test {
 namespace {

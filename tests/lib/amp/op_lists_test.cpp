@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::test::op_lists_test {
 namespace {

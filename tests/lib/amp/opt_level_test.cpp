@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "lib/amp/loss_scaler.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::test::opt_level_test {
 namespace {

@@ -14,7 +14,7 @@
 #include "lib/amp/layer_scaler.h"
 #include "lib/amp/log_max_scaler.h"
 #include "lib/amp/step_statistics.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "lib/train/tensor.h"
 
 namespace binade::test::statistics_scalers_test {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "emulate/quantize.h"
-#include "lib/tensor/number_text.h"
+#include "lib/text/paragraph.h"
 #include "tests/lib/cli/run_command.h"
 
 namespace formats_command_test {
@@ -128,7 +128,7 @@ TEST_CASE("the table reads well: known lines, aligned, at most 120 columns") {
   CHECK(line_of(text, 29) == "e8m0 1 no zero ≥ 3*2^126 ≈ 2.552e+38 NaN NaN, no zero, no sign");
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
-    CHECK(binade::columns(line) <= 120);
+    CHECK(binade::columns_of(line) <= 120);
     CHECK_FALSE(line.ends_with(' '));
   }
 }

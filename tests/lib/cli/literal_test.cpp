@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "lib/cli/rounding_words.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/number_text.h"
+#include "lib/number/number_text.h"
+#include "lib/text/error.h"
 
 namespace literal_test {
 namespace {

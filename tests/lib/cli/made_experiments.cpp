@@ -11,7 +11,7 @@
 #include <limits>
 
 #include "lib/study/experiment.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

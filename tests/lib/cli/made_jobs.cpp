@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "lib/study/train_job.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 namespace {

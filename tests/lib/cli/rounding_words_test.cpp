@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/tensor/number_text.h"
+#include "lib/number/number_text.h"
 
 namespace rounding_words_test {
 namespace {

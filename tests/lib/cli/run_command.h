@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lib/cli/command.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade {
 

@@ -340,7 +340,7 @@ class Replay(Validate):
     def test_scalar_recordings_that_cannot_be_replayed(self):
         for changes, complaint in [({"hash": "0" * 16}, "recorded with 0000000000000000; the file is damaged"),
                                    ({"instruction": "cvt.\x1b"}, r"no scalar instruction 'cvt.\x1b'"),
-                                   ({"samples": "9"}, "tensor 'd' is U32 (256); its metadata promise U32 (9)")]:
+                                   ({"samples": "9"}, "tensor 'd' is U32 (256,); its metadata promise U32 (9,)")]:
             path = self.write("x.safetensors", scalar_recording(**changes))
             self.assertIn(complaint, self.complaint("--replay", path))
         approximation = scalar_recording(instruction="ex2.approx.f32", cases="seeded", hashed_cases="257")

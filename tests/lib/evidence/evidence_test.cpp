@@ -13,7 +13,7 @@
 #include "lib/evidence/overview.h"
 #include "lib/evidence/seen.h"
 #include "lib/record/instruction_name.h"
-#include "lib/tensor/number_text.h"
+#include "lib/text/paragraph.h"
 
 namespace binade::evidence_test {
 namespace {
@@ -187,7 +187,7 @@ TEST_CASE("an architecture fits a screen, and every instruction is in one group"
     CHECK(std::ranges::count(text, '\n') <= 40);
     for (std::size_t begin = 0; begin < text.size();) {
       const std::size_t end = text.find('\n', begin);
-      CHECK(columns(text.substr(begin, end - begin)) <= 120);
+      CHECK(columns_of(text.substr(begin, end - begin)) <= 120);
       begin = end + 1;
     }
     std::vector<std::string> names;

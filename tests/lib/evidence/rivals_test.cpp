@@ -14,7 +14,7 @@
 #include "lib/record/dot_cases.h"
 #include "lib/record/instruction_name.h"
 #include "lib/record/record_dots.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::rivals_test {
 namespace {

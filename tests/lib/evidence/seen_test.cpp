@@ -11,7 +11,7 @@
 
 #include "lib/record/instruction_name.h"
 #include "lib/record/recording.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::seen_test {
 namespace {

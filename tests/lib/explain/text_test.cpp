@@ -14,8 +14,8 @@
 #include "lib/explain/ladder.h"
 #include "lib/explain/words.h"
 #include "lib/record/instruction_name.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/number_text.h"
+#include "lib/text/error.h"
+#include "lib/text/paragraph.h"
 #include "tests/emulate/dot_draw.h"
 #include "tests/lib/explain/rational.h"
 
@@ -93,7 +93,7 @@ int check_rows(const ExplainedBlock& block, const std::vector<std::string>& line
   const auto columns = static_cast<std::size_t>(ladder_of(block).kept_columns());
   int rows = 0;
   const auto check = [&](const std::string& name, bool negative, const Integer& units) {
-    const std::string start = "  " + left(name, 7) + (negative ? "- " : "+ ");
+    const std::string start = "  " + left_aligned(name, 7) + (negative ? "- " : "+ ");
     const auto line = std::ranges::find_if(lines, [&](const std::string& text) {
       return text.starts_with(start) && contains(text, "│");
     });
@@ -138,7 +138,7 @@ TEST_CASE("drawn dots: lines fit, and the kept bits that are drawn are the units
         const std::string text = explanation_text(out, {.all = true});
         for (const std::string& line : lines_of(text)) {
           CAPTURE(line);
-          REQUIRE(columns(line) <= 100);
+          REQUIRE(columns_of(line) <= 100);
           REQUIRE(!line.ends_with(' '));
         }
         const std::vector<const ExplainedBlock*> blocks = blocks_of(out);

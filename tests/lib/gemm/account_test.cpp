@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "lib/gemm/bound.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "tests/lib/gemm/exact_product.h"
 
 namespace binade::test::account_test {

@@ -16,7 +16,7 @@
 #include "lib/gemm/account_html.h"
 #include "lib/gemm/account_json.h"
 #include "lib/gemm/account_text.h"
-#include "lib/tensor/number_text.h"
+#include "lib/text/paragraph.h"
 #include "tests/lib/gemm/exact_product.h"
 
 namespace binade::test::account_writers_test {
@@ -87,7 +87,7 @@ TEST_CASE("no line of the text is wider than 100 columns") {
       std::istringstream lines(text);
       for (std::string line; std::getline(lines, line);) {
         CAPTURE(line);
-        CHECK(columns(line) <= 100);
+        CHECK(columns_of(line) <= 100);
       }
       CHECK(text.find(row.name) == 0);
     }

@@ -13,7 +13,7 @@
 
 #include "lib/gemm/named_gemm.h"
 #include "lib/gemm/operands.h"
-#include "lib/range/exact_sum.h"
+#include "lib/number/exact_sum.h"
 #include "tests/emulate/dot_draw.h"
 
 namespace binade::test {

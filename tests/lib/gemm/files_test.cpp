@@ -17,7 +17,7 @@
 #include "lib/io/npy_writer.h"
 #include "lib/io/safetensors_writer.h"
 #include "lib/io/tensor_file.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::files_test {
 namespace {

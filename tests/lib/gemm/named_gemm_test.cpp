@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::named_gemm_test {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "lib/io/npy_writer.h"
 #include "lib/record/recording_file.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "tests/lib/identify/kernel_draw.h"
 #include "tests/lib/io/files.h"
 

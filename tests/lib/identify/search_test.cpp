@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "tests/lib/identify/find_models.h"
 
 namespace binade::search_test {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "lib/io/tensor_file.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::test {
 

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace output_paths_test {
 using namespace binade;

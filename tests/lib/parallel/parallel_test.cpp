@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::test::parallel_test {
 namespace {

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <string>
 
-#include "lib/range/exact_sum.h"
+#include "lib/number/exact_sum.h"
 
 namespace binade::test {
 

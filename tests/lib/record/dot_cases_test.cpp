@@ -17,7 +17,7 @@
 #include "emulate/quantize.h"
 #include "lib/record/emulated_device.h"
 #include "lib/record/instruction_name.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "lib/validate/replay.h"
 #include "tests/lib/record/dot_rows.h"
 

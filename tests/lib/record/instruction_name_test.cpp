@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "tests/lib/io/files.h"
 
 namespace binade::instruction_name_test {

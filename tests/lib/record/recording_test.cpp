@@ -187,7 +187,7 @@ TEST_CASE("every key of the metadata must be there, and say something") {
     CHECK(has(with("rows", rows), "it must be a whole number below 2^64"));
   }
   CHECK(has(with("rows", "1048577"), "it must be at most 1048576"));
-  CHECK(has(with("rows", "2"), "tensor 'd' is U32 (1); its metadata promise U32 (2)"));
+  CHECK(has(with("rows", "2"), "tensor 'd' is U32 (1,); its metadata promise U32 (2,)"));
   CHECK(has(with("seed", "1"), "it must be 'unknown' where the generator is"));
   for (const char* hash : {"04C7A05F5E911EF5", "04c7a05f5e911ef", "04c7a05f5e911ef5x", "0x"}) {
     CHECK(has(with("input_hash", hash), "it must be 16 digits of 0-9 and a-f"));
@@ -199,12 +199,12 @@ TEST_CASE("every key of the metadata must be there, and say something") {
 
 TEST_CASE("tensors must be those that the metadata promise") {
   CHECK(has(refused([](Spoiled& x) { x.header["d"]["dtype"] = "F32"; }),
-            "tensor 'd' is F32 (1); its metadata promise U32 (1)"));
+            "tensor 'd' is F32 (1,); its metadata promise U32 (1,)"));
   CHECK(has(refused([](Spoiled& x) { x.header["d"]["dtype"] = "I32"; }), "tensor 'd' is I32"));
   CHECK(has(refused([](Spoiled& x) {
               x.header["d"]["shape"] = {1, 1};
             }),
-            "tensor 'd' is U32 (1, 1); its metadata promise U32 (1)"));
+            "tensor 'd' is U32 (1, 1); its metadata promise U32 (1,)"));
   CHECK(has(refused([](Spoiled& x) {
               x.header["a"]["shape"] = {16, 1};
             }),
@@ -213,7 +213,7 @@ TEST_CASE("tensors must be those that the metadata promise") {
               x.header["c"]["dtype"] = "U16";
               x.header["c"]["shape"] = {2};
             }),
-            "tensor 'c' is U16 (2); its metadata promise U32 (1)"));
+            "tensor 'c' is U16 (2,); its metadata promise U32 (1,)"));
   const auto rename = [](const char* from, const char* to) {
     return refused([=](Spoiled& x) {
       x.header[to] = x.header[from];

@@ -10,7 +10,7 @@
 
 #include "lib/record/emulated_device.h"
 #include "lib/record/instruction_name.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "tests/lib/record/dot_rows.h"
 
 namespace binade::row_plan_test {

@@ -178,9 +178,9 @@ TEST_CASE("every key of the metadata must be there, and say what it can") {
   CHECK(has(with("samples", "0"), "no samples; there is nothing to compare"));
   CHECK(has(with("samples", "70001"), "it must be at most 70000"));
   CHECK(has(with("hashed_cases", "0"), "no cases; there is nothing to compare"));
-  CHECK(has(with("samples", "3"), "tensor 'd' is U32 (2); its metadata promise U32 (3)"));
+  CHECK(has(with("samples", "3"), "tensor 'd' is U32 (2,); its metadata promise U32 (3,)"));
   CHECK(has(with("hash", "0123456789ABCDEF"), "it must be 16 digits of 0-9 and a-f"));
-  CHECK(has(with("instruction", "add.f16"), "tensor 'd' is U32 (2); its metadata promise U16"));
+  CHECK(has(with("instruction", "add.f16"), "tensor 'd' is U32 (2,); its metadata promise U16"));
   CHECK(has(refused([](Spoiled& x) {
               x.metadata["instruction"] = "add.f16";
               x.metadata["cases"] = "exhaustive";

@@ -8,7 +8,7 @@
 
 #include <cstdio>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::test_function_test {
 namespace {

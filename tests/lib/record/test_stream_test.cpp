@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::test_stream_test {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "tests/lib/io/files.h"
 
 namespace binade::tensor_role_test {

@@ -8,7 +8,7 @@
 #include <array>
 #include <cmath>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::expectation_test {
 namespace {

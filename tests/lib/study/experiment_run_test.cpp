@@ -8,7 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "tests/lib/io/files.h"
 
 namespace binade::experiment_run_test {

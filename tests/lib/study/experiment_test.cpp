@@ -7,7 +7,7 @@
 
 #include <sstream>
 
-#include "lib/report/paragraph.h"
+#include "lib/text/paragraph.h"
 
 namespace binade::experiment_test {
 namespace {

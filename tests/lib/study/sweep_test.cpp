@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "tests/lib/io/files.h"
 
 namespace binade::sweep_test {

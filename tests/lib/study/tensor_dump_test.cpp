@@ -17,7 +17,7 @@
 
 #include "lib/io/tensor_file.h"
 #include "lib/study/trainings.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "tests/lib/io/files.h"
 #include "tests/lib/train/made_workload.h"
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "lib/train/step_scaler.h"
 #include "tests/lib/io/files.h"
 

@@ -8,7 +8,7 @@
 
 #include <map>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::workloads_test {
 namespace {

@@ -8,7 +8,8 @@
 
 #include "lib/amp/autocast.h"
 #include "lib/amp/dtype_flow.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
 #include "lib/train/ops.h"
 #include "lib/train/tensor_core_products.h"
 #include "tests/lib/train/gradients.h"

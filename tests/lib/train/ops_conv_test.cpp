@@ -3,7 +3,8 @@
 // Convolution against its sum, tap by tap, and the emulated product that it asks for.
 #include <cmath>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 

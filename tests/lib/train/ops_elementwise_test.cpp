@@ -4,7 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 

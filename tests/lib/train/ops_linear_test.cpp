@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Layers that are matrix products: values by hand, gradients, shapes that do not fit.
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 

@@ -3,7 +3,8 @@
 // Reductions and losses: gradients, values worked out by hand, and one rounding at the end.
 #include <cmath>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 

@@ -3,7 +3,8 @@
 // Normalisation: gradients, statistics, and dtypes of weights that are wider than x.
 #include <cmath>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
+#include "lib/text/shape.h"
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 

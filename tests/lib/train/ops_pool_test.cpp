@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ops that move values: where each value goes, and its gradient back.
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "lib/train/ops.h"
 #include "tests/lib/train/gradients.h"
 

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "emulate/philox.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::optimizer_test {
 namespace {

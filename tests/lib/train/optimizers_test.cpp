@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "emulate/philox.h"
-#include "lib/tensor/error.h"
-#include "lib/tensor/spelling.h"
+#include "lib/text/error.h"
+#include "lib/text/spelling.h"
 #include "lib/train/optimizer.h"
 
 namespace binade::optimizers_test {

@@ -14,7 +14,7 @@
 #include "emulate/philox.h"
 #include "lib/gemm/gemm.h"
 #include "lib/gemm/named_gemm.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "lib/train/ops.h"
 #include "lib/train/tensor_core_products.h"
 

@@ -10,7 +10,7 @@
 #include <limits>
 #include <map>
 
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "tests/lib/io/files.h"
 
 namespace binade::step_scaler_test {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "lib/amp/autocast.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "lib/train/ops.h"
 #include "tests/lib/train/draw.h"
 

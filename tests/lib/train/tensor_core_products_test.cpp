@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "lib/gemm/named_gemm.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 
 namespace binade::tensor_core_products_test {
 namespace {

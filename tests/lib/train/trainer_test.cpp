@@ -13,7 +13,7 @@
 #include <string>
 
 #include "lib/amp/dtype_flow.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "tests/lib/train/made_workload.h"
 
 namespace binade::trainer_test {

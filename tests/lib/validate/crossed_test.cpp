@@ -12,7 +12,7 @@
 #include "lib/record/emulated_device.h"
 #include "lib/record/instruction_name.h"
 #include "lib/record/record_dots.h"
-#include "lib/tensor/error.h"
+#include "lib/text/error.h"
 #include "tests/lib/io/files.h"
 
 namespace binade::crossed_test {

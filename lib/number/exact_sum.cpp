@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fixed-point arithmetic on 72 limbs: additions with carry, and a division by leading bits, or a long one where those do
+// not decide.
+#include "lib/number/exact_sum.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+namespace binade {
+namespace {
+
+using Limbs = std::array<std::uint64_t, ExactSum::size>;
+using ConstLimbs = std::span<const std::uint64_t>;
+
+int highest_bit(const Limbs& limbs) {
+  for (std::size_t i = limbs.size(); i-- > 0;) {
+    if (limbs[i] != 0) return static_cast<int>(64 * i) + bit_width(limbs[i]) - 1;
+  }
+  return -1;
+}
+
+bool bit(const Limbs& limbs, int index) {
+  return index >= 0 && ((limbs[static_cast<std::size_t>(index / 64)] >> (index % 64)) & 1) != 0;
+}
+
+bool any_below(const Limbs& limbs, int index) {
+  for (int i = 0; i < index / 64; ++i) {
+    if (limbs[static_cast<std::size_t>(i)] != 0) return true;
+  }
+  return index % 64 != 0 && (limbs[static_cast<std::size_t>(index / 64)] << (64 - index % 64)) != 0;
+}
+
+/// 53 bits plus a rounding bit plus a sticky bit, rounded to nearest, ties to even.
+ScaledDouble rounded(std::uint64_t bits55, int exponent_of_highest) {
+  const std::uint64_t kept = bits55 >> 2;
+  const bool up = (bits55 & 2) != 0 && ((bits55 & 1) != 0 || (kept & 1) != 0);
+  int shift = 0;
+  const double m = std::frexp(static_cast<double>(kept + (up ? 1 : 0)), &shift);
+  return {m, exponent_of_highest + 1 + (shift - 53)};
+}
+
+void shift_in(std::span<std::uint64_t> limbs, bool low) {
+  std::uint64_t carry = low ? 1 : 0;
+  for (std::uint64_t& limb : limbs) {
+    const std::uint64_t next = limb >> 63;
+    limb = limb << 1 | carry;
+    carry = next;
+  }
+}
+
+/// a -= b, of as many limbs; what is borrowed beyond them.
+std::uint64_t subtract(std::span<std::uint64_t> a, ConstLimbs b) {
+  std::uint64_t borrow = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const uint128 difference = static_cast<uint128>(a[i]) - b[i] - borrow;
+    a[i] = static_cast<std::uint64_t>(difference);
+    borrow = static_cast<std::uint64_t>(difference >> 64) & 1;
+  }
+  return borrow;
+}
+
+std::strong_ordering compare_limbs(ConstLimbs a, ConstLimbs b) {
+  return std::lexicographical_compare_three_way(a.rbegin(), a.rend(), b.rbegin(), b.rend());
+}
+
+/// The 64 bits from the highest one on, which is the bit `top`.
+std::uint64_t leading_bits(const Limbs& limbs, int top) {
+  const auto i = static_cast<std::size_t>(top / 64);
+  const int below = 63 - top % 64;
+  return limbs[i] << below | (below != 0 && i != 0 ? limbs[i - 1] >> (64 - below) : 0);
+}
+
+/// a/b by their leading bits A and B, where those decide. With a = A + α and b = B + β in units of their last bits, 0 <=
+/// α, β < 1, and 2^63 <= A, B, the quotient Q = ⌊A·2^s/B⌋ of 64 bits lies near: Q - 2 < a/b·2^s < Q + 3, as
+///
+///   (A + 1)·2^s/B - A·2^s/B = 2^s/B <= 2      A·2^s/B - A·2^s/(B + 1) < 2^64/(B + 1) < 2
+///
+/// so Q tells the nearest of 53 bits unless its last 11 are near those of a tie, 1024.
+std::optional<ScaledDouble> divide_leading(const Limbs& a, const Limbs& b, int top_a, int top_b) {
+  const std::uint64_t high_a = leading_bits(a, top_a);
+  const std::uint64_t high_b = leading_bits(b, top_b);
+  const bool smaller = high_a < high_b;
+  const auto q =
+      static_cast<std::uint64_t>((static_cast<uint128>(high_a) << (smaller ? 64 : 63)) / high_b);
+  const std::uint64_t rest = q & 2047;
+  const bool up = rest >= 1024 + 2;
+  if (!up && rest > 1024 - 3) return std::nullopt;
+  return rounded((q >> 11) << 2 | (up ? 3 : 0), top_a - top_b - (smaller ? 1 : 0));
+}
+
+int lowest_limb(const Limbs& limbs) {
+  const auto is_used = [](std::uint64_t limb) { return limb != 0; };
+  return static_cast<int>(std::ranges::find_if(limbs, is_used) - limbs.begin());
+}
+
+}  // namespace
+
+bool ExactSum::is_zero() const {
+  return std::ranges::all_of(limbs, [](std::uint64_t limb) { return limb == 0; });
+}
+
+void ExactSum::add(uint128 value, int exponent) {
+  const int shift = exponent - unit_exponent;
+  assert(shift >= 0 || (value & ((uint128{1} << -shift) - 1)) == 0);
+  if (shift < 0) value >>= -shift;
+  add({static_cast<std::uint64_t>(value), static_cast<std::uint64_t>(value >> 64), 0},
+      std::max(exponent, unit_exponent));
+}
+
+void ExactSum::add(const std::array<std::uint64_t, 3>& value, int exponent) {
+  if ((value[0] | value[1] | value[2]) == 0) return;
+  const int position = exponent - unit_exponent;
+  assert(position >= 0);
+  auto i = static_cast<std::size_t>(position / 64);
+  const int low_bits = position % 64;
+  const auto piece = [&value, low_bits](std::size_t k) {  // the shifted value spans four limbs
+    const std::uint64_t own = k < 3 ? value[k] << low_bits : 0;
+    return k > 0 && low_bits != 0 ? own | value[k - 1] >> (64 - low_bits) : own;
+  };
+  std::uint64_t carry = 0;
+  for (std::size_t k = 0; i < size && (k < 4 || carry != 0); ++i, ++k) {
+    const uint128 sum = static_cast<uint128>(limbs[i]) + (k < 4 ? piece(k) : 0) + carry;
+    limbs[i] = static_cast<std::uint64_t>(sum);
+    carry = static_cast<std::uint64_t>(sum >> 64);
+  }
+  assert(carry == 0);
+}
+
+void ExactSum::add_product(uint128 a, std::uint64_t b, int exponent) {
+  const uint128 low = static_cast<uint128>(static_cast<std::uint64_t>(a)) * b;
+  const uint128 high = (a >> 64) * b + (low >> 64);
+  add({static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(high),
+       static_cast<std::uint64_t>(high >> 64)},
+      exponent);
+}
+
+ExactSum& ExactSum::operator+=(const ExactSum& other) {
+  std::uint64_t carry = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const uint128 sum = static_cast<uint128>(limbs[i]) + other.limbs[i] + carry;
+    limbs[i] = static_cast<std::uint64_t>(sum);
+    carry = static_cast<std::uint64_t>(sum >> 64);
+  }
+  return *this;
+}
+
+ExactSum& ExactSum::operator-=(const ExactSum& other) {
+  [[maybe_unused]] const std::uint64_t borrow = subtract(limbs, other.limbs);
+  assert(borrow == 0);
+  return *this;
+}
+
+std::strong_ordering compare(const ExactSum& a, const ExactSum& b) {
+  return compare_limbs(a.limbs, b.limbs);
+}
+
+double ScaledDouble::value() const { return std::ldexp(significand, exponent); }
+
+double ScaledDouble::log2() const { return std::log2(significand) + exponent; }
+
+ExactSum shifted_right(const ExactSum& a, int n) {
+  const auto limb = [&a](int i) {
+    return i >= 0 && i < static_cast<int>(ExactSum::size) ? a.limbs[static_cast<std::size_t>(i)]
+                                                          : 0;
+  };
+  const int whole = n >= 0 ? n / 64 : -((63 - n) / 64);
+  const int part = n - 64 * whole;
+  ExactSum out;
+  for (int i = 0; i < static_cast<int>(ExactSum::size); ++i) {
+    const std::uint64_t high = part == 0 ? 0 : limb(i + whole + 1) << (64 - part);
+    out.limbs[static_cast<std::size_t>(i)] = limb(i + whole) >> part | high;
+  }
+  return out;
+}
+
+ScaledDouble to_scaled(const ExactSum& a) {
+  const int top = highest_bit(a.limbs);
+  if (top < 0) return {};
+  std::uint64_t bits = 0;
+  for (int i = 0; i < 54; ++i) bits = bits << 1 | (bit(a.limbs, top - i) ? 1 : 0);
+  const bool sticky = top >= 54 && any_below(a.limbs, top - 53);
+  return rounded(bits << 1 | (sticky ? 1 : 0), top + ExactSum::unit_exponent);
+}
+
+ScaledDouble divide(const ExactSum& dividend, const ExactSum& divisor) {
+  const int top_dividend = highest_bit(dividend.limbs);
+  const int top_divisor = highest_bit(divisor.limbs);
+  assert(top_divisor >= 0 && divisor.limbs[ExactSum::size - 1] >> 63 == 0);
+  if (top_dividend < 0) return {};
+  if (const auto decided =
+          divide_leading(dividend.limbs, divisor.limbs, top_dividend, top_divisor)) {
+    return *decided;
+  }
+  // Of the limbs most are zeros below both numbers, which the quotient does not depend on.
+  const int zeros = 64 * std::min(lowest_limb(dividend.limbs), lowest_limb(divisor.limbs));
+  const Limbs a = shifted_right(dividend, zeros).limbs;
+  const Limbs b = shifted_right(divisor, zeros).limbs;
+  const int top_b = top_divisor - zeros;
+  // Schoolbook binary division, one bit of quotient a step. The bits of a above `next` start as the
+  // remainder: one fewer than b has, so that it is below b. Past the end of a come zeros.
+  int next = top_dividend - top_divisor;
+  ExactSum rest = shifted_right({a}, next + 1);
+  // A step doubles what is below b: nothing above one more bit than b's.
+  const std::size_t used = static_cast<std::size_t>(top_b + 1) / 64 + 1;
+  const std::span remainder(rest.limbs.data(), used);
+  const ConstLimbs low_b(b.data(), used);
+  std::uint64_t quotient = 0;
+  int weight = 0;
+  while (quotient >> 53 == 0) {
+    shift_in(remainder, bit(a, next));
+    const bool one = compare_limbs(remainder, low_b) >= 0;
+    if (one) subtract(remainder, low_b);
+    quotient = quotient << 1 | (one ? 1 : 0);
+    weight = next--;
+  }
+  bool sticky = !rest.is_zero();
+  if (next >= 0) sticky = sticky || any_below(a, next + 1);
+  return rounded(quotient << 1 | (sticky ? 1 : 0), weight + 53);
+}
+
+std::string to_decimal(std::span<const std::uint64_t> limbs) {
+  constexpr std::uint64_t base = 10'000'000'000'000'000'000U;  // 10^19
+  std::vector<std::uint64_t> rest(limbs.begin(), limbs.end());
+  std::string digits;
+  while (!rest.empty()) {
+    std::uint64_t group = 0;
+    for (std::size_t i = rest.size(); i-- > 0;) {
+      const uint128 part = static_cast<uint128>(group) << 64 | rest[i];
+      rest[i] = static_cast<std::uint64_t>(part / base);
+      group = static_cast<std::uint64_t>(part % base);
+    }
+    while (!rest.empty() && rest.back() == 0) rest.pop_back();
+    for (int i = 0; i < 19 && (group != 0 || !rest.empty()); ++i, group /= 10) {
+      digits.push_back(static_cast<char>('0' + group % 10));
+    }
+  }
+  std::ranges::reverse(digits);
+  return digits.empty() ? "0" : digits;
+}
+
+std::string to_decimal(uint128 value) {
+  const std::array<std::uint64_t, 2> limbs{static_cast<std::uint64_t>(value),
+                                           static_cast<std::uint64_t>(value >> 64)};
+  return to_decimal(limbs);
+}
+
+}  // namespace binade

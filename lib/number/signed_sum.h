@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Exact sums of signed numbers of any exponents, as one element's arithmetic needs them by the thousand:
+// digits that are carried only when somebody reads, and only where something was added.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "lib/number/exact_sum.h"
+#include "lib/number/upper.h"
+
+namespace binade {
+
+/// A multiple of 2^-2304 between -2^2304 and 2^2304.
+class SignedSum {
+ public:
+  SignedSum() = default;
+  SignedSum(const ExactSum& magnitude, bool negative);
+  /// += ±value·2^exponent. Error where bits lie below 2^-2304.
+  void add(bool negative, uint128 value, int exponent);
+  void add(const SignedSum& other);
+  void subtract(const SignedSum& other);
+  void clear();
+  /// This times ±significand·2^exponent.
+  SignedSum times(bool negative, std::uint64_t significand, int exponent) const;
+
+  bool is_zero() const;
+  bool is_negative() const;
+  ExactSum magnitude() const;
+  Upper upper() const;  ///< of the magnitude
+  /// each(value, exponent) of pieces that add up to the magnitude, lowest first.
+  template <class Each>
+  void pieces(const Each& each) const {
+    const Magnitude x = digits();
+    for (int i = low_; i < x.end; i += 2) {
+      const std::uint64_t high = i + 1 < x.end ? x.digit[i + 1] : 0;
+      const std::uint64_t value = high << 32 | x.digit[i];
+      if (value != 0) each(value, ExactSum::unit_exponent + 32 * i);
+    }
+  }
+
+ private:
+  static constexpr int size = 2 * static_cast<int>(ExactSum::size) + 2;
+  /// Digits low_ to end - 1 of the magnitude; the others are 0.
+  struct Magnitude {
+    std::uint32_t digit[size];
+    int end;
+  };
+  void carry() const;
+  Magnitude digits() const;
+  void add_shifted(const SignedSum& other, std::int64_t factor);
+
+  // Digits of 32 bits in 64, low_ to high_; where nothing is pending all but the highest are in
+  // [0, 2^32), and the highest has the sign.
+  mutable std::array<std::int64_t, size> digit_{};
+  mutable int low_ = size, high_ = -1;
+  mutable std::uint32_t pending_ = 0;
+};
+
+}  // namespace binade

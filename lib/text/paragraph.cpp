@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Column arithmetic of the terminal texts.
+#include "lib/text/paragraph.h"
+
+#include <algorithm>
+
+namespace binade {
+
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string left_aligned(std::string_view text, std::size_t width) {
+  const std::size_t used = columns_of(text);
+  return std::string(text) + std::string(width > used ? width - used : 0, ' ');
+}
+
+std::string right_aligned(std::string_view text, std::size_t width) {
+  const std::size_t used = columns_of(text);
+  return std::string(width > used ? width - used : 0, ' ') + std::string(text);
+}
+
+std::string grouped(std::uint64_t n) {
+  std::string digits = std::to_string(n);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
+  const std::size_t start = std::min(text.find_first_not_of(' '), text.size());
+  std::string out;
+  std::string line = text.substr(0, start);
+  bool empty = true;
+  for (std::size_t at = start; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    at = end + 1;
+    if (!empty && columns_of(line) + 1 + columns_of(word) > width) {
+      out += line + "\n";
+      line = std::string(indent, ' ') + word;
+    } else {
+      line += (empty ? "" : " ") + word;
+    }
+    empty = false;
+  }
+  return out + line + "\n";
+}
+
+}  // namespace binade

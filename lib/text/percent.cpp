@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// So many digits that 0 and 1 are never rounded to.
+#include "lib/text/percent.h"
+
+#include <fmt/format.h>
+
+namespace binade {
+
+std::string percent(double share) {
+  const double p = 100 * share;
+  if (p == 0 || share == 1) return p == 0 ? "0 %" : "100 %";
+  if (p >= 99.95) return "> 99.9 %";
+  if (p >= 0.995) return fmt::format("{:.1f} %", p);
+  return p >= 0.000995 ? fmt::format("{:.2g} %", p) : fmt::format("{:.1e} %", p);
+}
+
+}  // namespace binade

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The wording of errors and what keeps them on one line.
+#include "lib/text/error.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace std::string_literals;
+
+namespace binade::error_test {
+
+TEST_CASE("an error names the file, the offset and what to do") {
+  CHECK(error_at("g.npy", "truncated", 4096, "export it again").what() ==
+        "g.npy: truncated at byte 4096; export it again"s);
+  CHECK(error_in("g.npy", "a folder", "name a file").what() == "g.npy: a folder; name a file"s);
+}
+
+TEST_CASE("control characters cannot break the line or move the cursor") {
+  CHECK(printable("a\nb\x1b[2J\x7f") == "a\\x0ab\\x1b[2J\\x7f");
+  CHECK(printable("a\xc2\x85z") == "a\\xc2\\x85z");
+  CHECK(printable("\0z"s) == "\\x00z");
+  CHECK(printable("größe 大") == "größe 大");
+  CHECK(printable("a\u202Eb\u2028c\u200Bd\u061Ce\uFEFF") ==
+        "a\\xe2\\x80\\xaeb\\xe2\\x80\\xa8c\\xe2\\x80\\x8bd\\xd8\\x9ce\\xef\\xbb\\xbf");
+  CHECK(printable("\u200A\u2010\u2027\u202F\u061B") == "\u200A\u2010\u2027\u202F\u061B");
+}
+
+TEST_CASE("a long name keeps its beginning and no half character") {
+  CHECK(printable(std::string(200, 'x')) == std::string(200, 'x'));
+  CHECK(printable(std::string(201, 'x')) == std::string(200, 'x') + "...");
+  CHECK(printable(std::string(199, 'x') + "ßa") == std::string(199, 'x') + "ß...");
+  CHECK(printable(std::string(1000, '\x80')).size() < 300);
+}
+
+TEST_CASE("a long path is kept whole") {
+  const std::string path(300, 'p');
+  CHECK(error_in(path, "a", "b").what() == path + ": a; b");
+}
+
+}  // namespace binade::error_test
