@@ -145,7 +145,7 @@ class BlockReader {
     const std::uint64_t reach = reach_of(steps, element_bytes_);
     const auto inner = steps.subspan(steps.empty() ? 0 : 1);
     const std::uint64_t inner_reach = reach_of(inner, element_bytes_);
-    const bool apart = !steps.empty() && (piece > most_in_a_window ||
+    const bool apart = !steps.empty() && (inner_reach > most_in_a_window ||
                                           cost_of(inner, element_bytes_) < reach / steps[0].count);
     if (apart) {
       const Step step = steps.front();
