@@ -22,58 +22,12 @@ except ImportError as error:
 
 import binade.torch
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "bench"))
+from trained_models import Gpt, ResNet  # noqa: E402
+
 KINDS = {"TF32": None, "BF16": torch.bfloat16, "FP16": torch.float16}  # autocast's dtype
 SHAPES = [(16, 16, 64), (128, 128, 1024), (512, 512, 512), (64, 64, 4096), (2048, 1024, 768), (1, 256, 1024), (1000, 304, 776)]
 SMALL_SHAPES = [(16, 16, 64), (24, 8, 256), (1, 32, 128)]
-
-
-class Block(torch.nn.Module):
-    """Of a GPT, its attention written out in matrix products."""
-
-    def __init__(self, width, heads):
-        super().__init__()
-        self.heads = heads
-        self.norms = torch.nn.ModuleList(torch.nn.LayerNorm(width) for _ in range(2))
-        self.qkv, self.out = torch.nn.Linear(width, 3 * width), torch.nn.Linear(width, width)
-        self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
-
-    def forward(self, x):
-        q, k, v = (y.unflatten(2, (self.heads, -1)).transpose(1, 2) for y in self.qkv(self.norms[0](x)).chunk(3, 2))
-        scores = q @ k.transpose(2, 3) / q.shape[3] ** 0.5
-        hidden = torch.ones(scores.shape[2:], dtype=torch.bool, device=x.device).triu(1)
-        mixed = scores.masked_fill(hidden, float("-inf")).softmax(3).to(v.dtype) @ v
-        x = x + self.out(mixed.transpose(1, 2).flatten(2))
-        return x + self.down(F.gelu(self.up(self.norms[1](x))))
-
-
-class GPT(torch.nn.Module):
-    def __init__(self, vocabulary, context, width, heads, blocks):
-        super().__init__()
-        self.tokens, self.places = torch.nn.Embedding(vocabulary, width), torch.nn.Embedding(context, width)
-        self.blocks = torch.nn.Sequential(*(Block(width, heads) for _ in range(blocks)))
-        self.norm, self.head = torch.nn.LayerNorm(width), torch.nn.Linear(width, vocabulary, bias=False)
-
-    def forward(self, x):
-        return self.head(self.norm(self.blocks(self.tokens(x) + self.places.weight[:x.shape[1]])))
-
-
-class Residual(torch.nn.Module):
-    def __init__(self, channels, filters, stride):
-        super().__init__()
-        self.convolutions = torch.nn.ModuleList([torch.nn.Conv2d(channels, filters, 3, stride, 1, bias=False),
-                                                 torch.nn.Conv2d(filters, filters, 3, 1, 1, bias=False)])
-        self.norms = torch.nn.ModuleList(torch.nn.BatchNorm2d(filters) for _ in range(2))
-        self.around = torch.nn.Conv2d(channels, filters, 1, stride, bias=False)
-
-    def forward(self, x):
-        y = F.relu(self.norms[0](self.convolutions[0](x)))
-        return F.relu(self.norms[1](self.convolutions[1](y)) + self.around(x))
-
-
-def resnet(width):
-    return torch.nn.Sequential(torch.nn.Conv2d(3, width, 3, 1, 1, bias=False), torch.nn.BatchNorm2d(width), torch.nn.ReLU(),
-                               Residual(width, 2 * width, 2), Residual(2 * width, 4 * width, 2), torch.nn.AdaptiveAvgPool2d(1),
-                               torch.nn.Flatten(), torch.nn.Linear(4 * width, 10))
 
 
 def train(model, x, y, device):
@@ -94,12 +48,12 @@ def train(model, x, y, device):
 def gpt(device, small):
     vocabulary, context, width, batch = (32, 16, 32, 2) if small else (512, 128, 256, 8)
     x = torch.randint(0, vocabulary, (batch, context + 1))
-    train(GPT(vocabulary, context, width, 4, 1 if small else 2), x[:, :-1], x[:, 1:], device)
+    train(Gpt(vocabulary, context, width, 4, 1 if small else 2), x[:, :-1], x[:, 1:], device)
 
 
 def images(device, small):
-    batch, size, width = (2, 8, 4) if small else (16, 32, 32)
-    train(resnet(width), torch.randn(batch, 3, size, size), torch.randint(0, 10, (batch,)), device)
+    batch, size, width = (2, 8, 4) if small else (8, 16, 32)  # sums of 2,048 products are soon looked into
+    train(ResNet(width, 10), torch.randn(batch, 3, size, size), torch.randint(0, 10, (batch,)), device)
 
 
 def matrices(device, small):

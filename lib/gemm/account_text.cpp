@@ -22,16 +22,16 @@ std::string plural(std::uint64_t n, const char* noun) {
 
 std::string size_text(const ExactSum& x) { return fmt::format("{:.4g}", to_scaled(x).value()); }
 
-std::string percent(double share) {
+std::string share_text(double share) {
   if (share == 0) return "0 %";
   const double p = 100 * share;
   return p >= 0.001 ? fmt::format("{:.3g} %", p) : fmt::format("{:.1e} %", p);
 }
-std::string percent(const ExactSum& part, const ExactSum& all) {
-  return all.is_zero() ? "-" : percent(divide(part, all).value());
+std::string share_text(const ExactSum& part, const ExactSum& all) {
+  return all.is_zero() ? "-" : share_text(divide(part, all).value());
 }
-std::string percent(std::uint64_t part, std::uint64_t all) {
-  return all == 0 ? "-" : percent(static_cast<double>(part) / static_cast<double>(all));
+std::string share_text(std::uint64_t part, std::uint64_t all) {
+  return all == 0 ? "-" : share_text(static_cast<double>(part) / static_cast<double>(all));
 }
 
 std::string words_of_rule(std::string_view rule) {
@@ -41,7 +41,7 @@ std::string words_of_rule(std::string_view rule) {
 }
 
 std::string worst_text(const char* what, const WorstElement& x) {
-  return fmt::format("  {} {} at row {}, column {}\n", left_aligned(what, 37), percent(x.ratio),
+  return fmt::format("  {} {} at row {}, column {}\n", left_aligned(what, 37), share_text(x.ratio),
                      x.row, x.column);
 }
 
@@ -56,20 +56,23 @@ std::string head(const GemmAccount& x, const GemmTitle& title) {
   out += "  " + plural(x.products, "product") + " that are not zero";
   if (x.blocks == 0) return out + "\n";
   return out + fmt::format(" in {}; the largest exponent is only\n  c's in {}, the floor's in {}\n",
-                           plural(x.blocks, "fused block"), percent(x.blocks_at_addend, x.blocks),
-                           percent(x.blocks_at_floor, x.blocks));
+                           plural(x.blocks, "fused block"),
+                           share_text(x.blocks_at_addend, x.blocks),
+                           share_text(x.blocks_at_floor, x.blocks));
 }
 
 std::string error_text(const GemmAccount& x) {
   std::string out =
       fmt::format("\n  Σ|a·b| {}   Σ|exact d| {}   Σ|d - exact| {}\n",
                   size_text(x.product_magnitude), size_text(x.exact_magnitude), size_text(x.error));
-  out += fmt::format("  The error is {} of Σ|exact d| and {} of Σ|a·b|;\n",
-                     percent(x.error, x.exact_magnitude), percent(x.error, x.product_magnitude));
+  out +=
+      fmt::format("  The error is {} of Σ|exact d| and {} of Σ|a·b|;\n",
+                  share_text(x.error, x.exact_magnitude), share_text(x.error, x.product_magnitude));
   ExactSum both = x.outward;
   both += x.inward;
   out += fmt::format("  it makes |d| smaller by {}, larger by {}, of Σ|exact d|.\n",
-                     percent(x.inward, x.exact_magnitude), percent(x.outward, x.exact_magnitude));
+                     share_text(x.inward, x.exact_magnitude),
+                     share_text(x.outward, x.exact_magnitude));
   if (x.error.is_zero()) return out;
   return out + worst_text("worst of |exact d|", x.worst_relative) +
          worst_text("worst of the element's Σ|a·b|", x.worst_to_products) +
@@ -85,9 +88,9 @@ std::string rules_text(const GemmAccount& x) {
     const Cost& c = x.rules[i];
     if (c.steps == 0) continue;
     out += fmt::format(row, words_of_rule(loss_rule_names[i].name), grouped(c.steps),
-                       grouped(c.cut), right_aligned(percent(c.cut, c.steps), 9),
+                       grouped(c.cut), right_aligned(share_text(c.cut, c.steps), 9),
                        grouped(c.vanished), right_aligned(size_text(c.lost()), 10),
-                       right_aligned(percent(c.lost(), x.product_magnitude), 11));
+                       right_aligned(share_text(c.lost(), x.product_magnitude), 11));
   }
   return out;
 }
@@ -126,11 +129,11 @@ std::string distances_text(const GemmAccount& x) {
     if (i + 1 == rows.size() && end == GemmAccount::distances) name = fmt::format("{}+", first);
     const DistanceRow& row = rows[i];
     const std::string shown = bar(static_cast<double>(row.products), static_cast<double>(largest)) +
-                              " " + (row.products == 0 ? "" : percent(row.products, x.products));
+                              " " + (row.products == 0 ? "" : share_text(row.products, x.products));
     out += fmt::format(
         "  {}{}{}{}\n", left_aligned(name, 9), left_aligned(shown, 40),
-        right_aligned(row.products == 0 ? "" : percent(row.cut, row.products), 14),
-        right_aligned(row.products == 0 ? "" : percent(row.vanished, row.products), 12));
+        right_aligned(row.products == 0 ? "" : share_text(row.cut, row.products), 14),
+        right_aligned(row.products == 0 ? "" : share_text(row.vanished, row.products), 12));
   }
   return out;
 }
@@ -158,7 +161,7 @@ std::string positions_text(const GemmAccount& x) {
     for (const std::size_t i : rules) {
       ExactSum lost;
       for (std::size_t at = first; at < end; ++at) lost += x.by_position[at][i].lost();
-      out += right_aligned(percent(lost, x.product_magnitude), 20);
+      out += right_aligned(share_text(lost, x.product_magnitude), 20);
     }
     out += "\n";
   }

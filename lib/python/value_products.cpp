@@ -20,7 +20,7 @@
 #include "emulate/fast/kernels.h"
 #include "lib/cli/gemm_options.h"
 #include "lib/format/format_spec.h"
-#include "lib/gemm/exact_sums.h"
+#include "lib/gemm/exact_gemm.h"
 #include "lib/gemm/files.h"
 #include "lib/gemm/prepared_product.h"
 #include "lib/parallel/parallel.h"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Four small models of usual kinds, from torch.nn alone, with data that are generated: a GPT, a ResNet, an LSTM and a GAN; and a
-training of them, the same one for the same seeds.
+training of them, the same one for the same seeds. cuda/check_torch.py has the GPT and the ResNet, too.
 
 A maker gives the players of a training, which take turns: (a module, its loss of a generator of random numbers).
 """
@@ -23,7 +23,7 @@ class Block(nn.Module):
 
     def forward(self, x):  # batch × length × width
         q, k, v = (part.unflatten(2, (self.heads, -1)).transpose(1, 2) for part in self.qkv(self.ln1(x)).chunk(3, 2))
-        future = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+        future = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).triu(1)
         scores = (q @ k.transpose(2, 3) / q.shape[3] ** 0.5).masked_fill(future, -math.inf)
         x = x + self.proj((scores.softmax(3) @ v).transpose(1, 2).flatten(2))
         return x + self.down(F.gelu(self.up(self.ln2(x))))
@@ -65,10 +65,15 @@ class Residual(nn.Module):
         return F.relu(self.bn2(self.second(F.relu(self.bn1(self.first(x))))) + self.around(x))
 
 
+class ResNet(nn.Sequential):
+    def __init__(self, width, classes):
+        super().__init__(nn.Conv2d(3, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(), Residual(width, width, 1),
+                         Residual(width, 2 * width, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2 * width, classes))
+
+
 def resnet(classes=8, size=10):
     """Tells noisy images apart, each a pattern of its class."""
-    model = nn.Sequential(nn.Conv2d(3, 12, 3, 1, 1, bias=False), nn.BatchNorm2d(12), nn.ReLU(), Residual(12, 12, 1),
-                          Residual(12, 24, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(24, classes))
+    model = ResNet(12, classes)
     patterns = torch.randn(classes, 3, size, size, generator=torch.Generator().manual_seed(0))
 
     def loss(random):

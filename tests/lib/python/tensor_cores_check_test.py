@@ -144,9 +144,9 @@ class Check(TensorCoresCase):
 
     def test_calls_of_one_place_may_have_orders_of_their_own(self):
         orders = {n: binade.GemmModel("fma.rn.f32.f32.f32.f32", split=n) for n in (2, 4)}
-        a, b, now = numbers(1, 16, 256), numbers(2, 256, 24), [2]
-        with tf32(False, False), binade.torch.tensor_cores("sm_90", order=lambda *_: orders[now[0]]), checking() as mode:
-            for now[0] in (2, 4, 2):
+        a, b, parts = numbers(1, 16, 256), numbers(2, 256, 24), iter((2, 4, 2))
+        with tf32(False, False), binade.torch.tensor_cores("sm_90", order=lambda *_: orders[next(parts)]), checking() as mode:
+            for _ in range(3):
                 a @ b
         row, = rows(mode)
         self.assertEqual((row["verdict"], row["explained"], row["compared"]), ("explained", 3, 3), row)
@@ -288,6 +288,24 @@ class Check(TensorCoresCase):
             c.addmm_(a, b)
             torch.addmm(c, a, b, out=c)
         self.assertEqual([row["verdict"] for row in rows(mode, op="addmm")], ["equal", "equal"])
+
+    def test_a_product_without_elements_is_not_looked_at(self):
+        with checking() as mode:
+            torch.empty(0, 4) @ torch.empty(4, 3)
+        self.assertEqual([row["verdict"] for row in rows(mode)], ["unseen"])
+        self.assertFalse(mode.account.all_explained)
+        self.assertIn("0 of 0 products explained bit for bit; 1 not looked at", str(mode.account))
+
+    def test_fp8_products_with_scales_are_compared(self):
+        if not hasattr(torch, "_scaled_mm") or not hasattr(torch, "float8_e4m3fn"):
+            self.skipTest("this torch has no float8 and no _scaled_mm")
+        a, b = (numbers(i, 32, 64).clamp(-400, 400).to(torch.float8_e4m3fn) for i in (1, 2))
+        for outside, verdict in (("sm_90", "equal"), ("sm_100", "different")):
+            with binade.torch.tensor_cores(outside), checking() as mode:
+                torch._scaled_mm(a, b.t(), torch.ones(()), torch.ones(()), out_dtype=torch.float32)
+            row, = rows(mode)
+            self.assertEqual((row["op"], row["verdict"], row["elements"]), ("_scaled_mm", verdict, 1024), row)
+            self.assertIn("wgmma.m64n8k32.f32.e4m3.e4m3 on sm_90", row["usual"])
 
     def test_the_page_asks_for_nothing_and_names_what_differs(self):
         a = torch.randn(8, 16)

@@ -52,6 +52,20 @@ class Modes(TensorCoresCase):
                 with binade.torch.tensor_cores("sm_90", strict=True), self.assertRaisesRegex(NotImplementedError, name):
                     call()
 
+    def test_attention_by_matmuls_has_no_fused_op_and_leaves_the_switches_as_they_were(self):
+        if not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
+            self.skipTest("this torch has no public attention")
+        switches = [getattr(torch.backends.cuda, f"{name}_sdp_enabled") for name in ("flash", "mem_efficient", "cudnn")
+                    if hasattr(torch.backends.cuda, f"{name}_sdp_enabled")]
+        q = numbers(1, 1, 2, 8, 16)
+        before = [is_on() for is_on in switches]
+        with binade.torch.tensor_cores("sm_90", attention="math") as mode:
+            torch.nn.functional.scaled_dot_product_attention(q, q, q)
+            self.assertFalse(any(is_on() for is_on in switches))
+        self.assertEqual([is_on() for is_on in switches], before)
+        self.assertTrue(any(before))
+        self.assertEqual({ran.op for ran in mode.covered()}, {"bmm"})
+
     def test_an_order_is_of_sums_alone(self):
         name = "mma.m16n8k16.f32.f16.f16.f32"
         for options, text in (({"alpha": 2}, "--alpha"), ({"c_first": True}, "--c-first"),

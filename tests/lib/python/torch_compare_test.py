@@ -105,6 +105,10 @@ class Compare(CliCase):
         self.assertEqual((of.first["a"]["module"], of.first["b"]["module"]), ("0", "0"))
         self.assertRegex(of.first["a"]["site"], r"torch_compare_test\.py:\d+$")
 
+    def test_nothing_to_compare_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "nothing to compare"):
+            binade.torch.compare(lambda x: None, lambda x: None, torch.ones(2, 3))
+
 
 if __name__ == "__main__":
     main()

@@ -180,6 +180,10 @@ class Invariance(CliCase):
                 found = binade.torch.invariance(model, torch.randn(17, 16), batches=(1, 2, 5))
                 self.assertFalse(found.variant, str(found))
 
+    def test_a_result_that_is_not_compared_is_said(self):
+        found = binade.torch.invariance(lambda x: x[(x * 2).sum(1).argsort()], torch.randn(5, 3), batches=(1, 2))
+        self.assertIn("What the function gives is not compared", str(found))
+
     def test_what_cannot_be_followed_is_said(self):
         of = found(lambda x: torch.cat([torch.ones(1, 4, 6), x]).exp(), self.x)
         self.assertEqual((statuses(of)["cat"], of.variant), ("row not followed", False))

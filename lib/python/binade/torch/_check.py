@@ -24,7 +24,6 @@ PARTS = {
     "_scaled_dot_product_flash_attention_for_cpu": lambda args: ("out", "logsumexp"),
     "_scaled_dot_product_flash_attention_for_cpu_backward": lambda args: ("dq", "dk", "dv"),
 }
-LOOK_SECONDS = 0.006  # that an identification takes for each product of a sum, on two cores (64 s of 16,384, 7 s of 1,024)
 TOLD = 3  # elements that differ, of each product
 # What an op is usually given beside tensors; None as well.
 USUAL = {"stride": 1, "padding": 0, "dilation": 1, "transposed": False, "output_padding": 0, "groups": 1, "beta": 1, "alpha": 1,
@@ -60,6 +59,7 @@ class Check(TensorCores):
         if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0):
             raise ValueError(f"seconds {seconds!r}: a number of 0 or more is wanted, or None")
         self._calls, self._looks_left, self._seconds_left = calls, kinds, float("inf") if seconds is None else seconds
+        self._seconds_of_k = 0  # that a search took for each product of a sum, the dearest so far
         self._rows, self._kinds, self._orders = {}, {}, {}
         self._places, self._recordings = Places(), None if save is None else Recordings(save)
         self._devices, self._lock = {}, threading.Lock()  # a device's backward passes run in threads of their own
@@ -81,8 +81,6 @@ class Check(TensorCores):
 
     def _product(self, name, func, kind, function, operands, args, kwargs):
         """PyTorch's own, compared."""
-        if kind == "scaled":
-            return self._leave(name, "products with scales are not compared", func, args, kwargs)
         if operands[0].is_cuda and torch.cuda.is_current_stream_capturing():
             return self._leave(name, "it is captured into a CUDA graph", func, args, kwargs)
         place = self._places.now()
@@ -125,13 +123,15 @@ class Check(TensorCores):
         name, dtype = what[0], args[0].dtype  # every op's first argument is a tensor
         if self._models.given(kind, dtype) == REFERENCE:
             raise ValueError(f'order gave "reference" for {kind} of {dtype}, which is no order that PyTorch could have')
-        products, made = self._models.products(kind, dtype), []  # made: of each product its key and the GemmModel of its sums
+        products, made = self._products_of(kind, name, args, dtype), []  # made: of each product its key, the GemmModel of its sums
 
         def keeping(a, b):
             made.append((product_key(kind, dtype, a, b), self._models.of_product(kind, dtype, a, b).model))
             return products
 
-        emulated = function(products if products.direct else ChosenProducts(keeping), *args, **kwargs)
+        alone = products.direct or kind == "scaled"
+        emulated = function(products if alone else ChosenProducts(keeping), *args, **kwargs)
+        usual = str(products if alone else self._models.of(kind, dtype))
         differ = False
         for number, row in rows.items():
             theirs, ours = (x[number] if isinstance(x, tuple | list) else x for x in (given, emulated))
@@ -140,7 +140,7 @@ class Check(TensorCores):
                 raise RuntimeError(f"PyTorch gave {tuple(theirs.shape)} of {theirs.dtype}, the emulation {tuple(ours.shape)} of "
                                    f"{ours.dtype}")
             different = differing(theirs, ours)
-            differs = row.add(different, theirs, ours, str(self._models.of(kind, dtype)), TOLD)
+            differs = row.add(different, theirs, ours, usual, TOLD)
             if theirs.numel() and (differs or self._recordings is not None):
                 try:
                     if products.direct:
@@ -163,11 +163,14 @@ class Check(TensorCores):
                 if self._looks_left <= 0:
                     row.why = "more products differ than are looked into: kinds=N looks into more"
                     return
-                if LOOK_SECONDS * low.a.shape[2] > self._seconds_left:
-                    row.why = f"no time was left to look into sums of {low.a.shape[2]:,} products: seconds=N gives more"
+                k = low.a.shape[2]
+                if self._seconds_of_k * k > self._seconds_left:
+                    row.why = f"no time was left to look into sums of {k:,} products: seconds=N gives more"
                     return
                 self._looks_left -= 1
+                begun = time.monotonic()
                 explaining.look(low, sampled(differing(low.d, low.as_given_by(model))))
+                self._seconds_of_k = max(self._seconds_of_k, (time.monotonic() - begun) / k)
             model = explaining.model
             row.explain(explaining)
             if model is not None:

@@ -50,7 +50,7 @@ class Row:
 
     @property
     def verdict(self):
-        if not self.compared:
+        if not self.elements:  # a product without any, too
             return "unseen"
         if not self.differing_calls:
             return "equal"
@@ -131,7 +131,8 @@ class Account(Document):
 
     @property
     def all_explained(self):
-        """Whether something was compared, and every product that was is given bit for bit by a model."""
+        """Whether something was compared, and every product that was is given bit for bit by a model. What was not looked at, and
+        what is not taken apart, are no part of it: of("unseen"), to_dict()["not_compared"]."""
         count = counts(self.to_dict())
         return count["different"] == 0 and count["equal"] + count["explained"] > 0
 
@@ -160,7 +161,10 @@ def text_of(x):
     count = counts(x)
     compared = len(x["products"]) - count["unseen"]
     where = ", ".join(f"{d['gpu'] or name} with torch {d['torch']}" for name, d in x["devices"].items()) or "nothing"
-    lines = [f"{x['arch']} against {where}: {count['equal'] + count['explained']} of {compared} products explained bit for bit"]
+    left = [f"{n:,} {words}" for n, words in ((count["unseen"], "not looked at"), (len(x["not_compared"]), "ops not taken apart"))
+            if n]
+    lines = ["; ".join([f"{x['arch']} against {where}: {count['equal'] + count['explained']} of {compared} products explained "
+                        "bit for bit", *left])]
     for verdict, meaning in VERDICTS.items():
         rows = [row for row in x["products"] if row["verdict"] == verdict]
         if rows:

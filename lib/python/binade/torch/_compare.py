@@ -58,7 +58,7 @@ def compare(fn_a, fn_b, inputs, *, seed=0, arch=None):
     gave them. Weights that are packed otherwise in either are passed over. Where the ops are products, the orders are told
     that explain them. The functions may part and meet again (rounding hides it): .equal is of what they give, in its order.
 
-    Returns a Comparison.
+    Returns a Comparison. ValueError, one line, where neither gives a tensor.
 
     >>> import torch
     >>> import binade.torch
@@ -68,6 +68,8 @@ def compare(fn_a, fn_b, inputs, *, seed=0, arch=None):
     (False, 'mul', 'mul')
     """
     sides = Side(fn_a, inputs, seed), Side(fn_b, inputs, seed)
+    if not any(len(side.given) for side in sides):
+        raise ValueError("compare: neither function gives a tensor, so there is nothing to compare")
     for one, other in (sides, sides[::-1]):
         one.hold_to(other)
     pair = first_pair(*sides)

@@ -95,7 +95,7 @@ class Models:
         """What order says, whatever operands it takes: a GemmModel, "reference", or None, nothing."""
         try:
             given = self._order(kind, dtype) if callable(self._order) else self._order
-        except TypeError as error:  # which Python's own operators take for "not implemented"
+        except TypeError as error:  # of a @ b torch would say only that there is no such operator
             raise RuntimeError(f"order({kind!r}, {dtype}): {error}") from error
         if callable(self._order) and isinstance(given, _binade.GemmModel):
             check_sums(given)

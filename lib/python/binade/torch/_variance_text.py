@@ -74,9 +74,11 @@ def text_of(of):
     out[0] += f"; beside them {', '.join(beside)}." if beside else "."
     if of["made_rows"]:
         out.append(f"{of['made_rows']} of the rows that it rode with were made of the elements given.")
+    result = result_text(of["batches"], of["ops"][-1]["status"])
     if of["first"] is not None:
-        out += ["", *first_text(of["first"])]
-        out += result_text(of["batches"], of["ops"][-1]["status"])
+        out += ["", *first_text(of["first"]), *result]
+    elif of["ops"][-1]["status"] != "same":
+        out += result
     for status, words in LISTED.items():
         listed = [place_text(op) for op in of["ops"] if op["status"] == status]
         if listed:

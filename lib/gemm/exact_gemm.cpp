@@ -2,7 +2,7 @@
 //
 // A row of A and a column of B become integers times a power of two each, where their numbers lie close enough to one
 // another; then a sum is one of 128 bits. What does not fit is added up in a sum of all exponents.
-#include "lib/gemm/exact_sums.h"
+#include "lib/gemm/exact_gemm.h"
 
 #include <algorithm>
 #include <bit>
