@@ -5,7 +5,7 @@ import difflib
 import torch
 
 from ._bits import difference, row_hashes, same_bits
-from ._recorder import Recorder, again, copied
+from ._recorder import RESULT, Recorder, again, copied
 from ._rows import axis_of, found, part
 
 BY_NATURE = frozenset(("mixes rows", "after mixed rows", "of the batch"))
@@ -70,7 +70,7 @@ class Batch:
     def __init__(self, runs, size, seed):
         self._runs, self.size, self.places = runs, size, places_of(size, seed)
         self.state, self.differs, self.instead, self.after_lost, self.notes = {}, {}, {}, {}, []
-        self._kept = {}  # {index of an op that differs: the row's part of the result that did first}
+        self._kept = {}  # {index of an op that differs: (place, result, the row's part) where it did first}
         self._place = size // 2
         self._ops = runs.run(size, self._place).ops
         self._partners = partners(runs.ops, self._ops)
@@ -87,6 +87,8 @@ class Batch:
         self._compare(self._place, hold=False)
         for place in self.places:
             self._compare(place, hold=True)
+        for place in sorted({place for place, _, _ in self._kept.values()}):
+            self._compare(place, hold=True, first=1)
         self._name_states()
         return self
 
@@ -101,7 +103,7 @@ class Batch:
 
     def kept(self, own):
         """What the row got of an op where it differs; None where it does not."""
-        return self._kept.get(own) if self.state.get(own) == "variant" else None
+        return self._kept[own][2] if self.state.get(own) == "variant" else None
 
     def _judge(self, first, second, others, row):
         """Where the row is in each result."""
@@ -124,8 +126,9 @@ class Batch:
             self.notes.append(f"in batches of {self.size} which ops run depends on the rows' values from {place} on: nothing is "
                               "compared from there")
 
-    def _compare(self, place, hold):
-        """Holds the row's part to the run alone. hold: and writes that over it; else only what the function gave is counted."""
+    def _compare(self, place, hold, first=0):
+        """Holds the row's part to the run alone. hold: and writes that over it; else only what the function gave is counted.
+        first: of the other rows; with others than at first, a part that differs must be as it was there, or depends on them."""
         def after(op, results):
             own = self._partners.get(op.index, (None,))[0]
             if own is None or op.index >= len(self._ops) or op.name != self._ops[op.index].name or op.index in self._unsteady:
@@ -138,6 +141,8 @@ class Batch:
                 if kind != "row" or axis is None:
                     continue
                 parts = [part(x, axis, outer, self.size, place) for outer in outers]
+                if first and self._kept.get(own, ())[:2] == (place, n) and not same_bits(parts[0], self._kept[own][2]):
+                    self._found[op.index, n] = "mixes", ()
                 if any(same_bits(y, alone.reshape(y.shape)) for y in parts):
                     continue
                 if len(parts) > 1:
@@ -146,20 +151,21 @@ class Batch:
                     if own == len(self._runs.ops) - 1:
                         self.result = worse(self.result, difference(parts[0], alone.reshape(parts[0].shape)))
                 else:
-                    self._differs(own, place, parts[0], alone.reshape(parts[0].shape))
+                    if not first:
+                        self._differs(own, n, place, parts[0], alone.reshape(parts[0].shape))
                     with torch.no_grad():
                         parts[0].copy_(alone.reshape(parts[0].shape))
 
         self.result = None if not hold else self.result
-        self._runs.run(self.size, place, after=after)
+        self._runs.run(self.size, place, after=after, first=first)
 
     def _is_as_alone(self, x, axis, place, alone):
         x = x if axis is None else part(x, axis, 1, self.size, place)
         return x.numel() == alone.numel() and same_bits(x, alone.reshape(x.shape))
 
-    def _differs(self, own, place, x, alone):
+    def _differs(self, own, n, place, x, alone):
         if own not in self._kept:
-            self._kept[own] = x.detach().clone()
+            self._kept[own] = place, n, x.detach().clone()
         row = self.differs.setdefault(own, {"places": []})
         if place not in row["places"]:
             row["places"].append(place)
@@ -177,7 +183,7 @@ class Batch:
                 state = "unsteady"
             elif own in self.differs and before & BY_NATURE:
                 state = "after mixed rows"
-            elif own in self.differs and op.name in PLACES:
+            elif own in self.differs and (op.name in PLACES or "mixes" in kinds):
                 state = "mixes rows"
             elif own in self.differs:
                 state = "variant"
@@ -187,6 +193,8 @@ class Batch:
             elif "lost" in kinds or not kinds or any(
                     self._found[at, n][0] == "row" and self._axes.get((at, n)) is None for n in range(len(op.outputs))):
                 state = "row not followed"
+            elif op.name == RESULT and before & BY_NATURE:
+                state = "after mixed rows"
             else:
                 state = "same" if "row" in kinds else "of the batch" if at in self._of_batch else "without the row"
             if own is None:
