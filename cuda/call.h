@@ -9,7 +9,7 @@
 #include <string>
 #include <type_traits>
 
-#include "lib/record/device.h"
+#include "lib/device/device.h"
 
 namespace binade {
 

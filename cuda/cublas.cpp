@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include "lib/record/device.h"
+#include "lib/device/device.h"
 
 namespace binade {
 namespace {

@@ -11,7 +11,7 @@
 #include "cuda/rates.h"
 #include "cuda/run_dots.h"
 #include "cuda/run_scalar.h"
-#include "lib/record/device_module.h"
+#include "lib/device/device_module.h"
 
 namespace binade {
 namespace {

@@ -14,7 +14,7 @@
 #include "cuda/gemm.h"
 #include "cuda/quantize.h"
 #include "cuda/range_count.h"
-#include "lib/record/matrix_product.h"
+#include "lib/device/matrix_product.h"
 
 namespace binade {
 namespace {
@@ -199,8 +199,8 @@ DotTypes types_of(const ModelRow& row) {
 KernelCheck check_emulated_matmul(const ModelRow& row, Magnitudes magnitudes) {
   const DotTypes types = types_of(row);
   KernelComparison out("emulated matmul", "sm_" + std::to_string(row.first_sm) + " " +
-                                              std::string(name_of(types.d)) + " of " +
-                                              std::string(name_of(types.a)) + ", blocks of " +
+                                              std::string(format_name(types.d)) + " of " +
+                                              std::string(format_name(types.a)) + ", blocks of " +
                                               std::to_string(row.model.block) +
                                               (magnitudes == Magnitudes::tiny ? ", tiny" : ""));
   const int k = row.model.recipe == Recipe::expanded ? 32 : 3 * row.model.block + 5;
@@ -223,9 +223,9 @@ KernelCheck check_emulated_matmul(const ModelRow& row, Magnitudes magnitudes) {
 
 KernelCheck check_gemm(const Instruction& how) {
   KernelComparison out("gemm", "mma.m16n8k" + std::to_string(how.k) + " " +
-                                   std::string(name_of(how.types.d)) + " of " +
-                                   std::string(name_of(how.types.a)) + " and " +
-                                   std::string(name_of(how.types.b)));
+                                   std::string(format_name(how.types.d)) + " of " +
+                                   std::string(format_name(how.types.a)) + " and " +
+                                   std::string(format_name(how.types.b)));
   const int m = 200, n = 150, padded = 6 * how.k, k = padded - 3;
   const auto size = [](int rows, int width) {
     return static_cast<std::size_t>(rows) * static_cast<std::size_t>(width);

@@ -3,7 +3,7 @@
 // A product of matrices on the current GPU, by whichever kernel has the instruction.
 #pragma once
 
-#include "lib/record/matrix_product.h"
+#include "lib/device/matrix_product.h"
 
 namespace binade {
 

@@ -11,8 +11,8 @@
 
 #include "emulate/fast/dot_blocks.h"
 #include "emulate/tensor_core.h"
-#include "lib/record/device.h"
-#include "lib/record/dots.h"
+#include "lib/cases/dots.h"
+#include "lib/device/device.h"
 
 namespace binade {
 

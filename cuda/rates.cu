@@ -112,7 +112,7 @@ void add_bulk_rates(std::vector<KernelRate>& out) {
     if (!stochastic && rounding.rounding != Rounding::ties_to_even) continue;
     for (const Format& format : {binary16, e4m3}) {
       const Quantizer to{format, {.rounding = rounding.rounding}};
-      const std::string what = std::string(name_of(format)) + " " + std::string(rounding.name);
+      const std::string what = std::string(format_name(format)) + " " + std::string(rounding.name);
       add("quantize", what.c_str(), 2 * read,
           [&] { launch_quantize(in.get(), result.get(), values, 0, to, words.get()); });
     }

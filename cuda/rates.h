@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "lib/record/kernel_check.h"
+#include "lib/device/kernel_check.h"
 
 namespace binade {
 

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "emulate/tensor_core.h"
-#include "lib/record/crossing.h"
-#include "lib/record/device.h"
-#include "lib/record/dots.h"
+#include "lib/cases/crossing.h"
+#include "lib/cases/dots.h"
+#include "lib/device/device.h"
 
 namespace binade {
 

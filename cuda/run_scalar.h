@@ -7,8 +7,8 @@
 #include <optional>
 #include <span>
 
-#include "lib/record/scalar_cases.h"
-#include "lib/record/scalar_tally.h"
+#include "lib/cases/scalar_cases.h"
+#include "lib/device/scalar_tally.h"
 
 namespace binade {
 
@@ -27,7 +27,7 @@ extern const ScalarKernel approximation_kernel;
 /// The target whose code of this program the current GPU runs; none: there is no such code.
 std::optional<SmTarget> loaded_target();
 
-/// Device's calls (lib/record/device.h) on the current GPU, of an instruction that loaded_target() has.
+/// Device's calls (lib/device/device.h) on the current GPU, of an instruction that loaded_target() has.
 void tally_scalar_on_gpu(const ScalarInstruction& instruction, const ScalarCases& cases,
                          std::uint64_t first, std::uint64_t end, ScalarTally& tally);
 void run_scalar_on_gpu(const ScalarInstruction& instruction, const ScalarCases& cases,

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "lib/record/scalar_cases.h"
-#include "lib/record/scalar_tally.h"
+#include "lib/cases/scalar_cases.h"
+#include "lib/device/scalar_tally.h"
 
 namespace binade {
 

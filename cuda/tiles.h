@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "lib/record/crossing.h"
+#include "lib/cases/crossing.h"
 
 namespace binade {
 
@@ -39,27 +39,27 @@ constexpr CrossedRows start_of(const Tiles& x, std::uint64_t local) {
 }
 
 /// The rows that element (i, j) is made of.
-constexpr CrossedRows rows_of(const Tiles& x, const CrossedRows& start, int i, int j) {
-  CrossedRows rows = rows_of(x.crossing, start, i, j);
+constexpr CrossedRows crossed_rows(const Tiles& x, const CrossedRows& start, int i, int j) {
+  CrossedRows rows = crossed_rows(x.crossing, start, i, j);
   if (x.diagonal) rows.c = rows.a;
   return rows;
 }
 
 constexpr std::uint64_t c_of(const Tiles& x, const CrossedRows& start, int i, int j) {
-  return x.c[rows_of(x, start, i, j).c];
+  return x.c[crossed_rows(x, start, i, j).c];
 }
 constexpr const unsigned char* row_of_a(const Tiles& x, const CrossedRows& start, int i) {
-  return x.a + static_cast<std::uint64_t>(rows_of(x, start, i, 0).a) *
+  return x.a + static_cast<std::uint64_t>(crossed_rows(x, start, i, 0).a) *
                    static_cast<std::uint64_t>(x.row_bytes_a);
 }
 constexpr const unsigned char* row_of_b(const Tiles& x, const CrossedRows& start, int j) {
-  return x.b + static_cast<std::uint64_t>(rows_of(x, start, 0, j).b) *
+  return x.b + static_cast<std::uint64_t>(crossed_rows(x, start, 0, j).b) *
                    static_cast<std::uint64_t>(x.row_bytes_b);
 }
 
 /// The positions kept in a group of row i of a.
 constexpr std::uint32_t kept_of(const Tiles& x, const CrossedRows& start, int i, int group) {
-  return static_cast<std::uint32_t>(x.kept[rows_of(x, start, i, 0).a] >> (4 * group)) & 0xF;
+  return static_cast<std::uint32_t>(x.kept[crossed_rows(x, start, i, 0).a] >> (4 * group)) & 0xF;
 }
 
 /// Element (i, j) of a tile.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes the .cu sources of the scalar instructions, when the project is built: for every
-// instruction of lib/record/scalar_instruction.h a wrapper of PTX's own name with one asm line, and
+// instruction of lib/instruction/scalar_instruction.h a wrapper of PTX's own name with one asm line, and
 // for every kind the switch over its wrappers and the kernel. What an architecture lacks is left out
 // of its code. Arguments: conversion.cu arithmetic.cu, with their folders; approximations are in the first.
 #include <cstdio>
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/record/scalar_instruction.h"
+#include "lib/instruction/scalar_instruction.h"
 
 namespace {
 

@@ -87,7 +87,7 @@ constexpr std::optional<Rounding> find_rounding(std::string_view name) {
   return std::nullopt;
 }
 
-constexpr std::string_view name_of(Rounding rounding) {
+constexpr std::string_view rounding_name(Rounding rounding) {
   return roundings[static_cast<std::size_t>(rounding)].name;
 }
 

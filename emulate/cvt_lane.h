@@ -55,7 +55,7 @@ enum class CvtEvidence : std::uint8_t {
   open,          ///< a -0 under .relu or .sat or the order of random bits is a guess
 };
 
-constexpr std::string_view name_of(CvtEvidence evidence) {
+constexpr std::string_view cvt_evidence_name(CvtEvidence evidence) {
   switch (evidence) {
     case CvtEvidence::hardware: return "hardware";
     case CvtEvidence::host_headers: return "host_headers";

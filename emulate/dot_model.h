@@ -35,7 +35,7 @@ enum class Recipe : std::uint8_t {
 
 inline constexpr std::array<std::string_view, 6> recipe_names{
     "fused_block", "expanded", "fma_chain", "mul_add_chain", "pairwise", "exact_integer"};
-constexpr std::string_view name_of(Recipe recipe) {
+constexpr std::string_view recipe_name(Recipe recipe) {
   return recipe_names[static_cast<std::size_t>(recipe)];
 }
 

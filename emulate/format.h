@@ -152,7 +152,7 @@ constexpr std::optional<Format> find_format(std::string_view name) {
 }
 
 /// The table's name of a format; "custom" for a user-made one.
-constexpr std::string_view name_of(const Format& format) {
+constexpr std::string_view format_name(const Format& format) {
   for (const NamedFormat& row : formats) {
     if (row.format == format) return row.name;
   }

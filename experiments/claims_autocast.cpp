@@ -139,11 +139,11 @@ Measured backward_under_autocast(const ClaimInput&) {
   return {.fails = different == 0 && all > 0,
           .holds = right.dtype == binary32 && cast.dtype == binary16 && changed > right.size() / 2,
           .words = fmt::format("{} of {} gradients differ; a written-out FP32 backward becomes {}",
-                               different, all, name_of(cast.dtype)),
+                               different, all, format_name(cast.dtype)),
           .figures = {{"gradients", all},
                       {"different", different},
-                      {"written_backward_outside", name_of(right.dtype)},
-                      {"written_backward_within", name_of(cast.dtype)},
+                      {"written_backward_outside", format_name(right.dtype)},
+                      {"written_backward_within", format_name(cast.dtype)},
                       {"values_changed", changed},
                       {"values", right.size()}}};
 }
@@ -185,12 +185,12 @@ Measured weights_in_fp16(const ClaimInput&) {
           .holds = native.error.empty() && o2.weights == binary16 && o2.stepped == binary32 &&
                    o2.error == "Attempting to unscale FP16 gradients.",
           .words = fmt::format("native: weights and .grad {}; O2: {}, its unscale_: \"{}\"",
-                               name_of(native.weights), name_of(o2.weights), o2.error),
-          .figures = {{"native_weights", name_of(native.weights)},
-                      {"native_gradients", name_of(native.gradients)},
+                               format_name(native.weights), format_name(o2.weights), o2.error),
+          .figures = {{"native_weights", format_name(native.weights)},
+                      {"native_gradients", format_name(native.gradients)},
                       {"native_error", native.error},
-                      {"o2_weights", name_of(o2.weights)},
-                      {"o2_stepped", name_of(o2.stepped)},
+                      {"o2_weights", format_name(o2.weights)},
+                      {"o2_stepped", format_name(o2.stepped)},
                       {"o2_error", o2.error}}};
 }
 
@@ -198,7 +198,7 @@ Measured weights_in_fp16(const ClaimInput&) {
 nlohmann::ordered_json policies_of(std::span<const std::string_view> ops) {
   nlohmann::ordered_json out;
   for (const std::string_view op : ops) {
-    out[std::string(op)] = name_of(cast_policy(DeviceType::cuda, op));
+    out[std::string(op)] = cast_policy_name(cast_policy(DeviceType::cuda, op));
   }
   return out;
 }
@@ -249,11 +249,11 @@ Measured mean_in_fp32(const ClaimInput&) {
   return {.fails = of_mean == binary16 && all_unlisted(unlisted),
           .holds = all_in_binary32(listed) && of_sum == binary32 && exact == all && all > 0,
           .words = fmt::format("of FP16: sum in {}, mean in {}; max is exact in {} of {} formats",
-                               name_of(of_sum), name_of(of_mean), exact, all),
+                               format_name(of_sum), format_name(of_mean), exact, all),
           .figures = {{"listed", policies_of(listed)},
                       {"others", policies_of(unlisted)},
-                      {"sum", name_of(of_sum)},
-                      {"mean", name_of(of_mean)},
+                      {"sum", format_name(of_sum)},
+                      {"mean", format_name(of_mean)},
                       {"formats", all},
                       {"formats_with_exact_max", exact}}};
 }
@@ -272,17 +272,18 @@ Measured activations_in_fp16(const ClaimInput&) {
   const bool low_in_half = std::ranges::all_of(low, [](std::string_view op) {
     return autocast_dtype(DeviceType::cuda, op, std::array{binary32}) == binary16;
   });
-  return {.fails = relu_single == binary32 && exp_half == binary32,
-          .holds = low_in_half && all_unlisted(unlisted) && all_in_binary32(wide) &&
-                   relu_half == binary16,
-          .words = fmt::format("relu of FP32 in {}, of FP16 in {}; exp of FP16 in {}",
-                               name_of(relu_single), name_of(relu_half), name_of(exp_half)),
-          .figures = {{"low", policies_of(low)},
-                      {"unlisted", policies_of(unlisted)},
-                      {"fp32", policies_of(wide)},
-                      {"relu_of_fp32", name_of(relu_single)},
-                      {"relu_of_fp16", name_of(relu_half)},
-                      {"exp_of_fp16", name_of(exp_half)}}};
+  return {
+      .fails = relu_single == binary32 && exp_half == binary32,
+      .holds =
+          low_in_half && all_unlisted(unlisted) && all_in_binary32(wide) && relu_half == binary16,
+      .words = fmt::format("relu of FP32 in {}, of FP16 in {}; exp of FP16 in {}",
+                           format_name(relu_single), format_name(relu_half), format_name(exp_half)),
+      .figures = {{"low", policies_of(low)},
+                  {"unlisted", policies_of(unlisted)},
+                  {"fp32", policies_of(wide)},
+                  {"relu_of_fp32", format_name(relu_single)},
+                  {"relu_of_fp16", format_name(relu_half)},
+                  {"exp_of_fp16", format_name(exp_half)}}};
 }
 
 Format dtype_of_linear(DeviceType device, const Autocast::Options& options) {
@@ -299,10 +300,10 @@ Measured bf16_only_on_cpu(const ClaimInput&) {
   return {.fails = cuda == bfloat16,
           .holds = cpu == bfloat16 && cpu_half == binary16,
           .words = fmt::format("linear: CUDA, asked for BF16, {}; CPU {}, asked for FP16, {}",
-                               name_of(cuda), name_of(cpu), name_of(cpu_half)),
-          .figures = {{"cuda_bf16", name_of(cuda)},
-                      {"cpu_default", name_of(cpu)},
-                      {"cpu_fp16", name_of(cpu_half)}}};
+                               format_name(cuda), format_name(cpu), format_name(cpu_half)),
+          .figures = {{"cuda_bf16", format_name(cuda)},
+                      {"cpu_default", format_name(cpu)},
+                      {"cpu_fp16", format_name(cpu_half)}}};
 }
 
 constexpr std::array autocast_claims{

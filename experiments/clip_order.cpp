@@ -254,7 +254,7 @@ Heard listen(const Scenario& scenario) {
   const OptimizerView optimizer{1, {{binary32, gradient}}, {}};
   for (const TrainingEvent event : scenario.events) {
     for (const OrderFinding& finding : checker.on(event, 1)) {
-      if (heard.finding.empty()) heard.finding = name_of(finding.mistake);
+      if (heard.finding.empty()) heard.finding = order_mistake_name(finding.mistake);
     }
     if (!heard.error.empty()) continue;
     try {

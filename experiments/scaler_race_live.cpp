@@ -92,7 +92,7 @@ Series curve_of(const Lap& lap) {
   return curve;
 }
 
-nlohmann::ordered_json json_of(const Lap& lap, const Round& round) {
+nlohmann::ordered_json lap_json(const Lap& lap, const Round& round) {
   const StepLog &first = lap.log.steps.front(), &last = lap.log.steps.back();
   nlohmann::ordered_json row{{"policy", lap.racer.name},
                              {"growth_interval", nullptr},
@@ -183,7 +183,7 @@ void show(const std::vector<Lap>& laps, double reference, const Round& round, Ou
                           scale_text(steps.back().scale),
                           lap.log.gave_up ? std::to_string(steps.size()) : "-"});
     plot.series.push_back(curve_of(lap));
-    out.data["trainings"].push_back(json_of(lap, round));
+    out.data["trainings"].push_back(lap_json(lap, round));
   }
   out.tables.push_back(table);
   out.plots.push_back(plot);

@@ -114,10 +114,10 @@ nlohmann::ordered_json figures(const Shares& s) {
 
 void add_row(Table& table, const std::string& name, std::string_view phase, TensorRole role,
              const Shares& s, nlohmann::ordered_json& data) {
-  table.rows.push_back({name, std::string(phase), std::string(name_of(role)), percent(s.below_27),
-                        percent(s.band), percent(s.rne_zero), percent(s.subnormal),
-                        percent(s.lost_l2)});
-  data.push_back({{"run", name}, {"phase", phase}, {"role", name_of(role)}});
+  table.rows.push_back({name, std::string(phase), std::string(tensor_role_name(role)),
+                        percent(s.below_27), percent(s.band), percent(s.rne_zero),
+                        percent(s.subnormal), percent(s.lost_l2)});
+  data.push_back({{"run", name}, {"phase", phase}, {"role", tensor_role_name(role)}});
   data.back().update(figures(s));
 }
 
@@ -130,12 +130,13 @@ void add_layers(Table& table, const std::string& name, const Counted& counted,
       const Shares late = shares_of(phases.late);
       data.push_back({{"run", name},
                       {"layer", layer},
-                      {"role", name_of(roles[i])},
+                      {"role", tensor_role_name(roles[i])},
                       {"early", figures(early)},
                       {"late", figures(late)}});
       if (early.rne_zero == 0 && late.rne_zero == 0) continue;
-      table.rows.push_back({name, layer, std::string(name_of(roles[i])), percent(early.rne_zero),
-                            percent(late.rne_zero), percent(early.lost_l2), percent(late.lost_l2)});
+      table.rows.push_back({name, layer, std::string(tensor_role_name(roles[i])),
+                            percent(early.rne_zero), percent(late.rne_zero), percent(early.lost_l2),
+                            percent(late.lost_l2)});
     }
   }
 }
@@ -185,15 +186,16 @@ Outcome run_training_ranges(const ExperimentInput& input) {
       add_row(table, name, "first 10 %", roles[i], early[i], out.data["shares"]);
       add_row(table, name, "last 10 %", roles[i], late[i], out.data["shares"]);
       Series& series = counted.over_time[i];
-      series.name = fmt::format("{} {}", name, name_of(roles[i]));
+      series.name = fmt::format("{} {}", name, tensor_role_name(roles[i]));
       for (double& x : series.x) x = 100 * x / static_cast<double>(steps);
       plot.series.push_back(series);
     }
     add_layers(layers, name, counted, out.data["layers"]);
     Plot& where = binades.emplace_back(binade_plot(fmt::format("Where {}'s gradients lie", name)));
     for (std::size_t i = 0; i < roles.size(); ++i) {
-      add_binades(where, fmt::format("{}, early", name_of(roles[i])), counted.all[i].early);
-      add_binades(where, fmt::format("{}, late", name_of(roles[i])), counted.all[i].late);
+      add_binades(where, fmt::format("{}, early", tensor_role_name(roles[i])),
+                  counted.all[i].early);
+      add_binades(where, fmt::format("{}, late", tensor_role_name(roles[i])), counted.all[i].late);
     }
     if (c.workload == "digits_mlp") {
       grows = grows && late[0].rne_zero > 2 * early[0].rne_zero;

@@ -31,7 +31,7 @@ Format narrowest_input(const OpRecord& call) {
 std::string names_of(const std::vector<Format>& formats) {
   std::string out;
   for (const Format& format : formats) {
-    out += fmt::format("{}{}", out.empty() ? "" : ", ", name_of(format));
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", format_name(format));
   }
   return out;
 }
@@ -104,14 +104,14 @@ std::vector<SilentPromotion> DtypeFlow::promotion_audit() const {
   return out;
 }
 
-std::string text_of(const DtypeFlow& flow) {
+std::string dtype_flow_text(const DtypeFlow& flow) {
   std::vector<std::vector<std::string>> rows{
       {"op", "where", "policy", "run", "output", "calls", "casts", "cached", "inputs"}};
   for (const FlowRow& row : flow.rows()) {
     const OpRecord& call = row.call;
     rows.push_back({call.op + (call.backward ? " (backward)" : ""), call.where,
-                    std::string(name_of(call.policy)), std::string(name_of(call.run)),
-                    std::string(name_of(call.output)), std::to_string(row.calls),
+                    std::string(cast_policy_name(call.policy)), std::string(format_name(call.run)),
+                    std::string(format_name(call.output)), std::to_string(row.calls),
                     std::to_string(call.casts), std::to_string(call.cached_casts),
                     names_of(call.inputs)});
   }
@@ -123,27 +123,27 @@ std::string text_of(const DtypeFlow& flow) {
   rows = {{"op", "where", "narrowest", "ran in", "calls", "bytes lost"}};
   for (const SilentPromotion& found : audit) {
     rows.push_back({found.op + (found.backward ? " (backward)" : ""), found.where,
-                    std::string(name_of(found.narrowest)), std::string(name_of(found.run)),
+                    std::string(format_name(found.narrowest)), std::string(format_name(found.run)),
                     std::to_string(found.calls), std::to_string(found.bytes_lost)});
   }
   return out + "\nSilent promotions: ops of no list that ran wider than their narrowest input\n" +
          lines_of(rows);
 }
 
-nlohmann::ordered_json json_of(const DtypeFlow& flow) {
+nlohmann::ordered_json dtype_flow_json(const DtypeFlow& flow) {
   using Json = nlohmann::ordered_json;
   Json ops = Json::array();
   for (const FlowRow& row : flow.rows()) {
     const OpRecord& call = row.call;
     Json inputs = Json::array();
-    for (const Format& input : call.inputs) inputs.push_back(name_of(input));
+    for (const Format& input : call.inputs) inputs.push_back(format_name(input));
     ops.push_back({{"op", call.op},
                    {"where", call.where},
                    {"backward", call.backward},
-                   {"policy", name_of(call.policy)},
+                   {"policy", cast_policy_name(call.policy)},
                    {"inputs", inputs},
-                   {"run", name_of(call.run)},
-                   {"output", name_of(call.output)},
+                   {"run", format_name(call.run)},
+                   {"output", format_name(call.output)},
                    {"calls", row.calls},
                    {"elements", call.elements},
                    {"casts", call.casts},
@@ -154,8 +154,8 @@ nlohmann::ordered_json json_of(const DtypeFlow& flow) {
     audit.push_back({{"op", found.op},
                      {"where", found.where},
                      {"backward", found.backward},
-                     {"narrowest", name_of(found.narrowest)},
-                     {"run", name_of(found.run)},
+                     {"narrowest", format_name(found.narrowest)},
+                     {"run", format_name(found.run)},
                      {"calls", found.calls},
                      {"bytes_lost", found.bytes_lost}});
   }

@@ -72,7 +72,7 @@ void record_op(const OpRecord& record);
 bool recording_ops();
 
 /// The rows and the audit as lines of text, and as JSON ("binade.dtype_flow/1").
-std::string text_of(const DtypeFlow& flow);
-nlohmann::ordered_json json_of(const DtypeFlow& flow);
+std::string dtype_flow_text(const DtypeFlow& flow);
+nlohmann::ordered_json dtype_flow_json(const DtypeFlow& flow);
 
 }  // namespace binade

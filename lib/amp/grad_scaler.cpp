@@ -81,7 +81,7 @@ std::optional<bool> GradScaler::unscale_gradients(const OptimizerView& optimizer
       throw Error(fmt::format(
           "GradScaler: a gradient is {}, which binary32 does not hold; give gradients of "
           "a format that it holds",
-          name_of(gradient.dtype)));
+          format_name(gradient.dtype)));
     }
   }
   if (first_is_old_) first_.reset();
@@ -209,7 +209,7 @@ nlohmann::ordered_json GradScaler::state_dict() const {
   out["_growth_tracker"] = get_growth_tracker();
   if (scaler_.policy().name != "torch") {
     out["policy"] = scaler_.policy().name;
-    out["state"] = json_of(scaler_.state());
+    out["state"] = loss_scaler_json(scaler_.state());
   }
   return out;
 }

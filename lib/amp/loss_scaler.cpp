@@ -339,7 +339,7 @@ std::optional<double> scale_of(const nlohmann::json& json) {
   return json.is_number() ? std::optional(json.get<double>()) : std::nullopt;
 }
 
-nlohmann::ordered_json json_of(const LossScalerState& state) {
+nlohmann::ordered_json loss_scaler_json(const LossScalerState& state) {
   nlohmann::ordered_json out;
   out["scale"] = scale_json(state.scale);
   out["growth_tracker"] = state.growth_tracker;

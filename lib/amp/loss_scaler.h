@@ -128,7 +128,7 @@ nlohmann::ordered_json scale_json(double scale);
 std::optional<double> scale_of(const nlohmann::json& json);
 
 /// {scale, growth_tracker, …}: the state as it is kept in a checkpoint. Reading throws Error for what is none.
-nlohmann::ordered_json json_of(const LossScalerState& state);
+nlohmann::ordered_json loss_scaler_json(const LossScalerState& state);
 LossScalerState loss_scaler_state(const nlohmann::json& json);
 
 }  // namespace binade

@@ -206,7 +206,7 @@ CastPolicy apex_cast_policy(std::string_view op) { return policy_of(apex_listed_
 
 std::span<const OpListChange> op_list_changes() { return op_list_changes_table; }
 
-std::string_view name_of(CastPolicy policy) {
+std::string_view cast_policy_name(CastPolicy policy) {
   constexpr std::array<std::string_view, 7> names{"lower_precision_fp",
                                                   "fp32",
                                                   "fp32_set_opt_dtype",
@@ -217,7 +217,7 @@ std::string_view name_of(CastPolicy policy) {
   return names.at(static_cast<std::size_t>(policy));
 }
 
-std::string_view name_of(DeviceType device) {
+std::string_view device_type_name(DeviceType device) {
   constexpr std::array<std::string_view, device_types.size()> names{"cuda", "cpu", "xpu", "mps"};
   return names.at(static_cast<std::size_t>(device));
 }

@@ -60,8 +60,8 @@ std::span<const OpListChange> op_list_changes();
 /// Whose lists decide: those of a device (torch.autocast), or Apex's (its O1).
 enum class CastLists : std::uint8_t { pytorch, apex };
 
-std::string_view name_of(CastPolicy policy);  ///< "lower_precision_fp"
-std::string_view name_of(DeviceType device);  ///< "cuda"
+std::string_view cast_policy_name(CastPolicy policy);  ///< "lower_precision_fp"
+std::string_view device_type_name(DeviceType device);  ///< "cuda"
 
 /// Why autocast refuses an op and what to call instead, in one line.
 std::string_view banned_reason(std::string_view op);

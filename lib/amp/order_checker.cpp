@@ -50,13 +50,13 @@ constexpr std::array<Rule, 14> rules{{
 
 }  // namespace
 
-std::string_view name_of(TrainingEvent event) {
+std::string_view training_event_name(TrainingEvent event) {
   constexpr std::array<std::string_view, 7> names{"zero_grad", "forward", "backward", "unscale",
                                                   "clip",      "step",    "update"};
   return names.at(static_cast<std::size_t>(event));
 }
 
-std::string_view name_of(OrderMistake mistake) {
+std::string_view order_mistake_name(OrderMistake mistake) {
   return rules.at(static_cast<std::size_t>(mistake)).name;
 }
 

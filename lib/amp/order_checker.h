@@ -48,8 +48,8 @@ struct OrderFinding {
   std::string message;          ///< what, why it matters, what to do, in one line
 };
 
-std::string_view name_of(TrainingEvent event);
-std::string_view name_of(OrderMistake mistake);
+std::string_view training_event_name(TrainingEvent event);
+std::string_view order_mistake_name(OrderMistake mistake);
 
 /// Takes the events as they come. zero_grad, unscale, clip and step belong to an optimizer, the others to all.
 class OrderChecker {

@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lib/cli/advise_answer.h"
 #include "lib/cli/command.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
+#include "lib/study/advise_answer.h"
 #include "lib/text/spelling.h"
 #include "lib/train/memory.h"
 

@@ -11,10 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/cli/command.h"
+#include "lib/device/record_dots.h"
 #include "lib/evidence/json.h"
 #include "lib/evidence/overview.h"
-#include "lib/record/instruction_name.h"
-#include "lib/record/record_dots.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
 
 namespace binade {
@@ -27,7 +27,7 @@ struct ArchitecturesOptions {
 
 std::string text_of_names(const Architecture& on) {
   std::string out;
-  for (const Instruction& x : recorded_instructions(on.sm)) out += name_of(x) + "\n";
+  for (const Instruction& x : recorded_instructions(on.sm)) out += instruction_name(x) + "\n";
   const bool any_n = on.families.wgmma || on.families.tcgen05;
   return out + (any_n ? "wgmma and tcgen05 also with every smaller legal n\n" : "");
 }
@@ -43,7 +43,7 @@ void show_architectures(const ArchitecturesOptions& options) {
   if (options.json) {
     nlohmann::ordered_json out{{"schema", "binade.architectures/2"},
                                {"architectures", nlohmann::ordered_json::array()}};
-    for (const Architecture& on : chosen) out["architectures"].push_back(json_of(on));
+    for (const Architecture& on : chosen) out["architectures"].push_back(evidence_json(on));
     fmt::print("{}\n", out.dump(2));
     return;
   }

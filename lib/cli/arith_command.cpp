@@ -15,7 +15,6 @@
 #include "emulate/operation.h"
 #include "lib/cli/attribute_options.h"
 #include "lib/cli/command.h"
-#include "lib/cli/count_columns.h"
 #include "lib/cli/progress.h"
 #include "lib/format/format_spec.h"
 #include "lib/gemm/files.h"
@@ -24,6 +23,7 @@
 #include "lib/io/opened_tensor.h"
 #include "lib/io/output_paths.h"
 #include "lib/io/safetensors_writer.h"
+#include "lib/range/count_columns.h"
 #include "lib/range/elementwise.h"
 #include "lib/range/quantize_stream.h"
 #include "lib/text/error.h"
@@ -214,7 +214,7 @@ void run_arith(const ArithArguments& a) {
   write_results(out, tensor, layout,
                 {{"binade.operation", std::string(operation.name)},
                  {"binade.format", a.format},
-                 {"binade.rounding", std::string(name_of(how.attributes.rounding))}},
+                 {"binade.rounding", std::string(rounding_name(how.attributes.rounding))}},
                 [&](const auto& sink) {
                   counts = operate_on_operands(how, operands, layout.elements, sink);
                 });

@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lib/cli/autocast_answer.h"
+#include "lib/amp/autocast_answer.h"
 #include "lib/cli/command.h"
 
 namespace binade {
@@ -21,10 +21,10 @@ void show_autocast(const AutocastWords& words) {
   const std::vector<AutocastAnswer> answers = autocast_answers(q, words.ops);
   if (words.json) {
     constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
-    fmt::print("{}\n", json_of(q, answers).dump(2, ' ', false, replace));
+    fmt::print("{}\n", autocast_json(q, answers).dump(2, ' ', false, replace));
     return;
   }
-  fmt::print("{}", text_of(q, answers));
+  fmt::print("{}", autocast_text(q, answers));
 }
 
 void define_autocast(App app, int&) {

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "lib/cases/hard_cases.h"
 #include "lib/cli/command.h"
 #include "lib/cli/stream_options.h"
 #include "lib/parallel/parallel.h"
-#include "lib/record/hard_cases.h"
-#include "lib/record/test_stream.h"
+#include "lib/testfloat/test_stream.h"
 #include "lib/text/error.h"
 
 namespace binade {

@@ -10,10 +10,10 @@
 #include <span>
 #include <system_error>
 
-#include "lib/cli/case_words.h"
 #include "lib/cli/command.h"
 #include "lib/cli/stream_options.h"
-#include "lib/record/test_stream.h"
+#include "lib/explain/case_words.h"
+#include "lib/testfloat/test_stream.h"
 #include "lib/text/error.h"
 
 namespace binade {

@@ -13,7 +13,7 @@
 #include "lib/cli/command.h"
 #include "lib/cli/device_option.h"
 #include "lib/cli/progress.h"
-#include "lib/record/kernel_report.h"
+#include "lib/device/kernel_report.h"
 #include "lib/validate/device_report.h"
 #include "lib/validate/scalar.h"
 

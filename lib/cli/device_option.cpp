@@ -9,8 +9,8 @@
 
 #include "lib/cli/command.h"
 #include "lib/cli/rule_options.h"
-#include "lib/record/emulated_device.h"
-#include "lib/record/instruction_name.h"
+#include "lib/device/emulated_device.h"
+#include "lib/instruction/instruction_name.h"
 
 namespace binade {
 
@@ -41,7 +41,7 @@ OpenedDevice open_chosen_device(const DeviceOption& option, const RuleChoice& ru
   with_rules({}, rules);  // what cannot be chosen is told before any work
   return {std::make_unique<EmulatedDevice>(
               sm, [rules](DotModel& model) { model = with_rules(model, rules); },
-              EmulatedDevice::PlantedScalar{}, text_of(rules)),
+              EmulatedDevice::PlantedScalar{}, rule_choice_text(rules)),
           {}};
 }
 

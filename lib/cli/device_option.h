@@ -7,8 +7,8 @@
 #include <string>
 
 #include "lib/cli/options.h"
+#include "lib/device/device.h"
 #include "lib/evidence/rule_choice.h"
-#include "lib/record/device.h"
 
 namespace binade {
 

@@ -3,7 +3,7 @@
 // The options of rows of dot products.
 #include "lib/cli/dot_options.h"
 
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 
 namespace binade {
 

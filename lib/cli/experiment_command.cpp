@@ -40,7 +40,7 @@ struct ExperimentArguments {
 void list() {
   for (const Experiment& e : experiments()) {
     fmt::print("{}\n{}{}", e.name, wrapped(fmt::format("  asks      {}", e.question), 12),
-               wrapped("  expected  " + text_of(e.hypothesis), 12));
+               wrapped("  expected  " + hypothesis_text(e.hypothesis), 12));
   }
 }
 
@@ -139,7 +139,7 @@ int run_chosen(const ExperimentArguments& a) {
       fmt::print(stderr, "{} experiments took {:.1f} s\n", runs.size(), seconds);
     }
   }
-  const nlohmann::ordered_json results = json_of(runs, a.quick, a.times);
+  const nlohmann::ordered_json results = experiment_runs_json(runs, a.quick, a.times);
   if (!a.json.empty()) write_file(a.json, results.dump(1) + "\n");
   if (!a.html.empty()) write_file(a.html, results_html(results));
   return status_of(runs);

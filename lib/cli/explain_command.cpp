@@ -13,11 +13,11 @@
 
 #include "lib/cli/command.h"
 #include "lib/cli/dot_options.h"
-#include "lib/cli/dot_terms.h"
 #include "lib/cli/explained.h"
 #include "lib/cli/gemm_options.h"
 #include "lib/cli/progress.h"
 #include "lib/cli/rule_options.h"
+#include "lib/explain/dot_terms.h"
 #include "lib/explain/json.h"
 #include "lib/explain/svg.h"
 #include "lib/explain/text.h"
@@ -46,7 +46,7 @@ void write(const Explanation& x, const ExplainOutput& output) {
                explanation_svg(x, output.block ? *output.block : most_telling_block(x)));
   }
   if (output.json) {
-    fmt::print("{}\n", json_of(x).dump(2));
+    fmt::print("{}\n", explanation_json(x).dump(2));
   } else {
     fmt::print("{}", explanation_text(x, {wants_color(STDOUT_FILENO), output.all, output.block}));
   }

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "lib/cli/dot_terms.h"
 #include "lib/cli/rule_options.h"
-#include "lib/record/instruction_name.h"
-#include "lib/record/recording.h"
+#include "lib/device/recording.h"
+#include "lib/explain/dot_terms.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
 
 namespace binade {
@@ -52,8 +52,8 @@ ExplainedOperands recorded(const OneDot& options) {
   out.instruction =
       parse_instruction(dots.instruction.empty() ? info.instruction : dots.instruction, sm);
   if (out.instruction.types != own.types || out.instruction.k != own.k) {
-    throw error_in(options.recording, "rows of " + name_of(own),
-                   name_of(out.instruction) + " takes other types or another K");
+    throw error_in(options.recording, "rows of " + instruction_name(own),
+                   instruction_name(out.instruction) + " takes other types or another K");
   }
   return out;
 }
@@ -93,7 +93,8 @@ ExplainedOperands operands_of(const OneDot& options) {
 Explanation explained(const OneDot& options) {
   ExplainedOperands x = operands_of(options);
   const Brief known = brief_of(x.instruction);
-  x.instruction.model = ruled_model(x.instruction.model, name_of(x.instruction), options.rules);
+  x.instruction.model =
+      ruled_model(x.instruction.model, instruction_name(x.instruction), options.rules);
   Explanation out = explain_dot(x.instruction, x.a, x.b, x.c);
   out.known = known;  // of the instruction, whatever rules were chosen
   if (x.d) out.hardware = Typed{*x.d, x.instruction.types.d};

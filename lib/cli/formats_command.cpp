@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/cli/command.h"
-#include "lib/cli/format_table.h"
+#include "lib/explain/format_table.h"
 
 namespace binade {
 namespace {
@@ -27,9 +27,9 @@ void print_formats(const FormatsOptions& options) {
     }
   }
   if (options.json) {
-    std::cout << json_of(rows).dump(2) << '\n';
+    std::cout << format_table_json(rows).dump(2) << '\n';
   } else {
-    std::cout << text_of(rows);
+    std::cout << format_table_text(rows);
   }
 }
 

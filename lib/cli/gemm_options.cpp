@@ -10,8 +10,8 @@
 #include <cmath>
 
 #include "lib/format/format_spec.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/io/opened_tensor.h"
-#include "lib/record/instruction_name.h"
 #include "lib/text/error.h"
 
 namespace binade {
@@ -137,7 +137,7 @@ NamedGemm model_of(const GemmOptions& o) {
   NamedGemm out = parse_gemm(o.instruction, chain ? 0 : parse_architecture(o.architecture));
   GemmModel& g = out.model;
   g.model = ruled_model(g.model, o.instruction, o.rules);
-  out.rules = text_of(o.rules);
+  out.rules = rule_choice_text(o.rules);
   set_order(g, o.k_order);
   if (is_integer(g.types.d)) {
     check_integer(o);

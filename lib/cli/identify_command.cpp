@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "lib/cli/command.h"
-#include "lib/cli/identified.h"
 #include "lib/cli/progress.h"
+#include "lib/identify/identified.h"
 #include "lib/identify/propose.h"
 #include "lib/identify/writers.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/io/output_paths.h"
-#include "lib/record/instruction_name.h"
 
 namespace binade {
 namespace {
@@ -47,13 +47,13 @@ int run_identify(const IdentifyOptions& o) {
   }
   const std::size_t show = shown(o);
   if (o.json) {
-    nlohmann::ordered_json out = json_of(found, show);
-    if (proposal) out["proposal"] = json_of(*proposal, o.propose);
+    nlohmann::ordered_json out = identification_json(found, show);
+    if (proposal) out["proposal"] = proposal_json(*proposal, o.propose);
     fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
-    fmt::print("{}", text_of(found, show));
+    fmt::print("{}", identification_text(found, show));
     if (proposal) {
-      fmt::print("{}", text_of(*proposal, o.propose));
+      fmt::print("{}", proposal_text(*proposal, o.propose));
     } else if (!o.propose.empty()) {
       fmt::print("nothing to propose: there are no two models to tell apart\n");
     }

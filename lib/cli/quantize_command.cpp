@@ -12,7 +12,6 @@
 
 #include "lib/cli/attribute_options.h"
 #include "lib/cli/command.h"
-#include "lib/cli/count_columns.h"
 #include "lib/cli/device_option.h"
 #include "lib/cli/progress.h"
 #include "lib/format/format_spec.h"
@@ -21,6 +20,7 @@
 #include "lib/io/safetensors.h"
 #include "lib/io/safetensors_writer.h"
 #include "lib/io/tensor_file.h"
+#include "lib/range/count_columns.h"
 #include "lib/range/quantize_stream.h"
 #include "lib/text/error.h"
 
@@ -122,7 +122,7 @@ int run_quantize(const QuantizeArguments& a) {
       metadata = from->metadata();
     }
     metadata["binade.format"] = a.format;
-    metadata["binade.rounding"] = name_of(to.attributes.rounding);
+    metadata["binade.rounding"] = rounding_name(to.attributes.rounding);
     writer = std::make_unique<SafetensorsWriter>(a.out, specs, metadata);
   }
   std::string text = counts_head("tensor", rounding_columns);

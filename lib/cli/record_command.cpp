@@ -17,11 +17,11 @@
 #include "lib/cli/device_option.h"
 #include "lib/cli/progress.h"
 #include "lib/cli/rule_options.h"
+#include "lib/device/record_dots.h"
+#include "lib/device/scalar_recording.h"
 #include "lib/evidence/open_rows.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/io/output_paths.h"
-#include "lib/record/instruction_name.h"
-#include "lib/record/record_dots.h"
-#include "lib/record/scalar_recording.h"
 #include "lib/text/error.h"
 #include "lib/validate/device_report.h"
 #include "lib/validate/scalar.h"
@@ -138,7 +138,7 @@ int run_record(const RecordArguments& a) {
   if (both || !a.dots.empty()) run_dots(*opened.device, a, date, totals);
   if (both || a.scalar) run_scalar(*opened.device, a, date, totals);
   const auto named = [&a](const Instruction& x) {
-    return name_of(x).find(a.words) != std::string::npos;
+    return instruction_name(x).find(a.words) != std::string::npos;
   };
   const bool any_named =
       std::ranges::any_of(recorded_instructions(opened.device->info().compute_capability), named);

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "lib/cli/options.h"
+#include "lib/device/recording_file.h"
 #include "lib/io/safetensors.h"
-#include "lib/record/recording_file.h"
 #include "lib/text/error.h"
 #include "lib/text/spelling.h"
 

@@ -35,7 +35,7 @@ DotModel ruled_model(const DotModel& model, const std::string& instruction,
   return with_rules(model, rules);
 }
 
-std::string text_of(const RuleChoice& rules) {
+std::string rule_choice_text(const RuleChoice& rules) {
   std::string out;
   for (const std::string& word : words_of(rules)) out += " " + word;
   return out.empty() ? out : " with" + out;

@@ -20,6 +20,6 @@ DotModel ruled_model(const DotModel& model, const std::string& instruction,
 /// The words that choose them again.
 std::vector<std::string> words_of(const RuleChoice& rules);
 /// " with --zero-raises single"; empty: the table's.
-std::string text_of(const RuleChoice& rules);
+std::string rule_choice_text(const RuleChoice& rules);
 
 }  // namespace binade

@@ -13,7 +13,7 @@
 
 #include "lib/cli/attribute_options.h"
 #include "lib/cli/command.h"
-#include "lib/cli/shown_encoding.h"
+#include "lib/explain/shown_encoding.h"
 #include "lib/text/error.h"
 #include "lib/text/spelling.h"
 
@@ -48,9 +48,9 @@ void take_back_negative_words(App app, ShowOptions& options) {
 void show_values(const ShowOptions& options) {
   const std::vector<ShownEncoding> all = shown_values(options.question);
   if (options.json) {
-    std::cout << json_of(all).dump(2) << '\n';
+    std::cout << shown_encodings_json(all).dump(2) << '\n';
   } else {
-    std::cout << text_of(all);
+    std::cout << shown_encodings_text(all);
   }
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "lib/cli/attribute_options.h"
-#include "lib/record/test_function.h"
+#include "lib/testfloat/test_function.h"
 
 namespace binade {
 

@@ -16,11 +16,11 @@
 #include "lib/cli/command.h"
 #include "lib/cli/data_folder.h"
 #include "lib/cli/progress.h"
-#include "lib/cli/sweep_results.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
 #include "lib/study/results_html.h"
 #include "lib/study/sweep.h"
+#include "lib/study/sweep_results.h"
 #include "lib/study/sweep_table.h"
 #include "lib/study/train_job.h"
 #include "lib/text/error.h"
@@ -95,7 +95,7 @@ void run_sweep(const SweepArguments& a) {
     fmt::print(stderr, "{} of {} runs were in {} already\n", sweep.found, spec.runs(),
                printable(results_path(a), longest_path));
   }
-  fmt::print("{}", text_of(sweep_table(spec, sweep.results, chosen)));
+  fmt::print("{}", table_text(sweep_table(spec, sweep.results, chosen)));
   if (!a.json.empty()) write_file(a.json, sweep_json(spec, sweep.results, chosen).dump(1) + "\n");
   if (!a.html.empty()) write_file(a.html, results_html(sweep_page(spec, sweep.results, chosen, x)));
 }

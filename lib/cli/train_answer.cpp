@@ -16,7 +16,6 @@
 
 #include "lib/amp/dtype_flow.h"
 #include "lib/cli/data_folder.h"
-#include "lib/cli/dot_text.h"
 #include "lib/study/tensor_dump.h"
 #include "lib/study/train_settings.h"
 #include "lib/study/workloads.h"
@@ -149,8 +148,8 @@ TrainAnswer train_answer(const TrainQuestion& a, const std::function<void()>& pr
                                  {"updates_not_shown", step.updates.not_shown}});
   }
   if (flow) {
-    out.text += "\n" + text_of(*flow);
-    out.json["dtype_flow"] = json_of(*flow);
+    out.text += "\n" + dtype_flow_text(*flow);
+    out.json["dtype_flow"] = dtype_flow_json(*flow);
   }
   if (!a.dump.empty()) {
     out.text +=

@@ -12,9 +12,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lib/cases/dot_cases.h"
 #include "lib/cli/command.h"
 #include "lib/cli/device_option.h"
-#include "lib/cli/dot_text.h"
 #include "lib/cli/replayed_product.h"
 #include "lib/cli/rule_options.h"
 #include "lib/cli/validate_crossed.h"
@@ -23,13 +23,13 @@
 #include "lib/evidence/json.h"
 #include "lib/evidence/seen.h"
 #include "lib/evidence/tally.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/output_paths.h"
-#include "lib/record/dot_cases.h"
-#include "lib/record/instruction_name.h"
 #include "lib/text/error.h"
 #include "lib/text/spelling.h"
 #include "lib/validate/device_report.h"
+#include "lib/validate/dot_text.h"
 #include "lib/validate/dots.h"
 #include "lib/validate/replay.h"
 
@@ -72,7 +72,7 @@ class SetOutput {
     const std::string source = printable(set.source, longest_path);
     if (json_) {
       nlohmann::ordered_json out{{"source", source}, {"architecture", set.origin.architecture}};
-      out.update(json_of(set.check));
+      out.update(scalar_check_json(set.check));
       sets_.push_back(out);
       return;
     }
@@ -92,14 +92,14 @@ class SetOutput {
     const std::string source = printable(product.path, longest_path);
     const GemmCheck& check = product.validation.check;
     if (json_) {
-      sets_.push_back(
-          {{"source", source}, {"product", json_of(product.validation, product.options)}});
+      sets_.push_back({{"source", source},
+                       {"product", gemm_validation_json(product.validation, product.options)}});
     } else {
       fmt::print("{:<28}  {:<44}  elements {}, equal {}, different {}\n", source,
                  binade::headline(product.validation.named), check.elements(), check.equal(),
                  check.different.count);
       if (check.different.count != 0)
-        fmt::print("{}", text_of(product.validation, product.options));
+        fmt::print("{}", gemm_validation_text(product.validation, product.options));
     }
     return {.elements = check.elements(), .different = check.different.count};
   }
@@ -120,7 +120,7 @@ class SetOutput {
     }
     if (!json_) {
       fmt::print("sets {}, rows {}, equal {}, different {}{}", totals.sets, totals.rows,
-                 totals.equal(), totals.different, text_of(options_.rules));
+                 totals.equal(), totals.different, rule_choice_text(options_.rules));
       if (totals.recorded_only > 0) fmt::print(", recorded only {}", totals.recorded_only);
       fmt::print("\n");
       return;
@@ -143,7 +143,7 @@ class SetOutput {
  private:
   static std::string headline(const CheckedSet& set) {
     return fmt::format("{:<28}  sm_{} {:<38}", printable(set.source, longest_path),
-                       set.instruction.sm, name_of(set.instruction));
+                       set.instruction.sm, instruction_name(set.instruction));
   }
 
   std::string text_of_set(const CheckedSet& set, const Dots& dots) const {
@@ -171,21 +171,21 @@ class SetOutput {
              "\n";
     }
     const std::string touched =
-        options_.rules.any() ? "" : text_of(touched_by(set.instruction, dots), "rows");
+        options_.rules.any() ? "" : touched_text(touched_by(set.instruction, dots), "rows");
     return touched.empty() ? out : out + "  " + touched + "\n";
   }
 
   nlohmann::ordered_json json_of_set(const CheckedSet& set, const Dots& dots) const {
     nlohmann::ordered_json out{{"source", printable(set.source, longest_path)}};
     if (set.skipped.empty()) {
-      out.update(json_of(set.check, dots, set.instruction));
-      if (!options_.rules.any()) out["touched"] = json_of(touched_by(set.instruction, dots));
+      out.update(dot_check_json(set.check, dots, set.instruction));
+      if (!options_.rules.any()) out["touched"] = touched_json(touched_by(set.instruction, dots));
       if (options_.evidence) {
-        out["aspects"] = json_of(tally_rivals(set.instruction, dots, false, options_.rules));
+        out["aspects"] = tally_json(tally_rivals(set.instruction, dots, false, options_.rules));
       }
     } else {
       out["architecture"] = fmt::format("sm_{}", set.instruction.sm);
-      out["instruction"] = name_of(set.instruction);
+      out["instruction"] = instruction_name(set.instruction);
       out["skipped"] = set.skipped;
     }
     return out;

@@ -12,9 +12,10 @@
 
 #include "lib/cli/command.h"
 #include "lib/cli/device_option.h"
-#include "lib/cli/dot_text.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
+#include "lib/number/encoding_text.h"
 #include "lib/validate/crossed.h"
+#include "lib/validate/dot_text.h"
 
 namespace binade {
 namespace {
@@ -25,8 +26,8 @@ struct ValidateCrossedArguments {
   bool json = false;
 };
 
-std::string text_of(const CrossedCheck& check) {
-  const std::string name = name_of(check.instruction);
+std::string crossed_check_text(const CrossedCheck& check) {
+  const std::string name = instruction_name(check.instruction);
   if (!check.skipped.empty()) return fmt::format("{:<48}skipped: {}\n", name, check.skipped);
   std::string out = fmt::format("{:<48}dots {:>12}, different {}\n", name, check.tally.dots,
                                 check.tally.different);
@@ -38,8 +39,8 @@ std::string text_of(const CrossedCheck& check) {
   return out + difference_text({0, x.row.d[0], x.emulated}, x.row, check.instruction) + "\n";
 }
 
-nlohmann::ordered_json json_of(const CrossedCheck& check) {
-  nlohmann::ordered_json out{{"instruction", name_of(check.instruction)}};
+nlohmann::ordered_json crossed_check_json(const CrossedCheck& check) {
+  nlohmann::ordered_json out{{"instruction", instruction_name(check.instruction)}};
   if (!check.skipped.empty()) {
     out["skipped"] = check.skipped;
     return out;
@@ -67,9 +68,9 @@ int run_validate_crossed(const ValidateCrossedArguments& a) {
   const auto take = [&](const CrossedCheck& check) {
     if (!check.skipped.empty() && why_skipped.empty()) why_skipped = check.skipped;
     if (a.json) {
-      checks.push_back(json_of(check));
+      checks.push_back(crossed_check_json(check));
     } else {
-      fmt::print("{}", text_of(check));
+      fmt::print("{}", crossed_check_text(check));
       std::fflush(stdout);
     }
   };

@@ -11,11 +11,13 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/cli/command.h"
-#include "lib/cli/dot_text.h"
 #include "lib/cli/rule_options.h"
 #include "lib/evidence/json.h"
 #include "lib/evidence/tally.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
+#include "lib/number/encoding_text.h"
+#include "lib/text/spelling.h"
+#include "lib/validate/dot_text.h"
 
 namespace binade {
 namespace {
@@ -32,10 +34,11 @@ std::string explained_by(const DotOptions& dots, const std::vector<std::string>&
 
 }  // namespace
 
-nlohmann::ordered_json json_of(const DotCheck& check, const Dots& dots, const Instruction& how) {
+nlohmann::ordered_json dot_check_json(const DotCheck& check, const Dots& dots,
+                                      const Instruction& how) {
   nlohmann::ordered_json out{{"architecture", fmt::format("sm_{}", how.sm)},
-                             {"instruction", name_of(how)},
-                             {"evidence", name_of(brief_of(how).evidence)},
+                             {"instruction", instruction_name(how)},
+                             {"evidence", evidence_name(brief_of(how).evidence)},
                              {"rows", check.rows},
                              {"equal", check.equal()},
                              {"different", check.different},
@@ -69,21 +72,21 @@ DotValidation validated(const CheckedDots& options) {
   return {instruction, std::move(dots), std::move(check)};
 }
 
-nlohmann::ordered_json json_of(const DotValidation& x, const CheckedDots& options) {
+nlohmann::ordered_json dot_validation_json(const DotValidation& x, const CheckedDots& options) {
   nlohmann::ordered_json out{{"schema", "binade.validate_dots/1"}};
-  out.update(json_of(x.check, x.dots, x.instruction));
+  out.update(dot_check_json(x.check, x.dots, x.instruction));
   if (options.rules.any()) {
     out["rules"] = words_of(options.rules);
   } else {
-    out["touched"] = json_of(touched_by(x.instruction, x.dots));
+    out["touched"] = touched_json(touched_by(x.instruction, x.dots));
   }
   if (options.evidence) {
-    out["aspects"] = json_of(tally_rivals(x.instruction, x.dots, false, options.rules));
+    out["aspects"] = tally_json(tally_rivals(x.instruction, x.dots, false, options.rules));
   }
   return out;
 }
 
-std::string text_of(const DotValidation& x, const CheckedDots& options) {
+std::string dot_validation_text(const DotValidation& x, const CheckedDots& options) {
   std::string out;
   for (const DotDifference& difference : x.check.first) {
     const bool first = &difference == x.check.first.data();
@@ -91,15 +94,15 @@ std::string text_of(const DotValidation& x, const CheckedDots& options) {
     if (first) out += explained_by(options.dots, words_of(options.rules), difference.row);
   }
   const Brief known = brief_of(x.instruction);
-  out += fmt::format("sm_{} {}{}: {} ({})\n{}{}", x.instruction.sm, name_of(x.instruction),
-                     text_of(options.rules), name_of(known.evidence), known.source,
+  out += fmt::format("sm_{} {}{}: {} ({})\n{}{}", x.instruction.sm, instruction_name(x.instruction),
+                     rule_choice_text(options.rules), evidence_name(known.evidence), known.source,
                      known.open.empty() ? "" : "  " + known.open, known.open.empty() ? "" : "\n");
   if (options.evidence) {
     out += tally_text(tally_rivals(x.instruction, x.dots, false, options.rules),
                       options.rules.any() ? "chosen" : "binade");
   }
   const std::string touched =
-      options.rules.any() ? "" : text_of(touched_by(x.instruction, x.dots), "rows");
+      options.rules.any() ? "" : touched_text(touched_by(x.instruction, x.dots), "rows");
   if (!touched.empty()) out += touched + "\n";
   return out + fmt::format("rows {}, equal {}, different {}\n", x.check.rows, x.check.equal(),
                            x.check.different);
@@ -120,9 +123,9 @@ void define_validate_dots(App app, int& status) {
   dots.callback([&status, options] {
     const DotValidation x = validated(*options);
     if (options->json) {
-      fmt::print("{}\n", json_of(x, *options).dump(2));
+      fmt::print("{}\n", dot_validation_json(x, *options).dump(2));
     } else {
-      fmt::print("{}", text_of(x, *options));
+      fmt::print("{}", dot_validation_text(x, *options));
     }
     status = x.check.different == 0 ? 0 : exit_different;
   });

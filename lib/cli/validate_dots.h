@@ -31,12 +31,13 @@ struct DotValidation {
 };
 
 DotValidation validated(const CheckedDots& options);
-std::string text_of(const DotValidation& x, const CheckedDots& options);
+std::string dot_validation_text(const DotValidation& x, const CheckedDots& options);
 /// Schema binade.validate_dots/1.
-nlohmann::ordered_json json_of(const DotValidation& x, const CheckedDots& options);
+nlohmann::ordered_json dot_validation_json(const DotValidation& x, const CheckedDots& options);
 
 /// What a compared set says of itself and of its first differences.
-nlohmann::ordered_json json_of(const DotCheck& check, const Dots& dots, const Instruction& how);
+nlohmann::ordered_json dot_check_json(const DotCheck& check, const Dots& dots,
+                                      const Instruction& how);
 /// The command that tells a row step by step.
 std::string row_explained(std::vector<std::string> words, std::uint64_t row);
 

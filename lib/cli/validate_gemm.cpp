@@ -12,16 +12,17 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/cli/command.h"
-#include "lib/cli/dot_text.h"
 #include "lib/cli/gemm_options.h"
 #include "lib/cli/progress.h"
-#include "lib/cli/rounding_words.h"
 #include "lib/cli/rule_options.h"
 #include "lib/evidence/json.h"
+#include "lib/explain/rounding_words.h"
 #include "lib/explain/suspicion.h"
 #include "lib/explain/text.h"
 #include "lib/gemm/touched.h"
+#include "lib/number/encoding_text.h"
 #include "lib/text/error.h"
+#include "lib/validate/dot_text.h"
 #include "lib/validate/dots.h"
 #include "lib/validate/gemm.h"
 
@@ -172,8 +173,8 @@ std::string first_text(const GemmDifference& x, const NamedGemm& named,
   return out;
 }
 
-std::string text_of(const GemmCheck& check, const ValidateGemmOptions& options,
-                    const NamedGemm& named, const GemmOperands& operands) {
+std::string gemm_check_text(const GemmCheck& check, const ValidateGemmOptions& options,
+                            const NamedGemm& named, const GemmOperands& operands) {
   const bool is_rounded = options_of(named.model).find("--out-format") != std::string::npos;
   std::string out = fmt::format(
       "{}: {} × {}, {}{}\n", headline(named), check.m, check.n, order_text(named.model),
@@ -202,13 +203,13 @@ std::string text_of(const GemmCheck& check, const ValidateGemmOptions& options,
         "the first {} different are as under {}, a rule that no hardware has excluded\n",
         given.size(), rival);
   }
-  const std::string touched = text_of(touched_by(named, operands), "elements");
+  const std::string touched = touched_text(touched_by(named, operands), "elements");
   if (!touched.empty()) out += touched + "\n";
   return out + fmt::format("elements {}, equal {}, different {}\n", check.elements(), check.equal(),
                            check.different.count);
 }
 
-nlohmann::ordered_json json_of(const GemmDifference& x, const Format& f) {
+nlohmann::ordered_json gemm_difference_json(const GemmDifference& x, const Format& f) {
   nlohmann::ordered_json out{{"row", x.row},
                              {"column", x.column},
                              {"given", hexadecimal(x.given, f)},
@@ -219,7 +220,8 @@ nlohmann::ordered_json json_of(const GemmDifference& x, const Format& f) {
   return out;
 }
 
-nlohmann::ordered_json json_of(const GemmDifferences& x, std::size_t show, const Format& f) {
+nlohmann::ordered_json gemm_differences_json(const GemmDifferences& x, std::size_t show,
+                                             const Format& f) {
   nlohmann::ordered_json out{{"count", x.count},
                              {"by_row", x.by_row},
                              {"by_column", x.by_column},
@@ -231,13 +233,13 @@ nlohmann::ordered_json json_of(const GemmDifferences& x, std::size_t show, const
                                {"counts", x.map.counts}}},
                              {"first", nlohmann::ordered_json::array()}};
   for (std::size_t i = 0; i < std::min(show, x.first.size()); ++i) {
-    out["first"].push_back(json_of(x.first[i], f));
+    out["first"].push_back(gemm_difference_json(x.first[i], f));
   }
   return out;
 }
 
-nlohmann::ordered_json json_of(const GemmCheck& check, std::size_t show, const NamedGemm& named,
-                               const Touched& touched) {
+nlohmann::ordered_json gemm_check_json(const GemmCheck& check, std::size_t show,
+                                       const NamedGemm& named, const Touched& touched) {
   const Format& f = named.model.epilogue.out;
   nlohmann::ordered_json out{{"schema", "binade.validate_gemm/1"},
                              {"instruction", headline(named)},
@@ -256,11 +258,11 @@ nlohmann::ordered_json json_of(const GemmCheck& check, std::size_t show, const N
   }
   out["without_distance"] = check.without_distance;
   out["farthest"] = nullptr;
-  if (check.farthest) out["farthest"] = json_of(*check.farthest, f);
-  out["evidence"] = name_of(named.known.evidence);
-  out["touched"] = json_of(touched);
-  out["different"] = json_of(check.different, show, f);
-  out["wrong"] = json_of(check.wrong, show, f);
+  if (check.farthest) out["farthest"] = gemm_difference_json(*check.farthest, f);
+  out["evidence"] = evidence_name(named.known.evidence);
+  out["touched"] = touched_json(touched);
+  out["different"] = gemm_differences_json(check.different, show, f);
+  out["wrong"] = gemm_differences_json(check.wrong, show, f);
   return out;
 }
 
@@ -281,12 +283,13 @@ GemmValidation validated(
   return {std::move(named), std::move(operands), std::move(check)};
 }
 
-std::string text_of(const GemmValidation& x, const ValidateGemmOptions& options) {
-  return text_of(x.check, options, x.named, x.operands);
+std::string gemm_validation_text(const GemmValidation& x, const ValidateGemmOptions& options) {
+  return gemm_check_text(x.check, options, x.named, x.operands);
 }
 
-nlohmann::ordered_json json_of(const GemmValidation& x, const ValidateGemmOptions& options) {
-  return json_of(x.check, options.show, x.named, touched_by(x.named, x.operands));
+nlohmann::ordered_json gemm_validation_json(const GemmValidation& x,
+                                            const ValidateGemmOptions& options) {
+  return gemm_check_json(x.check, options.show, x.named, touched_by(x.named, x.operands));
 }
 
 void define_validate_gemm(App app, int& status) {
@@ -305,9 +308,9 @@ void define_validate_gemm(App app, int& status) {
                        [&](std::uint64_t done, std::uint64_t all) { line.update(done, all); });
     }();
     if (options->json) {
-      fmt::print("{}\n", json_of(x, *options).dump(2));
+      fmt::print("{}\n", gemm_validation_json(x, *options).dump(2));
     } else {
-      fmt::print("{}", text_of(x, *options));
+      fmt::print("{}", gemm_validation_text(x, *options));
     }
     status = x.check.different.count == 0 ? 0 : exit_different;
   });

@@ -33,9 +33,10 @@ struct GemmValidation {
 GemmValidation validated(
     const ValidateGemmOptions& options,
     const std::function<void(std::uint64_t done, std::uint64_t all)>& progress = {});
-std::string text_of(const GemmValidation& x, const ValidateGemmOptions& options);
+std::string gemm_validation_text(const GemmValidation& x, const ValidateGemmOptions& options);
 /// Schema binade.validate_gemm/1.
-nlohmann::ordered_json json_of(const GemmValidation& x, const ValidateGemmOptions& options);
+nlohmann::ordered_json gemm_validation_json(const GemmValidation& x,
+                                            const ValidateGemmOptions& options);
 
 void define_validate_gemm(App app, int& status);
 

@@ -9,7 +9,7 @@
 #include <array>
 
 #include "lib/evidence/seen.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 
 namespace binade {
 namespace {
@@ -256,14 +256,14 @@ Brief brief_of(const Knowledge& x) {
       if (x[i].matters && x[i].evidence == word) names.push_back(aspects[i].name);
     }
     if (names.empty() || (word == values.evidence && word != Evidence::open)) continue;
-    out.open += fmt::format("{}{}: {}", out.open.empty() ? "" : "; ", name_of(word),
+    out.open += fmt::format("{}{}: {}", out.open.empty() ? "" : "; ", evidence_name(word),
                             fmt::join(names, ", "));
   }
   return out;
 }
 
-std::string text_of(const Brief& x) {
-  return fmt::format("{} ({}){}{}", name_of(x.evidence), x.source, x.open.empty() ? "" : "; ",
+std::string evidence_text(const Brief& x) {
+  return fmt::format("{} ({}){}{}", evidence_name(x.evidence), x.source, x.open.empty() ? "" : "; ",
                      x.open);
 }
 

@@ -22,7 +22,7 @@ enum class Evidence : std::uint8_t {
 };
 inline constexpr std::array<std::string_view, 4> evidence_names{"hardware", "machine code", "paper",
                                                                 "open"};
-constexpr std::string_view name_of(Evidence evidence) {
+constexpr std::string_view evidence_name(Evidence evidence) {
   return evidence_names[static_cast<std::size_t>(evidence)];
 }
 
@@ -63,7 +63,7 @@ struct Brief {
 };
 Brief brief_of(const Knowledge& x);
 /// "hardware (A100); paper: chaining, overflow; open: signs of zero"
-std::string text_of(const Brief& x);
+std::string evidence_text(const Brief& x);
 Brief brief_of(const Instruction& instruction);
 
 /// An aspect of an instruction with the rivals that no hardware has excluded: what rows may depend on.

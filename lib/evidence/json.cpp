@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/format/format_spec.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 
 namespace binade {
 namespace {
@@ -17,12 +17,12 @@ using Json = nlohmann::ordered_json;
 Json json_of_model(const DotModel& m) {
   const bool fused = is_fused(m);
   const bool rounds = m.recipe != Recipe::exact_integer && m.recipe != Recipe::pairwise;
-  return {{"recipe", name_of(m.recipe)},
+  return {{"recipe", recipe_name(m.recipe)},
           {"block", fused ? Json(m.block) : nullptr},
           {"fraction_bits", fused ? Json(m.fraction_bits) : nullptr},
           {"exponent_floor", fused ? Json(m.exponent_floor) : nullptr},
           {"grid", rounds ? Json(spec_of(m.grid)) : nullptr},
-          {"rounding", rounds ? Json(name_of(m.rounding)) : nullptr},
+          {"rounding", rounds ? Json(rounding_name(m.rounding)) : nullptr},
           {"c_last", m.c_last},
           {"through_f32", m.through_f32},
           {"sparse_group", m.sparse_group}};
@@ -33,7 +33,7 @@ Json json_of_knowledge(const Knowledge& known) {
   for (std::size_t i = 0; i < aspect_count; ++i) {
     Json& aspect = out[std::string(aspects[i].name)];
     if (!known[i].matters) continue;  // null
-    aspect = {{"evidence", name_of(known[i].evidence)},
+    aspect = {{"evidence", evidence_name(known[i].evidence)},
               {"source", known[i].source},
               {"rows_that_exclude", Json::object()}};
     for (const RivalRows& row : known[i].rivals) aspect["rows_that_exclude"][row.rival] = row.rows;
@@ -43,34 +43,34 @@ Json json_of_knowledge(const Knowledge& known) {
 
 }  // namespace
 
-nlohmann::ordered_json json_of(const Architecture& on) {
+nlohmann::ordered_json evidence_json(const Architecture& on) {
   Json out{{"architecture", "sm_" + std::to_string(on.sm)},
            {"gpus", on.gpus},
            {"instructions", Json::array()}};
   for (const Instruction& x : instructions_of(on.sm)) {
-    out["instructions"].push_back({{"name", name_of(x)},
+    out["instructions"].push_back({{"name", instruction_name(x)},
                                    {"model", json_of_model(x.model)},
                                    {"evidence", json_of_knowledge(knowledge_of(x))}});
   }
   return out;
 }
 
-nlohmann::ordered_json json_of(const Touched& touched) {
+nlohmann::ordered_json touched_json(const Touched& touched) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const TouchedAspect& row : touched.aspects) {
     out.push_back({{"aspect", row_of(row.aspect).name},
-                   {"evidence", name_of(row.evidence)},
+                   {"evidence", evidence_name(row.evidence)},
                    {"count", row.count},
                    {"looked_at", row.looked_at}});
   }
   return out;
 }
 
-nlohmann::ordered_json json_of(const std::vector<AspectTally>& tally) {
+nlohmann::ordered_json tally_json(const std::vector<AspectTally>& tally) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const AspectTally& aspect : tally) {
     nlohmann::ordered_json row{{"aspect", row_of(aspect.aspect).name},
-                               {"evidence", name_of(aspect.evidence)},
+                               {"evidence", evidence_name(aspect.evidence)},
                                {"touch", aspect.touch},
                                {"rivals", nlohmann::ordered_json::array()}};
     for (const RivalTally& x : aspect.rivals) {

@@ -11,8 +11,8 @@
 namespace binade {
 
 /// An architecture of `binade architectures --json`: its instructions, each with model and evidence in full.
-nlohmann::ordered_json json_of(const Architecture& on);
-nlohmann::ordered_json json_of(const Touched& touched);
-nlohmann::ordered_json json_of(const std::vector<AspectTally>& tally);
+nlohmann::ordered_json evidence_json(const Architecture& on);
+nlohmann::ordered_json touched_json(const Touched& touched);
+nlohmann::ordered_json tally_json(const std::vector<AspectTally>& tally);
 
 }  // namespace binade

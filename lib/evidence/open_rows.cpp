@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "lib/cases/dot_cases.h"
 #include "lib/evidence/telling.h"
 #include "lib/parallel/parallel.h"
-#include "lib/record/dot_cases.h"
 
 namespace binade {
 namespace {

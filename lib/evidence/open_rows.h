@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
+#include "lib/cases/dots.h"
 #include "lib/evidence/evidence.h"
-#include "lib/record/dots.h"
 
 namespace binade {
 

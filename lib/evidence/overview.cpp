@@ -10,7 +10,7 @@
 #include <set>
 
 #include "lib/evidence/seen.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/text/paragraph.h"
 
 namespace binade {
@@ -122,7 +122,7 @@ std::string_view operands_text(const InstructionGroup& group) {
 
 std::string cell_text(const KnownAspect& cell) {
   if (!cell.matters) return "no operands can touch it\n";
-  std::string out = fmt::format("{:<13} {}", name_of(cell.evidence), cell.source);
+  std::string out = fmt::format("{:<13} {}", evidence_name(cell.evidence), cell.source);
   std::vector<std::string> excluded, left;
   for (const RivalRows& row : cell.rivals) {
     if (row.rows == 0) {
@@ -291,7 +291,7 @@ std::string evidence_in_full(int sm) {
     out += fmt::format("\n{}: {}\n", types_text(group), shapes_text(group));
     constexpr std::size_t most_names = 6;
     for (std::size_t i = 0; i < std::min(most_names, group.instructions.size()); ++i) {
-      out += "  " + name_of(group.instructions[i]) + "\n";
+      out += "  " + instruction_name(group.instructions[i]) + "\n";
     }
     if (group.instructions.size() > most_names) {
       out += fmt::format("  and {} more\n", group.instructions.size() - most_names);

@@ -10,8 +10,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "lib/instruction/instruction_name.h"
 #include "lib/parallel/parallel.h"
-#include "lib/record/instruction_name.h"
 #include "lib/text/error.h"
 #include "lib/text/spelling.h"
 
@@ -136,7 +136,7 @@ SeenSet seen_of(const Instruction& x, const Dots& dots, std::string_view gpu) {
   SeenSet out;
   out.gpu = short_gpu(gpu, x.sm);
   out.sm = x.sm;
-  out.instruction = name_of(x);
+  out.instruction = instruction_name(x);
   out.rows = dots.c.size();
   for (const Slot& slot : slots) {
     out.operands.merge(slot.set.operands);

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/cases/dots.h"
 #include "lib/evidence/rivals.h"
-#include "lib/record/dots.h"
 
 namespace binade {
 

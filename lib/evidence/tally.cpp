@@ -147,13 +147,13 @@ Touched touched_by(const Instruction& x, const Dots& dots) {
   return out;
 }
 
-std::string text_of(const Touched& x, std::string_view noun) {
+std::string touched_text(const Touched& x, std::string_view noun) {
   std::vector<std::string> words;
   for (const TouchedAspect& row : x.aspects) {
     const std::string looked =
         row.looked_at == x.all ? "" : fmt::format(" of {} looked at", row.looked_at);
     words.push_back(fmt::format("{}{}{} {} ({})", row.count, looked, words.empty() ? " touch" : "",
-                                row_of(row.aspect).name, name_of(row.evidence)));
+                                row_of(row.aspect).name, evidence_name(row.evidence)));
   }
   if (words.empty() && x.looked_at == x.all) return {};
   if (words.empty()) {
@@ -172,7 +172,7 @@ std::string tally_text(const std::vector<AspectTally>& tally, std::string_view o
     for (const RivalTally& x : aspect.rivals) {
       const bool first = &x == aspect.rivals.data();
       out += "  " + left_aligned(first ? row_of(aspect.aspect).name : "", 19) +
-             left_aligned(first ? name_of(aspect.evidence) : "", 14) +
+             left_aligned(first ? evidence_name(aspect.evidence) : "", 14) +
              left_aligned(x.rival.name, 28) +
              fmt::format("{:>9}{:>9}{:>9}  {}\n", x.tell, x.ours, x.theirs, verdict(x, ours));
       ours_fail = ours_fail || x.ours != x.tell;

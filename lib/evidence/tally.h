@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "lib/cases/dots.h"
 #include "lib/evidence/evidence.h"
 #include "lib/evidence/rule_choice.h"
-#include "lib/record/dots.h"
 
 namespace binade {
 
@@ -53,7 +53,7 @@ Touched touched_by(const Instruction& instruction, const Dots& dots);
 
 /// "of these 20 rows 12 touch signs of zero (open), 3 overflow (paper)"; where not all were looked at for an aspect
 /// "of 20 looked at". Empty: none does, or all is known.
-std::string text_of(const Touched& touched, std::string_view noun);
+std::string touched_text(const Touched& touched, std::string_view noun);
 
 /// A line for every rival of every aspect, and which of them explain every row where ours do not. `ours` is what ours
 /// are called: binade, or the chosen rules.

@@ -7,7 +7,7 @@
 
 #include "emulate/integer_dot.h"
 #include "emulate/sum_order.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 
 namespace binade {
 namespace {
@@ -249,7 +249,7 @@ std::optional<ExactNumber> Explanation::sum_error() const {
 
 Explanation explain_dot(const Instruction& x, std::span<const std::uint64_t> a,
                         std::span<const std::uint64_t> b, std::uint64_t c) {
-  Explanation out{.instruction = name_of(x),
+  Explanation out{.instruction = instruction_name(x),
                   .sm = x.sm,
                   .known = brief_of(x),
                   .model = x.model,

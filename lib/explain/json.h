@@ -10,6 +10,6 @@
 
 namespace binade {
 
-nlohmann::ordered_json json_of(const Explanation& x);
+nlohmann::ordered_json explanation_json(const Explanation& x);
 
 }  // namespace binade

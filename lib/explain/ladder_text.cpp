@@ -82,16 +82,18 @@ std::string products_text(const ExplainedBlock& block) {
   std::string out;
   std::size_t zeros = 0;
   for (const ExplainedTerm& term : block.terms) {
-    const std::string name = left_aligned(name_of(term, block), name_columns);
+    const std::string name = left_aligned(term_name(term, block), name_columns);
     if (term.place == addend_place) {
-      out += fmt::format("  {}{} {}\n", name, bits_text(term.a), value_text(term.a, 48));
+      out += fmt::format("  {}{} {}\n", name, bits_text(term.a), brief_value_text(term.a, 48));
       continue;
     }
     if (term.kind == Kind::zero) {
       ++zeros;
       continue;
     }
-    const auto operand = [](const Typed& x) { return bits_text(x) + " " + value_text(x, 18); };
+    const auto operand = [](const Typed& x) {
+      return bits_text(x) + " " + brief_value_text(x, 18);
+    };
     std::string line =
         fmt::format("  {}{} * {}", name, left_aligned(operand(term.a), 26), operand(term.b));
     if (term.kind == Kind::finite)
@@ -141,7 +143,7 @@ std::string ladder_lines(const ExplainedBlock& block, const Colors& colors) {
   std::string out = scale_text(ladder) + (cut_columns > 0 ? " cut off" : "") + "\n";
   for (const ExplainedTerm& term : block.terms) {
     if (term.kind == Kind::zero) continue;
-    out += line(name_of(term, block), term.negative, term.exact, ladder.lowest, cut_text(term));
+    out += line(term_name(term, block), term.negative, term.exact, ladder.lowest, cut_text(term));
   }
   const bool rounded = block.rounding_error && !block.rounding_error->is_zero();
   const std::string off = rounded ? "rounding " + brief_text(*block.rounding_error, 15) : "";
@@ -180,8 +182,8 @@ std::string block_text(const ExplainedBlock& block, bool color) {
   if (has_ladder(block)) out += ladder_lines(block, color ? colorful : plain) + floor_note(block);
   const std::string special = special_text(block);
   const std::string how = block.is_integer ? type_text(block.result.format) : rounding_text(block);
-  return out + fmt::format("  → {} {}  {}\n", bits_text(block.result), value_text(block.result, 30),
-                           special.empty() ? how : special);
+  return out + fmt::format("  → {} {}  {}\n", bits_text(block.result),
+                           brief_value_text(block.result, 30), special.empty() ? how : special);
 }
 
 }  // namespace binade

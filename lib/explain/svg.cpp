@@ -57,15 +57,15 @@ struct SvgRow {
 };
 
 std::string term_operands(const ExplainedTerm& term) {
-  if (term.place == addend_place) return value_text(term.a, 22);
-  return fmt::format("{} × {}", value_text(term.a, 17), value_text(term.b, 17));
+  if (term.place == addend_place) return brief_value_text(term.a, 22);
+  return fmt::format("{} × {}", brief_value_text(term.a, 17), brief_value_text(term.b, 17));
 }
 
 std::vector<SvgRow> rows_of(const ExplainedBlock& block, const Ladder& ladder) {
   std::vector<SvgRow> out;
   for (const ExplainedTerm& term : block.terms) {
     if (term.kind == Kind::zero || out.size() == most_rows) continue;
-    SvgRow row{.name = name_of(term, block),
+    SvgRow row{.name = term_name(term, block),
                .operands = term_operands(term),
                .note = {},
                .negative = term.negative,
@@ -263,7 +263,7 @@ class Picture {
       canvas_.box(x, y, 150, 44, here ? positive.zero : std::string_view("#f1eee5"), 6);
       canvas_.text(x + 10, y + 18, fmt::format("{}  {}", i + 1, places_text(block)),
                    {.size = 12, .bold = here});
-      canvas_.text(x + 10, y + 35, "→ " + value_text(block.result, 16),
+      canvas_.text(x + 10, y + 35, "→ " + brief_value_text(block.result, 16),
                    {.size = 12, .color = soft_ink, .mono = true});
       if (i + 1 < last)
         canvas_.text(x + 161, y + 27, "›", {.size = 16, .color = soft_ink, .anchor = "middle"});
@@ -277,7 +277,8 @@ class Picture {
       canvas_.text(margin + 74, y, value, {.size = 13, .color = color, .mono = true});
       y += 20;
     };
-    line("result", fmt::format("{}  {}", bits_text(x_.result), value_text(x_.result, 40)), ink);
+    line("result", fmt::format("{}  {}", bits_text(x_.result), brief_value_text(x_.result, 40)),
+         ink);
     if (x_.exact) line("exact", brief_text(*x_.exact, 60, 20), ink);
     if (const std::optional<ExactNumber> error = x_.error()) {
       line("error", error->is_zero() ? "0" : error_text(*error, *x_.exact, x_.result.format),

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t most_terms_in_full = 40;
 
 std::string pair_text(const Typed& x, std::size_t longest = 30) {
-  return fmt::format("{}  {}", bits_text(x), value_text(x, longest));
+  return fmt::format("{}  {}", bits_text(x), brief_value_text(x, longest));
 }
 
 std::string error_text(const ExactNumber& error) {
@@ -36,7 +36,7 @@ std::string header_text(const Explanation& x) {
   if (!x.left_out.empty()) out += fmt::format(", {} left out by sparsity", x.left_out.size());
   out += "\n";
   if (x.sm != 0) {
-    out += wrapped("  evidence  " + text_of(x.known), 12);
+    out += wrapped("  evidence  " + evidence_text(x.known), 12);
   }
   return out + wrapped("  rule      " + model_text(x.model, x.types), 12);
 }
@@ -53,16 +53,16 @@ std::string block_line(const ExplainedBlock& block, int number, const ExactNumbe
   out += left_aligned(
       losing == 0 ? "nothing cut" : fmt::format("{} cut {}", losing, brief_text(cut, 12)), 21);
   out += left_aligned(fmt::format("rounding {}", brief_text(*block.rounding_error, 10)), 21);
-  return out + fmt::format("{} {}\n", bits_text(block.result), value_text(block.result, 12));
+  return out + fmt::format("{} {}\n", bits_text(block.result), brief_value_text(block.result, 12));
 }
 
 std::string operation_line(const ExplainedOperation& x) {
   const bool of_product = x.role == Role::chain && x.action != Action::add && x.place >= 0;
   std::string out = of_product              ? fmt::format("k {}", x.place)
                     : x.role == Role::chain ? "sum"
-                                            : std::string(name_of(x.role));
+                                            : std::string(operand_role_name(x.role));
   out = left_aligned(out, 9) + formula_text(x, 13);
-  std::string became = fmt::format(" → {} {}", bits_text(x.result), value_text(x.result, 13));
+  std::string became = fmt::format(" → {} {}", bits_text(x.result), brief_value_text(x.result, 13));
   if (x.error) became = left_aligned(became, 30) + " " + error_text(*x.error);
   const std::size_t room = 100 - std::min<std::size_t>(columns_of(became), 100);
   if (columns_of(out) > room)
@@ -147,11 +147,10 @@ std::string hardware_text(const Explanation& x) {
   std::string verdict = "equal";
   if (got.bits != x.result.bits) {
     const bool numbers = is_number(got) && is_number(x.result);
-    verdict =
-        !numbers
-            ? "different"
-            : fmt::format("different, {} from it",
-                          ulps_text(value_of(x.result) - value_of(got), value_of(got), got.format));
+    verdict = !numbers ? "different"
+                       : fmt::format("different, {} from it",
+                                     error_in_ulps(value_of(x.result) - value_of(got),
+                                                   value_of(got), got.format));
   }
   std::string out = fmt::format("hardware  {}  {}\n", pair_text(got), verdict);
   for (const std::string& words : suspicions(x)) out += fmt::format("  as if   {}\n", words);
@@ -218,7 +217,7 @@ std::string errors_text(const Explanation& x) {
   }
   const auto line = [&](const char* name, const ExactNumber& error) {
     if (error.is_zero()) return;
-    const std::string ulps = ulps_text(error, *x.exact_sum, x.sum.format);
+    const std::string ulps = error_in_ulps(error, *x.exact_sum, x.sum.format);
     out += fmt::format("  {:<28}{:>22} {} {}\n", name, brief_text(error, 20),
                        ulps.starts_with("≈") ? " " : "=", ulps);
   };

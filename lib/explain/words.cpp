@@ -11,6 +11,7 @@
 
 #include "emulate/mma_shapes.h"
 #include "lib/format/format_spec.h"
+#include "lib/number/encoding_text.h"
 #include "lib/number/number_text.h"
 
 namespace binade {
@@ -23,12 +24,12 @@ std::string infinity_text(bool negative) { return negative ? "-inf" : "+inf"; }
 
 /// Why a term is a NaN.
 std::string nan_text(const ExplainedTerm& term, const ExplainedBlock& block) {
-  const std::string name = name_of(term, block);
+  const std::string name = term_name(term, block);
   if (term.place == addend_place) return name + " is NaN";
   const auto is_nan = [](const Typed& x) { return decode(x.bits, x.format).kind == Kind::nan; };
   if (is_nan(term.a)) return "a of " + name + " is NaN";
   if (is_nan(term.b)) return "b of " + name + " is NaN";
-  return fmt::format("{} is {} * {}", name, value_text(term.a), value_text(term.b));
+  return fmt::format("{} is {} * {}", name, brief_value_text(term.a), brief_value_text(term.b));
 }
 
 std::string floor_text(const DotModel& model) {
@@ -88,31 +89,23 @@ std::string type_text(const Format& f) {
   return spec_of(f);
 }
 
-std::string bits_text(const Typed& x) {
-  return fmt::format("0x{:0{}x}", x.bits, x.format.storage_bits() / 4);
-}
+std::string bits_text(const Typed& x) { return hex_bits(x.bits, x.format.storage_bits()); }
 
-std::string value_text(const Typed& x, std::size_t longest) {
-  if (!is_integer(x.format)) {
-    const Exact value = decode(x.bits, x.format);
-    const std::string sign = value.negative ? "-" : "";
-    if (value.kind == Kind::nan) return "NaN";
-    if (value.kind == Kind::infinite) return sign + "inf";
-    if (value.kind == Kind::zero) return sign + "0";
-  }
+std::string brief_value_text(const Typed& x, std::size_t longest) {
+  if (const auto special = special_value_text(x.bits, x.format)) return *special;
   return brief_text(value_of(x), longest);
 }
 
 std::string rounding_text(Rounding rounding) {
   if (rounding == Rounding::ties_to_even) return "to nearest, ties to even,";
-  std::string words(name_of(rounding));
+  std::string words(rounding_name(rounding));
   std::ranges::replace(words, '_', ' ');
   return words;
 }
 
-std::string_view name_of(Role role) { return role_names[static_cast<std::size_t>(role)]; }
+std::string_view operand_role_name(Role role) { return role_names[static_cast<std::size_t>(role)]; }
 
-std::string name_of(const ExplainedTerm& term, const ExplainedBlock& block) {
+std::string term_name(const ExplainedTerm& term, const ExplainedBlock& block) {
   if (term.place == addend_place) return block.starts_with_c ? "c" : "acc";
   return fmt::format("k {}", term.place);
 }
@@ -144,7 +137,7 @@ std::string alignment_text(const ExplainedBlock& block) {
     return fmt::format("{}2^{}: every term is zero", floor ? "the floor " : "", block.top);
   }
   const ExplainedTerm& term = block.terms[static_cast<std::size_t>(*block.highest)];
-  const std::string name = name_of(term, block);
+  const std::string name = term_name(term, block);
   if (!block.floor_decides) return fmt::format("2^{}, of {}", block.top, name);
   if (block.top > block.exponent_floor) {
     return fmt::format("2^{}, of a product of zero, above 2^{} of {}", block.top, term.exponent,
@@ -161,7 +154,7 @@ std::string rounding_text(const ExplainedBlock& block) {
 
 std::string special_text(const ExplainedBlock& block) {
   if (is_number(block.result)) return {};
-  const std::string result = value_text(block.result);
+  const std::string result = brief_value_text(block.result);
   if (!block.special) {
     return fmt::format("{}: {} is beyond the range of {}", result, brief_text(block.sum, 24),
                        type_text(block.result.format));
@@ -172,16 +165,16 @@ std::string special_text(const ExplainedBlock& block) {
     if (term.kind == Kind::infinite) infinities[term.negative ? 1 : 0] = &term;
   }
   if (infinities[0] != nullptr && infinities[1] != nullptr) {
-    return fmt::format("NaN: {} is +inf and {} is -inf", name_of(*infinities[0], block),
-                       name_of(*infinities[1], block));
+    return fmt::format("NaN: {} is +inf and {} is -inf", term_name(*infinities[0], block),
+                       term_name(*infinities[1], block));
   }
   const ExplainedTerm& term = *infinities[infinities[0] == nullptr ? 1 : 0];
-  return fmt::format("{}: {} is {}", result, name_of(term, block), infinity_text(term.negative));
+  return fmt::format("{}: {} is {}", result, term_name(term, block), infinity_text(term.negative));
 }
 
 std::string special_text(const ExplainedOperation& x) {
   if (is_number(x.result)) return {};
-  const std::string result = value_text(x.result);
+  const std::string result = brief_value_text(x.result);
   if (x.exact) {
     return fmt::format("{}: {} is beyond the range of {}", result, brief_text(*x.exact, 24),
                        type_text(x.result.format));
@@ -190,7 +183,7 @@ std::string special_text(const ExplainedOperation& x) {
 }
 
 std::string formula_text(const ExplainedOperation& x, std::size_t longest) {
-  const auto text = [&](std::size_t i) { return value_text(x.operands[i], longest); };
+  const auto text = [&](std::size_t i) { return brief_value_text(x.operands[i], longest); };
   switch (x.action) {
     case Action::add: return fmt::format("{} + {}", text(0), text(1));
     case Action::multiply: return fmt::format("{} * {}", text(0), text(1));
@@ -214,7 +207,7 @@ std::string model_text(const DotModel& model, const DotTypes& types) {
   return out;
 }
 
-std::string ulps_text(const ExactNumber& error, const ExactNumber& exact, const Format& f) {
+std::string error_in_ulps(const ExactNumber& error, const ExactNumber& exact, const Format& f) {
   const ExactNumber ulps = scaled(error, -ulp_exponent(exact, f));
   std::string text = brief_text(ulps, 12);
   if (magnitude_of(ulps) < exact_number(1)) {
@@ -233,7 +226,7 @@ std::string ulps_text(const ExactNumber& error, const ExactNumber& exact, const 
 }
 
 std::string error_text(const ExactNumber& error, const ExactNumber& exact, const Format& f) {
-  const std::string ulps = ulps_text(error, exact, f);
+  const std::string ulps = error_in_ulps(error, exact, f);
   const char* const sign = ulps.starts_with("≈") ? " " : " = ";
   return brief_text(error, 40, 12) + sign + ulps;
 }

@@ -18,13 +18,13 @@ std::string type_text(const Format& f);
 /// "0x3c00", padded to the container's width.
 std::string bits_text(const Typed& x);
 /// "1.5", "-0", "inf", "NaN"; numbers in at most `longest` columns, by brief_text.
-std::string value_text(const Typed& x, std::size_t longest = 24);
+std::string brief_value_text(const Typed& x, std::size_t longest = 24);
 /// "toward zero", "to nearest, ties to even"
 std::string rounding_text(Rounding rounding);
-std::string_view name_of(Role role);
+std::string_view operand_role_name(Role role);
 
 /// "c", "acc" or "k 3"
-std::string name_of(const ExplainedTerm& term, const ExplainedBlock& block);
+std::string term_name(const ExplainedTerm& term, const ExplainedBlock& block);
 /// "k 0…15", "k 0 1 4 5 … 29"
 std::string places_text(std::span<const int> places);
 /// The k of a block's products.
@@ -46,7 +46,7 @@ std::string model_text(const DotModel& model, const DotTypes& types);
 
 /// An error in ulps of a format at an exact number, signed: "-0.25 ulp", "≈1234 ulp"; where it is a
 /// thousandth of the number and more, that too: "-32768 ulp, -0.391 %".
-std::string ulps_text(const ExactNumber& error, const ExactNumber& exact, const Format& f);
+std::string error_in_ulps(const ExactNumber& error, const ExactNumber& exact, const Format& f);
 /// The same with the error itself: "-2^-24 = -0.25 ulp".
 std::string error_text(const ExactNumber& error, const ExactNumber& exact, const Format& f);
 

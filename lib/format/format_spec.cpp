@@ -205,7 +205,7 @@ const char* const format_spec_help =
     "rows.\n"
     "A name of the table wins: e4m3 is OCP's, without infinity; e4m3:specials=ieee has one.";
 
-std::string_view name_of(Specials specials) {
+std::string_view specials_name(Specials specials) {
   return specials_names[static_cast<std::size_t>(specials)].name;
 }
 
@@ -232,14 +232,15 @@ NamedOrCustom parse_format(std::string_view text) {
 }
 
 std::string spec_of(const Format& format) {
-  if (const std::string_view name = name_of(format); name != "custom") return std::string(name);
+  if (const std::string_view name = format_name(format); name != "custom") return std::string(name);
   const auto from = [&](const std::string& base) {
     const std::optional<Format> named = find_format(base);
     const Format f = named ? *named : *widths(base);
     const auto yes_no = [](bool b) { return b ? "yes" : "no"; };
     std::string out = base;
     if (f.bias != format.bias) out += ":bias=" + std::to_string(format.bias);
-    if (f.specials != format.specials) out += ":specials=" + std::string(name_of(format.specials));
+    if (f.specials != format.specials)
+      out += ":specials=" + std::string(specials_name(format.specials));
     if (f.has_zero != format.has_zero) out += std::string(":zero=") + yes_no(format.has_zero);
     if (f.has_sign != format.has_sign) out += std::string(":sign=") + yes_no(format.has_sign);
     if (f.padding_bits != format.padding_bits) {

@@ -30,7 +30,7 @@ std::string_view table_name_of(std::string_view text);
 std::string spec_of(const Format& format);
 
 /// "ieee", "nan_only", "none" or "fnuz"
-std::string_view name_of(Specials specials);
+std::string_view specials_name(Specials specials);
 
 /// The syntax in a few lines, for --help.
 extern const char* const format_spec_help;

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "lib/format/format_spec.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/version.h"
 
 namespace binade {
@@ -54,7 +54,7 @@ Json format_json(const Format& f) {
 Json model_json(const GemmModel& g) {
   const bool fused = is_fused(g.model);
   const auto of_block = [fused](const Json& x) { return fused ? x : Json(nullptr); };
-  return {{"recipe", name_of(g.model.recipe)},
+  return {{"recipe", recipe_name(g.model.recipe)},
           {"a", format_json(g.types.a)},
           {"b", format_json(g.types.b)},
           {"accumulator", format_json(g.types.d)},

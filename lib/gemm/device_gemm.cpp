@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <string>
 
+#include "lib/instruction/instruction_name.h"
 #include "lib/parallel/parallel.h"
-#include "lib/record/instruction_name.h"
 #include "lib/text/error.h"
 
 namespace binade {

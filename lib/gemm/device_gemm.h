@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "lib/device/device.h"
+#include "lib/device/matrix_product.h"
 #include "lib/gemm/gemm.h"
 #include "lib/gemm/named_gemm.h"
-#include "lib/record/device.h"
-#include "lib/record/matrix_product.h"
 
 namespace binade {
 

@@ -28,7 +28,7 @@ namespace {
 
 std::optional<Dtype> dtype_of(const Format& f) {
   for (const Dtype& row : dtypes()) {
-    if (row.kind == DtypeKind::floating && row.format == name_of(f)) return row;
+    if (row.kind == DtypeKind::floating && row.format == format_name(f)) return row;
   }
   return std::nullopt;
 }

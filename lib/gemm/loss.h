@@ -57,7 +57,9 @@ inline constexpr std::array<LossRuleName, loss_rules> loss_rule_names{{
     {"bias", "the bias added"},
     {"output", "into D's format"},
 }};
-constexpr std::string_view name_of(LossRule rule) { return loss_rule_names[index_of(rule)].name; }
+constexpr std::string_view loss_rule_name(LossRule rule) {
+  return loss_rule_names[index_of(rule)].name;
+}
 
 /// The rule of a rounded operation.
 LossRule rule_of(Role role);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lib/format/format_spec.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
 #include "lib/text/spelling.h"
 
@@ -108,7 +108,7 @@ bool is_chain_name(std::string_view instruction) {
 }
 
 NamedGemm named_gemm(const Instruction& x) {
-  return {name_of(x), x.sm, brief_of(x), plain(x.model, x.types, x.k)};
+  return {instruction_name(x), x.sm, brief_of(x), plain(x.model, x.types, x.k)};
 }
 
 NamedGemm parse_gemm(std::string_view instruction, int sm) {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "lib/instruction/instruction_name.h"
 #include "lib/parallel/parallel.h"
-#include "lib/record/instruction_name.h"
 
 namespace binade {
 namespace {

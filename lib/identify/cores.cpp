@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "emulate/codec.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 
 namespace binade {
 bool is_exact_product(const Format& a, const Format& b, const Format& d) {

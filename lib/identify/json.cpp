@@ -16,27 +16,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(const Core& core) {
+Json core_json(const Core& core) {
   Json out = Json::array();
   for (const CoreName& name : core.names) {
     Json row{{"instruction", name.instruction}, {"architectures", Json::array()}};
     for (const int sm : name.architectures)
       row["architectures"].push_back(fmt::format("sm_{}", sm));
-    row["evidence"] = name_of(name.evidence);
+    row["evidence"] = evidence_name(name.evidence);
     row["source"] = name.source;
     out.push_back(row);
   }
   return out;
 }
 
-Json json_of(const Identification& x, const Candidate& candidate) {
+Json candidate_json(const Identification& x, const Candidate& candidate) {
   return {{"order", order_text(candidate.model)},
           {"options", options_of(candidate.model)},
           {"command", "binade gemm " + command_of(x, candidate)},
-          {"instructions", json_of(x.core(candidate))}};
+          {"instructions", core_json(x.core(candidate))}};
 }
 
-Json json_of(const Identification& x, const Contradiction& at) {
+Json contradiction_json(const Identification& x, const Contradiction& at) {
   const KernelRun& run = x.runs[at.run];
   const int digits = (x.types.d.storage_bits() + 3) / 4;
   Json out{{"run", at.run},
@@ -51,7 +51,7 @@ Json json_of(const Identification& x, const Contradiction& at) {
   return out;
 }
 
-Json json_of(const Searched& x) {
+Json searched_json(const Searched& x) {
   Json architectures = Json::array();
   for (const int sm : x.architectures) architectures.push_back(fmt::format("sm_{}", sm));
   return {{"architectures", x.architectures.empty() ? Json(nullptr) : architectures},
@@ -68,7 +68,7 @@ Json json_of_run(const KernelRun& run) {
 
 }  // namespace
 
-Json json_of(const Identification& x, std::size_t show) {
+Json identification_json(const Identification& x, std::size_t show) {
   constexpr std::array<const char*, 3> conclusions{"none", "unique", "several"};
   const SearchResult& r = x.result;
   Json out{{"schema", "binade.identify/1"},
@@ -78,7 +78,7 @@ Json json_of(const Identification& x, std::size_t show) {
              {"c", type_name(x.types.c)},
              {"d", type_name(x.types.d)}}},
            {"runs", Json::array()},
-           {"searched", json_of(x.searched)},
+           {"searched", searched_json(x.searched)},
            {"elements", r.elements},
            {"models", r.tried},
            {"conclusion", conclusions[static_cast<std::size_t>(conclusion_of(r))]},
@@ -88,7 +88,7 @@ Json json_of(const Identification& x, std::size_t show) {
   for (const KernelRun& run : x.runs) out["runs"].push_back(json_of_run(run));
   for (std::size_t i = 0; i < std::min(show, r.explaining.size()); ++i) {
     const Verdict& verdict = r.explaining[i];
-    Json row = json_of(x, x.candidate(verdict));
+    Json row = candidate_json(x, x.candidate(verdict));
     row["compared"] = verdict.compared;
     row["any_nan"] = any_nan_fits(x.candidate(verdict).model);
     row["same"] = Json::array();
@@ -99,15 +99,15 @@ Json json_of(const Identification& x, std::size_t show) {
   }
   for (const Verdict& verdict : r.rejected) {
     if (!verdict.first) break;
-    Json row = json_of(x, x.candidate(verdict));
+    Json row = candidate_json(x, x.candidate(verdict));
     row["compared"] = verdict.compared;
     row["equal"] = verdict.equal;
-    row["first"] = json_of(x, *verdict.first);
+    row["first"] = contradiction_json(x, *verdict.first);
     out["rejected"].push_back(row);
   }
   out["together"] = Json::array();
   for (const TogetherPart& part : together(x)) {
-    Json row = json_of(x, x.candidates[part.candidate]);
+    Json row = candidate_json(x, x.candidates[part.candidate]);
     row["equal"] = part.equal;
     row["alone"] = part.alone;
     row["rows"] = {part.first_row, part.last_row};
@@ -117,7 +117,7 @@ Json json_of(const Identification& x, std::size_t show) {
   return out;
 }
 
-Json json_of(const Proposal& proposal, const std::string& path) {
+Json proposal_json(const Proposal& proposal, const std::string& path) {
   Json out{{"file", path},
            {"models", proposal.models},
            {"pairs", proposal.pairs},

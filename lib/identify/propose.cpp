@@ -10,11 +10,11 @@
 #include <memory>
 #include <numeric>
 
+#include "lib/device/recording_file.h"
 #include "lib/evidence/telling.h"
 #include "lib/identify/telling_rows.h"
 #include "lib/io/npz_writer.h"
 #include "lib/parallel/parallel.h"
-#include "lib/record/recording_file.h"
 #include "lib/text/error.h"
 
 namespace binade {
@@ -194,7 +194,7 @@ std::vector<std::uint64_t> laid_out(const std::vector<std::uint64_t>& lines, std
 Dtype numpy_dtype(const Format& f) {
   for (const Dtype& row : dtypes()) {
     const bool floating = row.kind == DtypeKind::floating && !row.npy.empty();
-    if (floating && row.format == name_of(f)) return row;
+    if (floating && row.format == format_name(f)) return row;
   }
   return unsigned_dtype(f.storage_bits());
 }
@@ -238,7 +238,7 @@ void write_proposal(const std::string& path, const Proposal& proposal, const Ker
   writer.finish();
 }
 
-std::string text_of(const Proposal& p, const std::string& path) {
+std::string proposal_text(const Proposal& p, const std::string& path) {
   const KernelRun& run = p.run;
   std::string out = fmt::format(
       "{}: {} for the kernel; tells apart {} of {} pairs of the {} simplest models that are left\n",

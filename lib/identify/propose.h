@@ -42,6 +42,6 @@ void write_proposal(const std::string& path, const Proposal& proposal, const Ker
                     const RunFiles& files);
 
 /// What it does, and how to go on.
-std::string text_of(const Proposal& proposal, const std::string& path);
+std::string proposal_text(const Proposal& proposal, const std::string& path);
 
 }  // namespace binade

@@ -24,7 +24,7 @@ std::string architectures_text(const CoreName& name) {
 }
 
 std::string evidence_text(const CoreName& name) {
-  return fmt::format("{} ({})", name_of(name.evidence), name.source);
+  return fmt::format("{} ({})", evidence_name(name.evidence), name.source);
 }
 
 /// The first name of a core with everything, the others in a line each.
@@ -190,7 +190,7 @@ std::string command_of(const Identification& x, const Candidate& candidate) {
   return options.empty() ? out : out + " " + options;
 }
 
-std::string text_of(const Identification& x, std::size_t show) {
+std::string identification_text(const Identification& x, std::size_t show) {
   std::string out = head_text(x);
   const SearchResult& r = x.result;
   if (!r.explaining.empty()) out += "\nExplain every bit, simplest first\n";

@@ -21,10 +21,10 @@ Conclusion conclusion_of(const SearchResult& result);
 std::string command_of(const Identification& x, const Candidate& candidate);
 
 /// `show`: so many models and so many of the rejected.
-std::string text_of(const Identification& x, std::size_t show);
+std::string identification_text(const Identification& x, std::size_t show);
 
 /// Schema binade.identify/1.
-nlohmann::ordered_json json_of(const Identification& x, std::size_t show);
-nlohmann::ordered_json json_of(const Proposal& proposal, const std::string& path);
+nlohmann::ordered_json identification_json(const Identification& x, std::size_t show);
+nlohmann::ordered_json proposal_json(const Proposal& proposal, const std::string& path);
 
 }  // namespace binade

@@ -175,7 +175,7 @@ void add_tensor(GrowingRun& self, Whole<std::uint64_t> step, const std::string& 
   CountedRun& run = *self.run;
   if (run.tensors.empty()) run.columns = summary.columns;
   if (run.columns != summary.columns) {
-    throw Error(printable(name_of(tensor)) +
+    throw Error(printable(run_tensor_name(tensor)) +
                 ": its summary has other squared errors than the run's first");
   }
   const auto at = place_of_step(run.tensors, step, [](auto& t) { return t.time.step; });

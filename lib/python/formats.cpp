@@ -11,8 +11,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
-#include "lib/cli/format_table.h"
-#include "lib/cli/shown_encoding.h"
+#include "lib/explain/format_table.h"
+#include "lib/explain/shown_encoding.h"
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
 #include "lib/python/documents.h"
@@ -27,14 +27,15 @@ using namespace nanobind::literals;
 
 nlohmann::ordered_json row_of(const NamedOrCustom& format) {
   const FormatLimits limits = limits_of(format);
-  return json_of(std::span(&limits, 1))["formats"][0];
+  return format_table_json(std::span(&limits, 1))["formats"][0];
 }
 
 FormatTableObject table_of(const std::vector<NamedOrCustom>& formats) {
   std::vector<FormatLimits> rows;
   for (const NamedOrCustom& format : formats) rows.push_back(limits_of(format));
   return nb::borrow<FormatTableObject>(
-      document("FormatTable", text_of(std::span<const FormatLimits>(rows)), json_of(rows)));
+      document("FormatTable", format_table_text(std::span<const FormatLimits>(rows)),
+               format_table_json(rows)));
 }
 
 nb::typed<nb::list, NamedOrCustom> named() {
@@ -79,7 +80,8 @@ ShownObject show_numbers(nb::handle values, nb::handle wanted, std::string_view 
   for (const nb::object& one : in_list(values)) question.values.push_back(literal_of(one));
   for (const nb::object& one : in_list(wanted)) question.formats.push_back(format_of(one).name);
   const std::vector<ShownEncoding> all = shown_values(question);
-  return nb::borrow<ShownObject>(document("Shown", text_of(all), json_of(all)));
+  return nb::borrow<ShownObject>(
+      document("Shown", shown_encodings_text(all), shown_encodings_json(all)));
 }
 
 }  // namespace

@@ -293,7 +293,8 @@ void add_gemm_model(nb::module_& m) {
       "The order of the sum, in words.");
   model.def_prop_ro("round", [](const ModelObject& x) { return x.options.files.round; });
   model.def_prop_ro(
-      "evidence", [](const ModelObject& x) { return std::string(name_of(x.named.known.evidence)); },
+      "evidence",
+      [](const ModelObject& x) { return std::string(evidence_name(x.named.known.evidence)); },
       "How anyone knows what the instruction computes.");
   model.def("__repr__", &shown_model);
   model.def("__str__", [](const ModelObject& x) { return words_of(x); });

@@ -13,7 +13,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include "lib/cli/identified.h"
+#include "lib/identify/identified.h"
 #include "lib/identify/writers.h"
 #include "lib/python/arguments.h"
 #include "lib/python/gemm_model.h"
@@ -81,8 +81,8 @@ IdentificationObject identification_of(nb::handle a, nb::handle b, nb::handle d,
   std::string text, json;
   on(operands, [&] {
     found->identification = identified(o);
-    text = text_of(found->identification, shown(o));
-    json = json_of(found->identification, shown(o))
+    text = identification_text(found->identification, shown(o));
+    json = identification_json(found->identification, shown(o))
                .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
            "\n";
   });

@@ -10,7 +10,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "lib/cli/attribute_options.h"
+#include "lib/explain/attribute_words.h"
 
 namespace binade::python {
 

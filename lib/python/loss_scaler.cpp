@@ -343,7 +343,7 @@ nb::dict state_dict(const ScalerObject& self) {
   nb::dict out;
   out["policy"] = self.policy;
   if (const auto* const scaler = std::get_if<LossScaler>(&self.idle())) {
-    out.update(nb::borrow<nb::dict>(with_numbers(json_of(scaler->state()))));
+    out.update(nb::borrow<nb::dict>(with_numbers(loss_scaler_json(scaler->state()))));
   } else if (const auto* const log_max = std::get_if<LogMaxScaler>(&self.scaler)) {
     each_field(log_max_fields,
                [&](const char* key, auto field) { out[key] = log_max->state().*field; });

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "emulate/event_count.h"
-#include "lib/cli/count_columns.h"
 #include "lib/cli/data_folder.h"
 #include "lib/cli/program.h"
 #include "lib/io/atomic_file.h"
@@ -28,6 +27,7 @@
 #include "lib/python/arrays.h"
 #include "lib/python/calls.h"
 #include "lib/python/keywords.h"
+#include "lib/range/count_columns.h"
 #include "lib/text/error.h"
 #include "lib/version.h"
 

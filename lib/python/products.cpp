@@ -23,12 +23,14 @@
 #include "lib/cli/gemm_options.h"
 #include "lib/cli/validate_dots.h"
 #include "lib/cli/validate_gemm.h"
+#include "lib/device/lone_dots.h"
 #include "lib/explain/json.h"
 #include "lib/explain/svg.h"
 #include "lib/explain/text.h"
 #include "lib/gemm/account_html.h"
 #include "lib/gemm/account_text.h"
 #include "lib/gemm/gemm.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/python/arguments.h"
 #include "lib/python/gemm_model.h"
@@ -36,8 +38,6 @@
 #include "lib/python/module.h"
 #include "lib/python/operands.h"
 #include "lib/range/quantize_stream.h"
-#include "lib/record/instruction_name.h"
-#include "lib/record/lone_dots.h"
 #include "lib/text/error.h"
 #include "lib/text/spelling.h"
 
@@ -167,7 +167,7 @@ ValidationObject validation_of(nb::handle a, nb::handle b, nb::handle d, nb::han
     o.d = operands.add(d, "d");
     const auto [text, json] = on(operands, [&] {
       const GemmValidation x = validated(o);
-      return std::pair(text_of(x, o), json_of(x, o).dump(2) + "\n");
+      return std::pair(gemm_validation_text(x, o), gemm_validation_json(x, o).dump(2) + "\n");
     });
     return product_document<ValidationObject>("Validation", text, json);
   }
@@ -180,7 +180,7 @@ ValidationObject validation_of(nb::handle a, nb::handle b, nb::handle d, nb::han
       .dots = x.call.dots, .rules = x.call.rules, .show = show, .evidence = evidence};
   const auto [text, json] = on(x.operands, [&] {
     const DotValidation found = validated(o);
-    return std::pair(text_of(found, o), json_of(found, o).dump(2) + "\n");
+    return std::pair(dot_validation_text(found, o), dot_validation_json(found, o).dump(2) + "\n");
   });
   return product_document<ValidationObject>("Validation", text, json);
 }
@@ -191,7 +191,8 @@ struct ToldExplanation {
 };
 
 ToldExplanation told(const Explanation& x, bool all, std::optional<int> block) {
-  ToldExplanation out{explanation_text(x, {false, all, block}), json_of(x).dump(2) + "\n", "", ""};
+  ToldExplanation out{explanation_text(x, {false, all, block}), explanation_json(x).dump(2) + "\n",
+                      "", ""};
   try {
     out.svg = explanation_svg(x, block ? *block : most_telling_block(x));
   } catch (const Error& error) {

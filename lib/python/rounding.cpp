@@ -12,15 +12,16 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
-#include "lib/cli/shown_encoding.h"
+#include "lib/explain/shown_encoding.h"
 #include "lib/gemm/files.h"
+#include "lib/instruction/scalar_instruction.h"
+#include "lib/number/encoding_text.h"
 #include "lib/python/arguments.h"
 #include "lib/python/arrays.h"
 #include "lib/python/keywords.h"
 #include "lib/python/module.h"
 #include "lib/range/elementwise.h"
 #include "lib/range/quantize_stream.h"
-#include "lib/record/scalar_instruction.h"
 #include "lib/text/error.h"
 #include "lib/text/shape.h"
 

@@ -15,10 +15,8 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include "lib/cli/advise_answer.h"
-#include "lib/cli/autocast_answer.h"
+#include "lib/amp/autocast_answer.h"
 #include "lib/cli/data_folder.h"
-#include "lib/cli/sweep_results.h"
 #include "lib/cli/train_answer.h"
 #include "lib/io/input_file.h"
 #include "lib/io/output_paths.h"
@@ -27,9 +25,11 @@
 #include "lib/python/documents.h"
 #include "lib/python/keywords.h"
 #include "lib/python/module.h"
+#include "lib/study/advise_answer.h"
 #include "lib/study/experiment_run.h"
 #include "lib/study/strict_json.h"
 #include "lib/study/sweep.h"
+#include "lib/study/sweep_results.h"
 #include "lib/study/sweep_table.h"
 #include "lib/study/train_job.h"
 #include "lib/text/error.h"
@@ -99,7 +99,8 @@ AutocastTableObject tell_autocast(nb::handle ops, nb::handle inputs,
   const std::vector<std::string> words = texts_of("ops", ops);
   const AutocastQuestion q = question_of(words, inputs, device, dtype, list);
   const std::vector<AutocastAnswer> answers = autocast_answers(q, words);
-  return answer<AutocastTableObject>("AutocastTable", text_of(q, answers), json_of(q, answers), 2);
+  return answer<AutocastTableObject>("AutocastTable", autocast_text(q, answers),
+                                     autocast_json(q, answers), 2);
 }
 
 // advise
@@ -223,7 +224,7 @@ SweepObject sweep_settings(nb::handle spec, nb::handle path, nb::handle on_run, 
     prepare_outputs(read, std::array{OutputPath{"path", results, OutputKind::appended}});
     swept = run_sweep(wanted, results, train_job(data_folder(given)), progressed, told);
   }
-  return answer<SweepObject>("Sweep", text_of(sweep_table(wanted, swept.results, chosen)),
+  return answer<SweepObject>("Sweep", table_text(sweep_table(wanted, swept.results, chosen)),
                              sweep_json(wanted, swept.results, chosen), 1);
 }
 
@@ -233,7 +234,7 @@ nb::list list_experiments() {
   const nb::object row = python_function("_training", "ExperimentRow");
   nb::list out;
   for (const Experiment& e : experiments()) {
-    out.append(called_back(row, nb::make_tuple(e.name, e.question, text_of(e.hypothesis))));
+    out.append(called_back(row, nb::make_tuple(e.name, e.question, hypothesis_text(e.hypothesis))));
   }
   return out;
 }
@@ -263,7 +264,7 @@ ExperimentAnswerObject ask_experiment(const std::string& name, Truth quick, nb::
   }
   return answer<ExperimentAnswerObject>("ExperimentAnswer",
                                         heading_of(e) + "\n" + run->text + answer_of(*run),
-                                        json_of(std::span(&*run, 1), quick, false), 1);
+                                        experiment_runs_json(std::span(&*run, 1), quick, false), 1);
 }
 
 }  // namespace

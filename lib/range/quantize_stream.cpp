@@ -89,7 +89,7 @@ Dtype value_dtype(const Format& format) {
 }
 
 Dtype encoded_dtype(const Format& format) {
-  const std::string_view name = name_of(format);
+  const std::string_view name = format_name(format);
   for (const Dtype& row : dtypes()) {
     if (row.kind == DtypeKind::floating && row.format == name) return row;
   }

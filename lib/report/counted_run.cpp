@@ -65,11 +65,11 @@ class PlacesInRun {
 
 }  // namespace
 
-std::string name_of(const RunTensor& tensor) {
+std::string run_tensor_name(const RunTensor& tensor) {
   const auto& [step, layer, role] = tensor.time;
   std::string digits = std::to_string(step);
   digits.insert(0, std::max<std::size_t>(6, digits.size()) - digits.size(), '0');
-  return "step" + digits + "/" + layer + "/" + std::string(name_of(role));
+  return "step" + digits + "/" + layer + "/" + std::string(tensor_role_name(role));
 }
 
 void check_run(const CountedRun& run) {
@@ -77,7 +77,7 @@ void check_run(const CountedRun& run) {
   PlacesInRun tensors(run.watched), updates(run.watched);
   for (const RunTensor& tensor : run.tensors) {
     const auto& [step, layer, role] = tensor.time;
-    const std::string name = name_of(tensor);
+    const std::string name = run_tensor_name(tensor);
     tensors.add(step, layer, static_cast<std::size_t>(role), name, tensor.values);
     require(reason_to_skip(tensor.dtype).empty(), printable(name) + " is of no floating dtype");
     const bool fits = !tensor.shape || (tensor.shape->size() <= most_dimensions &&
@@ -96,7 +96,7 @@ std::unique_ptr<TensorFile> file_of_run(std::string path, std::shared_ptr<const 
                                         std::shared_ptr<const InputFile> from) {
   std::vector<TensorInfo> tensors;
   for (const RunTensor& tensor : run->tensors) {
-    tensors.push_back({.name = name_of(tensor),
+    tensors.push_back({.name = run_tensor_name(tensor),
                        .dtype = tensor.dtype,
                        .shape = tensor.shape.value_or(std::vector<std::uint64_t>{}),
                        .elements = tensor.values,

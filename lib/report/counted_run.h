@@ -41,7 +41,7 @@ struct CountedRun {
 };
 
 /// "step000050/fc1/dW"
-std::string name_of(const RunTensor& tensor);
+std::string run_tensor_name(const RunTensor& tensor);
 
 /// Error where a run cannot be so: steps that do not rise, tensors of no window, a tensor twice, 2^64 values or more …
 void check_run(const CountedRun& run);

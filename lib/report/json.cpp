@@ -108,7 +108,7 @@ Json values_json(const TensorReport& t, const ReportOptions& options) {
   Json out = object_with_room(20);
   out["name"] = t.name;
   out["file"] = t.file;
-  out["role"] = t.role ? Json(name_of(*t.role)) : Json(nullptr);
+  out["role"] = t.role ? Json(tensor_role_name(*t.role)) : Json(nullptr);
   out["dtype"] = t.dtype;
   out["shape"] = t.shape ? Json(*t.shape) : Json::array();
   out["status"] = t.status;

@@ -21,7 +21,8 @@ TensorRole as_gradient(std::optional<TensorRole> role) {
 
 bool may_be_gradient(const NamedTensor& tensor) {
   const std::string& name = tensor.place.info().name;
-  const bool of_a_run = tensor.time && name.ends_with("/" + std::string(name_of(tensor.role)));
+  const bool of_a_run =
+      tensor.time && name.ends_with("/" + std::string(tensor_role_name(tensor.role)));
   return !of_a_run && tensor.role != TensorRole::update && may_be_parameter(name) &&
          !tensor.by_rule;
 }

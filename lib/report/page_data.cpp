@@ -116,7 +116,7 @@ PageJson table_of(const TensorPointers& tensors, const ReportOptions& options) {
   PageJson out{{"name", column([](const TensorReport* t) { return t->name; })},
                {"file", column([](const TensorReport* t) { return t->file; })},
                {"role", column([](const TensorReport* t) {
-                  return t->role ? PageJson(name_of(*t->role)) : PageJson(nullptr);
+                  return t->role ? PageJson(tensor_role_name(*t->role)) : PageJson(nullptr);
                 })},
                {"dtype", column([](const TensorReport* t) { return t->dtype; })},
                {"shape", column([](const TensorReport* t) { return page_maybe(t->shape); })},

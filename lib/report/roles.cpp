@@ -155,7 +155,7 @@ std::vector<RoleReport> RoleSums::by_role() const {
     RoleReport& role = out.emplace_back();
     role.tensors = of.tensors;
     if (place < tensor_role_names.size()) role.all.role = static_cast<TensorRole>(place);
-    role.all.name = std::string(name_of(role.all.role));
+    role.all.name = std::string(tensor_role_name(role.all.role));
     role.all.summary = of.sum;
     analyse(role.all, options_);
   }
@@ -196,7 +196,8 @@ std::string RoleSums::basis(const std::vector<RoleReport>& roles, std::size_t sc
       told = fmt::format(" ({})", counted_roles(roles));
     } else if (!others) {
       const bool by_rule = std::ranges::all_of(named_, &NamedTensor::by_rule);
-      told = fmt::format(" ({} {})", by_rule ? "by --role" : "named", name_of(named_[0].role));
+      told = fmt::format(" ({} {})", by_rule ? "by --role" : "named",
+                         tensor_role_name(named_[0].role));
     }
     const std::string taken =
         tensors == 1 ? fmt::format("the tensor{} is taken as one.", told)

@@ -57,7 +57,7 @@ Watched read_watched(CountsReader& from) {
 void write_tensor(CountsWriter& to, const RunTensor& tensor) {
   to.number(tensor.time.step);
   to.text(tensor.time.layer);
-  to.text(name_of(tensor.time.role));
+  to.text(tensor_role_name(tensor.time.role));
   to.text(tensor.dtype.name);
   to.number(tensor.shape ? 1 : 0);
   const std::vector<std::uint64_t> shape = tensor.shape.value_or(std::vector<std::uint64_t>{});
@@ -141,12 +141,12 @@ RangeSummary read_summary(const InputFile& file, const SummaryPlace& place, cons
     out = summary_from_bytes(bytes);
   } catch (const Error&) {
     refuse_counts(run_kind, file.path(),
-                  "damaged: it holds what is no summary of " + printable(name_of(tensor)));
+                  "damaged: it holds what is no summary of " + printable(run_tensor_name(tensor)));
   }
   if (out.columns != run.columns || out.values != tensor.values) {
     refuse_counts(
         run_kind, file.path(),
-        "damaged: it holds a summary of something else than " + printable(name_of(tensor)));
+        "damaged: it holds a summary of something else than " + printable(run_tensor_name(tensor)));
   }
   return out;
 }

@@ -161,7 +161,7 @@ void RunSums::add_to(std::size_t series, const TensorReport& tensor) {
   const auto point = std::ranges::lower_bound(to.points, step, {}, &TimePoint::step);
   const auto p = static_cast<std::size_t>(point - to.points.begin());
   const std::string name =
-      (to.layer ? *to.layer + " " : std::string()) + std::string(name_of(to.role));
+      (to.layer ? *to.layer + " " : std::string()) + std::string(tensor_role_name(to.role));
   add_tensor_to(to.run, tensor, name);
   if (p + 1 == to.points.size()) add_tensor_to(to.last, tensor, name);
   const bool completes = --missing_[series][p] == 0;

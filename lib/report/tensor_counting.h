@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/device/device.h"
 #include "lib/range/counter.h"
-#include "lib/record/device.h"
 #include "lib/report/named_tensors.h"
 #include "lib/report/time.h"
 

@@ -30,11 +30,11 @@ inline constexpr std::array<std::string_view, 7> tensor_role_names{"act",  "dAct
 /// What tensors are called whose name tells no role.
 inline constexpr std::string_view other_role = "other";
 
-constexpr std::string_view name_of(TensorRole role) {
+constexpr std::string_view tensor_role_name(TensorRole role) {
   return tensor_role_names[static_cast<std::size_t>(role)];
 }
-constexpr std::string_view name_of(std::optional<TensorRole> role) {
-  return role ? name_of(*role) : other_role;
+constexpr std::string_view tensor_role_name(std::optional<TensorRole> role) {
+  return role ? tensor_role_name(*role) : other_role;
 }
 
 /// By its name, exactly.

@@ -167,7 +167,7 @@ std::string role_table(const Report& report, const Paint& paint) {
     return std::ranges::find(report.roles, name, [](auto& r) { return r.all.name; }) !=
            report.roles.end();
   };
-  const bool grad = there(name_of(TensorRole::gradient));
+  const bool grad = there(tensor_role_name(TensorRole::gradient));
   return out + wrapped(fmt::format("  at scale 1, of the role's non-zero values{}{}",
                                    grad ? "; grad: of something that the name does not tell" : "",
                                    there(other_role) ? "; other: the name tells no role" : ""),

@@ -49,7 +49,7 @@ Json series_json(const TimeSeries& series, const ReportOptions& options) {
   };
   Json out{
       {"layer", layer_json(series.layer)},
-      {"role", name_of(series.role)},
+      {"role", tensor_role_name(series.role)},
       {"step", column(points, [](const TimePoint& p) { return Json(p.step); })},
       {"values", counts(&TimePoint::values)},
       {"zeros", counts(&TimePoint::zeros)},
@@ -110,7 +110,7 @@ Json update_json(const UpdateSeries& series) {
 }  // namespace
 
 Json tensor_time_json(const TensorTime& time) {
-  return {{"step", time.step}, {"layer", time.layer}, {"role", name_of(time.role)}};
+  return {{"step", time.step}, {"layer", time.layer}, {"role", tensor_role_name(time.role)}};
 }
 
 void write_time_json(const TimeReport& time, const ReportOptions& options, const TextSink& sink) {

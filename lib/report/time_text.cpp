@@ -94,7 +94,7 @@ std::string shares(const TimeReport& time, const Columns& columns) {
     const char* name = question.label;
     for (const TimeSeries& series : time.series) {
       if (series.layer) continue;
-      out += row(name, name_of(series.role), columns, [&](std::uint64_t step) {
+      out += row(name, tensor_role_name(series.role), columns, [&](std::uint64_t step) {
         const TimePoint* point = point_at(series.points, step);
         return point ? narrow_percent(question.number(*point, f)) : std::string("-");
       });
@@ -112,11 +112,12 @@ std::string not_finite_rows(const TimeReport& time, const Columns& columns) {
   for (const TimeSeries& series : time.series) {
     const auto holds = [](const TimePoint& point) { return not_finite(point) > 0; };
     if (series.layer || std::ranges::none_of(series.points, holds)) continue;
-    out += row(
-        out.empty() ? "NaN or Inf" : "", name_of(series.role), columns, [&](std::uint64_t step) {
-          const TimePoint* point = point_at(series.points, step);
-          return point ? narrow_percent(part(not_finite(*point), point->values)) : std::string("-");
-        });
+    out += row(out.empty() ? "NaN or Inf" : "", tensor_role_name(series.role), columns,
+               [&](std::uint64_t step) {
+                 const TimePoint* point = point_at(series.points, step);
+                 return point ? narrow_percent(part(not_finite(*point), point->values))
+                              : std::string("-");
+               });
   }
   return out;
 }

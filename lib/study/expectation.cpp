@@ -77,7 +77,7 @@ std::vector<ExpectedFigure> figures_of(const Hypothesis& hypothesis, const Hypot
   return out;
 }
 
-std::string text_of(const Hypothesis& hypothesis) {
+std::string hypothesis_text(const Hypothesis& hypothesis) {
   std::string out;
   std::vector<std::string_view> used;
   std::string_view rest = hypothesis.text;

@@ -36,7 +36,7 @@ struct Hypothesis {
 std::vector<ExpectedFigure> figures_of(const Hypothesis& hypothesis, const Hypothesis& other);
 
 /// The hypothesis as it is read. Error for a {key} without a figure, and for a figure without its {key}.
-std::string text_of(const Hypothesis& hypothesis);
+std::string hypothesis_text(const Hypothesis& hypothesis);
 
 /// The number that a figure's words are; nothing where they are none.
 std::optional<double> number_of(std::string_view stated);

@@ -97,7 +97,7 @@ std::string text_of_row(const std::vector<Lines>& cells, const std::vector<Colum
 
 }  // namespace
 
-std::string text_of(const Table& table) {
+std::string table_text(const Table& table) {
   std::vector<Column> columns;
   for (std::size_t i = 0; i < table.columns.size(); ++i) columns.push_back(column_of(table, i));
   const bool narrowed = total_of(columns) > widest_line;

@@ -89,6 +89,6 @@ std::span<const Experiment> experiments();
 
 /// The table as lines of text with aligned columns, the title above, an empty line after. Wider than 98
 /// columns, heads and cells of words break over lines; figures stay whole.
-std::string text_of(const Table& table);
+std::string table_text(const Table& table);
 
 }  // namespace binade

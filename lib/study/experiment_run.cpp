@@ -64,7 +64,7 @@ nlohmann::ordered_json numbers(const std::vector<double>& values) {
   return out;
 }
 
-nlohmann::ordered_json json_of(const TestedFigure& figure) {
+nlohmann::ordered_json tested_figure_json(const TestedFigure& figure) {
   const auto finite = [](std::optional<double> x) {
     return x && std::isfinite(*x) ? nlohmann::ordered_json(*x) : nlohmann::ordered_json();
   };
@@ -80,10 +80,11 @@ nlohmann::ordered_json json_of(const TestedFigure& figure) {
                                     : nlohmann::ordered_json()}};
 }
 
-template <class Items>
-nlohmann::ordered_json each_as_json(const Items& items) {
+template <class Item>
+nlohmann::ordered_json each_as_json(const std::vector<Item>& items,
+                                    nlohmann::ordered_json (*json)(const Item&)) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
-  for (const auto& item : items) out.push_back(json_of(item));
+  for (const Item& item : items) out.push_back(json(item));
   return out;
 }
 
@@ -112,7 +113,7 @@ std::string with_misses(const std::string& verdict, const std::vector<TestedFigu
   return misses.empty() ? verdict : verdict + misses + ".";
 }
 
-nlohmann::ordered_json json_of(const ExperimentRun& run, bool times) {
+nlohmann::ordered_json experiment_run_json(const ExperimentRun& run, bool times) {
   const RunStatus status = status_of(run);
   nlohmann::ordered_json out{{"experiment", run.name},
                              {"question", run.question},
@@ -120,10 +121,10 @@ nlohmann::ordered_json json_of(const ExperimentRun& run, bool times) {
                              {"status", status_keys[index_of(status)]},
                              {"verdict", verdict_of(run)}};
   if (times) out["seconds"] = std::round(run.seconds * 1000) / 1000;
-  out["figures"] = each_as_json(run.figures);
+  out["figures"] = each_as_json(run.figures, tested_figure_json);
   out["text"] = run.text;
-  out["tables"] = each_as_json(run.outcome.tables);
-  out["plots"] = each_as_json(run.outcome.plots);
+  out["tables"] = each_as_json(run.outcome.tables, table_json);
+  out["plots"] = each_as_json(run.outcome.plots, plot_json);
   out["data"] = run.outcome.data;
   return out;
 }
@@ -145,7 +146,7 @@ std::string heading_of(const Experiment& experiment) {
 std::string answer_of(const ExperimentRun& run) {
   std::string text;
   for (std::size_t i = 0; i < run.outcome.tables.size(); ++i) {
-    const std::string table = text_of(run.outcome.tables[i]);
+    const std::string table = table_text(run.outcome.tables[i]);
     text += (i == 0 && !run.text.empty() ? "\n" : "") + table.substr(0, table.size() - 1) +
             (i + 1 < run.outcome.tables.size() ? "\n" : "");
   }
@@ -174,7 +175,7 @@ std::string_view verdict_of(const ExperimentRun& run) {
 ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput& input) {
   const std::vector<ExpectedFigure> figures = experiment.figures_of(input.quick);
   const Hypothesis hypothesis{experiment.text_of(input.quick), figures};
-  ExperimentRun run{experiment.name, experiment.question, text_of(hypothesis)};
+  ExperimentRun run{experiment.name, experiment.question, hypothesis_text(hypothesis)};
   ExperimentInput kept = input;
   kept.print = [&](const std::string& text) {
     run.text += text;
@@ -218,11 +219,11 @@ std::string summary_text(std::span<const ExperimentRun> runs, bool times) {
   return text;
 }
 
-nlohmann::ordered_json json_of(const Table& table) {
+nlohmann::ordered_json table_json(const Table& table) {
   return {{"title", table.title}, {"columns", table.columns}, {"rows", table.rows}};
 }
 
-nlohmann::ordered_json json_of(const Plot& plot) {
+nlohmann::ordered_json plot_json(const Plot& plot) {
   nlohmann::ordered_json out{{"title", plot.title},
                              {"x_label", plot.x_label},
                              {"y_label", plot.y_label},
@@ -239,12 +240,13 @@ nlohmann::ordered_json json_of(const Plot& plot) {
   return out;
 }
 
-nlohmann::ordered_json json_of(std::span<const ExperimentRun> runs, bool quick, bool times) {
+nlohmann::ordered_json experiment_runs_json(std::span<const ExperimentRun> runs, bool quick,
+                                            bool times) {
   nlohmann::ordered_json out{{"schema", "binade.experiments/2"},
                              {"binade", version},
                              {"quick", quick},
                              {"results", nlohmann::ordered_json::array()}};
-  for (const ExperimentRun& run : runs) out["results"].push_back(json_of(run, times));
+  for (const ExperimentRun& run : runs) out["results"].push_back(experiment_run_json(run, times));
   return out;
 }
 

@@ -50,12 +50,13 @@ std::string answer_of(const ExperimentRun& run);
 /// Lines of name, status and verdict under a head.
 std::string summary_text(std::span<const ExperimentRun> runs, bool times);
 
-nlohmann::ordered_json json_of(const Table& table);
+nlohmann::ordered_json table_json(const Table& table);
 
 /// Numbers that are not finite become null: gaps.
-nlohmann::ordered_json json_of(const Plot& plot);
+nlohmann::ordered_json plot_json(const Plot& plot);
 
 /// {"schema": "binade.experiments/2", "binade": version, "quick": …, "results": [each run]}
-nlohmann::ordered_json json_of(std::span<const ExperimentRun> runs, bool quick, bool times);
+nlohmann::ordered_json experiment_runs_json(std::span<const ExperimentRun> runs, bool quick,
+                                            bool times);
 
 }  // namespace binade

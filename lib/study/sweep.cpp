@@ -33,14 +33,14 @@ std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
-ordered_json json_of(const SweepSpec& spec) {
+ordered_json sweep_spec_json(const SweepSpec& spec) {
   ordered_json grid = ordered_json::object();
   for (std::size_t i = 0; i < spec.keys.size(); ++i) grid[spec.keys[i]] = spec.values[i];
   return {{"name", spec.name}, {"base", spec.base}, {"grid", grid}};
 }
 
 std::string header_line(const SweepSpec& spec) {
-  const ordered_json written = json_of(spec);
+  const ordered_json written = sweep_spec_json(spec);
   const ordered_json header{{"schema", "binade.sweep/1"},
                             {"name", spec.name},
                             {"spec_hash", fmt::format("{:016x}", hash_of(written.dump()))},
@@ -163,7 +163,7 @@ std::string difference(const ordered_json& theirs, const ordered_json& ours) {
     if (header.is_object() && header.value("schema", ordered_json()) == "binade.sweep/1" &&
         is_object(header, "spec") && header["spec"].contains("name") &&
         is_object(header["spec"], "base") && is_object(header["spec"], "grid")) {
-      other = difference(header["spec"], json_of(spec));
+      other = difference(header["spec"], sweep_spec_json(spec));
       if (other.empty()) other = "its header is not as it was written";
     }
   } catch (const Error&) {  // no header at all

@@ -149,14 +149,14 @@ ordered_json sweep_page(const SweepSpec& spec, std::span<const ordered_json> res
   for (const std::string& key : chosen) {
     const bool number = std::ranges::any_of(
         results, [&](const ordered_json& result) { return result_of(result, key).is_number(); });
-    if (number) plots.push_back(json_of(sweep_plot(spec, results, x_key, key)));
+    if (number) plots.push_back(plot_json(sweep_plot(spec, results, x_key, key)));
   }
   std::string source = fmt::format("{} runs", results.size());
   if (!spec.base.empty()) source += " · all with " + spec.base.dump();
   Table table = sweep_table(spec, results, chosen);
   table.title = "";
   ordered_json section{{"experiment", spec.name},
-                       {"tables", ordered_json::array({json_of(table)})},
+                       {"tables", ordered_json::array({table_json(table)})},
                        {"plots", plots}};
   return {{"schema", "binade.sweep_page/1"},
           {"title", "Sweep " + spec.name},

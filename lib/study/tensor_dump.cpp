@@ -76,7 +76,7 @@ void write_step(const std::string& folder, std::int64_t step, double scale,
   const Dtype f32 = *find_dtype("F32");
   std::vector<TensorSpec> specs;
   for (const DumpedTensor& t : tensors) {
-    specs.push_back({fmt::format("step{:06}/{}/{}", step, t.layer, name_of(t.role)), f32,
+    specs.push_back({fmt::format("step{:06}/{}/{}", step, t.layer, tensor_role_name(t.role)), f32,
                      std::vector<std::uint64_t>(t.shape.begin(), t.shape.end())});
   }
   SafetensorsWriter file(fmt::format("{}/step{:06}.safetensors", folder, step), specs,

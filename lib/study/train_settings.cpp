@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "lib/amp/opt_level.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/study/workloads.h"
 #include "lib/text/error.h"
 #include "lib/text/spelling.h"

@@ -2,6 +2,7 @@
 //
 // Nearness of names: edit distance, in which case does not count.
 #include "lib/text/spelling.h"
+#include "lib/text/error.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -70,6 +71,20 @@ std::string listed(std::span<const std::string_view> names) {
 std::string alternatives(std::span<const std::string_view> names) {
   if (names.size() < 2) return listed(names);
   return listed(names.first(names.size() - 1)) + " or " + std::string(names.back());
+}
+
+std::string command_line(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) {
+    const bool plain = !word.empty() && std::ranges::all_of(word, [](char c) {
+      return std::string_view("_./:=,+-@%").find(c) != std::string_view::npos ||
+             (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    });
+    std::string quoted = "'";
+    for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+    out += (out.empty() ? "" : " ") + (plain ? word : printable(quoted + "'", longest_path));
+  }
+  return out;
 }
 
 }  // namespace binade

@@ -35,4 +35,7 @@ std::string listed(std::span<const std::string_view> names);
 /// "a, b or c"
 std::string alternatives(std::span<const std::string_view> names);
 
+/// The words as one line for a shell; a word that a shell would split or expand stands in quotes.
+std::string command_line(const std::vector<std::string>& words);
+
 }  // namespace binade

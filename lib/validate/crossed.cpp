@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "lib/record/instruction_name.h"
-#include "lib/record/record_dots.h"
-#include "lib/record/row_plan.h"
+#include "lib/device/record_dots.h"
+#include "lib/device/row_plan.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
 
 namespace binade {
@@ -38,8 +38,8 @@ CrossedDifference difference_at(Device& device, const Instruction& x, const Dots
   const std::uint64_t tile = dot_number / tile_dots;
   const auto within = static_cast<int>(dot_number % tile_dots);
   CrossedDifference out;
-  out.rows =
-      rows_of(crossing, start_of_tile(crossing, tile), within / crossing.n, within % crossing.n);
+  out.rows = crossed_rows(crossing, start_of_tile(crossing, tile), within / crossing.n,
+                          within % crossing.n);
   const auto k = static_cast<std::ptrdiff_t>(x.k);
   const auto a = pool.a.begin() + out.rows.a * k;
   const auto b = pool.b.begin() + out.rows.b * k;
@@ -65,8 +65,9 @@ CrossedCheck check_one(Device& device, const Instruction& x, std::uint64_t dots,
     return out;
   }
   if (out.tally.dots != crossing.tiles * tile_dots) {
-    throw Error(name_of(x) + ": " + std::to_string(out.tally.dots) + " dots were compared, " +
-                std::to_string(crossing.tiles * tile_dots) + " asked for; report this as a bug");
+    throw Error(instruction_name(x) + ": " + std::to_string(out.tally.dots) +
+                " dots were compared, " + std::to_string(crossing.tiles * tile_dots) +
+                " asked for; report this as a bug");
   }
   if (out.tally.different != 0) {
     out.first = difference_at(device, x, pool, crossing, out.tally.lowest);
@@ -80,7 +81,7 @@ CrossTally check_crossed(Device& device, const CrossedWhat& what, const CrossedS
   const int sm = parse_architecture(std::to_string(device.info().compute_capability));
   std::vector<Instruction> chosen = recorded_instructions(sm);
   std::erase_if(chosen, [&](const Instruction& x) {
-    return name_of(x).find(what.words) == std::string::npos;
+    return instruction_name(x).find(what.words) == std::string::npos;
   });
   if (chosen.empty())
     throw Error("no instruction of sm_" + std::to_string(sm) + " has '" + printable(what.words) +

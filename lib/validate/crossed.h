@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tensor Core instructions at scale: a pool of every generator's rows, crossed in whole tiles on the
-// device itself (lib/record/crossing.h), so that billions of dots are compared in seconds.
+// device itself (lib/cases/crossing.h), so that billions of dots are compared in seconds.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "lib/record/crossing.h"
-#include "lib/record/device.h"
-#include "lib/record/dots.h"
+#include "lib/cases/crossing.h"
+#include "lib/cases/dots.h"
+#include "lib/device/device.h"
 #include "lib/validate/dots.h"
 
 namespace binade {

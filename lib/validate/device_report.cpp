@@ -9,7 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "emulate/carrier.h"
-#include "lib/record/kernel_report.h"
+#include "lib/device/kernel_report.h"
+#include "lib/number/encoding_text.h"
 
 namespace binade {
 namespace {
@@ -24,12 +25,8 @@ std::string capability_text(int capability) {
   return fmt::format("{}.{}", capability / 10, capability % 10);
 }
 
-std::string hex_bits(std::uint64_t bits, int width) {
-  return fmt::format("0x{:0{}x}", bits, width / 4);
-}
-
 /// "0x3c00bc00 (-1, 1)": the lowest lane first.
-std::string bits_text(std::uint64_t bits, int width, const Format& f, int lanes) {
+std::string lanes_text(std::uint64_t bits, int width, const Format& f, int lanes) {
   const int lane_width = width / lanes;
   std::string values;
   for (int lane = 0; lane < lanes; ++lane) {
@@ -44,7 +41,7 @@ std::string operand_text(const ScalarOperation& x, const ScalarOperands& operand
   const auto at = static_cast<std::size_t>(i);
   if (x.random && i == x.words - 1) return hex_bits(operands[at], 32);
   const Format& f = x.from[x.packed ? at : 0];
-  return bits_text(operands[at], x.word_bits[at], f, x.packed ? x.lanes : 1);
+  return lanes_text(operands[at], x.word_bits[at], f, x.packed ? x.lanes : 1);
 }
 
 std::string operands_text(const ScalarOperation& x, const ScalarOperands& operands) {
@@ -81,7 +78,7 @@ std::string totals_text(std::span<const ScalarCheck> checks) {
                      count("skipped"));
 }
 
-Json json_of(const DeviceInfo& info) {
+Json device_info_json(const DeviceInfo& info) {
   return {{"name", info.name},
           {"compute_capability", capability_text(info.compute_capability)},
           {"multiprocessors", info.multiprocessors},
@@ -91,7 +88,7 @@ Json json_of(const DeviceInfo& info) {
           {"runtime_cuda", cuda_version(info.runtime_cuda)}};
 }
 
-Json json_of(const DeviceModule& module) {
+Json device_module_json(const DeviceModule& module) {
   if (module.file.empty()) return nullptr;
   return {{"file", module.file}, {"architectures", module.architectures}};
 }
@@ -104,7 +101,7 @@ std::string module_text(const DeviceModule& module) {
 
 }  // namespace
 
-Json json_of(const ScalarCheck& check) {
+Json scalar_check_json(const ScalarCheck& check) {
   const ScalarOperation& x = check.instruction.operation;
   Json row{{"instruction", check.instruction.name}, {"status", status(check)}};
   if (!check.skipped.empty()) {
@@ -152,7 +149,7 @@ std::string device_text(const OpenedDevice& opened) {
 std::string differences_text(const ScalarCheck& check) {
   const ScalarOperation& x = check.instruction.operation;
   const auto result = [&x](std::uint64_t bits) {
-    return bits_text(bits, x.result_bits, x.result, x.lanes);
+    return lanes_text(bits, x.result_bits, x.result, x.lanes);
   };
   std::string out;
   for (const ScalarDifference& c : check.first) {
@@ -179,15 +176,15 @@ std::string device_json(const OpenedDevice& opened, std::span<const ScalarCheck>
                         std::span<const KernelCheck> kernels, std::span<const KernelRate> rates) {
   Json json{{"schema", "binade.device/2"}, {"device", nullptr}};
   if (opened.device) {
-    json["device"] = json_of(opened.device->info());
+    json["device"] = device_info_json(opened.device->info());
   } else {
     json["reason"] = opened.why_none;
   }
-  json["module"] = json_of(opened.module);
+  json["module"] = device_module_json(opened.module);
   json["instructions"] = Json::array();
-  for (const ScalarCheck& check : checks) json["instructions"].push_back(json_of(check));
-  json["kernels"] = json_of(kernels);
-  json["rates"] = json_of(rates);
+  for (const ScalarCheck& check : checks) json["instructions"].push_back(scalar_check_json(check));
+  json["kernels"] = kernel_checks_json(kernels);
+  json["rates"] = kernel_rates_json(rates);
   return json.dump(1) + "\n";
 }
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "lib/record/device.h"
+#include "lib/device/device.h"
 #include "lib/validate/scalar.h"
 
 namespace binade {
@@ -20,7 +20,7 @@ std::string checks_text(std::span<const ScalarCheck> checks);
 
 /// The first differing cases of one, a line each: operands and both results, bits and values.
 std::string differences_text(const ScalarCheck& check);
-nlohmann::ordered_json json_of(const ScalarCheck& check);
+nlohmann::ordered_json scalar_check_json(const ScalarCheck& check);
 
 /// Schema "binade.device/2": the device or null with the reason, and the checks that were made.
 std::string device_json(const OpenedDevice& opened, std::span<const ScalarCheck> checks,

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "lib/device/lone_dots.h"
 #include "lib/gemm/files.h"
-#include "lib/record/lone_dots.h"
 #include "lib/text/error.h"
 #include "lib/text/shape.h"
 

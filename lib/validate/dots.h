@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "emulate/tensor_core.h"
-#include "lib/record/dots.h"
+#include "lib/cases/dots.h"
 
 namespace binade {
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/instruction/instruction_name.h"
 #include "lib/io/input_file.h"
-#include "lib/record/instruction_name.h"
 #include "lib/text/error.h"
 #include "lib/text/spelling.h"
 

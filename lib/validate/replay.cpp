@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "lib/record/dot_cases.h"
-#include "lib/record/instruction_name.h"
-#include "lib/record/recording.h"
-#include "lib/record/row_plan.h"
+#include "lib/cases/dot_cases.h"
+#include "lib/device/recording.h"
+#include "lib/device/row_plan.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
 #include "lib/validate/hardware_rows.h"
 

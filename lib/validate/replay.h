@@ -12,8 +12,8 @@
 #include <span>
 #include <string>
 
+#include "lib/device/device.h"
 #include "lib/evidence/rule_choice.h"
-#include "lib/record/device.h"
 #include "lib/validate/dots.h"
 #include "lib/validate/scalar.h"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "lib/record/emulated_device.h"
+#include "lib/device/emulated_device.h"
 #include "lib/text/error.h"
 #include "lib/text/spelling.h"
 

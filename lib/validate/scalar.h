@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/record/device.h"
-#include "lib/record/scalar_cases.h"
-#include "lib/record/scalar_recording.h"
-#include "lib/record/scalar_tally.h"
+#include "lib/cases/scalar_cases.h"
+#include "lib/device/device.h"
+#include "lib/device/scalar_recording.h"
+#include "lib/device/scalar_tally.h"
 
 namespace binade {
 

@@ -20,7 +20,7 @@ void add_operation(std::size_t n, const NamedOperation& operation, const NamedFo
                         .attributes = {.rounding = rounding}};
   const Work work{
       .name = "elementwise/" + std::string(operation.name) + "/" + std::string(format.name) + "/" +
-              std::string(name_of(rounding)),
+              std::string(rounding_name(rounding)),
       .n = n,
       .limit = {{operands, sizeof(float), sizeof(float)}},
       .arrays =

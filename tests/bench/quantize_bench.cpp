@@ -21,7 +21,8 @@ const float* in_floats(const Arrays& arrays) {
 float* out_floats(const Arrays& arrays) { return reinterpret_cast<float*>(arrays.out); }
 
 std::string name_of_work(const char* what, const NamedFormat& format, Rounding rounding) {
-  return std::string(what) + "/" + std::string(format.name) + "/" + std::string(name_of(rounding));
+  return std::string(what) + "/" + std::string(format.name) + "/" +
+         std::string(rounding_name(rounding));
 }
 
 void add_quantize(std::size_t n, const NamedFormat& format, Rounding rounding) {

@@ -5,7 +5,7 @@
 #include "tests/cuda/simt.h"
 // simt.h first: it has CUDA's words.
 #include "cuda/compare_tiles.cuh"
-#include "lib/record/emulated_device.h"
+#include "lib/device/emulated_device.h"
 #include "tests/cuda/run_tiles.h"
 
 namespace binade::compare_tiles_test {
@@ -28,8 +28,8 @@ struct Compared {
   CrossedRows rows_at(std::size_t i) const {
     const auto of_tile = static_cast<std::size_t>(crossing.m * crossing.n);
     const auto element = static_cast<int>(i % of_tile);
-    return rows_of(crossing, start_of_tile(crossing, crossing.first + i / of_tile),
-                   element / crossing.n, element % crossing.n);
+    return crossed_rows(crossing, start_of_tile(crossing, crossing.first + i / of_tile),
+                        element / crossing.n, element % crossing.n);
   }
   void fill(const DotModel& model) {
     Instruction used = how;

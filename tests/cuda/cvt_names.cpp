@@ -16,7 +16,7 @@ int main() {
         std::string target = std::to_string(cvt.target.sm);
         if (cvt.target.suffix != ' ') target += cvt.target.suffix;
         std::printf("%s %s %d %s\n", name.c_str(), target.c_str(), cvt.operand_count(),
-                    std::string(name_of(cvt.evidence)).c_str());
+                    std::string(cvt_evidence_name(cvt.evidence)).c_str());
       });
   return 0;
 }

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 SCRIPT, ROOT = sys.argv[1:]
-HEADER = "lib/record/device_module.h"
+HEADER = "lib/device/device_module.h"
 
 
 def fingerprint(root, folder):
@@ -31,19 +31,19 @@ def main():
         for room in ("lib", "emulate"):
             shutil.copytree(Path(ROOT, room), root / room)
         before, headers = fingerprint(root, folder)
-        for wanted in (HEADER, "lib/record/device.h", "lib/record/kernel_check.h", "lib/text/error.h",
+        for wanted in (HEADER, "lib/device/device.h", "lib/device/kernel_check.h", "lib/text/error.h",
                        "emulate/format.h", "emulate/tensor_core.h", "emulate/fast/dot_blocks.h", "emulate/fast/tile_sums.h", "emulate/range_count.h",
-                       "lib/record/matrix_product.h", "lib/record/scalar_tally.h"):
+                       "lib/device/matrix_product.h", "lib/device/scalar_tally.h"):
             assert str(root / wanted) in headers, f"{wanted} is not among {headers}"
         for header in headers:
             text = Path(header).read_text()
             Path(header).write_text(text + "\n")
             assert fingerprint(root, folder)[0] != before, f"{header} changed and the fingerprint did not"
             Path(header).write_text(text)
-        (root / "lib/record/row_plan.h").write_text("")
+        (root / "lib/device/row_plan.h").write_text("")
         assert fingerprint(root, folder)[0] == before, "row_plan.h does not cross and changed the fingerprint"
         module = root / HEADER
-        module.write_text(module.read_text().replace('#include "lib/record/dots.h"\n', ""))
+        module.write_text(module.read_text().replace('#include "lib/cases/dots.h"\n', ""))
         says = fingerprint(root, folder)[0]
         assert says == f"{HEADER} must include the headers that define Dots\n", says
     print(f"{len(headers)} headers")

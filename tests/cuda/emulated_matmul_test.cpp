@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 #include "tests/emulate/dot_draw.h"
 
 namespace binade::emulated_matmul_test {
@@ -102,7 +102,7 @@ struct Totals {
 };
 
 void check(const Instruction& how, int m, int n, int k, test::Random& random, Totals& totals) {
-  CAPTURE(name_of(how));
+  CAPTURE(instruction_name(how));
   CAPTURE(how.sm);
   CAPTURE(k);
   const Matmul x{how.model, how.types, m, n, k};

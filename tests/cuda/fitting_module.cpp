@@ -4,7 +4,7 @@
 // instructions, whose bulk kernels fail as those of cuda/ would, and whose bulk work no CPU would give.
 #include <algorithm>
 
-#include "lib/record/device_module.h"
+#include "lib/device/device_module.h"
 
 namespace binade {
 namespace {

@@ -10,8 +10,8 @@
 
 #include <algorithm>
 
-#include "lib/record/instruction_name.h"
-#include "lib/record/matrix_product.h"
+#include "lib/device/matrix_product.h"
+#include "lib/instruction/instruction_name.h"
 #include "tests/emulate/dot_draw.h"
 
 namespace binade::gemm_test {
@@ -90,7 +90,7 @@ std::vector<uint4> words_of(const std::vector<std::uint64_t>& codes, int rows, i
 }
 
 void check(const Instruction& how, int m, int n, int k) {
-  CAPTURE(name_of(how));
+  CAPTURE(instruction_name(how));
   CAPTURE(m);
   CAPTURE(n);
   CAPTURE(k);

@@ -4,14 +4,14 @@
 // of the table.
 #include <cstdio>
 
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 
 int main() {
   for (const binade::Architecture& on : binade::architectures) {
     const int sm = on.sm;
     for (const binade::Instruction& x : binade::instructions_of(sm)) {
       if (!binade::names_c(x.family)) continue;
-      std::printf("%d %s %s\n", sm, name_of(x).c_str(), ptx_of(x).c_str());
+      std::printf("%d %s %s\n", sm, instruction_name(x).c_str(), ptx_of(x).c_str());
     }
   }
   return 0;

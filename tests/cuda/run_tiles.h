@@ -12,8 +12,8 @@
 
 #include "cuda/compare_tiles.cuh"
 #include "cuda/pool.h"
-#include "lib/record/dot_cases.h"
-#include "lib/record/instruction_name.h"
+#include "lib/cases/dot_cases.h"
+#include "lib/instruction/instruction_name.h"
 
 namespace binade::test {
 
@@ -73,7 +73,7 @@ inline TileRun run_tiles(const Launch& launch, const Dots& pool, const PackedPoo
 
 /// Checks both ways through a kernel. How many different d it saw: a test of equal ones proves little.
 inline std::size_t check_tiles(const Instruction& how, const Launch& launch, int m, int n) {
-  const std::string name = name_of(how);
+  const std::string name = instruction_name(how);
   CAPTURE(name);
   const Dots pool = mixed_rows(how);
   const PackedPool packed = packed_pool(how, pool);
@@ -87,7 +87,7 @@ inline std::size_t check_tiles(const Instruction& how, const Launch& launch, int
     const auto of_tile = static_cast<std::size_t>(m * n);
     const CrossedRows start = start_of_tile(crossing, crossing.first + i / of_tile);
     const auto element = static_cast<int>(i % of_tile);
-    const CrossedRows its = rows_of(crossing, start, element / n, element % n);
+    const CrossedRows its = crossed_rows(crossing, start, element / n, element % n);
     different += run.d[i] != emulated(how, pool, its) ? 1 : 0;
   }
   CHECK(different == 0);

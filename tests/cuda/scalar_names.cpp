@@ -4,7 +4,7 @@
 // bits.
 #include <cstdio>
 
-#include "lib/record/scalar_instruction.h"
+#include "lib/instruction/scalar_instruction.h"
 
 int main() {
   using namespace binade;

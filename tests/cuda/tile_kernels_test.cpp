@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 
-#include "lib/record/instruction_name.h"
-#include "lib/record/record_dots.h"
+#include "lib/device/record_dots.h"
+#include "lib/instruction/instruction_name.h"
 
 namespace binade {
 namespace {
@@ -23,7 +23,7 @@ TEST_CASE("every instruction that is recorded has a kernel of its own type and t
     std::size_t count = 0;
     for (const Instruction& x : recorded_instructions(sm)) {
       if (x.family == Family::tcgen05) continue;
-      const std::string name = name_of(x);
+      const std::string name = instruction_name(x);
       CAPTURE(sm);
       CAPTURE(name);
       const TileKernel* kernel = find_tile_kernel(x);

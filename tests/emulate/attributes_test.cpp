@@ -11,7 +11,7 @@ namespace {
 TEST_CASE("a rounding is found by its own name and by PTX's") {
   for (const NamedRounding& row : roundings) {
     CHECK(find_rounding(row.name) == row.rounding);
-    CHECK(name_of(row.rounding) == row.name);
+    CHECK(rounding_name(row.rounding) == row.name);
     if (!row.ptx.empty()) CHECK(find_rounding(row.ptx) == row.rounding);
   }
   CHECK(find_rounding("rn") == Rounding::ties_to_even);

@@ -104,7 +104,7 @@ TEST_CASE("every instruction is found by its own name and no two share one") {
     CHECK((cvt.random != RandomLayout::none) == (rounding == ".rs"));
     CHECK(cvt.attributes.rounding == find_rounding(rounding.empty() ? "rn" : rounding.substr(1)));
     CHECK(cvt.target.sm >= 75);
-    CHECK(!name_of(cvt.evidence).empty());
+    CHECK(!cvt_evidence_name(cvt.evidence).empty());
     names.insert(name);
     ++count;
   });

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 
 namespace binade::dot_models_test {
 namespace {

@@ -81,10 +81,10 @@ TEST_CASE("which specials a format has follows from its row") {
 TEST_CASE("formats are found by name and named by value") {
   for (const NamedFormat& row : formats) {
     CHECK(find_format(row.name) == row.format);
-    CHECK(name_of(row.format) == row.name);
+    CHECK(format_name(row.format) == row.name);
   }
   CHECK_FALSE(find_format("binary17").has_value());
-  CHECK(name_of(Format{5, 12, 15}) == "custom");
+  CHECK(format_name(Format{5, 12, 15}) == "custom");
 }
 
 TEST_CASE("impossible formats are refused") {

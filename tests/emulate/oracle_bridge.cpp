@@ -107,7 +107,7 @@ std::uint64_t Judge::raised(Flags flag) const {
 }
 
 std::string words(const Format& format) {
-  std::string text(name_of(format));
+  std::string text(format_name(format));
   if (text == "custom") {
     text += " exponent_bits " + std::to_string(format.exponent_bits) + " precision " +
             std::to_string(format.precision) + " bias " + std::to_string(format.bias) +
@@ -118,7 +118,7 @@ std::string words(const Format& format) {
 }
 
 std::string words(const Attributes& attributes) {
-  std::string text(name_of(attributes.rounding));
+  std::string text(rounding_name(attributes.rounding));
   if (attributes.rounding == Rounding::stochastic) {
     text += "(" + std::to_string(attributes.random_bits) + ")";
   }

@@ -159,7 +159,7 @@ TEST_CASE("every gap of every format of up to 8 bits rounds as the oracle says, 
 TEST_CASE("every tie of binary16 and bfloat16, and its two sides, round as the oracle says") {
   const std::vector<Attributes> modes = all_attributes();
   for (const Format& f : {binary16, bfloat16}) {
-    CAPTURE(name_of(f));
+    CAPTURE(format_name(f));
     Judge judge(f);
     std::size_t turn = 0;
     for (const std::uint64_t bits : magnitudes(f)) {
@@ -185,7 +185,7 @@ TEST_CASE("every tie of binary16 and bfloat16, and its two sides, round as the o
 TEST_CASE("tf32, binary32 and binary64 round as integer arithmetic says around chosen numbers") {
   const std::vector<Attributes> modes = all_attributes();
   for (const Format& f : {tf32, binary32, binary64}) {
-    CAPTURE(name_of(f));
+    CAPTURE(format_name(f));
     Judge judge(f, oracle::Oracle::Method::division);
     const std::uint64_t unit = std::uint64_t{1} << f.padding_bits;
     const std::uint64_t one = unit << f.fraction_bits();

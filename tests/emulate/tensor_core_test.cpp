@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 #include "tests/emulate/dot_by_oracle.h"
 
 namespace binade::tensor_core_test {
@@ -84,7 +84,7 @@ TEST_CASE("every instruction of every architecture computes what the exact oracl
   const std::vector<Instruction> all = computations();
   CHECK(all.size() > 60);
   for (const Instruction& x : all) {
-    CAPTURE(name_of(x));
+    CAPTURE(instruction_name(x));
     CAPTURE(x.sm);
     for (int i = 0; i < 400; ++i) {
       const SparseRow both = is_sparse(x) ? draw_sparse(random, x) : SparseRow{};

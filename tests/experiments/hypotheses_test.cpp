@@ -24,7 +24,7 @@ std::string without(const std::string& text, const std::regex& part) {
 }
 
 void read(const Hypothesis& hypothesis) {
-  CHECK_NOTHROW(text_of(hypothesis));  // every key is a figure's, every figure stated
+  CHECK_NOTHROW(hypothesis_text(hypothesis));  // every key is a figure's, every figure stated
   const std::string rest = without(without(std::string(hypothesis.text), key), names);
   std::smatch untested;
   CHECK_MESSAGE(!std::regex_search(rest, untested, digit_word), "untested: ", untested.str());

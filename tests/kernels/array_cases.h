@@ -32,7 +32,7 @@ inline Quantizer quantizer_of(const Format& f, Rounding rounding, std::uint64_t 
 inline void begin(Verdict& verdict, const std::string& what, const Quantizer& to, std::size_t n,
                   std::uint64_t first) {
   verdict.begin(
-      what + words_of(to.format) + ", " + std::string(name_of(to.attributes.rounding)),
+      what + words_of(to.format) + ", " + std::string(rounding_name(to.attributes.rounding)),
       words_of(to.attributes) + ", n " + std::to_string(n) + ", first " + std::to_string(first));
 }
 

@@ -125,7 +125,7 @@ const std::vector<Format>& tried_formats() {
 }
 
 std::string words_of(const Format& f) {
-  const std::string_view name = name_of(f);
+  const std::string_view name = format_name(f);
   if (name != "custom") return std::string(name);
   constexpr std::array<std::string_view, 4> of_specials{"", ", nan_only", ", none", ", fnuz"};
   std::string out = "e" + std::to_string(f.exponent_bits) + "m" +

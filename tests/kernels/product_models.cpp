@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "emulate/tensor_core.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 
 namespace binade::kernel_test {
 namespace {

@@ -359,8 +359,8 @@ Verdict judge_products(const Kernels& kernels) {
     if (!kernel.packing(g).known) continue;
     for (int round = 0; round < rounds; ++round) {
       const TileCase x(random, g, number++);
-      verdict.begin(std::string(name_of(g.model.recipe)) + ", " + words_of(g.types.a) + " into " +
-                        words_of(g.types.d) + ", k " + std::to_string(g.k) + tried.name,
+      verdict.begin(std::string(recipe_name(g.model.recipe)) + ", " + words_of(g.types.a) +
+                        " into " + words_of(g.types.d) + ", k " + std::to_string(g.k) + tried.name,
                     std::to_string(x.rows) + " rows, " + std::to_string(x.columns) + " columns, " +
                         std::to_string(x.instructions) + " instructions after " +
                         std::to_string(x.before) + " products");

@@ -141,14 +141,15 @@ void run_scaler() {
 void print_lists() {
   for (const DeviceType device : device_types) {
     for (const ListedOp& op : op_list(device)) {
-      std::cout << name_of(device) << " " << op.name << " " << name_of(op.policy) << "\n";
+      std::cout << device_type_name(device) << " " << op.name << " " << cast_policy_name(op.policy)
+                << "\n";
     }
   }
 }
 
 void print_changes() {
   for (const OpListChange& change : op_list_changes()) {
-    std::cout << name_of(change.device) << " " << change.op << " " << change.what << "\n";
+    std::cout << device_type_name(change.device) << " " << change.op << " " << change.what << "\n";
   }
 }
 
@@ -163,7 +164,7 @@ void decide() {
     try {
       const Autocast scope(DeviceType::cpu, {.dtype = *find_format(low)});
       const std::optional<Format> to = autocast_dtype(op, inputs);
-      std::cout << (to ? name_of(*to) : "-") << "\n";
+      std::cout << (to ? format_name(*to) : "-") << "\n";
     } catch (const Error&) {
       std::cout << "error\n";
     }

@@ -68,8 +68,8 @@ inline std::string title_of(std::size_t row) {
   constexpr std::array nan{" nan=quiet", " nan=nvidia", " nan=propagate"};
   const Quantizer to = quantizer_of(row);
   const Attributes& x = to.attributes;
-  std::string out(name_of(to.format));
-  out.append(" ").append(name_of(x.rounding));
+  std::string out(format_name(to.format));
+  out.append(" ").append(rounding_name(x.rounding));
   out += saturation[static_cast<std::size_t>(x.saturation)];
   out += operands[x.flush_operands ? 1 : 0];
   out += nan[static_cast<std::size_t>(x.nan)];

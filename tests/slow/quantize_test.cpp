@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
       Total total;
       outside::in_parallel(options.threads, chunks,
                            [&](std::uint64_t k) { compare(to, k, options.slice, total); });
-      std::printf("%-9s %-16s %12llu values, %llu different\n", name_of(tried[row]).data(),
+      std::printf("%-9s %-16s %12llu values, %llu different\n", format_name(tried[row]).data(),
                   rounding.name.data(), static_cast<unsigned long long>(total.values),
                   static_cast<unsigned long long>(total.different));
       std::fflush(stdout);

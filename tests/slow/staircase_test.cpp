@@ -53,8 +53,8 @@ void explain(const Format& format, Rounding rounding, std::uint32_t pattern, con
              const Projected& want) {
   if (different.fetch_add(1) >= 20) return;
   const std::scoped_lock lock(printing);
-  const std::string_view name = name_of(format);
-  const std::string_view way = name_of(rounding);
+  const std::string_view name = format_name(format);
+  const std::string_view way = rounding_name(rounding);
   std::printf("%.*s %.*s of 0x%08x: got 0x%llx flags %02x, want 0x%llx flags %02x\n",
               static_cast<int>(name.size()), name.data(), static_cast<int>(way.size()), way.data(),
               pattern, static_cast<unsigned long long>(got.bits), got.flags,
@@ -62,7 +62,7 @@ void explain(const Format& format, Rounding rounding, std::uint32_t pattern, con
 }
 
 Intervals intervals_of(const Format& format, const Way& way) {
-  const oracle::Oracle judge(oracle::named_spec(name_of(format)).spec);
+  const oracle::Oracle judge(oracle::named_spec(format_name(format)).spec);
   Intervals out;
   for (const oracle::Step& step : oracle::staircase(judge, {.way = way.way})) {
     const oracle::Outcome& o = step.outcome;
@@ -186,7 +186,7 @@ int main(int argc, char** argv) {
     std::size_t steps = 0;
     for (const Intervals& intervals : stairs) steps += intervals.size();
     combinations += ways.size();
-    const std::string_view name = name_of(row.format);
+    const std::string_view name = format_name(row.format);
     std::printf("%-9.*s %8zu steps, %12llu values, %.1f s (steps %.1f s)\n",
                 static_cast<int>(name.size()), name.data(), steps,
                 static_cast<unsigned long long>(compared - before), seconds_since(start), built);

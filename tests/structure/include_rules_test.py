@@ -14,8 +14,9 @@ BELOW_LIB = ["emulate"]
 TEXT = BELOW_LIB + ["lib/version.h", "lib/text", "lib/parallel"]
 NUMBER = TEXT + ["lib/number", "lib/format", "lib/page"]
 IO = NUMBER + ["lib/io", "lib/range"]
-AMP = IO + ["lib/amp", "lib/record"]
-EVIDENCE = AMP + ["lib/evidence"]
+INSTRUCTION = IO + ["lib/instruction", "lib/testfloat"]
+DEVICE = INSTRUCTION + ["lib/cases", "lib/device", "lib/amp"]
+EVIDENCE = DEVICE + ["lib/evidence"]
 GEMM = EVIDENCE + ["lib/gemm"]
 REPORT = GEMM + ["lib/report"]
 EXPLAIN = REPORT + ["lib/explain"]
@@ -32,8 +33,11 @@ MAY_INCLUDE = {
     "lib/io": NUMBER,
     "lib/range": NUMBER,
     "lib/amp": IO,
-    "lib/record": IO,
-    "lib/evidence": AMP,
+    "lib/instruction": IO,
+    "lib/testfloat": IO,
+    "lib/cases": INSTRUCTION,
+    "lib/device": INSTRUCTION + ["lib/cases"],
+    "lib/evidence": DEVICE,
     "lib/gemm": EVIDENCE,
     "lib/report": GEMM,
     "lib/explain": REPORT,
@@ -43,7 +47,7 @@ MAY_INCLUDE = {
     "lib/study": VALIDATE,
     "lib/cli": STUDY,
     "lib/python": STUDY + ["lib/cli"],
-    "cuda": ["emulate", "lib/record"],
+    "cuda": ["emulate", "lib/cases", "lib/device", "lib/instruction"],
     "experiments": ["emulate", "lib"],
     "tests": ["emulate", "lib", "cuda", "experiments"],
 }
@@ -191,7 +195,7 @@ RIGHT = [
     ("lib/io/a.cpp", '#include "lib/text/error.h"\n#include "emulate/format.h"\n#include <zlib.h>'),
     ("lib/parallel/a.cpp", "#include <tbb/parallel_for.h>"),
     ("lib/cli/a.cpp", '#include "lib/report/page.h"\n#include <CLI/CLI.hpp>'),
-    ("cuda/a.cu", '#include "lib/record/device.h"\n#include <cuda_runtime.h>'),
+    ("cuda/a.cu", '#include "lib/device/device.h"\n#include <cuda_runtime.h>'),
     ("experiments/a.cpp", '#include "lib/report/page.h"'),
     ("tests/emulate/a_test.cpp", '#include "experiments/list.h"\n#include <Eigen/Core>\n#include <immintrin.h>'),
     ("tests/bench/a.cpp", "#include <benchmark/benchmark.h>"),
@@ -200,7 +204,7 @@ RIGHT = [
     ("emulate/a.h", "// std::countl_zero for the host"),
 ]
 SAMPLE_FILES = {"lib/text/error.h", "lib/io/npy.h", "lib/parallel/for.h", "lib/range/summary.h", "lib/report/page.h",
-                "lib/cli/main.h", "experiments/list.h", "cuda/device.h", "lib/record/device.h", "emulate/format.h",
+                "lib/cli/main.h", "experiments/list.h", "cuda/device.h", "lib/device/device.h", "emulate/format.h",
                 "tests/oracle.h"}
 
 

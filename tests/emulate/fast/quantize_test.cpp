@@ -122,7 +122,7 @@ TEST_CASE("every named format that fits, in every mode, gives the definition's b
     CAPTURE(row.name);
     const std::vector<float> in = batch(row.format, random, 2500);
     for (const Attributes& attributes : modes()) {
-      CAPTURE(name_of(attributes.rounding));
+      CAPTURE(rounding_name(attributes.rounding));
       const Quantizer to{row.format, attributes, random(), random() % 3};
       const std::uint64_t before = totals.different;
       compare(to, random() % 9, in, totals);

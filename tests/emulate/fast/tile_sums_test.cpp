@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 #include "tests/emulate/dot_draw.h"
 
 namespace binade::tile_sums_test {
@@ -107,7 +107,7 @@ TEST_CASE("every model that is known gives dot's bits, and leaves what it must")
         const std::uint64_t sum = fast::bits_of(got.sum, sums.d, rules.fraction_bits);
         const std::uint64_t want = dot(how.model, how.types, row.a.data(), row.b.data(), k, row.c);
         if (finished(how.model, how.types, sum, row.c) == want) continue;
-        CAPTURE(name_of(how));
+        CAPTURE(instruction_name(how));
         CAPTURE(sm);
         CAPTURE(how.model.exponent_floor);
         CAPTURE(how.model.fraction_bits);

@@ -97,13 +97,13 @@ TEST_CASE("text and JSON show the rows and the audit") {
   const DtypeFlow flow;
   record_op(linear);
   record_op(mixed_add);
-  const std::string text = text_of(flow);
+  const std::string text = dtype_flow_text(flow);
   CAPTURE(text);
   CHECK(text.find("linear  fc1    lower_precision_fp  binary16  binary16  1      2      0") !=
         std::string::npos);
   CHECK(text.find("2 casts made, 0 taken from the cache") != std::string::npos);
   CHECK(text.find("add  skip   binary16   binary32  1      200") != std::string::npos);
-  const auto json = json_of(flow);
+  const auto json = dtype_flow_json(flow);
   CHECK(json["schema"] == "binade.dtype_flow/1");
   CHECK(json["ops"].size() == 2);
   CHECK(json["ops"][0]["inputs"].dump() == R"(["binary32","binary32"])");

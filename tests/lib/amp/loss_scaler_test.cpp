@@ -280,7 +280,7 @@ TEST_CASE("MXNet's changed scale comes one step late") {
 TEST_CASE("a late policy's state comes back with what is decided and not yet in use") {
   LossScaler scaler(loss_scale_policy("mxnet"));
   scaler.update(true);
-  const std::string text = json_of(scaler.state()).dump();
+  const std::string text = loss_scaler_json(scaler.state()).dump();
   LossScaler again(loss_scale_policy("mxnet"));
   again.set_state(loss_scaler_state(nlohmann::json::parse(text)));
   again.update(false);
@@ -352,7 +352,8 @@ TEST_CASE(
     for (int step = 0; step < 4500; ++step) {
       if (step % 450 == 0) {
         LossScaler resumed(policy);
-        resumed.set_state(loss_scaler_state(nlohmann::json::parse(json_of(whole.state()).dump())));
+        resumed.set_state(
+            loss_scaler_state(nlohmann::json::parse(loss_scaler_json(whole.state()).dump())));
         CHECK(resumed.state() == whole.state());
         whole = resumed;
       }
@@ -367,9 +368,9 @@ TEST_CASE(
 TEST_CASE("a scale that is infinite or NaN survives JSON") {
   LossScalerState state;
   state.scale = std::numeric_limits<double>::infinity();
-  CHECK(loss_scaler_state(nlohmann::json::parse(json_of(state).dump())) == state);
+  CHECK(loss_scaler_state(nlohmann::json::parse(loss_scaler_json(state).dump())) == state);
   state.scale = std::numeric_limits<double>::quiet_NaN();
-  CHECK(std::isnan(loss_scaler_state(nlohmann::json::parse(json_of(state).dump())).scale));
+  CHECK(std::isnan(loss_scaler_state(nlohmann::json::parse(loss_scaler_json(state).dump())).scale));
 }
 
 TEST_CASE("a state that is none is refused") {

@@ -13,7 +13,8 @@ namespace {
 
 TrainingEvent event_named(const std::string& name) {
   for (int i = 0; i < 7; ++i) {
-    if (name_of(static_cast<TrainingEvent>(i)) == name) return static_cast<TrainingEvent>(i);
+    if (training_event_name(static_cast<TrainingEvent>(i)) == name)
+      return static_cast<TrainingEvent>(i);
   }
   FAIL("no event " << name);
   return {};
@@ -28,7 +29,7 @@ std::string mistakes_of(const std::string& events, OrderChecker checker = {}) {
     const std::uint64_t optimizer =
         colon == std::string::npos ? 1 : std::stoull(word.substr(colon + 1));
     for (const OrderFinding& finding : checker.on(event_named(word.substr(0, colon)), optimizer)) {
-      out += (out.empty() ? "" : " ") + std::string(name_of(finding.mistake));
+      out += (out.empty() ? "" : " ") + std::string(order_mistake_name(finding.mistake));
       CHECK(finding.message.size() > 20);
     }
   }
@@ -153,12 +154,14 @@ TEST_CASE("the mistakes other than the last are no warnings, and every one has a
   CHECK_FALSE(checker.findings().front().warning);
   for (int i = 0; i < 14; ++i) {
     for (int j = 0; j < i; ++j) {
-      CHECK(name_of(static_cast<OrderMistake>(i)) != name_of(static_cast<OrderMistake>(j)));
+      CHECK(order_mistake_name(static_cast<OrderMistake>(i)) !=
+            order_mistake_name(static_cast<OrderMistake>(j)));
     }
   }
-  CHECK(name_of(OrderMistake::clip_before_unscale) == "clip_before_unscale");
-  CHECK(name_of(OrderMistake::unscale_after_update) == "unscale_after_update");
-  CHECK(name_of(OrderMistake::backward_without_zero_grad) == "backward_without_zero_grad");
+  CHECK(order_mistake_name(OrderMistake::clip_before_unscale) == "clip_before_unscale");
+  CHECK(order_mistake_name(OrderMistake::unscale_after_update) == "unscale_after_update");
+  CHECK(order_mistake_name(OrderMistake::backward_without_zero_grad) ==
+        "backward_without_zero_grad");
 }
 
 }  // namespace

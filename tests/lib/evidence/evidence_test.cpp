@@ -12,7 +12,7 @@
 
 #include "lib/evidence/overview.h"
 #include "lib/evidence/seen.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/text/paragraph.h"
 
 namespace binade::evidence_test {
@@ -43,7 +43,7 @@ TEST_CASE("hardware is said where rows of that architecture exclude a rival, and
             excluded = excluded || (meant && told != set.told.end() && told->second > 0);
           }
         }
-        CAPTURE(name_of(x));
+        CAPTURE(instruction_name(x));
         CAPTURE(on.sm);
         CAPTURE(std::string(aspects[i].name));
         CHECK((known[i].evidence == Evidence::hardware) == excluded);
@@ -65,7 +65,7 @@ TEST_CASE("public rows show ordinary values and chaining, and nothing else") {
       for (std::size_t i = 0; i < aspect_count; ++i) {
         const auto aspect = static_cast<Aspect>(i);
         if (aspect == Aspect::ordinary || aspect == Aspect::chaining) continue;
-        CAPTURE(name_of(x));
+        CAPTURE(instruction_name(x));
         CHECK((!known[i].matters || known[i].evidence != Evidence::hardware));
       }
     }
@@ -146,13 +146,13 @@ TEST_CASE("aspects that no operands can touch") {
 }
 
 TEST_CASE("in a line") {
-  CHECK(text_of(brief_of(parse_instruction("mma.m16n8k16.f32.f16.f16.f32", 80))) ==
+  CHECK(evidence_text(brief_of(parse_instruction("mma.m16n8k16.f32.f16.f16.f32", 80))) ==
         "hardware (A100 by wmma); paper: chaining, zero operands, specials, subnormal results; "
         "open: signs "
         "of zero");
-  CHECK(text_of(brief_of(parse_instruction("wgmma.m64n256k16.f32.bf16.bf16", 90))) ==
+  CHECK(evidence_text(brief_of(parse_instruction("wgmma.m64n256k16.f32.bf16.bf16", 90))) ==
         "hardware (H100)");
-  CHECK(text_of(brief_of(parse_instruction("mma.m16n8k16.f32.bf16.bf16.f32", 103))) ==
+  CHECK(evidence_text(brief_of(parse_instruction("mma.m16n8k16.f32.bf16.bf16.f32", 103))) ==
         "open (as sm_100); open: zero operands, specials, overflow, subnormal results, exponent "
         "floor, signs of zero, c = 0");
 }
@@ -192,10 +192,10 @@ TEST_CASE("an architecture fits a screen, and every instruction is in one group"
     }
     std::vector<std::string> names;
     for (const InstructionGroup& group : groups_of(on.sm)) {
-      for (const Instruction& x : group.instructions) names.push_back(name_of(x));
+      for (const Instruction& x : group.instructions) names.push_back(instruction_name(x));
     }
     std::vector<std::string> all;
-    for (const Instruction& x : instructions_of(on.sm)) all.push_back(name_of(x));
+    for (const Instruction& x : instructions_of(on.sm)) all.push_back(instruction_name(x));
     std::ranges::sort(names);
     std::ranges::sort(all);
     CHECK(names == all);

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "lib/device/emulated_device.h"
 #include "lib/evidence/tally.h"
-#include "lib/record/emulated_device.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 
 namespace binade::open_rows_test {
 namespace {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "lib/cases/dot_cases.h"
+#include "lib/device/record_dots.h"
 #include "lib/evidence/rule_choice.h"
-#include "lib/record/dot_cases.h"
-#include "lib/record/instruction_name.h"
-#include "lib/record/record_dots.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
 
 namespace binade::rivals_test {
@@ -73,7 +73,7 @@ TEST_CASE("a rival shows on some row exactly where it is said to") {
     const std::vector<Rival> rivals = every_rival(x);
     const std::vector<bool> found = shown(rivals, x);
     for (std::size_t i = 0; i < rivals.size(); ++i) {
-      CAPTURE(name_of(x));
+      CAPTURE(instruction_name(x));
       CAPTURE(x.sm);
       CAPTURE(rivals[i].name);
       if (is_rare(rivals[i], x) && !found[i]) continue;

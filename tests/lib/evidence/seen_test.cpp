@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <string>
 
-#include "lib/record/instruction_name.h"
-#include "lib/record/recording.h"
+#include "lib/device/recording.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
 
 namespace binade::seen_test {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 
 namespace binade::tally_test {
 namespace {
@@ -44,17 +44,17 @@ TEST_CASE("one zero among more rows than are looked at for the rest") {
   CHECK(touched.aspects[0].aspect == Aspect::signs_of_zero);
   CHECK(touched.aspects[0].count == 1);
   CHECK(touched.aspects[0].looked_at == rows);
-  CHECK(text_of(touched, "rows") == "of these 39769 rows 1 touch signs of zero (open)");
+  CHECK(touched_text(touched, "rows") == "of these 39769 rows 1 touch signs of zero (open)");
 }
 
 TEST_CASE("where nothing touches, a sample says that it is one, and all rows say nothing") {
   Rows many(most_looked_at + 1, 0);
   many.dots.a[8] = many.dots.b[8] = 0x3F80;
-  CHECK(text_of(touched_by(many.how, many.dots), "rows") ==
+  CHECK(touched_text(touched_by(many.how, many.dots), "rows") ==
         "16385 of 32769 rows were looked at, and none touches what no hardware has shown");
   Rows few(10, 0);
   few.dots.a[8] = few.dots.b[8] = 0x3F80;
-  CHECK(text_of(touched_by(few.how, few.dots), "rows").empty());
+  CHECK(touched_text(touched_by(few.how, few.dots), "rows").empty());
 }
 
 TEST_CASE("the rule that gives every row is named, and a third rule's rows are as neither") {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/record/instruction_name.h"
-#include "lib/record/recording.h"
+#include "lib/device/recording.h"
+#include "lib/instruction/instruction_name.h"
 #include "tests/emulate/dot_draw.h"
 #include "tests/lib/explain/judge.h"
 
@@ -138,7 +138,7 @@ TEST_CASE("every step of drawn dots of every model is what fractions say") {
   std::set<Recipe> recipes;
   bool sparse = false, through_f32 = false, c_last = false;
   for (const Instruction& x : computations()) {
-    CAPTURE(name_of(x));
+    CAPTURE(instruction_name(x));
     CAPTURE(x.sm);
     recipes.insert(x.model.recipe);
     sparse = sparse || x.model.sparse_group != 0;

@@ -11,7 +11,7 @@
 
 #include "lib/explain/ladder.h"
 #include "lib/explain/text.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
 
 namespace binade::svg_test {

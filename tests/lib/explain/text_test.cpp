@@ -13,7 +13,7 @@
 
 #include "lib/explain/ladder.h"
 #include "lib/explain/words.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
 #include "lib/text/paragraph.h"
 #include "tests/emulate/dot_draw.h"
@@ -104,7 +104,7 @@ int check_rows(const ExplainedBlock& block, const std::vector<std::string>& line
   };
   for (const ExplainedTerm& term : block.terms) {
     if (term.kind == Kind::zero) continue;
-    check(name_of(term, block), term.negative, abs(Integer(term.units)));
+    check(term_name(term, block), term.negative, abs(Integer(term.units)));
   }
   check("sum", block.sum.negative, abs(Integer(block.units)));
   return rows;
@@ -130,7 +130,7 @@ TEST_CASE("drawn dots: lines fit, and the kept bits that are drawn are the units
   for (const int sm : {70, 80, 89, 90, 100}) {
     for (const Instruction& x : instructions_of(sm)) {
       if (is_integer(x.types.a)) continue;
-      CAPTURE(name_of(x));
+      CAPTURE(instruction_name(x));
       CAPTURE(sm);
       for (int i = 0; i < 4; ++i) {
         const test::DrawnDot row = test::draw_dot(random, x.types, x.k);

@@ -95,7 +95,7 @@ TEST_CASE("other programs' names are names of the same rows") {
   for (const auto& row : rows) {
     CAPTURE(std::string(row.first));
     CHECK(parse_format(row.first).format == row.second);
-    CHECK(parse_format(row.first).name == name_of(row.second));
+    CHECK(parse_format(row.first).name == format_name(row.second));
   }
   CHECK(parse_format("fp16:bias=16").name == "e5m10:bias=16");
 }

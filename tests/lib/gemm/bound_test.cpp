@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "emulate/carrier.h"
+#include "lib/cases/dot_cases.h"
 #include "lib/evidence/rule_choice.h"
-#include "lib/record/dot_cases.h"
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 #include "tests/lib/gemm/exact_product.h"
 
 namespace binade::test::bound_test {

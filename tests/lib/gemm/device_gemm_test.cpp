@@ -10,7 +10,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "lib/record/emulated_device.h"
+#include "lib/device/emulated_device.h"
 #include "tests/emulate/dot_draw.h"
 #include "tests/lib/io/files.h"
 

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lib/record/instruction_name.h"
+#include "lib/instruction/instruction_name.h"
 
 namespace binade::touched_test {
 namespace {

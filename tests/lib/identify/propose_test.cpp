@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/device/recording_file.h"
 #include "lib/io/npy_writer.h"
-#include "lib/record/recording_file.h"
 #include "lib/text/error.h"
 #include "tests/lib/identify/kernel_draw.h"
 #include "tests/lib/io/files.h"

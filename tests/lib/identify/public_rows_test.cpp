@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <string>
 
+#include "lib/device/recording.h"
 #include "lib/identify/identification.h"
-#include "lib/record/instruction_name.h"
-#include "lib/record/recording.h"
+#include "lib/instruction/instruction_name.h"
 
 namespace binade::public_rows_test {
 namespace {

@@ -232,7 +232,7 @@ constexpr std::array names{
 TEST_CASE("names tell roles") {
   for (const Row& row : names) {
     CAPTURE(row.first);
-    CHECK(name_of(role_of(row.first)) == std::string_view(row.second));
+    CHECK(tensor_role_name(role_of(row.first)) == std::string_view(row.second));
   }
 }
 

@@ -18,15 +18,15 @@ constexpr std::array<ExpectedFigure, 3> figures{{{"share", "what dies", "41 %", 
                                                  {"least", "binades", "three", 3, any_larger}}};
 
 TEST_CASE("figures stand in the text where their keys were") {
-  CHECK(text_of({"{share} die at {scale}, {least} behind", figures}) ==
+  CHECK(hypothesis_text({"{share} die at {scale}, {least} behind", figures}) ==
         "41 % die at 2^16, three behind");
-  CHECK(text_of({"no figure"}) == "no figure");
+  CHECK(hypothesis_text({"no figure"}) == "no figure");
 }
 
 TEST_CASE("a key without a figure and a figure without a key are errors") {
-  CHECK_THROWS_AS(text_of({"{share} {scale} {least} {other}", figures}), Error);
-  CHECK_THROWS_AS(text_of({"{share} {scale}", figures}), Error);
-  CHECK_THROWS_AS(text_of({"{share} {scale} {least", figures}), Error);
+  CHECK_THROWS_AS(hypothesis_text({"{share} {scale} {least} {other}", figures}), Error);
+  CHECK_THROWS_AS(hypothesis_text({"{share} {scale}", figures}), Error);
+  CHECK_THROWS_AS(hypothesis_text({"{share} {scale} {least", figures}), Error);
 }
 
 TEST_CASE("a hypothesis that differs takes from the other what its text names") {
@@ -36,15 +36,15 @@ TEST_CASE("a hypothesis that differs takes from the other what its text names") 
       {"more", "what only it has", "7", 7, 7},
   }};
   const auto same = figures_of({}, other);
-  CHECK(text_of({other.text, same}) == "41 % die at 2^16, three behind");
+  CHECK(hypothesis_text({other.text, same}) == "41 % die at 2^16, three behind");
   const Hypothesis shorter{"{more} at {scale}, {least} behind", own};
   const auto mixed = figures_of(shorter, other);
   REQUIRE(mixed.size() == 3);
   CHECK(mixed[0].low == 512);
-  CHECK(text_of({shorter.text, mixed}) == "7 at 2^9, three behind");
+  CHECK(hypothesis_text({shorter.text, mixed}) == "7 at 2^9, three behind");
   const std::array<ExpectedFigure, 1> scale_only{own[0]};
   const auto replaced = figures_of({{}, scale_only}, other);
-  CHECK(text_of({other.text, replaced}) == "41 % die at 2^9, three behind");
+  CHECK(hypothesis_text({other.text, replaced}) == "41 % die at 2^9, three behind");
 }
 
 TEST_CASE("figures are read as people write them") {

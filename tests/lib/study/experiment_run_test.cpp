@@ -88,7 +88,7 @@ TEST_CASE("numbers that are not finite are gaps in JSON") {
                   .y_label = "",
                   .series = {{"s", {1, 2, 3}, {-inf, 0.1, NAN}}},
                   .note = ""};
-  CHECK(json_of(plot)["series"][0]["y"].dump() == "[null,0.1,null]");
+  CHECK(plot_json(plot)["series"][0]["y"].dump() == "[null,0.1,null]");
 }
 
 TEST_CASE("the summary keeps its columns where names are long and verdicts wrap") {

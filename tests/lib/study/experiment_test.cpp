@@ -20,7 +20,7 @@ std::size_t widest(const std::string& text) {
 }
 
 TEST_CASE("a table that fits has a line for each row") {
-  CHECK(text_of({"scales", {"name", "2^k", "words"}, {{"a", "12.5", "two words"}}}) ==
+  CHECK(table_text({"scales", {"name", "2^k", "words"}, {{"a", "12.5", "two words"}}}) ==
         "scales\n"
         "  name   2^k      words\n"
         "  a     12.5  two words\n"
@@ -31,14 +31,14 @@ TEST_CASE("a table of 98 columns fits, one of 99 breaks its words") {
   const auto table = [](std::size_t words) {
     return Table{"", {"k", "words"}, {{"1", std::string(words, 'x') + " y"}}};
   };
-  CHECK(text_of(table(91)).find(" y\n") != std::string::npos);
-  CHECK(widest(text_of(table(91))) == 98);
-  CHECK(text_of(table(92)) == "  k  words\n  1  " + std::string(92, 'x') + "\n     y\n\n");
+  CHECK(table_text(table(91)).find(" y\n") != std::string::npos);
+  CHECK(widest(table_text(table(91))) == 98);
+  CHECK(table_text(table(92)) == "  k  words\n  1  " + std::string(92, 'x') + "\n     y\n\n");
 }
 
 TEST_CASE("heads break before figures do, and stand above them") {
   const std::string head = "a head of words over figures";
-  const std::string text = text_of(
+  const std::string text = table_text(
       {"", {"name", head, head, head, head}, {{"a", "0.0021 % / 1.2", "19.1 %", "3", "4"}}});
   CHECK(widest(text) <= 98);
   CHECK(text.find("0.0021 % / 1.2") != std::string::npos);
@@ -50,7 +50,7 @@ TEST_CASE("heads break before figures do, and stand above them") {
 TEST_CASE("rows of broken words have air between them and their cells to the left") {
   const std::string words = "clipping comes before unscaling and nobody tells the reader of it";
   const std::string text =
-      text_of({"", {"said", "n", "measured"}, {{words, "1", words}, {"short", "22", "yes"}}});
+      table_text({"", {"said", "n", "measured"}, {{words, "1", words}, {"short", "22", "yes"}}});
   CHECK(widest(text) <= 98);
   CHECK(text.find("\n\n  short") != std::string::npos);
   CHECK(text.find("  22  yes\n") != std::string::npos);
@@ -62,7 +62,7 @@ TEST_CASE("rows of broken words have air between them and their cells to the lef
 TEST_CASE("a share stays beside its per cent sign") {
   std::string cell = "lost";
   for (int i = 10; i < 40; ++i) cell += " " + std::to_string(i) + " %";
-  const std::string text = text_of({"", {"name", "shares"}, {{"a", cell}}});
+  const std::string text = table_text({"", {"name", "shares"}, {{"a", cell}}});
   CHECK(widest(text) <= 98);
   CHECK(text.find("\n       %") == std::string::npos);
   for (int i = 10; i < 40; ++i) CHECK(text.find(std::to_string(i) + " %") != std::string::npos);
@@ -71,7 +71,7 @@ TEST_CASE("a share stays beside its per cent sign") {
 TEST_CASE("a title is prose") {
   std::string title = "title";
   for (int i = 0; i < 40; ++i) title += " word";
-  CHECK(widest(text_of({title, {"a"}, {{"1"}}})) <= 98);
+  CHECK(widest(table_text({title, {"a"}, {{"1"}}})) <= 98);
 }
 
 }  // namespace

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <set>
 
-#include "lib/record/emulated_device.h"
-#include "lib/record/instruction_name.h"
-#include "lib/record/record_dots.h"
+#include "lib/device/emulated_device.h"
+#include "lib/device/record_dots.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
 #include "tests/lib/io/files.h"
 
@@ -57,7 +57,7 @@ TEST_CASE("every instruction in every form, as many dots as asked for, all equal
     CHECK(check.skipped.empty());
     CHECK(!check.first);
     CHECK(check.tally.dots > 0);
-    names.insert(name_of(check.instruction));
+    names.insert(instruction_name(check.instruction));
     dots += check.tally.dots;
   });
   CHECK(names.size() == recorded_instructions(90).size());
@@ -79,8 +79,8 @@ TEST_CASE("a planted rule is found, and the row it shows on differs by itself to
       CHECK(x.row.d[0] != x.emulated);
       const Crossing tiles{.seed = seed, .rows = 10 * 512, .m = 16, .n = 8};
       const std::uint64_t within = check.tally.lowest % 128;
-      CHECK(x.rows == rows_of(tiles, start_of_tile(tiles, check.tally.lowest / 128),
-                              static_cast<int>(within / 8), static_cast<int>(within % 8)));
+      CHECK(x.rows == crossed_rows(tiles, start_of_tile(tiles, check.tally.lowest / 128),
+                                   static_cast<int>(within / 8), static_cast<int>(within % 8)));
       CHECK(x.emulated ==
             dot(how.model, how.types, x.row.a.data(), x.row.b.data(), how.k, x.row.c[0]));
       DotModel planted = how.model;

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/record/dot_cases.h"
-#include "lib/record/emulated_device.h"
-#include "lib/record/instruction_name.h"
+#include "lib/cases/dot_cases.h"
+#include "lib/device/emulated_device.h"
+#include "lib/instruction/instruction_name.h"
 #include "tests/lib/io/files.h"
 
 namespace binade::dots_test {

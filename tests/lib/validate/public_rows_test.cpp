@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "lib/device/recording.h"
 #include "lib/evidence/evidence.h"
-#include "lib/record/instruction_name.h"
-#include "lib/record/recording.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/validate/dots.h"
 
 namespace binade::public_rows_test {

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "lib/record/dot_cases.h"
-#include "lib/record/emulated_device.h"
-#include "lib/record/instruction_name.h"
-#include "lib/record/recording.h"
+#include "lib/cases/dot_cases.h"
+#include "lib/device/emulated_device.h"
+#include "lib/device/recording.h"
+#include "lib/instruction/instruction_name.h"
 #include "lib/validate/hardware_rows.h"
 #include "tests/lib/io/files.h"
 
@@ -41,7 +41,8 @@ Replayed replayed(const std::vector<std::string>& paths, std::size_t keep = 5) {
   out.totals = replay(paths, keep, {}, [&](const CheckedSet& set, const Dots& dots) {
     CHECK(set.skipped.empty());
     CHECK(set.check.rows == dots.d.size());
-    out.sets.push_back({set.source, name_of(set.instruction), set.instruction.sm, set.check});
+    out.sets.push_back(
+        {set.source, instruction_name(set.instruction), set.instruction.sm, set.check});
   });
   return out;
 }
@@ -214,7 +215,7 @@ TEST_CASE("every GPU of the table stands for its architecture") {
   }
   CHECK(sms == std::vector{70, 86, 80, 89, 89, 90, 90, 100, 89, 100, 80});
   const auto last = read_hardware_sets(hardware.path());
-  CHECK(name_of(last[8].instruction) == "mma.m16n8k32.f16.e5m2.e5m2.f16");
+  CHECK(instruction_name(last[8].instruction) == "mma.m16n8k32.f16.e5m2.e5m2.f16");
   CHECK(last[8].files.c == hardware.folder / "Ada_E5M2_c_fp16.npy");
   CHECK(last[9].files.d == hardware.folder / "B200_E4M3_d_fp32.npy");
   CHECK(holds_hardware_rows(hardware.path()));

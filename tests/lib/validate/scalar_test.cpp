@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/record/emulated_device.h"
+#include "lib/device/emulated_device.h"
 #include "lib/validate/replay.h"
 #include "tests/lib/io/files.h"
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The attributes of an operation (rounding, saturation, NaN results …) as words, the same in every command and in Python.
+#pragma once
+
+#include <string>
+
+#include "emulate/attributes.h"
+
+namespace binade {
+
+/// The words as a user gives them; the defaults are those of IEEE 754.
+struct AttributeOptions {
+  std::string rounding = "ties_to_even";
+  std::string saturation = "none";
+  std::string nan = "quiet";
+  std::string tininess = "after";
+  bool flush_results = false;
+  bool flush_operands = false;
+  int random_bits = 32;
+};
+
+/// The attributes that these words name. Throws Error with the option, the word that was given, all that there are and the
+/// one that is spelled nearest.
+Attributes attributes_of(const AttributeOptions& options);
+
+}  // namespace binade

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options of `binade identify` to a search, which the command and the Python module begin alike.
+#include "lib/identify/identified.h"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "lib/instruction/instruction_name.h"
+#include "lib/text/error.h"
+
+namespace binade {
+namespace {
+
+Searched searched_by(const IdentifyOptions& o) {
+  Searched out{
+      .instructions = !o.chains && !o.cpu, .tf32 = !o.cpu, .gpu = !o.architectures.empty()};
+  for (const std::string& name : o.architectures) {
+    out.architectures.push_back(parse_architecture(name));
+  }
+  return out;
+}
+
+}  // namespace
+
+void check(const IdentifyOptions& o) {
+  if (!std::isfinite(o.epilogue.alpha) || !std::isfinite(o.epilogue.beta)) {
+    throw Error("--alpha and --beta must be finite");
+  }
+  (void)searched_by(o);
+}
+
+Identification identified(const IdentifyOptions& o, const SearchProgress& progress) {
+  check(o);
+  ReadRuns in = read_runs(o.files);
+  return identify(in.types, std::move(in.runs), o.epilogue,
+                  {.nearest = o.show, .all_rejected = o.all}, progress, searched_by(o));
+}
+
+std::size_t shown(const IdentifyOptions& o) {
+  return o.all ? std::numeric_limits<std::size_t>::max() : o.show;
+}
+
+}  // namespace binade

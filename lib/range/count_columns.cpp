@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A name of 36 columns, then the columns.
+#include "lib/range/count_columns.h"
+
+#include <fmt/format.h>
+
+#include "lib/text/error.h"
+
+namespace binade {
+
+std::string counts_head(std::string_view first, std::span<const CountColumn> columns) {
+  std::string line = fmt::format("{:<36}", first);
+  for (const CountColumn& c : columns) line += fmt::format("{:>{}}", c.title, c.width);
+  return line + "\n";
+}
+
+std::string counts_line(std::string_view name, const EventCounts& counts,
+                        std::span<const CountColumn> columns) {
+  std::string line = fmt::format("{:<36}", printable(name, 35));
+  for (const CountColumn& c : columns) line += fmt::format("{:>{}}", counts.*c.count, c.width);
+  return line + "\n";
+}
+
+}  // namespace binade

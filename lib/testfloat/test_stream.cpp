@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lines of test cases: read strictly, written, and checked in blocks on all threads.
+#include "lib/testfloat/test_stream.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "lib/parallel/parallel.h"
+#include "lib/text/error.h"
+
+namespace binade {
+namespace {
+
+constexpr std::size_t block_bytes = std::size_t{1} << 22;
+constexpr std::size_t longest_line = 256;
+
+std::string form_of(const TestFunction& function) {
+  std::string out;
+  constexpr std::string_view names = "abc";
+  for (std::size_t i = 0; i < function.operands.size(); ++i) out += std::string{names[i], ' '};
+  return out + (function.has_flags() ? "result flags" : "result");
+}
+
+/// Takes a hexadecimal number of at most `digits` digits, and the spaces before it.
+std::uint64_t take_number(std::string_view& line, int digits, int bits,
+                          const TestFunction& function) {
+  while (!line.empty() && (line[0] == ' ' || line[0] == '\t')) line.remove_prefix(1);
+  const std::size_t size = std::min(line.find_first_of(" \t"), line.size());
+  const std::string_view word = line.substr(0, size);
+  line.remove_prefix(size);
+  if (word.empty()) {
+    throw Error("too few numbers; " + function.name + " takes lines of " + form_of(function));
+  }
+  std::uint64_t value = 0;
+  for (const char c : word) {
+    const int digit = c >= '0' && c <= '9'   ? c - '0'
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                             : -1;
+    if (digit < 0) {
+      throw Error("'" + printable(word, 40) + "' is not hexadecimal; write raw digits, as 3C00");
+    }
+    value = value << 4 | static_cast<std::uint64_t>(digit);
+  }
+  if (word.size() > static_cast<std::size_t>(digits)) {
+    throw Error("'" + printable(word, 40) + "' has more than " + std::to_string(digits) +
+                (digits == 1 ? " digit" : " digits") + "; " + function.name + " takes lines of " +
+                form_of(function));
+  }
+  if (bits < 64 && value >> bits != 0) {
+    throw Error("'" + std::string(word) + "' has bits above the " + std::to_string(bits) +
+                " that there are; " + function.name + " takes lines of " + form_of(function));
+  }
+  return value;
+}
+
+void append_hex(std::string& out, std::uint64_t value, int digits) {
+  constexpr std::string_view hex = "0123456789ABCDEF";
+  for (int i = digits - 1; i >= 0; --i) out += hex[value >> (4 * i) & 15];
+}
+
+/// Every lane of a number: equal, or NaN on both sides.
+bool same_or_nan(std::uint64_t x, std::uint64_t y, const ValueType& type) {
+  const int width = type.format.storage_bits();
+  for (int lane = 0; lane < type.lanes; ++lane) {
+    const std::uint64_t mask = ~std::uint64_t{0} >> (64 - width);
+    const std::uint64_t a = x >> (lane * width) & mask;
+    const std::uint64_t b = y >> (lane * width) & mask;
+    if (a == b) continue;
+    const auto is_nan = [&](std::uint64_t bits) {
+      return kind_of(fields_of(bits, type.format), type.format) == Kind::nan;
+    };
+    if (!is_nan(a) || !is_nan(b)) return false;
+  }
+  return true;
+}
+
+/// What one thread found in its lines.
+struct Found {
+  std::vector<Mismatch> first = {};
+  std::uint64_t mismatches = 0;
+  std::uint64_t bad_line = ~std::uint64_t{0};
+  std::string bad = {};
+};
+
+/// The complete lines of a block; the rest is moved to its front by `refill`.
+class Lines {
+ public:
+  explicit Lines(const ReadSome& read) : read_(read) {}
+
+  /// The next block's lines, without their ends; empty at the end of the stream.
+  const std::vector<std::string_view>& next() {
+    lines_.clear();
+    text_.erase(0, used_);
+    used_ = 0;
+    fill();
+    for (std::size_t begin = 0; begin < text_.size();) {
+      const std::size_t end = text_.find('\n', begin);
+      // A rest without an end waits for the next block, unless it fills this one.
+      if (end == std::string::npos && !ended_ && begin > 0) break;
+      const std::size_t stop = std::min(end, text_.size());
+      const bool carriage_return = stop > begin && text_[stop - 1] == '\r';
+      lines_.emplace_back(text_.data() + begin, stop - begin - (carriage_return ? 1 : 0));
+      begin = std::min(stop + 1, text_.size());
+      used_ = begin;
+    }
+    return lines_;
+  }
+
+ private:
+  void fill() {
+    while (!ended_ && text_.size() < block_bytes) {
+      const std::size_t old = text_.size();
+      text_.resize(old + (std::size_t{1} << 16));
+      const std::size_t got = read_({text_.data() + old, text_.size() - old});
+      text_.resize(old + got);
+      ended_ = got == 0;
+    }
+  }
+
+  const ReadSome& read_;
+  std::string text_;
+  std::size_t used_ = 0;
+  bool ended_ = false;
+  std::vector<std::string_view> lines_;
+};
+
+}  // namespace
+
+TestCase parse_test_case(std::string_view line, const TestFunction& function) {
+  if (line.size() > longest_line) {
+    throw Error("longer than " + std::to_string(longest_line) + " characters; " + function.name +
+                " takes lines of " + form_of(function));
+  }
+  TestCase out;
+  for (std::size_t i = 0; i < function.operands.size(); ++i) {
+    const ValueType& type = function.operands[i];
+    out.operands[i] = take_number(line, type.digits(), type.bits(), function);
+  }
+  out.result.bits = take_number(line, function.result.digits(), function.result.bits(), function);
+  if (function.has_flags()) {
+    out.result.flags = static_cast<Flags>(take_number(line, 2, 5, function));
+  }
+  if (line.find_first_not_of(" \t") != std::string_view::npos) {
+    throw Error("too many numbers; " + function.name + " takes lines of " + form_of(function));
+  }
+  return out;
+}
+
+void write_test_case(std::string& out, const TestCase& test, const TestFunction& function) {
+  for (std::size_t i = 0; i < function.operands.size(); ++i) {
+    append_hex(out, test.operands[i], function.operands[i].digits());
+    out += ' ';
+  }
+  append_hex(out, test.result.bits, function.result.digits());
+  if (function.has_flags()) {
+    out += ' ';
+    append_hex(out, test.result.flags, 2);
+  }
+  out += '\n';
+}
+
+bool agrees(const TestResult& stream, const TestResult& ours, const TestFunction& function,
+            const Comparing& comparing) {
+  if (function.has_flags() && stream.flags != ours.flags) return false;
+  if (stream.bits == ours.bits) return true;
+  if (comparing.nan_bits) return false;
+  if (function.act == Act::to_integer) return (ours.flags & Flag::invalid) != 0;
+  return function.result.kind == ValueType::Kind::number &&
+         same_or_nan(stream.bits, ours.bits, function.result);
+}
+
+StreamCheck check_stream(const TestFunction& function, const TestSettings& settings,
+                         const Comparing& comparing, const ReadSome& read, std::size_t keep) {
+  StreamCheck out;
+  Lines reader(read);
+  for (;;) {
+    const std::vector<std::string_view>& lines = reader.next();
+    if (lines.empty()) break;
+    std::vector<Found> found(thread_count());
+    parallel_for(lines.size(), 4096, [&](std::size_t begin, std::size_t end, std::size_t slot) {
+      Found& mine = found[slot];
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::uint64_t line = out.cases + i + 1;
+        TestCase test;
+        try {
+          test = parse_test_case(lines[i], function);
+        } catch (const Error& error) {
+          if (line < mine.bad_line) {
+            mine.bad_line = line;
+            mine.bad = error.what();
+          }
+          return;
+        }
+        const TestResult ours = evaluate(function, test.operands, settings);
+        if (agrees(test.result, ours, function, comparing)) continue;
+        ++mine.mismatches;
+        mine.first.push_back({line, test, ours});
+        if (mine.first.size() >= 4096 && mine.first.size() / 2 > keep) {
+          std::ranges::sort(mine.first, {}, &Mismatch::line);
+          mine.first.resize(keep);
+        }
+      }
+    });
+    const auto bad = std::ranges::min_element(found, {}, &Found::bad_line);
+    if (!bad->bad.empty()) {
+      throw Error("line " + std::to_string(bad->bad_line) + ": " + bad->bad);
+    }
+    for (Found& piece : found) {
+      out.mismatches += piece.mismatches;
+      std::ranges::move(piece.first, std::back_inserter(out.first));
+    }
+    std::ranges::sort(out.first, {}, &Mismatch::line);
+    if (out.first.size() > keep) out.first.resize(keep);
+    out.cases += lines.size();
+  }
+  if (out.cases == 0) {
+    throw Error("no cases on standard input; pipe lines of '" + form_of(function) + "' into it");
+  }
+  return out;
+}
+
+}  // namespace binade
