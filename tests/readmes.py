@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "structure"))
-from sources import ROOT, all_files, text_of  # noqa: E402, F401
+import sources  # noqa: E402
+
+ROOT = sources.ROOT
 
 
 def block_of(language):
@@ -17,5 +19,5 @@ def block_of(language):
 
 def readmes_with(language):
     """The text of every README.md that has such a block, by its path from the project's root."""
-    texts = {str(path): text_of(path) for path in all_files() if path.name == "README.md"}
+    texts = {str(path): sources.text_of(path) for path in sources.all_files() if path.name == "README.md"}
     return {path: text for path, text in texts.items() if block_of(language).search(text)}
