@@ -1,20 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the README shows is what the program prints: every console block with lines "$ … binade …" is run
-# by the shell from the project's root and compared to the letter.   readme_test.py BINADE [--update]
+# What the READMEs show is what the program prints: in every README.md that has console blocks, wherever it lies, each
+# line "$ … binade …" is run by the shell from the project's root and its output compared to the letter. The tables of
+# commands and of experiments name all that the program has and nothing else.   readme_test.py BINADE [--update]
+
+import functools
 import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
-BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+from readmes import ROOT, block_of, readmes_with
+
+COMMAND = re.compile(r"\$ (.*[|;] )?binade ")
+# A README, the pattern of its table's rows, a command that lists the same things, and the pattern of its lines.
+TABLES = [
+    ("README.md", r"^\| `binade (\w+)` \|", "binade --help", r"^  (\w+)  "),
+    ("experiments/README.md", r"^\|.*\| `binade experiment run (\w+)` \|", "binade experiment list", r"^(\w+)$"),
+]
 
 
+@functools.cache
 def run(program, command):
-    """Standard output of one line, without trailing blanks."""
+    """Standard output of a command without trailing blanks in its lines; each command is run once."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("BINADE_")}
     environment["PATH"] = f"{Path(program).parent}:{environment['PATH']}"
     result = subprocess.run(["bash", "-c", command], cwd=ROOT, env=environment, capture_output=True,
@@ -24,37 +34,75 @@ def run(program, command):
     return "".join(line.rstrip() + "\n" for line in result.stdout.splitlines())
 
 
-def measured(program, block):
-    """The block as the program prints it: each command, its output, a blank line between."""
-    commands = [line[2:] for line in block.splitlines() if re.match(r"\$ (.*[|;] )?binade ", line)]
+def commands_of(block):
+    return [line[2:] for line in block.splitlines() if COMMAND.match(line)]
+
+
+def measured(program, path, block):
+    """The block as the program prints it, each command with its output and a blank line between; how many they are."""
+    commands = commands_of(block)
     if not commands:
-        return block, 0
+        sys.exit(f"{path}: a console block shows no command of the program, so nothing holds it to the truth:\n{block}")
     return "\n".join(f"$ {c}\n{run(program, c)}" for c in commands), len(commands)
 
 
-def main():
-    program = str(Path(sys.argv[1]).resolve())
-    text = README.read_text(encoding="utf-8")
+def brought_up_to_date(program, path, text):
+    """The README's text with the outputs that its commands have now, and the number of its commands."""
     compared = 0
 
     def replace(match):
         nonlocal compared
-        block, commands = measured(program, match.group(1))
+        block, commands = measured(program, path, match.group(1))
         compared += commands
         return f"```console\n{block}```"
 
-    real = BLOCK.sub(replace, text)
-    if compared == 0:
-        sys.exit("README.md shows no command of the program: nothing was compared")
-    if "--update" in sys.argv[2:]:
-        README.write_text(real, encoding="utf-8")
-    elif real != text:
-        for old, new in zip(text.splitlines(), real.splitlines()):
-            if old != new:
-                sys.exit(f"README.md says   {old}\nthe program says {new}\n"
-                         f"(bring it up to date: python3 tests/readme_test.py build/binade --update)")
-        sys.exit("README.md and the program's output differ in length; run with --update")
-    print(f"{compared} commands in README.md compared")
+    return block_of("console").sub(replace, text), compared
+
+
+def first_difference(path, text, real):
+    for old, new in zip(text.splitlines(), real.splitlines()):
+        if old != new:
+            return f"{path} says   {old}\nthe program says {new}"
+    return f"{path} and the program's output differ in length"
+
+
+def judge_table(path, written, listed):
+    if not listed:
+        return [f"{path}: the program lists nothing that its table could name"]
+    return [f"{path}: the table lacks {name}" for name in sorted(listed - written)] + \
+           [f"{path}: the table names {name}, which the program lacks" for name in sorted(written - listed)]
+
+
+def self_test():
+    assert judge_table("x", {"a"}, {"a", "b"}) and judge_table("x", {"a", "b"}, {"a"}) and judge_table("x", set(), set())
+    assert not judge_table("x", {"a"}, {"a"})
+
+
+def main():
+    self_test()
+    program = str(Path(sys.argv[1]).resolve())
+    readmes = readmes_with("console")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # run keeps what they give
+        blocks = [block for text in readmes.values() for block in block_of("console").findall(text)]
+        list(pool.map(functools.partial(run, program), {command for block in blocks for command in commands_of(block)}))
+    compared, complaints = {}, []
+    for path, text in readmes.items():
+        real, compared[path] = brought_up_to_date(program, path, text)
+        if "--update" in sys.argv[2:]:
+            (ROOT / path).write_text(real, encoding="utf-8")
+        elif real != text:
+            complaints.append(first_difference(path, text, real) +
+                              "\n(bring it up to date: python3 tests/readme_test.py build/binade --update)")
+    for path, row, command, line in TABLES:
+        text = (ROOT / path).read_text(encoding="utf-8")
+        complaints += judge_table(path, set(re.findall(row, text, re.MULTILINE)),
+                                  set(re.findall(line, run(program, command), re.MULTILINE)))
+    if not sum(compared.values()):
+        complaints.append("no README shows a command of the program: nothing was compared")
+    for path, commands in compared.items():
+        print(f"{commands} commands in {path} compared")
+    if complaints:
+        sys.exit("\n".join(complaints))
 
 
 main()

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every example in a docstring of the package and of its extension, run as it stands there, in an empty folder. NumPy 2
-# writes its scalars with their types and NumPy 1 does not: both are told to write them as NumPy 1.25 did.
+# Every example in a docstring of the package and of its extension, run as it stands there, in an empty folder, and every
+# example of the READMEs. NumPy 2 writes its scalars with their types and NumPy 1 does not: both are told to write them
+# as NumPy 1.25 did.
 
 import doctest
 import importlib
 import importlib.util
 import inspect
 import os
-import pathlib
 import pkgutil
 import re
 import sys
@@ -17,6 +17,7 @@ import unittest
 
 import binade
 import numpy as np
+import readmes
 
 
 def is_ours(thing):
@@ -84,19 +85,18 @@ class Docs(unittest.TestCase):
                      "binade._documents.Document.to_json"):
             self.assertIn(name, names, "the walk passes by what it should find")
 
-    def test_the_readme(self):
-        """What stands between ```python and ``` in README.md, from the repository's root."""
-        root = pathlib.Path(__file__).resolve().parents[3]
-        os.chdir(root)
-        blocks = re.findall(r"^```python\n(.*?)^```$", (root / "README.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    def test_the_readmes(self):
+        """What stands between ```python and ``` in every README.md, from the repository's root."""
+        os.chdir(readmes.ROOT)
         said = []
         runner = doctest.DocTestRunner()
-        for number, block in enumerate(blocks):
-            test = doctest.DocTestParser().get_doctest(block, {}, f"README.md, block {number + 1}", None, 0)
-            if missing := absent(test.examples):
-                print(f"README.md, block {number + 1}: SKIP: no module {missing}")  # watch_findings_test.py runs torch's
-            else:
-                runner.run(test, out=said.append)
+        for path, text in readmes.readmes_with("python").items():
+            for number, block in enumerate(readmes.block_of("python").findall(text), 1):
+                test = doctest.DocTestParser().get_doctest(block, {}, f"{path}, block {number}", None, 0)
+                if missing := absent(test.examples):
+                    print(f"{test.name}: SKIP: no module {missing}")  # watch_findings_test.py runs torch's
+                else:
+                    runner.run(test, out=said.append)
         self.assertEqual(runner.failures, 0, "\n" + "".join(said))
         self.assertGreater(runner.tries, 5)
 

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a watched run tells: alerts, windows, advice, reports and files, names; the examples of docstrings and of README.md; the
+# What a watched run tells: alerts, windows, advice, reports and files, names; the examples of docstrings and of READMEs; the
 # GPU's way on an emulated device. SKIP without torch. watch_findings_test.py BINADE
 import doctest
 import importlib
 import json
 import os
-import pathlib
 import pickle
 import pkgutil
-import re
 import sys
 import unittest
 
@@ -21,6 +19,7 @@ except ImportError as error:
     print(f"SKIP: {error}")
     sys.exit(77)
 
+import readmes
 from binade.torch import Run, Window
 from binade.torch._run import Layer
 from cli_case import CliCase, main
@@ -254,11 +253,11 @@ class Documents(CliCase):
             for test in doctest.DocTestFinder(exclude_empty=False).find(found):
                 runner.run(test, out=said.append)
         self.assertGreater(runner.tries, 5)
-        readme = (pathlib.Path(__file__).resolve().parents[3] / "README.md").read_text(encoding="utf-8")
-        blocks = re.findall(r"^```python\n(>>> import torch.*?)^```$", readme, re.DOTALL | re.MULTILINE)
+        blocks = [(path, block) for path, text in readmes.readmes_with("python").items()
+                  for block in readmes.block_of("python").findall(text) if block.startswith(">>> import torch")]
         self.assertTrue(blocks)
-        for block in blocks:
-            runner.run(doctest.DocTestParser().get_doctest(block, {}, "README.md", None, 0), out=said.append)
+        for path, block in blocks:
+            runner.run(doctest.DocTestParser().get_doctest(block, {}, path, None, 0), out=said.append)
         self.assertEqual(runner.failures, 0, "\n" + "".join(said))
 
 
