@@ -37,8 +37,9 @@ constexpr DoubleDouble exact_sum_ordered(double a, double b) {
 /// Returns a·b exactly. Each factor is split into two halves of at most 26 bits, whose products a
 /// double holds exactly (Veltkamp, Dekker 1971):
 ///
-///     a       1xxxxxxxxxxxxxxxxxxxxxxxxx|xxxxxxxxxxxxxxxxxxxxxxxxxxx    26 + 27 bits
-///             a_high, rounded to nearest | a_low: 26 bits and a sign
+///     a          1xxxxxxxxxxxxxxxxxxxxxxxxx xxxxxxxxxxxxxxxxxxxxxxxxxxx
+///     a_high     1xxxxxxxxxxxxxxxxxxxxxxxxx                               a to 26 bits, to nearest
+///     a_low                                ± xxxxxxxxxxxxxxxxxxxxxxxxxx   26 bits and a sign
 constexpr DoubleDouble exact_product(double a, double b) {
   const auto upper_half = [](double x) {
     const double scaled = 134217729 * x;  // 2^27 + 1
