@@ -93,7 +93,7 @@ struct Epilogue {
 struct GemmModel {
   DotModel model{};  ///< the instruction's arithmetic
   DotTypes types{};  ///< the instruction's types
-  int k = 16;  ///< products of one instruction; at most 256
+  int k = 16;        ///< products of one instruction; at most 256
   Accumulation sum{};
   Epilogue epilogue{};
   Format c = binary32;     ///< format of the matrix C

@@ -131,7 +131,7 @@ struct RangeBlock {
   std::uint64_t zeros = 0;
   std::uint64_t nan = 0;
   std::uint64_t inf = 0;
-  std::uint64_t negative = 0;                  ///< values with the sign bit set: -0 and -Inf too, NaN not
+  std::uint64_t negative = 0;                  ///< sign bit set: -0 and -Inf too, NaN not
   std::uint64_t smallest = ~std::uint64_t{0};  ///< least encoding of a finite non-zero magnitude
   std::uint64_t largest = 0;                   ///< greatest such encoding; 0 if there is none
   int columns = 0;                             ///< columns that are in use
