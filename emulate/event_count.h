@@ -3,8 +3,8 @@
 // Exact counts of what happened to the elements of an array in a kernel that rounds them. The
 // magnitude of a result that is not exactly zero decides which counters count it:
 //
-//     out         0 -------- 2^quantum ---------- 2^emin ---------- max --- beyond
-//     counters    to_zero    subnormal            (none)                    overflow, saturated
+//     out         0 -------- 2^quantum_exponent -- 2^emin ---------- max --- beyond
+//     counters    to_zero    subnormal             (none)                    overflow, saturated
 //
 // `inexact` counts every element whose result differs from the exact one.
 #pragma once

@@ -6,7 +6,7 @@
 // 2512.07004) and MMA-Sim (arXiv 2511.10909). An H100's FP8 wgmma keeps F = 13 bits below the
 // largest exponent, `top`:
 //
-//     top = 2                         weight 2^2 -.        ,- 2^(top-F) = 2^-11, the unit
+//     top = 2                        weight 2^2 -.             ,- 2^(top-F) = 2^-11, the unit
 //     c      5 + 2^-20                           101.00000000000|000000001   cut
 //     a·b    1.75 · 1.75                          11.00010000000|
 //     a·b   -1.125·2^-6 · 1.375·2^-5           -   0.00000000001|100011      cut toward zero
