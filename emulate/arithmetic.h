@@ -134,8 +134,9 @@ constexpr Exact multiply_add(const Exact& a, const Exact& b, const Exact& c, Rou
 /// Returns a / b: at least 117 quotient bits, and `sticky` for what lies below them. Non-zero / 0
 /// is an infinity and raises divide_by_zero; 0 / 0 and Inf / Inf are invalid.
 ///
-///     1 / 3:  quotient  1010…101 (53 bits) | 0101…01 (64 bits) . sticky
-///                       (2^105 / 3·2^51)     remainder · 2^64 / 3·2^51
+///     1 / 3     1010…101 | 0101…01 . sticky     significands 2^52 and 3·2^51
+///               `-53 bits  `- 64 bits           of the remainder
+///               `- 2^105 / (3·2^51), cut
 constexpr Exact divide(const Exact& a, const Exact& b) {
   if (a.kind == Kind::nan || b.kind == Kind::nan) return nan_operand(a, b);
   const bool negative = a.negative != b.negative;
@@ -159,10 +160,12 @@ constexpr Exact divide(const Exact& a, const Exact& b) {
 
 /// Returns the square root: 96 bits of the root, and `sticky` for what lies below them. The square
 /// root of -0 is -0; that of any other negative number is invalid. Each step of the digit
-/// recurrence takes two bits of the radicand and gives one bit of the root:
+/// recurrence takes two bits of the radicand and gives one bit of the root; sqrt(2) = 1.0110…:
 ///
-///     radicand  10 00 00 00 00 …   the even exponent is halved, then 32 is subtracted,
-///     root       1  0  1  1  0 …   because 96 steps read 64 bits below the 128 of the significand
+///     radicand  10 00 00 00 00 …     128 bits of the significand, then 64 zeros
+///     root       1  0  1  1  0 …     96 bits
+///
+/// The exponent is made even and halved; 32 is subtracted from it, a bit for two of the zeros.
 constexpr Exact square_root(const Exact& a) {
   if (a.kind == Kind::nan) return nan_operand(a, a);
   if (a.kind == Kind::zero) return a;

@@ -16,7 +16,8 @@
 namespace binade {
 
 /// Counts over an array. Elements with a NaN or an infinite operand are counted by the first four
-/// members only. "Exact" is the result before rounding of operands that were not flushed (DAZ).
+/// members only. "Out" is the rounded result; "exact" is the result before rounding, from operands
+/// that were not flushed (DAZ).
 struct EventCounts {
   std::uint64_t values = 0;     ///< all elements
   std::uint64_t nan_in = 0;     ///< elements with a NaN operand

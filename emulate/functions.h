@@ -80,9 +80,9 @@ constexpr double narrow_exp(double x) {
   return scale + scale * e.minus_one;
 }
 
-/// narrow_log splits x = 2^k·m with sqrt(1/2) <= m < sqrt(2). With s = (m - 1)/(m + 1), log m =
-/// 2·atanh(s), whose series in s² < 0.0295 leaves out less than 2^-54 after ten terms. Rounding
-/// errors sum to 2^-51, twice that where k = -1 cancels.
+/// narrow_log splits x = 2^k·m with sqrt(1/2) <= m < sqrt(2). With s = (m - 1)/(m + 1), log m is
+/// 2·atanh(s), whose series leaves out less than 2^-54 after ten terms, since s² < 0.0295. Rounding
+/// errors sum to 2^-51, and to twice that where the terms cancel (k = -1).
 ///
 ///     x = 6         4018000000000000     bits of binary64
 ///     sqrt(1/2)     3FE6A09E667F3BCD

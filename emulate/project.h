@@ -127,7 +127,8 @@ constexpr bool is_tiny(const Exact& x, const Format& f, const Attributes& attrib
   return unbounded.exponent + bit_width(unbounded.significand) - 1 < f.emin();
 }
 
-/// Rounds to the numbers of the format, its largest one left aside. Tiny results may be flushed.
+/// Rounds to the format's precision and quantum; a number beyond its range stays as it is. Tiny
+/// results are flushed if the attributes say so.
 constexpr Rounded round(const Exact& x, const Format& f, const Attributes& attributes,
                         std::uint32_t random) {
   const bool negative = x.negative && f.has_sign;
@@ -151,8 +152,7 @@ constexpr Rounded round(const Exact& x, const Format& f, const Attributes& attri
 }
 
 /// Returns whether an overflow gives the largest finite number (7.4): toward zero, and in the
-/// directed mode that points inward. To odd does so by our choice: that number is the odd
-/// neighbour.
+/// directed mode that points inward. To odd does so by our choice: it is the odd neighbour.
 constexpr bool overflows_to_max(Rounding rounding, bool negative) {
   return rounding == Rounding::toward_zero || rounding == Rounding::to_odd ||
          (rounding == Rounding::toward_negative && !negative) ||

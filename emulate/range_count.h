@@ -97,8 +97,8 @@ constexpr ErrorRule error_rule(const ErrorColumn& column, int exponent, int prec
           .ulp = ulp};
 }
 
-/// Returns the binade and the significand of a finite non-zero encoding of a format f, f.precision
-/// <= 53. A subnormal number is normalised.
+/// Returns the binade and the significand of a finite non-zero encoding of a format whose precision
+/// is at most 53. A subnormal number is normalised.
 constexpr Placed place(const Fields& x, const Format& f) {
   const bool subnormal = f.has_zero && x.exponent == 0;
   const std::uint64_t m =

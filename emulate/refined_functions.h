@@ -141,9 +141,10 @@ constexpr ErfCentres erf_centres() {
 
 BINADE_CONSTANT ErfCentres erf_centre_table = erf_centres();
 
-/// Returns erf x for 0 < x < 4, by Taylor's series around the nearest centre c, x = c + h, |h| <=
-/// 1/8. The derivative g(c + h) = g(c)·Σ G_n·h^n has G_0 = 1, G_1 = -2c and, since g' = -2·x·g, (n
-/// + 1)·G_{n+1} = -2·(c·G_n + G_{n-1}). The terms that are left out sum to less than 2^-105.
+/// Returns erf x for 0 < x < 4, by Taylor's series around the nearest centre c, where x = c + h and
+/// |h| <= 1/8. The derivative is g(c + h) = g(c)·Σ G_n·h^n with G_0 = 1, G_1 = -2c and, since g' =
+/// -2·x·g, (n + 1)·G_{n+1} = -2·(c·G_n + G_{n-1}). The terms that are left out sum to less than
+/// 2^-105.
 constexpr DoubleDouble wide_erf(double x) {
   const double j = nearest_integer(4 * x);
   const double c = j / 4;

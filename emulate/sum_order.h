@@ -6,9 +6,9 @@
 // pairs:
 //
 //                  add                     push_zero, products 0-15,  convert
-//               /       `                  push_zero, products 16-31, convert, add
+//               /       \                  push_zero, products 16-31, convert, add
 //          add             add             push_zero, products 32-47, convert
-//         /   `           /   `            push_zero, products 48-63, convert, add, add
+//         /   \           /   \            push_zero, products 48-63, convert, add, add
 //      0-15   16-31   32-47   48-63
 #pragma once
 

@@ -19,9 +19,9 @@
 namespace binade {
 
 /// Returns one gradient, an encoding of `format` (binary16, bfloat16, binary32), multiplied by
-/// `inv_scale` in binary32 and rounded to the format. If inv_scale is 1, nothing is multiplied. A
-/// NaN becomes the NaN that NVIDIA's GPUs give, except that a binary32 gradient that is not
-/// multiplied keeps its bits.
+/// `inv_scale`, rounded to binary32 and then to the format. If inv_scale is 1, nothing is
+/// multiplied. A NaN becomes the NaN that NVIDIA's GPUs give, except that a binary32 gradient that
+/// is not multiplied keeps its bits.
 constexpr std::uint64_t unscaled(std::uint64_t bits, const Format& format, float inv_scale) {
   const Attributes attributes{.nan = NanResult::nvidia};
   if (inv_scale == 1 && format == binary32) return bits;
