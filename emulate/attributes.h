@@ -12,8 +12,8 @@
 
 namespace binade {
 
-/// The direction in which a number between two neighbours of a format is rounded. In units of the
-/// last place (ulp) of the result, with the significand that each direction gives:
+/// The direction in which a number between two neighbours of a format is rounded. The table has the
+/// result of each direction for four exact values, in units in the last place (ulp):
 ///
 ///     exact value        2.25    2.5     3.5    -2.25
 ///     ties_to_even       2       2       4      -2

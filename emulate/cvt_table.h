@@ -81,7 +81,7 @@ constexpr auto make_cvt_families() {
       {"-", "-", "f16", "f16", sm_75, machine_code},  // ptxas adds -0, so a NaN becomes canonical
       {"-", ".sat", "f16", "f16", sm_75, open},
       {ieee, "-", "f16", "bf16", sm_90, documented},
-      {"-", "-", "f16", "bf16", sm_90, machine_code},  // machine code as of .rn
+      {"-", "-", "f16", "bf16", sm_90, machine_code},  // the machine code of .rn
       {ieee, "-", "bf16", "f32", sm_80, host_headers},
       {ieee, ".ftz", "bf16", "f32", sm_80, documented},
       {".rn .rz", ".satfinite", "bf16", "f32", sm_80, documented},

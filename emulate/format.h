@@ -17,7 +17,7 @@ enum class Specials : std::uint8_t {
   ieee,      ///< exponent field all ones: Inf (fraction 0) and NaN (IEEE 754-2019 3.4)
   nan_only,  ///< all exponent and fraction bits ones: NaN; no Inf (OCP FP8 E4M3, OCP MX E8M0)
   none,      ///< every encoding is a number (OCP MX FP6 and FP4)
-  fnuz,      ///< "finite, NaN, unsigned zero": the encoding of -0 is the one NaN; no Inf
+  fnuz,      ///< "finite, NaN, unsigned zero": -0's encoding is the only NaN; no Inf
 };
 
 /// A binary floating-point format. Encoding, from the most significant bit:
