@@ -40,6 +40,7 @@ struct UsualInstruction {
   std::string_view name;         ///< {a}, {b} stand for PTX's names of the operands' types
 };
 
+/// A row of the table of architectures.
 struct Architecture {
   int sm = 0;               ///< number in the names of its targets: 90 for sm_90
   char suffix = ' ';        ///< of the target with all instructions: 'a' for sm_90a, ' ' for sm_80

@@ -49,6 +49,7 @@ constexpr Exact with_top_at(Exact x, int top) {
   return x;
 }
 
+/// Returns a zero with a sign.
 constexpr Exact zero_of(bool negative) { return {.kind = Kind::zero, .negative = negative}; }
 
 /// Returns the sum of two non-zero finite numbers of up to 106 significand bits. The larger
@@ -100,6 +101,7 @@ constexpr Exact add(const Exact& a, const Exact& b, Rounding rounding) {
   return add_finite(a, b, rounding);
 }
 
+/// Returns x with the opposite sign.
 constexpr Exact negated(Exact x) {
   x.negative = !x.negative;
   return x;

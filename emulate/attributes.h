@@ -84,6 +84,7 @@ struct Flag {
   static constexpr Flags invalid = 16;
 };
 
+/// A row of the table of roundings.
 struct NamedRounding {
   std::string_view name;
   Rounding rounding;

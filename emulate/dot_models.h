@@ -15,6 +15,7 @@
 
 namespace binade {
 
+/// Sets of families that several rows share; `warp` has those whose instruction one warp executes.
 inline constexpr Families every_family{.mma = true, .wmma = true, .wgmma = true, .tcgen05 = true};
 inline constexpr Families warp{.mma = true, .wmma = true};
 inline constexpr Families warp_and_wgmma{.mma = true, .wmma = true, .wgmma = true};
@@ -83,6 +84,8 @@ inline constexpr DotModel dmma{Recipe::fma_chain, 1, 0, 0, binary64, Rounding::t
 
 }  // namespace detail
 
+/// The table. For example, {warp, 75, 89, only_f16, binary32, to_f32(8, 24)} says that mma and wmma
+/// of f16 into f32 on sm_75 to sm_89 sum blocks of 8 products with F = 24.
 inline constexpr std::array model_rows{
     // m8n8k4: sm_75 executes Volta's HMMA.884; from sm_80 on it is no Tensor Core instruction.
     ModelRow{mma_only, 75, 75, OperandSet::only_f16, binary32, detail::to_f32(4, 23), 4},

@@ -55,6 +55,7 @@ constexpr DoubleDouble exact_product(double a, double b) {
 
 constexpr DoubleDouble operator-(DoubleDouble a) { return {-a.high, -a.low}; }
 
+/// Returns a + b, rounded to a double-double.
 constexpr DoubleDouble operator+(DoubleDouble a, DoubleDouble b) {
   const DoubleDouble high = exact_sum(a.high, b.high);
   const DoubleDouble low = exact_sum(a.low, b.low);
@@ -62,6 +63,7 @@ constexpr DoubleDouble operator+(DoubleDouble a, DoubleDouble b) {
   return exact_sum_ordered(sum.high, sum.low + low.low);
 }
 
+/// Returns a·b, rounded to a double-double; a.low·b.low is left out.
 constexpr DoubleDouble operator*(DoubleDouble a, DoubleDouble b) {
   const DoubleDouble product = exact_product(a.high, b.high);
   return exact_sum_ordered(product.high, product.low + (a.high * b.low + a.low * b.high));

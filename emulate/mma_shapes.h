@@ -113,6 +113,8 @@ struct ShapeRow {
   AddendRule addend;
 };
 
+/// The table. For example, {mma, 89, 16, 8, 8, 8, 32, fp8, true, true, same} says that sm_89 and
+/// later have mma.m16n8k32 of FP8 operands with d in f16 or f32 and c of the same type as d.
 inline constexpr std::array<ShapeRow, 48> shape_rows{{
     {Family::mma, 70, 8, 8, 8, 8, 4, OperandSet::only_f16, true, true, AddendRule::narrower},
     {Family::mma, 75, 16, 8, 8, 8, 8, OperandSet::only_f16, true, true, AddendRule::same},

@@ -37,8 +37,8 @@ inline constexpr std::array<std::array<std::string_view, 5>, 5> ptx_qualifiers{{
     {"", ".sat", ".relu"},
 }};
 
-/// Calls visit(name, instruction) for every instruction of an opcode and a type whose qualifiers
-/// begin with `qualifiers`, which has the words of the rows below `row`.
+/// Calls visit(name, instruction) for every instruction of an opcode and a type, given the
+/// qualifiers that are already chosen from the rows of ptx_qualifiers before `row`.
 template <class Visit>
 constexpr void for_each_ptx_scalar(const PtxOpcode& opcode, const PtxType& type,
                                    const PtxName& qualifiers, std::size_t row, Visit visit) {

@@ -51,6 +51,7 @@ struct ErrorColumn {
   friend constexpr bool operator==(const ErrorColumn&, const ErrorColumn&) = default;
 };
 
+/// The most columns that a RangeBlock can have.
 inline constexpr int max_error_columns = 16;
 
 /// The binade (exponent) and the significand of a finite non-zero value

@@ -18,7 +18,9 @@
 namespace binade {
 
 /// A term of a fused sum: ±significand · 2^(exponent - fraction_bits) if finite, else an infinity
-/// or a NaN. Subnormal operands keep exponent emin, and products are not normalised.
+/// or a NaN. Subnormal operands keep exponent emin, and products are not normalised:
+///
+///     1.75 · 1.75 in e4m3     11.000100     significand 196, exponent 0, fraction_bits 6
 struct Addend {
   Kind kind = Kind::zero;
   bool negative = false;
