@@ -136,9 +136,11 @@ constexpr Exact multiply_add(const Exact& a, const Exact& b, const Exact& c, Rou
 /// Returns a / b: at least 117 quotient bits, and `sticky` for what lies below them. Non-zero / 0
 /// is an infinity and raises divide_by_zero; 0 / 0 and Inf / Inf are invalid.
 ///
-///     1 / 3     1010…101 | 0101…0101 . sticky
-///               53 bits  | 64 bits               significands with the top bit at 52: 2^52, 3·2^51
-///               2^105 / (3·2^51)  |  its remainder · 2^64 / (3·2^51)
+///     1 / 3     1010…101           0101…0101                       sticky
+///               53 bits            64 bits
+///               2^105 / (3·2^51)   its remainder · 2^64 / (3·2^51)
+///
+/// 2^52 and 3·2^51 are the operands' significands with the top bit at 52.
 constexpr Exact divide(const Exact& a, const Exact& b) {
   if (a.kind == Kind::nan || b.kind == Kind::nan) return nan_operand(a, b);
   const bool negative = a.negative != b.negative;

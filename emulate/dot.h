@@ -7,7 +7,7 @@
 // products:
 //
 //     fused_block      [[c + p0 + p1 + p2 + p3] + p4 + p5 + p6 + p7]    terms cut as in fused_sum.h
-//     expanded         [[c + p0 + p1 + p4 + p5] + p2 + p3 + p6 + p7]    p of binary16, likewise cut
+//     expanded         [[c + p0 + p1 + p4 + p5] + p2 + p3 + p6 + p7]    a and b as binary16, cut too
 //     fma_chain        [[[c + p0] + p1] + … + p7]
 //     mul_add_chain    [[[c + [p0]] + [p1]] + … + [p7]]
 //     pairwise         s = [[c + [[p0] + p1]] + [[p2] + p3]], then p4 to p7 onto s
