@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NVIDIA's architectures with Tensor Cores: one row each, read by everything that names one. A row that is
-// `like` an older one is all there is to add where nothing else is known: shapes (mma_shapes.h) and models
-// (dot_models.h) are those of that one, evidence is not.
+// The table of NVIDIA's architectures with Tensor Cores, one row each. Every part of the project
+// that names an architecture reads this table. To add an architecture of which nothing else is
+// known, add a row that is `like` an older one: it then has the instruction shapes (mma_shapes.h)
+// and the arithmetic (dot_models.h) of the older architecture, but not its evidence (lib/evidence).
 #pragma once
 
 #include <array>
@@ -12,16 +13,18 @@
 
 namespace binade {
 
+/// A family of PTX instructions that multiply matrices; `_sp` is a sparse form (sparse.h).
 enum class Family : std::uint8_t { mma, wmma, wgmma, tcgen05, mma_sp, wgmma_sp };
 inline constexpr std::array<std::string_view, 6> family_names{"mma",     "wmma",   "wgmma",
                                                               "tcgen05", "mma.sp", "wgmma.sp"};
 
-/// Sparse instructions follow the model of the dense ones over what is kept.
+/// Returns the dense family whose arithmetic a sparse one follows, over the products that its
+/// metadata keep. A dense family is returned as it is.
 constexpr Family dense_family(Family f) {
   return f == Family::mma_sp ? Family::mma : f == Family::wgmma_sp ? Family::wgmma : f;
 }
 
-/// Some of the dense families.
+/// A set of dense families.
 struct Families {
   bool mma = false, wmma = false, wgmma = false, tcgen05 = false;
 
@@ -30,23 +33,25 @@ struct Families {
   }
 };
 
-/// What an architecture's libraries multiply with.
+/// The instruction with which an architecture's libraries multiply matrices of a format.
 struct UsualInstruction {
-  std::string_view format;       ///< of the operands, as the table of formats has it
-  std::string_view accumulator;  ///< f32, f16
-  std::string_view name;         ///< {a} and {b}: the operands' types
+  std::string_view format;       ///< of the operands: a name from format.h's table
+  std::string_view accumulator;  ///< "f32" or "f16"
+  std::string_view name;         ///< {a}, {b} stand for PTX's names of the operands' types
 };
 
+/// A row of the table of architectures.
 struct Architecture {
-  int sm = 0;
-  char suffix = ' ';        ///< of the target that has all its instructions
-  std::string_view gpus{};  ///< names, with commas
-  Families families{};      ///< dense ones; sparse ones go with them
-  int like = 0;             ///< whose shapes and models: its own number, or an older one
-  std::span<const UsualInstruction> usual{};  ///< for what training multiplies
+  int sm = 0;               ///< number in the names of its targets: 90 for sm_90
+  char suffix = ' ';        ///< of the target with all instructions: 'a' for sm_90a, ' ' for sm_80
+  std::string_view gpus{};  ///< names of GPUs, separated by commas
+  Families families{};      ///< dense families; their sparse forms go with them
+  int like = 0;             ///< sm whose shapes and models it has: its own or an older one
+  std::span<const UsualInstruction> usual{};  ///< instructions for the formats of training
 
+  /// Returns whether the architecture has the shapes and models of an sm from `first` to `last`.
   constexpr bool is_like(int first, int last) const { return like >= first && like <= last; }
-  /// Null: none is known.
+  /// Returns the usual instruction for a format and an accumulator, or null if none is known.
   constexpr const UsualInstruction* usual_for(std::string_view format,
                                               std::string_view accumulator) const {
     for (const UsualInstruction& row : usual) {
@@ -102,7 +107,7 @@ inline constexpr std::array architectures{
     Architecture{120, 'a', "RTX 50, RTX PRO", detail::until_ada, 120, detail::ada_usual},
 };
 
-/// Null: there is none.
+/// Returns the row of an sm number, or null if the table has none.
 constexpr const Architecture* find_architecture(int sm) {
   for (const Architecture& row : architectures) {
     if (row.sm == sm) return &row;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The attributes of an operation (IEEE 754-2019 clause 4): how it rounds, what it does at the ends
-// of the range, and which NaN it returns; and the five exception flags it answers with. All are
-// arguments and results; there is no global state.
+// of the range, and which NaN it returns. Beside them stand the five exception flags that an
+// operation returns. Attributes are arguments and flags are results; there is no global state.
 #pragma once
 
 #include <array>
@@ -12,6 +12,17 @@
 
 namespace binade {
 
+/// The direction in which a number between two neighbours of a format is rounded. The table has the
+/// result of each direction for four exact values, in units in the last place (ulp):
+///
+///     exact value        2.25    2.5     3.5    -2.25
+///     ties_to_even       2       2       4      -2
+///     ties_to_away       2       3       4      -2
+///     toward_zero        2       2       3      -2
+///     toward_positive    3       3       4      -2
+///     toward_negative    2       2       3      -3
+///     to_odd             3       3       3      -3
+///     stochastic         3: 1/4  3: 1/2  4: 1/2 -3: 1/4   (probability of the larger magnitude)
 enum class Rounding : std::uint8_t {
   ties_to_even,     ///< PTX .rn; at precision 1 a tie takes the larger magnitude
   ties_to_away,     ///< PTX .rna
@@ -19,34 +30,46 @@ enum class Rounding : std::uint8_t {
   toward_positive,  ///< PTX .rp
   toward_negative,  ///< PTX .rm
   to_odd,           ///< inexact results take the neighbour with an odd significand
-  stochastic,       ///< up with probability floor(f 2^n) / 2^n (Attributes::random_bits); PTX .rs
+  stochastic,       ///< PTX .rs; a magnitude whose discarded fraction of an ulp is f goes up with
+                    ///< probability floor(f·2^n) / 2^n, n = Attributes::random_bits
 };
 
-/// What overflow and an infinite operand deliver.
+/// What an overflow and an infinite operand become.
 enum class Saturation : std::uint8_t {
-  none,  ///< Inf where the format has it, else NaN; FP6 and FP4, which have neither: largest finite
-  finite,  ///< PTX .satfinite: the largest finite number
+  none,    ///< Inf if the format has it, else NaN; the largest finite number in FP6 and FP4, which
+           ///< have neither
+  finite,  ///< the largest finite number; PTX .satfinite
 };
 
-/// When a result counts as tiny, for the underflow flag and for flushing (IEEE 754-2019 7.5).
+/// When a result counts as tiny, for the underflow flag and for flushing (IEEE 754-2019 7.5): if it
+/// is below the smallest normal number once rounded to the precision, or before it is rounded.
 enum class Tininess : std::uint8_t { after_rounding, before_rounding };
 
+/// Which NaN an operation returns. In binary16, for the operand 0xFC01 (negative, signaling):
+///
+///     operand     1 11111 0000000001   0xFC01
+///     quiet       0 11111 1000000000   0x7E00
+///     nvidia      0 11111 1111111111   0x7FFF
+///     propagate   1 11111 1000000001   0xFE01
 enum class NanResult : std::uint8_t {
-  quiet,  ///< positive, only the quiet bit: 0x7E00, 0x7FC00000
-  /// NVIDIA's: positive, all fraction bits: 0x7FFF, 0x7FFFFFFF. In e4m3 (cuda_fp8.hpp) the NaN in the place of an
-  /// infinity keeps its sign, 0xFF; of a binary64 operand that becomes FP8 so do NaNs, as with propagate.
+  quiet,  ///< positive, only the quiet bit of the fraction: 0x7E00, 0x7FC00000
+  /// NVIDIA's NaN: positive, all fraction bits set: 0x7FFF, 0x7FFFFFFF. There are two exceptions in
+  /// FP8 (cuda_fp8.hpp). In e4m3 a NaN that stands in the place of an infinity keeps its sign
+  /// (0xFF). A NaN of a binary64 operand that is converted to FP8 keeps its sign and payload, as
+  /// with propagate.
   nvidia,
-  propagate,  ///< sign and leading payload bits of the operand, made quiet
+  propagate,  ///< sign and leading payload bits of the operand, with the quiet bit set
 };
 
+/// How an operation rounds, what it flushes, and what it returns at the ends of the range.
 struct Attributes {
   Rounding rounding = Rounding::ties_to_even;
   Saturation saturation = Saturation::none;
-  bool flush_results = false;   ///< FTZ: a tiny result becomes zero of its sign
-  bool flush_operands = false;  ///< DAZ: a subnormal operand counts as zero of its sign
+  bool flush_results = false;   ///< FTZ: a tiny result becomes a zero with its sign
+  bool flush_operands = false;  ///< DAZ: a subnormal operand counts as a zero with its sign
   Tininess tininess = Tininess::after_rounding;
   NanResult nan = NanResult::quiet;
-  int random_bits = 32;  ///< n of stochastic rounding, 1..32
+  int random_bits = 32;  ///< n of stochastic rounding: random bits per result, 1 to 32
 
   friend constexpr bool operator==(const Attributes&, const Attributes&) = default;
 };
@@ -61,11 +84,12 @@ struct Flag {
   static constexpr Flags invalid = 16;
 };
 
+/// A row of the table of roundings.
 struct NamedRounding {
   std::string_view name;
   Rounding rounding;
-  std::string_view ptx;
-  std::string_view testfloat;  ///< Berkeley TestFloat's
+  std::string_view ptx;        ///< PTX's qualifier without its dot; empty if PTX has none
+  std::string_view testfloat;  ///< Berkeley TestFloat's name; empty if it has none
 };
 
 inline constexpr std::array<NamedRounding, 7> roundings{{
@@ -78,7 +102,7 @@ inline constexpr std::array<NamedRounding, 7> roundings{{
     {"stochastic", Rounding::stochastic, "rs", ""},
 }};
 
-/// By its own name, PTX's or TestFloat's.
+/// Finds a rounding by its own name, PTX's or TestFloat's. Returns nothing if no row has the name.
 constexpr std::optional<Rounding> find_rounding(std::string_view name) {
   for (const NamedRounding& row : roundings) {
     const bool found = row.name == name || row.ptx == name || row.testfloat == name;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Comparisons (IEEE 754-2019 5.11) and the minimum and maximum operations (9.6), on operands of any
-// two formats. Nothing is rounded here; the flags are invalid or none.
+// two formats. Nothing is rounded here, and the only flag that can be raised is invalid. Numbers of
+// different formats are compared by exponent and significand once their top bits lie at bit 127:
+//
+//     e4m3 1.5       110000…0 · 2^-127        binary16 1.25     101000…0 · 2^-127
+//                    bit 127                                    less: equal exponents, 101… < 110…
 #pragma once
 
 #include <array>
@@ -12,9 +16,11 @@
 
 namespace binade {
 
+/// The four relations of IEEE 754-2019 5.11 between two operands.
 enum class Relation : std::uint8_t { less, equal, greater, unordered };
 
-/// The order of two exact magnitudes of up to 64 significand bits.
+/// Returns the order of the magnitudes of two finite, non-zero numbers. Only whole significands are
+/// compared: `sticky` is ignored.
 constexpr Relation compare_magnitudes(const Exact& a, const Exact& b) {
   const Exact x = with_top_at(a, 127);
   const Exact y = with_top_at(b, 127);
@@ -24,11 +30,12 @@ constexpr Relation compare_magnitudes(const Exact& a, const Exact& b) {
                                          : Relation::equal;
 }
 
+/// Returns the relation of b to a, given that of a to b.
 constexpr Relation reversed(Relation r) {
   return r == Relation::less ? Relation::greater : r == Relation::greater ? Relation::less : r;
 }
 
-/// -0 equals +0; a NaN is unordered to everything, itself included.
+/// Returns the relation of a to b. -0 equals +0; a NaN is unordered to everything, itself included.
 constexpr Relation compare(const Exact& a, const Exact& b) {
   if (a.kind == Kind::nan || b.kind == Kind::nan) return Relation::unordered;
   if (a.kind == Kind::zero && b.kind == Kind::zero) return Relation::equal;
@@ -42,31 +49,33 @@ constexpr Relation compare(const Exact& a, const Exact& b) {
   return a.negative ? reversed(magnitudes) : magnitudes;
 }
 
-/// Whether two exact results are one number, infinity included, or both NaN; bits below the window
-/// count.
+/// Returns whether two exact results are the same number or infinity, or both NaN. Results that
+/// differ in `sticky` differ; the sign of a zero does not count.
 constexpr bool same_result(const Exact& a, const Exact& b) {
   if (a.kind == Kind::nan && b.kind == Kind::nan) return true;
   return a.sticky == b.sticky && compare(a, b) == Relation::equal;
 }
 
-/// The flags of a comparison: a quiet one raises invalid for signaling NaNs, a signaling one for any.
+/// Returns the flags of a comparison: a quiet comparison raises invalid for signaling NaNs, a
+/// signaling comparison for any NaN.
 constexpr Flags comparison_flags(const Exact& a, const Exact& b, bool signaling) {
   const bool any = a.kind == Kind::nan || b.kind == Kind::nan;
   return a.signaling || b.signaling || (signaling && any) ? Flag::invalid : Flags{0};
 }
 
-/// A predicate of 5.11: whether the relation is one of a set.
+/// A predicate of IEEE 754-2019 5.11: it holds if the relation of its operands is in a set.
 struct Predicate {
   std::string_view name;
   bool less, equal, greater, unordered;
-  bool signaling;
+  bool signaling;  ///< a quiet NaN raises invalid too
 
   constexpr bool holds(Relation relation) const {
     return std::array{less, equal, greater, unordered}[static_cast<std::size_t>(relation)];
   }
 };
 
-/// Tables 5.1 to 5.3. TestFloat's eq is quiet, its le and lt are signaling.
+/// The predicates of IEEE 754-2019, tables 5.1 to 5.3. TestFloat's eq is quiet; its le and lt are
+/// signaling.
 inline constexpr std::array<Predicate, 22> predicates{{
     {"compareQuietEqual", false, true, false, false, false},
     {"compareQuietNotEqual", true, false, true, true, false},
@@ -92,12 +101,12 @@ inline constexpr std::array<Predicate, 22> predicates{{
     {"compareSignalingGreaterUnordered", false, false, true, true, true},
 }};
 
-/// The operations of 9.6. All take -0 as less than +0. The Number ones prefer a number to a NaN.
+/// An operation of IEEE 754-2019 9.6. All of them take -0 as less than +0.
 struct Extremum {
   std::string_view name;
   bool maximum;
-  bool number;     ///< a NaN operand gives way to a number; else it is the result
-  bool magnitude;  ///< compares magnitudes first
+  bool number;     ///< a number is preferred to a NaN; else a NaN operand is the result
+  bool magnitude;  ///< magnitudes are compared first, then signs if they are equal
 };
 
 inline constexpr std::array<Extremum, 8> extrema{{
@@ -111,8 +120,8 @@ inline constexpr std::array<Extremum, 8> extrema{{
     {"maximumMagnitudeNumber", true, true, true},
 }};
 
-/// The operand that the operation chooses. A signaling NaN raises invalid even where a number is
-/// chosen (9.6).
+/// Returns the operand that the operation chooses. A signaling NaN raises invalid even if a number
+/// is chosen (9.6).
 constexpr Exact extremum(const Extremum& operation, const Exact& a, const Exact& b) {
   if (a.kind == Kind::nan || b.kind == Kind::nan) {
     const bool both = a.kind == b.kind;

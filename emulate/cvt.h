@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX's conversions between floating-point types by their exact names, from the rows of cvt_table.h:
-// find_ptx_cvt("cvt.rn.satfinite.e4m3x2.f32") gives what compute (cvt_lane.h) takes.
+// PTX's conversions between floating-point types by their exact names, from the rows of
+// cvt_table.h. find_ptx_cvt returns the PtxCvt that `compute` (cvt_lane.h) evaluates. The parts of
+// a name:
+//
+//     cvt  .rn        .satfinite  .e4m3x2      .f32
+//          rounding   modifiers   result:      operands: a and b, one for each lane
+//                                 2 lanes of 8 bits; a in bits 15 to 8, b in bits 7 to 0
 #pragma once
 
 #include <cstddef>
@@ -12,7 +17,8 @@
 
 namespace binade {
 
-/// Takes the first word off a list; "-" is the empty word.
+/// Removes the first word from a list whose words are separated by spaces, and returns it. The word
+/// "-" stands for the empty word.
 constexpr std::string_view next_word(std::string_view& list) {
   const std::size_t end = list.find(' ');
   const std::string_view word = list.substr(0, end);
@@ -20,7 +26,7 @@ constexpr std::string_view next_word(std::string_view& list) {
   return word == "-" ? std::string_view() : word;
 }
 
-/// visit(family, rounding, modifiers) for every instruction of a family.
+/// Calls visit(family, rounding, modifiers) for every instruction of a family.
 template <class Visit>
 constexpr void for_each_ptx_cvt(const CvtFamily& family, Visit visit) {
   for (std::string_view left = family.roundings; !left.empty();) {
@@ -31,21 +37,22 @@ constexpr void for_each_ptx_cvt(const CvtFamily& family, Visit visit) {
   }
 }
 
-/// And of the table.
+/// Calls visit(family, rounding, modifiers) for every instruction of the table.
 template <class Visit>
 constexpr void for_each_ptx_cvt(Visit visit) {
   for (const CvtFamily& family : cvt_families) for_each_ptx_cvt(family, visit);
 }
 
-/// The arguments of .ftz. To f16, ptxas 13.0 drops it on all of sm_75 … sm_120a, which shows only in
-/// .rm and .rp: a subnormal f32 becomes f16's smallest subnormal where PTX's words say zero. The code
-/// it writes for .ftz.f32.f64 tells tiny results after rounding.
+/// Sets what .ftz flushes: f32 operands and f32 results. In conversions to f16, ptxas 13.0 ignores
+/// .ftz on all of sm_75 … sm_120a. That shows only in .rm and .rp, where a subnormal f32 becomes
+/// f16's smallest subnormal although the PTX ISA says zero. The machine code that ptxas writes for
+/// .ftz.f32.f64 detects tiny results after rounding.
 constexpr void flush_f32(PtxCvt& cvt) {
   cvt.attributes.flush_operands = cvt.from == binary32 && cvt.to != binary16;
   cvt.attributes.flush_results = cvt.to == binary32;
 }
 
-/// PTX gives f16 13 random bits per lane, the others 16.
+/// Sets the random bits of .rs: PTX gives f16 13 of them per lane and the other types 16.
 constexpr void draw_random_bits(PtxCvt& cvt) {
   cvt.attributes.random_bits = cvt.to == binary16 ? 13 : 16;
   cvt.random = cvt.lanes == 2   ? RandomLayout::halves
@@ -53,6 +60,8 @@ constexpr void draw_random_bits(PtxCvt& cvt) {
                                 : RandomLayout::shared_halves;
 }
 
+/// Returns the instruction of a family with one of its roundings and one of its modifiers, each as
+/// PTX writes it (".rn", ".relu.satfinite") or empty.
 constexpr PtxCvt ptx_cvt_of(const CvtFamily& family, std::string_view rounding,
                             std::string_view modifiers) {
   const CvtType from = find_cvt_type(family.from);
@@ -74,8 +83,9 @@ constexpr PtxCvt ptx_cvt_of(const CvtFamily& family, std::string_view rounding,
   }
   if (has(".relu")) out.clamp = Clamp::not_negative;
   if (has(".ftz")) flush_f32(out);
-  // PTX: "NaN payloads are supported for double-precision instructions". An H100 keeps sign and payload of
-  // an f64's NaN whatever it becomes, and .ftz of an f32 makes its NaN canonical before it is widened.
+  // PTX: "NaN payloads are supported for double-precision instructions". An H100 keeps the sign and
+  // the payload of an f64 NaN in every result type. With .ftz, an f32 NaN is made canonical before
+  // it is widened to f64.
   if (out.to == binary64 || out.from == binary64) out.attributes.nan = NanResult::propagate;
   if (out.to == binary64 && has(".ftz") && out.clamp == Clamp::none) {
     out.nan_operand = NanOperand::canonical_first;
@@ -84,14 +94,17 @@ constexpr PtxCvt ptx_cvt_of(const CvtFamily& family, std::string_view rounding,
   return out;
 }
 
-/// Removes a word from the end of a name if it stands there.
+/// Removes a word from the end of a name. Returns false, and changes nothing, if the name does not
+/// end with the word.
 constexpr bool drop_word(std::string_view& name, std::string_view word) {
   if (!name.ends_with(word)) return false;
   name.remove_suffix(word.size());
   return true;
 }
 
-/// By its name in PTX's own order of qualifiers; ptxas takes other orders too, this does not.
+/// Finds an instruction by its name, with the qualifiers in the order in which the PTX ISA writes
+/// them. Returns nothing for an unknown name, and for other orders of qualifiers, which ptxas
+/// accepts too.
 constexpr std::optional<PtxCvt> find_ptx_cvt(std::string_view name) {
   std::optional<PtxCvt> found;
   for (const CvtFamily& family : cvt_families) {

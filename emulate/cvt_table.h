@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of PTX's conversions between floating-point types: a row per family of qualifiers, because
-// they are not a free product. It holds what ptxas 13.0 assembles at PTX ISA 9.0, no more and no less;
-// tests/cuda/cvt_names_test.py asks it. Rounding to integral values (.rni …) and conversions from and
-// to integers are left out.
+// The table of PTX's conversions between floating-point types. Each row is a family of qualifiers,
+// because not every combination of them exists. The table holds what ptxas 13.0 assembles at PTX
+// ISA 9.0, no more and no less; tests/cuda/cvt_names_test.py compares it with ptxas. Rounding to
+// integral values (.rni …) and conversions from and to integers are left out.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 
 namespace binade {
 
+/// A type as `cvt` names it: `lanes` numbers of a format, packed.
 struct CvtType {
   std::string_view name;
   Format format;
@@ -40,6 +41,7 @@ inline constexpr std::array<CvtType, 18> cvt_types{{
     {"e2m1x4", e2m1, 4},
 }};
 
+/// Returns the row of a name; without one a CvtType whose name is empty.
 constexpr CvtType find_cvt_type(std::string_view name) {
   for (const CvtType& type : cvt_types) {
     if (type.name == name) return type;
@@ -47,13 +49,13 @@ constexpr CvtType find_cvt_type(std::string_view name) {
   return {};
 }
 
-/// The instructions cvt{rounding}{modifiers}.to.from: each of the roundings with each of the
-/// modifiers. Both are lists with spaces between; "-" writes nothing.
+/// The instructions cvt{rounding}{modifiers}.to.from, for each of the roundings with each of the
+/// modifiers. Both are lists whose words are separated by spaces; "-" stands for an empty word.
 struct CvtFamily {
   std::string_view roundings;
   std::string_view modifiers;
   std::string_view to, from;
-  SmTarget target;
+  SmTarget target;  ///< the lowest target that has the instructions
   CvtEvidence evidence;
   NanOperand nan_operand = NanOperand::canonical;
 };
@@ -61,13 +63,13 @@ struct CvtFamily {
 constexpr auto make_cvt_families() {
   using enum CvtEvidence;
   using enum NanOperand;
-  // 75 is the lowest that ptxas 13.0 knows; PTX had most of those rows earlier.
+  // sm_75 is the lowest target that ptxas 13.0 knows; PTX had most of its rows on earlier targets.
   constexpr SmTarget sm_75{75}, sm_80{80}, sm_89{89}, sm_90{90}, sm_100{100}, sm_100f{100, 'f'},
       sm_100a{100, 'a'};
   constexpr std::string_view ieee = ".rn .rz .rm .rp";
   constexpr std::string_view ieee_or_none = "- .rn .rz .rm .rp";
   return std::to_array<CvtFamily>({
-      // Scalars. .ftz concerns only what is f32.
+      // Scalars. .ftz concerns only operands and results of type f32.
       {ieee, "-", "f16", "f32", sm_75, host_headers},
       {ieee, ".ftz", "f16", "f32", sm_75, machine_code},
       {ieee, ".sat .ftz.sat", "f16", "f32", sm_75, open},
@@ -76,10 +78,10 @@ constexpr auto make_cvt_families() {
       {".rn", "-", "f16", "f64", sm_75, host_headers},
       {".rz .rm .rp", "-", "f16", "f64", sm_75, documented},
       {ieee, ".sat", "f16", "f64", sm_75, open},
-      {"-", "-", "f16", "f16", sm_75, machine_code},  // adds -0: a NaN becomes canonical
+      {"-", "-", "f16", "f16", sm_75, machine_code},  // ptxas adds -0, so a NaN becomes canonical
       {"-", ".sat", "f16", "f16", sm_75, open},
       {ieee, "-", "f16", "bf16", sm_90, documented},
-      {"-", "-", "f16", "bf16", sm_90, machine_code},  // the same instruction as .rn
+      {"-", "-", "f16", "bf16", sm_90, machine_code},  // the machine code of .rn
       {ieee, "-", "bf16", "f32", sm_80, host_headers},
       {ieee, ".ftz", "bf16", "f32", sm_80, documented},
       {".rn .rz", ".satfinite", "bf16", "f32", sm_80, documented},
@@ -136,7 +138,8 @@ constexpr auto make_cvt_families() {
       {".rn", ".satfinite.relu", "e3m2x2", "f32", sm_100f, open},
       {".rn", ".satfinite", "e2m1x2", "f32", sm_100f, host_headers},
       {".rn", ".satfinite.relu", "e2m1x2", "f32", sm_100f, open},
-      // ptxas 13.0 has this of PTX ISA 9.1 already at .version 9.0, but not its FP6 fellows.
+      // This row is of PTX ISA 9.1. ptxas 13.0 assembles it at .version 9.0 already, but not the
+      // same conversions to FP6.
       {".rn", ".satfinite", "e2m1x2", "f16x2", sm_100f, host_headers},
       {".rn", ".satfinite.relu", "e2m1x2", "f16x2", sm_100f, open},
       {".rn", "-", "f16x2", "e4m3x2", sm_89, host_headers},
@@ -154,7 +157,7 @@ constexpr auto make_cvt_families() {
       {".rs", ".satfinite .relu.satfinite", "e2m3x4", "f32", sm_100a, open},
       {".rs", ".satfinite .relu.satfinite", "e3m2x4", "f32", sm_100a, open},
       {".rs", ".satfinite .relu.satfinite", "e2m1x4", "f32", sm_100a, open},
-      // Scales.
+      // Scales of blocks.
       {".rz .rp", "- .satfinite", "ue8m0x2", "f32", sm_100f, host_headers},
       {".rz .rp", "- .satfinite", "ue8m0x2", "bf16x2", sm_100f, host_headers},
       {".rn", "-", "bf16x2", "ue8m0x2", sm_100f, host_headers},

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One element of a matrix multiply-accumulate as Tensor Cores compute it: d = c + sum of a[k]·b[k], in
-// the order, with the alignment and with the roundings of the hardware: the recipes over fused_sum.h
-// and integer_dot.h. Which model belongs to which instruction is a row of tensor_core.h.
+// One element of a matrix multiply-accumulate as Tensor Cores compute it: d = c + sum of a[k]·b[k],
+// in the order, with the alignment and with the roundings of the hardware. A DotModel (dot_model.h)
+// names the recipe; dot_models.h says which instruction follows which model. Eight products under
+// each recipe, where [ … ] is one rounding, p_k the product a[k]·b[k] and the block has L = 4
+// products:
+//
+//     fused_block      [[c + p0 + p1 + p2 + p3] + p4 + p5 + p6 + p7]    terms cut as in fused_sum.h
+//     expanded         [[c + p0 + p1 + p4 + p5] + p2 + p3 + p6 + p7]    a and b as binary16, cut too
+//     fma_chain        [[[c + p0] + p1] + … + p7]
+//     mul_add_chain    [[[c + [p0]] + [p1]] + … + [p7]]
+//     pairwise         s = [[c + [[p0] + p1]] + [[p2] + p3]], then p4 to p7 onto s
+//     exact_integer    c + p0 + … + p7                                  no rounding (integer_dot.h)
 #pragma once
 
 #include <cstdint>
@@ -13,7 +22,12 @@
 
 namespace binade {
 
-/// Where the i-th product of the expanded recipe stands; of a sparse one four a, of which two are kept, are as two.
+/// Returns the position in k of the i-th product that the expanded recipe adds. With `is_sparse`, k
+/// counts all elements of a sparse a, and four of them, of which two are kept, take the place of
+/// two.
+///
+///     k = 8     i            0 1 2 3 | 4 5 6 7     two blocks
+///               position     0 1 4 5 | 2 3 6 7
 constexpr int expanded_index(int i, int k, bool is_sparse = false) {
   const int half = i / (k / 2);
   const int within = i % (k / 2);
@@ -21,6 +35,8 @@ constexpr int expanded_index(int i, int k, bool is_sparse = false) {
   return within / run * 2 * run + run * half + within % run;
 }
 
+/// Returns d of the expanded recipe: the operands become binary16, and two chains of fused blocks
+/// follow each other. k is a multiple of 4 and at most 64.
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t expanded_dot(const DotModel& model, const DotTypes& types, const Code* a,
                                      const Code* b, int k, std::uint64_t c,
@@ -42,8 +58,9 @@ constexpr std::uint64_t expanded_dot(const DotModel& model, const DotTypes& type
   return c;
 }
 
-/// The NaN of a binary64 fma: b's operand before c before a, made quiet, and without one of them the
-/// negative NaN of an invalid operation: DMMA, in rows of an H100.
+/// Returns the NaN of a binary64 fma of `bits` = a, b, c: that of b if b is a NaN, else that of c,
+/// else that of a, made quiet. If no operand is a NaN, it is the negative NaN of an invalid
+/// operation. This is what DMMA, the binary64 instruction, gave in rows of an H100.
 constexpr std::uint64_t double_nan(const Operands& bits, const OperandFormats& from) {
   const Attributes keep{.nan = NanResult::propagate};
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}, std::size_t{0}}) {
@@ -53,7 +70,7 @@ constexpr std::uint64_t double_nan(const Operands& bits, const OperandFormats& f
   return nan_bits(binary64, NanResult::propagate, true);
 }
 
-/// The bits of an action.
+/// Returns the encoding that one rounded operation gives in format `to`.
 BINADE_OUT_OF_LINE constexpr std::uint64_t action_bits(Action action, const Operands& bits,
                                                        const OperandFormats& from, const Format& to,
                                                        const Attributes& attributes) {
@@ -70,7 +87,7 @@ BINADE_OUT_OF_LINE constexpr std::uint64_t action_bits(Action action, const Oper
   return 0;
 }
 
-/// The same, told to a tracer.
+/// Returns the result of action_bits, and reports the operation to a tracer (trace.h).
 template <class Trace>
 constexpr std::uint64_t compute_step(const Trace& trace, Role role, Action action, int place,
                                      const Operands& bits, const OperandFormats& from,
@@ -81,7 +98,8 @@ constexpr std::uint64_t compute_step(const Trace& trace, Role role, Action actio
   return out;
 }
 
-/// Fused multiply-adds, or products and sums each rounded, one after the other.
+/// Returns d of a chain: for each product a fused multiply-add, or a rounded product and a rounded
+/// sum.
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t scalar_chain_dot(const DotModel& model, const DotTypes& types,
                                          const Code* a, const Code* b, int k, std::uint64_t c,
@@ -106,7 +124,8 @@ constexpr std::uint64_t scalar_chain_dot(const DotModel& model, const DotTypes& 
   return c;
 }
 
-/// Four products and c of m8n8k4; what is missing of them is +0.
+/// Returns d of one mma.m8n8k4: c plus the pairs p0 + p1 and p2 + p3, in binary32, rounded to d's
+/// type. If n < 4, the operands of the missing products are +0.
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t pairwise_block(const DotTypes& types, const Code* a, const Code* b, int n,
                                        std::uint64_t c, const Trace& trace = {}) {
@@ -127,7 +146,7 @@ constexpr std::uint64_t pairwise_block(const DotTypes& types, const Code* a, con
   return compute_step(trace, Role::narrow, Action::convert, 0, {sum}, {f}, types.d, nearest);
 }
 
-/// `k` products, four at a time; each result is the next one's c.
+/// Returns d of k products, four at a time, where the d of four is the c of the next four.
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t pairwise_dot(const DotTypes& types, const Code* a, const Code* b, int k,
                                      std::uint64_t c, const Trace& trace = {}) {
@@ -141,6 +160,7 @@ constexpr std::uint64_t pairwise_dot(const DotTypes& types, const Code* a, const
   return c;
 }
 
+/// Returns c plus k products by the model's recipe, as an encoding of types.d.
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t sum_of_products(const DotModel& model, const DotTypes& types, const Code* a,
                                         const Code* b, int k, std::uint64_t c,
@@ -159,14 +179,16 @@ constexpr std::uint64_t sum_of_products(const DotModel& model, const DotTypes& t
   return 0;
 }
 
-/// The types of the sums: those of the instruction, but for what the model says of c and d.
+/// Returns the types with which the recipe sums: the instruction's, except that d is binary32 under
+/// `through_f32` and that under `c_last` the sum begins with a zero of d's type.
 constexpr DotTypes types_of_sums(const DotModel& model, DotTypes types) {
   if (model.through_f32) types.d = binary32;
   if (model.c_last) types.c = types.d;
   return types;
 }
 
-/// What is left to do with a sum: c, if it comes last, and d's type.
+/// Returns d from a sum of products: c is added if the model adds it last, and the sum is converted
+/// to d's type. `types` are the instruction's.
 template <class Trace = NoTrace>
 constexpr std::uint64_t finished(const DotModel& model, const DotTypes& types, std::uint64_t sum,
                                  std::uint64_t c, const Trace& trace = {}) {
@@ -179,7 +201,7 @@ constexpr std::uint64_t finished(const DotModel& model, const DotTypes& types, s
   return compute_step(trace, Role::narrow, Action::convert, 0, {sum}, {f}, types.d, nearest);
 }
 
-/// d of products that all take part.
+/// Returns d of k products, none of which is left out.
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t dense_dot(const DotModel& model, const DotTypes& types, const Code* a,
                                   const Code* b, int k, std::uint64_t c, const Trace& trace = {}) {
@@ -189,8 +211,9 @@ constexpr std::uint64_t dense_dot(const DotModel& model, const DotTypes& types, 
   return finished(model, types, sum_of_products(model, sums, a, b, k, start, trace), c, trace);
 }
 
-/// d of `k` products, all as encodings; at most 64 of them and a multiple of 4 under `expanded` and
-/// where they are sparse. This is the definition.
+/// Returns d of k products, with all operands and d as encodings. Under `expanded` and in a sparse
+/// model (sparse_group not 0), k is a multiple of 4 and at most 64. This function is the
+/// definition: faster kernels must give the same bits.
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t dot(const DotModel& model, const DotTypes& types, const Code* a,
                             const Code* b, int k, std::uint64_t c, const Trace& trace = {}) {
@@ -206,7 +229,8 @@ constexpr std::uint64_t dot(const DotModel& model, const DotTypes& types, const 
   return dense_dot(model, types, kept_a, kept_b, k / 2, c, PlacedTrace{trace, place});
 }
 
-/// Whether a chain of instructions of `k` products each is one `dot` of all their products.
+/// Returns whether a chain of instructions of k products each gives the same bits as one `dot` of
+/// all their products.
 constexpr bool is_one_dot(const DotModel& x, const DotTypes& types, int k) {
   const bool ends_alike = types.c == types.d && !x.c_last && !x.through_f32 && !x.descending &&
                           x.sparse_group == 0 && x.scales == WgmmaScales{};

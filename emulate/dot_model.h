@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a Tensor Core computes an element, as numbers: which recipe, how many products and bits, which floor
-// and rounding, what at the edges. What the recipes do is in fused_sum.h, dot.h and integer_dot.h; which
-// instruction follows which model in dot_models.h.
+// How a Tensor Core computes an element of a matrix product, as numbers: the recipe, how many
+// products it sums at once, how many bits it keeps, its exponent floor and rounding, and its rules
+// for zeros, NaNs and infinities. The recipes are implemented in fused_sum.h, dot.h and
+// integer_dot.h; dot_models.h says which instruction follows which model. The numbers of a fused
+// block:
+//
+//     c         xxx.xxxxxxxxxxxxx|xxxx      top = largest exponent of all terms, at least the floor
+//     product     x.xxxxxxxxxxxxx|xx        each term is cut at 2^(top - F), toward zero
+//       …          `--- F bits -'
+//     L products and c are added exactly; the sum is rounded once to the grid
 #pragma once
 
 #include <array>
@@ -15,21 +22,23 @@
 
 namespace binade {
 
+/// The algorithm of a sum d = c + sum of a[k]·b[k].
 enum class Recipe : std::uint8_t {
   /// Blocks of consecutive products, lowest k first. A block aligns its products and c to the largest
   /// exponent, cuts each toward zero, adds exactly and rounds once; the result is the next block's c.
   fused_block,
-  /// FP8 mma.sync on sm_90 and sm_100, where ptxas writes f16 instructions: operands to f16, then a
-  /// chain of two fused blocks, of k = 4q, 4q+1 and of k = 4q+2, 4q+3.
+  /// FP8 mma.sync on sm_90 and sm_100, for which ptxas writes f16 instructions. The operands are
+  /// converted to f16; then a chain of two instructions follows, the first one over k = 4q and
+  /// 4q+1, the second one over k = 4q+2 and 4q+3.
   expanded,
-  /// d = fma(a[k], b[k], d), k ascending, each rounded.
+  /// d = fma(a[k], b[k], d) for ascending k, each rounded; d begins as c.
   fma_chain,
-  /// d = d + a[k]·b[k], k ascending, the product rounded to d's type and the sum too.
+  /// d = d + a[k]·b[k] for ascending k, where product and sum are each rounded to d's type.
   mul_add_chain,
-  /// Four products in pairs: p = fma(a1, b1, a0·b0) and q = fma(a3, b3, a2·b2), then (c + p) + q, all
-  /// in binary32 to nearest, and d's type at the end.
+  /// Four products in pairs: p = fma(a1, b1, a0·b0) and q = fma(a3, b3, a2·b2), then (c + p) + q.
+  /// Each operation is rounded to nearest in binary32, and the result is converted to d's type.
   pairwise,
-  /// Integers: every bit counts.
+  /// Integers: the sum is exact (integer_dot.h).
   exact_integer,
 };
 
@@ -39,72 +48,77 @@ constexpr std::string_view recipe_name(Recipe recipe) {
   return recipe_names[static_cast<std::size_t>(recipe)];
 }
 
-/// The exponent with which a product of zero counts towards a block's largest one.
+/// The exponent with which a product that is zero counts towards the largest exponent of a block.
+/// It is the sum of its factors' exponents, in which a factor that is zero has the exponent given
+/// here.
 enum class ZeroRaises : std::uint8_t {
-  never,   ///< it does not count
-  single,  ///< a zero's own is -126, binary32's
-  emin,    ///< a zero's own is its format's
+  never,   ///< the product does not count
+  single,  ///< -126, binary32's emin
+  emin,    ///< emin of the factor's format
 };
 inline constexpr std::array<std::string_view, 3> zero_raises_names{"never", "single", "emin"};
 
-/// What a fused sum does at its edges, where publications differ. As they stand: an H100's, by
-/// tests/recordings/sm_90; the others are rivals (lib/evidence).
+/// What a fused sum does with zeros, NaNs, infinities and at the ends of the range, where
+/// publications differ. The defaults are the rules of an H100, by tests/recordings/sm_90; other
+/// values are rivals: other published rules, against which lib/evidence holds recordings.
 struct EdgeRules {
   ZeroRaises zero_raises = ZeroRaises::never;
-  bool zero_c_raises = false;    ///< c = 0 counts with the exponent of c's emin
-  bool cut_keeps_sign = false;   ///< a negative sum that is cut or rounded to zero is -0
-  bool zeros_keep_sign = false;  ///< products and c that are all -0 add to -0
-  bool saturates = false;        ///< a sum beyond the range is the largest finite number
-  bool flushes = false;          ///< a subnormal sum is a zero
-  bool no_infinity = false;      ///< an infinite term makes the largest finite number
-  bool narrow_c = false;  ///< a c narrower than d keeps its own emin; else it is widened first
-  NanResult nan = NanResult::nvidia;
+  bool zero_c_raises = false;    ///< c = 0 counts with the emin of c's format
+  bool cut_keeps_sign = false;   ///< a negative sum rounded or flushed to zero is -0; else +0
+  bool zeros_keep_sign = false;  ///< if c and all products are -0, so is the sum; else +0
+  bool saturates = false;        ///< a sum beyond the range is the largest finite number; else Inf
+  bool flushes = false;          ///< a subnormal sum becomes a zero
+  bool no_infinity = false;      ///< an infinite term gives the largest finite number; else Inf
+  bool narrow_c = false;         ///< a c narrower than d keeps its emin; else it is widened first
+  NanResult nan = NanResult::nvidia;  ///< the NaN of a sum
 
   friend constexpr bool operator==(const EdgeRules&, const EdgeRules&) = default;
 };
 
-/// What operands of wgmma beside the matrices ask for.
+/// The operands of wgmma that are not matrices.
 struct WgmmaScales {
-  bool without_c = false;  ///< scale-d 0: c is not there
-  bool minus_a = false;    ///< imm-scale-a -1
-  bool minus_b = false;    ///< imm-scale-b -1
+  bool without_c = false;  ///< scale-d is 0: the sum begins at +0
+  bool minus_a = false;    ///< imm-scale-a is -1: a is negated
+  bool minus_b = false;    ///< imm-scale-b is -1: b is negated
 
   friend constexpr bool operator==(const WgmmaScales&, const WgmmaScales&) = default;
 };
 
-/// A floor below every product of every format.
+/// An exponent floor below every product of every format, which therefore has no effect.
 inline constexpr int no_floor = -4096;
 
-/// How an element is computed, whatever its types.
+/// How an element is computed, apart from its types (DotTypes).
 struct DotModel {
   Recipe recipe = Recipe::fused_block;
-  int block = 16;             ///< L: products in a fused block
-  int fraction_bits = 25;     ///< F: bits kept below the largest exponent
-  int exponent_floor = -133;  ///< the largest exponent is at least this
-  /// What a block's sum is rounded to; a subset of d's numbers. FP8 with F = 13 has a 14-bit one.
+  int block = 16;             ///< L: products that a fused block sums
+  int fraction_bits = 25;     ///< F: bits that are kept below 2^top
+  int exponent_floor = -133;  ///< top is at least this
+  /// The format to which a block's sum is rounded; its numbers are numbers of d. FP8 with F = 13
+  /// has a grid of precision 14.
   Format grid = binary32;
   Rounding rounding = Rounding::toward_zero;
-  bool descending = false;   ///< highest k first
-  bool c_last = false;       ///< sums begin at +0, and c is added at the end, to nearest
-  bool through_f32 = false;  ///< sums are binary32 and become d at the end, to nearest
-  int sparse_group = 0;      ///< of so many consecutive a half take part (sparse.h); 0: all do
-  IntegerModel integer{};    ///< of exact_integer
-  EdgeRules edges{};         ///< of fused blocks
-  WgmmaScales scales{};
+  bool descending = false;   ///< products are added highest k first
+  bool c_last = false;       ///< the sum begins at +0; c is added at the end, to nearest
+  bool through_f32 = false;  ///< sums are binary32, converted to d at the end, to nearest
+  int sparse_group = 0;      ///< half of each such run of a takes part (sparse.h); 0: all of a
+  IntegerModel integer{};    ///< for exact_integer
+  EdgeRules edges{};         ///< for fused blocks
+  WgmmaScales scales{};      ///< for wgmma
 
   friend constexpr bool operator==(const DotModel&, const DotModel&) = default;
 };
 
-/// Whether it aligns, cuts and rounds blocks of products.
+/// Returns whether a model aligns, cuts and rounds blocks of products.
 constexpr bool is_fused(const DotModel& model) {
   return model.recipe == Recipe::fused_block || model.recipe == Recipe::expanded;
 }
 
-/// Whether it rounds each operation, one product after the other.
+/// Returns whether a model rounds each operation, one product after the other.
 constexpr bool is_chain(const DotModel& model) {
   return model.recipe == Recipe::fma_chain || model.recipe == Recipe::mul_add_chain;
 }
 
+/// The formats of d = c + sum of a[k]·b[k].
 struct DotTypes {
   Format a, b, c, d;
 

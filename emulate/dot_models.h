@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of models: which one of dot.h a Tensor Core instruction follows. Rows are chosen by family,
-// architecture and types; m and n take no part in a model. What is known how of each stands in
-// lib/evidence; the numbers are those of rows recorded on GPUs (Khattak and Mikaitis, arXiv 2512.07004,
-// data of MATLAB-tensor-core; of sm_90 also tests/recordings/sm_90), of ptxas' machine code, or of MMA-Sim
-// (arXiv 2511.10909).
+// The table of models: which DotModel (dot_model.h) a Tensor Core instruction follows. A row is
+// chosen by family, architecture, types and k; the numbers of rows and columns, m and n, do not
+// matter. The numbers in the table come from dot products recorded on GPUs (Khattak and Mikaitis,
+// arXiv 2512.07004, data of MATLAB-tensor-core; for sm_90 also tests/recordings/sm_90), from ptxas'
+// machine code, or from MMA-Sim (arXiv 2511.10909). lib/evidence says for each instruction which of
+// these it is.
 #pragma once
 
 #include <array>
@@ -14,6 +15,7 @@
 
 namespace binade {
 
+/// Sets of families that several rows share; `warp` has those whose instruction one warp executes.
 inline constexpr Families every_family{.mma = true, .wmma = true, .wgmma = true, .tcgen05 = true};
 inline constexpr Families warp{.mma = true, .wmma = true};
 inline constexpr Families warp_and_wgmma{.mma = true, .wmma = true, .wgmma = true};
@@ -22,45 +24,50 @@ inline constexpr Families wmma_only{.wmma = true};
 inline constexpr Families wgmma_only{.wgmma = true};
 inline constexpr Families mma_and_tcgen05{.mma = true, .tcgen05 = true};
 
-/// The model of some instructions; the first row that fits counts.
+/// The model of a set of instructions. Of several rows that fit an instruction, the first one
+/// counts.
 struct ModelRow {
   Families families;
-  int first_sm, last_sm;  ///< of those that an architecture is `like`
+  int first_sm, last_sm;  ///< range of Architecture::like
   OperandSet operands;
-  Format d;
+  Format d;  ///< type of the result
   DotModel model;
-  int only_k = 0;         ///< 0: every k
-  bool unlike_c = false;  ///< only where c's type is not d's
+  int only_k = 0;         ///< the instruction's k; 0: every k
+  bool unlike_c = false;  ///< only instructions whose c and d have different types
 };
 
 namespace detail {
 
-/// Cut toward zero to binary32. The floor lies 108 binades below F.
+/// Fused blocks, rounded toward zero to binary32. The exponent floor is -108 - F.
 constexpr DotModel to_f32(int block, int f) {
   return {Recipe::fused_block, block, f, -108 - f, binary32, Rounding::toward_zero};
 }
-/// Rounded to binary16. The floor is 4 - F: rows of an H100, and MMA-Sim 2.1 of the others.
+/// Fused blocks, rounded to nearest in binary16. The exponent floor is 4 - F, by rows of an H100,
+/// and for other architectures by MMA-Sim 2.1.
 constexpr DotModel to_f16(int block, int f) {
   return {Recipe::fused_block, block, f, 4 - f, binary16, Rounding::ties_to_even};
 }
-/// Native FP8 up to Hopper: F = 13, and binary32 results with 13 fraction bits.
+/// Native FP8 up to Hopper: F = 13, and results in binary32 with 13 fraction bits.
 constexpr DotModel fp8_to_f32(int block, int floor) {
   return {Recipe::fused_block, block, 13, floor, {8, 14, 127}, Rounding::toward_zero};
 }
+/// Native FP8 up to Hopper with results in binary16: F = 13, to nearest.
 constexpr DotModel fp8_to_f16(int block, int floor) {
   return {Recipe::fused_block, block, 13, floor, binary16, Rounding::ties_to_even};
 }
+/// FP8 as instructions of f16 that follow `inner`; c is added last.
 constexpr DotModel expanded(DotModel inner) {
   inner.recipe = Recipe::expanded;
   inner.c_last = true;
   return inner;
 }
-/// c and the sums in binary32, and at the end to binary16: wmma with c in f32 and d in f16.
+/// c and the sums are binary32, converted to binary16 at the end: wmma with c in f32 and d in f16.
 constexpr DotModel narrowed(DotModel inner) {
   inner.through_f32 = true;
   return inner;
 }
-/// mma.m8n8k4 of f16 where no instruction does it: fma in binary32 from +0, then + c.
+/// mma.m8n8k4 of f16 where the GPU has no instruction for it and d is f32: a chain of fma in
+/// binary32 that begins at +0, then c is added.
 inline constexpr DotModel m8n8k4{.recipe = Recipe::fma_chain,
                                  .block = 1,
                                  .fraction_bits = 0,
@@ -68,20 +75,24 @@ inline constexpr DotModel m8n8k4{.recipe = Recipe::fma_chain,
                                  .rounding = Rounding::ties_to_even,
                                  .c_last = true,
                                  .through_f32 = true};
-/// Of f16 into f16 likewise, in another order.
+/// The same mma.m8n8k4 where d is f16: products are added in pairs, in binary32.
 inline constexpr DotModel pairs{.recipe = Recipe::pairwise};
+/// Integer operands: exact sums in 32 bits.
 inline constexpr DotModel exact_integer{.recipe = Recipe::exact_integer};
+/// DMMA, the binary64 instruction: a chain of fma.
 inline constexpr DotModel dmma{Recipe::fma_chain, 1, 0, 0, binary64, Rounding::ties_to_even};
 
 }  // namespace detail
 
+/// The table. For example, {warp, 75, 89, only_f16, binary32, to_f32(8, 24)} says that mma and wmma
+/// of f16 into f32 on sm_75 to sm_89 sum blocks of 8 products with F = 24.
 inline constexpr std::array model_rows{
-    // m8n8k4 is Volta's HMMA.884 on sm_75, and no Tensor Core instruction from sm_80 on.
+    // m8n8k4: sm_75 executes Volta's HMMA.884; from sm_80 on it is no Tensor Core instruction.
     ModelRow{mma_only, 75, 75, OperandSet::only_f16, binary32, detail::to_f32(4, 23), 4},
     ModelRow{mma_only, 75, 75, OperandSet::only_f16, binary16, detail::to_f16(4, 23), 4},
     ModelRow{mma_only, 80, 120, OperandSet::only_f16, binary32, detail::m8n8k4, 4},
     ModelRow{mma_only, 80, 120, OperandSet::only_f16, binary16, detail::pairs, 4},
-    // c in f32, d in f16
+    // c is f32 and d is f16.
     ModelRow{warp, 70, 70, OperandSet::only_f16, binary16, detail::narrowed(detail::to_f32(4, 23)),
              0, true},
     ModelRow{warp, 75, 89, OperandSet::only_f16, binary16, detail::narrowed(detail::to_f32(8, 24)),

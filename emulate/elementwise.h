@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An operation on every element of arrays, as a GPU's elementwise kernel does it, with exact counts
-// of what happened. This is the definition; its twins in fast/ give the same bytes and counts.
+// of what happened (event_count.h). These functions are the definition; the kernels of the same
+// name in emulate/fast give the same bytes and counts.
 #pragma once
 
 #include <array>
@@ -17,9 +18,9 @@
 
 namespace binade {
 
-/// out = operation(a, b, c), rounded once to `to`. Operands are taken exactly as they are; `from`
-/// only says which of them count as subnormal under DAZ. Element i of stream s draws word i of
-/// Philox stream s.
+/// out = operation(a, b, c), rounded once to `to`. Operands are not rounded; `from` only says in
+/// which format each operand counts as subnormal under DAZ. Stochastic rounding of element i of
+/// stream s uses random word i of Philox stream s under the key `seed` (philox.h).
 struct Elementwise {
   Operation operation = Operation::add;
   OperandFormats from{binary16, binary16, binary16};
@@ -29,7 +30,8 @@ struct Elementwise {
   std::uint64_t stream = 0;
 };
 
-/// One element to an encoding, counted. `index`: its place in its stream.
+/// Returns one element of the result as an encoding of how.to, and adds it to the counts. `index`
+/// is the element's number in its random stream.
 constexpr std::uint64_t elementwise_one(const std::array<Exact, 3>& operands, std::uint64_t index,
                                         const Elementwise& how, EventCounts& counts) {
   const Attributes& attributes = how.attributes;
@@ -58,9 +60,10 @@ constexpr std::uint64_t elementwise_one(const std::array<Exact, 3>& operands, st
   return out.bits;
 }
 
-/// a[i], b[i], c[i] to out[i], all of `n` elements, i counting from `first` in the stream; `out` may
-/// be one of the operands. Arrays that the operation does not have are not read and may be null.
-/// `to` must fit in T's format.
+/// Computes out[i] from a[i], b[i], c[i] for 0 <= i < n, and adds the elements to the counts.
+/// Element i is number first + i of its random stream. `out` may be one of the operands. Operands
+/// that the operation does not have are not read and may be null. Every number of `to` must be a
+/// number of T.
 template <std::floating_point T>
 constexpr void elementwise(const T* a, const T* b, const T* c, T* out, std::size_t n,
                            std::uint64_t first, const Elementwise& how, EventCounts& counts) {

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happened to the elements of an array on the way through a bulk kernel, counted exactly.
+// Exact counts of what happened to the elements of an array in a kernel that rounds them. The
+// magnitude of a result that is not exactly zero decides which counters count it:
+//
+//     out         0 -------- 2^quantum_exponent -- 2^emin ---------- max --- beyond
+//     counters    to_zero    subnormal             (none)                    overflow, saturated
+//
+// `inexact` counts every element whose result differs from the exact one.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +15,18 @@
 
 namespace binade {
 
-/// Counts over an array. Elements with a NaN or infinite operand are counted by the first four and
-/// by nothing else; "exact" is the result that unflushed operands have before rounding.
+/// Counts over an array. Elements with a NaN or an infinite operand are counted by the first four
+/// members only. "Out" is the rounded result; "exact" is the result before rounding, from operands
+/// that were not flushed (DAZ).
 struct EventCounts {
   std::uint64_t values = 0;     ///< all elements
-  std::uint64_t nan_in = 0;     ///< with a NaN operand
-  std::uint64_t inf_in = 0;     ///< with an infinite operand, and no NaN
-  std::uint64_t invalid = 0;    ///< without a NaN operand: Inf - Inf, 0 · Inf, 0 / 0
-  std::uint64_t to_zero = 0;    ///< non-zero exact, zero out; flushing included
-  std::uint64_t subnormal = 0;  ///< non-zero subnormal out
-  std::uint64_t overflow = 0;   ///< IEEE 754 overflow, whatever was delivered
-  std::uint64_t saturated = 0;  ///< of these: delivered as largest finite under Saturation::finite
+  std::uint64_t nan_in = 0;     ///< elements with a NaN operand
+  std::uint64_t inf_in = 0;     ///< elements with an infinite operand and no NaN
+  std::uint64_t invalid = 0;    ///< invalid without a NaN operand: Inf - Inf, 0 · Inf, 0 / 0
+  std::uint64_t to_zero = 0;    ///< the exact result is not zero and out is, flushed ones included
+  std::uint64_t subnormal = 0;  ///< out is subnormal
+  std::uint64_t overflow = 0;   ///< overflow by IEEE 754-2019 7.4, whatever out became
+  std::uint64_t saturated = 0;  ///< overflows under Saturation::finite: out is the largest finite
   std::uint64_t inexact = 0;    ///< out differs from exact
 
   friend constexpr bool operator==(const EventCounts&, const EventCounts&) = default;
@@ -38,14 +45,15 @@ struct EventCounts {
   }
 };
 
-/// An element before rounding.
+/// What is known of an element before it is rounded.
 struct Unrounded {
-  bool nan_in = false;
-  bool inf_in = false;
+  bool nan_in = false;   ///< an operand is a NaN
+  bool inf_in = false;   ///< an operand is infinite
   bool nonzero = false;  ///< the exact result is not zero
-  bool flushed = false;  ///< flushing operands changed it
+  bool flushed = false;  ///< flushing operands (DAZ) changed the exact result
 };
 
+/// Adds one element to the counts: `before` it was rounded, and `out`, the result in format `to`.
 constexpr void count_event(const Unrounded& before, const Projected& out, const Format& to,
                            const Attributes& attributes, EventCounts& counts) {
   const bool infinite = before.inf_in && !before.nan_in;

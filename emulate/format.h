@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a floating-point format is: eight numbers, everything else derived. A format is a value and a
-// row of one table, never a type, so a user-made format takes part in everything the named ones do.
+// What a floating-point format is: a few numbers, from which everything else is derived. A format
+// is a value and a row of one table, never a C++ type, so a user-made format works wherever a named
+// one does.
 #pragma once
 
 #include <array>
@@ -11,35 +12,42 @@
 
 namespace binade {
 
-/// Which encodings are not numbers.
+/// Which encodings are not finite numbers.
 enum class Specials : std::uint8_t {
   ieee,      ///< exponent field all ones: Inf (fraction 0) and NaN (IEEE 754-2019 3.4)
   nan_only,  ///< all exponent and fraction bits ones: NaN; no Inf (OCP FP8 E4M3, OCP MX E8M0)
   none,      ///< every encoding is a number (OCP MX FP6 and FP4)
-  fnuz,      ///< "finite, NaN, unsigned zero": the encoding of -0 is the one NaN; no Inf
+  fnuz,      ///< "finite, NaN, unsigned zero": -0's encoding is the only NaN; no Inf
 };
 
 /// A binary floating-point format. Encoding, from the most significant bit:
 ///
 ///     [sign] [exponent field: exponent_bits] [fraction: precision - 1] [padding: zeros]
 ///
-/// Field 0 holds zero and the subnormals where the format has a zero, else one more normal binade.
+///     binary16   39C0      0 01110 0111000000                      1.4375 · 2^(14-15) = 0.71875
+///     tf32       3F380000  0 01111110 0111000000 0000000000000     0.71875, 13 bits of padding
+///     e4m3       7E        0 1111 110                              1.75 · 2^(15-7) = 448
+///     e2m1       7         0 11 1                                  1.5 · 2^(3-1) = 6
+///     e8m0       7F        01111111                                2^(127-127) = 1
+///
+/// Exponent field 0 holds zero and the subnormal numbers if the format has a zero, else one more
+/// binade of normal numbers.
 struct Format {
   int exponent_bits = 0;  ///< width of the exponent field, 2..11
-  int precision = 0;      ///< p: significand bits with the hidden one, 1..53
-  int bias = 0;           ///< exponent = field - bias
+  int precision = 0;      ///< p: significand bits, the hidden one included, 1..53
+  int bias = 0;           ///< exponent of a normal number = exponent field - bias
   Specials specials = Specials::ieee;
-  bool has_zero = true;  ///< false: no zero and no subnormals (e8m0)
+  bool has_zero = true;  ///< false: no zero and no subnormal numbers (e8m0)
   bool has_sign =
-      true;  ///< false: the sign of what is put in is dropped before it is rounded (NVIDIA's rule for e8m0)
-  int padding_bits = 0;  ///< zero bits below the fraction: tf32 lies left-aligned in 32 bits
+      true;  ///< false: a number's sign is dropped before it is rounded (NVIDIA's rule for e8m0)
+  int padding_bits = 0;  ///< zero bits below the fraction: tf32 is left-aligned in 32 bits
 
   friend constexpr bool operator==(const Format&, const Format&) = default;
 
   constexpr int fraction_bits() const { return precision - 1; }
-  /// Bits of the encoding, padding left out.
+  /// Width of the encoding in bits, without padding.
   constexpr int bits() const { return (has_sign ? 1 : 0) + exponent_bits + fraction_bits(); }
-  /// Bits of the container: 8, 16, 32 or 64.
+  /// Width of the container, in which an encoding is stored: 8, 16, 32 or 64 bits.
   constexpr int storage_bits() const {
     const int used = bits() + padding_bits;
     return used <= 8 ? 8 : used <= 16 ? 16 : used <= 32 ? 32 : 64;
@@ -63,7 +71,8 @@ struct Format {
     const std::uint64_t ones = (std::uint64_t{1} << precision) - 1;
     return specials == Specials::nan_only && precision > 1 ? ones - 1 : ones;
   }
-  /// Exponent of the smallest positive number's only significand bit: the subnormal ulp.
+  /// Exponent of the quantum: the smallest subnormal number is 2^quantum_exponent(), and all
+  /// numbers are multiples of it.
   constexpr int quantum_exponent() const { return emin() - fraction_bits(); }
 
   constexpr bool has_infinity() const { return specials == Specials::ieee; }
@@ -74,7 +83,8 @@ struct Format {
   constexpr bool has_subnormals() const { return has_zero && precision > 1; }
 };
 
-/// Whether the toolkit's arithmetic holds for it: the widths of DESIGN, room for the specials.
+/// Returns whether the toolkit's arithmetic works for a format: its numbers lie in the supported
+/// ranges and its encoding has room for its special values.
 constexpr bool is_valid(const Format& f) {
   return f.exponent_bits >= 2 && f.exponent_bits <= 11 && f.precision >= 1 && f.precision <= 53 &&
          f.bias >= -16384 && f.bias <= 16384 && f.padding_bits >= 0 &&
@@ -83,22 +93,23 @@ constexpr bool is_valid(const Format& f) {
          (f.specials != Specials::fnuz || (f.has_sign && f.has_zero));
 }
 
-/// Whether every number of `inner` is a number of `outer` (Inf and NaN aside).
+/// Returns whether every finite number of `inner` is a number of `outer`, signs aside.
 constexpr bool fits_in(const Format& inner, const Format& outer) {
   return inner.precision <= outer.precision && inner.emax() <= outer.emax() &&
          inner.quantum_exponent() >= outer.quantum_exponent();
 }
 
-/// In the device's pass of nvcc a named format must be the device's: else a reference to it, as a constexpr
-/// function's argument is, compiles without a word to a null pointer (nvcc 13.0).
+/// Declares a constant for host and device. When nvcc compiles for the device, a named format must
+/// be a device variable: otherwise a reference to it, such as a constexpr function's argument,
+/// compiles without a warning to a null pointer (nvcc 13.0).
 #if defined(__CUDA_ARCH__)
 #define BINADE_CONSTANT static __device__ constexpr
 #else
 #define BINADE_CONSTANT inline constexpr
 #endif
 
-/// For functions that a kernel calls in many places and in none that has to be fast: nvcc would write them
-/// out in each, and take most of its time for that.
+/// Keeps nvcc from inlining a function that a kernel calls in many places, none of which has to be
+/// fast: inlining it everywhere would take most of the compile time.
 #if defined(__CUDACC__)
 #define BINADE_OUT_OF_LINE __noinline__
 #else
@@ -120,13 +131,14 @@ BINADE_CONSTANT Format e2m1{2, 2, 1, Specials::none};
 BINADE_CONSTANT Format e8m0{8, 1, 127, Specials::nan_only, false, false};
 BINADE_CONSTANT Format ue4m3{4, 4, 7, Specials::nan_only, true, false};
 
+/// A row of the table of formats.
 struct NamedFormat {
   std::string_view name;
   Format format;
-  std::string_view source;  ///< where the row is defined
+  std::string_view source;  ///< what defines the format; its names elsewhere
 };
 
-/// The named formats, widest family first.
+/// The table of named formats.
 inline constexpr std::array<NamedFormat, 14> formats{{
     {"binary16", binary16, "IEEE 754-2019 3.6; PTX .f16, torch.float16"},
     {"bfloat16", bfloat16, "PTX .bf16, torch.bfloat16"},
@@ -144,6 +156,7 @@ inline constexpr std::array<NamedFormat, 14> formats{{
     {"ue4m3", ue4m3, "NVFP4 block scale; PTX .ue4m3"},
 }};
 
+/// Returns the format of a name in the table, or nothing.
 constexpr std::optional<Format> find_format(std::string_view name) {
   for (const NamedFormat& row : formats) {
     if (row.name == name) return row.format;
@@ -151,7 +164,7 @@ constexpr std::optional<Format> find_format(std::string_view name) {
   return std::nullopt;
 }
 
-/// The table's name of a format; "custom" for a user-made one.
+/// Returns the name of a format in the table; "custom" for a format that is not in it.
 constexpr std::string_view format_name(const Format& format) {
   for (const NamedFormat& row : formats) {
     if (row.format == format) return row.name;

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp, log, tanh, erf and 1/sqrt of binary32, correctly rounded, ties to even, for all 2^32 arguments: one
-// implementation for the host and the device, so that both give the same bits.
+// exp, log, tanh, erf and 1/sqrt of binary32, correctly rounded, ties to even, for all 2^32
+// arguments. There is one implementation for the host and the device, so that both give the same
+// bits.
 //
-// Each is evaluated in binary64 with a relative error below a bound, then Ziv's test (ACM TOMS 17, 1991): if
-// y·(1 - bound) and y·(1 + bound) round to one float, so does all between them, the exact value too, since
-// rounding is monotone; else refined_functions.h decides. Each bound is at least four times what was
-// left out and rounded away (tests/emulate/functions_accuracy_test.cpp), which covers the test's own roundings.
+// Each function is evaluated in binary64 as y, with a relative error below a bound. Ziv's test (ACM
+// TOMS 17, 1991) follows: if y·(1 - bound) and y·(1 + bound) round to the same float, then so does
+// everything between them, the exact value too, since rounding is monotone. Otherwise
+// refined_functions.h decides. Each bound is at least four times the truncation and rounding errors
+// of y (tests/emulate/functions_accuracy_test.cpp), which covers the test's own roundings.
 //
-// Special arguments as IEEE 754-2019 9.2: exp(-Inf) = +0; log(±0) = -Inf; rsqrt(±0) = ±Inf, rsqrt(+Inf) = +0;
-// tanh and erf keep ±0. Every NaN result is the positive quiet NaN 0x7FC00000, whatever the argument's
-// payload (NanResult::quiet). No flags.
+//     two floats      f --------------------- | --------------------- f'     | the midpoint
+//     decided                  [----y----]                                   both ends round to f
+//     undecided                            [----y----]                       f or f'
+//
+// Special arguments follow IEEE 754-2019 9.2: exp(-Inf) = +0; log(±0) = -Inf; rsqrt(±0) = ±Inf and
+// rsqrt(+Inf) = +0; tanh and erf keep ±0. Every NaN result is the positive quiet NaN 0x7FC00000,
+// whatever the argument's payload (NanResult::quiet). No flags are returned.
 #pragma once
 
 #include <limits>
@@ -25,11 +31,14 @@ inline constexpr float float_infinity = std::numeric_limits<float>::infinity();
 
 constexpr float quiet_nan() { return std::bit_cast<float>(std::uint32_t{0x7FC00000}); }
 
+/// Ziv's test: returns whether all values with a relative distance from y up to the bound round to
+/// the same float.
 constexpr bool is_decided(double y, double bound) {
   return static_cast<float>(y - y * bound) == static_cast<float>(y + y * bound);
 }
 
-/// Σ c[n]·x^n, even and odd powers side by side.
+/// Returns Σ c[n]·x^n by two Horner chains, one over the even powers and one over the odd powers,
+/// which a processor can compute at the same time.
 template <int size>
 constexpr double polynomial(const double (&c)[size], double x) {
   static_assert(size % 2 == 0);
@@ -43,14 +52,14 @@ constexpr double polynomial(const double (&c)[size], double x) {
   return even + odd * x;
 }
 
-/// e^x = 2^k·(1 + minus_one).
+/// The parts of e^x = 2^k·(1 + minus_one).
 struct NarrowExpParts {
   int k = 0;
   double minus_one = 0;
 };
 
-/// |x| < 128. r = x - k·ln 2 is right to 2^-53, and of (e^r - 1)/r, |r| <= ln(2)/2, twelve terms leave
-/// out less than 2^-50.
+/// Returns the parts of e^x for |x| < 128, where r = x - k·ln 2 has an error below 2^-53. Twelve
+/// terms of the series of (e^r - 1)/r, |r| <= ln(2)/2, leave out less than 2^-50.
 constexpr NarrowExpParts narrow_exp_parts(double x) {
   constexpr LogTwo ln2;
   constexpr double c[12]{1.0,          1.0 / 2,       1.0 / 6,        1.0 / 24,
@@ -61,17 +70,25 @@ constexpr NarrowExpParts narrow_exp_parts(double x) {
   return {static_cast<int>(k), r * polynomial(c, r)};
 }
 
-/// Left out: 2^-50 of e^r - 1, 2^-51 of e^x; roundings 2^-51.
+/// The truncation error of narrow_exp is 2^-50 of e^r - 1, which is 2^-51 of e^x; its rounding
+/// errors sum to 2^-51.
 inline constexpr double exp_bound = 0x1p-48;
+/// Returns e^x for |x| < 128, with a relative error below exp_bound.
 constexpr double narrow_exp(double x) {
   const NarrowExpParts e = narrow_exp_parts(x);
   const double scale = power_of_two(e.k);
   return scale + scale * e.minus_one;
 }
 
-/// x = 2^k·m, sqrt(1/2) <= m < sqrt(2); log m = 2·atanh(s), s = (m - 1)/(m + 1), z = s² < 0.0295: ten terms
-/// leave out less than 2^-54; roundings 2^-51, doubled where k = -1 cancels.
+/// narrow_log splits x = 2^k·m with sqrt(1/2) <= m < sqrt(2). With s = (m - 1)/(m + 1), log m is
+/// 2·atanh(s), whose series leaves out less than 2^-54 after ten terms, since s² < 0.0295. Rounding
+/// errors sum to 2^-51, and to twice that where the terms cancel (k = -1).
+///
+///     x = 6         4018000000000000     bits of binary64
+///     sqrt(1/2)     3FE6A09E667F3BCD
+///     difference    00315F619980C433     >> 52 is k = 3, so m = 6/8
 inline constexpr double log_bound = 0x1p-48;
+/// Returns log x for 0 < x < Inf, with a relative error below log_bound.
 constexpr double narrow_log(double x) {
   constexpr LogTwo ln2;
   constexpr double c[10]{2.0,      2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,
@@ -85,9 +102,10 @@ constexpr double narrow_log(double x) {
   return k * ln2.high + (k * ln2.middle + s * polynomial(c, s * s));
 }
 
-/// E/(E + 2), E = e^(2x) - 1 = 2^k·minus_one + (2^k - 1), x > 0: at most 3.5 times the error of e^(2x), where
-/// the two terms cancel.
+/// tanh x = E/(E + 2) with E = e^(2x) - 1 = 2^k·minus_one + (2^k - 1). Where these two terms
+/// cancel, the error is at most 3.5 times that of e^(2x).
 inline constexpr double tanh_bound = 0x1p-47;
+/// Returns tanh x for 0 < x <= 10, with a relative error below tanh_bound.
 constexpr double narrow_tanh(double x) {
   const NarrowExpParts e = narrow_exp_parts(2 * x);
   const double scale = power_of_two(e.k);
@@ -95,12 +113,15 @@ constexpr double narrow_tanh(double x) {
   return minus_one / (minus_one + 2);
 }
 
-/// erf at each centre, and the coefficients of h to h^12 around it.
+/// erf at the centres j/4, 0 <= j <= 16, and the coefficients of h to h^12 of Taylor's series
+/// there.
 struct ErfPolynomials {
   double value[17];
   double c[17][12];
 };
 
+/// Returns the table. The coefficients follow from the derivative g by (n + 1)·g_{n+1} =
+/// -2·(j/4·g_n + g_{n-1}), since g' = -2·x·g (refined_functions.h).
 constexpr ErfPolynomials erf_polynomials() {
   ErfPolynomials out{};
   for (int j = 0; j < 17; ++j) {
@@ -119,10 +140,11 @@ constexpr ErfPolynomials erf_polynomials() {
 
 BINADE_CONSTANT ErfPolynomials erf_table = erf_polynomials();
 
-/// Taylor's series around the nearest c = j/4, |h| <= 1/8, 0 < x < 4. Its 13th term is below
-/// 2/sqrt(π)·1.09·sqrt(2^12·12!)/13!/8^13 < 2^-50 (Cramér's bound of Hermite functions), erf(1/8) > 2^-3.
-/// Around c = 0 the series is odd and the error in relation as small.
+/// narrow_erf sums Taylor's series around the nearest c = j/4, so |h| <= 1/8. Its 13th term is
+/// below 2/sqrt(π)·1.09·sqrt(2^12·12!)/13!/8^13 < 2^-50 (Cramér's bound of Hermite functions), and
+/// erf(1/8) > 2^-3. Around c = 0 the series is odd, and the relative error is as small.
 inline constexpr double erf_bound = 0x1p-46;
+/// Returns erf x for 0 < x < 4, with a relative error below erf_bound.
 constexpr double narrow_erf(double x) {
   const double j = nearest_integer(4 * x);
   const double h = x - j / 4;
@@ -130,9 +152,11 @@ constexpr double narrow_erf(double x) {
   return erf_table.value[row] + h * polynomial(erf_table.c[row], h);
 }
 
-/// Newton's method from a guess by the exponent, right to 2^-4.8: with e = 1 - x·y² two steps of third
-/// order (2^-13, 2^-38) and one of second. Roundings 2^-52.
+/// narrow_rsqrt begins with a guess that halves and negates the exponent by integer arithmetic,
+/// with an error of 2^-4.8. With e = 1 - x·y², two steps of third order (errors 2^-13, 2^-38) and
+/// one step of second order (Newton's) follow. Rounding errors sum to 2^-52.
 inline constexpr double rsqrt_bound = 0x1p-49;
+/// Returns 1/sqrt(x) for 0 < x < Inf, with a relative error below rsqrt_bound.
 constexpr double narrow_rsqrt(double x) {
   double y = std::bit_cast<double>(0x5FE6EB50C7B537A9 - (std::bit_cast<std::uint64_t>(x) >> 1));
   for (int i = 0; i < 2; ++i) {
@@ -144,15 +168,17 @@ constexpr double narrow_rsqrt(double x) {
 
 }  // namespace detail
 
+/// Returns e^x: Inf above the range, +0 below it.
 constexpr float rounded_exp(float x) {
   if (x != x) return detail::quiet_nan();
-  if (x > 0x1.62e42ep6F) return detail::float_infinity;  // from 88.7228394 on
-  if (x < -104) return 0;                                // below 2^-150
+  if (x > 0x1.62e42ep6F) return detail::float_infinity;  // overflow, from 88.7228394 on
+  if (x < -104) return 0;                                // e^x is below 2^-150
   const double y = detail::narrow_exp(x);
   return detail::is_decided(y, detail::exp_bound) ? static_cast<float>(y)
                                                   : rounded_to_float(detail::wide_exp(x));
 }
 
+/// Returns the natural logarithm: -Inf of ±0, NaN of a negative number.
 constexpr float rounded_log(float x) {
   if (x == 0) return -detail::float_infinity;
   if (!(x > 0)) return detail::quiet_nan();
@@ -162,11 +188,12 @@ constexpr float rounded_log(float x) {
                                                   : rounded_to_float(detail::wide_log(x, y));
 }
 
+/// Returns the hyperbolic tangent.
 constexpr float rounded_tanh(float x) {
   if (x != x) return detail::quiet_nan();
   if (x == 0) return x;
   const double magnitude = x < 0 ? -x : x;
-  if (magnitude > 10) return x < 0 ? -1.0F : 1.0F;  // 1 - 2^-27
+  if (magnitude > 10) return x < 0 ? -1.0F : 1.0F;  // beyond 1 - 2^-27
   const double y = detail::narrow_tanh(magnitude);
   const float rounded = detail::is_decided(y, detail::tanh_bound)
                             ? static_cast<float>(y)
@@ -174,11 +201,12 @@ constexpr float rounded_tanh(float x) {
   return x < 0 ? -rounded : rounded;
 }
 
+/// Returns the error function 2/sqrt(π)·∫ e^(-t²) dt from 0 to x.
 constexpr float rounded_erf(float x) {
   if (x != x) return detail::quiet_nan();
   if (x == 0) return x;
   const double magnitude = x < 0 ? -x : x;
-  if (magnitude >= 4) return x < 0 ? -1.0F : 1.0F;  // 1 - 2^-25.9
+  if (magnitude >= 4) return x < 0 ? -1.0F : 1.0F;  // beyond 1 - 2^-25.9
   const double y = detail::narrow_erf(magnitude);
   const float rounded = detail::is_decided(y, detail::erf_bound)
                             ? static_cast<float>(y)
@@ -186,7 +214,7 @@ constexpr float rounded_erf(float x) {
   return x < 0 ? -rounded : rounded;
 }
 
-/// 1/sqrt(x).
+/// Returns 1/sqrt(x): ±Inf of ±0, NaN of a negative number.
 constexpr float rounded_rsqrt(float x) {
   if (x == 0) {
     const bool negative = std::bit_cast<std::uint32_t>(x) != 0;

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arithmetic inside a Tensor Core: products and an addend aligned to the largest exponent, cut,
-// added exactly, rounded once, as a DotModel says. Rules proven on hardware rows and published in Khattak
-// and Mikaitis (arXiv 2512.07004) and MMA-Sim (arXiv 2511.10909).
+// The arithmetic inside a Tensor Core: n products and an addend c are aligned to the largest
+// exponent, cut, added exactly and rounded once, with the numbers of a DotModel (dot_model.h). The
+// rules are proven on rows recorded on hardware, and published in Khattak and Mikaitis (arXiv
+// 2512.07004) and MMA-Sim (arXiv 2511.10909). An H100's FP8 wgmma keeps F = 13 bits below the
+// largest exponent, `top`:
+//
+//     top = 2                        weight 2^2 -.             ,- 2^(top-F) = 2^-11, the unit
+//     c      5 + 2^-20                           101.00000000000|000000001   cut
+//     a·b    1.75 · 1.75                          11.00010000000|
+//     a·b   -1.125·2^-6 · 1.375·2^-5           -   0.00000000001|100011      cut toward zero
+//     sum    exact, 16511 units                 1000.00001111111
+//     d      14 bits, toward zero               1000.0000111111|1            8.0615234375
 #pragma once
 
 #include <cstdint>
@@ -13,13 +22,14 @@
 
 namespace binade {
 
+/// Returns the decoded operand; a subnormal number keeps exponent emin and has no hidden one.
 constexpr Addend addend_of(std::uint64_t bits, const Format& f) {
   const Exact x = decode(bits, f);
   return {x.kind, x.negative, static_cast<std::uint64_t>(x.significand),
           x.exponent + f.fraction_bits(), f.fraction_bits()};
 }
 
-/// The exact product; Inf · 0 is NaN.
+/// Returns the exact product, which is not normalised: 1.75 · 1.75 has exponent 0. Inf · 0 is NaN.
 constexpr Addend product_of(const Addend& a, const Addend& b) {
   const bool zero = a.kind == Kind::zero || b.kind == Kind::zero;
   const bool infinite = a.kind == Kind::infinite || b.kind == Kind::infinite;
@@ -29,7 +39,8 @@ constexpr Addend product_of(const Addend& a, const Addend& b) {
           a.fraction_bits + b.fraction_bits};
 }
 
-/// The magnitude in units of 2^(top - fraction_bits), cut toward zero.
+/// Returns a term, with its sign, in units of 2^(top - fraction_bits), cut toward zero; 0 for a
+/// term that is not finite.
 constexpr std::int64_t aligned(const Addend& x, int top, int fraction_bits) {
   if (x.kind != Kind::finite) return 0;
   const int up = fraction_bits - x.fraction_bits - (top - x.exponent);
@@ -37,7 +48,7 @@ constexpr std::int64_t aligned(const Addend& x, int top, int fraction_bits) {
   return x.negative ? -static_cast<std::int64_t>(units) : static_cast<std::int64_t>(units);
 }
 
-/// What stands in place of the sum when a term is a NaN or an infinity.
+/// Which NaNs and infinities are among the terms of a sum, and what the sum then is.
 struct SpecialTerms {
   bool nan = false, positive = false, negative = false;
 
@@ -47,7 +58,8 @@ struct SpecialTerms {
     negative = negative || (x.kind == Kind::infinite && x.negative);
   }
   constexpr bool any() const { return nan || positive || negative; }
-  /// A NaN's bits do not depend on the operands' NaNs.
+  /// Returns the result in d's format, if any(). The bits of a NaN do not depend on the operands'
+  /// NaNs.
   constexpr std::uint64_t bits(const Format& d, const EdgeRules& edges) const {
     const bool both = nan || (positive && negative);
     if (both) return nan_bits(d, edges.nan);
@@ -55,8 +67,9 @@ struct SpecialTerms {
   }
 };
 
-/// sum · 2^exponent to d: a zero is +0, also where a negative sum is cut or rounded to it (rows of an
-/// H100, tests/recordings/sm_90); what leaves the range is an infinity in every rounding.
+/// Returns sum · 2^exponent, rounded to the model's grid, as an encoding of d. Unless the model's
+/// edges say otherwise, a zero is +0, also if a negative sum was rounded to it (rows of an H100,
+/// tests/recordings/sm_90), and a sum beyond the range is an infinity in every rounding.
 BINADE_OUT_OF_LINE constexpr std::uint64_t rounded_sum(std::int64_t sum, int exponent,
                                                        const DotModel& model, const Format& d) {
   if (sum == 0) return zero_bits(d, false);
@@ -78,7 +91,7 @@ BINADE_OUT_OF_LINE constexpr std::uint64_t rounded_sum(std::int64_t sum, int exp
   return model.grid == d ? out.bits : convert(out.bits, model.grid, d).bits;
 }
 
-/// Whether all n products and c are -0.
+/// Returns whether all n products and c are -0.
 template <class Product>
 constexpr bool all_minus_zero(const Addend& c, int n, const Product& product) {
   bool out = c.kind == Kind::zero && c.negative;
@@ -89,14 +102,16 @@ constexpr bool all_minus_zero(const Addend& c, int n, const Product& product) {
   return out;
 }
 
-/// The exponent of an operand, as it counts in a product of zero under `zero_raises`.
+/// Returns the exponent with which an operand counts in a product that is zero, under a
+/// `zero_raises` other than never.
 constexpr int counted_exponent(const EdgeRules& edges, std::uint64_t code, const Format& f) {
   const Addend x = addend_of(code, f);
   if (x.kind != Kind::zero) return x.exponent;
   return edges.zero_raises == ZeroRaises::single ? binary32.emin() : f.emin();
 }
 
-/// One fused block of `n` products and c; the codes of the operands stand at a[index(i)].
+/// Returns d of one fused block: c plus n products a[index(i)]·b[index(i)], 0 <= i < n, all as
+/// encodings.
 template <class Code, class Index, class Trace = NoTrace>
 constexpr std::uint64_t fused_block(const DotModel& model, const DotTypes& types, const Code* a,
                                     const Code* b, int n, const Index& index, std::uint64_t c,
@@ -142,18 +157,21 @@ constexpr std::uint64_t fused_block(const DotModel& model, const DotTypes& types
   return out;
 }
 
-/// A c of a narrower type is widened first: its subnormals become normal numbers. As a value and not in
-/// place, since GCC 12 loses `types.c = types.d` behind a reference (ipa-modref with SRA).
+/// Returns the types of a block once a c that is narrower than d is widened to d's type, by which
+/// c's subnormal numbers become normal. It returns a value and does not assign in place, because
+/// GCC 12 loses `types.c = types.d` behind a reference (ipa-modref with SRA).
 constexpr DotTypes with_wide_c(const DotTypes& types) {
   return {types.a, types.b, fits_in(types.c, types.d) ? types.d : types.c, types.d};
 }
+/// Returns c as an encoding of with_wide_c(types).c.
 constexpr std::uint64_t wide_c(const DotTypes& types, std::uint64_t c) {
   const bool widens = types.c != types.d && fits_in(types.c, types.d);
   return widens ? convert(c, types.c, types.d).bits : c;
 }
 
-/// `k` products in blocks; the last may be short, as if padded with +0. `index` says where the i-th of them
-/// stands; where k descends, they come from its end.
+/// Returns d of a chain of fused blocks over k products, where each block's d is the next block's
+/// c. The last block may be shorter, which is the same as padding with +0. index(i) is the position
+/// of the i-th operands in a and b; a model that is `descending` takes the highest i first.
 template <class Code, class Index, class Trace = NoTrace>
 constexpr std::uint64_t fused_chain(const DotModel& model, const DotTypes& narrow, const Code* a,
                                     const Code* b, int k, const Index& index, std::uint64_t c,

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One element of a whole matrix product, of any K, as a kernel makes it of instructions: the walk of
-// sum_order.h over a stack of accumulators, then the epilogue.
+// One element of a whole matrix product, of any K, as a kernel computes it with instructions: first
+// the sum, which is the walk of sum_order.h over a stack of accumulators, then the epilogue. With
+// an instruction of k = 4 and K = 6, without promotion or parts of K:
+//
+//     k of a, b          0 1 2 3 | 4 5 . .              . is padding with +0
+//     accumulator   +0 -> dot    -> dot    -> sum       each `dot` of dot.h
+//     epilogue      D = alpha·sum + beta·C + bias       each operation rounded, then to D's format
 #pragma once
 
 #include <bit>
@@ -13,7 +18,9 @@
 
 namespace binade {
 
-/// Row of a, column of b (`k` codes each), element of C, of the bias: as encodings.
+/// The operands of one element of D, as encodings: a row of A and a column of B (`k` codes each),
+/// the element of C and that of the bias vector. `has_c` and `has_bias` say whether the latter two
+/// exist.
 template <class Code>
 struct GemmElement {
   const Code* a = nullptr;
@@ -25,7 +32,7 @@ struct GemmElement {
   bool has_bias = false;
 };
 
-/// A number with the format it is in.
+/// An encoding and its format.
 struct Typed {
   std::uint64_t bits = 0;
   Format format{};
@@ -35,7 +42,8 @@ namespace detail {
 
 inline constexpr Attributes to_nearest{.nan = NanResult::nvidia};
 
-/// One instruction on operands that stand where `place` says; what is missing is +0.
+/// Returns d of one instruction, whose i-th operands are x.a[place(i)] and x.b[place(i)], or +0 if
+/// place(i) is negative (padding).
 template <class Code, class Place, class Trace>
 constexpr std::uint64_t instruction(const GemmModel& g, const GemmElement<Code>& x,
                                     const Place& place, std::uint64_t c, const DotTypes& types,
@@ -50,6 +58,7 @@ constexpr std::uint64_t instruction(const GemmModel& g, const GemmElement<Code>&
   return dot(g.model, types, a, b, g.k, c, PlacedTrace{trace, place});
 }
 
+/// The visitor of walk_sum that computes the sum. stack[depth - 1] is the top of the stack.
 template <class Code, class Trace>
 struct Evaluation {
   const GemmModel& g;
@@ -90,12 +99,12 @@ struct Evaluation {
 
 }  // namespace detail
 
-/// A number as an operand of the epilogue.
+/// Returns a double rounded to nearest as an encoding of the epilogue's format.
 constexpr std::uint64_t scalar_bits(double x, const Format& f) {
   return convert(std::bit_cast<std::uint64_t>(x), binary64, f).bits;
 }
 
-/// D's element, from the finished sum.
+/// Returns D's element, as an encoding of g.epilogue.out, from the finished sum.
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t epilogue(const GemmModel& g, const GemmElement<Code>& x, Typed sum,
                                  const Trace& trace = {}) {
@@ -136,7 +145,7 @@ constexpr std::uint64_t epilogue(const GemmModel& g, const GemmElement<Code>& x,
                       output);
 }
 
-/// The finished sum of an element.
+/// Returns the finished sum of an element, before the epilogue.
 template <class Code, class Trace = NoTrace>
 constexpr Typed element_sum(const GemmModel& g, const GemmElement<Code>& x,
                             const Trace& trace = {}) {
@@ -145,15 +154,16 @@ constexpr Typed element_sum(const GemmModel& g, const GemmElement<Code>& x,
   return evaluation.stack[0];
 }
 
-/// D's element. This is the definition; lib/gemm has the path for matrices.
+/// Returns D's element, as an encoding of g.epilogue.out. This function is the definition; lib/gemm
+/// computes whole matrices with the same bits.
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t gemm_element(const GemmModel& g, const GemmElement<Code>& x,
                                      const Trace& trace = {}) {
   return epilogue(g, x, element_sum(g, x, trace), trace);
 }
 
-/// The sum of operands that were scaled by powers of two, as a sum of what they stood for: in f, times 2^log2,
-/// |log2| <= 1022, to nearest.
+/// Returns sum · 2^log2, |log2| <= 1022, in format f, to nearest: it undoes the scaling of a sum
+/// whose operands were scaled by powers of two. A log2 of 0 returns the sum in its own format.
 constexpr Typed rescaled(const Typed& sum, int log2, const Format& f) {
   if (log2 == 0) return sum;
   const std::uint64_t power = static_cast<std::uint64_t>(log2 + 1023) << 52;

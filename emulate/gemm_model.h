@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a whole matrix product of any size is made of: an instruction, the order in which its results
-// become one sum (chain of instructions, promotion, parts of K), and the epilogue. Values only; what they
-// compute is gemm.h.
+// What a whole matrix product of any size is made of: an instruction, the order in which its
+// results become one sum (chain of instructions, promotion, parts of K), and the epilogue. These
+// are values only; sum_order.h and gemm.h compute with them. The order of 16 products, by the
+// number of k:
+//
+//     chain of k = 8        [0 1 2 3 4 5 6 7] -> [8 9 … 15]        -> is "becomes the next one's c"
+//     group 2, width 4      [0 1 2 3 8 9 10 11] -> [4 5 6 7 12 13 14 15]
+//     split in 2 parts      ([0 … 7]) + ([8 … 15])                 each part begins at +0
+//     interleave 2          ([0 1 4 5 8 9 12 13]) + ([2 3 6 7 10 11 14 15])
 #pragma once
 
 #include <array>
@@ -13,38 +19,41 @@
 
 namespace binade {
 
-/// The order in which parts of K are added.
+/// The order in which parts of K are added. p0 to p3 are the sums of four parts.
 enum class Reduction : std::uint8_t {
   ascending,   ///< ((p0 + p1) + p2) + p3
   descending,  ///< ((p3 + p2) + p1) + p0
   pairs,       ///< (p0 + p1) + (p2 + p3): neighbours first
-  halves,  ///< (p0 + p2) + (p1 + p3): each with the one half the parts away, as warp shuffles do
+  halves,      ///< (p0 + p2) + (p1 + p3): parts that lie half of all apart, as by warp shuffles
 };
 inline constexpr std::array<std::string_view, 4> reduction_names{"ascending", "descending", "pairs",
                                                                  "halves"};
 
-/// K in parts, each summed from +0 (split-K, sliced-K, lanes of a vector), then added.
+/// A division of K into parts, each of which is summed from +0 and then added to the others
+/// (split-K, sliced-K, lanes of a vector).
 struct Split {
   int parts = 1;
-  /// Runs of so many k go to the parts in turn; 0: each part is one run, of whole instructions or tiles, the
-  /// last may be shorter.
+  /// Runs of this many k go to the parts in turn. If 0, each part is one run of whole instructions
+  /// or tiles, and the last one may be shorter.
   int interleave = 0;
   Reduction reduction = Reduction::ascending;
-  /// Of an interleaved split: what is left after the last whole round is not shared out, but
-  /// continues the chain on the finished sum.
+  /// For an interleaved split: the k that remain after the last whole round over the parts are not
+  /// divided among them, but continue the chain on the finished sum.
   bool tail_after = false;
-  /// Of a split into runs: they are whole tiles of so many k; 0: whole instructions. cuBLAS splits tiles.
+  /// For a split into one run each: the runs are multiples of this many k, as cuBLAS splits tiles.
+  /// If 0, they are multiples of the instruction's k.
   int tile = 0;
 
   friend constexpr bool operator==(const Split&, const Split&) = default;
 };
 
-/// Which products the instructions of one chain take. Of each `group` instructions, each takes `width`
-/// consecutive k in turn: 1 is the plain order, K / k of them in a row.
+/// Which products the instructions of one chain take. In each group of `group` instructions, each
+/// takes `width` consecutive k in turn. A group of 1 is the plain order, in which every instruction
+/// takes the next k products.
 struct KOrder {
-  bool descending = false;  ///< the last instruction's products first
+  bool descending = false;  ///< the instructions follow each other from the highest k down
   int group = 1;
-  int width = 0;  ///< divides the instruction's k where group is not 1
+  int width = 0;  ///< a divisor of the instruction's k; not used if group is 1
 
   friend constexpr bool operator==(const KOrder&, const KOrder&) = default;
 };
@@ -52,40 +61,43 @@ struct KOrder {
 /// How the products of an element become one sum.
 struct Accumulation {
   KOrder order{};
-  /// The accumulator begins at +0, is added to a register every so many instructions and begins
-  /// again (CUTLASS's 2xAcc, DeepSeek-V3: 128 products); 0: never.
+  /// The accumulator begins at +0. After every this many instructions it is added to a register and
+  /// begins again (CUTLASS's 2xAcc; in DeepSeek-V3 after 128 products). If 0, there is no such
+  /// register.
   int promote_every = 0;
-  Format promotion = binary32;  ///< of that register
-  Split splits[3]{};            ///< outermost first
-  Format partial = binary32;    ///< of finished parts, and of their sums
-  bool c_first = false;         ///< sums begin with C; else C is the epilogue's
+  Format promotion = binary32;  ///< format of that register
+  Split splits[3]{};            ///< nested divisions of K, outermost first; 1 part: none
+  Format partial = binary32;    ///< format of finished parts, and of their sums
+  bool c_first = false;         ///< the sum begins with C; else the epilogue adds C
 
   friend constexpr bool operator==(const Accumulation&, const Accumulation&) = default;
 };
 
-/// What becomes of the sum: D = alpha·sum + beta·C + bias, to nearest, in `compute`, then to `out`.
+/// How D follows from the sum: D = alpha·sum + beta·C + bias, each operation rounded to nearest in
+/// the format `compute`, and the result to `out`.
 struct Epilogue {
   Format compute = binary32;
   double alpha = 1;
-  double beta = 1;  ///< 0: C is not read
-  /// fma(alpha, sum, beta·C) + bias; else fma(beta, C, fma(alpha, sum, bias)), where a missing bias
-  /// makes alpha·sum a rounded product (CUTLASS 3.x's Sm90LinearCombination and its per-row bias).
+  double beta = 1;  ///< if 0, C is not read
+  /// If true, D = fma(alpha, sum, beta·C) + bias; else D = fma(beta, C, fma(alpha, sum, bias)),
+  /// where without a bias alpha·sum is a rounded product (CUTLASS 3.x's Sm90LinearCombination and
+  /// its per-row bias).
   bool sum_last = true;
   Format out = binary32;
-  bool saturate = false;  ///< PTX .satfinite: FP8 outputs
+  bool saturate = false;  ///< overflow gives the largest finite number (PTX .satfinite)
 
   friend constexpr bool operator==(const Epilogue&, const Epilogue&) = default;
 };
 
-/// A matrix product of any size: an instruction and what is made of it.
+/// A matrix product of any size.
 struct GemmModel {
-  DotModel model{};
-  DotTypes types{};
-  int k = 16;  ///< of the instruction; at most 256
+  DotModel model{};  ///< the instruction's arithmetic
+  DotTypes types{};  ///< the instruction's types
+  int k = 16;        ///< products of one instruction; at most 256
   Accumulation sum{};
   Epilogue epilogue{};
-  Format c = binary32;     ///< of the matrix C
-  Format bias = binary32;  ///< of the vector
+  Format c = binary32;     ///< format of the matrix C
+  Format bias = binary32;  ///< format of the bias vector
 
   friend constexpr bool operator==(const GemmModel&, const GemmModel&) = default;
 };

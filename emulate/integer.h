@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Numbers and integers: rounding to an integral value (IEEE 754-2019 5.9), conversion to signed and
-// unsigned integers (5.8) and back (5.4.1).
+// unsigned integers (5.8) and back (5.4.1). A number is cut at weight 2^0:
+//
+//     -2.75     - 1011 · 2^-2     - 10|11        to nearest: -3, toward zero: -2
+//     in 8 bits, two's complement   11111101     -3 = 2^8 - 3 = 0xFD
 #pragma once
 
 #include <cstdint>
@@ -10,8 +13,9 @@
 
 namespace binade {
 
-/// The nearest integer in the direction of `rounding`, as a number; a zero result keeps the sign.
-/// `exact`: raise inexact where the value changes (roundToIntegralExact).
+/// Returns a number rounded to an integer in the direction of `rounding`. A zero result keeps the
+/// sign; zeros, infinities and NaNs are returned as they are. With `exact`, a changed value raises
+/// inexact (roundToIntegralExact). `random` and `random_bits` are used by stochastic rounding only.
 constexpr Exact round_to_integral(const Exact& x, Rounding rounding, bool exact,
                                   std::uint32_t random = 0, int random_bits = 32) {
   if (x.kind != Kind::finite || x.exponent >= 0) return x;
@@ -24,21 +28,24 @@ constexpr Exact round_to_integral(const Exact& x, Rounding rounding, bool exact,
   return {.kind = Kind::finite, .negative = x.negative, .significand = integer, .flags = flags};
 }
 
-/// Width in bits (1 to 64) and signedness of a two's complement or unsigned integer.
+/// An integer type: its width in bits (1 to 64), and whether it is two's complement or unsigned.
 struct IntegerType {
   int bits = 32;
   bool is_signed = true;
 
+  /// Returns the mask of the type's bits.
   constexpr std::uint64_t mask() const { return ~std::uint64_t{0} >> (64 - bits); }
-  /// Largest magnitude on a side of zero.
+  /// Returns the largest magnitude of the negative or of the positive integers.
   constexpr std::uint64_t limit(bool negative) const {
     if (negative) return is_signed ? std::uint64_t{1} << (bits - 1) : 0;
     return is_signed ? mask() >> 1 : mask();
   }
 };
 
-/// x as an integer, in the low bits. Out of range: invalid, and the nearest end of the range; NaN:
-/// invalid and 0 (PTX cvt). 754 leaves these values open. `exact`: raise inexact for a fraction.
+/// Returns x rounded to an integer of a type, in the low bits. A value out of range raises invalid
+/// and gives the nearest end of the range; a NaN raises invalid and gives 0. IEEE 754-2019 leaves
+/// these values to the implementation; they are those of PTX's cvt. With `exact`, a changed value
+/// raises inexact.
 constexpr Projected to_integer(const Exact& x, const IntegerType& type, Rounding rounding,
                                bool exact) {
   if (x.kind == Kind::nan) return {0, Flag::invalid};
@@ -56,7 +63,8 @@ constexpr Projected to_integer(const Exact& x, const IntegerType& type, Rounding
   return {signed_bits(static_cast<std::uint64_t>(magnitude), x.negative), integer.flags};
 }
 
-/// The low bits of an integer as an exact number; 0 is +0.
+/// Returns an integer, whose bits above the type's width are ignored, as an exact number; 0 gives
+/// +0.
 constexpr Exact from_integer(std::uint64_t bits, const IntegerType& type) {
   bits &= type.mask();
   const bool negative = type.is_signed && ((bits >> (type.bits - 1)) & 1) != 0;

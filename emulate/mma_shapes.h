@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which Tensor Core instructions there are on NVIDIA's architectures: families, shapes and types of
-// the PTX ISA 9.0, without block scales. What they compute is in tensor_core.h. Left out are the
-// integer forms of wmma, m8n8 and sparse mma: the same arithmetic in other shapes.
+// the PTX ISA 9.0, without block scales. tensor_core.h says what they compute. The integer forms of
+// wmma, m8n8 and sparse mma are left out: they have the same arithmetic in other shapes.
+//
+//     mma.m16n8k32.f32.e4m3.e5m2.f32         D = A · B + C
+//     shape m, n, k; types of D, A, B, C     D and C are m × n, A is m × k, B is k × n
 #pragma once
 
 #include <array>
@@ -14,12 +17,13 @@
 
 namespace binade {
 
-/// Whether PTX writes c's type; else c is what d held before.
+/// Returns whether names in a family have c's type as an operand of its own. In the other families,
+/// c is what d held before, and has d's type.
 constexpr bool names_c(Family f) {
   return f == Family::mma || f == Family::wmma || f == Family::mma_sp;
 }
 
-/// PTX's name of a type and the format it is.
+/// PTX's name of a type, and its format.
 struct TypeName {
   std::string_view name;
   Format format;
@@ -41,6 +45,7 @@ inline constexpr std::array<TypeName, 16> type_names{{{"f16", binary16},
                                                       {"b1", b1},
                                                       {"s32", s32}}};
 
+/// Returns PTX's name of a format; "?" if it has none in the table.
 constexpr std::string_view type_name(const Format& f) {
   for (const TypeName& row : type_names) {
     if (row.format == f) return row.name;
@@ -48,7 +53,7 @@ constexpr std::string_view type_name(const Format& f) {
   return "?";
 }
 
-/// The types that a and b are drawn from, each on its own.
+/// A set of types from which a's and b's are each chosen.
 enum class OperandSet : std::uint8_t {
   only_f16,
   only_bf16,
@@ -61,6 +66,7 @@ enum class OperandSet : std::uint8_t {
   only_b1
 };
 
+/// Returns whether a set has a type.
 constexpr bool contains(OperandSet set, const Format& f) {
   switch (set) {
     case OperandSet::only_f16: return f == binary16;
@@ -76,7 +82,8 @@ constexpr bool contains(OperandSet set, const Format& f) {
   return false;
 }
 
-/// The one type of d that some operands have; of the others the shape says it.
+/// Returns the only type that d can have with these operands, or an empty Format if a ShapeRow says
+/// which types d can have.
 constexpr Format own_result(OperandSet set) {
   switch (set) {
     case OperandSet::only_f64: return binary64;
@@ -87,24 +94,27 @@ constexpr Format own_result(OperandSet set) {
   }
 }
 
-/// Which types c may have.
+/// Which types c can have.
 enum class AddendRule : std::uint8_t {
   same,      ///< c has d's type
-  narrower,  ///< or c is f16 where d is f32
-  either,    ///< c and d are f16 or f32, each on its own
-  none,      ///< c is what d held before; names have three types
+  narrower,  ///< c has d's type, or c is f16 and d is f32
+  either,    ///< c and d are each f16 or f32, in all four combinations
+  none,      ///< c is what d held before; names have the types of d, a and b only
 };
 
-/// Legal shapes of a family for a set of operand types.
+/// The shapes m × n × k of a family for a set of operand types, n from n_first to n_last in steps
+/// of n_step. m = 0 stands for tcgen05's rule (is_shape).
 struct ShapeRow {
   Family family;
-  int first_sm;  ///< and later architectures that have the family
+  int first_sm;  ///< oldest architecture; later ones have it if they have the family
   int m, n_first, n_last, n_step, k;
   OperandSet operands;
-  bool d_f16, d_f32;
+  bool d_f16, d_f32;  ///< whether d can be f16, f32
   AddendRule addend;
 };
 
+/// The table. For example, {mma, 89, 16, 8, 8, 8, 32, fp8, true, true, same} says that sm_89 and
+/// later have mma.m16n8k32 of FP8 operands with d in f16 or f32 and c of the same type as d.
 inline constexpr std::array<ShapeRow, 48> shape_rows{{
     {Family::mma, 70, 8, 8, 8, 8, 4, OperandSet::only_f16, true, true, AddendRule::narrower},
     {Family::mma, 75, 16, 8, 8, 8, 8, OperandSet::only_f16, true, true, AddendRule::same},
@@ -156,18 +166,20 @@ inline constexpr std::array<ShapeRow, 48> shape_rows{{
     {Family::wgmma, 90, 64, 8, 24, 8, 32, OperandSet::int8, false, false, AddendRule::none},
 }};
 
+/// Returns whether an architecture has the instructions of a row.
 constexpr bool has(const Architecture& on, const ShapeRow& row) {
   return on.like >= row.first_sm && on.families.contains(dense_family(row.family));
 }
 
-/// tcgen05 (m = 0 in the table): m64 with n in steps of 8, m128 and m256 in steps of 16.
+/// Returns whether a row has a shape. For tcgen05 (m = 0 in the table), m is 64, or m is 128 or 256
+/// and n is a multiple of 16.
 constexpr bool is_shape(const ShapeRow& row, int m, int n, int k) {
   const bool n_fits = n >= row.n_first && n <= row.n_last && n % row.n_step == 0;
   const bool tcgen05_m = m == 64 || ((m == 128 || m == 256) && n % 16 == 0);
   return k == row.k && n_fits && (row.m == 0 ? tcgen05_m : m == row.m);
 }
 
-/// Whether a shape's types may be these; `c` is that of d where PTX has none.
+/// Returns whether a row has these types. If PTX names no type of c, `c` is the type of d.
 constexpr bool takes(const ShapeRow& row, const Format& a, const Format& b, const Format& c,
                      const Format& d) {
   if (!contains(row.operands, a) || !contains(row.operands, b)) return false;

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arithmetic operations, and minimum and maximum, as values of one table, so that kernels, instructions and test streams
-// choose one at run time; and the whole of one: decode, compute exactly, project.
+// The arithmetic operations, and minimum and maximum, as values of one table, so that kernels,
+// instructions and test streams can choose one at run time; and `compute`, which applies one to
+// encodings:
+//
+//     multiply_add in binary16     a = 39C0, b = C3FE, c = 07FE
+//     decode      0.71875          -3.99609375          0.00012195110321044922
+//     exact       a·b + c = -48185346 · 2^-24           (arithmetic.h)
+//     project     C1BF, inexact                         (project.h)
 #pragma once
 
 #include <array>
@@ -13,6 +19,7 @@
 
 namespace binade {
 
+/// Operations of IEEE 754-2019: 5.4.1, remainder of 5.3.1, minimum and maximum of 9.6.
 enum class Operation : std::uint8_t {
   add,
   subtract,
@@ -27,11 +34,12 @@ enum class Operation : std::uint8_t {
   maximum_number,
 };
 
+/// A row of the table of operations.
 struct NamedOperation {
   std::string_view name;
   Operation operation;
-  int operands;
-  std::string_view testfloat;  ///< Berkeley TestFloat's name: f16_mulAdd; empty: it has none
+  int operands;                ///< how many operands it has
+  std::string_view testfloat;  ///< Berkeley TestFloat's name, or empty: f16_mulAdd
 };
 
 inline constexpr std::array<NamedOperation, 11> operations{{
@@ -48,17 +56,19 @@ inline constexpr std::array<NamedOperation, 11> operations{{
     {"maximum_number", Operation::maximum_number, 2, ""},
 }};
 
-/// Whether it gives one of its operands (9.6).
+/// Returns whether the result of an operation is one of its operands (IEEE 754-2019 9.6).
 constexpr bool selects(Operation operation) {
   return operation == Operation::minimum || operation == Operation::maximum ||
          operation == Operation::minimum_number || operation == Operation::maximum_number;
 }
 
+/// Returns how many operands an operation has.
 constexpr int operand_count(Operation operation) {
   return operations[static_cast<std::size_t>(operation)].operands;
 }
 
-/// The exact result; operands that the operation does not have are ignored.
+/// Returns the exact result. Operands that the operation does not have are ignored. `rounding`
+/// decides only the sign of a zero sum.
 constexpr Exact compute(Operation operation, const Exact& a, const Exact& b, const Exact& c,
                         Rounding rounding) {
   switch (operation) {
@@ -77,11 +87,13 @@ constexpr Exact compute(Operation operation, const Exact& a, const Exact& b, con
   return {};
 }
 
-/// Three encodings, each of its own format.
+/// Three encodings, and the format of each.
 using Operands = std::array<std::uint64_t, 3>;
 using OperandFormats = std::array<Format, 3>;
 
-/// Operands of any formats to a result of another, rounded once; those that the operation does not have are ignored.
+/// Returns the result of an operation, rounded once, as an encoding of `to`. Operands can have any
+/// formats; those that the operation does not have are ignored. `random` is for stochastic
+/// rounding.
 constexpr Projected compute(Operation operation, const Operands& bits, const OperandFormats& from,
                             const Format& to, const Attributes& attributes,
                             std::uint32_t random = 0) {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Philox4x32-10, the counter-based generator behind stochastic rounding and test cases: a pure
-// function of (seed, stream, index), so neither threads nor SIMD width can change a bit.
-// Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+// Philox4x32-10, the counter-based generator of random words for stochastic rounding and test
+// cases: a pure function of (seed, stream, index), so neither threads nor SIMD width can change a
+// bit. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+//
+//     element 4·block + i        word i of philox4x32(counter, key); element 10: block 2, word 2
+//     counter, 4 words of 32 bits   block 31..0 | block 63..32 | stream 31..0 | stream 63..32
+//     key, 2 words                  seed 31..0  | seed 63..32
 #pragma once
 
 #include <array>
@@ -10,7 +14,12 @@
 
 namespace binade {
 
-/// Ten rounds over a 128-bit counter with a 64-bit key; both as words, lowest first.
+/// Returns four random words: ten rounds over a 128-bit counter with a 64-bit key, both as 32-bit
+/// words, lowest first. A round multiplies two words of the counter to 64 bits each:
+///
+///     c0 · D2511F53 = [ a high | a low ]        c2 · CD9E8D57 = [ b high | b low ]
+///     next counter    b high ^ c1 ^ k0,  b low,  a high ^ c3 ^ k1,  a low
+///     next key        k0 + 9E3779B9, k1 + BB67AE85
 constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
                                                   std::array<std::uint32_t, 2> key) {
   for (int i = 0; i < 10; ++i) {
@@ -19,14 +28,13 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
     counter = {
         static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
         static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
-    key[0] += 0x9E3779B9;  // golden ratio
+    key[0] += 0x9E3779B9;  // the golden ratio's fraction
     key[1] += 0xBB67AE85;  // sqrt(3) - 1
   }
   return counter;
 }
 
-/// The random words of elements 4·block to 4·block + 3: Philox with counter
-/// {block low, block high, stream low, stream high} under key = seed.
+/// Returns the random words of elements 4·block to 4·block + 3 of a stream.
 constexpr std::array<std::uint32_t, 4> random_words(std::uint64_t seed, std::uint64_t stream,
                                                     std::uint64_t block) {
   return philox4x32({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
@@ -34,7 +42,7 @@ constexpr std::array<std::uint32_t, 4> random_words(std::uint64_t seed, std::uin
                     {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
 }
 
-/// The random word of element `index`.
+/// Returns the random word of element `index` of a stream.
 constexpr std::uint32_t random_word(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   return random_words(seed, stream, index / 4)[index % 4];
 }

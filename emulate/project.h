@@ -3,7 +3,12 @@
 // The one place where bits are lost: project = round, saturate, encode. Every operation computes
 // exactly (codec.h's Exact) and ends here, so each rounding, overflow and underflow rule is written
 // once. IEEE 754-2019 4.3 (rounding), 7.4 and 7.5 (overflow, underflow); where the standard is
-// silent, the comments say which rule is taken.
+// silent, the comments say which rule is taken. 500 into e4m3, to nearest even:
+//
+//     exact      1.11110100 · 2^8
+//     round      1.111|10100 · 2^8 -> 1.000 · 2^9 = 512, and the flag inexact
+//     saturate   512 > 448: NaN, or 448 under Saturation::finite; and the flag overflow
+//     encode     0 1111 111 = 7F, or 0 1111 110 = 7E
 #pragma once
 
 #include <cstdint>
@@ -12,7 +17,7 @@
 
 namespace binade {
 
-/// A result: its encoding and the exceptions it raised.
+/// A result: its encoding and the exception flags that it raised.
 struct Projected {
   std::uint64_t bits = 0;
   Flags flags = 0;
@@ -20,21 +25,21 @@ struct Projected {
   friend constexpr bool operator==(const Projected&, const Projected&) = default;
 };
 
-/// A number of at most `precision` significand bits, the exponent still unbounded above.
+/// A number of at most `precision` significand bits, whose exponent is not bounded above yet.
 struct Rounded {
   Kind kind = Kind::zero;
   bool negative = false;
   std::uint64_t significand = 0;  ///< finite: value = significand · 2^exponent
   int exponent = 0;
-  std::uint64_t payload = 0;  ///< NaN: its fraction, left-aligned
+  std::uint64_t payload = 0;  ///< NaN: its fraction, left-aligned in 64 bits
   Flags flags = 0;
-  bool for_infinity = false;  ///< NaN: in the place of an infinity, which the format lacks
+  bool for_infinity = false;  ///< NaN in the place of an infinity, which the format lacks
 };
 
-/// The magnitude cut at weight 2^(exponent + drop).
+/// A magnitude, cut at weight 2^(exponent + drop). -2.8720704 (operation.h) with drop = 15:
 ///
-///       significand  kkkk kkkk | h rrrr rrrr . sticky
-///                    `- kept -'  `-- rest, h = half -'
+///       significand  10110111110 | 1 00000000000010 . sticky
+///                    `-- kept --'  `--- rest -----'      half an ulp is 1 00000000000000
 struct Cut {
   std::uint64_t kept = 0;
   uint128 rest = 0;
@@ -43,8 +48,7 @@ struct Cut {
   bool exact = true;
 };
 
-/// Cuts `drop` low bits (negative: nothing to cut, the significand is shifted up).
-/// The kept part must fit 64 bits.
+/// Cuts `drop` low bits; a negative `drop` shifts up. The kept part must fit 64 bits.
 constexpr Cut cut(const Exact& x, int drop) {
   Cut out;
   if (drop <= 0) {
@@ -62,14 +66,14 @@ constexpr Cut cut(const Exact& x, int drop) {
   return out;
 }
 
-/// floor(f · 2^n) where f = rest / 2^drop, the discarded fraction of an ulp.
+/// Returns floor(f · 2^n), where f = rest / 2^drop is the discarded fraction of an ulp.
 constexpr std::uint64_t discarded_fraction(const Cut& c, int drop, int n) {
   if (drop <= n) return static_cast<std::uint64_t>(c.rest << (n - drop));
   return drop - n >= 128 ? 0 : static_cast<std::uint64_t>(c.rest >> (drop - n));
 }
 
-/// Whether the magnitude rounds up at this cut. `odd`: the kept part is odd.
-/// Stochastic: up iff floor(f 2^n) + r >= 2^n with r = the low n bits of `random`.
+/// Returns whether a cut magnitude rounds up; `odd` says that the kept part is odd. Stochastic
+/// rounding goes up iff floor(f · 2^n) + r >= 2^n, where r is the low n bits of `random`.
 constexpr bool rounds_up(const Cut& c, int drop, bool odd, bool negative,
                          const Attributes& attributes, std::uint32_t random) {
   if (c.exact) return false;
@@ -89,8 +93,8 @@ constexpr bool rounds_up(const Cut& c, int drop, bool odd, bool negative,
   return false;
 }
 
-/// Rounds a finite magnitude to `f.precision` bits with no lower or upper end of the exponent range
-/// (quantum = the binade's own ulp) or, with `gradual`, no finer than the subnormal ulp.
+/// Rounds a finite number to f.precision bits with an unbounded exponent, where the quantum is the
+/// ulp of the number's binade. With `gradual`, the quantum is at least the subnormal ulp.
 constexpr Rounded round_finite(const Exact& x, const Format& f, const Attributes& attributes,
                                std::uint32_t random, bool gradual) {
   const int e = x.exponent + bit_width(x.significand) - 1;
@@ -98,13 +102,13 @@ constexpr Rounded round_finite(const Exact& x, const Format& f, const Attributes
   const int quantum = floor_e - f.fraction_bits();
   const int drop = quantum - x.exponent;
   const Cut c = cut(x, drop);
-  // At precision 1 (e8m0) both neighbours of a tie are odd; then the larger magnitude is taken
-  // (754 4.3.1), as ml_dtypes does. P3109 and gfloat take the even encoding instead.
+  // At precision 1 (e8m0) both neighbours of a tie are odd. Then the larger magnitude is taken, by
+  // IEEE 754-2019 4.3.1 and as in ml_dtypes. P3109 and gfloat take the even encoding instead.
   const bool odd = (c.kept & 1) != 0;
   Rounded out{
       .kind = Kind::finite, .negative = x.negative, .significand = c.kept, .exponent = quantum};
   out.significand += rounds_up(c, drop, odd, x.negative, attributes, random) ? 1 : 0;
-  if (out.significand >> f.precision != 0) {  // 11…1 + 1: the next binade, its low bit is zero
+  if (out.significand >> f.precision != 0) {  // 11…1 + 1 = 100…0, whose low bit is zero
     out.significand >>= 1;
     out.exponent += 1;
   }
@@ -112,8 +116,8 @@ constexpr Rounded round_finite(const Exact& x, const Format& f, const Attributes
   return out;
 }
 
-/// Whether x is below the smallest normal number, by the chosen rule of 7.5: as it stands, or as
-/// rounded to the precision with an unbounded exponent.
+/// Returns whether |x| is below the smallest normal number, by the chosen rule of 7.5: x itself, or
+/// x rounded to the precision with an unbounded exponent.
 constexpr bool is_tiny(const Exact& x, const Format& f, const Attributes& attributes,
                        std::uint32_t random) {
   const int e = x.exponent + bit_width(x.significand) - 1;
@@ -123,7 +127,8 @@ constexpr bool is_tiny(const Exact& x, const Format& f, const Attributes& attrib
   return unbounded.exponent + bit_width(unbounded.significand) - 1 < f.emin();
 }
 
-/// round: to the grid of the format, gradual underflow or flushed; the range above stays open.
+/// Rounds to the format's precision and quantum; a number beyond its range stays as it is. Tiny
+/// results are flushed if the attributes say so.
 constexpr Rounded round(const Exact& x, const Format& f, const Attributes& attributes,
                         std::uint32_t random) {
   const bool negative = x.negative && f.has_sign;
@@ -146,22 +151,23 @@ constexpr Rounded round(const Exact& x, const Format& f, const Attributes& attri
   return out;
 }
 
-/// Whether overflow under this rounding delivers the largest finite number (7.4): toward zero and
-/// the inward directed mode. To odd does so by our choice: the largest finite is its odd neighbour.
+/// Returns whether an overflow gives the largest finite number (7.4): toward zero, and in the
+/// directed mode that points inward. To odd does so by our choice: it is the odd neighbour.
 constexpr bool overflows_to_max(Rounding rounding, bool negative) {
   return rounding == Rounding::toward_zero || rounding == Rounding::to_odd ||
          (rounding == Rounding::toward_negative && !negative) ||
          (rounding == Rounding::toward_positive && negative);
 }
 
+/// Returns whether a rounded number is beyond the largest finite number of the format.
 constexpr bool exceeds_range(const Rounded& x, const Format& f) {
   const int e = x.exponent + bit_width(x.significand) - 1;
   return e > f.emax() || (e == f.emax() && x.significand > f.max_significand());
 }
 
-/// saturate: what leaves the range, and the specials the format lacks, become what the format has.
-/// An overflow raises overflow and inexact, never invalid. An infinite operand is exact (6.1) and
-/// raises nothing, also where it turns into NaN or the largest finite number.
+/// Replaces what the format lacks: numbers beyond the range, infinities, NaNs, zero. An overflow
+/// raises overflow and inexact, never invalid. An infinite operand is exact (6.1) and raises
+/// nothing, also if it becomes NaN or the largest finite number.
 constexpr Rounded saturate(Rounded x, const Format& f, const Attributes& attributes) {
   const Rounded max{.kind = Kind::finite,
                     .negative = x.negative,
@@ -199,13 +205,13 @@ constexpr Rounded saturate(Rounded x, const Format& f, const Attributes& attribu
   return x;
 }
 
-/// encode: a number of the format, or a special it has, to bits.
+/// Returns the encoding of a number, infinity or NaN that the format has.
 constexpr std::uint64_t encode(const Rounded& x, const Format& f, NanResult nan) {
   switch (x.kind) {
     case Kind::zero: return zero_bits(f, x.negative);
     case Kind::infinite: return infinity_bits(f, x.negative);
     case Kind::nan: {
-      // NVIDIA's header: without saturation -1000 becomes 0xFF in e4m3, a NaN 0x7F.
+      // By NVIDIA's header, without saturation, -1000 becomes 0xFF in e4m3 and a NaN becomes 0x7F.
       const bool keeps_sign = x.for_infinity && nan == NanResult::nvidia;
       return nan_bits(f, keeps_sign ? NanResult::propagate : nan, x.negative, x.payload);
     }
@@ -217,15 +223,15 @@ constexpr std::uint64_t encode(const Rounded& x, const Format& f, NanResult nan)
   return bits_of({x.negative, field, x.significand & f.fraction_mask()}, f);
 }
 
-/// The nearest encoding of `x` by `attributes`, and the flags. `random`: the word stochastic
-/// rounding draws its bits from.
+/// Returns the encoding of x in a format, rounded by `attributes`, and the flags. Stochastic
+/// rounding takes its random bits from the low bits of `random`.
 constexpr Projected project(const Exact& x, const Format& f, const Attributes& attributes = {},
                             std::uint32_t random = 0) {
   const Rounded rounded = saturate(round(x, f, attributes, random), f, attributes);
   return {encode(rounded, f, attributes.nan), static_cast<Flags>(rounded.flags | x.flags)};
 }
 
-/// NVIDIA's header takes binary64 to FP8 without the way over binary32, on which NaNs lose their sign.
+/// NVIDIA's header converts binary64 to FP8 without binary32 between, so NaNs keep their sign.
 constexpr Attributes attributes_between(const Format& from, const Format& to,
                                         Attributes attributes) {
   if (attributes.nan == NanResult::nvidia && from == binary64 && to.storage_bits() == 8) {
@@ -234,7 +240,7 @@ constexpr Attributes attributes_between(const Format& from, const Format& to,
   return attributes;
 }
 
-/// Bits of one format to bits of another.
+/// Converts an encoding of one format to an encoding of another.
 constexpr Projected convert(std::uint64_t bits, const Format& from, const Format& to,
                             const Attributes& attributes = {}, std::uint32_t random = 0) {
   return project(decode_operand(bits, from, attributes), to,

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX's scalar and packed floating-point instructions by their names, over the operations of this
-// folder: add, sub, mul, fma, min and max of f32, f16 and bf16, their x2 forms, and f32 with 16-bit
-// operands. From the PTX ISA 9.0; where it is silent (the sign of a zero under .sat and .relu) from
-// what cuda_fp16.hpp computes for GPUs that lack the instruction. Not yet recorded on hardware.
-// f64 is left out: PTX does not say which NaNs it returns; so are .oob and the three-input min.
+// PTX's scalar and packed floating-point instructions by their names, computed with the operations
+// of operation.h: add, sub, mul, fma, min and max of f32, f16 and bf16, their x2 forms, and f32
+// with 16-bit operands. The rules are those of the PTX ISA 9.0; where it is silent (the sign of a
+// zero under .sat and .relu), those that cuda_fp16.hpp computes for GPUs that lack the instruction.
+// An H100's results are equal (tests/recordings/sm_90/scalar). f64 is left out, because PTX does
+// not say which NaNs it returns; .oob and the three-input min are left out too.
+//
+//     add.rn.f16x2 d, a, b        bits 31..16   15..0
+//         a = 3E00 C000           lane 1: 1.5   lane 0: -2
+//         b = 3C00 3C00                   1             1
+//         d = 4100 BC00                   2.5          -1      each lane rounded by itself
 #pragma once
 
 #include <array>
@@ -19,11 +25,12 @@
 
 namespace binade {
 
+/// The first word of a name, and what it allows.
 struct PtxOpcode {
-  std::string_view name;
-  Operation operation;       ///< of add, sub, mul and fma
-  bool extremum, maximum;    ///< min or max, which of them
-  bool rounding_is_written;  ///< else .rn where it is left out
+  std::string_view name;     ///< "add"
+  Operation operation;       ///< for add, sub, mul and fma; not used by min and max
+  bool extremum, maximum;    ///< whether it is min or max, and whether it is max
+  bool rounding_is_written;  ///< a name must have a rounding; else .rn is the default
   bool mixed;                ///< has forms with 16-bit operands and f32 result
 };
 
@@ -36,15 +43,15 @@ inline constexpr std::array<PtxOpcode, 6> ptx_opcodes{{
     {"max", Operation::add, true, true, false, false},
 }};
 
-/// A type and the qualifiers that PTX allows there.
+/// The last word of a name, and the qualifiers that PTX allows with it.
 struct PtxType {
   std::string_view name;
   Format operand, result;
-  int lanes;
-  bool directed;  ///< .rz .rm .rp besides .rn
+  int lanes;      ///< results that are packed in d
+  bool directed;  ///< .rz, .rm and .rp exist, not only .rn
   bool ftz, sat;
-  bool relu;      ///< of fma, instead of .sat
-  bool extremum;  ///< min and max with .NaN and .xorsign.abs
+  bool relu;      ///< .relu exists for fma; it excludes .sat
+  bool extremum;  ///< min and max exist, with .NaN and .xorsign.abs
 };
 
 inline constexpr std::array<PtxType, 8> ptx_types{{
@@ -58,41 +65,43 @@ inline constexpr std::array<PtxType, 8> ptx_types{{
     {"f32.bf16", bfloat16, binary32, 1, true, false, true, false, false},
 }};
 
-/// What becomes of the exact result before it is rounded. Both ends are numbers of every format, so
-/// it is the same as after.
+/// How the exact result is clamped before it is rounded. The ends, 0 and 1, are numbers of every
+/// format, so clamping after rounding would give the same.
 enum class Clamp : std::uint8_t {
   none,
-  zero_to_one,   ///< .sat: NaN, -0 and less become +0, more than 1 becomes 1
-  not_negative,  ///< .relu: -0 and less become +0, NaN stays
+  zero_to_one,   ///< .sat: NaN, -0 and negative numbers become +0; more than 1 becomes 1
+  not_negative,  ///< .relu: -0 and negative numbers become +0; a NaN stays
 };
 
-/// One instruction. A kernel takes it by value.
+/// One instruction, as a value that can be passed to a kernel.
 struct PtxScalar {
   Operation operation = Operation::add;
-  bool extremum = false, maximum = false;
-  bool nan = false;          ///< .NaN: a NaN operand is the result; else a number is preferred
-  bool xorsign_abs = false;  ///< magnitudes are compared, the sign is the xor of the signs
+  bool extremum = false, maximum = false;  ///< as in PtxOpcode
+  bool nan = false;          ///< .NaN: NaN if an operand is one; else a number is preferred
+  bool xorsign_abs = false;  ///< magnitudes are compared; the sign is the xor of the signs
   Clamp clamp = Clamp::none;
   int operands = 2;
   int lanes = 1;
-  OperandFormats from{};
+  OperandFormats from{};  ///< of a lane, as is `to`
   Format to{};
   Attributes attributes{.nan = NanResult::nvidia};
-  SmTarget target{};
+  SmTarget target{};  ///< the lowest target that has the instruction
 
-  /// Bits of operand i, all lanes.
+  /// Returns the width of operand i with all its lanes, in bits.
   constexpr int operand_bits(std::size_t i) const { return lanes * from[i].storage_bits(); }
   constexpr int result_bits() const { return lanes * to.storage_bits(); }
 };
 
-/// Removes a word from the front of a name if it stands there.
+/// Removes a word from the front of a name. Returns false, and changes nothing, if the name does
+/// not begin with the word.
 constexpr bool take_word(std::string_view& name, std::string_view word) {
   if (!name.starts_with(word)) return false;
   name.remove_prefix(word.size());
   return true;
 }
 
-/// The lowest target that assembles it, by ptxas 13.0, whose lowest is sm_75.
+/// Returns the lowest target for which ptxas 13.0 assembles an instruction; ptxas's own lowest is
+/// sm_75.
 constexpr SmTarget target_of(const PtxScalar& x) {
   if (x.from[0] != x.to || (x.to == binary32 && x.lanes > 1)) return {100};
   if (x.xorsign_abs) return {86};
@@ -102,7 +111,8 @@ constexpr SmTarget target_of(const PtxScalar& x) {
   return {since_80 ? 80 : 75};
 }
 
-/// The instruction of an opcode and a type whose qualifiers (".rn.ftz") stand in PTX's order.
+/// Returns the instruction of an opcode, a type and qualifiers in PTX's order, such as ".rn.ftz".
+/// Returns nothing if PTX has no such instruction.
 constexpr std::optional<PtxScalar> qualified(const PtxOpcode& opcode, const PtxType& type,
                                              std::string_view qualifiers) {
   const bool mixed = type.operand != type.result;
@@ -143,7 +153,8 @@ constexpr std::optional<PtxScalar> qualified(const PtxOpcode& opcode, const PtxT
   return qualifiers.empty() ? std::optional(out) : std::nullopt;
 }
 
-/// "fma.rn.ftz.relu.f16x2", "add.f32", "min.NaN.xorsign.abs.bf16", "fma.rz.f32.f16", …
+/// Returns the instruction of a name, such as "fma.rn.ftz.relu.f16x2", "add.f32",
+/// "min.NaN.xorsign.abs.bf16", "fma.rz.f32.f16"; nothing if PTX has no such instruction.
 constexpr std::optional<PtxScalar> find_ptx_scalar(std::string_view name) {
   for (const PtxOpcode& opcode : ptx_opcodes) {
     std::string_view rest = name;
@@ -159,6 +170,7 @@ constexpr std::optional<PtxScalar> find_ptx_scalar(std::string_view name) {
   return std::nullopt;
 }
 
+/// Returns an exact number clamped.
 constexpr Exact clamped(const Exact& x, Clamp clamp) {
   constexpr Exact one{.kind = Kind::finite, .significand = 1};
   constexpr Extremum maximum{{}, true, false, false};
@@ -169,7 +181,8 @@ constexpr Exact clamped(const Exact& x, Clamp clamp) {
   return clamp == Clamp::zero_to_one ? extremum(minimum, one, positive) : positive;
 }
 
-/// One lane before rounding.
+/// Returns the exact result of one lane, clamped, before it is rounded. The operands are encodings
+/// in the low bits.
 constexpr Exact exact_lane(const PtxScalar& instruction, const Operands& bits) {
   Exact x[3];
   for (std::size_t i = 0; i < 3; ++i) {
@@ -186,7 +199,7 @@ constexpr Exact exact_lane(const PtxScalar& instruction, const Operands& bits) {
   return chosen;
 }
 
-/// Lane i of packed encodings.
+/// Returns one lane of each packed operand, in the low bits.
 constexpr Operands lane_of(const PtxScalar& instruction, const Operands& bits, int lane) {
   Operands out{};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -195,7 +208,8 @@ constexpr Operands lane_of(const PtxScalar& instruction, const Operands& bits, i
   return out;
 }
 
-/// All lanes; lane 0 is lowest. A GPU has no flags.
+/// Returns the result with all its lanes, lane 0 in the lowest bits. A GPU has no exception flags,
+/// so none are returned.
 constexpr std::uint64_t compute(const PtxScalar& instruction, const Operands& bits) {
   std::uint64_t out = 0;
   for (int lane = 0; lane < instruction.lanes; ++lane) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every instruction of ptx_scalar.h by its name. It is what ptxas 13.0 assembles at PTX ISA 9.0 but
-// for the directed roundings of fma.bf16, which it takes and PTX does not have;
-// tests/cuda/scalar_names_test.py asks it.
+// The list of all instructions of ptx_scalar.h by their names. It has what ptxas 13.0 assembles at
+// PTX ISA 9.0, except the directed roundings of fma.bf16, which ptxas assembles and PTX does not
+// have; tests/cuda/scalar_names_test.py compares the list with ptxas.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace binade {
 
-/// A name put together from words.
+/// A name of at most 48 characters that is put together from words.
 class PtxName {
  public:
   constexpr PtxName with(std::string_view word) const {
@@ -28,7 +28,7 @@ class PtxName {
   std::size_t size_ = 0;
 };
 
-/// The qualifiers in PTX's order; of each row one, or none.
+/// The qualifiers in PTX's order: a name has one of each row. The empty word stands for none.
 inline constexpr std::array<std::array<std::string_view, 5>, 5> ptx_qualifiers{{
     {"", ".rn", ".rz", ".rm", ".rp"},
     {"", ".ftz"},
@@ -37,6 +37,8 @@ inline constexpr std::array<std::array<std::string_view, 5>, 5> ptx_qualifiers{{
     {"", ".sat", ".relu"},
 }};
 
+/// Calls visit(name, instruction) for every instruction of an opcode and a type, given the
+/// qualifiers that are already chosen from the rows of ptx_qualifiers before `row`.
 template <class Visit>
 constexpr void for_each_ptx_scalar(const PtxOpcode& opcode, const PtxType& type,
                                    const PtxName& qualifiers, std::size_t row, Visit visit) {
@@ -53,7 +55,7 @@ constexpr void for_each_ptx_scalar(const PtxOpcode& opcode, const PtxType& type,
   }
 }
 
-/// visit(name, instruction) for every instruction.
+/// Calls visit(name, instruction) for every instruction.
 template <class Visit>
 constexpr void for_each_ptx_scalar(Visit visit) {
   for (const PtxOpcode& opcode : ptx_opcodes) {

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays onto the grid of a format, as values or as encodings, with exact counts of what happened to the values; and
-// encodings back to values. These are the definitions; their twins in fast/ give the same bytes and counts.
+// Rounding of arrays to the numbers of a format, as values or as encodings, with exact counts of
+// what happened to the values; and decoding of encodings to values. These functions are the
+// definitions; the kernels of the same names in emulate/fast give the same bytes and counts. The
+// encodings of the floats 1.5 and -2, in containers of whole bytes, lowest byte first:
+//
+//     binary16     00 3E 00 C0
+//     e4m3         3C C0
+//     e2m1         03 0C              one byte each: two of them are not packed
 #pragma once
 
 #include <concepts>
@@ -15,22 +21,26 @@
 
 namespace binade {
 
-/// What to quantize to, and how. Element i of stream s draws word i of Philox stream s.
+/// The format to round to, and how. Stochastic rounding of element i of stream s uses random word i
+/// of Philox stream s under the key `seed` (philox.h).
 struct Quantizer {
   Format format = binary16;
   Attributes attributes = {};
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
-  /// DAZ: what operands are numbers of, and so which of them are subnormal; the carrier where its precision is 0.
+  /// For DAZ: the format that decides which operands are subnormal. If its precision is 0, it is
+  /// the format of the C++ type that holds the operands.
   Format operands{};
 };
 
+/// Returns the format that decides which operands of type T are subnormal.
 template <std::floating_point T>
 constexpr const Format& operand_format(const Quantizer& to) {
   return to.operands.precision == 0 ? Carrier<T>::format : to.operands;
 }
 
-/// One value to an encoding, counted. `index`: the element's place in its stream.
+/// Returns one value rounded, as an encoding, and adds it to the counts. `index` is the element's
+/// number in its random stream.
 template <std::floating_point T>
 constexpr std::uint64_t quantize_one(T value, std::uint64_t index, const Quantizer& to,
                                      EventCounts& counts) {
@@ -52,8 +62,9 @@ constexpr std::uint64_t quantize_one(T value, std::uint64_t index, const Quantiz
   return out.bits;
 }
 
-/// in[i] to out[i], both of `n` elements, i counting from `first` in the stream; `out` may be `in`.
-/// The format must fit in T's.
+/// Rounds in[i] to out[i] for 0 <= i < n, and adds the elements to the counts. Element i is number
+/// first + i of its random stream. `out` may be `in`. Every number of the format must be a number
+/// of T.
 template <std::floating_point T>
 constexpr void quantize(const T* in, T* out, std::size_t n, std::uint64_t first,
                         const Quantizer& to, EventCounts& counts) {
@@ -62,13 +73,14 @@ constexpr void quantize(const T* in, T* out, std::size_t n, std::uint64_t first,
   }
 }
 
-/// Bytes of an encoding's container.
+/// Returns the size of an encoding's container in bytes: 1, 2, 4 or 8.
 constexpr std::size_t code_bytes(const Format& f) {
   return static_cast<std::size_t>(f.storage_bits() / 8);
 }
 
-/// Likewise to encodings, in containers of code_bytes(to.format) bytes each, lowest byte first; T need not hold the
-/// format.
+/// Rounds in[i] to an encoding for 0 <= i < n, as `quantize` does. `out` gets n containers of
+/// code_bytes(to.format) bytes, lowest byte first. The format may have numbers that T does not
+/// have.
 template <std::floating_point T>
 void quantize_to_codes(const T* in, std::byte* out, std::size_t n, std::uint64_t first,
                        const Quantizer& to, EventCounts& counts) {
@@ -79,7 +91,8 @@ void quantize_to_codes(const T* in, std::byte* out, std::size_t n, std::uint64_t
   }
 }
 
-/// The values of n such encodings, exactly; the format must fit in T's.
+/// Decodes n encodings in containers of code_bytes(format) bytes to out[i], exactly. Every number
+/// of the format must be a number of T.
 template <std::floating_point T>
 void values_of_codes(const std::byte* in, T* out, std::size_t n, const Format& format) {
   const std::size_t bytes = code_bytes(format);

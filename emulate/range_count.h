@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the values of an array lie, in integers: per binade and per segment of the significand a
-// count and a sum, per binade the sum of squares, and for chosen formats the squared rounding error.
-// Ties-to-even fates at every power-of-two scale follow from these (lib/range), so one pass over
-// the data answers for all scales. Integers only: any order and any split gives the same numbers.
+// Where the values of an array lie, in integers: a count and a sum per binade and segment of the
+// significand, the sum of squares per binade, and for chosen formats the squared rounding error.
+// From these follows what every value becomes in a format at any power-of-two scale, to nearest
+// even: zero, subnormal, normal or overflow (its fate; lib/range). So one pass over the data serves
+// all scales. All numbers are integers, so any order of the values and any division of them gives
+// the same sums.
 #pragma once
 
 #include <array>
@@ -17,17 +19,20 @@
 
 namespace binade {
 
-/// The significand m in [1, 2) is cut where some report format changes a value's fate:
+/// The significand m, 1 <= m < 2, is divided where a value's fate changes in some format of the
+/// reports:
 ///
 ///   segment  0    1          2               3                4       5        6        7         8
 ///            1 | (1, 1.75) [1.75, 1.8125] (1.8125, 1.875) [1.875, 2-2^-7, 2-2^-8, 2-2^-10, 2-2^-11, 2)
 ///
-/// m = 1 apart: the tie to zero at binade emin - p. 2-2^(1-p): from here on binade emin - 1 rounds up
-/// to the smallest normal. 2-2^-p: from here on binade emax overflows; e4m3's tie 464 = 1.8125 2^8
-/// does not, since its even neighbour is 448.
+/// m = 1 stands by itself, because 2^(emin - p), half the smallest subnormal, is a tie that rounds
+/// to zero. From 2-2^(1-p) on, a value in binade emin - 1 rounds up to the smallest normal number.
+/// From 2-2^-p on, a value in binade emax overflows. e4m3's largest number is 448; its tie 464 =
+/// 1.8125·2^8 does not overflow, since the even neighbour is 448.
 inline constexpr int segments = 9;
 
-/// Segment of a significand given as m·2^fraction_bits, at least 11.
+/// Returns the segment of a significand m that is given as the integer m·2^fraction_bits;
+/// fraction_bits is at least 11.
 template <int fraction_bits = 52, class Integer = std::uint64_t>
 constexpr int segment_of(Integer m) {
   constexpr Integer one = Integer{1} << fraction_bits;
@@ -37,7 +42,8 @@ constexpr int segment_of(Integer m) {
          int{m >= below_two(10)} + int{m >= below_two(11)};
 }
 
-/// A format and a scale whose rounding error is summed: x·2^scale_log2 to nearest, saturating.
+/// A format and a scale for which squared rounding errors are summed: those of x·2^scale_log2,
+/// rounded to nearest with saturation.
 struct ErrorColumn {
   Format format = binary16;
   int scale_log2 = 0;
@@ -45,9 +51,11 @@ struct ErrorColumn {
   friend constexpr bool operator==(const ErrorColumn&, const ErrorColumn&) = default;
 };
 
+/// The most columns that a RangeBlock can have.
 inline constexpr int max_error_columns = 16;
 
-/// A finite non-zero value: x = ±significand·2^(exponent - 52), significand in [2^52, 2^53).
+/// The binade (exponent) and the significand of a finite non-zero value
+/// x = ±significand·2^(exponent - 52), 2^52 <= significand < 2^53.
 struct Placed {
   friend constexpr bool operator==(const Placed&, const Placed&) = default;
 
@@ -55,15 +63,21 @@ struct Placed {
   std::uint64_t significand = 0;
 };
 
-/// Rounding error of the values of one binade in one column, significands counted as integers of
-/// the source's precision. Ties need no rule: both neighbours are equally far. Values beyond the
-/// range round to the largest finite; above binade emax nothing is summed (all zeros), since there
-/// the error x - max follows from the moments.
+/// The rounding error of the values of one binade in one column, where significands are integers of
+/// the source's precision. For a column in binary16 (p = 11) and a float (24 bits), 13 bits are
+/// dropped:
+///
+///     m        1xxxxxxxxxx|rrrrrrrrrrrrr     error = min(r, ulp - r); ulp = 2^13, mask = 2^13 - 1
+///
+/// Ties need no rule, because both neighbours are equally far. A value beyond the range rounds to
+/// the largest finite number. Above binade emax nothing is summed (all members are zero but cap),
+/// since there the error x - max follows from the counts and sums.
 struct ErrorRule {
-  std::uint64_t cap = ~std::uint64_t{0};  ///< largest finite, where the binade has it
+  std::uint64_t cap = ~std::uint64_t{0};  ///< largest finite number, if it is in this binade
   std::uint64_t mask = 0;                 ///< the bits that rounding drops
   std::uint64_t ulp = 0;                  ///< weight of the lowest bit kept
 
+  /// Returns the rounding error of a significand, in units of its lowest bit.
   constexpr std::uint64_t error(std::uint64_t m) const {
     const std::uint64_t rest = m & mask;
     const std::uint64_t nearest = rest < ulp - rest ? rest : ulp - rest;
@@ -71,7 +85,7 @@ struct ErrorRule {
   }
 };
 
-/// The rule for values m·2^(exponent - precision + 1), m of `precision` bits.
+/// Returns the rule for values m·2^(exponent - precision + 1), where m has `precision` bits.
 constexpr ErrorRule error_rule(const ErrorColumn& column, int exponent, int precision) {
   const Format& f = column.format;
   const int e = exponent + column.scale_log2;
@@ -84,7 +98,8 @@ constexpr ErrorRule error_rule(const ErrorColumn& column, int exponent, int prec
           .ulp = ulp};
 }
 
-/// The binade and significand of a finite non-zero encoding of `f`, f.precision <= 53.
+/// Returns the binade and the significand of a finite non-zero encoding of a format whose precision
+/// is at most 53. A subnormal number is normalised.
 constexpr Placed place(const Fields& x, const Format& f) {
   const bool subnormal = f.has_zero && x.exponent == 0;
   const std::uint64_t m =
@@ -94,12 +109,13 @@ constexpr Placed place(const Fields& x, const Format& f) {
   return {e - f.fraction_bits() + width - 1, m << (53 - width)};
 }
 
-/// Counts of up to 2^40 floats or 2^22 doubles: dense, one row per binade of T. Significands are
-/// counted as integers of T's precision, so Sum (64 bits for float, 128 for double) holds the sums and
-/// any one square, and 128 bits hold the sums of squares.
+/// The counts of up to 2^40 floats or 2^22 doubles, with one row for each binade of T. Significands
+/// are integers of T's precision, so that a Sum (64 bits for float, 128 for double) holds any sum
+/// and any single square, and 128 bits hold any sum of squares.
 template <std::floating_point T>
 struct RangeBlock {
   static constexpr Format format = Carrier<T>::format;
+  /// Exponent of the lowest binade, which is row 0, and the number of binades.
   static constexpr int lowest = format.quantum_exponent();
   static constexpr int binades = format.emax() - lowest + 1;
   static constexpr std::size_t capacity = std::size_t{1} << (format.precision == 24 ? 40 : 22);
@@ -117,10 +133,10 @@ struct RangeBlock {
   std::uint64_t nan = 0;
   std::uint64_t inf = 0;
   std::uint64_t negative = 0;                  ///< sign bit set: -0 and -Inf too, NaN not
-  std::uint64_t smallest = ~std::uint64_t{0};  ///< encodings of the finite non-zero magnitudes
-  std::uint64_t largest = 0;
-  int columns = 0;
-  std::array<ErrorColumn, max_error_columns> column{};  ///< which those are
+  std::uint64_t smallest = ~std::uint64_t{0};  ///< least encoding of a finite non-zero magnitude
+  std::uint64_t largest = 0;                   ///< greatest such encoding; 0 if there is none
+  int columns = 0;                             ///< columns that are in use
+  std::array<ErrorColumn, max_error_columns> column{};  ///< the first `columns` of them are in use
   std::array<Row, static_cast<std::size_t>(binades)> rows{};
 
   /// Empties the block and sets the columns (at most max_error_columns).
@@ -138,7 +154,7 @@ struct RangeBlock {
     }
   }
 
-  /// Empties a block that was reset, of the columns it has.
+  /// Empties a block that was reset, and keeps its columns.
   constexpr void clear() {
     for (Row& row : used_rows()) {
       row.count = {};
@@ -150,14 +166,16 @@ struct RangeBlock {
     smallest = ~std::uint64_t{0};
   }
 
-  /// The rows from the smallest value's to the largest one's; all others are empty.
+  /// Returns the rows from the smallest magnitude's to the largest one's; all other rows are empty.
   constexpr std::span<Row> used_rows() { return std::span(rows).subspan(first_row(), used()); }
   constexpr std::span<const Row> used_rows() const {
     return std::span(rows).subspan(first_row(), used());
   }
+  /// Returns the columns that are in use.
   std::span<const ErrorColumn> error_columns() const {
     return std::span(column).first(static_cast<std::size_t>(columns));
   }
+  /// Returns the index of used_rows()[0] in `rows`; 0 if no row is used.
   constexpr std::size_t first_row() const { return largest == 0 ? 0 : row_of(smallest); }
 
  private:
@@ -169,7 +187,8 @@ struct RangeBlock {
   }
 };
 
-/// Adds a value so many times to a block that was reset; at most `capacity` values between two resets.
+/// Adds a value `times` times to a block that was reset. Between two resets, at most `capacity`
+/// values may be added.
 template <std::floating_point T>
 constexpr void count_value(RangeBlock<T>& block, T value, std::uint64_t times) {
   using Block = RangeBlock<T>;
@@ -202,7 +221,7 @@ constexpr void count_value(RangeBlock<T>& block, T value, std::uint64_t times) {
   }
 }
 
-/// Adds n values.
+/// Adds n values to a block.
 template <std::floating_point T>
 constexpr void range_count(const T* in, std::size_t n, RangeBlock<T>& block) {
   for (std::size_t i = 0; i < n; ++i) count_value(block, in[i], 1);

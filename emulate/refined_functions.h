@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp, log, tanh, erf and 1/sqrt in double-double, right to 2^-95 (log around 1, where terms cancel, to
-// 2^-80): what functions.h asks where a double does not decide. Of all 2^32 arguments none comes nearer
-// to a rounding boundary of binary32 than 2^-57.8 of its value, log(0x65D890D3)
-// (tests/slow/functions_test.cpp), so this always decides.
+// exp, log, tanh, erf and 1/sqrt in double-double (double_double.h) with a relative error below
+// 2^-95 (log around 1, where terms cancel, below 2^-80). functions.h calls them where a double does
+// not decide how the result rounds. For no argument of the 2^32 does the exact result come nearer
+// to a rounding boundary of binary32 than 2^-57.8 of its value, which log(0x65D890D3) does
+// (tests/slow/functions_test.cpp), so these functions always decide.
 #pragma once
 
 #include "emulate/double_double.h"
@@ -11,7 +12,10 @@
 
 namespace binade::detail {
 
-/// ln 2 in three parts; the upper two have 42 bits, so that k times them is exact for |k| < 2^11.
+/// log2(e), and ln 2 as the sum of three doubles. The upper two have 42 bits, so that their
+/// products with an integer k are exact for |k| < 2^11. The bits of the parts by their weights:
+///
+///     ln 2     [ high: 2^-1 to 2^-42 ] [ middle: 2^-45 to 2^-86 ] [ low: from 2^-90 on, negative ]
 inline constexpr double log_2e = 0x1.71547652b82fep+0;
 struct LogTwo {
   double high = 0x1.62e42fefa3800p-1;
@@ -19,24 +23,31 @@ struct LogTwo {
   double low = -0x1.9ff0342542fc3p-90;
 };
 
+/// Returns 2^k for -1022 <= k <= 1023.
 constexpr double power_of_two(int k) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(k + 1023) << 52);
 }
 
-/// The integer nearest to x, |x| < 2^51, without <cmath>.
+/// Returns the integer nearest to x, |x| < 2^51, ties to even, without <cmath>: beside 1.5·2^52,
+/// whose ulp is 1, the fraction is rounded off.
+///
+///     1.5·2^52              11000…00000
+///     x = 5.75                    101.11
+///     their sum, rounded    11000…00110     minus 1.5·2^52 is 6
 constexpr double nearest_integer(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
 
-/// e^x = 2^k·(1 + r·series), |r| <= ln(2)/2.
+/// The parts of e^x = 2^k·(1 + minus_one), where x = k·ln 2 + r, |r| <= ln(2)/2.
 struct WideExpParts {
   int k = 0;
-  DoubleDouble minus_one;  ///< r·series
+  DoubleDouble minus_one;  ///< e^r - 1
 };
 
+/// Returns the parts of e^x for arguments whose k has at most 11 bits.
 constexpr WideExpParts wide_exp_parts(double x) {
   constexpr LogTwo ln2;
   const double k = nearest_integer(x * log_2e);
   const DoubleDouble r = exact_sum(x, -k * ln2.high) + exact_sum(-k * ln2.middle, -k * ln2.low);
-  // (e^r - 1)/r = 1 + r/2·(1 + r/3·(...)); what is left out is below 2^-110.
+  // (e^r - 1)/r = 1 + r/2·(1 + r/3·(...)); the terms that are left out sum to less than 2^-110.
   DoubleDouble series{1};
   for (int n = 25; n >= 2; --n) {
     series = DoubleDouble{1} + r * series / DoubleDouble{static_cast<double>(n)};
@@ -44,16 +55,19 @@ constexpr WideExpParts wide_exp_parts(double x) {
   return {static_cast<int>(k), r * series};
 }
 
+/// Returns x·factor, exactly if factor is a power of two.
 constexpr DoubleDouble scaled(DoubleDouble x, double factor) {
   return {x.high * factor, x.low * factor};
 }
 
+/// Returns e^x.
 constexpr DoubleDouble wide_exp(double x) {
   const WideExpParts e = wide_exp_parts(x);
   return scaled(DoubleDouble{1} + e.minus_one, power_of_two(e.k));
 }
 
-/// y is log x to 2^-49; log x = y + log(x·e^-y), and of log(1 + t) two terms do.
+/// Returns log x, given y, which is log x with an error below 2^-49: log x = y + log(1 + t) with
+/// t = x·e^-y - 1, of whose series two terms suffice.
 constexpr DoubleDouble wide_log(double x, double y) {
   const WideExpParts e = wide_exp_parts(-y);
   const DoubleDouble product =
@@ -62,7 +76,7 @@ constexpr DoubleDouble wide_log(double x, double y) {
   return DoubleDouble{y} + t + DoubleDouble{-0.5 * t.high * t.high};
 }
 
-/// x > 0.
+/// Returns tanh x = E/(E + 2) with E = e^(2x) - 1, for x > 0.
 constexpr DoubleDouble wide_tanh(double x) {
   const WideExpParts e = wide_exp_parts(2 * x);
   const double scale = power_of_two(e.k);
@@ -70,21 +84,23 @@ constexpr DoubleDouble wide_tanh(double x) {
   return minus_one / (minus_one + DoubleDouble{2});
 }
 
-/// y is 1/sqrt(x) to 2^-49: with e = 1 - x·y², 1/sqrt(x) = y·(1 + e/2 + 3/8·e² + ...).
+/// Returns 1/sqrt(x), given y, which is 1/sqrt(x) with an error below 2^-49: with e = 1 - x·y²,
+/// 1/sqrt(x) = y·(1 + e/2 + 3/8·e² + …).
 constexpr DoubleDouble wide_rsqrt(double x, double y) {
   const DoubleDouble e = DoubleDouble{1} + -(DoubleDouble{x} * exact_product(y, y));
   return exact_sum(y, y * (e.high * (0.5 + 0.375 * e.high)));
 }
 
-/// erf and its derivative at c = j/4.
+/// erf and its derivative at a centre c = j/4.
 struct ErfCentre {
   DoubleDouble value, slope;
 };
+/// The centres j/4, 0 <= j <= 16; a constexpr function can return a struct but no array.
 struct ErfCentres {
   ErfCentre rows[17];
 };
 
-/// By mpmath, 400 bits.
+/// Returns the centres' values, computed by mpmath with 400 bits.
 constexpr ErfCentres erf_centres() {
   return {{
       {{0x0.0p+0, 0x0.0p+0}, {0x1.20dd750429b6dp+0, 0x1.1ae3a914fed80p-56}},
@@ -125,8 +141,10 @@ constexpr ErfCentres erf_centres() {
 
 BINADE_CONSTANT ErfCentres erf_centre_table = erf_centres();
 
-/// 0 < x < 4. The derivative g(c + h) = g(c)·Σ G_n·h^n has G_0 = 1, G_1 = -2c and, since g' = -2xg,
-/// (n + 1)·G_{n+1} = -2·(c·G_n + G_{n-1}). |h| <= 1/8; what is left out is below 2^-105.
+/// Returns erf x for 0 < x < 4, by Taylor's series around the nearest centre c, where x = c + h and
+/// |h| <= 1/8. The derivative is g(c + h) = g(c)·Σ G_n·h^n with G_0 = 1, G_1 = -2c and, since g' =
+/// -2·x·g, (n + 1)·G_{n+1} = -2·(c·G_n + G_{n-1}). The terms that are left out sum to less than
+/// 2^-105.
 constexpr DoubleDouble wide_erf(double x) {
   const double j = nearest_integer(4 * x);
   const double c = j / 4;

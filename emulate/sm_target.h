@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which NVIDIA targets have an instruction, and which target a piece of machine code was made for.
+// Which of NVIDIA's compilation targets (sm_90, sm_90a, sm_100f, …) have an instruction.
 #pragma once
 
 namespace binade {
 
-/// The lowest target that has an instruction: {90, ' '} is sm_90 and everything above it.
+/// The target that a piece of machine code was compiled for, or the lowest target that has an
+/// instruction. As a lowest target, {90, ' '} stands for sm_90 and everything above it.
 struct SmTarget {
   int sm = 0;
-  /// 'f': only family-specific targets from here (100f, 103f, 120f, … and their a).
-  /// 'a': only sm_100a and sm_103a.
+  /// In a lowest target, 'f' stands for family-specific targets only (100f, 103f, 120f, … and the
+  /// same with an a), and 'a' for sm_100a and sm_103a only.
   char suffix = ' ';
 
   friend constexpr bool operator==(const SmTarget&, const SmTarget&) = default;
 };
 
-/// Whether code for `target` (its suffix is ' ', 'f' or 'a') may use what is there from `lowest` on.
+/// Returns whether code for `target`, whose suffix is ' ', 'f' or 'a', can use an instruction whose
+/// lowest target is `lowest`.
 constexpr bool has_instruction(const SmTarget& target, const SmTarget& lowest) {
   switch (lowest.suffix) {
     case 'a': return target.suffix == 'a' && (target.sm == 100 || target.sm == 103);

@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Structured sparsity of mma.sp and wgmma.sp: of each group of 4 consecutive a (2 for tf32), metadata
-// name 2 (1) that take part; the others and their b do not exist for the instruction. A row here has
-// all k elements of a, and the metadata follow from it: the first codes that are not all zeros are
-// kept, then the lowest of the others.
+// Structured sparsity of mma.sp and wgmma.sp: in each group of 4 consecutive elements of a (2 for
+// tf32), metadata name 2 (1) that take part; the instruction reads neither the other ones nor the
+// elements of b beside them. Here a has all its k elements, and the metadata follow from it: the
+// first elements whose encodings are not all zeros are kept, and if they are too few, the first of
+// the zeros too.
+//
+//     position     0 1 2 3     kept     metadata, 2 bits for each kept position, lowest first
+//     a            0 5 0 7     5, 7     1, 3
+//     a            0 0 0 7     0, 7     0, 3
+//     a            5 6 7 0     5, 6     0, 1     (7 is lost)
+//     b            b0 … b3              the elements of b at the kept positions
 #pragma once
 
 #include <cstdint>
 
 namespace binade {
 
-/// Where in a group of `size` codes the kept one number `which` stands, lowest first: size / 2 of them.
+/// Returns the position in a group of `size` encodings of kept element number `which`. size / 2
+/// elements are kept and numbered by position.
 template <class Code>
 constexpr int kept_position(const Code* group, int size, int which) {
   const int keep = size / 2;
   int nonzero = 0;
   for (int i = 0; i < size; ++i) nonzero += group[i] != 0 ? 1 : 0;
-  int fill = nonzero < keep ? keep - nonzero : 0;  // zeros that are kept, the lowest
+  int fill = nonzero < keep ? keep - nonzero : 0;  // zeros that are kept: the first ones
   int seen = 0;
   for (int i = 0; i < size; ++i) {
     const bool zero = group[i] == 0;
@@ -27,7 +35,8 @@ constexpr int kept_position(const Code* group, int size, int which) {
   return 0;
 }
 
-/// The kept elements of a row of k and their b, k / 2 of each.
+/// Copies the kept elements of a row of k elements, and the elements of b beside them: k / 2 of
+/// each.
 template <class Code, class Out>
 constexpr void keep_half(const Code* a, const Code* b, int k, int group, Out* kept_a, Out* kept_b) {
   int n = 0;

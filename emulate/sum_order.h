@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order of a sum as a walk: which products an instruction takes, and what is added when. Who evaluates,
-// explains or compiles a sum is a visitor of the same walk.
+// The order of a sum as a walk: which products an instruction takes, and what is added when. Code
+// that evaluates, explains or compiles a sum is a visitor of this walk, which is a program for a
+// stack of accumulators. K = 64 products in four parts, by an instruction of k = 16, reduced by
+// pairs:
+//
+//                  add                     push_zero, products 0-15,  convert
+//               /       \                  push_zero, products 16-31, convert, add
+//          add             add             push_zero, products 32-47, convert
+//         /   \           /   \            push_zero, products 48-63, convert, add, add
+//      0-15   16-31   32-47   48-63
 #pragma once
 
 #include <cstddef>
@@ -12,18 +20,25 @@
 
 namespace binade {
 
+/// The operations on the stack, which walk_sum defines.
 enum class StepKind : std::uint8_t { push_zero, push_c, products, add, convert };
 
-/// A step of a sum on a stack of accumulators.
+/// A step of a sum, for visitors that record the walk. Members that a kind does not have are not
+/// used.
 struct SumStep {
   StepKind kind;
-  Format format;      ///< of push, add, convert
-  Role role;          ///< of add, convert
-  std::size_t first;  ///< of products: where they begin in the order
-  int instructions;   ///< of products, in a row on one accumulator
+  Format format;      ///< for push_zero, push_c, add, convert: the result's
+  Role role;          ///< for add, convert
+  std::size_t first;  ///< for products: index of the first one in the list of all k
+  int instructions;   ///< for products: instructions in a row on one accumulator
 };
 
-/// The k of some products of a part: the i-th of them stands at places(i).
+/// The positions in k of the products of a part: the i-th product is that of position places(i).
+/// Nested parts are a sequence of maps ("levels"), of which the last one is applied first. A level
+/// maps i to i / width · stride + offset + i % width; interleaved(2, 2, 1) of all k:
+///
+///     i          0 1 2 3 4 5             width 2, stride 4, offset 2
+///     position   2 3 6 7 10 11
 struct Places {
   struct Level {
     int width = 1, stride = 1, offset = 0;
@@ -39,9 +54,10 @@ struct Places {
     }
     return i;
   }
-  /// `size` of these, from `first` on.
+  /// Returns `size` of these positions, beginning with number `first`.
   constexpr Places run(int first, int size) const { return narrowed({1 << 30, 0, first}, size); }
-  /// Every `parts`-th run of `width`, beginning with number `part`.
+  /// Divides these positions into runs of `width` and returns every `parts`-th run, beginning with
+  /// run number `part`.
   constexpr Places interleaved(int width, int parts, int part) const {
     const int round = width * parts;
     const int rest = count % round - part * width;
@@ -58,12 +74,13 @@ struct Places {
   }
 };
 
-/// The k of an instruction's products: -1 for one that is padding.
+/// The positions in k of one instruction's products, in the order of a KOrder (gemm_model.h): its
+/// i-th product is that of position place(i), or padding with +0 if that is -1.
 struct InstructionPlaces {
   const Places* places = nullptr;
   KOrder order{};
-  int k = 0;
-  int number = 0;  ///< of the instruction, in ascending order of k
+  int k = 0;       ///< products of one instruction
+  int number = 0;  ///< of the instruction in its chain, in ascending order of k
 
   constexpr int operator()(int i) const {
     const int width = order.group == 1 ? k : order.width;
@@ -75,12 +92,15 @@ struct InstructionPlaces {
 
 namespace detail {
 
+/// The walk over the parts of K. Each function leaves one more accumulator on the visitor's stack,
+/// unless its comment says otherwise.
 template <class Visitor>
 struct SumWalk {
   const GemmModel& g;
   Visitor& visit;
 
-  /// Instructions of one chain, on the accumulator that lies on top.
+  /// Visits instructions number first to first + n - 1 of a chain, on the accumulator on top of the
+  /// stack.
   constexpr void instructions(const Places& places, int first, int n) const {
     const KOrder& order = g.sum.order;
     const int all = instruction_count(places.count);
@@ -88,14 +108,17 @@ struct SumWalk {
       visit.products(InstructionPlaces{&places, order, g.k, order.descending ? all - 1 - i : i});
     }
   }
+  /// Returns how many instructions a chain of some products has: whole groups of its KOrder.
   constexpr int instruction_count(int products) const {
     const int whole = g.k * g.sum.order.group;
     return (products + whole - 1) / whole * g.sum.order.group;
   }
+  /// Pushes the accumulator with which a chain begins: C if `with_c`, else +0.
   constexpr void start(bool with_c, const Format& f) const {
     with_c ? visit.push_c(f) : visit.push_zero(f);
   }
-  /// On top of what lies there: `places` products.
+  /// Adds the products at `places` to the accumulator on top of the stack, with promotion if the
+  /// model has it.
   constexpr void go_on(const Places& places) const {
     const int n = instruction_count(places.count);
     const int every = g.sum.promote_every;
@@ -106,11 +129,13 @@ struct SumWalk {
       visit.add(g.sum.promotion, Role::promote);
     }
   }
+  /// Sums the products at `places` in one chain of instructions.
   constexpr void chain(const Places& places, bool with_c) const {
     start(with_c, g.sum.promote_every == 0 ? g.types.d : g.sum.promotion);
     go_on(places);
   }
 
+  /// Sums part number `number` of a division of K.
   constexpr void part(const Places& places, int level, int number) const {
     const Split& split = g.sum.splits[level];
     if (split.interleave != 0) {
@@ -124,7 +149,7 @@ struct SumWalk {
     const int rest = places.count - first;
     sum(places.run(first, rest < share ? rest : share), level + 1, false);
   }
-  /// Parts number first, first + stride, ...: `n` of them, as one number.
+  /// Sums n parts, number first, first + stride, …, as a tree (Reduction::pairs and halves).
   constexpr void tree(const Places& places, int level, int first, int stride, int n) const {
     if (n == 1) {
       part(places, level, first);
@@ -141,6 +166,7 @@ struct SumWalk {
     }
     visit.add(g.sum.partial, Role::reduce);
   }
+  /// Sums all parts one after the other (Reduction::ascending and descending).
   constexpr void one_after_the_other(const Places& places, int level, bool with_c) const {
     const Split& split = g.sum.splits[level];
     if (with_c) visit.push_c(g.sum.partial);
@@ -150,6 +176,7 @@ struct SumWalk {
       if (i > 0 || with_c) visit.add(g.sum.partial, Role::reduce);
     }
   }
+  /// Sums the products at `places`, divided into parts from a level of Accumulation::splits on.
   constexpr void sum(const Places& places, int level, bool with_c) const {
     if (level == 3 || g.sum.splits[level].parts <= 1) return chain(places, with_c);
     const Split& split = g.sum.splits[level];
@@ -174,9 +201,13 @@ struct SumWalk {
 
 }  // namespace detail
 
-/// The sum of `k` products as operations on a stack, in order: visit.push_zero(format),
-/// visit.push_c(format), visit.products(InstructionPlaces) on the accumulator on top,
-/// visit.add(format, role) of the two on top, visit.convert(format, role) of the one.
+/// Calls the visitor with the sum of k products as operations on a stack, in their order:
+///
+///     visit.push_zero(format)              pushes +0
+///     visit.push_c(format)                 pushes C
+///     visit.products(InstructionPlaces)    adds products to the accumulator on top
+///     visit.add(format, role)              replaces the two accumulators on top by their sum
+///     visit.convert(format, role)          converts the accumulator on top
 template <class Visitor>
 constexpr void walk_sum(const GemmModel& g, int k, Visitor& visit) {
   Places all;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One Tensor Core instruction on one architecture: legal shape and model, put together from the tables of
-// architectures.h, mma_shapes.h and dot_models.h. How anyone knows it is told by lib/evidence.
+// One Tensor Core instruction on one architecture: its legal shape and its model, from the tables
+// of architectures.h, mma_shapes.h and dot_models.h. lib/evidence says which recordings and
+// publications support each model.
 #pragma once
 
 #include <optional>
@@ -10,15 +11,16 @@
 
 namespace binade {
 
-/// One instruction on one architecture.
+/// One instruction on one architecture: D = A·B + C, where A is m × k and B is k × n.
 struct Instruction {
   Family family = Family::mma;
-  int sm = 0;
+  int sm = 0;  ///< Architecture::sm
   int m = 0, n = 0, k = 0;
   DotTypes types{};
   DotModel model{};
 };
 
+/// Returns whether a row of the table of models is for an instruction of a dense family.
 constexpr bool fits(const ModelRow& row, Family dense, const Architecture& on, int k,
                     const DotTypes& types) {
   return row.families.contains(dense) && on.is_like(row.first_sm, row.last_sm) &&
@@ -26,7 +28,8 @@ constexpr bool fits(const ModelRow& row, Family dense, const Architecture& on, i
          contains(row.operands, types.a) && contains(row.operands, types.b) && row.d == types.d;
 }
 
-/// The first row that fits; sparse instructions follow the dense one of half their k.
+/// Returns the model of the first row that fits, or nothing. A sparse instruction follows the model
+/// of the dense instruction with half its k.
 constexpr std::optional<DotModel> find_model(Family family, const Architecture& on, int k,
                                              const DotTypes& types) {
   const Family dense = dense_family(family);
@@ -40,7 +43,8 @@ constexpr std::optional<DotModel> find_model(Family family, const Architecture& 
   return std::nullopt;
 }
 
-/// The instruction of a legal shape and types; none where PTX has none.
+/// Returns the instruction of a family, an architecture, a shape and types, or nothing if PTX has
+/// no such instruction there or its model is not known.
 constexpr std::optional<Instruction> find_instruction(Family family, int sm, int m, int n, int k,
                                                       const DotTypes& types) {
   const Architecture* on = find_architecture(sm);

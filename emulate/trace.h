@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a sum tells whoever watches it: each term as it is aligned and cut, each block's sum as it is
-// rounded, each rounded operation beside the blocks. The sums of dot.h and gemm.h take a tracer as their
-// last argument; without one nothing is told and nothing is spent.
+// What a sum reports to a tracer: each term as it is aligned and cut, each block's sum as it is
+// rounded, and each rounded operation outside the blocks. The sums of dot.h and gemm.h take a
+// tracer as their last argument; the default, NoTrace, costs nothing. The calls for one fused block
+// of n products:
+//
+//     term(c), term(a0·b0), …, term(a_{n-1}·b_{n-1}), block(sum)
+//
+//     term   5 + 2^-20     units = 10240    of 2^(top - fraction_bits) = 2^(2 - 13) (fused_sum.h)
 #pragma once
 
 #include <cstdint>
@@ -12,8 +17,10 @@
 
 namespace binade {
 
-/// A term of a fused sum, or its infinity or NaN: ±significand · 2^(exponent - fraction_bits).
-/// Subnormal operands keep exponent emin, and products are not normalised.
+/// A term of a fused sum: ±significand · 2^(exponent - fraction_bits) if finite, else an infinity
+/// or a NaN. Subnormal operands keep exponent emin, and products are not normalised:
+///
+///     1.75 · 1.75 in e4m3     11.000100     significand 196, exponent 0, fraction_bits 6
 struct Addend {
   Kind kind = Kind::zero;
   bool negative = false;
@@ -22,61 +29,64 @@ struct Addend {
   int fraction_bits = 0;
 };
 
-/// The place of c, which is a block's first term; padding of a whole product has it too.
+/// The place of c, which is a block's first term. Products that are padding have it too.
 inline constexpr int addend_place = -1;
 
-/// A term of a block. `place` is its k in the operands, or `addend_place`.
+/// A term of a block. `place` is its position in k, or `addend_place`.
 struct TracedTerm {
   int place = 0;
   Addend term{};
-  std::int64_t units = 0;  ///< what is left of it, signed, in units of 2^(top - fraction_bits)
+  std::int64_t units = 0;  ///< the term after the cut, signed, in units of 2^(top - fraction_bits)
 };
 
-/// A block, after its terms: top is the exponent that they are aligned to, the largest of theirs and
-/// of the model's floor.
+/// A block, reported after its terms. `top` is the exponent to which they are aligned: the largest
+/// of their exponents and of the model's floor.
 struct TracedBlock {
   int top = 0;
   int exponent_floor = 0;
   int fraction_bits = 0;
-  std::int64_t sum = 0;  ///< of units; 0 where a NaN or an infinity stands in its place
-  bool special = false;
-  Format to{};
+  std::int64_t sum = 0;  ///< of the terms' units; 0 if a term is a NaN or infinite
+  bool special = false;  ///< whether a term is a NaN or infinite
+  Format to{};           ///< of the result, which is an encoding
   std::uint64_t result = 0;
 };
 
-/// Which part of a product an operation belongs to.
+/// Which part of a matrix product an operation belongs to.
 enum class Role : std::uint8_t {
-  chain,    ///< of a recipe that is made of rounded operations
-  c_last,   ///< c, added to a finished sum
-  narrow,   ///< a sum or an accumulator into another format
-  promote,  ///< a partial sum into the register beside the accumulator
-  reduce,   ///< parts of k, added
-  alpha,    ///< alpha times the sum, and what is fused with it
-  beta,     ///< beta times C, and what is fused with it
-  bias,
-  output,  ///< into D's format
+  chain,    ///< in a recipe that rounds each operation
+  c_last,   ///< c is added to a finished sum
+  narrow,   ///< a sum or an accumulator is converted to another format
+  promote,  ///< a partial sum is added to the register beside the accumulator
+  reduce,   ///< parts of k are converted or added
+  alpha,    ///< alpha times the sum, with an addition if fused
+  beta,     ///< beta times C, with an addition if fused
+  bias,     ///< the bias is added
+  output,   ///< the result is converted to D's format
 };
 
+/// What a rounded operation computes.
 enum class Action : std::uint8_t { add, multiply, multiply_add, convert };
 
-/// A rounded operation on encodings; of its operands, multiply_add has three, convert one.
+/// A rounded operation on encodings. multiply_add has three operands, convert has one, the others
+/// two.
 struct TracedOperation {
   Role role = Role::chain;
   Action action = Action::add;
-  int place = 0;  ///< k of the product, where there is one
+  int place = 0;  ///< position in k of the product, if there is one
   std::uint64_t operands[3]{};
   Format from[3]{};
   Format to{};
   std::uint64_t result = 0;
 };
 
-/// Where a piece of a product begins; with a mark stand the bits of the accumulator there.
+/// A point of a sum at which the tracer gets the encoding of the accumulator.
 enum class SumMark : std::uint8_t {
-  zero,         ///< an accumulator or register at +0
-  c,            ///< one that holds C
-  instruction,  ///< one more instruction on the accumulator
+  zero,         ///< an accumulator or register begins at +0
+  c,            ///< an accumulator begins with C
+  instruction,  ///< an instruction begins; the accumulator is its c
 };
 
+/// The tracer that ignores everything, and the interface of all tracers.
 struct NoTrace {
   constexpr void term(const TracedTerm&) const {}
   constexpr void block(const TracedBlock&) const {}
@@ -84,7 +94,8 @@ struct NoTrace {
   constexpr void mark(SumMark, std::uint64_t) const {}
 };
 
-/// A tracer for operands that were gathered: `map` gives the place they came from.
+/// A tracer for operands that were copied from other positions: it replaces each place by
+/// map(place), the position from which the operands came, and reports to `trace`.
 template <class Trace, class Map>
 struct PlacedTrace {
   const Trace& trace;

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What PyTorch's GradScaler does to gradients before an optimizer's step, and how it learns of an
-// overflow: `_amp_foreach_non_finite_check_and_unscale_` of ATen (native/cuda/AmpKernels.cu).
+// What PyTorch's GradScaler does to gradients before an optimizer's step, and how it detects an
+// overflow: `_amp_foreach_non_finite_check_and_unscale_` of ATen (native/cuda/AmpKernels.cu). A
+// gradient in binary16, scaled by 2, that becomes subnormal:
+//
+//     scaled gradient     0403     0 00001 0000000011     1027 · 2^-24
+//     · inv_scale = 0.5            exact in binary32      513.5 · 2^-24
+//     unscaled            0202     0 00000 1000000010     514 · 2^-24, ties to even
 #pragma once
 
 #include <bit>
@@ -13,9 +18,10 @@
 
 namespace binade {
 
-/// One gradient, an encoding of `format` (binary16, bfloat16, binary32), times `inv_scale` in binary32,
-/// rounded to binary32 and then to the format. An inv_scale of 1 multiplies nothing. NaNs come out as
-/// NVIDIA's GPUs give them; only a binary32 that is not multiplied keeps its bits.
+/// Returns one gradient, an encoding of `format` (binary16, bfloat16, binary32), multiplied by
+/// `inv_scale`, rounded to binary32 and then to the format. If inv_scale is 1, nothing is
+/// multiplied. A NaN becomes the NaN that NVIDIA's GPUs give, except that a binary32 gradient that
+/// is not multiplied keeps its bits.
 constexpr std::uint64_t unscaled(std::uint64_t bits, const Format& format, float inv_scale) {
   const Attributes attributes{.nan = NanResult::nvidia};
   if (inv_scale == 1 && format == binary32) return bits;
@@ -28,18 +34,19 @@ constexpr std::uint64_t unscaled(std::uint64_t bits, const Format& format, float
   return convert(product, binary32, format, attributes).bits;
 }
 
-/// The first gradient of an array that is NaN or infinite; `at` is the array's size where none is.
+/// The first gradient of an array that is a NaN or infinite.
 struct NonFinite {
-  std::size_t at = 0;
-  float value = 0;  ///< as it was, scaled
+  std::size_t at = 0;  ///< its index; the array's size if all gradients are finite
+  float value = 0;     ///< as it was before unscaling; 0 if all gradients are finite
 
   friend constexpr bool operator==(const NonFinite& x, const NonFinite& y) {
     return x.at == y.at && bits_of(x.value) == bits_of(y.value);
   }
 };
 
-/// The same of gradients carried in floats, on the grid of `format`, with found_inf and its place: the scaled gradient is
-/// asked, so one that overflows on the way out stays unnoticed. `out` may be `in`.
+/// Unscales n gradients in[i], which are numbers of `format` in floats, to out[i], and returns the
+/// first one that is not finite (found_inf). The scaled gradients are examined, so one that
+/// overflows when it is unscaled is not detected. `out` may be `in`.
 constexpr NonFinite unscale(const float* in, float* out, std::size_t n, const Format& format,
                             float inv_scale) {
   NonFinite found{.at = n};
