@@ -193,8 +193,8 @@ struct Avx2<float> : Avx2Integers {
   static I min_unsigned(I a, I b) { return _mm256_min_epu32(a, b); }
   /// Multiplies the 16-bit halves of each lane, signed, and adds the two products: of lanes below 2^15, their product.
   static I mul_pairs(I a, I b) { return _mm256_madd_epi16(a, b); }
-  /// Replaces each byte of `index`, which is below 16, by the table's byte of that number. Three of a 32-bit index's bytes
-  /// are 0 and become the table's byte 0, which is therefore 0.
+  /// Replaces each byte of `index`, which is below 16, by the table's byte of that number. Three of a 32-bit index's
+  /// bytes are 0 and become the table's byte 0, which is therefore 0.
   static I look_up(I table, I index) { return _mm256_shuffle_epi8(table, index); }
   static F to_number(I x) { return _mm256_cvtepi32_ps(x); }  ///< signed
   static I truncated(F x) { return _mm256_cvttps_epi32(x); }
@@ -307,8 +307,8 @@ struct Avx2<double> : Avx2Integers {
   static I mul_words(I a, I b) { return _mm256_mul_epu32(a, b); }
   static I high_words(I a) { return _mm256_srli_epi64(a, 32); }
   static I join_words(I a, I b) { return _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA); }
-  /// Pairs {lane of a, lane of b}: low_pairs of the even lanes, high_pairs of the odd ones. Where lane i holds the number
-  /// lane_order[i], low_pairs and then high_pairs hold the pairs of the numbers 0, 1, 2, … in ascending order.
+  /// Pairs {lane of a, lane of b}: low_pairs of the even lanes, high_pairs of the odd ones. Where lane i holds the
+  /// number lane_order[i], low_pairs and then high_pairs hold the pairs of the numbers 0, 1, 2, … in ascending order.
   static constexpr std::uint64_t lane_order[lanes]{0, 2, 1, 3};
   static I low_pairs(I a, I b) { return _mm256_unpacklo_epi64(a, b); }
   static I high_pairs(I a, I b) { return _mm256_unpackhi_epi64(a, b); }

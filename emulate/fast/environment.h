@@ -18,7 +18,8 @@
 namespace binade::fast {
 
 /// Sets the default environment for as long as the object lives; the destructor restores the one before. Where the
-/// environment was the default one already, nothing is set or restored, and flags that arithmetic raises meanwhile stay.
+/// environment was the default one already, nothing is set or restored, and flags that arithmetic raises meanwhile
+/// stay.
 class DefaultEnvironment {
  public:
   DefaultEnvironment(const DefaultEnvironment&) = delete;

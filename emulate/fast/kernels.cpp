@@ -93,7 +93,8 @@ struct Door;
 
 template <class Function>
 Function* opaque(Function* kernel) {
-  // The compiler cannot see through the pointer, so it moves none of the kernel's arithmetic in front of the environment.
+  // The compiler cannot see through the pointer, so it moves none of the kernel's arithmetic in front of the
+  // environment.
   asm volatile("" : "+r"(kernel) : : "memory");
   return kernel;
 }

@@ -39,8 +39,8 @@ inline constexpr std::array<std::string_view, 4> level_names{"reference", "porta
 /// would not stay there, and a third of the memory traffic is saved.
 inline constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
 
-/// One row of the table. Arrays have n elements each; `first` is the number of the first element in its stream of random
-/// words; counts are added to `counts`. An entry that a level does not have is null.
+/// One row of the table. Arrays have n elements each; `first` is the number of the first element in its stream of
+/// random words; counts are added to `counts`. An entry that a level does not have is null.
 struct Kernels {
   /// `quantize` of emulate/quantize.h.
   template <class T>
@@ -71,8 +71,8 @@ struct Kernels {
                               std::uint64_t first, const Elementwise& how, EventCounts& counts);
   OnElements<float> elementwise_f32 = nullptr;
   OnElements<double> elementwise_f64 = nullptr;
-  /// `range_count` of emulate/range_count.h. `work` is work space of the caller: all zero before and after the call, apart
-  /// from its rules.
+  /// `range_count` of emulate/range_count.h. `work` is work space of the caller: all zero before and after the call,
+  /// apart from its rules.
   template <class T>
   using RangeCount = void (*)(const T* in, std::size_t n, RangeBlock<T>& block,
                               fast::RangeCells& work);
@@ -88,7 +88,8 @@ struct Kernels {
   /// Sums of products: `product_kernel` takes the first of these that knows a model. `dots` knows every model.
   const ProductKernel *dot_blocks = nullptr, *chains = nullptr, *integers = nullptr,
                       *dots = nullptr;
-  /// Replaces left by left + right, rounded to nearest in format `to`: `compute` of emulate/operation.h on each element.
+  /// Replaces left by left + right, rounded to nearest in format `to`: `compute` of emulate/operation.h on each
+  /// element.
   void (*add_sums)(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint64_t>& right,
                    const Format& to) = nullptr;
   /// `epilogue` of emulate/gemm.h: turns a row of sums into a row of D, as encodings.

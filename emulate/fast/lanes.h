@@ -2,7 +2,8 @@
 //
 // Eight integers side by side, one for each of eight neighbouring columns of a matrix product. lanes.inc, which is
 // compiled once for each level, works on them in GCC's and Clang's vectors of `width` lanes: 4 numbers of 64 bits for
-// avx2, 8 for the other levels. A comparison of two vectors is -1 (all ones) in the lanes where it holds and 0 elsewhere.
+// avx2, 8 for the other levels. A comparison of two vectors is -1 (all ones) in the lanes where it holds and 0
+// elsewhere.
 //
 //     EightLongs    | x0 | x1 | x2 | x3 | x4 | x5 | x6 | x7 |     64 bits each
 //     width 4       `----- part 0 -----' `----- part 1 -----'
