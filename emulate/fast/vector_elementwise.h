@@ -8,7 +8,7 @@
 //     bits        24: decides p <= 22               53: decides p <= 24
 //
 //     1 / 3 to binary16      1.01010101010101010101010|1010… · 2^-2     exact
-//     binary32, to odd       1.01010101010101010101011       · 2^-2     24 bits: the last one is set, as a rest was lost
+//     binary32, to odd       1.01010101010101010101011       · 2^-2     24 bits: the last is set, since a rest was lost
 //     binary16               1.0101010101                    · 2^-2     11 bits: 0x3555, 0.333251953125
 #pragma once
 
