@@ -38,8 +38,7 @@ struct RangeCells {
   /// errors.
   static constexpr std::size_t columns_in_turn = columns / 2;
   static constexpr std::size_t copies = 4;
-  /// The number of values after which the cells are emptied; with error columns only one copy of the error sums is
-  /// sure.
+  /// The number of values after which the cells are emptied; smaller with errors, whose sums have no copies.
   static constexpr std::size_t capacity = copies << 16, capacity_with_errors = std::size_t{1} << 16;
 
   /// Ordered by row, and in a row from the last segment down to the first.

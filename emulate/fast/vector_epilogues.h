@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `epilogue_values` of epilogues.h by vectors of a level's unit V (avx2.h, avx512.h).
+// `epilogue_values` of epilogues.h, equal in every number, by vectors of a level's unit V (avx2.h, avx512.h): the same
+// operations in every lane, D = alpha·sum + beta·C + bias of V::lanes neighbouring elements of a row.
 #pragma once
 
 #include <array>
@@ -45,6 +46,7 @@ struct EpilogueLanes {
   }
 };
 
+/// The level's kernel: sets d to x.n values of D before their last rounding.
 template <class V>
 void epilogue_vectors(const ValuesRow& x, float* d) {
   const EpilogueLanes<V> lanes(*x.plan);
