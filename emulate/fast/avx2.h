@@ -91,7 +91,7 @@ struct Avx2Codes;
 
 template <>
 struct Avx2Codes<1> : Avx2Integers {
-  static constexpr std::size_t vectors = 4;  ///< of 32-bit lanes, which one packed vector takes
+  static constexpr std::size_t vectors = 4;  ///< number of vectors that one packed vector takes
   static constexpr int mark_bits = 1;
 
   /// Packs lanes below 2^31; one above 255 becomes 255.

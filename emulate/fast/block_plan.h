@@ -105,7 +105,7 @@ struct BlockPlan {
     least_sum = least_of(sums.d);
     kept_bits = ~((std::uint32_t{1} << (24 - std::min(24, g.precision))) - 1);
   }
-  /// Whether nothing happens between two instructions, so that they are one long chain of blocks.
+  /// Returns whether nothing is done between two instructions, so that they are one long chain of blocks.
   bool is_chain() const { return !c_last && !ends_half; }
 };
 

@@ -43,7 +43,7 @@ inline double largest_of(const Format& f) {
   return std::ldexp(static_cast<double>(f.max_significand()), f.emax() - f.fraction_bits());
 }
 
-/// Whether a narrower chain's products are exact in binary64, and all numbers far from its ends.
+/// Returns whether a narrower chain's products are exact in binary64, and all numbers far from its ends.
 constexpr bool is_narrow_chain(const DotTypes& t) {
   const auto is_small = [](const Format& f) {
     return f.precision <= 24 && f.quantum_exponent() >= -256 && f.emax() <= 256;
@@ -52,7 +52,7 @@ constexpr bool is_narrow_chain(const DotTypes& t) {
          t.d != binary32;
 }
 
-/// Whether a model's chain can be computed in `host`, binary32 or binary64.
+/// Returns whether a model's chain can be computed in `host`, binary32 or binary64.
 constexpr bool is_chain_in(const DotModel& model, const DotTypes& t, const Format& host) {
   return is_chain(model) && t.a.has_zero && t.b.has_zero && !model.descending && !model.c_last &&
          !model.through_f32 && model.sparse_group == 0 && model.scales == WgmmaScales{} &&
@@ -61,7 +61,7 @@ constexpr bool is_chain_in(const DotModel& model, const DotTypes& t, const Forma
          fits_in(t.b, host);
 }
 
-/// Whether k products of a model are quads in binary32, each of whose sums is converted to d's type.
+/// Returns whether k products of a model are quads in binary32, each of whose sums is converted to d's type.
 constexpr bool is_quads(const DotModel& model, const DotTypes& t, int k) {
   const auto is_sum = [](const Format& f) { return f == binary32 || f == binary16; };
   const auto is_operand = [](const Format& f) { return fits_in(f, binary32) && f.has_zero; };

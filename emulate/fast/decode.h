@@ -17,13 +17,13 @@
 
 namespace binade::fast {
 
-/// Where a format's fields lie in a code that stands in a word of T's width, after its padding was shifted out.
+/// The places of a format's fields in a code, which stands in a word of T's width after its padding was shifted out.
 template <std::floating_point T>
 struct CodeFields {
   using Bits = typename Carrier<T>::Bits;
 
   bool known = false;     ///< false: the format is left to the definition, and nothing else is set
-  std::size_t bytes = 0;  ///< of a code's container
+  std::size_t bytes = 0;  ///< size of a code's container
   /// Unused bits at the container's end; shifts to the left, from the code's fields to the carrier's.
   int padding = 0, fraction_shift = 0, sign_shift = 0;
   Bits magnitude = 0;  ///< mask of exponent and fraction

@@ -57,7 +57,7 @@ constexpr bool predecode(const DotModel& model, const Format& f, const Code* cod
   return finite;
 }
 
-/// Whether `dot_predecoded` knows the model and types.
+/// Returns whether `dot_predecoded` knows the model and types.
 constexpr bool is_predecodable(const DotModel& model, const DotTypes& types) {
   const Format& d = model.through_f32 ? binary32 : types.d;
   // A cut product of fraction_bits + 2 bits has room in 32; work space has room for 64 products.

@@ -37,7 +37,7 @@ struct SumsOf {
 /// A model's epilogue, made ready for rows of sums; its numbers as floats where `is_float`.
 struct EpiloguePlan {
   GemmModel model{};
-  Format sum{};  ///< of the finished sums
+  Format sum{};  ///< format of the finished sums
   bool has_c = false, has_bias = false;
   int scale_log2 = 0;       ///< sums are multiplied by 2^scale_log2 first (`rescaled`)
   bool is_nothing = false;  ///< D is the sum, as it is

@@ -24,7 +24,7 @@ namespace binade::fast {
 /// Returns how many bits an operand has in a word.
 constexpr int bits_in_word(const Format& f) { return f == b1 ? 1 : 16; }
 
-/// Whether this header's sums know a model.
+/// Returns whether this header's sums know a model.
 constexpr bool is_integer_sum(const GemmModel& g) {
   const DotModel& model = g.model;
   const auto is_known = [](const Format& f) { return is_integer(f) && f.bits() <= 8; };

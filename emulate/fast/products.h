@@ -47,7 +47,7 @@ enum class SpecialOperands : std::uint8_t {
 struct Packing {
   bool known = false;             ///< false: the model is not for this kernel
   Format a{}, b{};                ///< formats that operands are converted to, exactly
-  std::size_t operand_bytes = 0;  ///< of a decoded operand
+  std::size_t operand_bytes = 0;  ///< size of a decoded operand
   /// Bytes of a packed operand. A group has a multiple of `step` lines; bytes of lines that do not exist are 0.
   std::size_t row_bytes = 0, column_bytes = 0;
   std::size_t row_step = 1, column_step = 1;
@@ -62,10 +62,10 @@ struct Packing {
 /// Lines of decoded operands, to be packed into a group of rows or of columns.
 struct PackedLines {
   const std::byte* operands = nullptr;   ///< the first line's first operand
-  std::size_t line_bytes = 0;            ///< from one line's begin to the next one's
+  std::size_t line_bytes = 0;            ///< distance from a line to the next
   const std::int64_t* starts = nullptr;  ///< unless null: line i begins at operands + starts[i]
-  std::size_t count = 0;                 ///< of lines, at most tile_rows or tile_columns
-  std::size_t lines = 1;                 ///< of the group: count, rounded up to the step
+  std::size_t count = 0;                 ///< number of lines, at most tile_rows or tile_columns
+  std::size_t lines = 1;                 ///< lines of the group: count, rounded up to the step
   /// The i-th packed operand is number places[i] of the line, and +0 where places[i] is -1.
   const std::int32_t* places = nullptr;
   std::size_t length = 0;
@@ -83,8 +83,8 @@ struct PackedLines {
 
 /// Numbers of multiply-adds that vectors did in a slower way than usual.
 struct VectorDetours {
-  std::uint64_t wide = 0;   ///< in blocks whose exponents have no room in bytes, or whose c is tiny
-  std::uint64_t alone = 0;  ///< in sums that have no room in 32 bits, each done by itself
+  std::uint64_t wide = 0;   ///< those in blocks with exponents of 32 bits (or with a tiny c)
+  std::uint64_t alone = 0;  ///< those in sums that have no room in 32 bits, each done by itself
 };
 
 /// Bounds of the magnitudes of all operands that are not zero, as bits of binary32.

@@ -121,7 +121,7 @@ constexpr QuantizePlan quantize_plan(const Quantizer& to) {
 }
 
 struct Quantized {
-  std::uint32_t bits = 0;    ///< of the result, a float
+  std::uint32_t bits = 0;    ///< the result, a float
   std::uint32_t events = 0;  ///< bytes of QuantizeEvent
 };
 
@@ -135,7 +135,7 @@ constexpr std::uint32_t rounded_shift(std::uint32_t significand, int drop, std::
   return static_cast<std::uint32_t>((cut + increment) >> 32);
 }
 
-/// Whether a magnitude below the smallest normal number counts as tiny (project.h, is_tiny).
+/// Returns whether a magnitude below the smallest normal number counts as tiny (project.h, is_tiny).
 constexpr bool is_tiny(std::uint32_t magnitude, std::uint32_t increment, const QuantizePlan& to) {
   if (to.before_rounding) return true;
   // From half the smallest normal number on: is the magnitude, rounded to the precision alone, still below it?

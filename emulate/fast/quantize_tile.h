@@ -82,7 +82,7 @@ struct TileQuantizer {
       overflow[negative ? 1 : 0] = static_cast<Bits>(bits_of(value_of<T>(bits, to.format)));
     }
   }
-  /// Whether tiles do this quantizer; one that flushes results (FTZ) they do not.
+  /// Returns whether tiles can do this quantizer. They cannot do one that flushes results (FTZ).
   constexpr bool known() const {
     return plan.family != Family::none && plan.tiny_below == std::array<Bits, 2>{};
   }

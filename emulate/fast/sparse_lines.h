@@ -17,7 +17,7 @@
 
 namespace binade::fast {
 
-/// Whether the hardware has groups of this size (2 for tf32, 4 for other types).
+/// Returns whether the hardware has groups of this size (2 for tf32, 4 for other types).
 constexpr bool is_known_group(int size) { return size == 2 || size == 4; }
 
 /// Returns the dense model whose products are the packed ones. A model whose blocks do not begin where groups do has

@@ -35,7 +35,7 @@ struct TileRules {
   int floor = 0;                              ///< least top exponent of a block
   int cut_bits = 0;                           ///< F: bits of terms below the top exponent
   int up = 0;                                 ///< F minus the fraction bits of a product
-  int fraction_bits = 0;                      ///< of a sum between blocks
+  int fraction_bits = 0;                      ///< fraction bits of a sum between blocks
   int c_left = 0, c_right = 0;  ///< shifts of a sum to a block's units, if top is its exponent
 };
 
@@ -68,7 +68,7 @@ constexpr TileRules tile_rules(const DotModel& model, const DotTypes& types, con
 /// An element between two blocks: ±magnitude · 2^(exponent - fraction_bits), bit 31 the sign.
 struct TileSum {
   std::uint32_t word = 0;
-  std::int32_t exponent = Factor{}.exponent;  ///< of zeros: far below every floor
+  std::int32_t exponent = Factor{}.exponent;  ///< a zero's is far below every floor
 };
 
 /// Decodes an encoding of format f; a NaN or an infinity becomes a zero.

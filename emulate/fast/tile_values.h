@@ -18,11 +18,11 @@
 
 namespace binade::fast {
 
-/// Whether a format's numbers, infinities and zeros can be kept as floats.
+/// Returns whether a format's numbers, infinities and zeros can be kept as floats.
 constexpr bool is_in_values(const Format& f) {
   return !is_integer(f) && f.has_infinity() && f.has_sign && f.has_zero && fits_in(f, binary32);
 }
-/// Whether all formats between a model's instructions can: promotion, partial sums and C.
+/// Returns whether all formats between a model's instructions can: promotion, partial sums and C.
 constexpr bool keeps_values(const GemmModel& g) {
   return is_in_values(g.sum.promotion) && is_in_values(g.sum.partial) && is_in_values(g.c);
 }

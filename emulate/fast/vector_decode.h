@@ -130,7 +130,8 @@ struct VectorDecoder {
       }
     }
   }
-  /// Converts n codes, fewer than a group, by way of a group in work space, since a vector reads past the array's end.
+  /// Converts n codes, fewer than a group, through a copy that is a whole group long, since vectors would read past the
+  /// array's end.
   [[gnu::noinline]] void apart(const std::byte* in, T* out, std::size_t n) const {
     std::array<std::byte, group * sizeof(T)> codes{};
     std::memcpy(codes.data(), in, n * fields.bytes);

@@ -65,7 +65,7 @@ struct VectorDotBlocks {
   Tile<float>* sums = nullptr;
   VectorDetours* detours;
   bool are_all_in_bytes;                ///< exponents of all products have room in bytes
-  std::size_t elements;                 ///< of the tile
+  std::size_t elements;                 ///< number of elements of the tile
   alignas(V::bytes) Tile<float> waits;  ///< c, until it is added at an instruction's end
   /// A block's largest exponents of products, or the floor, without c; biased by 127.
   alignas(V::bytes) Tile<std::uint8_t> tops;
@@ -161,8 +161,8 @@ struct VectorDotBlocks {
     }
     return V::any(V::greater(found, V::zero()));
   }
-  /// Whether bytes suffice for n products from k on: nonzero ones have exponents from BlockPlan::least_exponent on, and
-  /// no operand has one above most_exponent.
+  /// Returns whether bytes suffice for n products from k on: nonzero ones have exponents from BlockPlan::least_exponent
+  /// on, and no operand has one above most_exponent.
   bool in_bytes(std::size_t k, std::size_t n) const {
     ExponentRange a, b;
     const auto* words = reinterpret_cast<const std::int8_t*>(rows.exponents + k * height);

@@ -27,7 +27,7 @@ struct PairProducts {
   using I = typename V::I;
 
   static constexpr int bits = 16;
-  static constexpr std::size_t most_words = SIZE_MAX;  ///< in one sum
+  static constexpr std::size_t most_words = SIZE_MAX;  ///< limit of words in one sum
 
   static I more(I sum, I a, I b) { return V::add(sum, V::mul_pairs(a, b)); }
   static I total(I sum) { return sum; }

@@ -25,7 +25,7 @@ namespace binade::fast {
 template <class V>
 struct VectorPhilox {
   using I = typename V::I;
-  static constexpr std::size_t words = 4 * V::lanes;  ///< that one step makes
+  static constexpr std::size_t words = 4 * V::lanes;  ///< number of words that a step makes
 
   std::uint64_t stream = 0;
   struct Key {

@@ -39,8 +39,8 @@ struct VectorRangeCount {
   /// What each value of a group adds, and to which cell.
   struct Tile {
     alignas(V::bytes) std::uint32_t row[group], significand[group];
-    alignas(V::bytes) std::uint32_t cell[group];  ///< in bytes from the first cell
-    alignas(V::bytes) Cell added[group];          ///< in each vector by lane % 4, then by lane
+    alignas(V::bytes) std::uint32_t cell[group];  ///< distance from the first cell in bytes
+    alignas(V::bytes) Cell added[group];          ///< in each vector ordered by lane % 4, then lane
   };
 
   /// RangeSeen for each lane.

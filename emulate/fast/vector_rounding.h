@@ -21,7 +21,7 @@
 
 namespace binade::fast {
 
-/// Whether V's additions can name their rounding, as the intrinsics number it: 1 down, 2 up, 3 toward zero.
+/// True if V's additions can name their rounding, as the intrinsics number it: 1 down, 2 up, 3 toward zero.
 template <class V>
 concept NamesRounding = requires(typename V::F x) {
   V::template add<1>(x, x);

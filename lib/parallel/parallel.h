@@ -45,7 +45,7 @@ void poll();
 /// other threads.
 void lose_threads();
 
-/// Whether the machine has the instructions of a level's kernels.
+/// Returns whether the machine has the instructions of a level's kernels.
 bool machine_has(Level level);
 
 /// Returns the kernels of the highest level that the machine has; BINADE_ISA (reference, portable, avx2, avx512) lowers

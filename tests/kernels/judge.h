@@ -94,7 +94,7 @@ struct Fault {
 struct Faults {
   std::vector<Fault> planted;
   std::uint64_t calls = 0;  ///< that wrote something
-  /// Whether each call is made in another floating-point environment in turn: the usual one, one that flushes
+  /// Returns whether each call is made in another floating-point environment in turn: the usual one, one that flushes
   /// subnormals, one with another rounding. Then: the number of such calls, and of those that did not restore the
   /// environment.
   bool in_other_environments = false;
@@ -232,7 +232,7 @@ inline constexpr std::array<std::uint64_t, 19> starts{0,
 /// Returns the named formats, and formats of users on both sides of every limit of what the tiled kernels know.
 const std::vector<Format>& tried_formats();
 
-/// Whether NaNs and infinities are among numbers.
+/// Returns whether NaNs and infinities are among numbers.
 enum class With : std::uint8_t { numbers, specials };
 
 /// Returns n numbers that are hard to round to f: near the ends of its range, ties, subnormals, near the carrier's own
