@@ -33,7 +33,7 @@ struct BlockPlan {
   bool c_last = false;          ///< c is added at an instruction's end
   bool ends_half = false;       ///< sums of binary32 become binary16 at an instruction's end
   bool may_carry = false;       ///< a block's integer sum may need more than 32 bits
-  bool is_long = false;         ///< so may its products' sum; that of half a block has room
+  bool is_long = false;         ///< so may the sum of its products; half a block's has room
   bool is_short = false;        ///< integer sums have at most 24 bits: exact in binary32
   bool is_wide = false;         ///< products' exponents may have no room in bytes
   int fraction_bits = 0;        ///< F: bits of a term below the block's top exponent

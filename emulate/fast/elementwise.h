@@ -65,8 +65,8 @@ struct SpecialResults {
   }
 };
 
-/// out[i] = operation(a[i], b[i], c[i]), rounded once to how.to, of n elements; out may be an operand. Adds to
-/// `counts`.
+/// Sets out[i] = operation(a[i], b[i], c[i]), rounded once to how.to, for i < n; out may be an operand. a[0] is element
+/// `first` of its stream of random words. Adds to `counts`.
 void elementwise(const float* a, const float* b, const float* c, float* out, std::size_t n,
                  std::uint64_t first, const Elementwise& how, EventCounts& counts);
 

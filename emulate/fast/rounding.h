@@ -14,8 +14,8 @@
 //     a                1.ffff xxxx xxxx · 2^e                drop = 8
 //     S = a + M        1.0000 0001 ffff · 2^(e + drop)       r = S - M, to nearest even
 //
-// Other roundings move S by one ulp where r lies on the wrong side of a. Magnitudes above 2^(emax + 1) are replaced by
-// it, which overflows in every rounding.
+// Other roundings then move S by its last bit, depending on a - r. Magnitudes above 2^(emax + 1) are replaced by it,
+// which overflows in every rounding.
 #pragma once
 
 #include <array>

@@ -7,7 +7,7 @@
 //
 //     step         push_c    push_zero    products    add
 //     stack[1]               0 … 0        s … s
-//     stack[0]     C … C     C … C        C … C       C + s …        4 × 32 floats each; held: each one's format
+//     stack[0]     C … C     C … C        C … C       C + s …        4 × 32 floats each; `held` has their formats
 #pragma once
 
 #include <array>

@@ -7,7 +7,7 @@
 //     lane                0 block b        1 block b + 2    2 block b + 1    3 block b + 3      in AVX2
 //     c0                  .... 0123abcd    .... 89efcdab    …                                   c1, c2, c3 the same way
 //     a round             two products, two shifts of the upper halves down, four exclusive ors
-//     front, back         c1 : c0, c3 : c2, the words of a block in 64 bits each
+//     front, back         c0 with c1 above it, c2 with c3 above it: a block's words in two lanes of 64 bits
 //     stored              front 0, back 0, front 2, back 2, front 1, …: blocks b, b + 1, b + 2, b + 3 in order
 #pragma once
 
