@@ -187,7 +187,7 @@ struct Avx2<float> : Avx2Integers {
   static I shift_left(I a, int by) { return _mm256_sll_epi32(a, _mm_cvtsi32_si128(by)); }
   static I shift_right(I a, int by) { return _mm256_srl_epi32(a, _mm_cvtsi32_si128(by)); }
   static I shift_right_each(I a, I by) { return _mm256_srlv_epi32(a, by); }
-  /// Minimum and maximum of signed lanes; magnitudes, below 2^31, are compared by them.
+  /// Minimum and maximum of signed lanes. Magnitudes are below 2^31, so that they are compared by these, too.
   static I min(I a, I b) { return _mm256_min_epi32(a, b); }
   static I max(I a, I b) { return _mm256_max_epi32(a, b); }
   static I min_unsigned(I a, I b) { return _mm256_min_epu32(a, b); }
@@ -247,7 +247,7 @@ struct Avx2<float> : Avx2Integers {
     for (const std::uint32_t count : lane) out += count;
     return out;
   }
-  /// Loads `lanes` unsigned integers of `size` bytes (1, 2 or the lane's width, 4 too under 8) each.
+  /// Loads `lanes` unsigned integers of `size` bytes each: 1, 2 or 4, and 8 into 64-bit lanes.
   static I load_narrow(const void* from, std::size_t size) {
     if (size == 4) return load(from);
     if (size == 2) return _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(from)));

@@ -25,7 +25,7 @@ struct CodePlan {
   T to_bias = 1;          ///< 2^(format's bias - carrier's bias)
   int fraction_drop = 0;  ///< fraction bits of the carrier minus those of the format
   int padding = 0;        ///< unused bits at the end of a code
-  int sign_shift = 0;     ///< shift to the right, from the carrier's sign to the format's, before padding
+  int sign_shift = 0;     ///< to the right: from the carrier's sign to the format's, before padding
   Format format;
 
   explicit CodePlan(const Format& f) : format(f) {

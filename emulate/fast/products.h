@@ -9,7 +9,7 @@
 //
 //                         columns 0 … 31
 //     tile    row 0    s s s s … s    sums: accumulators between two instructions
-//             row 3    s s s s … s    mask: bit 31 … 0 of word 3
+//             row 3    s s s s … s    mask: bits 0 … 31 of word 3
 #pragma once
 
 #include <array>
@@ -103,7 +103,8 @@ struct ProductTile {
   MagnitudeRange of_rows{}, of_columns{};
 };
 
-/// A kernel as a table of functions: `run` for sums as encodings, or `sum` for sums as floats, which may be null.
+/// A kernel as a table of functions. A model whose packing is `in_values` is summed by `sum`, on floats, every other
+/// one by `run`, on encodings; `sum` is null where the kernel has no such packing.
 struct ProductKernel {
   /// Returns how the kernel takes a model's operands; one that it does not know has `known` false.
   Packing (*packing)(const GemmModel& g);

@@ -34,7 +34,7 @@ struct QuantizePlan {
   Quantizer to;
   bool known = false;      ///< false: the format is left to the definition; only `to` is set
   int precision_drop = 0;  ///< bits that normal results lose: 24 - p
-  int quantum_drop = 0;    ///< minus the exponent field: bits of a significand below the quantum
+  int quantum_drop = 0;    ///< this - a float's exponent field: its bits below the quantum
   int most_drop = 32;      ///< limit of a drop; a larger one would change no result
   std::uint32_t flushed_below = 0;  ///< DAZ: the smallest normal number of the operands' format
   std::uint32_t quantum = 0;
@@ -45,8 +45,8 @@ struct QuantizePlan {
   std::uint32_t odd = 0;                    ///< 1: one more, modulo 2^32, if the kept part is odd
   std::array<std::uint32_t, 2> overflow{};  ///< result of a number beyond the range
   std::array<std::uint32_t, 2> infinity{};  ///< result of an infinity
-  std::uint32_t nan = 0;                    ///< result of a NaN, to which is added by "or":
-  std::uint32_t nan_kept = 0;               ///< mask of the operand's bits that stay
+  std::uint32_t nan = 0;                    ///< result of a NaN, joined by "or" with
+  std::uint32_t nan_kept = 0;               ///< the operand's bits in this mask
   std::uint32_t sign = 0;                   ///< mask of the sign that nonzero results keep
   std::uint32_t zero_sign = 0;              ///< mask of the sign that zeros keep
   bool stochastic = false;
@@ -138,7 +138,8 @@ constexpr std::uint32_t rounded_shift(std::uint32_t significand, int drop, std::
 /// Returns whether a magnitude below the smallest normal number counts as tiny (project.h, is_tiny).
 constexpr bool is_tiny(std::uint32_t magnitude, std::uint32_t increment, const QuantizePlan& to) {
   if (to.before_rounding) return true;
-  // From half the smallest normal number on: is the magnitude, rounded to the precision alone, still below it?
+  // From half the smallest normal number on, the magnitude is tiny if it stays below that number when it is rounded to
+  // the precision, as if exponents had no lower bound.
   const bool normal = magnitude >= 0x00800000;
   const std::uint32_t significand = normal ? (magnitude & 0x007FFFFF) | 0x00800000 : magnitude << 1;
   const std::uint32_t half = normal ? to.min_normal - 0x00800000 : to.min_normal >> 1;

@@ -81,7 +81,7 @@ struct VectorElementwise {
   int operands;
   ExactWay<V, float> narrow;
   ExactWay<Wide, double> wide;
-  bool is_narrow;                  ///< whether binary32 to odd decides most results
+  bool is_narrow;                  ///< binary32 is tried first: p <= 22, or a choice
   std::uint32_t flushed_below[3];  ///< DAZ: least normal number of each operand's format
   SpecialResults special_results;
 
@@ -114,7 +114,7 @@ struct VectorElementwise {
   }
   static std::size_t whole_groups(std::size_t n) { return (n + group - 1) / group * group; }
 
-  /// Does n <= tile elements; the operands' arrays are readable up to a whole group.
+  /// Computes n <= tile elements; the operands' arrays are readable up to a whole group.
   void operator()(const ElementOperands& x, float* out, std::size_t n, std::uint64_t first,
                   bool streamed) const {
     if (how.attributes.flush_operands && has_subnormal(x, n)) {
@@ -150,7 +150,7 @@ struct VectorElementwise {
       f(at, n - at < wide_tile ? n - at : wide_tile);
   }
 
-  /// Does n <= wide_tile elements in binary64. `given` are the operands before they were flushed, and
+  /// Computes n <= wide_tile elements in binary64. `given` are the operands before they were flushed, and
   /// `unflushed_results` their results, to odd; null where no operand was flushed.
   [[gnu::noinline]] void in_binary64(const ElementOperands& x, const ElementOperands& given,
                                      float* out, std::size_t n, std::uint64_t first, bool streamed,
@@ -262,8 +262,8 @@ struct VectorElementwise {
     return V::any(V::greater(found, V::zero()));
   }
 
-  /// Does n <= wide_tile elements with flushed operands, and the operation on the operands as they are, too: the counts
-  /// compare the two.
+  /// Computes n <= wide_tile elements with flushed operands, and the operation on the operands as they are, too: the
+  /// counts compare the two.
   [[gnu::noinline]] void flushed_tile(const ElementOperands& x, float* out, std::size_t n,
                                       std::uint64_t first) const {
     const float* const of[3]{x.a, x.b, x.c};

@@ -304,7 +304,7 @@ struct VectorQuantizer {
       return rounding == Rounding::stochastic ? philox.fill(call.first + at, group, words.data())
                                               : nullptr;
     };
-    // Does `count` elements, at most a group, in work space: at the array's ends, and where one is a NaN or an
+    // Computes `count` elements, at most a group, in work space: at the array's ends, and where one is a NaN or an
     // infinity.
     EventMarks<V> events_apart;
     std::size_t padding = 0;
