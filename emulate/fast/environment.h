@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The floating-point environment that kernels compute in: rounding to nearest, subnormal numbers kept, no traps. The
-// calling thread may have another one: a library that was built for fast mathematics, or PyTorch when it is set to flush
-// subnormals, makes subnormal results and operands zero. On x86-64 the environment is one register, MXCSR:
+// calling thread may have another one: a library that was built for fast mathematics, or PyTorch when it is set to
+// flush subnormals, makes subnormal results and operands zero. On x86-64 the environment is one register, MXCSR:
 //
 //     bit      15    14-13      12 … 7          6      5 … 0
 //              FTZ   rounding   traps masked    DAZ    flags of exceptions

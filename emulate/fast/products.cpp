@@ -47,7 +47,7 @@ void for_elements(const ProductTile& x, TileSums& sums, TileMask& left, const El
   }
 }
 
-// The definition.
+// The definition: `dot` of emulate/dot.h on codes.
 
 Packing dots_packing(const GemmModel& g) {
   return detail::packed_lines<std::uint64_t>(g.types.a, g.types.b);
@@ -70,7 +70,7 @@ void run_dots(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask
   });
 }
 
-// Fused blocks.
+// Fused blocks (dot_blocks.h), of operands decoded into Factors.
 
 Packing blocks_packing(const GemmModel& g) {
   if (!fast::is_predecodable(fast::dense_twin(g.model), g.types)) return {};
@@ -116,7 +116,7 @@ void run_blocks(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMa
   });
 }
 
-// Chains.
+// Chains and quads (chains.h), of floats and doubles.
 
 Packing chains_packing(const GemmModel& g) {
   if (fast::is_chain_in(g.model, g.types, binary32) || fast::is_quads(g.model, g.types, g.k)) {
@@ -218,7 +218,7 @@ void run_chains(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMa
   run_narrow_chains(g, x, sums, left);
 }
 
-// Integers.
+// Integers (integers.h), of words.
 
 Packing integers_packing(const GemmModel& g) { return fast::integer_packing(g, 1); }
 bool decode_integers(const Packing&, const Format& f, const Format&, const std::uint64_t* codes,

@@ -44,7 +44,7 @@ inline void add_errors(std::int32_t m, const RangeCells::Rules& rules, std::uint
 /// Prepares a tile of up to range_tile values.
 void prepare(const float* in, std::size_t n, RangeTile& tile, RangeSeen& seen) {
   const auto mask = [](bool is_so) { return -static_cast<std::int32_t>(is_so); };
-  std::int32_t negative = 0;  // minus the count
+  std::int32_t negative = 0;  // a sum of masks, minus the count
   std::int32_t largest = 0, smallest_less_one = largest_integer;
   for (std::size_t i = 0; i < n; ++i) {
     const auto bits = std::bit_cast<std::int32_t>(in[i]);
@@ -64,7 +64,7 @@ void prepare(const float* in, std::size_t n, RangeTile& tile, RangeSeen& seen) {
     const std::int32_t placed = (as_float & is_subnormal) | (magnitude & ~is_subnormal);
     const std::int32_t fraction = placed & fraction_mask;
     const std::int32_t row = (placed >> 23) + (129 & is_subnormal);
-    // The cuts of segment_of, each by the last fraction below it.
+    // The cuts of segment_of (emulate/range_count.h), each given by the last fraction below it.
     const std::int32_t past = mask(fraction > 0) + mask(fraction > 0x5FFFFF) +
                               mask(fraction > 0x680000) + mask(fraction > 0x6FFFFF) +
                               mask(fraction > 0x7EFFFF) + mask(fraction > 0x7F7FFF) +

@@ -52,7 +52,8 @@ constexpr TileRules tile_rules(const DotModel& model, const DotTypes& types, con
   const int product_bits = model.recipe == Recipe::expanded
                                ? 2 * binary16.fraction_bits()
                                : types.a.fraction_bits() + types.b.fraction_bits();
-  // Products are below 2^(F + 2), c below 2^(F + 1): with 32 of them a sum is not below 2^32.
+  // A product is below 2^(F + 2) units, c below 2^(F + 1). While a block's products sum to less than
+  // 2^31, a magnitude has room in 32 bits with c, too; 32 products of F = 25 may reach almost 2^32.
   out.wide = (std::int64_t{model.block} << (model.fraction_bits + 2)) > std::int64_t{1} << 31;
   out.cut_bits = model.fraction_bits;
   out.up = model.fraction_bits - product_bits;

@@ -8,8 +8,8 @@
 //     a, b      ±1.ffffffffff · 2^e, exact          │ bytes: e of each, -128 of a zero
 //     a·b       22 bits, exact                      │ top = max over the block of e_a + e_b, of c's, and of the floor
 //     a·b·q     q = 2^(F - top)                     │ ────────────────────────────────'
-//     s += the integer part;  s += that of c·q      │ c = s · 1/q, toward zero to the grid's bits;
-//                                                   │ of binary16: to odd, then to nearest as `quantize` does
+//     s += the integer part;  s += that of c·q      │ d = s · 1/q, toward zero to the grid's bits;
+//                                                   │ of binary16: to odd, then to nearest; d is the next c
 //
 //     1.5 · 1.5 - 2^-30, c = 0, F = 24     bytes 0 + 0 and -30: top = 0, q = 2^24
 //     2.25 · 2^24 = 37748736,  -2^-6       as integers 37748736 and 0, cut toward zero;  s · 2^-24 = 2.25

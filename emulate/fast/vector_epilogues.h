@@ -12,7 +12,7 @@
 
 namespace binade::fast {
 
-/// The steps of detail::in_float on lanes.
+/// The steps of detail::in_float (epilogues.h) in every lane, in the same order.
 template <class V>
 struct EpilogueLanes {
   using F = typename V::F;

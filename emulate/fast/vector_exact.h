@@ -171,7 +171,7 @@ struct ExactLanes {
           r = to_odd(q, V::number(V::bit_xor(rest, V::and_not(V::bits(b), magnitude))), lost);
           smallest = V::min(smallest, V::min(V::bit_and(V::bits(a), magnitude),
                                              V::bit_and(V::bits(q), magnitude)));
-          largest = V::max(largest, V::bit_and(V::bits(b), magnitude));  // 0 / infinity
+          largest = V::max(largest, V::bit_and(V::bits(b), magnitude));  // x / infinity
         } else if constexpr (operation == Operation::square_root) {
           const F s = root(a);
           r = to_odd(s, V::sub_mul(a, s, s), lost);

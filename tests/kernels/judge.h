@@ -93,7 +93,7 @@ struct Fault {
 /// The faults of the kernels that `with_faults` returned last.
 struct Faults {
   std::vector<Fault> planted;
-  std::uint64_t calls = 0;  ///< that wrote something
+  std::uint64_t calls = 0;  ///< calls that wrote something
   /// Returns whether each call is made in another floating-point environment in turn: the usual one, one that flushes
   /// subnormals, one with another rounding. Then: the number of such calls, and of those that did not restore the
   /// environment.
