@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vectors of 32 bytes: what the templates of vector_*.h ask of a machine, in AVX2 and FMA. Masks are all ones or
-// zeros a lane. Whoever includes those templates does so between BINADE_AVX2_BEGIN and BINADE_AVX2_END, after all
-// other headers: what they instantiate has the target's instructions, and nothing else has.
+// Vectors of 32 bytes in AVX2 and FMA: the operations that the templates of vector_*.h need from a level. In every unit
+// I is a vector of integers or bits, F one of numbers (float or double), M a mask: a lane of all ones or all zeros. The
+// file that instantiates those templates includes them between BINADE_AVX2_BEGIN and BINADE_AVX2_END, after all other
+// headers, so that their functions, and no others, are compiled to the target's instructions.
+//
+// Four vectors of 32-bit lanes narrow to one vector of bytes. The pack instructions work in each half of 16 bytes by
+// itself; `store` puts the lanes back in the order of memory:
+//
+//     pack      x0.0-3  x1.0-3  x2.0-3  x3.0-3 | x0.4-7  x1.4-7  x2.4-7  x3.4-7      bytes, four lanes a field
+//     store     x0.0-3  x0.4-7  x1.0-3  x1.4-7 | x2.0-3  x2.4-7  x3.0-3  x3.4-7
 #pragma once
 
 #ifndef BINADE_INTRINSICS_IN_SOFTWARE
@@ -12,7 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// A pragma's string is one.
+// A pragma needs its string in one piece, which may be wider than a line.
 // clang-format off
 #ifdef BINADE_INTRINSICS_IN_SOFTWARE
 #define BINADE_AVX2_BEGIN
@@ -32,7 +39,7 @@ BINADE_AVX2_BEGIN
 
 namespace binade::fast {
 
-/// What lanes of any width share.
+/// Operations on 32 bytes that do not depend on the lanes' width.
 struct Avx2Integers {
   using I = __m256i;  ///< integers, or bits
   using M = __m256i;
@@ -41,7 +48,7 @@ struct Avx2Integers {
 
   static I load(const void* from) { return _mm256_loadu_si256(static_cast<const I*>(from)); }
   static void store(void* to, I x) { _mm256_storeu_si256(static_cast<I*>(to), x); }
-  /// Past the caches; `to` is a multiple of `bytes`.
+  /// Stores past the caches; `to` is a multiple of `bytes`. After the last one the caller calls `streamed`.
   static void stream(void* to, I x) { _mm256_stream_si256(static_cast<I*>(to), x); }
   static void put(bool streamed, void* to, I x) { streamed ? stream(to, x) : store(to, x); }
   static void streamed() { _mm_sfence(); }
@@ -49,13 +56,13 @@ struct Avx2Integers {
     _mm_prefetch(static_cast<const char*>(from), _MM_HINT_T0);
   }
 
-  /// Two words of 64 bits more, at a multiple of 16.
+  /// Adds two 64-bit words to two at `to`; both addresses are multiples of 16.
   static void add_two_words(void* to, const void* more) {
     auto* const words = static_cast<__m128i*>(to);
     _mm_store_si128(words, _mm_add_epi64(_mm_load_si128(words),
                                          _mm_load_si128(static_cast<const __m128i*>(more))));
   }
-  /// 16 bytes for `look_up`.
+  /// Returns the 16 bytes at `from`, a multiple of 16, in each half of the register, as `look_up` takes them.
   static I table(const std::uint8_t* from) {
     return _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(from)));
   }
@@ -65,7 +72,7 @@ struct Avx2Integers {
   static I bit_or(I a, I b) { return _mm256_or_si256(a, b); }
   static I bit_xor(I a, I b) { return _mm256_xor_si256(a, b); }
   static I and_not(I a, I b) { return _mm256_andnot_si256(b, a); }  ///< a & ~b
-  /// Of 16 bits each: a - b, or 0 where that is negative.
+  /// In lanes of 16 bits, unsigned: a - b, or 0 where a < b.
   static I sub_to_zero(I a, I b) { return _mm256_subs_epu16(a, b); }
   static I bit_xor(I a, I b, I c) { return bit_xor(bit_xor(a, b), c); }
 
@@ -77,20 +84,21 @@ struct Avx2Integers {
   static I select(M m, I a, I b) { return _mm256_blendv_epi8(b, a, m); }
 };
 
-/// Lanes of `size` bytes, into which four vectors' go, in an order of their own until they are stored.
+/// Lanes of `size` bytes. The 32-bit lanes of 4 / size vectors are packed into one vector, in the order of the picture
+/// above until they are stored.
 template <std::size_t size>
 struct Avx2Codes;
 
 template <>
 struct Avx2Codes<1> : Avx2Integers {
-  static constexpr std::size_t vectors = 4;  ///< that one takes
+  static constexpr std::size_t vectors = 4;  ///< number of vectors that one packed vector takes
   static constexpr int mark_bits = 1;
 
-  /// Lanes below 2^31; of those above 255 something that is not less.
+  /// Packs lanes below 2^31; one above 255 becomes 255.
   static I pack(const I* x) {
     return _mm256_packus_epi16(_mm256_packs_epi32(x[0], x[1]), _mm256_packs_epi32(x[2], x[3]));
   }
-  /// Their first bits are the first bits of the lanes.
+  /// Packs lanes as signed numbers, with saturation: each byte has its lane's sign, and its value from -128 to 127.
   static I pack_signs(const I* x) {
     return _mm256_packs_epi16(_mm256_packs_epi32(x[0], x[1]), _mm256_packs_epi32(x[2], x[3]));
   }
@@ -98,10 +106,10 @@ struct Avx2Codes<1> : Avx2Integers {
   static M equal(I a, I b) { return _mm256_cmpeq_epi8(a, b); }
   static M at_most(I a, I b) { return equal(_mm256_min_epu8(a, b), a); }  ///< unsigned
   static M has_sign(I a) { return _mm256_cmpgt_epi8(zero(), a); }
-  /// Where no bit leaves its lane.
+  /// Shifts lanes, as long as no bit that is set leaves its lane.
   static I shift_left(I a, int by) { return _mm256_sll_epi16(a, _mm_cvtsi32_si128(by)); }
   static I shift_right(I a, int by) { return _mm256_srl_epi16(a, _mm_cvtsi32_si128(by)); }
-  /// `mark_bits` bits for each lane.
+  /// Returns `mark_bits` equal bits for each lane of a mask.
   static std::uint64_t marks(M m) { return static_cast<std::uint32_t>(_mm256_movemask_epi8(m)); }
   static void store(void* to, I x, bool streamed) {
     const I order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
@@ -128,7 +136,7 @@ struct Avx2Codes<2> : Avx2Integers {
   }
 };
 
-/// 32 signed bytes.
+/// 32 signed bytes, each the exponent of an operand.
 struct Avx2Exponents {
   using I = __m256i;
   static constexpr std::size_t size = 32;
@@ -138,24 +146,24 @@ struct Avx2Exponents {
     return _mm256_loadu_si256(reinterpret_cast<const I*>(from));
   }
   static void store(void* to, I x) { _mm256_storeu_si256(static_cast<I*>(to), x); }
-  /// Four bytes, again and again.
+  /// Repeats four bytes over the register.
   static I broadcast(const std::uint32_t* from) {
     return _mm256_set1_epi32(static_cast<std::int32_t>(*from));
   }
   static I add_saturated(I a, I b) { return _mm256_adds_epi8(a, b); }
   static I max(I a, I b) { return _mm256_max_epi8(a, b); }
   static I min(I a, I b) { return _mm256_min_epi8(a, b); }
-  /// y where it is x.
+  /// Returns a, with y in the lanes that are x.
   static I instead_of(I a, int x, int y) {
     return _mm256_blendv_epi8(a, set(y), _mm256_cmpeq_epi8(a, set(x)));
   }
-  /// x + 127, or 0 where that is negative: unsigned.
+  /// Returns x + 127 as an unsigned byte, and 0 where that is negative (x = -128).
   static I biased(I x) {
     return _mm256_subs_epu8(_mm256_xor_si256(x, set(-128)), _mm256_set1_epi8(1));
   }
 };
 
-/// Lanes as wide as T.
+/// The unit of lanes as wide as T, float or double.
 template <class T>
 struct Avx2;
 
@@ -179,13 +187,14 @@ struct Avx2<float> : Avx2Integers {
   static I shift_left(I a, int by) { return _mm256_sll_epi32(a, _mm_cvtsi32_si128(by)); }
   static I shift_right(I a, int by) { return _mm256_srl_epi32(a, _mm_cvtsi32_si128(by)); }
   static I shift_right_each(I a, I by) { return _mm256_srlv_epi32(a, by); }
-  /// Of magnitudes, below 2^31.
+  /// Minimum and maximum of signed lanes. Magnitudes are below 2^31, so that they are compared by these, too.
   static I min(I a, I b) { return _mm256_min_epi32(a, b); }
   static I max(I a, I b) { return _mm256_max_epi32(a, b); }
   static I min_unsigned(I a, I b) { return _mm256_min_epu32(a, b); }
-  /// Of the lanes' halves, signed: the sum of their products. Of lanes below 2^15, the product.
+  /// Multiplies the 16-bit halves of each lane, signed, and adds the two products: of lanes below 2^15, their product.
   static I mul_pairs(I a, I b) { return _mm256_madd_epi16(a, b); }
-  /// The table's byte of an index below 16; that of index 0, which fills the lane's other bytes, is 0.
+  /// Replaces each byte of `index`, which is below 16, by the table's byte of that number. Three of a 32-bit index's
+  /// bytes are 0 and become the table's byte 0, which is therefore 0.
   static I look_up(I table, I index) { return _mm256_shuffle_epi8(table, index); }
   static F to_number(I x) { return _mm256_cvtepi32_ps(x); }  ///< signed
   static I truncated(F x) { return _mm256_cvttps_epi32(x); }
@@ -215,7 +224,7 @@ struct Avx2<float> : Avx2Integers {
   static F mul_sub(F a, F b, F c) { return _mm256_fmsub_ps(a, b, c); }   ///< a·b - c, rounded once
   static F sub_mul(F a, F b, F c) { return _mm256_fnmadd_ps(b, c, a); }  ///< a - b·c
   static M nonzero(F a) { return bits(_mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_NEQ_OQ)); }
-  /// floor(x) of 0 <= x < 2^32, as an integer.
+  /// Returns floor(x) of 0 <= x < 2^32 as an unsigned integer.
   static I floor_unsigned(F x) {
     const F half = set_number(0x1p31F);
     const F is_high = _mm256_cmp_ps(x, half, _CMP_GE_OQ);
@@ -223,14 +232,14 @@ struct Avx2<float> : Avx2Integers {
     return _mm256_xor_si256(low, _mm256_slli_epi32(bits(is_high), 31));
   }
 
-  /// `mark_bits` bits for each lane of four vectors.
+  /// Returns `mark_bits` equal bits for each lane of four masks.
   static std::uint64_t marks(const M* x) { return Bytes::marks(Bytes::pack_masks(x)); }
 
-  /// `lanes` floats as numbers.
+  /// Loads `lanes` floats as numbers of the unit.
   static F load_floats(const float* from) { return _mm256_loadu_ps(from); }
-  /// Words of 32 bits, one a lane.
+  /// Loads `lanes` words of 32 bits, one into each lane.
   static I load_words(const std::uint32_t* from) { return load(from); }
-  /// The lanes' sum, each as an unsigned number.
+  /// Returns the sum of the lanes as unsigned numbers.
   static std::uint64_t total(I x) {
     alignas(bytes) std::uint32_t lane[lanes];
     store(lane, x);
@@ -238,7 +247,7 @@ struct Avx2<float> : Avx2Integers {
     for (const std::uint32_t count : lane) out += count;
     return out;
   }
-  /// `lanes` integers of `size` bytes each.
+  /// Loads `lanes` unsigned integers of `size` bytes each: 1, 2 or 4, and 8 into 64-bit lanes.
   static I load_narrow(const void* from, std::size_t size) {
     if (size == 4) return load(from);
     if (size == 2) return _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(from)));
@@ -289,15 +298,17 @@ struct Avx2<double> : Avx2Integers {
   static F sub_mul(F a, F b, F c) { return _mm256_fnmadd_pd(b, c, a); }
   static M nonzero(F a) { return bits(_mm256_cmp_pd(a, _mm256_setzero_pd(), _CMP_NEQ_OQ)); }
   static I floor_unsigned(F x) {
-    const F above = set_number(0x1p52);  // whose ulp is one
+    const F above = set_number(0x1p52);  // its ulp is 1, so its last bits count
     return bit_xor(bits(add(_mm256_floor_pd(x), above)), bits(above));
   }
 
-  /// Products of the lower words; the lanes' upper words, down; {lower of a, lower of b} a lane.
+  /// Each lane is two words of 32 bits. mul_words returns the 64-bit product of the lower words, high_words the upper
+  /// word in the place of the lower one, join_words the lower word of a below that of b.
   static I mul_words(I a, I b) { return _mm256_mul_epu32(a, b); }
   static I high_words(I a) { return _mm256_srli_epi64(a, 32); }
   static I join_words(I a, I b) { return _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA); }
-  /// The pairs {a, b} of lanes, in the order in which `lane_order` counts.
+  /// Pairs {lane of a, lane of b}: low_pairs of the even lanes, high_pairs of the odd ones. Where lane i holds the
+  /// number lane_order[i], low_pairs and then high_pairs hold the pairs of the numbers 0, 1, 2, … in ascending order.
   static constexpr std::uint64_t lane_order[lanes]{0, 2, 1, 3};
   static I low_pairs(I a, I b) { return _mm256_unpacklo_epi64(a, b); }
   static I high_pairs(I a, I b) { return _mm256_unpackhi_epi64(a, b); }
@@ -307,7 +318,7 @@ struct Avx2<double> : Avx2Integers {
   }
 
   static F load_floats(const float* from) { return _mm256_cvtps_pd(_mm_loadu_ps(from)); }
-  /// The lanes of a, then those of b, as floats.
+  /// Returns the lanes of a, then the lanes of b, rounded to floats.
   static __m256i narrow(F a, F b) {
     return _mm256_castps_si256(_mm256_set_m128(_mm256_cvtpd_ps(b), _mm256_cvtpd_ps(a)));
   }
@@ -319,7 +330,7 @@ struct Avx2<double> : Avx2Integers {
     store(lane, x);
     return lane[0] + lane[1] + lane[2] + lane[3];
   }
-  /// The lanes of four vectors as integers of `size` bytes, which they fit in.
+  /// Stores the lanes of four vectors, one after the other, as integers of `size` bytes, in which they have room.
   static void store_narrow(void* to, const I (&x)[4], std::size_t size) {
     auto* out = static_cast<char*>(to);
     if (size == 8) {

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vectors of 64 bytes, as avx2.h: AVX-512 F, BW, DQ and VL. Masks are a bit a lane, and an addition may name its own
-// rounding. BINADE_INTRINSICS_IN_SOFTWARE: whoever includes this
-// has included them, for machines that lack them.
+// Vectors of 64 bytes in AVX-512 F, BW, DQ and VL: the operations of avx2.h, under the same names and with the same
+// meaning, for the templates of vector_*.h. Two things differ. A mask M has one bit a lane; and add, mul, div and root
+// have a second form that names its rounding (NamesRounding in vector_rounding.h), as the intrinsics number them:
+//
+//     add<rounding>    0 to nearest    1 toward negative    2 toward positive    3 toward zero
+//     mask of floats   bit 15 … 0, one for each lane; four of them joined are the 64 bits of a mask of bytes
+//
+// Where BINADE_INTRINSICS_IN_SOFTWARE is defined, the file that includes this one has included functions of the same
+// names before (tests/kernels/simde_avx512.h), for machines that lack the instructions.
 #pragma once
 
 #ifndef BINADE_INTRINSICS_IN_SOFTWARE
@@ -14,7 +20,7 @@
 
 #include "emulate/fast/avx2.h"
 
-// A pragma's string is one.
+// A pragma needs its string in one piece, which may be wider than a line.
 // clang-format off
 #ifdef BINADE_INTRINSICS_IN_SOFTWARE
 #define BINADE_AVX512_BEGIN
@@ -48,13 +54,13 @@ struct Avx512Integers {
     _mm_prefetch(static_cast<const char*>(from), _MM_HINT_T0);
   }
 
-  /// Two words of 64 bits more, at a multiple of 16.
+  /// Adds two 64-bit words to two at `to`; both addresses are multiples of 16.
   static void add_two_words(void* to, const void* more) {
     auto* const words = static_cast<__m128i*>(to);
     _mm_store_si128(words, _mm_add_epi64(_mm_load_si128(words),
                                          _mm_load_si128(static_cast<const __m128i*>(more))));
   }
-  /// 16 bytes for `look_up`.
+  /// Returns the 16 bytes at `from`, a multiple of 16, in each quarter of the register, as `look_up` takes them.
   static I table(const std::uint8_t* from) {
     return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(from)));
   }
@@ -64,12 +70,12 @@ struct Avx512Integers {
   static I bit_or(I a, I b) { return _mm512_or_si512(a, b); }
   static I bit_xor(I a, I b) { return _mm512_xor_si512(a, b); }
   static I and_not(I a, I b) { return _mm512_andnot_si512(b, a); }
-  /// Of 16 bits each: a - b, or 0 where that is negative.
+  /// In lanes of 16 bits, unsigned: a - b, or 0 where a < b.
   static I sub_to_zero(I a, I b) { return _mm512_subs_epu16(a, b); }
   static I bit_xor(I a, I b, I c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
 };
 
-/// As avx2.h's, in memory's order.
+/// Lanes of `size` bytes, as Avx2Codes of avx2.h, but in the order of memory as soon as they are packed.
 template <std::size_t size>
 struct Avx512Codes;
 
@@ -130,7 +136,7 @@ struct Avx512Codes<2> : Avx512Integers {
   static void store(void* to, I x, bool streamed) { put(streamed, to, x); }
 };
 
-/// Lanes as wide as T.
+/// The unit of lanes as wide as T, float or double.
 template <class T>
 struct Avx512;
 
@@ -159,9 +165,10 @@ struct Avx512<float> : Avx512Integers {
   static I max(I a, I b) { return _mm512_max_epi32(a, b); }
 
   static I min_unsigned(I a, I b) { return _mm512_min_epu32(a, b); }
-  /// Of the lanes' halves, signed: the sum of their products. Of lanes below 2^15, the product.
+  /// Multiplies the 16-bit halves of each lane, signed, and adds the two products: of lanes below 2^15, their product.
   static I mul_pairs(I a, I b) { return _mm512_madd_epi16(a, b); }
-  /// The table's byte of an index below 16; that of index 0, which fills the lane's other bytes, is 0.
+  /// Replaces each byte of `index`, which is below 16, by the table's byte of that number. Three of a 32-bit index's
+  /// bytes are 0 and become the table's byte 0, which is therefore 0.
   static I look_up(I table, I index) { return _mm512_shuffle_epi8(table, index); }
   static F to_number(I x) { return _mm512_cvtepi32_ps(x); }  ///< signed
   static F to_number_toward_zero(I x) {

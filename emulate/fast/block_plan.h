@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which fused blocks have a way through numbers of binary32 (vector_dot_blocks.h), what a model asks of it, and how its
-// operands are packed.
+// Which fused blocks (fused_block of emulate/fused_sum.h) can be computed in floats by vector_dot_blocks.h, the numbers
+// that it needs of a model, and how operands are packed for it. A group of 4 rows or of 32 columns holds its operands
+// as floats and then, once more, their exponents e in bytes, so that a vector finds the largest e_a + e_b of 32
+// columns:
+//
+//     rows       values      float      k0: row 0 1 2 3            k1: row 0 1 2 3            …
+//                exponents   uint32     k0: eeee eeee eeee eeee    k1: …                      e in each of four bytes
+//     columns    values      float      k0: column 0 1 … 31        k1: column 0 1 … 31        …
+//                exponents   int8       k0: e e … e                k1: …
+//
+//     0.1875 = 1.5 · 2^-3 in a row: 0x3E400000 and 0xFDFDFDFD; a zero: 0x00000000 and 0x80808080 (e = -128)
 #pragma once
 
 #include <algorithm>
@@ -14,28 +23,29 @@
 
 namespace binade::fast {
 
-/// The exponent of a zero among packed operands; a subnormal's is its format's least.
+/// The exponent of a zero among packed operands. A subnormal operand has its format's emin.
 inline constexpr std::int32_t no_exponent = -128;
 
-/// What a model asks of a block, as numbers.
+/// The numbers that a model gives a block of n products and c.
 struct BlockPlan {
-  bool known = false;
+  bool known = false;           ///< false: the model is not for floats; nothing else is set
   bool is_half = false;         ///< sums are binary16, to nearest; else binary32, toward zero
-  bool c_last = false;          ///< c waits for an instruction's end
+  bool c_last = false;          ///< c is added at an instruction's end
   bool ends_half = false;       ///< sums of binary32 become binary16 at an instruction's end
-  bool may_carry = false;       ///< whether sums may have no room
-  bool is_long = false;         ///< whether those of products alone may, but those of half a block
-  bool is_short = false;        ///< sums are numbers of binary32
-  bool is_wide = false;         ///< products may leave the range that bytes hold
-  int fraction_bits = 0;        ///< F
-  std::uint32_t floor = 0;      ///< the least top, as bits of binary32: at least 2^-101's
-  std::uint32_t least_c = 0;    ///< the least exponent of a c that is not zero, likewise
-  std::uint32_t least_sum = 0;  ///< and of a block's sum
-  std::uint32_t kept_bits = 0;  ///< of sums in binary32
+  bool may_carry = false;       ///< a block's integer sum may need more than 32 bits
+  bool is_long = false;         ///< so may the sum of its products; half a block's has room
+  bool is_short = false;        ///< integer sums have at most 24 bits: exact in binary32
+  bool is_wide = false;         ///< products' exponents may have no room in bytes
+  int fraction_bits = 0;        ///< F: bits of a term below the block's top exponent
+  std::uint32_t floor = 0;      ///< least top exponent, at least -101, as bits of its power of two
+  std::uint32_t least_c = 0;    ///< least exponent of a nonzero c, as bits of its power of two
+  std::uint32_t least_sum = 0;  ///< least exponent of a block's nonzero sum, as such bits
+  std::uint32_t kept_bits = 0;  ///< mask of the bits that sums keep in binary32
 
-  /// The least of a product that counts; and the most of an operand, so that a zero times it stays below that.
+  /// The least exponent of a product that counts, and the largest exponent of an operand: beside it a zero's -128 still
+  /// makes a product below the least one (-128 + 26 < -101).
   static constexpr int least_exponent = -101, most_exponent = 26;
-  /// Of products, the least, and of operands the most.
+  /// Returns whether bytes suffice for products of at least 2^least and operands below 2^(most + 1).
   static constexpr bool in_bytes(int least, int most) {
     return least >= least_exponent && most <= most_exponent;
   }
@@ -51,7 +61,8 @@ struct BlockPlan {
     const auto fits = [](const Format& f) {
       return fits_in(f, binary32) && f.has_zero && f.has_sign && f.emin() >= binary32.emin();
     };
-    // Codes of more than 32 bits are padded.
+    // An operand's code has at most 32 bits (only padding makes longer ones), and its value is one of the format that
+    // blocks multiply in.
     const auto is_exact = [](const Format& f, const Format& as) {
       return fits_in(f, as) && f.storage_bits() <= 32;
     };
@@ -67,13 +78,13 @@ struct BlockPlan {
     const bool rounds = is_half ? model.rounding == Rounding::ties_to_even && g == binary16
                                 : sums.d == binary32 && model.rounding == Rounding::toward_zero &&
                                       g.exponent_bits == 8 && g.precision <= 24;
-    // One from 2^-101 on is the least top; a tiny c's block asks for the floor itself.
+    // A floor below 2^-101 counts as 2^-101, except in a block with a tiny c, which uses the floor itself.
     const bool floor_fits = model.exponent_floor <= 100;
     known = is_predecodable(dense_twin(model), types) && rounds && floor_fits && fits(a) &&
             fits(b) && is_exact(types.a, a) && is_exact(types.b, b) && is_known_sum(types.c) &&
             is_known_sum(types.d) && a.precision + b.precision <= 24 && f >= 8 && f <= 25 &&
             most <= std::int64_t{1} << 32 && (!is_half || (is_narrow(a) && is_narrow(b))) &&
-            // A sum of binary16 and a wider c would be rounded twice.
+            // With a wider c, added last, a sum of binary16 would be rounded twice.
             (!is_half || !model.c_last || types.c == binary16);
     if (!known) return;
     c_last = model.c_last;
@@ -94,14 +105,14 @@ struct BlockPlan {
     least_sum = least_of(sums.d);
     kept_bits = ~((std::uint32_t{1} << (24 - std::min(24, g.precision))) - 1);
   }
-  /// Whether instructions are one long chain of blocks.
+  /// Returns whether nothing is done between two instructions, so that they are one long chain of blocks.
   bool is_chain() const { return !c_last && !ends_half; }
 };
 
-/// Where the parts of a packed group lie: numbers, and then exponents, [k][line].
+/// The two parts of a packed group: numbers, and then exponents, both as [k][line].
 struct VectorRows {
   const float* values;
-  const std::uint32_t* exponents;  ///< in each byte
+  const std::uint32_t* exponents;  ///< repeated in each byte
 
   explicit VectorRows(const ProductTile& x)
       : values(reinterpret_cast<const float*>(x.rows)),

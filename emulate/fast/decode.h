@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `values_of_codes` of emulate/quantize.h: an encoding's fields moved to where the carrier has them, times
-// 2^(carrier's bias - bias), which is exact and makes the format's subnormals what they are:
+// `values_of_codes` of emulate/quantize.h, equal in every bit: encodings (codes) to floats or doubles, the carrier T.
+// The code's exponent and fraction are shifted to where the carrier has them; then the carrier's number is multiplied
+// by 2^(carrier's bias - format's bias), which is exact and makes normal numbers of the format's subnormals:
 //
 //     binary16 2^-15     00000 1000000000 << 13 = 0000 0000 1000 0000 0000 0000 0000 000 · 2^(127 - 15)
 //                                               = 0111 0000 0000 0000 0000 0000 0000 000
 //
-// Infinities and NaNs are the definition's.
+// The definition converts infinities and NaNs.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +17,19 @@
 
 namespace binade::fast {
 
-/// A format's fields in words of T's width, padding included.
+/// The places of a format's fields in a code, which stands in a word of T's width after its padding was shifted out.
 template <std::floating_point T>
 struct CodeFields {
   using Bits = typename Carrier<T>::Bits;
 
-  bool known = false;  ///< else nothing else is set
-  std::size_t bytes = 0;
+  bool known = false;     ///< false: the format is left to the definition, and nothing else is set
+  std::size_t bytes = 0;  ///< size of a code's container
+  /// Unused bits at the container's end; shifts to the left, from the code's fields to the carrier's.
   int padding = 0, fraction_shift = 0, sign_shift = 0;
   Bits magnitude = 0;  ///< mask of exponent and fraction
-  Bits special = 0;    ///< the first magnitude that is no number
-  Bits sign = 0;       ///< of the format; 0 where it has none
-  Bits lone_nan = 0;   ///< fnuz: the code of its NaN
+  Bits special = 0;    ///< the smallest magnitude that is an infinity or a NaN
+  Bits sign = 0;       ///< mask of the sign; 0 where the format has none
+  Bits lone_nan = 0;   ///< fnuz: the code of its only NaN, else 0
 
   explicit CodeFields(const Format& f) {
     constexpr const Format& c = Carrier<T>::format;
@@ -46,6 +48,7 @@ struct CodeFields {
   }
 };
 
+/// Converts n codes, in containers of code_bytes(format) bytes each, to floats or doubles.
 void values_of_codes(const std::byte* in, float* out, std::size_t n, const Format& format);
 void values_of_codes(const std::byte* in, double* out, std::size_t n, const Format& format);
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fused blocks with operands taken apart once for a whole row or column. Equal to `dot` of dot.h bit for bit;
-// what it does not handle it leaves to that. Products and sum are machine words, in units of 2^(top - F):
+// Fused blocks whose operands are decoded once for a whole row or column. Equal to `dot` of emulate/dot.h bit for bit;
+// what a function here does not handle, it leaves to that. top is the largest exponent of the block's products, c and
+// the model's floor. Products and sum are machine words, in units of 2^(top - F), F the model's fraction_bits:
 //
 //     product  |  a·b: 32 bits                                    | << F - its fraction bits
 //     cut      |        `-- kept: >> top - exponent --' `- gone -'| of magnitudes, so toward zero
 //     sum      |  s  `-------- 64 bits, exact --------'           |
 //     rounded  by rounded_sum.h
+//
+//     1.5 · 1.5 in binary16, F = 24, top = 2:  1536 · 1536 << 4 >> 2 = 9437184 units of 2^-22, which is 2.25
+//                                              10 + 10 fraction bits, so 4 up; exponent 0 + 0, so 2 down
 #pragma once
 
 #include <cstdint>
@@ -16,14 +20,14 @@
 
 namespace binade::fast {
 
-/// A number without its sign's bit: ±significand · 2^(exponent - fraction_bits). A zero has an
-/// exponent far below every floor, -0 one that is one more.
+/// A decoded operand: significand · 2^(exponent - fraction_bits), the sign being the significand's.
+/// A zero has an exponent far below every floor; -0 has that exponent plus one.
 struct Factor {
   std::int32_t significand = 0;
   std::int32_t exponent = -8192;
 };
 
-/// Takes an operand apart that is a number of `as` too. False where it is a NaN or an infinity.
+/// Decodes a code of f whose value is one of format `as`, too. Returns false for a NaN or an infinity.
 constexpr bool predecode_one(const Format& f, const Format& as, std::uint64_t code, Factor& out) {
   const Addend x = f == as ? addend_of(code, f) : addend_of(convert(code, f, as).bits, as);
   const auto magnitude = static_cast<std::int32_t>(x.significand);
@@ -31,7 +35,7 @@ constexpr bool predecode_one(const Format& f, const Format& as, std::uint64_t co
                              : Factor{x.negative ? -magnitude : magnitude, x.exponent};
   return x.kind == Kind::finite || x.kind == Kind::zero;
 }
-/// As what a model's blocks take operands of format f.
+/// Returns the format in which a model's blocks multiply operands of format f.
 constexpr Format block_operand(const DotModel& model, const Format& f) {
   return model.recipe == Recipe::expanded ? binary16 : f;
 }
@@ -40,8 +44,8 @@ constexpr bool predecode_one(const DotModel& model, const Format& f, std::uint64
   return predecode_one(f, block_operand(model, f), code, out);
 }
 
-/// Takes n codes apart in the order in which the model multiplies them; work space is the caller's.
-/// False where one is a NaN or an infinity: then the row or column is for `dot`.
+/// Decodes n codes into the caller's `out`, in the order in which the model multiplies them. Returns
+/// false where one is a NaN or an infinity; the row or column is then left to `dot`.
 template <class Code>
 constexpr bool predecode(const DotModel& model, const Format& f, const Code* codes, int n,
                          Factor* out) {
@@ -53,10 +57,10 @@ constexpr bool predecode(const DotModel& model, const Format& f, const Code* cod
   return finite;
 }
 
-/// Whether `dot_predecoded` knows the model and types.
+/// Returns whether `dot_predecoded` knows the model and types.
 constexpr bool is_predecodable(const DotModel& model, const DotTypes& types) {
   const Format& d = model.through_f32 ? binary32 : types.d;
-  // Cut products of fraction_bits + 2 bits, in 32; a block of them in 64 exponents of work space.
+  // A cut product of fraction_bits + 2 bits has room in 32; work space has room for 64 products.
   return is_fused(model) && types.a.has_zero && types.b.has_zero && !model.descending &&
          model.edges == EdgeRules{} && model.sparse_group == 0 && model.scales == WgmmaScales{} &&
          model.grid.bias == d.bias && model.fraction_bits <= 29 && model.block <= 64 &&
@@ -68,7 +72,8 @@ constexpr bool is_predecodable(const DotModel& model, const DotTypes& types) {
 
 namespace detail {
 
-/// The exact sum of `block` (0: n) cut products, and the largest exponent raised by them.
+/// Returns the exact sum of n cut products, where `block` is n, or 0 if n is not known to the
+/// compiler. `up` is F minus a product's fraction bits; `top` is raised to the largest exponent.
 template <int block>
 constexpr std::int64_t cut_products(const Factor* a, const Factor* b, int n, int up, int& top) {
   constexpr int most = block == 0 ? 64 : block;
@@ -88,7 +93,7 @@ constexpr std::int64_t cut_products(const Factor* a, const Factor* b, int n, int
   return sum;
 }
 constexpr std::int64_t cut_products(const Factor* a, const Factor* b, int n, int up, int& top) {
-  switch (n) {  // a count known to the compiler unrolls
+  switch (n) {  // the compiler unrolls a loop whose count it knows
     case 4: return cut_products<4>(a, b, n, up, top);
     case 8: return cut_products<8>(a, b, n, up, top);
     case 16: return cut_products<16>(a, b, n, up, top);
@@ -97,7 +102,7 @@ constexpr std::int64_t cut_products(const Factor* a, const Factor* b, int n, int
   }
 }
 
-/// One block of n products; c is finite.
+/// Returns one block's sum of n products and c, which is finite, encoded in d.
 constexpr std::uint64_t predecoded_block(const DotModel& model, int product_bits, const Factor* a,
                                          const Factor* b, int n, std::uint64_t c_bits,
                                          const Format& c_format, const Format& d) {
@@ -116,8 +121,8 @@ constexpr bool is_special(std::uint64_t bits, const Format& f) {
 
 }  // namespace detail
 
-/// d of k products of predecoded operands without NaN or infinity. False where c or a partial result
-/// is one: then d is for `dot`.
+/// Computes d of k products of decoded operands. Returns false where c or a partial sum is a NaN or an
+/// infinity; d is then left to `dot`.
 constexpr bool dot_predecoded(const DotModel& model, const DotTypes& types, const Factor* a,
                               const Factor* b, int k, std::uint64_t c, std::uint64_t& d) {
   const bool expanded = model.recipe == Recipe::expanded;

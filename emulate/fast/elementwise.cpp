@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tiles in binary64; NaNs, infinities and whoever flushes operands are the definition's.
+// Operations on floats, in tiles of 128 in binary64. The definition does NaNs, infinities, the operations that flush
+// operands, and the roundings that binary64 does not decide.
 #include "emulate/fast/elementwise.h"
 
 #include <cmath>
@@ -18,7 +19,7 @@ struct OperandTile {
   std::array<float, tile_size> a, b, c;
 };
 
-/// Of two numbers, -0 being less than +0; no number where one is none.
+/// Returns the lesser of two finite numbers, where -0 is less than +0; a NaN where one operand is a NaN or an infinity.
 double lesser(float a, float b) {
   const bool are_numbers = std::isfinite(a) && std::isfinite(b);
   const bool is_a = a < b || (a == b && std::signbit(a));
@@ -39,7 +40,8 @@ void compute_tile(Operation operation, const OperandTile& x, double* out, std::s
       for (std::size_t i = 0; i < n; ++i) out[i] = wide(x.a[i]) * wide(x.b[i]);
       return;
     case Operation::divide:
-      // x / infinity is 0, but an operation on an infinity: a special one, as all others are by their results.
+      // x / infinity is 0, a number, although the definition counts the infinity: the divisor marks the element as
+      // special.
       for (std::size_t i = 0; i < n; ++i) {
         const double quotient = wide(x.a[i]) / wide(x.b[i]);
         out[i] = std::isinf(x.b[i]) ? wide(x.b[i]) : quotient;
@@ -71,7 +73,7 @@ bool is_known(const Elementwise& how) {
   const bool adds = how.operation == Operation::add || how.operation == Operation::subtract ||
                     how.operation == Operation::multiply_add;
   switch (how.attributes.rounding) {
-    case Rounding::toward_negative: return !adds;  // the sum of x and -x is -0
+    case Rounding::toward_negative: return !adds;  // x - x is -0 there
     case Rounding::stochastic:
       return selects(how.operation) ||
              (how.to.precision <= 20 && (adds || how.operation == Operation::multiply));

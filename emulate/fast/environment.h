@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The floating-point environment that kernels compute in: to nearest, subnormal numbers kept, no traps. A process may
-// have another one: whoever loads code that was built for fast mathematics, or tells PyTorch
-// to flush subnormals, has results and operands flushed to zero in that thread.
+// The floating-point environment that kernels compute in: rounding to nearest, subnormal numbers kept, no traps. The
+// calling thread may have another one: a library that was built for fast mathematics, or PyTorch when it is set to
+// flush subnormals, makes subnormal results and operands zero. On x86-64 the environment is one register, MXCSR:
+//
+//     bit      15    14-13      12 … 7          6      5 … 0
+//              FTZ   rounding   traps masked    DAZ    flags of exceptions
+//     usual    0     00         111111          0      000000      0x1F80: the flags are all that may differ
 #pragma once
 
 #if defined(__SSE2__)
@@ -13,15 +17,16 @@
 
 namespace binade::fast {
 
-/// For as long as it lives the environment is the default one; then what it was before, but for the flags that arithmetic
-/// has raised meanwhile where it was the default one already.
+/// Sets the default environment for as long as the object lives; the destructor restores the one before. Where the
+/// environment was the default one already, nothing is set or restored, and flags that arithmetic raises meanwhile
+/// stay.
 class DefaultEnvironment {
  public:
   DefaultEnvironment(const DefaultEnvironment&) = delete;
   DefaultEnvironment& operator=(const DefaultEnvironment&) = delete;
 
 #if defined(__SSE2__)
-  // All binary32 and binary64 arithmetic is SSE's or AVX's, under MXCSR; its lowest six bits are flags.
+  // All binary32 and binary64 arithmetic is done by SSE or AVX instructions, which obey MXCSR.
   DefaultEnvironment() {
     asm volatile("stmxcsr %0" : "=m"(before_));
     if ((before_ & ~flags) != usual) set(usual | (before_ & flags));

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What follows the products of a tile, a row of up to 32 elements at a time: sums added to sums (`compute`), and
-// `epilogue` of gemm.h. Equal in every bit; what is or becomes a NaN or an infinity the definitions do. The trick: where
-// numbers are binary32's, the machine's float rounds as the definition does, and a fused multiply-add rounds once:
+// What follows the products of a tile, a row of up to 32 elements at a time: sums added to sums (`compute` of
+// emulate/operation.h), and `epilogue` of emulate/gemm.h. Both are equal in every bit; the definitions do the elements
+// that are or become NaNs or infinities. Where numbers are binary32's, the machine's float arithmetic rounds as the
+// definition does, and a fused multiply-add rounds once:
 //
-//     sum, C, bias   any formats inside binary32: as floats, exactly
-//     binary32       alpha·sum + beta·C + bias: float multiply, fma, add
+//     sum, C, bias   of any formats inside binary32: as floats, exactly
+//     binary32       fma(alpha, sum, beta·C) + bias, or fma(beta, C, fma(alpha, sum, bias)), as the model says
 //     D              one rounding more, as encode.h does it
+//
+//     alpha = 0.1, sum = 3, beta·C = -0.3: alpha is 0x3DCCCCCD, 0.1 + 1.5e-9; -0.3 is 0xBE99999A, -0.3 - 1.2e-8
+//     product rounded, then the sum: 0; fma, the exact difference: -0x1p-27
 #pragma once
 
 #include <array>
@@ -22,7 +26,7 @@
 
 namespace binade {
 
-/// Numbers of one format.
+/// n numbers of one format, as encodings.
 template <class Bits>
 struct SumsOf {
   Bits* bits = nullptr;
@@ -30,35 +34,36 @@ struct SumsOf {
   Format format{};
 };
 
-/// An epilogue's numbers as floats, where it `is_float`.
+/// A model's epilogue, made ready for rows of sums; its numbers as floats where `is_float`.
 struct EpiloguePlan {
   GemmModel model{};
-  Format sum{};  ///< of the finished sums
+  Format sum{};  ///< format of the finished sums
   bool has_c = false, has_bias = false;
-  int scale_log2 = 0;       ///< sums are `rescaled`
-  bool is_nothing = false;  ///< D is the sum
-  bool is_float = false;    ///< else all is the definition's
-  bool with_c = false;
-  float scale = 1;  ///< 2^scale_log2
+  int scale_log2 = 0;       ///< sums are multiplied by 2^scale_log2 first (`rescaled`)
+  bool is_nothing = false;  ///< D is the sum, as it is
+  bool is_float = false;    ///< false: the definition does all elements
+  bool with_c = false;      ///< beta·C is added here
+  float scale = 1;          ///< 2^scale_log2
   float alpha = 1, beta = 1;
   fast::TileQuantizer<float> to{Quantizer{.format = binary32}};
   fast::CodePlan<float> codes{binary32};
 };
 
-/// A row of finished sums, and of C and bias where the plan, which `is_float`, has them: n numbers each.
+/// A row of finished sums as floats, and of C and bias where the plan, which `is_float`, has them: n numbers each.
 struct ValuesRow {
   const EpiloguePlan* plan = nullptr;
   const float *sums = nullptr, *c = nullptr, *bias = nullptr;
   std::size_t n = 0;
 };
 
-/// A row of a tile: its plan, C and bias of n elements, null where there is none.
+/// A row of a tile, as encodings: its plan, and n elements of C and of the bias, null where there is none.
 struct EpilogueRow {
   const EpiloguePlan* plan = nullptr;
   const std::uint64_t *c = nullptr, *bias = nullptr;
   std::size_t n = 0;
 };
 
+/// Returns the plan of a model whose finished sums are of format `sum`.
 inline EpiloguePlan epilogue_plan(const GemmModel& g, const Format& sum, bool has_c, bool has_bias,
                                   int scale_log2 = 0) {
   const Epilogue& e = g.epilogue;
@@ -68,7 +73,7 @@ inline EpiloguePlan epilogue_plan(const GemmModel& g, const Format& sum, bool ha
   const bool scales = e.alpha != 1 || scale_log2 != 0 || out.with_c || has_bias;
   out.is_nothing = !scales && sum == e.out && !e.saturate;
   const auto is_in_float = [](const Format& f) { return !is_integer(f) && fits_in(f, binary32); };
-  // Of a power of two that is a normal float: its products are rounded once.
+  // The scale must be a normal float, so that multiplying by it rounds once.
   if (out.is_nothing || e.compute != binary32 || std::abs(scale_log2) > binary32.emax() - 1 ||
       !is_in_float(sum) || !is_in_float(e.out) || (out.with_c && !is_in_float(g.c)) ||
       (has_bias && !is_in_float(g.bias))) {
@@ -87,7 +92,7 @@ inline EpiloguePlan epilogue_plan(const GemmModel& g, const Format& sum, bool ha
   return out;
 }
 
-/// `epilogue` of the row's i-th element, its sum `rescaled`.
+/// Returns `epilogue` of the row's i-th element, after its sum was rescaled.
 inline std::uint64_t epilogue_of(const EpilogueRow& x, std::size_t i, std::uint64_t sum) {
   const EpiloguePlan& plan = *x.plan;
   const GemmElement<std::uint64_t> element{.c = x.c != nullptr ? x.c[i] : 0,
@@ -103,7 +108,7 @@ inline std::uint64_t epilogue_of(const EpilogueRow& x, std::size_t i, std::uint6
 inline void epilogue_row(const EpilogueRow& x, std::uint64_t* sums) {
   for (std::size_t i = 0; i < x.n; ++i) sums[i] = epilogue_of(x, i, sums[i]);
 }
-/// D before its last rounding.
+/// Computes D before its last rounding, in binary32.
 inline void epilogue_values(const ValuesRow& x, float* d) {
   EpiloguePlan plan = *x.plan;
   plan.sum = binary32;
@@ -150,7 +155,7 @@ void add_on_host(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint
   }
 }
 
-/// D before its last rounding, of a plan that `is_float`.
+/// Returns D before its last rounding, under a plan that `is_float`.
 inline float in_float(const EpiloguePlan& plan, float sum, float c, float bias) {
   if (plan.scale != 1) sum *= plan.scale;
   const bool scales = plan.model.epilogue.alpha != 1;
@@ -172,13 +177,13 @@ inline float in_float(const EpiloguePlan& plan, float sum, float c, float bias) 
 
 }  // namespace detail
 
-/// `binade::epilogue_row`.
+/// Equal to `binade::epilogue_row`: turns a row of sums into a row of D.
 inline void epilogue_row(const EpilogueRow& x, std::uint64_t* sums) {
   const EpiloguePlan& plan = *x.plan;
   if (plan.is_nothing) return;
   if (!plan.is_float) return binade::epilogue_row(x, sums);
-  std::array<std::uint32_t, tile_columns> d;  // of floats, then of D
-  std::uint32_t special = 0;                  // a bit an element
+  std::array<std::uint32_t, tile_columns> d;  // bits of floats, then of D
+  std::uint32_t special = 0;                  // bit i: element i is a NaN or an infinity
   for (std::size_t i = 0; i < x.n; ++i) {
     const float c = plan.with_c ? detail::float_of(x.c[i], plan.model.c) : 0;
     const float bias = plan.has_bias ? detail::float_of(x.bias[i], plan.model.bias) : 0;
@@ -198,7 +203,7 @@ inline void epilogue_row(const EpilogueRow& x, std::uint64_t* sums) {
   }
 }
 
-/// `binade::epilogue_values`.
+/// Equal to `binade::epilogue_values`; where that gives a NaN, this gives some NaN.
 inline void epilogue_values(const ValuesRow& x, float* d) {
   const EpiloguePlan& plan = *x.plan;
   for (std::size_t i = 0; i < x.n; ++i) {
@@ -207,7 +212,7 @@ inline void epilogue_values(const ValuesRow& x, float* d) {
   }
 }
 
-/// `binade::add_sums`: in float and double where all three formats are theirs.
+/// Equal to `binade::add_sums`: in float or double where all three formats are that one's.
 inline void add_sums(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint64_t>& right,
                      const Format& to) {
   const bool alike = left.format == to && right.format == to;

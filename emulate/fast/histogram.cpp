@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words of eight bytes; the codes that fill none are the definition's.
+// Codes are counted by words of eight bytes; the definition counts the last ones, which fill no word.
 #include "emulate/fast/histogram.h"
 
 namespace binade::fast {
@@ -12,7 +12,7 @@ std::uint64_t word_at(const std::byte* in) {
   return word;
 }
 
-/// The codes of a word, each into its table.
+/// Counts the codes of a word, each in its table.
 template <int bits>
 inline void count_word(std::uint64_t word, EncodingCounts<bits>& counts) {
   constexpr std::uint64_t mask = EncodingCounts<bits>::codes - 1;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums of products of integers in 32 bits: integer_dot of integer_dot.h, equal in every bit. Operands lie in words as
-// many at once as a word has room for:
+// Sums of products of integers in 32 bits: integer_dot of emulate/integer_dot.h, equal in every bit. A 32-bit word
+// holds two operands of up to 8 bits, or 32 of one bit:
 //
 //     s8 u8 s4 u4   | x1: 16 bits | x0: 16 bits |   products of two pairs, added: below 2^17
-//     b1            | 32 bits                   |   of two words: the ones of a & b, or of a ^ b
+//                   |    FFFD     |    0005     |   -3 and 5; times 7 and 2: -21 + 10 = -11
+//     b1            | 32 bits                   |   of two words: the ones of a & b, or of a ^ b, counted
 //
-// A sum that wraps does so in any order. One that saturates does at the end of an instruction, whose own products, at
-// most 256, are far from the ends.
+// A sum that wraps around may be added in any order. A saturating sum is held within 32 bits at the end of each
+// instruction, whose own products, at most 256, are far from the ends.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +21,10 @@
 
 namespace binade::fast {
 
-/// Of an operand in a word.
+/// Returns how many bits an operand has in a word.
 constexpr int bits_in_word(const Format& f) { return f == b1 ? 1 : 16; }
 
+/// Returns whether this header's sums know a model.
 constexpr bool is_integer_sum(const GemmModel& g) {
   const DotModel& model = g.model;
   const auto is_known = [](const Format& f) { return is_integer(f) && f.bits() <= 8; };
@@ -35,7 +37,7 @@ constexpr bool is_integer_sum(const GemmModel& g) {
          (bits == 1 || !model.integer.exclusive_or) && g.k * bits % 32 == 0;
 }
 
-/// Operands that were taken apart are of 16 bits each, ones and zeros too.
+/// Returns how such a model's operands are packed. Decoded operands have 16 bits each, also those of b1.
 constexpr Packing integer_packing(const GemmModel& g, std::size_t column_step) {
   if (!is_integer_sum(g)) return {};
   const std::size_t bytes = bits_in_word(g.types.a) == 1 ? 1 : sizeof(std::int16_t);
@@ -44,7 +46,7 @@ constexpr Packing integer_packing(const GemmModel& g, std::size_t column_step) {
   return out;
 }
 
-/// Lines as words, line after line or side by side.
+/// Packs lines into words, word [line][i], or [i][line] where lines lie side by side.
 template <int bits>
 void pack_words(const PackedLines& x, std::uint32_t* group, bool side_by_side) {
   constexpr std::size_t in_word = 32 / bits, some = 256;
@@ -80,7 +82,7 @@ inline void pack_integers(const PackedLines& x, std::byte* group, bool side_by_s
   pack_words<16>(x, words, side_by_side);
 }
 
-/// c and an instruction's products.
+/// Returns c plus the sum of an instruction's products: wrapped, or held within 32 bits.
 constexpr std::uint32_t integer_sum(const IntegerModel& model, std::uint32_t c,
                                     std::int32_t products) {
   if (!model.satfinite) return c + static_cast<std::uint32_t>(products);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows of the table.
+// The rows `reference` and `portable` of the table, and the full rows that callers get: each entry is wrapped in a
+// function that sets the default floating-point environment first.
 #include "emulate/fast/kernels.h"
 
 #include <type_traits>
@@ -85,13 +86,16 @@ namespace {
 constexpr Kernels avx2_kernels, avx512_kernels;
 #endif
 
-/// The door to a level's own entry, for whoever has set another floating-point environment.
+/// A level's own entry as callers get it: `enter` sets the default floating-point environment, calls the entry, and
+/// restores the caller's environment.
 template <Level level, auto entry, class Entry = std::remove_cvref_t<decltype(Kernels{}.*entry)>>
 struct Door;
 
 template <class Function>
 Function* opaque(Function* kernel) {
-  asm volatile("" : "+r"(kernel) : : "memory");  // nothing of it is computed before
+  // The compiler cannot see through the pointer, so it moves none of the kernel's arithmetic in front of the
+  // environment.
+  asm volatile("" : "+r"(kernel) : : "memory");
   return kernel;
 }
 

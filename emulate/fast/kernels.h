@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bulk kernels by level: the definitions as the reference, and their twins that are fast. Whoever works on arrays
-// or matrices takes kernels from here; every level gives the reference's bytes and counts.
+// The table of kernels by level. The row `reference` holds the definitions of emulate/*.h; the other rows hold fast
+// versions, which give the same bytes and counts. Code that works on arrays or matrices takes its kernels from here.
+//
+//     row          own entries                 kernels(level): gaps are filled from the row below
+//     avx512       quantize  ----              quantize of avx512   histogram of portable
+//     avx2         quantize  ----              quantize of avx2     histogram of portable
+//     portable     quantize  histogram         its own
+//     reference    quantize  histogram         its own: the definitions
 #pragma once
 
 #include <array>
@@ -22,18 +28,19 @@
 
 namespace binade {
 
-/// What a kernel asks of the machine: nothing; nor does `portable`, whose loops are written so that a compiler makes
-/// good code of them for any processor. The others are vectors of x86-64.
+/// What a kernel needs of the machine. `reference` and `portable` run on every one; the loops of `portable` are written
+/// so that a compiler makes good vector code of them. `avx2` (with FMA) and `avx512` (F, BW, DQ, VL) need x86-64.
 enum class Level : std::uint8_t { reference, portable, avx2, avx512 };
 
 inline constexpr std::array<std::string_view, 4> level_names{"reference", "portable", "avx2",
                                                              "avx512"};
 
-/// A kernel that is called with operands of so many bytes or more writes its results past the caches, where it does not write
-/// in place: they would not stay there, and a third of the traffic is saved.
+/// From this many bytes of operands on, a kernel that does not write in place writes its results past the caches: they
+/// would not stay there, and a third of the memory traffic is saved.
 inline constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
 
-/// Arrays of n elements each, whose first has the number `first` in its stream; counts are added to.
+/// One row of the table. Arrays have n elements each; `first` is the number of the first element in its stream of
+/// random words; counts are added to `counts`. An entry that a level does not have is null.
 struct Kernels {
   /// `quantize` of emulate/quantize.h.
   template <class T>
@@ -64,7 +71,8 @@ struct Kernels {
                               std::uint64_t first, const Elementwise& how, EventCounts& counts);
   OnElements<float> elementwise_f32 = nullptr;
   OnElements<double> elementwise_f64 = nullptr;
-  /// `range_count` of emulate/range_count.h; `work` is all zero before and after, but for its rules.
+  /// `range_count` of emulate/range_count.h. `work` is work space of the caller: all zero before and after the call,
+  /// apart from its rules.
   template <class T>
   using RangeCount = void (*)(const T* in, std::size_t n, RangeBlock<T>& block,
                               fast::RangeCells& work);
@@ -77,19 +85,20 @@ struct Kernels {
   Histogram<16> histogram_16 = nullptr;
   /// `any_nonfinite` of emulate/nonfinite.h.
   bool (*any_nonfinite)(const std::byte* in, std::size_t n, const Format& format) = nullptr;
-  /// Sums of products: the first of them that knows a model. `dots` knows all.
+  /// Sums of products: `product_kernel` takes the first of these that knows a model. `dots` knows every model.
   const ProductKernel *dot_blocks = nullptr, *chains = nullptr, *integers = nullptr,
                       *dots = nullptr;
-  /// left becomes left + right: `compute` to nearest, in format `to`.
+  /// Replaces left by left + right, rounded to nearest in format `to`: `compute` of emulate/operation.h on each
+  /// element.
   void (*add_sums)(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint64_t>& right,
                    const Format& to) = nullptr;
-  /// `epilogue` of emulate/gemm.h: sums become a row's elements of D.
+  /// `epilogue` of emulate/gemm.h: turns a row of sums into a row of D, as encodings.
   void (*epilogue)(const EpilogueRow& x, std::uint64_t* sums) = nullptr;
-  /// The same in binary32, of sums that are numbers, but for D's last rounding.
+  /// The epilogue in binary32, of sums that are floats, without the last rounding to D's format.
   void (*epilogue_f32)(const ValuesRow& x, float* d) = nullptr;
 };
 
-/// The entries for arrays of T.
+/// The table's entries for arrays of T, float or double.
 template <class T>
 struct KernelsOf;
 template <>
@@ -117,7 +126,7 @@ struct KernelName {
 template <class Entry>
 KernelName(const char*, Entry Kernels::*) -> KernelName<Entry>;
 
-/// Every entry by name.
+/// Every entry of the table with its name.
 inline constexpr std::tuple kernel_names{
     KernelName{"quantize_f32", &Kernels::quantize_f32},
     KernelName{"quantize_f64", &Kernels::quantize_f64},
@@ -143,7 +152,7 @@ inline constexpr std::tuple kernel_names{
     KernelName{"epilogue_f32", &Kernels::epilogue_f32},
 };
 
-/// The kernel for a model's products: the first that knows it.
+/// Returns the kernel for a model's products: the first that knows the model.
 inline const ProductKernel& product_kernel(const Kernels& kernels, const GemmModel& g) {
   for (const ProductKernel* kernel : {kernels.dot_blocks, kernels.chains, kernels.integers}) {
     if (kernel->packing(g).known) return *kernel;
@@ -151,14 +160,15 @@ inline const ProductKernel& product_kernel(const Kernels& kernels, const GemmMod
   return *kernels.dots;
 }
 
-/// What a level itself brings; null where it brings nothing.
+/// Returns a level's own row; an entry that the level does not have is null.
 const Kernels& own_kernels(Level level);
 
-/// The reference, for what a twin leaves to it.
+/// Returns the definitions, to which a fast kernel leaves the cases that it does not handle.
 inline const Kernels& definitions() { return own_kernels(Level::reference); }
 
-/// Each kernel of the level, or of the highest level below it that has one, in the default floating-point environment
-/// whatever the caller's. The machine must have what the level asks for.
+/// Returns a full row: each entry is the level's own, or that of the highest level below that has one. Its functions
+/// compute in the default floating-point environment (environment.h), whatever the caller's. The machine must have the
+/// level's instructions (machine_has in lib/parallel).
 const Kernels& kernels(Level level);
 
 }  // namespace binade

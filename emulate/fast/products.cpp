@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels for sums of products that ask nothing of the machine: lines of operands one after the other, an element at
-// a time.
+// The kernels for sums of products that run on every machine: the definition, and the portable ones for fused blocks,
+// chains and integers. Packed lines of operands lie one after the other, and elements are computed one at a time.
 #include "emulate/fast/products.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 int own_place(const GemmModel&, int i) { return i; }
 
-/// The operands of one element.
+/// The packed lines of a tile: row(i) and column(j) point to the operands of element (i, j).
 template <class Operand>
 struct ProductLines {
   const ProductTile& x;
@@ -32,7 +32,7 @@ struct ProductLines {
   }
 };
 
-/// element(row, column, sum) for each that is not left; false leaves it.
+/// Calls element(row, column, sum) for each element that is not in `left`, and sets it there where that returns false.
 template <class Operand, class Element>
 void for_elements(const ProductTile& x, TileSums& sums, TileMask& left, const Element& element) {
   const ProductLines<Operand> lines{x};
@@ -47,7 +47,7 @@ void for_elements(const ProductTile& x, TileSums& sums, TileMask& left, const El
   }
 }
 
-// The definition.
+// The definition: `dot` of emulate/dot.h on codes.
 
 Packing dots_packing(const GemmModel& g) {
   return detail::packed_lines<std::uint64_t>(g.types.a, g.types.b);
@@ -70,11 +70,11 @@ void run_dots(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask
   });
 }
 
-// Fused blocks.
+// Fused blocks (dot_blocks.h), of operands decoded into Factors.
 
 Packing blocks_packing(const GemmModel& g) {
   if (!fast::is_predecodable(fast::dense_twin(g.model), g.types)) return {};
-  // What is kept hangs on the codes themselves: a conversion must not make zeros.
+  // The metadata depend on which codes are zero, so a conversion must not make zeros.
   const bool converts = !fits_in(g.types.a, fast::block_operand(g.model, g.types.a));
   if (g.model.sparse_group != 0 && converts) return {};
   Packing out = detail::packed_lines<fast::Factor>(fast::block_operand(g.model, g.types.a),
@@ -116,7 +116,7 @@ void run_blocks(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMa
   });
 }
 
-// Chains.
+// Chains and quads (chains.h), of floats and doubles.
 
 Packing chains_packing(const GemmModel& g) {
   if (fast::is_chain_in(g.model, g.types, binary32) || fast::is_quads(g.model, g.types, g.k)) {
@@ -148,7 +148,7 @@ void pack_chain(const PackedLines& lines, std::byte* group) {
   detail::pack_lines(lines, group, 0.0);
 }
 
-/// So many chains are on their way at once.
+/// The number of chains that run side by side.
 constexpr int chains_at_once = 4;
 
 template <class Real>
@@ -218,7 +218,7 @@ void run_chains(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMa
   run_narrow_chains(g, x, sums, left);
 }
 
-// Integers.
+// Integers (integers.h), of words.
 
 Packing integers_packing(const GemmModel& g) { return fast::integer_packing(g, 1); }
 bool decode_integers(const Packing&, const Format& f, const Format&, const std::uint64_t* codes,
@@ -235,7 +235,7 @@ std::int32_t sum_of_products(const std::int16_t* a, const std::int16_t* b, std::
   for (std::size_t i = 0; i < n; ++i) sum += a[i] * b[i];
   return sum;
 }
-/// Of pairs of bits, of fours, of bytes, and all.
+/// Returns the number of ones in x: counted in pairs of bits, in fours, in bytes, and in all.
 std::uint32_t count_ones(std::uint32_t x) {
   x -= x >> 1 & 0x55555555;
   x = (x & 0x33333333) + (x >> 2 & 0x33333333);
@@ -248,7 +248,8 @@ std::int32_t sum_of_bits(bool exclusive_or, const std::uint32_t* a, const std::u
   for (std::size_t i = 0; i < n; ++i) sum += count_ones(exclusive_or ? a[i] ^ b[i] : a[i] & b[i]);
   return static_cast<std::int32_t>(sum);
 }
-/// products(a, b, n) of each instruction's n operands, of which an Operand holds some.
+/// Adds products(a, b, n) to the sum of each element, instruction by instruction; n is in Operands, each of which holds
+/// `in_operand` operands of the model.
 template <class Operand, class Products>
 void run_integer_lines(const GemmModel& g, ProductTile x, std::size_t in_operand, TileSums& sums,
                        TileMask& left, const Products& products) {

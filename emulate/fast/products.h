@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a kernel for sums of products is: how it takes operands apart and packs them, and how it continues the sums of a
-// tile. The definition, `dot` of dot.h, is one of them: it knows every model and takes codes as they are.
+// What a kernel for sums of products is: how it decodes operands and packs them, and how it continues the sums of a
+// tile of 4 × 32 elements of a matrix product. The definition, `dot` of emulate/dot.h, is one of them: it knows every
+// model and takes codes as they are. A line is a row of a or a column of b; a group (a panel) is the lines of a tile:
 //
-//     rows of a     4 lines    ├─ length: operands in the program's order of k ─┤
-//     a panel of b  32 lines   ├────────────────────────────────────────────────┤   layout: the kernel's own
+//     rows of a        4 lines    ├─ length: operands in the program's order of k ─┤
+//     columns of b     32 lines   ├────────────────────────────────────────────────┤   layout: the kernel's own
+//
+//                         columns 0 … 31
+//     tile    row 0    s s s s … s    sums: accumulators between two instructions
+//             row 3    s s s s … s    mask: bits 0 … 31 of word 3
 #pragma once
 
 #include <array>
@@ -21,53 +26,53 @@ namespace binade {
 inline constexpr int tile_rows = 4;
 inline constexpr int tile_columns = 32;
 
-/// Sums of a tile, as encodings.
+/// The sums of a tile, as encodings.
 using TileSums = std::array<std::array<std::uint64_t, tile_columns>, tile_rows>;
-/// The same as numbers of binary32, of which an infinity or a NaN is one.
+/// The sums of a tile as floats, infinities and NaNs included.
 struct alignas(64) TileValues {
   std::array<std::array<float, tile_columns>, tile_rows> rows;
 };
-/// Elements of a tile: bit j of word i.
+/// A set of elements of a tile: bit j of word i stands for row i, column j.
 using TileMask = std::array<std::uint32_t, tile_rows>;
 
-/// What becomes of an infinity or a NaN among the operands.
+/// What a kernel does with an infinity or a NaN among the operands.
 enum class SpecialOperands : std::uint8_t {
-  left,     ///< its line is for the definition
-  dropped,  ///< it is a zero: whoever has the sum adds what its products are
-  kept,     ///< it is multiplied as what it is
+  left,     ///< its line's elements are left to the definition
+  dropped,  ///< it is packed as a zero, and the caller adds its products to the finished sum
+  kept,     ///< it is multiplied as it is
 };
 
-/// How a kernel takes the operands of a model. Models of equal packings and equal types of a and b share operands that
-/// were taken apart.
+/// How a kernel takes the operands of a model. Models of equal packings and equal types of a and b share decoded
+/// operands.
 struct Packing {
-  bool known = false;             ///< else the model is not for this kernel
-  Format a{}, b{};                ///< what operands are converted to, exactly
-  std::size_t operand_bytes = 0;  ///< of one that was taken apart
-  /// Of a packed one. A group has a multiple of `step` lines; bytes of lines that are not there are 0.
+  bool known = false;             ///< false: the model is not for this kernel
+  Format a{}, b{};                ///< formats that operands are converted to, exactly
+  std::size_t operand_bytes = 0;  ///< size of a decoded operand
+  /// Bytes of a packed operand. A group has a multiple of `step` lines; bytes of lines that do not exist are 0.
   std::size_t row_bytes = 0, column_bytes = 0;
   std::size_t row_step = 1, column_step = 1;
-  /// Operands that were taken apart are floats, and the kernel has `sum`; else it has `run`.
+  /// Decoded operands are floats, and the kernel has `sum`; else it has `run`.
   bool in_values = false;
   SpecialOperands specials = SpecialOperands::left;
-  int sparse_group = 0;  ///< the model's: of a row's packed operands only those that are kept count
+  int sparse_group = 0;  ///< the model's: operands of a row that are left out are packed as zeros
 
   friend constexpr bool operator==(const Packing&, const Packing&) = default;
 };
 
-/// Lines of operands that were taken apart, on their way into a group of rows or of columns.
+/// Lines of decoded operands, to be packed into a group of rows or of columns.
 struct PackedLines {
-  const std::byte* operands = nullptr;   ///< of the first line
-  std::size_t line_bytes = 0;            ///< from one to the next
-  const std::int64_t* starts = nullptr;  ///< or lines begin so many operands from there
-  std::size_t count = 0;                 ///< at most tile_rows or tile_columns
-  std::size_t lines = 1;                 ///< of the group: count, up to a multiple of the step
-  /// The i-th packed operand is number places[i]; +0 where that is -1.
+  const std::byte* operands = nullptr;   ///< the first line's first operand
+  std::size_t line_bytes = 0;            ///< distance from a line to the next
+  const std::int64_t* starts = nullptr;  ///< unless null: line i begins at operands + starts[i]
+  std::size_t count = 0;                 ///< number of lines, at most tile_rows or tile_columns
+  std::size_t lines = 1;                 ///< lines of the group: count, rounded up to the step
+  /// The i-th packed operand is number places[i] of the line, and +0 where places[i] is -1.
   const std::int32_t* places = nullptr;
   std::size_t length = 0;
   const Packing* packing = nullptr;
   bool are_columns = false;
 
-  /// What they were converted to.
+  /// Returns the format that the operands were converted to.
   const Format& format() const { return are_columns ? packing->b : packing->a; }
   template <class Operand>
   const Operand* line(std::size_t i) const {
@@ -76,49 +81,55 @@ struct PackedLines {
   }
 };
 
-/// Multiply-adds of vectors that went another way than the straight one.
+/// Numbers of multiply-adds that vectors did in a slower way than usual.
 struct VectorDetours {
-  std::uint64_t wide = 0;   ///< in blocks whose exponents have no room in bytes, or whose c is tiny
-  std::uint64_t alone = 0;  ///< of sums that have no room in 32 bits, each done by itself
+  std::uint64_t wide = 0;   ///< those in blocks with exponents of 32 bits (or with a tiny c)
+  std::uint64_t alone = 0;  ///< those in sums that have no room in 32 bits, each done by itself
 };
 
-/// Within which the magnitudes of all operands lie that are not zero, as bits of binary32.
+/// Bounds of the magnitudes of all operands that are not zero, as bits of binary32.
 struct MagnitudeRange {
   std::uint32_t least = 1, most = 0x7FFFFFFF;
 };
 
-/// Instructions, one after the other, on the accumulators of a tile.
+/// Instructions that run one after the other on the accumulators of a tile.
 struct ProductTile {
-  const std::byte *rows = nullptr, *columns = nullptr;  ///< groups
-  std::size_t length = 0;                               ///< of the packed lines
-  std::size_t first = 0;                                ///< where in them the products begin
+  const std::byte *rows = nullptr, *columns = nullptr;  ///< packed groups
+  std::size_t length = 0;                               ///< operands of a packed line
+  std::size_t first = 0;                                ///< operand of the first product
   int instructions = 0;  ///< more than one only where c and d are of one type
   int row_count = 0, column_count = 0;
-  VectorDetours* detours = nullptr;  ///< null: nobody counts them
+  VectorDetours* detours = nullptr;  ///< null: they are not counted
   MagnitudeRange of_rows{}, of_columns{};
 };
 
+/// A kernel as a table of functions. A model whose packing is `in_values` is summed by `sum`, on floats, every other
+/// one by `run`, on encodings; `sum` is null where the kernel has no such packing.
 struct ProductKernel {
+  /// Returns how the kernel takes a model's operands; one that it does not know has `known` false.
   Packing (*packing)(const GemmModel& g);
-  /// An instruction's i-th packed operand is its place(g, i)-th of the program.
+  /// Returns the number, in the program's order, of an instruction's i-th packed operand.
   int (*place)(const GemmModel& g, int i);
-  /// Takes n codes of format f apart as numbers of one of the packing's. False where one is a NaN or an infinity.
+  /// Decodes n codes of format f into numbers of `as`, a or b of the packing. Returns false where one is a NaN or an
+  /// infinity.
   bool (*decode)(const Packing& packing, const Format& f, const Format& as,
                  const std::uint64_t* codes, std::size_t n, std::byte* out);
-  /// Copies lines into their group, lines · length · bytes of the caller's, all 0 where a line is not there.
+  /// Copies lines into their group, lines · length · row_bytes (or column_bytes) of the caller's memory, which is 0
+  /// where a line does not exist.
   void (*pack)(const PackedLines& lines, std::byte* group);
-  /// sums (of types.c) become sums (of types.d). Elements set in `left` are left as they are, and those that are for the
-  /// definition are set there.
+  /// Replaces sums in types.c by sums in types.d after x.instructions instructions. Elements set in `left` are not
+  /// changed; an element that only the definition can do is not changed either, and is set there.
   void (*run)(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left);
-  /// All steps, of products that are number `first` of the tile's and so on; `c` is C's part of the tile, on the grid of
-  /// g.c. stack[0] becomes the sums, any NaN a NaN; of rows and columns that are not there anything.
+  /// Does all steps of a sum on a stack of accumulators; a step's products are counted from x.first. `c` is the tile's
+  /// part of C, on the grid of g.c. stack[0] becomes the sums; a NaN is some NaN, and rows and columns that do not
+  /// exist hold anything.
   void (*sum)(const GemmModel& g, std::span<const SumStep> steps, const ProductTile& x,
               const TileValues& c, TileValues* stack);
 };
 
 namespace detail {
 
-/// Operands of one type, line after line.
+/// The packing of operands of one type, line after line, and the function that copies lines so.
 template <class Operand>
 constexpr Packing packed_lines(const Format& a, const Format& b) {
   return {true, a, b, sizeof(Operand), sizeof(Operand), sizeof(Operand)};
@@ -136,7 +147,7 @@ void pack_lines(const PackedLines& x, std::byte* group, const Operand& zero) {
 
 }  // namespace detail
 
-/// The definition: for every model.
+/// The definition, which knows every model.
 extern const ProductKernel defined_dots;
 
 namespace fast {

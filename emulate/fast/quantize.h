@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `quantize` of emulate/quantize.h, equal bit for bit and count for count. Of one float, for GPUs and for who has no
-// array: a few integer operations without branches on the data, for formats with a zero whose normal numbers are
-// normal floats:
+// `quantize` of emulate/quantize.h, equal bit for bit and count for count, in two forms: of arrays by tiles, and of one
+// float (`quantized`), for GPUs and for single values. The latter is a few integer operations without branches on the
+// data, for formats that have a zero and whose normal numbers are normal floats. It adds a number to the fraction that
+// is cut off, so that a carry rounds the kept part up:
 //
 //     significand << 32 >> drop     kkkk kkkk . ffff ffff ffff ffff ffff ffff ffff ffff
-//                                    + increment of the rounding, by sign and by k's last bit: a carry rounds up
-//
-// Of arrays, by tiles.
+//     1.013671875 to bfloat16       1000 0001 . 1100 0000 0000 0000 0000 0000 0000 0000    drop = 16
+//     increment, ties to even                   0111 1111 1111 1111 1111 1111 1111 1111    and 1, since k is odd
+//     sum                           1000 0010 . 0100 …                                     kept: 1.015625
 #pragma once
 
 #include <array>
@@ -18,7 +19,8 @@
 
 namespace binade::fast {
 
-/// What happened to an element, one byte each: the words of up to 255 elements add up to their counts.
+/// What happened to one element: four bytes, each 0 or 1. The words of up to 255 elements may be added; each byte of
+/// the sum is a count.
 struct QuantizeEvent {
   static constexpr std::uint32_t to_zero = 1;
   static constexpr std::uint32_t subnormal = 1U << 8;
@@ -26,37 +28,39 @@ struct QuantizeEvent {
   static constexpr std::uint32_t inexact = 1U << 24;
 };
 
-/// A Quantizer's numbers. Magnitudes are the bits of floats, which are ordered as the numbers are.
+/// The numbers that a Quantizer stands for. A magnitude is given as the bits of a float without its sign, which are
+/// ordered as the numbers are. Arrays of two hold the entry for positive operands and the one for negative operands.
 struct QuantizePlan {
   Quantizer to;
-  bool known = false;      ///< else only `to` is set
+  bool known = false;      ///< false: the format is left to the definition; only `to` is set
   int precision_drop = 0;  ///< bits that normal results lose: 24 - p
-  int quantum_drop = 0;    ///< less a float's exponent field: those that lie above the quantum
-  int most_drop = 32;      ///< more change nothing
-  std::uint32_t flushed_below = 0;  ///< DAZ: the operands' smallest normal number
+  int quantum_drop = 0;    ///< this - a float's exponent field: its bits below the quantum
+  int most_drop = 32;      ///< limit of a drop; a larger one would change no result
+  std::uint32_t flushed_below = 0;  ///< DAZ: the smallest normal number of the operands' format
   std::uint32_t quantum = 0;
   std::uint32_t min_normal = 0;
   std::uint32_t max = 0;
-  /// Added to the fraction that is cut, in units of 2^-32 ulp; a carry rounds up. By sign.
+  /// Added to the fraction that is cut off, in units of 2^-32 ulp; a carry rounds up.
   std::array<std::uint32_t, 2> increment{};
-  std::uint32_t odd = 0;                    ///< 1: plus 1 where the part kept is odd, modulo 2^32
-  std::array<std::uint32_t, 2> overflow{};  ///< results, by sign
-  std::array<std::uint32_t, 2> infinity{};  ///< of infinities, by sign
-  std::uint32_t nan = 0;                    ///< of NaNs
-  std::uint32_t nan_kept = 0;               ///< and the bits that theirs add
-  std::uint32_t sign = 0;                   ///< that results keep
-  std::uint32_t zero_sign = 0;              ///< and that zeros keep
+  std::uint32_t odd = 0;                    ///< 1: one more, modulo 2^32, if the kept part is odd
+  std::array<std::uint32_t, 2> overflow{};  ///< result of a number beyond the range
+  std::array<std::uint32_t, 2> infinity{};  ///< result of an infinity
+  std::uint32_t nan = 0;                    ///< result of a NaN, joined by "or" with
+  std::uint32_t nan_kept = 0;               ///< the operand's bits in this mask
+  std::uint32_t sign = 0;                   ///< mask of the sign that nonzero results keep
+  std::uint32_t zero_sign = 0;              ///< mask of the sign that zeros keep
   bool stochastic = false;
   bool flush_results = false, before_rounding = false;
 };
 
 namespace detail {
 
-/// Of 2^e, -149 <= e <= 127.
+/// Returns the bits of the float 2^e, -149 <= e <= 127.
 constexpr std::uint32_t power_of_two_bits(int e) {
   return e >= -126 ? static_cast<std::uint32_t>(e + 127) << 23 : 1U << (e + 149);
 }
 
+/// What a rounding adds to the cut fraction of positive and of negative numbers, and QuantizePlan's `odd`.
 struct Increments {
   std::uint32_t positive, negative, odd;
 };
@@ -91,7 +95,7 @@ constexpr QuantizePlan quantize_plan(const Quantizer& to) {
   out.quantum = detail::power_of_two_bits(f.quantum_exponent());
   out.min_normal = detail::power_of_two_bits(f.emin());
   out.max = static_cast<std::uint32_t>(bits_of(value_of<float>(max_bits(f, false), f)));
-  // At precision 1 every part kept is odd: a tie takes the larger magnitude, as it must.
+  // At precision 1 every kept part is odd, so that a tie takes the larger magnitude, as it must.
   out.increment = {add.positive, f.has_sign ? add.negative : add.positive};
   out.odd = add.odd;
   const auto result_of = [&to](const Exact& x) {
@@ -106,7 +110,7 @@ constexpr QuantizePlan quantize_plan(const Quantizer& to) {
   out.nan = result_of({Kind::nan});
   out.sign = f.has_sign ? 0x80000000 : 0;
   out.zero_sign = f.has_negative_zero() ? 0x80000000 : 0;
-  // A fnuz format's one NaN has a sign and no payload, a nan_only one's has no payload.
+  // The only NaN of a fnuz format keeps neither sign nor payload; a nan_only format's NaNs have signs, but no payload.
   if (attributes.nan == NanResult::propagate && f.specials != Specials::fnuz && f.has_nan()) {
     const std::uint32_t payload = 0x007FFFFFU >> out.precision_drop << out.precision_drop;
     out.nan_kept = out.sign | (f.specials == Specials::ieee ? payload : 0);
@@ -117,13 +121,13 @@ constexpr QuantizePlan quantize_plan(const Quantizer& to) {
 }
 
 struct Quantized {
-  std::uint32_t bits = 0;    ///< of a float
-  std::uint32_t events = 0;  ///< QuantizeEvent
+  std::uint32_t bits = 0;    ///< the result, a float
+  std::uint32_t events = 0;  ///< bytes of QuantizeEvent
 };
 
 namespace detail {
 
-/// significand / 2^drop, rounded.
+/// Returns significand / 2^drop as an integer, rounded by the increment.
 constexpr std::uint32_t rounded_shift(std::uint32_t significand, int drop, std::uint32_t increment,
                                       std::uint32_t odd) {
   const std::uint64_t cut = (std::uint64_t{significand} << 32) >> drop;  // kept . fraction
@@ -131,10 +135,11 @@ constexpr std::uint32_t rounded_shift(std::uint32_t significand, int drop, std::
   return static_cast<std::uint32_t>((cut + increment) >> 32);
 }
 
-/// Whether a magnitude below the smallest normal number counts as tiny (project.h, is_tiny).
+/// Returns whether a magnitude below the smallest normal number counts as tiny (project.h, is_tiny).
 constexpr bool is_tiny(std::uint32_t magnitude, std::uint32_t increment, const QuantizePlan& to) {
   if (to.before_rounding) return true;
-  // Half the smallest normal number and more: rounded to the precision, does it get there?
+  // From half the smallest normal number on, the magnitude is tiny if it stays below that number when it is rounded to
+  // the precision, as if exponents had no lower bound.
   const bool normal = magnitude >= 0x00800000;
   const std::uint32_t significand = normal ? (magnitude & 0x007FFFFF) | 0x00800000 : magnitude << 1;
   const std::uint32_t half = normal ? to.min_normal - 0x00800000 : to.min_normal >> 1;
@@ -149,14 +154,14 @@ constexpr bool is_nan_or_infinity(std::uint32_t float_bits) {
   return (float_bits & 0x7FFFFFFF) >= 0x7F800000;
 }
 
-/// A float's bits, under a quantizer that is `known`. `random`: the word stochastic rounding draws its
-/// bits from. The events of NaNs and infinities are none. `finite`: it is none of these.
+/// Quantizes one float, given as bits, under a plan that is `known`. `random` is the word that stochastic rounding
+/// uses. A NaN or an infinity has no events. `finite` promises that the operand is neither.
 template <bool finite = false>
 constexpr Quantized quantized(std::uint32_t bits, std::uint32_t random, const QuantizePlan& to) {
   const std::uint32_t operand = bits & 0x7FFFFFFF;
   const bool negative = bits >> 31 != 0;
   const std::uint32_t magnitude = operand < to.flushed_below ? 0 : operand;
-  // The float is significand · 2^(field - 150); of a subnormal one the field is 1.
+  // The float is significand · 2^(field - 150); the field of a subnormal float counts as 1.
   const std::uint32_t top = magnitude >> 23;
   const auto field = static_cast<std::int32_t>(top > 1 ? top : 1);
   const std::uint32_t base = static_cast<std::uint32_t>(field - 1) << 23;
@@ -167,8 +172,8 @@ constexpr Quantized quantized(std::uint32_t bits, std::uint32_t random, const Qu
                                   : negative    ? to.increment[1]
                                                 : to.increment[0];
   const std::uint32_t kept = detail::rounded_shift(magnitude - base, drop, increment, to.odd);
-  // A carry out of the fraction goes on in the exponent field. Where the leading bit is cut off, only
-  // zero and the quantum are left.
+  // A carry out of the fraction goes on into the exponent field. Where all bits are cut off (drop >= 24), the result is
+  // zero or the quantum.
   std::uint32_t out = drop < 24 ? base + (kept << (drop & 31)) : kept != 0 ? to.quantum : 0;
   if (to.flush_results && magnitude < to.min_normal && detail::is_tiny(magnitude, increment, to)) {
     out = 0;
@@ -188,7 +193,7 @@ constexpr Quantized quantized(std::uint32_t bits, std::uint32_t random, const Qu
   return result;
 }
 
-/// Adds the events of one element.
+/// Adds one element, with its operand's bits and its events, to the counts.
 constexpr void count_events(std::uint32_t bits, std::uint32_t events, const QuantizePlan& to,
                             EventCounts& counts) {
   const std::uint64_t overflow = events >> 16 & 1;
@@ -202,7 +207,8 @@ constexpr void count_events(std::uint32_t bits, std::uint32_t events, const Quan
   counts.inexact += events >> 24;
 }
 
-/// `quantize`, tile after tile (quantize_tile.h).
+/// Quantizes n values tile after tile (quantize_tile.h); in[0] is element `first` of its stream of random words. `out`
+/// may be `in`. Adds to `counts`.
 void quantize(const float* in, float* out, std::size_t n, std::uint64_t first, const Quantizer& to,
               EventCounts& counts);
 void quantize(const double* in, double* out, std::size_t n, std::uint64_t first,

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tile of numbers onto the grid of a format with the counts of what happened: rounding.h, then what lies beyond the
-// range becomes what the format has, signs come back and the events are counted, again in operations of vector units.
-// Equal to `quantize` of emulate/quantize.h, which does NaNs and infinities.
+// A tile of up to 128 numbers onto the grid of a format, with the counts of what happened. Equal to `quantize` of
+// emulate/quantize.h, to which NaNs and infinities are left. rounding.h rounds the magnitudes; then magnitudes beyond
+// the range become the result of an overflow, signs come back and events are counted, all by masks, in operations that
+// every vector unit has. A mask is all ones, which is -1, so that a sum of masks is minus the count:
 //
-//     is_over  1111…1111 where the magnitude > max     out = result of overflow & is_over | (magnitude | sign) & ~is_over
-//              minus one, summed: minus the count      likewise zeros, subnormals, exact ones
+//     x             -70000      1.5       0         2^-26         four numbers to binary16
+//     magnitude     65536       1.5       0         0             as rounding.h leaves them
+//     is_over       11…11       00…00     00…00     00…00         > 65504; sum -1: 1 overflow
+//     is_zero       00…00       00…00     11…11     11…11         sum -2, that of the operands -1: 1 became zero
+//     out           -inf        1.5       0         0             overflow & is_over | (magnitude | sign) & ~is_over
 #pragma once
 
 #include <array>
@@ -16,17 +20,19 @@
 
 namespace binade::fast {
 
-/// Whether a NaN or an infinity is among n numbers.
+/// Returns whether one of n floats or doubles, given as bits, is a NaN or an infinity.
 template <std::unsigned_integral Bits>
 bool any_special(const Bits* x, std::size_t n) {
   using Plan = RoundingPlan<std::conditional_t<sizeof(Bits) == 4, float, double>>;
-  constexpr Bits to_the_sign = ~Plan::magnitude_bits - Plan::infinity;  // a carry from there on
+  // Added to a magnitude from infinity on, it carries into the sign bit; for float it is 0x00800000.
+  constexpr Bits to_the_sign = ~Plan::magnitude_bits - Plan::infinity;
   Bits seen = 0;
   for (std::size_t i = 0; i < n; ++i) seen |= (x[i] & Plan::magnitude_bits) + to_the_sign;
   return seen > Plan::magnitude_bits;
 }
 
-/// The NaNs and infinities of a tile, which become zeros there: who quantized it does these again, one by one.
+/// Sets aside the NaNs and infinities of a tile and puts zeros in their places. After the tile is quantized, the caller
+/// does these elements again, one by one.
 template <std::floating_point T>
 class SpecialValues {
  public:
@@ -41,7 +47,7 @@ class SpecialValues {
       x[i] = 0;
     }
   }
-  /// redo(place, value) for each, which counts it; as a zero it is counted no more.
+  /// Calls redo(place in the tile, value) for each, which counts it; its count as a zero is taken back first.
   template <class Redo>
   void each(EventCounts& counts, const Redo& redo) const {
     counts.values -= count_;
@@ -54,6 +60,7 @@ class SpecialValues {
   std::array<T, tile_size> values_;
 };
 
+/// A Quantizer made ready for tiles of T, float or double.
 template <std::floating_point T>
 struct TileQuantizer {
   using Bits = typename Carrier<T>::Bits;
@@ -61,7 +68,7 @@ struct TileQuantizer {
   Quantizer to;
   RoundingPlan<T> plan;
   RoundTile<T> round = nullptr;
-  std::array<Bits, 2> overflow{};  ///< results, by sign
+  std::array<Bits, 2> overflow{};  ///< results of overflow: positive, negative
 
   constexpr explicit TileQuantizer(const Quantizer& quantizer)
       : to(quantizer),
@@ -75,12 +82,12 @@ struct TileQuantizer {
       overflow[negative ? 1 : 0] = static_cast<Bits>(bits_of(value_of<T>(bits, to.format)));
     }
   }
-  /// Tiles flush no results.
+  /// Returns whether tiles can do this quantizer. They cannot do one that flushes results (FTZ).
   constexpr bool known() const {
     return plan.family != Family::none && plan.tiny_below == std::array<Bits, 2>{};
   }
 
-  /// The elements first … first + n - 1 of a stream, n <= tile_size, all finite; in and out as bits.
+  /// Quantizes the elements first … first + n - 1 of a stream, n <= tile_size, all finite, given and returned as bits.
   void operator()(const Bits* x, Bits* out, std::size_t n, std::uint64_t first,
                   EventCounts& counts) const {
     if (to.attributes.rounding == Rounding::stochastic) {
@@ -100,7 +107,7 @@ struct TileQuantizer {
     const Bits max = plan.max, min_normal = plan.min_normal;
     const Bits sign = plan.sign, lost_by_zeros = plan.sign ^ plan.zero_sign;
     const Bits beyond = overflow[0], beyond_differs = overflow[0] ^ overflow[1];
-    Bits zeros_in = 0, zeros = 0, below_normal = 0, overflows = 0, exact = 0;  // minus the counts
+    Bits zeros_in = 0, zeros = 0, below_normal = 0, overflows = 0, exact = 0;  // sums of masks
     for (std::size_t i = 0; i < n; ++i) {
       const Bits operand = x[i] & magnitude_bits;
       const Bits magnitude = out[i];

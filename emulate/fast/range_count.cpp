@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pieces of as many values as cells hold: counted, then the cells that were used are emptied into the block.
+// An array is counted in pieces of as many values as the cells hold; after each piece the used cells are added to the
+// block and emptied.
 #include "emulate/fast/range_count.h"
 
 #include <algorithm>
@@ -17,13 +18,13 @@ constexpr std::int32_t largest_integer = 0x7FFFFFFF;
 
 constexpr std::size_t range_tile = 128;
 
-/// What the values of a tile add to which cell, counted from the first row's.
+/// What each value of a tile adds, and to which cell, numbered from the first row's first.
 struct RangeTile {
   std::array<std::uint32_t, range_tile> row, cell, significand;
   std::array<RangeCells::Cell, range_tile> added;
 };
 
-/// Columns first … first + width - 1.
+/// Adds the squared rounding errors of one significand in the columns first … first + width - 1.
 template <std::size_t width>
 inline void add_errors(std::int32_t m, const RangeCells::Rules& rules, std::uint64_t* sums,
                        std::size_t first) {
@@ -40,10 +41,10 @@ inline void add_errors(std::int32_t m, const RangeCells::Rules& rules, std::uint
   }
 }
 
-/// The tile of up to range_tile values.
+/// Prepares a tile of up to range_tile values.
 void prepare(const float* in, std::size_t n, RangeTile& tile, RangeSeen& seen) {
   const auto mask = [](bool is_so) { return -static_cast<std::int32_t>(is_so); };
-  std::int32_t negative = 0;  // minus the count
+  std::int32_t negative = 0;  // a sum of masks, minus the count
   std::int32_t largest = 0, smallest_less_one = largest_integer;
   for (std::size_t i = 0; i < n; ++i) {
     const auto bits = std::bit_cast<std::int32_t>(in[i]);
@@ -55,7 +56,7 @@ void prepare(const float* in, std::size_t n, RangeTile& tile, RangeSeen& seen) {
     negative += (bits >> 31) & ~is_nan;
     const std::int32_t number = magnitude & ~is_special;
     largest = number > largest ? number : largest;
-    const std::int32_t less_one = (magnitude - 1) & largest_integer;  // of zero the largest integer
+    const std::int32_t less_one = (magnitude - 1) & largest_integer;  // 2^31 - 1 where it is zero
     const std::int32_t below = (less_one & ~is_special) | (largest_integer & is_special);
     smallest_less_one = below < smallest_less_one ? below : smallest_less_one;
 
@@ -63,7 +64,7 @@ void prepare(const float* in, std::size_t n, RangeTile& tile, RangeSeen& seen) {
     const std::int32_t placed = (as_float & is_subnormal) | (magnitude & ~is_subnormal);
     const std::int32_t fraction = placed & fraction_mask;
     const std::int32_t row = (placed >> 23) + (129 & is_subnormal);
-    // The cuts of segment_of, each by the last fraction below it.
+    // The cuts of segment_of (emulate/range_count.h), each given by the last fraction below it.
     const std::int32_t past = mask(fraction > 0) + mask(fraction > 0x5FFFFF) +
                               mask(fraction > 0x680000) + mask(fraction > 0x6FFFFF) +
                               mask(fraction > 0x7EFFFF) + mask(fraction > 0x7F7FFF) +
@@ -82,7 +83,7 @@ void prepare(const float* in, std::size_t n, RangeTile& tile, RangeSeen& seen) {
   }
 }
 
-/// Whether up to range_tile values are zeros, which are counted at once.
+/// Returns whether up to range_tile values are all zeros, and counts them if they are.
 bool are_zeros(const float* in, std::size_t n, RangeSeen& seen) {
   std::int32_t any = 0, negative = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -116,19 +117,19 @@ void count_tile(const float* in, std::size_t n, std::size_t columns, RangeCells&
   }
 }
 
-/// The cells' row of a block's row.
+/// Returns the row of cells for a row of a block.
 constexpr std::size_t cells_of(std::size_t row) {
   constexpr std::size_t subnormals = RangeCells::rows - RangeCells::subnormal_rows;
   return row < subnormals ? row + RangeCells::subnormal_rows : row - subnormals + 1;
 }
 
-/// The row of a finite non-zero magnitude.
+/// Returns the row in a block of a finite nonzero magnitude.
 std::size_t row_of(std::uint32_t magnitude) {
   const Fields x = fields_of(magnitude, binary32);
   return static_cast<std::size_t>(place(x, binary32).exponent - RangeBlock<float>::lowest);
 }
 
-/// What all copies of a cell hold, which are emptied.
+/// The sum of all copies of a cell; `take` empties them.
 struct Taken {
   std::uint64_t count = 0, sum = 0;
   uint128 squares = 0;
@@ -169,7 +170,7 @@ void set_rules(RangeCells& work, const RangeBlock<float>& block, std::size_t hal
     RangeCells::Rules& to = work.rules[cells_of(row)];
     for (std::size_t c = 0; c < columns; ++c) {
       const ErrorRule& rule = block.rows[row].rules[c];
-      // From 2^25 on the significand itself is what is lost, whatever the ulp.
+      // A significand has 24 bits: from an ulp of 2^25 on the error is the significand, however large the ulp is.
       to.cap[lane[c]] = static_cast<std::uint32_t>(std::min<std::uint64_t>(rule.cap, 1U << 25));
       to.mask[lane[c]] =
           static_cast<std::uint32_t>(std::min<std::uint64_t>(rule.mask, (1U << 26) - 1));

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `rounded_sum` of fused_sum.h and the sum of two numbers to nearest, equal in every bit, in a few integer operations
-// where the result is a normal number; the definitions do the rest. A sum of 64 bits at 2^exponent:
+// `rounded_sum` of emulate/fused_sum.h, and the sum of two numbers to nearest (`compute` of emulate/operation.h), equal
+// in every bit: a few integer operations where the result is a normal number; the definitions do the other cases. A sum
+// is an integer of 64 bits in units of 2^exponent:
 //
-//     magnitude   0…0 1xxxxxxx h rrrrrrrr    width: bits from the first 1 on
-//                     `- p ---'  `-rest-'    drop = width - p bits go
-//     to nearest  kept + (rest > half, or a tie and kept is odd); a carry out of p bits is 2^p: one binade up
+//     magnitude   0…0 1xxxxxxx hrrrrrrrr     width: bits from the first 1 on; h is worth half
+//                     `- p ---' `-rest--'    drop = width - p bits are cut off
+//     to nearest  kept + 1 if rest > half, or if it is a tie and kept is odd; a carry out of p bits is one binade up
 //     encoded     sign | exponent + bias | kept without its first 1 | the format's padding
+//
+//     sum 2885 in units of 2^-10 to p = 8: 10110100 0101, rest 5 < 8, kept 180, result 180 · 2^(4 - 10) = 2.8125
 #pragma once
 
 #include <cstdint>
@@ -15,7 +18,7 @@
 
 namespace binade::fast {
 
-/// `binade::rounded_sum`.
+/// Equal to `binade::rounded_sum`: sum · 2^exponent on the model's grid, encoded in d.
 constexpr std::uint64_t rounded_sum(std::int64_t sum, int exponent, const DotModel& model,
                                     const Format& d) {
   const Format& g = model.grid;
@@ -45,7 +48,7 @@ constexpr std::uint64_t rounded_sum(std::int64_t sum, int exponent, const DotMod
   return (sign | field << d.fraction_bits() | fraction) << d.padding_bits;
 }
 
-/// `compute` of x + y to nearest, NVIDIA's NaN.
+/// Equal to `compute` of x + y, rounded to nearest in d, with NVIDIA's NaN.
 constexpr std::uint64_t nearest_sum(std::uint64_t x_bits, const Format& x_format,
                                     std::uint64_t y_bits, const Format& y_format, const Format& d) {
   const Addend x = addend_of(x_bits, x_format);

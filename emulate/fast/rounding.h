@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Magnitudes onto the grid of a format, a tile at a time, in operations that every vector unit has: what `quantize`,
-// `encode` and `elementwise` share. Equal to `project` of emulate/project.h up to where it saturates.
+// Magnitudes onto the grid of a format, a tile at a time, in operations that every vector unit has: the part that
+// `quantize`, `encode` and `elementwise` share. Equal to the rounding in `project` (emulate/project.h).
 //
-// Two families of formats. Where subnormals begin with the carrier's own (bfloat16, tf32), bits are cut off:
+// Two families of formats. Where emin is the carrier's own (bfloat16, tf32 in binary32), bits are cut off:
 //
-//     binary32   eeee eeee ffff fff|x xxxx xxxx xxxx xxxx    + increment, then the bits x are cleared;
-//                           kept --'  `- drop = 24 - p -'    a carry goes on into the exponent
+//     binary32   eeee eeee ffff fff|xxxx xxxx xxxx xxxx    + increment, then the bits x are cleared;
+//                           kept --'`- drop = 24 - p -'    a carry goes on into the exponent
 //
-// Elsewhere the carrier rounds itself: beside M, a power of two that is 2^drop times the number's (at least the
-// smallest normal's), nothing below an ulp of the format has room, so that subnormals need no case of their own:
+// Elsewhere the carrier's own addition rounds. M is 2^drop times the power of two of the number (at least of the
+// smallest normal one), so its ulp is the format's and no lower bit has room; subnormals are no case of their own:
 //
-//     a                1.ffff fffx xxxx · 2^e
+//     a                1.ffff xxxx xxxx · 2^e                drop = 8
 //     S = a + M        1.0000 0001 ffff · 2^(e + drop)       r = S - M, to nearest even
 //
-// Other roundings move S by its last bit, by what r is to a. Magnitudes beyond the range are first brought down to
-// the power of two above it, which overflows whatever the rounding.
+// Other roundings then move S by its last bit, depending on a - r. Magnitudes above 2^(emax + 1) are replaced by it,
+// which overflows in every rounding.
 #pragma once
 
 #include <array>
@@ -28,11 +28,11 @@
 
 namespace binade::fast {
 
-inline constexpr std::size_t tile_size = 128;  ///< elements that are worked on together
+inline constexpr std::size_t tile_size = 128;  ///< elements of a tile, rounded in one loop
 
 enum class Family : std::uint8_t { none, cut, carrier };
 
-/// The numbers of a Quantizer; magnitudes are the bits of a T, which are ordered as the numbers are.
+/// The numbers of a Quantizer. Magnitudes are the bits of a T without sign, which are ordered as the numbers are.
 template <std::floating_point T>
 struct RoundingPlan {
   using Bits = typename Carrier<T>::Bits;
@@ -41,22 +41,22 @@ struct RoundingPlan {
   static constexpr Bits infinity = static_cast<Bits>(carrier.exponent_mask())
                                    << carrier.fraction_bits();
 
-  Family family = Family::none;      ///< none: nothing else is set
+  Family family = Family::none;      ///< none: the definition's; nothing else is set
   int drop = 0;                      ///< bits that normal results lose
-  Bits last = infinity;              ///< larger magnitudes become this one
+  Bits last = infinity;              ///< larger magnitudes are replaced by this one
   Bits lowest_m = 0;                 ///< M of the smallest normal number
-  Bits flushed_below = 0;            ///< DAZ: the operands' smallest normal number
-  std::array<Bits, 2> tiny_below{};  ///< FTZ, by sign: operands whose results are flushed
+  Bits flushed_below = 0;            ///< DAZ: the smallest normal number of the operands' format
+  std::array<Bits, 2> tiny_below{};  ///< FTZ, by sign: smaller operands' results are flushed
   Bits min_normal = 0;
   Bits max = 0;
-  Bits sign = 0;       ///< that results keep: 0 where the format has none
-  Bits zero_sign = 0;  ///< and that zeros keep
+  Bits sign = 0;       ///< mask of the sign that nonzero results keep
+  Bits zero_sign = 0;  ///< mask of the sign that zeros keep
   int random_bits = 32;
 };
 
 namespace detail {
 
-/// The least magnitude that is not tiny, 0 left out, under a rounding for which that does not hang on a random word.
+/// Returns the least nonzero magnitude that is not tiny. The rounding is none in which a random word decides that.
 template <std::floating_point T>
 constexpr typename RoundingPlan<T>::Bits first_not_tiny(const Format& f,
                                                         const Attributes& attributes,
@@ -74,7 +74,7 @@ constexpr typename RoundingPlan<T>::Bits first_not_tiny(const Format& f,
 
 }  // namespace detail
 
-/// Families of T's formats; what no family holds is the definition's. `operands`: what DAZ looks at.
+/// Returns the plan of a format in T, of Family::none where neither family has it. DAZ judges by the format `operands`.
 template <std::floating_point T>
 constexpr RoundingPlan<T> rounding_plan(const Format& f, const Attributes& attributes,
                                         const Format& operands = Carrier<T>::format) {
@@ -92,11 +92,11 @@ constexpr RoundingPlan<T> rounding_plan(const Format& f, const Attributes& attri
   };
   out.drop = c.precision - f.precision;
   if (f.emin() == c.emin()) {
-    if (f.precision == 1) return out;  // the last bit kept is the hidden one
+    if (f.precision == 1) return out;  // the last bit kept would be the hidden one
     out.family = Family::cut;
   } else if (out.drop > 0 && f.emax() + 1 + out.drop <= c.emax() &&
              f.emin() + out.drop >= 32 + c.fraction_bits() - c.bias) {
-    // 2^32 / ulp is a normal number, which stochastic rounding multiplies by.
+    // The conditions make 2^32 / ulp a normal number; stochastic rounding multiplies by it.
     out.family = Family::carrier;
     out.last = power(f.emax() + 1);
     out.lowest_m = power(f.emin() + out.drop);
@@ -118,8 +118,8 @@ constexpr RoundingPlan<T> rounding_plan(const Format& f, const Attributes& attri
   return out;
 }
 
-/// The magnitudes of n <= tile_size finite numbers x on the grid, which may lie beyond the format's range.
-/// `random`: a word an element, read by stochastic rounding alone.
+/// Rounds the magnitudes of n <= tile_size finite numbers x; results may lie beyond the format's range. `random` has a
+/// word for each element, and may be null where the rounding is not stochastic.
 template <std::floating_point T>
 using RoundTile = void (*)(const typename Carrier<T>::Bits* x, const std::uint32_t* random,
                            typename Carrier<T>::Bits* out, std::size_t n,
@@ -152,7 +152,7 @@ void cut_tile(const typename Carrier<T>::Bits* x, const std::uint32_t* random,
       case Rounding::toward_negative: increment = rest & negative; break;
       case Rounding::to_odd: increment = odd != 0 ? Bits{0} : rest; break;
       case Rounding::stochastic: {
-        // The word's bits stand below the fraction's first; what is below them can carry nothing.
+        // The word is aligned with the highest of the bits that are cut off; bits below the word cannot make a carry.
         const std::uint32_t word = random[i] << (32 - random_bits);
         increment = drop == 0     ? Bits{0}
                     : drop < 32   ? static_cast<Bits>(word >> (32 - drop))
@@ -207,7 +207,7 @@ void carrier_tile(const typename Carrier<T>::Bits* x, const std::uint32_t* rando
       case Rounding::toward_negative: moved += negative ? down : Bits{0} - up; break;
       case Rounding::to_odd: moved += (s_bits & 1) != 0 ? Bits{0} : down - up; break;
       case Rounding::stochastic: {
-        // The fraction in units of 2^-31 ulp and the bit below, since vectors convert to signed integers.
+        // The fraction of an ulp in 32 bits, as 31 bits and one: vectors convert to signed integers.
         moved -= up;
         const T rest = a - (std::bit_cast<T>(moved) - m);
         const T per_ulp =

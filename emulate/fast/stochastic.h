@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The random words of a run of elements. Equal to `random_word` of emulate/philox.h for each: Philox makes four words
-// at a time, and blocks that do not wait for each other run side by side.
+// The random words of a run of elements, equal to `random_word` of emulate/philox.h for each. One call of Philox makes
+// the words of four neighbouring elements, so that a run takes a quarter of the calls; the first and the last block may
+// be used in part. Blocks do not wait for each other, and a processor runs several side by side.
 //
-//     element   first … | 4·block .. 4·block + 3 | … first + n - 1
-//                 part  `--- one call of Philox -'    part
+//     first = 6, n = 7      6   7 | 8   9   10  11 | 12
+//     word of the block     2   3 | 0   1   2   3  | 0
+//     block                 1       2                3
 #pragma once
 
 #include <cstddef>
@@ -14,7 +16,7 @@
 
 namespace binade::fast {
 
-/// out[i] = random_word(seed, stream, first + i) for i < n.
+/// Sets out[i] = random_word(seed, stream, first + i) for i < n.
 constexpr void random_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t first,
                             std::size_t n, std::uint32_t* out) {
   std::size_t done = 0;

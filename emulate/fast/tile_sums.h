@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A fused block of a Tensor Core in a few integer operations a product, of 32 bits where the sum fits:
-// for processors whose shifts take any count. Operands are Factors (dot_blocks.h). Block after block
-// equal to `dot` of emulate/dot.h bit for bit; a sum that leaves the range, and a NaN or an infinity
-// among the operands, is for that. `shift(x, n)` is x >> n for any n >= 0: one instruction of a GPU,
-// and not in C++.
+// A fused block of a Tensor Core in a few integer operations for each product, of 32 bits where the
+// sum has room, for GPUs, whose shifts take any count. Operands are Factors (dot_blocks.h). Block after
+// block is equal to `dot` of emulate/dot.h bit for bit, to which sums that leave the range and operands
+// that are NaNs or infinities are left. `shift(x, n)` is the caller's x >> n for any n >= 0: one
+// instruction of a GPU, while in C++ n must be less than the word's width.
 //
 //  cut      Toward zero by a shift that rounds down. -22 cut by 3 places is -2:
 //             product        1…1101010   -22
@@ -13,8 +13,8 @@
 //             - s            1…1111110    -2
 //  between  A sum between two blocks is 1.m · 2^exponent as `sign 0…01mmm…m`: the leading bit at
 //             fraction_bits, of a subnormal sum below that.
-//  round    The block's sum with its leading bit at the top of the word; what lies below the grid's
-//             precision falls out, or is held against a half:
+//  round    The block's sum with its leading bit at the top of the word; the bits below the grid's
+//             precision are cut off, or compared with a half:
 //             left     1mmmmmmmmmm h rrrrrrrrrr     kept + (h and (r or the last m))
 //                      `- kept --' `-- rest --'
 #pragma once
@@ -26,20 +26,20 @@
 
 namespace binade::fast {
 
-/// The numbers of a model's blocks.
+/// The numbers that a model gives its blocks.
 struct TileRules {
-  bool known = false;  ///< else the model is for `dot`
+  bool known = false;  ///< false: the model is left to `dot`
   bool wide = false;   ///< a block's sum needs more than 32 bits
   Format grid{};
   Rounding rounding = Rounding::toward_zero;  ///< or ties_to_even
-  int floor = 0;                              ///< of a block's exponent
-  int cut_bits = 0;                           ///< F: bits of terms below the largest exponent
-  int up = 0;                                 ///< products' fraction bits that F has more
-  int fraction_bits = 0;                      ///< of a sum between blocks
-  int c_left = 0, c_right = 0;  ///< from there to units of a block whose top is the sum's exponent
+  int floor = 0;                              ///< least top exponent of a block
+  int cut_bits = 0;                           ///< F: bits of terms below the top exponent
+  int up = 0;                                 ///< F minus the fraction bits of a product
+  int fraction_bits = 0;                      ///< fraction bits of a sum between blocks
+  int c_left = 0, c_right = 0;  ///< shifts of a sum to a block's units, if top is its exponent
 };
 
-/// `sums`: the types of the sums, c widened (types_of_sums, with_wide_c).
+/// Returns a model's rules. `sums` are the types of its sums, c widened (types_of_sums, with_wide_c).
 constexpr TileRules tile_rules(const DotModel& model, const DotTypes& types, const DotTypes& sums) {
   DotModel of_sums = model;
   of_sums.through_f32 = false;
@@ -52,7 +52,8 @@ constexpr TileRules tile_rules(const DotModel& model, const DotTypes& types, con
   const int product_bits = model.recipe == Recipe::expanded
                                ? 2 * binary16.fraction_bits()
                                : types.a.fraction_bits() + types.b.fraction_bits();
-  // Products are below 2^(F + 2), c below 2^(F + 1): with 32 of them a sum is not below 2^32.
+  // A product is below 2^(F + 2) units, c below 2^(F + 1). While a block's products sum to less than
+  // 2^31, a magnitude has room in 32 bits with c, too; 32 products of F = 25 may reach almost 2^32.
   out.wide = (std::int64_t{model.block} << (model.fraction_bits + 2)) > std::int64_t{1} << 31;
   out.cut_bits = model.fraction_bits;
   out.up = model.fraction_bits - product_bits;
@@ -68,10 +69,10 @@ constexpr TileRules tile_rules(const DotModel& model, const DotTypes& types, con
 /// An element between two blocks: ±magnitude · 2^(exponent - fraction_bits), bit 31 the sign.
 struct TileSum {
   std::uint32_t word = 0;
-  std::int32_t exponent = Factor{}.exponent;  ///< of zeros: far below every floor
+  std::int32_t exponent = Factor{}.exponent;  ///< a zero's is far below every floor
 };
 
-/// Of an encoding; of a NaN or an infinity a zero.
+/// Decodes an encoding of format f; a NaN or an infinity becomes a zero.
 constexpr TileSum tile_sum(std::uint64_t bits, const Format& f, int fraction_bits) {
   const Addend x = addend_of(bits, f);
   const std::uint32_t sign = x.negative ? 0x80000000 : 0;
@@ -80,7 +81,7 @@ constexpr TileSum tile_sum(std::uint64_t bits, const Format& f, int fraction_bit
           x.exponent};
 }
 
-/// Below the largest finite number.
+/// Encodes a sum in d; it must not exceed d's largest finite number.
 constexpr std::uint64_t bits_of(const TileSum& x, const Format& d, int fraction_bits) {
   const std::uint64_t sign = std::uint64_t{x.word >> 31} << (d.bits() - 1);
   const std::uint32_t magnitude = (x.word & 0x7FFFFFFF) >> (fraction_bits - d.fraction_bits());
@@ -90,14 +91,15 @@ constexpr std::uint64_t bits_of(const TileSum& x, const Format& d, int fraction_
   return sign | ((field << d.fraction_bits()) + magnitude);
 }
 
-/// A product of significands, one of them shifted up by `up`, in units of the block.
+/// Returns a product of significands, one of them shifted up by `up`, cut toward zero in the block's
+/// units; `distance` is top minus the product's exponent.
 template <class Shift>
 constexpr std::int32_t cut_product(std::int32_t product, int distance, const Shift& shift) {
   const std::int32_t s = product >> 31;
   return shift(product + s, distance) - s;
 }
 
-/// The sum so far in units of a block.
+/// Returns the sum so far, cut toward zero in units of a block of exponent `top`.
 template <class Shift>
 constexpr std::int32_t cut_sum(const TileRules& rules, const TileSum& x, int top,
                                const Shift& shift) {
@@ -106,7 +108,7 @@ constexpr std::int32_t cut_sum(const TileRules& rules, const TileSum& x, int top
   return x.word >> 31 != 0 ? -cut : cut;
 }
 
-/// The block's exact sum in units of 2^(top - F), rounded. False: it leaves the range.
+/// Rounds a block's exact sum in units of 2^(top - F). Returns false where the result leaves the range.
 template <bool nearest, bool wide, class Shift>
 constexpr bool round_tile_sum(const TileRules& rules, std::int64_t sum, int top, const Shift& shift,
                               TileSum& out) {

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps of a sum on tiles of floats: what stands between the products of a kernel. Numbers of every format inside
-// binary32 are floats, so that a wider format changes nothing; a narrower one rounds, and a sum in it is to odd before.
-// An infinity stays one, and so does a NaN.
+// The steps of a sum (emulate/sum_order.h) on a stack of tiles of floats: zeros, C, conversions and additions around
+// the products of a kernel. Equal to `gemm_element` of emulate/gemm.h before its epilogue. Numbers of every format
+// inside binary32 are floats, so that a conversion to a wider format changes nothing, one to a narrower format rounds,
+// and a sum in a narrower format is rounded once (elementwise.h). An infinity remains one, and so does a NaN.
+//
+//     step         push_c    push_zero    products    add
+//     stack[1]               0 … 0        s … s
+//     stack[0]     C … C     C … C        C … C       C + s …        4 × 32 floats each; `held` has their formats
 #pragma once
 
 #include <array>
@@ -13,17 +18,18 @@
 
 namespace binade::fast {
 
-/// Whether a format's sums may be kept as floats.
+/// Returns whether a format's numbers, infinities and zeros can be kept as floats.
 constexpr bool is_in_values(const Format& f) {
   return !is_integer(f) && f.has_infinity() && f.has_sign && f.has_zero && fits_in(f, binary32);
 }
-/// Whether all of a model's may, but those of its instructions.
+/// Returns whether all formats between a model's instructions can: promotion, partial sums and C.
 constexpr bool keeps_values(const GemmModel& g) {
   return is_in_values(g.sum.promotion) && is_in_values(g.sum.partial) && is_in_values(g.c);
 }
 
 inline constexpr std::size_t tile_elements = std::size_t{tile_rows} * tile_columns;
 
+/// Rounds a tile of numbers of format `from` to nearest in format `to`.
 inline void convert_values(TileValues& x, const Format& from, const Format& to) {
   if (fits_in(from, to)) return;
   float* const values = x.rows[0].data();
@@ -31,7 +37,7 @@ inline void convert_values(TileValues& x, const Format& from, const Format& to) 
   own_kernels(Level::portable).quantize_f32(values, values, tile_elements, 0, {to}, unread);
 }
 
-/// left += right, to nearest, in a format.
+/// Replaces left by left + right, rounded to nearest in a format.
 inline void add_values(TileValues& left, const TileValues& right, const Format& to) {
   float* const sums = left.rows[0].data();
   const float* const more = right.rows[0].data();
@@ -45,14 +51,15 @@ inline void add_values(TileValues& left, const TileValues& right, const Format& 
       .elementwise_f32(sums, more, nullptr, sums, tile_elements, 0, add, unread);
 }
 
-/// NaNs before are NaNs after.
+/// Makes NaNs of the elements that were NaNs before.
 inline void nans_stay(const TileValues& before, TileValues& after) {
   const float* const x = before.rows[0].data();
   float* const y = after.rows[0].data();
   for (std::size_t i = 0; i < tile_elements; ++i) y[i] = x[i] == x[i] ? y[i] : x[i];
 }
 
-/// `ProductKernel::sum`, given products(step, sums, from_zero): `step` is of instructions that may run at once.
+/// Does what `ProductKernel::sum` describes. products(step, sums, from_zero) runs the step's instructions on a tile of
+/// sums, all of them in one chain; from_zero says that the sums are all 0.
 template <class Products>
 void sum_steps(const GemmModel& g, std::span<const SumStep> steps, const TileValues& c,
                TileValues* stack, const Products& products) {

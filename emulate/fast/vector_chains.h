@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chains of rounded operations (chains.h) by vectors of a level's unit V (avx2.h, avx512.h), lanes being columns. Sums of
-// binary32 and binary64 are the machine's own; binary16's are sums to odd in binary32 (vector_exact.h), of products
-// that are exact there, rounded to nearest as `quantize` does (vector_rounding.h).
+// Chains of rounded operations (chains.h; scalar_chain_dot of emulate/dot.h, equal in every bit) by vectors of a
+// level's unit V (avx2.h, avx512.h), a lane for each column. Sums of binary32 and binary64 are the machine's own. A sum
+// of binary16 is a sum in binary32, of a product that is exact there, rounded to odd where needed (vector_exact.h) and
+// then to nearest (vector_rounding.h).
 //
 //     rows     a[k][row]        ── the same in every lane ─┐
 //     columns  b[k][32 columns] ── a lane each ────────────┴─ s = a·b + s, row by row, k ascending
 //
-// Of quads a step has four products.
+// A step of quads has four products.
+//
+//     (1 + 2^-10)·(1 - 2^-10) + 2050 to binary16: exactly 2051 - 2^-20, between 2050 and 2052, so 2050
+//     rounded to binary32 first      2051             a tie, which goes to 2052: wrong
+//     to odd in binary32 first       2051 - 2^-12     below the tie, which goes to 2050
 #pragma once
 
 #include <array>
@@ -28,7 +33,8 @@
 
 namespace binade::fast {
 
-/// s += the chain of n products, a step's at a time: step(a[product], b[product][vector], s[vector]), from the groups' product number `first` on.
+/// Continues the chains of a tile's elements by n products, from x.first on. step(a[product], b[product][vector],
+/// s[vector]) does Step::products of them at a time, in one row and Step::vectors vectors of columns.
 template <class V, std::floating_point T, class Step>
 void add_chain(const ProductTile& x, std::size_t n, std::array<T, tile_columns>* s,
                const Step& step) {
@@ -67,12 +73,12 @@ void add_chain(const ProductTile& x, std::size_t n, std::array<T, tile_columns>*
   }
 }
 
-/// s + a·b in the lanes' own numbers.
+/// A step s = s + a·b in the lanes' own numbers: fused, or a product and a sum, each rounded.
 template <class V, bool fused>
 struct OwnStep {
   using F = typename V::F;
   static constexpr std::size_t products = 1;
-  static constexpr std::size_t vectors = 2;  ///< at once: sums of all rows hide an addition's time
+  static constexpr std::size_t vectors = 2;  ///< at once: the rows' sums hide an addition's latency
 
   template <std::size_t n>
   void operator()(const F (&a)[1], const F (&b)[1][n], F (&s)[n]) const {
@@ -82,7 +88,7 @@ struct OwnStep {
   }
 };
 
-/// Four products and s; not in pairs: s after a chain of them.
+/// A step of four products and s: added in two pairs, or else s after a chain of the products.
 template <class V, bool pairs>
 struct QuadStep {
   using F = typename V::F;
@@ -100,7 +106,7 @@ struct QuadStep {
   }
 };
 
-/// To binary16, to nearest; what leaves its range is an infinity.
+/// Rounds floats to binary16, to nearest; a number beyond its range becomes an infinity.
 template <class V>
 struct ToHalf {
   using I = typename V::I;
@@ -120,12 +126,13 @@ struct ToHalf {
     F number;
     M from_tie;
   };
-  /// Of any number or NaN; where it keeps no NaN, of what is below 2^100.
+  /// Rounds any float, NaNs included; without keeps_nan, magnitudes below 2^100. `from_tie` marks the lanes that lay in
+  /// the middle between two numbers.
   template <bool keeps_nan>
   Rounded rounded(F x) const {
     const I operand = V::bit_and(V::bits(x), magnitude);
-    const I a = keeps_nan ? V::min(operand, lanes.last) : operand;  // else it is far below
-    // M's ulp is binary16's about a, and half of that is M / 2^24.
+    const I a = keeps_nan ? V::min(operand, lanes.last) : operand;
+    // M's ulp is binary16's ulp at a; half of it is M / 2^24.
     const I binades = V::sub_to_zero(V::bit_and(a, lanes.exponent), lanes.min_normal);
     const I m = V::add(binades, lanes.lowest_m);
     I r = V::bits(V::sub(V::add(V::number(a), V::number(m)), V::number(m)));
@@ -140,9 +147,9 @@ struct ToHalf {
   }
 };
 
-/// In binary16, of operands that are numbers. Products are exact in binary32, and so are sums of two numbers of binary16
-/// as far as their rounding asks. A sum of a product is rounded twice, the first time to odd; or to nearest, where that is
-/// cheaper, if it does not make a tie.
+/// A step in binary16, of finite operands. Products are exact in binary32; a sum of two numbers of binary16 is exact
+/// there or rounds to the same number of binary16. A sum of a product is rounded twice: the first time to odd, or,
+/// where that is cheaper, to nearest if the result is no tie.
 template <class V, bool fused>
 struct HalfStep {
   using F = typename V::F;
@@ -153,7 +160,7 @@ struct HalfStep {
   template <std::size_t n>
   void operator()(const F (&a)[1], const F (&b)[1][n], F (&s)[n]) const {
     if constexpr (!fused) {
-      // Products that are rounded may be infinities of both signs, whose sum is a NaN.
+      // Rounded products may be infinities of both signs, whose sum is a NaN.
       for (std::size_t j = 0; j < n; ++j) {
         s[j] = to_half(V::add(to_half(V::mul(a[0], b[0][j])), s[j]));
       }
@@ -191,7 +198,7 @@ struct HalfQuadStep : QuadStep<V, pairs> {
   }
 };
 
-/// The level's kernel: chains that it does not know are the portable one's.
+/// The level's kernel; chains that it does not know are left to the portable one.
 template <class V>
 struct VectorChainsKernel {
   static const ProductKernel& below() { return *own_kernels(Level::portable).chains; }
@@ -231,7 +238,7 @@ struct VectorChainsKernel {
   static std::size_t product_count(const GemmModel& g, int instructions) {
     return static_cast<std::size_t>(instructions) * static_cast<std::size_t>(g.k);
   }
-  /// Steps whose rule is `fused`, or `pairs`, or is not.
+  /// Adds n products in steps of Step<V, rule>: `fused` of OwnStep and HalfStep, `pairs` of quads.
   template <template <class, bool> class Step>
   static void add_values(bool rule, std::size_t n, const ProductTile& x, TileValues& sums) {
     if (rule) return add_chain<V>(x, n, sums.rows.data(), Step<V, true>());
@@ -257,7 +264,8 @@ struct VectorChainsKernel {
     });
   }
 
-  /// Chains of doubles, whose encodings are their bits. Of a NaN the definition says the payload.
+  /// Runs chains of doubles, whose encodings are their bits. Elements that become NaNs are left to the definition,
+  /// which knows the payload.
   static void run(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
     if (chain_in(g.model, g.types, g.k) != ChainIn::binary64) return below().run(g, x, sums, left);
     using U = typename V::Words;

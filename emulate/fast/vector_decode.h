@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `values_of_codes` of emulate/quantize.h by vectors of a level's unit V (avx2.h, avx512.h), four at a time. Of normal
-// numbers the fields move, and the exponent by the biases' difference; a subnormal one counts quanta: the last bits of a
-// number whose ulp is one, which is then taken away.
+// `values_of_codes` of emulate/quantize.h, equal in every bit, by vectors of a level's unit V (avx2.h, avx512.h), four
+// at a time. A normal number's fields are shifted to the carrier's (T, float or double), and the difference of the
+// biases is added to the exponent. A subnormal number counts quanta: it is added to the last bits of a number whose ulp
+// is the format's quantum, and that number is then subtracted.
 //
-//     binary16  0 01110 0111000000                   0 00000 0111000000
-//     float     0 01111101 01110000000000000000000   (2^-1 + 0111000000 · 2^-24) - 2^-1
+//     binary16  0 01110 0111000000                    0 00000 0111000000
+//     float     0 01111110 01110000000000000000000    (2^-1 + 0111000000 · 2^-24) - 2^-1
+//               2^-1 · 1.4375, 14 + 112 = 126         448 · 2^-24; the ulp of 2^-1 is 2^-24
 //
-// No operand is a subnormal of the carrier.
+// No operand of that subtraction is a subnormal of the carrier, which would be slow.
 #pragma once
 
 #include <array>
@@ -34,9 +36,10 @@ struct VectorDecoder {
   const Fields& fields;
   const Format& format;
   I magnitude, sign;
-  I min_normal;   ///< as a magnitude
-  I rebias;       ///< what exponent fields gain
-  I quantum_sum;  ///< a number whose ulp is the quantum
+  I min_normal;   ///< the smallest normal number, as a code without sign
+  I rebias;       ///< added to exponent fields: carrier's bias - format's bias
+  I quantum_sum;  ///< the power of two whose ulp in the carrier is the format's quantum
+  /// The largest code without sign that is finite; the code of a fnuz format's only NaN.
   I last_number, lone_nan;
 
   VectorDecoder(const Fields& of, const Format& of_format)
@@ -50,7 +53,7 @@ struct VectorDecoder {
         last_number(V::set(of.special - 1)),
         lone_nan(V::set(of.lone_nan)) {}
 
-  /// Of a number whose ulp is the format's quantum.
+  /// Returns the exponent of quantum_sum.
   static int exponent_of_sum(const Format& f) {
     return f.quantum_exponent() + carrier.fraction_bits();
   }
@@ -59,7 +62,7 @@ struct VectorDecoder {
     return fields.known && f.emin() >= carrier.emin() && exponent_of_sum(f) <= carrier.emax();
   }
 
-  /// The values of a group of codes.
+  /// Converts a group of codes to four vectors of values.
   void operator()(const std::byte* in, I (&out)[4]) const {
     I largest = V::zero();
     bool has_lone_nan = false;
@@ -103,7 +106,8 @@ struct VectorDecoder {
     return V::shift_right(V::load_narrow(in + k * V::lanes * fields.bytes, fields.bytes),
                           fields.padding);
   }
-  /// The infinities and NaNs among them: a payload stays, quiet, where the format has some.
+  /// Replaces the results of codes that are infinities and NaNs. A NaN becomes quiet, and keeps its payload where the
+  /// format has payloads (Specials::ieee).
   [[gnu::noinline]] void set_specials(const std::byte* in, I (&out)[4]) const {
     const I infinity = V::set(field(carrier.emax() + carrier.bias + 1));
     const I quiet = V::set(Bits{1} << (carrier.fraction_bits() - 1));
@@ -126,7 +130,8 @@ struct VectorDecoder {
       }
     }
   }
-  /// Fewer than a group's: beside the arrays.
+  /// Converts n codes, fewer than a group, through a copy that is a whole group long, since vectors would read past the
+  /// array's end.
   [[gnu::noinline]] void apart(const std::byte* in, T* out, std::size_t n) const {
     std::array<std::byte, group * sizeof(T)> codes{};
     std::memcpy(codes.data(), in, n * fields.bytes);

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fused blocks of dot_blocks.h by vectors of a level's unit V (avx2.h, avx512.h), lanes being columns, for operands whose
-// products are numbers of binary32. What a block needs of the exponents is found in bytes, 32 columns at a time; then
-// each product, scaled to units of 2^(top - F), is cut by its conversion to an integer:
+// Fused blocks (`dot` of emulate/dot.h, equal in every bit) by vectors of a level's unit V (avx2.h, avx512.h), a lane
+// for each column, of operands whose products are exact in binary32. A block's top exponent is found in bytes, 32
+// columns at a time; then each product, scaled to units of 2^(top - F), is cut toward zero by its conversion to an
+// integer:
 //
 //     a, b      ±1.ffffffffff · 2^e, exact          │ bytes: e of each, -128 of a zero
 //     a·b       22 bits, exact                      │ top = max over the block of e_a + e_b, of c's, and of the floor
 //     a·b·q     q = 2^(F - top)                     │ ────────────────────────────────'
-//     s += the integer part;  s += that of c·q      │ c = s · 1/q, toward zero to the grid's bits;
-//                                                   │ of binary16: to odd, then to nearest as `quantize` does
+//     s += the integer part;  s += that of c·q      │ d = s · 1/q, toward zero to the grid's bits;
+//                                                   │ of binary16: to odd, then to nearest; d is the next c
 //
-// A sum beyond the range is an infinity, which stays. A block whose exponents have no room in bytes, or whose c is tiny, is
-// done with exponents of 32 bits (wide_block); a sum that has no room in 32 bits is dot_blocks.h's.
+//     1.5 · 1.5 - 2^-30, c = 0, F = 24     bytes 0 + 0 and -30: top = 0, q = 2^24
+//     2.25 · 2^24 = 37748736,  -2^-6       as integers 37748736 and 0, cut toward zero;  s · 2^-24 = 2.25
+//
+// A sum beyond the range is an infinity, and remains one. A block whose exponents have no room in bytes, or whose c is
+// tiny (below 2^-100), is done with exponents of 32 bits (wide_block); a sum that has no room in 32 bits is computed by
+// itself, by dot_blocks.h.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +36,7 @@
 
 namespace binade::fast {
 
-/// V: a unit of 32-bit lanes.
+/// A tile of 4 rows × 32 columns of a model's fused blocks. V is a unit of 32-bit lanes.
 template <class V>
 struct VectorDotBlocks {
   using I = typename V::I;
@@ -41,27 +46,28 @@ struct VectorDotBlocks {
   template <class T>
   using Tile = std::array<std::array<T, tile_columns>, tile_rows>;
 
-  /// `in_doubt`: each block is asked whether it is a wide one.
+  /// What a block's sums are; `in_doubt`: of binary32, and each block is tested for being a wide one.
   enum class Sums : std::uint8_t { of_binary32, in_doubt, of_binary16 };
 
   static constexpr std::size_t vectors = tile_columns / V::lanes;
   static constexpr int height = tile_rows;
   static constexpr std::uint32_t sign_bit = 0x80000000, infinity = 0x7F800000;
   static constexpr std::uint32_t tiny_below = std::uint32_t{27} << 23;  ///< 2^-100
-  /// Sums of products up to which c has room, and the conversion of all, too: 2^31 - 2^26 - 2^8. Below infinity.
+  /// The largest sum of products to which c can be added in 32 bits, and whose total converts: 2^31 - 2^26 - 2^8. As a
+  /// float's bits it is less than infinity's.
   static constexpr std::uint32_t most = 0x7BFFFF00;
 
-  GemmModel g;  ///< dense
+  GemmModel g;  ///< a sparse model's dense one (sparse_lines.h)
   BlockPlan plan;
   CarrierLanes<V, float> half;
   VectorRows rows;
   VectorColumns columns;
   Tile<float>* sums = nullptr;
   VectorDetours* detours;
-  bool are_all_in_bytes;                ///< `in_bytes` of all products
-  std::size_t elements;                 ///< of the tile
-  alignas(V::bytes) Tile<float> waits;  ///< c, while it waits
-  /// The tops of a block without c's, biased as binary32's exponents.
+  bool are_all_in_bytes;                ///< exponents of all products have room in bytes
+  std::size_t elements;                 ///< number of elements of the tile
+  alignas(V::bytes) Tile<float> waits;  ///< c, until it is added at an instruction's end
+  /// A block's largest exponents of products, or the floor, without c; biased by 127.
   alignas(V::bytes) Tile<std::uint8_t> tops;
 
   VectorDotBlocks(const GemmModel& model, const ProductTile& x)
@@ -74,7 +80,7 @@ struct VectorDotBlocks {
         are_all_in_bytes(BlockPlan::in_bytes(x.of_rows, x.of_columns)),
         elements(static_cast<std::size_t>(x.row_count * x.column_count)) {}
 
-  /// Instructions on sums, from product number `first` on.
+  /// Runs instructions on the sums `on`, from product number `first` on. `from_zero`: all sums are 0.
   void run(std::size_t first, int instructions, TileValues& on, bool from_zero) {
     sums = &on.rows;
     const auto n = static_cast<std::size_t>(instructions) * static_cast<std::size_t>(g.k);
@@ -116,7 +122,7 @@ struct VectorDotBlocks {
     }
   }
 
-  /// The end of an instruction.
+  /// Does what an instruction does after its blocks: adds the c that waits, and rounds to binary16.
   void finish() {
     const bool to_half = plan.is_half || plan.ends_half;
     for (std::size_t i = 0; i < height; ++i) {
@@ -137,7 +143,7 @@ struct VectorDotBlocks {
     I field;
     return half.template round<Rounding::ties_to_even>(magnitude, magnitude, magnitude, field);
   }
-  /// What is beyond it an infinity, or the NaN that it was.
+  /// Replaces magnitudes beyond binary16's range by infinity, or by the NaN that the operand was.
   static I in_range_of_half(I rounded, I magnitude) {
     return V::select(V::greater(rounded, V::set(half_max)), V::max(V::set(infinity), magnitude),
                      rounded);
@@ -155,7 +161,8 @@ struct VectorDotBlocks {
     }
     return V::any(V::greater(found, V::zero()));
   }
-  /// Whether n products from k on, but for zeros, have exponents from the least on, and operands none beyond the most.
+  /// Returns whether bytes suffice for n products from k on: nonzero ones have exponents from BlockPlan::least_exponent
+  /// on, and no operand has one above most_exponent.
   bool in_bytes(std::size_t k, std::size_t n) const {
     ExponentRange a, b;
     const auto* words = reinterpret_cast<const std::int8_t*>(rows.exponents + k * height);
@@ -163,6 +170,7 @@ struct VectorDotBlocks {
     b.add(columns.exponents + k * tile_columns, n * tile_columns);
     return BlockPlan::in_bytes(a.least() + b.least(), std::max(a.most(), b.most()));
   }
+  /// The least and the largest exponent of nonzero operands.
   struct ExponentRange {
     typename Bytes::I high, low;
 
@@ -198,6 +206,7 @@ struct VectorDotBlocks {
     }
   };
 
+  /// Sets `tops` for the block of n products from `at` on.
   void find_tops(std::size_t at, std::size_t n) {
     const std::uint32_t* a = rows.exponents + at * height;
     const std::int8_t* b = columns.exponents + at * tile_columns;
@@ -215,7 +224,8 @@ struct VectorDotBlocks {
     }
   }
 
-  /// One block, of n products from `at` on.
+  /// Computes one block of n products from `at` on, for all elements of the tile. `least_c` is the least exponent of a
+  /// nonzero c, as bits.
   template <Sums kind>
   void block(std::size_t at, std::size_t n, std::uint32_t least_c) {
     if constexpr (kind == Sums::in_doubt) {
@@ -229,7 +239,7 @@ struct VectorDotBlocks {
       const std::size_t column = j * V::lanes;
       I s[height];
       F q[height];
-      I beyond = V::zero();  // the largest top, and sum of products
+      I beyond = V::zero();  // the largest top, as bits, or sum of products
       for (int i = 0; i < height; ++i) {
         const auto row = static_cast<std::size_t>(i);
         const I sum = V::load(row_of(row) + column);
@@ -270,7 +280,8 @@ struct VectorDotBlocks {
     }
   }
 
-  /// s: of each row the sum of its products, as far as it has room; the largest magnitude, which then is beyond `most`.
+  /// Sets s to the sum of each row's products. Returns the largest magnitude of them, and one beyond `most` where a sum
+  /// has no room in 32 bits.
   I sum_products(std::size_t at, std::size_t n, std::size_t column, const F (&q)[height],
                  I (&s)[height]) const {
     for (I& sum : s) sum = V::zero();
@@ -288,13 +299,14 @@ struct VectorDotBlocks {
     for (int i = 0; i < height; ++i) largest = V::max(largest, add_half(lower[i], s[i]));
     return largest;
   }
-  /// s += other; the sum's magnitude, or one beyond `most` where it has no room.
+  /// Adds `other` to s. Returns the sum's magnitude, or one beyond `most` where the sum has no room in 32 bits.
   static I add_half(I other, I& s) {
     const I sum = V::add(other, s);
     const I carried = V::bit_and(V::bit_xor(other, sum), V::bit_xor(s, sum));
     s = sum;
     return V::select(V::has_sign(carried), V::set(~sign_bit), V::magnitude(sum));
   }
+  /// Adds n cut products, from `at` on, to the sum of each row in V::lanes columns.
   void add_products(std::size_t at, std::size_t n, std::size_t column, const F (&q)[height],
                     I (&s)[height]) const {
     const float* a = rows.values + at * height;
@@ -307,8 +319,9 @@ struct VectorDotBlocks {
     }
   }
 
-  /// An integer's magnitude as bits of binary32, toward zero, or to odd. The first bit, 24 places further down, is on the half
-  /// of the last one that is kept: without it nothing rounds up.
+  /// Converts an integer's magnitude to a float, as bits, toward zero or to odd. The bit 24 places below the first one
+  /// is worth half of the last bit kept; it is cleared first, and without it the conversion, to nearest, does not round
+  /// up.
   template <bool odd>
   I converted(I magnitude) const {
     if (plan.is_short) return V::bits(V::to_number(magnitude));
@@ -325,7 +338,8 @@ struct VectorDotBlocks {
     return out;
   }
 
-  /// Results of a block again, from c: of infinities, of sums that have no room, and those that leave binary16's range.
+  /// Corrects results of a block: where c is an infinity or a NaN, where sums have no room in 32 bits, and where
+  /// results leave binary16's range.
   [[gnu::noinline]] void mend(std::size_t at, std::size_t n, std::size_t column,
                               std::uint32_t least_c, const F (&q)[height], I (&d)[height]) {
     for (int i = 0; i < height; ++i) {
@@ -341,7 +355,7 @@ struct VectorDotBlocks {
       d[i] = infinity_stays(V::load(row_of(row) + column), d[i]);
     }
   }
-  /// That of a row's sums of products, or one beyond `most`.
+  /// Returns the magnitudes of a row's sums of products, or one beyond `most` where a sum has no room.
   I magnitude_of(std::size_t row, std::size_t at, std::size_t n, std::size_t column, F q) const {
     I lower = V::zero(), s = V::zero();
     for (std::size_t k = 0; k < n; ++k) {
@@ -352,12 +366,12 @@ struct VectorDotBlocks {
     }
     return add_half(lower, s);
   }
-  /// c where it is an infinity or a NaN.
+  /// Returns c in the lanes where it is an infinity or a NaN, and d in the others.
   static I infinity_stays(I of_c, I d) {
     const I magnitude = V::bit_and(of_c, V::set(~sign_bit));
     return V::select(V::greater(magnitude, V::set(infinity - 1)), of_c, d);
   }
-  /// Of a row's lanes those whose sums of products have no room.
+  /// Computes by itself each of a row's elements whose sum of products has no room in 32 bits.
   void one_by_one(std::size_t row, std::size_t at, std::size_t n, std::size_t column,
                   std::uint32_t least_c, I sums_of_products, I& d) const {
     alignas(V::bytes) std::array<std::uint32_t, V::lanes> magnitudes, results;
@@ -373,7 +387,7 @@ struct VectorDotBlocks {
   }
   std::uint32_t one_sum(std::size_t row, std::size_t column, std::size_t at, std::size_t n,
                         std::uint32_t least_c) const {
-    // c is binary16 but in front of the first block of a c that is wider.
+    // Under is_half, c has binary16's format, except before the first block where C's format is wider.
     const Format sum = plan.is_half ? binary16 : binary32;
     const Format before = least_c == plan.least_sum ? sum : binary32;
     std::array<Factor, 64> a, b;
@@ -385,21 +399,22 @@ struct VectorDotBlocks {
     return std::bit_cast<std::uint32_t>(value_of<float>(out, sum));
   }
 
-  // Blocks with exponents of 32 bits, biased by as much as a product's are. A factor stands as m · 2^(e - 1), |m| < 4:
+  // wide_block: blocks with exponents of 32 bits, all biased by 2 · 127 as the sum of two biased ones is. An operand
+  // stands as m · 2^(e - 1), 2 <= |m| < 4 of a normal one:
   //
   //     m_a·m_b · 2^(e_a + e_b - top + F - 2)    cut          m_c · 2^(e_c - top + F - 1)
-  //     s · 2^w, w = top - F                     where w < -149, the bits below 2^-149 fall out first
+  //     s · 2^w, w = top - F                     where w < -149, the bits below 2^-149 are cut off first
 
   static constexpr std::int32_t bias = binary32.bias;
   static I word(std::int32_t x) { return V::set(static_cast<std::uint32_t>(x)); }
-  /// 2^e, e biased; 0 where e <= 0.
+  /// Returns 2^e, e biased by 127; 0 where e <= 0.
   static F power(I e) { return V::number(V::shift_left(V::max(e, V::zero()), 23)); }
 
   struct Parts {
     F m;
-    I e;  ///< biased once; of a zero far below
+    I e;  ///< biased by 127; a zero's is -16384
   };
-  /// `least`: the biased exponent of subnormals.
+  /// Decodes floats; `least` is the biased exponent of subnormals.
   static Parts parts_of(I bits, I least) {
     const I magnitude = V::bit_and(bits, V::set(~sign_bit));
     const I e = V::max(V::shift_right(magnitude, 23), least);
@@ -409,6 +424,7 @@ struct VectorDotBlocks {
   }
   static I least_of(const Format& f) { return word(f.emin() + bias); }
 
+  /// `block` for exponents that have no room in bytes and for tiny c's.
   [[gnu::noinline]] void wide_block(std::size_t at, std::size_t n, std::uint32_t least_c) {
     constexpr std::size_t most_products = 64;
     if (detours != nullptr) detours->wide += n * elements;
@@ -427,7 +443,7 @@ struct VectorDotBlocks {
     };
     take_apart(columns.values + at * tile_columns, n * tile_columns,
                block_operand(g.model, g.types.b), b_values.data(), b_exponents.data());
-    // A vector holds rows of several k: of the last more than there are.
+    // A vector holds the rows of several k; the last one holds more than exist, so they are read from a copy.
     std::array<float, most_products * height> rows_here{};
     std::copy_n(rows.values + at * height, n * height, rows_here.data());
     take_apart(rows_here.data(), (n * height + V::lanes - 1) / V::lanes * V::lanes,
@@ -486,7 +502,7 @@ struct VectorDotBlocks {
     const auto scale = std::bit_cast<double>(static_cast<std::uint64_t>(e) << 52);
     return {static_cast<std::int32_t>(value * scale), exponent};
   }
-  /// n operands of an element as dot_blocks.h has them.
+  /// Sets a and b to n operands of an element as dot_blocks.h takes them.
   void factors(std::size_t row, std::size_t column, std::size_t at, std::size_t n, Factor* a,
                Factor* b) const {
     const int of_a = block_operand(g.model, g.types.a).fraction_bits();

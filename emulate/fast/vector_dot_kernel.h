@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks of vector_dot_blocks.h as a level's kernel: which models it takes, how their operands are packed, and the steps of
-// a tile's sum.
+// The fused blocks of vector_dot_blocks.h as a level's kernel (ProductKernel of products.h), equal to `dot` of
+// emulate/dot.h in every bit: which models it takes, how their operands are packed, and the steps of a tile's sum. Each
+// float is followed, in another part of its group, by its exponent (block_plan.h):
+//
+//     0.1875, 1.5 · 2^-3     0 01111100 1000…     124 - 127 = -3, FD as a byte; a zero 80, -128
+//     a row's word           FDFDFDFD             one exponent for a vector of 32 columns
+//     32 columns' bytes      FD 80 02 …           each column's own
 #pragma once
 
 #include <cstddef>
@@ -18,7 +23,7 @@
 
 namespace binade::fast {
 
-/// The level's kernel: models that it does not know are the portable one's.
+/// The level's kernel; models that it does not know are left to the portable one.
 template <class V>
 struct VectorDotBlocksKernel {
   using I = typename V::I;
@@ -46,7 +51,7 @@ struct VectorDotBlocksKernel {
     return decode_to_floats<V>(f, codes, n, reinterpret_cast<float*>(out));
   }
 
-  /// What is not kept becomes zero, then what is special.
+  /// Packs lines and their exponents. Operands that sparsity leaves out become zeros first, then infinities and NaNs.
   static void pack(const PackedLines& x, std::byte* group) {
     if (!x.packing->in_values) return below().pack(x, group);
     auto* const values = reinterpret_cast<float*>(group);
@@ -75,7 +80,7 @@ struct VectorDotBlocksKernel {
       Bytes::store(exponents + i, Bytes::pack_signs(e), false);
     }
   }
-  /// Signed.
+  /// Returns the exponents of floats, signed; `least`, biased, is that of subnormals, and no_exponent that of zeros.
   static I exponent_of(I bits, I least) {
     const I magnitude = V::bit_and(bits, V::set(0x7FFFFFFF));
     const I biased = V::max(V::shift_right(magnitude, 23), least);

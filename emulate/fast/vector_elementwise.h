@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `elementwise` of emulate/elementwise.h by vectors of a level's unit V (avx2.h, avx512.h): a tile's results to odd, in
-// binary32 where that is proven and else in binary64 (vector_exact.h), then onto the grid as `quantize` goes
-// (vector_quantize.h).
+// `elementwise` of emulate/elementwise.h on floats, equal in every bit and count, by vectors of a level's unit V
+// (avx2.h, avx512.h). A tile's results are rounded to odd (vector_exact.h), in binary32 where that decides the result
+// and else in binary64; then they are rounded onto the format's grid (vector_quantize.h).
 //
-//     operands ── binary32 to odd ── in doubt? ── binary64 to odd ── no number? ── one by one
-//                        `- of 24 bits: p <= 22       `- of 53 bits, never lost
+//     operands ── binary32, to odd ── undecided? ── binary64, to odd ── NaN or infinity? ── one by one: the definition
+//     bits        24: decides p <= 22               53: decides p <= 24
+//
+//     1 / 3 to binary16      1.01010101010101010101010|1010… · 2^-2     exact
+//     binary32, to odd       1.01010101010101010101011       · 2^-2     24 bits: the last is set, since a rest was lost
+//     binary16               1.0101010101                    · 2^-2     11 bits: 0x3555, 0.333251953125
 #pragma once
 
 #include <array>
@@ -21,7 +25,7 @@
 
 namespace binade::fast {
 
-/// An operation's way through Ts.
+/// An operation computed in Ts, float or double: to odd, then quantized.
 template <class V, std::floating_point T>
 struct ExactWay {
   using Quantizer = VectorQuantizer<V, T>;
@@ -36,16 +40,17 @@ struct ExactWay {
       : quantizer({how.to, attributes, how.seed, how.stream}),
         quantize(Quantizer::template run_of<AsNumbers<V>>(quantizer)),
         turned(turned_signs<T>(how.operation, attributes.rounding)),
-        // Stochastic rounding asks for bits below the precision.
+        // Stochastic rounding reads bits below the precision, so that there a lost bit leaves the result undecided.
         results_of(ExactLanes<V, T>::compute_of(how.operation, (turned.left | turned.right) != 0,
                                                 attributes.rounding == Rounding::stochastic)) {}
 
   bool known() const { return quantize != nullptr && results_of != nullptr; }
-  /// Results of whole groups from `at` on, as `compute`.
+  /// Computes whole groups from element `at` up to n, to odd: ExactLanes::compute.
   auto compute(const ElementOperands& x, std::size_t at, std::size_t n, Bits* exact) const {
     return results_of(x, at, n, turned, quantizer.plan.max, exact);
   }
-  /// n of them onto the grid. `overflows`: as `Call` says. `next`: operands that are asked for meanwhile.
+  /// Rounds n results onto the grid. `overflows` is that of VectorQuantizer's Call; `next` are operands to prefetch
+  /// meanwhile.
   void round(const Bits* exact, void* out, std::size_t n, std::uint64_t first, bool overflows,
              bool streamed, EventCounts& counts, const ElementOperands& next = {}) const {
     const auto bytes = [](const float* x) { return reinterpret_cast<const std::byte*>(x); };
@@ -61,7 +66,7 @@ struct ExactWay {
   }
 };
 
-/// V: a unit of 32-bit lanes.
+/// An operation, made ready for tiles of floats. V is a unit of 32-bit lanes.
 template <class V>
 struct VectorElementwise {
   using Wide = typename V::Words;
@@ -76,8 +81,8 @@ struct VectorElementwise {
   int operands;
   ExactWay<V, float> narrow;
   ExactWay<Wide, double> wide;
-  bool is_narrow;                  ///< whether binary32 to odd says enough
-  std::uint32_t flushed_below[3];  ///< DAZ: magnitudes, by operand
+  bool is_narrow;                  ///< binary32 is tried first: p <= 22, or a choice
+  std::uint32_t flushed_below[3];  ///< DAZ: least normal number of each operand's format
   SpecialResults special_results;
 
   VectorElementwise(const Elementwise& x, EventCounts& to)
@@ -91,7 +96,7 @@ struct VectorElementwise {
                       first_normal<float>(x.from[2])},
         special_results(x) {}
 
-  /// Operands are flushed before.
+  /// Returns the attributes without DAZ: operands are flushed before the operation.
   static Attributes unflushed(const Elementwise& how) {
     Attributes out = how.attributes;
     out.flush_operands = false;
@@ -109,7 +114,7 @@ struct VectorElementwise {
   }
   static std::size_t whole_groups(std::size_t n) { return (n + group - 1) / group * group; }
 
-  /// n <= tile elements, of which operands have whole groups.
+  /// Computes n <= tile elements; the operands' arrays are readable up to a whole group.
   void operator()(const ElementOperands& x, float* out, std::size_t n, std::uint64_t first,
                   bool streamed) const {
     if (how.attributes.flush_operands && has_subnormal(x, n)) {
@@ -145,7 +150,8 @@ struct VectorElementwise {
       f(at, n - at < wide_tile ? n - at : wide_tile);
   }
 
-  /// `given`: the operands before they were flushed; `unflushed_results`: theirs, to odd, null where none were.
+  /// Computes n <= wide_tile elements in binary64. `given` are the operands before they were flushed, and
+  /// `unflushed_results` their results, to odd; null where no operand was flushed.
   [[gnu::noinline]] void in_binary64(const ElementOperands& x, const ElementOperands& given,
                                      float* out, std::size_t n, std::uint64_t first, bool streamed,
                                      std::uint64_t* unflushed_results) const {
@@ -169,7 +175,7 @@ struct VectorElementwise {
         if (unflushed_results != nullptr) unflushed_results[i] = 0;
       }
     }
-    counts.values -= special_count;  // as zeros they are counted again
+    counts.values -= special_count;  // in `exact` they are zeros, which `round` counts once more
     wide.round(exact.data(), results.data(), n, first, true, false, counts);
     if (unflushed_results != nullptr) {
       count_flushed(unflushed_results, exact.data(), results.data(), n);
@@ -183,12 +189,13 @@ struct VectorElementwise {
     std::memcpy(&bits, x, sizeof bits);
     return bits & RoundingPlan<float>::magnitude_bits;
   }
-  /// Whether it is of this magnitude that an operand is, or of a larger one.
+  /// Returns whether an operand's magnitude is at least this one.
   static bool any_from(std::uint32_t magnitude, const ElementOperands& x) {
     return magnitude_of(x.a) >= magnitude || magnitude_of(x.b) >= magnitude ||
            magnitude_of(x.c) >= magnitude;
   }
-  /// No number, a quotient by infinity, or the lesser of a number and what is none.
+  /// Returns whether an element needs more than a rounding: its result is a NaN or an infinity, it divides by infinity,
+  /// or it chooses among operands one of which is a NaN or an infinity.
   bool is_special(std::uint64_t exact, const ElementOperands& x) const {
     using Plan = RoundingPlan<double>;
     constexpr std::uint32_t infinity = RoundingPlan<float>::infinity;
@@ -196,6 +203,7 @@ struct VectorElementwise {
            (how.operation == Operation::divide && magnitude_of(x.b) == infinity) ||
            (selects(how.operation) && any_from(infinity, x));
   }
+  /// Returns whether `known_result` has a special element's result; if not, the definition computes it.
   bool is_known(std::uint64_t exact, const ElementOperands& x) const {
     using Plan = RoundingPlan<double>;
     if ((exact & Plan::magnitude_bits) < Plan::infinity || selects(how.operation)) return false;
@@ -236,7 +244,7 @@ struct VectorElementwise {
     std::memcpy(to + i, last.data(), (n - i) * sizeof(float));
   }
 
-  /// DAZ: magnitudes that are subnormal in the format, else 0.
+  /// DAZ: returns the magnitude in lanes where it is nonzero and less than `below`, else 0.
   static I flushed_part(I x, I magnitude, I below) {
     const I a = V::bit_and(x, magnitude);
     return V::where(V::greater(below, a), a);
@@ -254,7 +262,8 @@ struct VectorElementwise {
     return V::any(V::greater(found, V::zero()));
   }
 
-  /// With the results of the operands as they are, too, for what is counted.
+  /// Computes n <= wide_tile elements with flushed operands, and the operation on the operands as they are, too: the
+  /// counts compare the two.
   [[gnu::noinline]] void flushed_tile(const ElementOperands& x, float* out, std::size_t n,
                                       std::uint64_t first) const {
     const float* const of[3]{x.a, x.b, x.c};
@@ -277,8 +286,9 @@ struct VectorElementwise {
                 unflushed_results.data());
   }
 
-  /// What the rounding of flushed results did not count: where others would have been before it. A flushed result is one
-  /// operand, a product or zero: exact in binary64 and no odd number there, so it equals no other that is to odd.
+  /// Adds the events that the rounding of flushed results did not count: a result counts as inexact or as a new zero
+  /// against the result that the operands as they are would have. A flushed result is one operand, a product or zero:
+  /// exact in binary64, with an even last bit, so it equals no result that lost bits and was rounded to odd.
   void count_flushed(const std::uint64_t* exact, const std::uint64_t* flushed,
                      const std::uint64_t* results, std::size_t n) const {
     constexpr std::uint64_t magnitude = RoundingPlan<double>::magnitude_bits;
@@ -307,7 +317,7 @@ void elementwise_vectors(const float* a, const float* b, const float* c, float* 
   if (elements.operands < 3) c = a;
   const bool streamed = n * sizeof(float) >= streamed_bytes && out != a && out != b && out != c;
   constexpr std::size_t tile = Vectors::tile, group = Vectors::group;
-  // To where results may be streamed.
+  // Where results are streamed, the first tile ends at a multiple of V::bytes.
   const std::size_t past = reinterpret_cast<std::uintptr_t>(out) % V::bytes;
   std::size_t count = streamed && past != 0 ? (V::bytes - past) / sizeof(float) : tile;
   for (std::size_t done = 0; done < n; done += count, count = tile) {
@@ -317,7 +327,7 @@ void elementwise_vectors(const float* a, const float* b, const float* c, float* 
       elements(x, out + done, count, first + done, streamed);
       continue;
     }
-    // Ones fill a group: no operation on them ends in another thing than a number.
+    // The last group is filled with ones: every operation on them gives a number.
     std::array<float, tile> padded[3];
     const float** const of[3]{&x.a, &x.b, &x.c};
     for (int k = 0; k < 3; ++k) {

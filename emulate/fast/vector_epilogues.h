@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `epilogue_values` of epilogues.h by vectors of a level's unit V (avx2.h, avx512.h).
+// `epilogue_values` of epilogues.h, equal in every number, by vectors of a level's unit V (avx2.h, avx512.h): the same
+// operations in every lane, D = alpha·sum + beta·C + bias of V::lanes neighbouring elements of a row.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 
 namespace binade::fast {
 
-/// The steps of detail::in_float on lanes.
+/// The steps of detail::in_float (epilogues.h) in every lane, in the same order.
 template <class V>
 struct EpilogueLanes {
   using F = typename V::F;
@@ -45,6 +46,7 @@ struct EpilogueLanes {
   }
 };
 
+/// The level's kernel: sets d to x.n values of D before their last rounding.
 template <class V>
 void epilogue_vectors(const ValuesRow& x, float* d) {
   const EpilogueLanes<V> lanes(*x.plan);

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results of operations to odd, by vectors of a level's unit V (avx2.h, avx512.h): the machine's, moved by what it lost, of
-// which a fused operation tells the sign. Of a sum the rest is exact where additions go to nearest (Knuth, TAOCP 2, 4.2.2);
-// where they name their rounding, two that differ tell that something was lost. A rounding of such a result to two bits
-// less, in any direction, is that of the exact one (Boldo and Melquiond 2008, for which the least number that it may give
-// must be four times the carrier's: of binary32's ways to 22 bits it is 2^-147 at least), and it is exact where nothing
-// was lost.
+// Results of operations rounded to odd, by vectors of a level's unit V (avx2.h, avx512.h) in its own numbers T, float
+// or double: toward zero, with the last bit set where anything was lost. A second rounding of such a result, to two
+// bits less or fewer and in any direction, is that of the exact one (Boldo and Melquiond 2008; the least number that it
+// can give must be four times T's: in binary32's case, to at most 22 bits, it is at least 2^-147).
 //
-// In doubt is a product, a quotient or a root whose rest may be less than the least number, a sum of a product that is
-// not exact, and all that is near infinity.
+//     a + b in binary32        1 + 2^-30     1 - 2^-30
+//     s, to nearest            0x3F800000    0x3F800000    1
+//     rest = a + b - s         +2^-30        -2^-30        other sign than s: s lies beyond the exact sum
+//     toward zero, to odd      0x3F800001    0x3F7FFFFF    s - 1 as an integer where s lies beyond, then | 1
+//
+// The rest of a sum is exact (Knuth, TAOCP 2, 4.2.2); a fused multiply-add gives the rest of other operations, or its
+// sign. With additions that name their rounding, a sum was inexact if it differs when rounded down and up. Undecided
+// are products, quotients and roots whose rest may be less than T's least number, sums of an inexact product, and all
+// results near infinity.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +24,7 @@
 
 namespace binade::fast {
 
-/// The operations' results to odd, in Ts.
+/// The operations in lanes of Ts, to odd.
 template <class V, std::floating_point T>
 struct ExactLanes {
   using I = typename V::I;
@@ -30,10 +35,10 @@ struct ExactLanes {
 
   static constexpr std::size_t group = 4 * V::lanes;
   static constexpr bool is_narrow = sizeof(T) == sizeof(float);
-  /// Magnitudes, zeros left out: what smaller ones lose may be less than half the least number. 2^-100; 2^-900.
+  /// 2^-100 or 2^-900: what a nonzero result below it loses may be less than half of T's least number.
   static constexpr Bits least = static_cast<Bits>(Plan::carrier.bias - (is_narrow ? 100 : 900))
                                 << Plan::carrier.fraction_bits();
-  /// And from where a sum's rest may overflow on the way: 2^127; 2^1023.
+  /// 2^127 or 2^1023: from here on the steps to a sum's rest may overflow.
   static constexpr Bits most = static_cast<Bits>(2 * Plan::carrier.bias)
                                << Plan::carrier.fraction_bits();
 
@@ -58,8 +63,9 @@ struct ExactLanes {
       return V::root(a);
     }
   }
-  /// `x`: the machine's result, toward zero where an operation may name its rounding, else to nearest; `rest`: the exact
-  /// one less that, or what has its sign. Sets bits of `lost` where there is one.
+  /// Rounds to odd. `x` is the machine's result: toward zero where operations name their rounding, else to nearest.
+  /// `rest` has the sign of the exact result minus x, or is 0. Sets the last bit of `lost` in the lanes that lost
+  /// something.
   static I to_odd(F x, F rest, I& lost) {
     const M is_lost = V::nonzero(rest);
     I bits = V::bits(x);
@@ -84,7 +90,8 @@ struct ExactLanes {
     }
   }
 
-  /// Of two numbers, -0 being less than +0: their order as integers.
+  /// Returns the lesser of two numbers, where -0 is less than +0: floats with turned magnitudes are ordered as
+  /// integers.
   static I lesser(I a, I b) {
     const I magnitude = V::set(Plan::magnitude_bits);
     const I order_a = V::bit_xor(a, V::where(V::has_sign(a), magnitude));
@@ -92,7 +99,7 @@ struct ExactLanes {
     return V::select(V::greater(order_a, order_b), b, a);
   }
 
-  /// What must not be near the carrier's least number.
+  /// Returns the magnitude that must not be near T's least number: the operand's, the result's or the lesser of both.
   template <Operation operation>
   static I smaller(F a, F b, I magnitude) {
     if constexpr (operation == Operation::square_root) return V::bit_and(V::bits(a), magnitude);
@@ -102,7 +109,7 @@ struct ExactLanes {
     }
     return V::bit_and(V::bits(product(a, b)), magnitude);
   }
-  /// Whether that is so for another reason than a zero operand.
+  /// Returns whether a group has such a magnitude for another reason than a zero operand.
   template <Operation operation>
   [[gnu::noinline]] static bool has_small(const ElementOperands& x, std::size_t at) {
     const I magnitude = V::set(Plan::magnitude_bits);
@@ -116,17 +123,19 @@ struct ExactLanes {
     return found;
   }
 
-  /// Whether some magnitude of a group is more than one.
+  /// Returns whether some lane is larger than `than`.
   static bool any_more(I largest, Bits than) { return V::any(V::greater(largest, V::set(than))); }
 
-  /// How far the results of some groups go; and, where that is to the end, whether many have one beyond the range.
+  /// The element up to which results were computed; and, where that is n, whether the lanes with a result beyond the
+  /// range are more than a quarter of the number of groups.
   struct Computed {
     std::size_t end;
     bool overflows;
   };
 
-  /// Results of whole groups from `at` up to n, as bits; up to the first group with one in doubt, whose own are written,
-  /// too. `turns`: some sign. `whole`: what is lost is in doubt.
+  /// Computes whole groups from `at` up to n and stores their results as bits in `out`. Ends with the first group that
+  /// has an undecided result; that group's results are stored, too. `turns` says that `turned` changes signs, `whole`
+  /// that a result is undecided as soon as it lost anything.
   template <Operation operation, bool turns, bool whole>
   static Computed compute(const ElementOperands& x, std::size_t at, std::size_t n,
                           const TurnedSigns<Bits>& turned, Bits max, Bits* out) {
@@ -151,7 +160,7 @@ struct ExactLanes {
         if constexpr (operation == Operation::add) {
           r = sum_of(a, b, lost);
         } else if constexpr (operation == Operation::multiply) {
-          // Of few bits it is exact.
+          // Operands of few bits have exact products, for which a group's rests are all 0.
           const F p = product(a, b);
           of_products = V::bit_or(of_products, V::bits(V::mul_sub(a, b, p)));
           r = V::bits(p);
@@ -162,7 +171,7 @@ struct ExactLanes {
           r = to_odd(q, V::number(V::bit_xor(rest, V::and_not(V::bits(b), magnitude))), lost);
           smallest = V::min(smallest, V::min(V::bit_and(V::bits(a), magnitude),
                                              V::bit_and(V::bits(q), magnitude)));
-          largest = V::max(largest, V::bit_and(V::bits(b), magnitude));  // 0 / infinity
+          largest = V::max(largest, V::bit_and(V::bits(b), magnitude));  // x / infinity
         } else if constexpr (operation == Operation::square_root) {
           const F s = root(a);
           r = to_odd(s, V::sub_mul(a, s, s), lost);
@@ -208,7 +217,7 @@ struct ExactLanes {
 
   using Compute = Computed (*)(const ElementOperands& x, std::size_t at, std::size_t n,
                                const TurnedSigns<Bits>& turned, Bits max, Bits* out);
-  /// Null: for the definition.
+  /// Returns the function for an operation; null for the remainder, which only the definition does.
   static Compute compute_of(Operation operation, bool turns, bool whole) {
     switch (operation) {
       case Operation::add:

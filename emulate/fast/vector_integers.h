@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums of products of integers (integers.h) by vectors of a level's unit V (avx2.h, avx512.h), lanes being columns:
+// Sums of products of integers (integers.h; integer_dot of emulate/integer_dot.h, equal in every bit) by vectors of a
+// level's unit V (avx2.h, avx512.h), a lane for each column:
 //
 //     rows     a[word][row]         ── the same in every lane ─┐   two products a lane, and their sum,
 //     columns  b[word][32 columns]  ── a lane each ────────────┴─  or 32 bits, counted by bytes: s
 //     c        c + s, wrapped, or at the end of each instruction held within 32 bits
+//
+//     b1       a & b = B0000007: bytes B0 00 00 07, by halves 1011 0000 … 0111, looked up: 3 0 0 3, the lane's total 6
 #pragma once
 
 #include <algorithm>
@@ -18,19 +21,20 @@
 
 namespace binade::fast {
 
-/// Words of two numbers.
+/// Words of two 16-bit numbers: `more` adds a product of words to a sum, `total` makes the count of a lane.
 template <class V>
 struct PairProducts {
   using I = typename V::I;
 
   static constexpr int bits = 16;
-  static constexpr std::size_t most_words = SIZE_MAX;  ///< in one sum
+  static constexpr std::size_t most_words = SIZE_MAX;  ///< limit of words in one sum
 
   static I more(I sum, I a, I b) { return V::add(sum, V::mul_pairs(a, b)); }
   static I total(I sum) { return sum; }
 };
 
-/// Words of 32 bits; a sum's bytes count the ones in each of theirs, eight a word at most.
+/// Words of 32 one-bit numbers. Each byte of a sum counts the ones in its byte of the words, at most eight a word, so
+/// that 31 words have room in it (248).
 template <class V, bool exclusive_or>
 struct BitCounts {
   using I = typename V::I;
@@ -62,11 +66,12 @@ struct BitCounts {
   }
 };
 
+/// The integer sums of a tile.
 template <class V>
 struct VectorIntegers {
   using I = typename V::I;
 
-  /// As many vectors are on their way as there are registers for.
+  /// The number of vectors of columns that are summed at once, limited by the registers for sums of four rows.
   static constexpr std::size_t at_once = 2;
   static constexpr std::size_t width = at_once * V::lanes;
 
@@ -112,7 +117,7 @@ struct VectorIntegers {
     }
   }
 
-  /// `step` on a tile of any height.
+  /// Runs `step` on a tile of 1 to 4 rows.
   template <class Step>
   void run(TileSums& sums, const TileMask& left, const Step& step) const {
     switch (x.row_count) {
@@ -136,7 +141,8 @@ struct VectorIntegers {
       }
     }
   }
-  /// Signed, the nearest of the two ends beyond them: both terms have the sign that the sum has not.
+  /// Adds signed lanes; a sum that overflows becomes the nearer end of the range. It overflowed where both terms have
+  /// the sign that the wrapped sum does not have.
   static I add_saturated(I a, I b) {
     const I sum = V::add(a, b);
     const I end = V::select_by_sign(a, V::set(0x80000000), V::set(0x7FFFFFFF));
@@ -144,7 +150,7 @@ struct VectorIntegers {
   }
 };
 
-/// The level's kernel: it knows what the portable one does.
+/// The level's kernel; it knows the same models as the portable one.
 template <class V>
 struct VectorIntegersKernel {
   static const ProductKernel& below() { return *own_kernels(Level::portable).integers; }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `any_nonfinite` of emulate/nonfinite.h by vectors of a level's unit V (avx2.h, avx512.h): the bits of nonfinite.h in each
-// lane, four vectors at a time. The array's last vector begins where it must to end with the array.
+// `any_nonfinite` of emulate/nonfinite.h, the same answer, by vectors of a level's unit V (avx2.h, avx512.h): mask and
+// value of nonfinite.h stand in each lane, and four vectors are compared at a time.
+//
+//     lanes, binary16      3C00  FC00  0001  7E01  …      & 7C00 each  ==  7C00 each:  no  yes  no  yes
+//     array                |--- 2 KiB ---|--- 2 KiB ---|----|----|--|
+//     the last vectors                                        |----|   the very last ends with the array
 #pragma once
 
 #include <cstddef>
@@ -12,7 +16,7 @@
 
 namespace binade::fast {
 
-/// By lanes of U, which are a code wide.
+/// Searches `size` bytes, at least a vector, in lanes of U, which are a code wide.
 template <class V, class U>
 bool any_nonfinite_lanes(const std::byte* in, std::size_t size, std::uint64_t lane_mask,
                          std::uint64_t lane_value) {
@@ -47,7 +51,7 @@ bool any_nonfinite_vectors(const std::byte* in, std::size_t n, const Format& for
   if (bits.mask == 0 || n * bytes < V::bytes) {
     return own_kernels(Level::portable).any_nonfinite(in, n, format);
   }
-  const auto in_lanes = [bytes](std::uint64_t x) {  // again and again
+  const auto in_lanes = [bytes](std::uint64_t x) {  // repeats a code over 64 bits
     for (std::size_t width = bytes; width < 8; width *= 2) x |= x << 8 * width;
     return x;
   };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands of products as floats, and lines of them side by side, by vectors of a level's unit V (avx2.h, avx512.h):
+// Operands of products as floats or doubles, and their packing side by side, by vectors of a level's unit V (avx2.h,
+// avx512.h). A line is a row of a or a column of b. In the packed group a vector of columns is one load, at each k:
 //
-//     line 0   k0 k1 k2 …        group   [k0] line 0, 1, 2 …
-//     line 1   k0 k1 k2 …                [k1] line 0, 1, 2 …
+//     line 0    k0 k1 k2 …        group    [k0] line 0  line 1  …  line 31        a panel of 32 columns,
+//     line 1    k0 k1 k2 …                 [k1] line 0  line 1  …  line 31        or of 4 rows
+//     …                                    [k2] …
 #pragma once
 
 #include <algorithm>
@@ -19,6 +21,7 @@
 
 namespace binade::fast {
 
+/// Copies n codes to containers of Code.
 template <class V, class Code>
 void narrow_codes(const std::uint64_t* codes, std::size_t n, std::byte* out) {
   for (std::size_t i = 0; i < n; ++i) {
@@ -27,7 +30,8 @@ void narrow_codes(const std::uint64_t* codes, std::size_t n, std::byte* out) {
   }
 }
 
-/// Codes of at most 32 bits. False where one is a NaN or an infinity.
+/// Converts n codes of at most 32 bits to floats (values_of_codes of emulate/quantize.h). Returns false where one is a
+/// NaN or an infinity.
 template <class V>
 bool decode_to_floats(const Format& f, const std::uint64_t* codes, std::size_t n, float* out) {
   constexpr std::size_t some = 256;
@@ -48,7 +52,7 @@ bool decode_to_floats(const Format& f, const std::uint64_t* codes, std::size_t n
   return largest < 0x7F800000;
 }
 
-/// So many lines that lie as [k][line] already, but for the order of k.
+/// Copies `lines` lines that lie side by side, as [k][line], in memory already; only the order of k may change.
 template <class V, std::size_t lines, class Real>
 void copy_side_by_side(const PackedLines& x, Real* group) {
   const Real* const from = x.line<Real>(0);
@@ -61,7 +65,7 @@ void copy_side_by_side(const PackedLines& x, Real* group) {
   }
 }
 
-/// Lines of Reals as [k][line]. A piece of k at a time, whose lines stay near.
+/// Packs lines of Reals as [k][line], 64 of k at a time, so that what is written stays in the nearest cache.
 template <class V, class Real>
 void pack_side_by_side(const PackedLines& x, Real* group) {
   bool are_so = true;
@@ -85,7 +89,7 @@ void pack_side_by_side(const PackedLines& x, Real* group) {
   }
 }
 
-/// Infinities and NaNs become zeros.
+/// Replaces infinities and NaNs by zeros.
 template <class V>
 void drop_specials(float* values, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {

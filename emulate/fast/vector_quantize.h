@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `quantize` and `quantize_to_codes` of emulate/quantize.h by vectors of a level's unit V (avx2.h, avx512.h), four at a
-// time; bits of lanes, counted, say what happened. Large results go past the caches.
+// `quantize` and `quantize_to_codes` of emulate/quantize.h, equal in every bit and count, by vectors of a level's unit
+// V (avx2.h, avx512.h), four at a time: a group. vector_rounding.h rounds a group; comparisons make one mark a lane,
+// and population counts of the marks are the events. Large results are stored past the caches.
 //
-//     four vectors ── rounded ── beyond the range? ── once more: NaNs and infinities by the definition, overflow
-//                        `- as numbers: counted ── signs        `- as codes: fields and signs packed ── counted
+//     four vectors ── rounded ── all within the range? ── as numbers: counted, signs put back
+//                                 │                    `─ as codes: fields and signs packed, counted
+//                                 `─ no: overflows are replaced; NaNs and infinities are done by the definition
+//
+//     -1.5, a float     1 01111111 10000000000000000000000
+//     r, field          0 01111111 10000000000000000000000    01111 1000000000: binary16's exponent and fraction
+//     a number          r | sign
+//     a code            fields of two vectors packed into 16-bit lanes | first bit of each lane's sign, packed the same
+//                       0 01111 1000000000  |  1 00000 0000000000 >> sign_shift (0)  =  0xBE00
+//     marks             zero: r = 0; below: r < least normal; same: r = operand; one or two bits a lane, counted
 #pragma once
 
 #include <array>
@@ -20,22 +29,24 @@
 
 namespace binade::fast {
 
-/// How far ahead of a stream its operands are asked for.
+/// How many bytes ahead of a streaming loop its operands are prefetched.
 inline constexpr std::size_t prefetch_distance = 2048;
 
-/// Bits that say of each lane what happened, `mark_bits` each, counted. A template for its level's instructions.
+/// Counts of marks; each lane has `mark_bits` equal bits in a mark word. It is a template, although it does not use V,
+/// so that each level has its own, compiled to the level's instructions.
 template <class V>
 struct EventMarks {
   std::uint64_t zeros_in = 0, zeros = 0, below_normal = 0, overflows = 0, exact = 0;
 
-  /// Only zeros become zeros exactly.
+  /// Marks of a group: results that are zero, that are below the least normal number, and that equal their operand. A
+  /// zero that equals its operand was one before.
   void count(std::uint64_t zero, std::uint64_t below, std::uint64_t same) {
     zeros_in += of(zero & same);
     zeros += of(zero);
     below_normal += of(below);
     exact += of(same);
   }
-  /// What of `same` did not overflow.
+  /// Counts overflows, and returns the marks of `same` that did not overflow.
   std::uint64_t without_overflows(std::uint64_t same, std::uint64_t over) {
     overflows += of(over);
     return same & ~over;
@@ -55,7 +66,7 @@ struct EventMarks {
   }
 };
 
-/// What becomes of magnitudes on the grid, in every lane.
+/// The plan's numbers in every lane, for the step from rounded magnitudes to results.
 template <class V, std::floating_point T>
 struct FinishLanes {
   using I = typename V::I;
@@ -64,7 +75,7 @@ struct FinishLanes {
 
   I magnitude = V::set(Plan::magnitude_bits);
   I min_normal, max, sign, zero_sign, flushed_below;
-  I tiny_below[2], overflow[2];  ///< by sign
+  I tiny_below[2], overflow[2];  ///< for positive and for negative operands
 
   FinishLanes(const Plan& plan, const std::array<Bits, 2>& results_of_overflow)
       : min_normal(V::set(plan.min_normal)),
@@ -76,8 +87,9 @@ struct FinishLanes {
         overflow{V::set(results_of_overflow[0]), V::set(results_of_overflow[1])} {}
 };
 
-/// What magnitudes become: numbers; codes in their lanes, narrowed when they are stored; and a unit's Bytes and HalfWords,
-/// which take several vectors' codes before they are looked at.
+/// The three kinds of results. AsNumbers: magnitudes with signs. AsWideCodes: codes in lanes of T's width, narrowed
+/// when they are stored. A unit's Bytes and HalfWords (PacksCodes): codes of several vectors packed into lanes of 8 or
+/// 16 bits first, which then get their signs and are counted.
 template <class V>
 struct AsNumbers {
   static constexpr int mark_bits = V::mark_bits;
@@ -92,7 +104,8 @@ concept PacksCodes = requires {
   typename V::HalfWords;
 };
 
-/// A number's bits as its code's, in every lane of as many bytes, or as wide as T. All without padding.
+/// The numbers that make codes, in every lane. A lane has a code's bytes where codes are packed, else T's. Codes here
+/// have no padding yet.
 template <class V, std::floating_point T>
 struct CodeLanes {
   using I = typename V::I;
@@ -103,9 +116,9 @@ struct CodeLanes {
   bool known = false;
   std::size_t bytes = 0;
   int sign_shift = 0, padding = 0;
-  I below_normal;     ///< the largest code below the least normal number's
-  I sign, zero_sign;  ///< first bits
-  I overflow[2];      ///< by sign
+  I below_normal;     ///< the largest code below that of the least normal number
+  I sign, zero_sign;  ///< the first bit of a lane, where nonzero results or zeros keep signs
+  I overflow[2];      ///< codes of overflow: positive, negative
 
   explicit CodeLanes(const TileQuantizer<T>& quantizer) {
     const Format& f = quantizer.to.format;
@@ -143,12 +156,13 @@ struct VectorQuantizer {
 
   static constexpr std::size_t group = 4 * V::lanes;
 
-  /// What four vectors became: magnitudes before and after, and their codes' fields.
+  /// A group: magnitudes before and after rounding, and the exponents and fractions of their codes.
   struct Rounded {
     I operand[4], r[4], field[4];
   };
 
-  /// False where one of them is beyond the range, or is no number. `plain`: results keep the sign, and nothing is flushed.
+  /// Rounds a group. Returns false where a result is beyond the range or an operand is a NaN or an infinity. `plain`
+  /// says that all results keep their signs and that nothing is flushed.
   template <class Lanes, Rounding rounding, bool plain>
   static bool round_group(const Bits* x, const std::uint32_t* random, const Lanes& lanes,
                           const FinishLanes<V, T>& finish, Rounded& out) {
@@ -178,7 +192,8 @@ struct VectorQuantizer {
   }
   static I largest_of(const I (&x)[4]) { return V::max(V::max(x[0], x[1]), V::max(x[2], x[3])); }
 
-  /// Counts and stores what `round_group` made; `may_overflow`: as far as it is known.
+  /// Counts and stores a group that `round_group` rounded, without NaNs and infinities. Without `may_overflow` all
+  /// results are known to lie within the range. The second form packs `Codes`.
   template <class To, bool plain, bool may_overflow>
   requires std::same_as<To, AsNumbers<V>> || std::same_as<To, AsWideCodes<V>>
   static void finish_group(const Bits* x, const Rounded& of, std::byte* out, bool streamed,
@@ -259,21 +274,21 @@ struct VectorQuantizer {
     }
   }
 
-  /// A call, and what it needs throughout.
+  /// The arguments of a call that do not change from group to group.
   struct Call {
     const TileQuantizer<T>& quantizer;
-    const CodeLanes<V, T>* code;  ///< null: numbers
+    const CodeLanes<V, T>* code;  ///< null where results are numbers
     std::uint64_t first;
     std::size_t n;
     bool streamed;
     EventCounts& counts;
-    /// What is asked for meanwhile, as many bytes of each as results are written; null: nothing.
+    /// Arrays that are prefetched meanwhile, as many bytes of each as operands are read; null: none from there on.
     const std::byte* next[3]{};
     bool overflows =
-        false;  ///< no operand is special, and each group is looked at for results beyond the range
+        false;  ///< promises that no operand is a NaN or an infinity; each group may overflow
   };
 
-  /// Whoever streams says V::streamed() at last, which waits for the memory.
+  /// Quantizes a call's n elements. A caller that streams calls V::streamed() afterwards, which orders the stores.
   template <class Lanes, Rounding rounding, bool plain, class To>
   static void run(const T* in, std::byte* out, const Call& call) {
     const Lanes lanes(call.quantizer.plan);
@@ -289,7 +304,8 @@ struct VectorQuantizer {
       return rounding == Rounding::stochastic ? philox.fill(call.first + at, group, words.data())
                                               : nullptr;
     };
-    // Fewer than a group's elements, or some that overflow or are no numbers: beside the array.
+    // Computes `count` elements, at most a group, in work space: at the array's ends, and where one is a NaN or an
+    // infinity.
     EventMarks<V> events_apart;
     std::size_t padding = 0;
     const auto apart = [&](std::size_t at, std::size_t count) __attribute__((noinline)) {
@@ -317,7 +333,7 @@ struct VectorQuantizer {
     std::size_t done = 0;
     if (call.streamed) {
       const std::size_t past = reinterpret_cast<std::uintptr_t>(out) % V::bytes;
-      done = past == 0 ? 0 : (V::bytes - past) / size;  // less than any array that is streamed
+      done = past == 0 ? 0 : (V::bytes - past) / size;  // a streamed array has more elements
       if (done > 0) apart(0, done);
     }
     EventMarks<V> events;
@@ -378,12 +394,12 @@ struct VectorQuantizer {
     return nullptr;
   }
 
-  /// Null where this is not for vectors.
+  /// Returns the function that does a quantizer; null where vectors do not know it.
   template <class To>
   static Run run_of(const TileQuantizer<T>& quantizer) {
     const Plan& plan = quantizer.plan;
     if (plan.family == Family::none) return nullptr;
-    // ties_to_away makes a tie more than one by a bit below it.
+    // ties_to_away sets a bit below a tie (vector_rounding.h), for which at least two bits must be dropped.
     if (plan.family == Family::carrier && plan.drop < 2) return nullptr;
     constexpr Bits sign = ~Plan::magnitude_bits;
     const bool plain = plan.sign == sign && plan.zero_sign == sign && plan.flushed_below == 0 &&
@@ -400,7 +416,7 @@ struct VectorQuantizer {
     return run_of<AsWideCodes<V>>(quantizer);
   }
 
-  /// False where this is not for vectors.
+  /// Quantizes an array; returns false, with nothing done, where vectors do not know the quantizer.
   static bool quantize_array(const T* in, T* out, std::size_t n, std::uint64_t first,
                              const Quantizer& to, EventCounts& counts) {
     const TileQuantizer<T> quantizer(to);
@@ -417,7 +433,7 @@ struct VectorQuantizer {
     const CodeLanes<V, T> code(quantizer);
     const Run run = run_to_codes(quantizer, code);
     if (run == nullptr) return false;
-    // A group's codes of doubles may be less than a vector.
+    // A unit that does not pack codes (doubles) may make less than a vector of them from a group, and does not stream.
     const bool streamed = n * sizeof(T) >= streamed_bytes && PacksCodes<V> &&
                           reinterpret_cast<std::uintptr_t>(out) % code.bytes == 0 &&
                           static_cast<const void*>(in) != static_cast<const void*>(out);
@@ -433,6 +449,7 @@ struct VectorQuantizer {
   }
 };
 
+/// The level's kernels; what vectors do not know the portable level does.
 template <class V, std::floating_point T>
 void quantize_vectors(const T* in, T* out, std::size_t n, std::uint64_t first, const Quantizer& to,
                       EventCounts& counts) {

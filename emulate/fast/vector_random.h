@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `random_words` of stochastic.h by vectors of 64-bit lanes, a block of Philox in each. Its words stand in the lanes'
-// lower halves; the upper ones hold what the multiplication does not read.
+// `random_words` of stochastic.h, equal to `random_word` of emulate/philox.h, by vectors of a level's unit V (avx2.h,
+// avx512.h) of 64-bit lanes: each lane computes one block of Philox. A word of the counter stands in the lower half of
+// its lane; the upper half may hold anything (....), since the multiplication of 32-bit words does not read it.
 //
-//     lane     0 block b      1 block b + 2   …
-//     c0       .... 0123abcd  .... 89efcdab       two products, two shifts, four exclusive ors a round
+//     lane                0 block b        1 block b + 2    2 block b + 1    3 block b + 3      in AVX2
+//     c0                  .... 0123abcd    .... 89efcdab    …                                   c1, c2, c3 the same way
+//     a round             two products, two shifts of the upper halves down, four exclusive ors
+//     front, back         c0 with c1 above it, c2 with c3 above it: a block's words in two lanes of 64 bits
+//     stored              front 0, back 0, front 2, back 2, front 1, …: blocks b, b + 1, b + 2, b + 3 in order
 #pragma once
 
 #include <algorithm>
@@ -17,11 +21,11 @@
 
 namespace binade::fast {
 
-/// V: a unit of 64-bit lanes.
+/// Philox under one seed and stream, with V::lanes blocks at a time. V is a unit of 64-bit lanes.
 template <class V>
 struct VectorPhilox {
   using I = typename V::I;
-  static constexpr std::size_t words = 4 * V::lanes;  ///< of one step
+  static constexpr std::size_t words = 4 * V::lanes;  ///< number of words that a step makes
 
   std::uint64_t stream = 0;
   struct Key {
@@ -38,10 +42,10 @@ struct VectorPhilox {
     }
   }
 
-  /// The words of V::lanes blocks.
+  /// Stores the words of the blocks from `block` on, V::lanes of them, in ascending order.
   void step(std::uint64_t block, std::uint32_t* out) const {
     const I first = V::set(0xD2511F53), second = V::set(0xCD9E8D57);
-    // Elements count modulo 2^64, blocks modulo 2^62.
+    // Elements are numbered modulo 2^64, and a block has four, so blocks are numbered modulo 2^62.
     I c0 =
         V::bit_and(V::add(V::set(block), V::load(V::lane_order)), V::set(~std::uint64_t{0} >> 2));
     I c1 = V::high_words(c0);
@@ -59,8 +63,8 @@ struct VectorPhilox {
     V::store(out + words / 2, V::high_pairs(front, back));
   }
 
-  /// out[i] is element first + i's, i < n; steps are whole, so room for n + 4 + `words` is needed. Returns where the
-  /// first one stands.
+  /// Makes the words of the elements first … first + n - 1 and returns a pointer to the first, in `out`. Only whole
+  /// blocks and steps are made, so `out` has room for n + 4 + `words`.
   const std::uint32_t* fill(std::uint64_t first, std::size_t n, std::uint32_t* out) const {
     const std::size_t skipped = first % 4;
     for (std::size_t done = 0; done < n + skipped; done += words)
@@ -69,13 +73,13 @@ struct VectorPhilox {
   }
 };
 
-/// V: a unit of 64-bit lanes.
+/// The level's kernel: out[i] = random_word(seed, stream, first + i) for i < n. V is a unit of 64-bit lanes.
 template <class V>
 void random_word_vectors(std::uint64_t seed, std::uint64_t stream, std::uint64_t first,
                          std::size_t n, std::uint32_t* out) {
   using Philox = VectorPhilox<V>;
   const Philox philox(seed, stream);
-  std::size_t done = (4 - first % 4) % 4;  // to where a block begins
+  std::size_t done = (4 - first % 4) % 4;  // elements in front of the first whole block
   if (n < done) done = n;
   random_words(seed, stream, first, done, out);
   for (; done + Philox::words <= n; done += Philox::words) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `range_count` of emulate/range_count.h, of floats, into the cells of range_count.h, 32 at a time by vectors of a level's
-// unit V (avx2.h, avx512.h). The segment of a fraction f is looked up in a register by the length of what it lacks to the
-// next power of two:
+// `range_count` of emulate/range_count.h, equal in every count and sum, of floats, into the cells of range_count.h, 32
+// at a time by vectors of a level's unit V (avx2.h, avx512.h). The lack of a fraction f, its bits inverted, has a
+// length that tells the segment: as a float, the lack's exponent field is an index into a table of 16 bytes in a
+// register.
 //
-//     f  1111 1110 0000 1010 1111 000   lacks   0000 0001 1111 0101 0000 111 1100'0000   24 bits, as a float field 150
+//     f  1111 1110 0000 1010 1111 000   lack  0000 0001 1111 0101 0000 111 1100'0000   24 bits: 150 - 143 = 7: segment 5
 //
-// The tail makes the lack of 0, 2^23 - 1, and no other round up to the next binade. One cut, past 1.8125, is no power of
-// two and is compared.
+// The tail 1100'0000 makes the lack of f = 0, and no other, round up to the next binade as a float, so that 0 has an
+// index of its own. The one cut that is no power of two, past 1.8125, is a comparison.
 #pragma once
 
 #include <array>
@@ -20,8 +21,8 @@
 
 namespace binade::fast {
 
-/// By the unit V, columns of errors by the unit E: each in turn adds to what its neighbour in memory may have added to, and
-/// short vectors come back from memory sooner.
+/// Values go by the unit V, columns of errors by the unit E, which may be shorter: a value adds to sums in memory that
+/// the value before may have changed, and short vectors come back from memory sooner.
 template <class V, class E>
 struct VectorRangeCount {
   using I = typename V::I;
@@ -35,14 +36,14 @@ struct VectorRangeCount {
   static constexpr std::uint32_t hidden_bit = 0x00800000;
   static constexpr std::uint32_t infinity = 0x7F800000;
 
-  /// What a group's values add to which cell.
+  /// What each value of a group adds, and to which cell.
   struct Tile {
     alignas(V::bytes) std::uint32_t row[group], significand[group];
-    alignas(V::bytes) std::uint32_t cell[group];  ///< in bytes from the first row's
-    alignas(V::bytes) Cell added[group];          ///< of each vector, by lane % 4, then by lane
+    alignas(V::bytes) std::uint32_t cell[group];  ///< distance from the first cell in bytes
+    alignas(V::bytes) Cell added[group];          ///< in each vector ordered by lane % 4, then lane
   };
 
-  /// RangeSeen a lane.
+  /// RangeSeen for each lane.
   struct Seen {
     I negative, largest, smallest_less_one;
     std::uint64_t zeros = 0;
@@ -64,14 +65,14 @@ struct VectorRangeCount {
     }
   };
 
-  /// A cell's place in its row in bytes, without the one more up to 1.8125, by how long the lack is: up to 12 bits, which
-  /// has index 3, 13, …, 23 bits, and of 0.
+  /// A cell's place in its row, in bytes, by the length of the lack: indices 0 to 3 up to 12 bits (without the tail), 4
+  /// for 13, …, 14 for 23 bits, 15 for f = 0. Significands up to 1.8125 lie one cell further.
   alignas(16) static constexpr std::uint8_t segment_table[16]{0,  0,  0,  0,  16, 32, 32, 48,
                                                               64, 64, 64, 64, 80, 96, 96, 112};
 
   static constexpr std::uint32_t lack_tail = 0xC0, field_of_index_0 = 127 + 12 + 8 - 1 - 3;
 
-  /// What a group has: zeros, also normal numbers, or also others.
+  /// Which values a group has: zeros only, zeros and normal numbers, or any.
   enum class Values : std::uint8_t { zeros, regular, any };
 
   static Values values_of(const float* x, Seen& seen) {
@@ -152,13 +153,13 @@ struct VectorRangeCount {
     }
   }
 
-  /// Squares of the even lanes.
+  /// Adds the squares of the even lanes.
   static void add_squares(std::uint64_t* sums, Columns x) {
     using Squares = typename E::Words;
     Squares::store(sums, Squares::add(Squares::load(sums), Squares::mul_words(x, x)));
   }
 
-  /// In `halves` times `half` columns.
+  /// Adds a group's squared errors in halves · half columns.
   template <std::size_t halves>
   static void add_errors(const Tile& tile, RangeCells& work) {
     constexpr bool in_turn = halves * half <= RangeCells::columns_in_turn;
@@ -173,7 +174,7 @@ struct VectorRangeCount {
           const std::size_t first = k * half;
           const Columns rest = E::bit_and(m, E::load(rules.mask.data() + first));
           const Columns above = E::sub(E::load(rules.ulp.data() + first), rest);
-          // The cap is on the grid: what lies above it is no nearer to another number there.
+          // The cap is on the grid: above it m - cap is the larger of the two, up to it m - cap is not positive.
           const Columns error =
               E::max(E::min(rest, above), E::sub(m, E::load(rules.cap.data() + first)));
           add_squares(sums + first, error);
@@ -194,7 +195,7 @@ struct VectorRangeCount {
     constexpr std::size_t capacity =
         halves > 0 ? RangeCells::capacity_with_errors : RangeCells::capacity;
     if constexpr (halves > 0) set_rules(work, block, half);
-    // A group is added when the next one is prepared: what was just stored as a whole vector cannot be loaded in parts before
+    // A group is added after the next one was prepared: a vector that was just stored cannot be loaded in parts before
     // it has reached the cache.
     Tile tiles[2];
     for (std::size_t done = 0; done < n;) {
@@ -204,7 +205,7 @@ struct VectorRangeCount {
       for (; done < end; done += group) {
         const float* from = in + done;
         float rest[group];
-        if (end - done < group) {  // with zeros, which are taken back
+        if (end - done < group) {  // filled with zeros, which are not counted
           std::memset(rest, 0, sizeof rest);
           std::memcpy(rest, from, (end - done) * sizeof(float));
           from = rest;

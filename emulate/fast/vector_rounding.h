@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The two families of rounding.h by vectors of a level's unit V (avx2.h, avx512.h): magnitudes onto the grid of a
-// format. Where an addition may name its own rounding, directed roundings are the machine's.
+// format, equal to the rounding of `project` (emulate/project.h). Beside the rounded magnitude r each lane gets
+// `field`, the exponent and fraction of its code in the format. Where the unit's addition can name its rounding
+// (AVX-512), directed roundings are one addition.
 //
-//     a                1.ffff fffx xxxx · 2^e
-//     S = a + M        1.0000 0001 ffff · 2^(e + drop)       r = S - M; by the last bit of S where r is not the one
+//     a                1.ffff xxxx xxxx · 2^e                drop = 8
+//     S = a + M        1.0000 0001 ffff · 2^(e + drop)       r = S - M; other roundings move S by its last bit first
+//
+//     field of 1.5 in binary16 (drop = 13): 1.5 lies 127 - 113 = 14 binades above the least normal number, 2^-14
+//         S = 2^13 + 1.5, and the ulp of M = 2^13 is 2^-10: S - M, subtracted as integers, is 1536 ulps
+//         14 << 10                01110 0000000000
+//         + 1536                + 00001 1000000000    with the leading bit, which adds 1 to the exponent
+//         field                 = 01111 1000000000    0x3E00, binary16's code of 1.5; a subnormal has no leading bit
 #pragma once
 
 #include <concepts>
@@ -13,13 +21,13 @@
 
 namespace binade::fast {
 
-/// Whether V's additions may name their rounding.
+/// True if V's additions can name their rounding, as the intrinsics number it: 1 down, 2 up, 3 toward zero.
 template <class V>
 concept NamesRounding = requires(typename V::F x) {
   V::template add<1>(x, x);
 };
 
-/// Bits cut off with an increment.
+/// Family::cut: an increment is added, and the lowest bits are cleared.
 template <class V, std::floating_point T>
 struct CutLanes {
   using I = typename V::I;
@@ -44,8 +52,9 @@ struct CutLanes {
     odd = V::set(drop == 0 ? 0 : 1);
   }
 
-  /// `x`: whose signs count; `random`: words. `field`: of a number in range its code's exponent and fraction. Infinities
-  /// and NaNs come out above every number.
+  /// Rounds magnitudes `operand`. `x` has their signs, which directed roundings read; `random` has words, which
+  /// stochastic rounding reads. Returns the rounded magnitudes; `field` is right where they are in the format's range.
+  /// Infinities and NaNs become magnitudes above every number.
   template <Rounding rounding>
   I round(I operand, I x, I random, I& field) const {
     I a = V::min(operand, infinity);
@@ -62,7 +71,7 @@ struct CutLanes {
       const auto is_odd = V::has_last_bit(V::shift_right(a, drop));
       a = V::add(a, V::select(is_odd, V::zero(), rest));
     } else if constexpr (rounding == Rounding::stochastic) {
-      // The word's bits stand below the fraction's first; what is below them can carry nothing.
+      // The word is aligned with the highest of the bits that are cut off; bits below the word cannot make a carry.
       const I word = V::bit_and(V::shift_left(random, random_shift), V::set(0xFFFFFFFF));
       a = V::add(a, V::shift_left(V::shift_right(word, word_right), word_left));
     }
@@ -71,7 +80,7 @@ struct CutLanes {
   }
 };
 
-/// The machine's own addition of a power of two.
+/// Family::carrier: the machine's own addition of M, a power of two, rounds.
 template <class V, std::floating_point T>
 struct CarrierLanes {
   using I = typename V::I;
@@ -92,7 +101,7 @@ struct CarrierLanes {
         min_normal(V::set(plan.min_normal)),
         lowest_m(V::set(plan.lowest_m)),
         one(V::set(1)),
-        // Minus M: 2^32 / ulp.
+        // As bits, this minus M is 2^32 / ulp.
         per_ulp(
             V::set(static_cast<Bits>(2 * Plan::carrier.bias + 32 + Plan::carrier.fraction_bits())
                    << Plan::carrier.fraction_bits())),
@@ -101,14 +110,14 @@ struct CarrierLanes {
   template <Rounding rounding>
   I round(I operand, I x, I random, I& field) const {
     const I a = V::min(operand, last);
-    // Of the exponents alone, in steps of the first 16 bits: how many binades above the lowest.
+    // Binades above the lowest, in the exponent's place: a subtraction of the first 16 bits, held at 0.
     const I binades = V::sub_to_zero(V::bit_and(a, exponent), min_normal);
     const I m = V::add(binades, lowest_m);
     I s, s_m = m;  // S, and M with its sign
     if constexpr (rounding == Rounding::ties_to_even) {
       s = sum(a, m);
     } else if constexpr (rounding == Rounding::ties_to_away) {
-      // A tie's last bit is a zero, which makes it more than a tie (at least two bits are dropped).
+      // At least two bits are dropped, so that a tie ends in a 0; with a 1 there it is more than a tie.
       s = sum(V::bit_or(a, one), m);
     } else if constexpr (rounding == Rounding::stochastic) {
       s = toward_zero(a, m);
@@ -134,7 +143,7 @@ struct CarrierLanes {
         s = up ? V::select_by_sign(x, smaller, larger) : V::select_by_sign(x, larger, smaller);
       }
     }
-    // The last bits of S count ulps.
+    // S - M as integers counts ulps.
     field = V::add(V::shift_right(binades, drop), V::sub(s, s_m));
     const I r = minus(s, s_m);
     constexpr bool is_signed = NamesRounding<V> && (rounding == Rounding::toward_positive ||

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `unscale` of emulate/unscale.h by vectors of a level's unit V (avx2.h, avx512.h): a tile's products, then onto the grid
-// as `quantize` goes (vector_quantize.h), but for binary32's, which are on it. Whose product is a NaN or an infinity is
-// the definition's.
+// `unscale` of emulate/unscale.h, equal in every bit, by vectors of a level's unit V (avx2.h, avx512.h). The products
+// of a tile of 1024 floats are made first; vector_quantize.h rounds them to the gradients' format, except binary32's,
+// which are rounded already. An element whose product is a NaN or an infinity is done by the definition:
+//
+//     in · inv_scale           p0    p1    NaN   p3   …    four vectors, a group
+//     largest magnitude        > 0x7F7FFFFF: the group's elements are looked at one by one
+//     products of the tile     p0    p1    0     p3   …    quantized; the definition's result replaces the 0 at the end
 #pragma once
 
 #include <array>
@@ -16,6 +20,7 @@
 
 namespace binade::fast {
 
+/// The level's kernel. Returns the first in[i] that is a NaN or an infinity, and its place; n where none is.
 template <class V>
 NonFinite unscale_vectors(const float* in, float* out, std::size_t n, const Format& format,
                           float inv_scale) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads and instruction-set level: the two things about the machine that may change how long a
-// result takes and never what it is.
+// Threads and the instruction-set level: the two choices about the machine that change how long a
+// result takes, but no bit of it.
+//
+//     [0, n)     | grain | grain | grain | … | rest |     pieces, each one call of the body
+//     slots      | 0     | 1     | 0     | … | 1    |     whichever thread is free takes the next piece
 #pragma once
 
 #include <cstddef>
@@ -11,17 +14,20 @@
 
 namespace binade {
 
-/// Number of threads in use, at least 1: BINADE_THREADS if set, else the machine's.
+/// Returns the number of threads in use, at least 1: BINADE_THREADS if set, else the machine's. Throws Error if
+/// BINADE_THREADS is not a number from 1 to 1024.
 std::size_t thread_count();
 
-/// Calls body(begin, end, slot) on pieces of [0, n) of at most `grain`, on all threads. Calls with
-/// the same slot < thread_count() never run at the same time: a slot may own work space.
+/// Calls body(begin, end, slot) on pieces of [0, n) of at most `grain` elements, on all threads, and returns after the
+/// last. Calls with the same slot < thread_count() never run at the same time, so that a slot may have work space of
+/// its own. An exception of a body keeps further pieces from beginning and is thrown again here.
 void parallel_for(std::size_t n, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t, std::size_t)>& body);
 
-/// May throw, to end a loop that somebody waits for no longer.
+/// A function that may throw, which ends a loop whose result is no longer wanted.
 using Poll = void (*)();
-/// While it lives, parallel_for and `poll` call it on the thread that made it, often: at each piece of a loop.
+/// For as long as the object lives, parallel_for and `poll` call the given function on the thread that made the object,
+/// at each piece of a loop.
 class Polled {
  public:
   explicit Polled(Poll poll);
@@ -32,20 +38,22 @@ class Polled {
  private:
   Poll around_;
 };
-/// To be called now and then by what takes long without parallel_for.
+/// Calls this thread's Poll, if it has one. Long work without parallel_for calls it now and then.
 void poll();
 
-/// From now on loops run on their own thread alone: the others are gone, in a process that was forked.
+/// Makes all further loops run on the calling thread only. A child process calls it after a fork, which leaves it no
+/// other threads.
 void lose_threads();
 
-/// Whether the machine has what the kernels of a level ask for.
+/// Returns whether the machine has the instructions of a level's kernels.
 bool machine_has(Level level);
 
-/// The kernels of the fastest level that the machine has; BINADE_ISA (reference, portable, avx2, avx512) lowers it. Error
-/// if that is no level.
+/// Returns the kernels of the highest level that the machine has; BINADE_ISA (reference, portable, avx2, avx512) lowers
+/// it. Throws Error if BINADE_ISA is not one of these.
 const Kernels& fastest_kernels();
 
-/// The same for elements of products one by one: a vector's other lanes would be empty.
+/// Returns the kernels for single elements of products, for which a vector's other lanes would be empty: the portable
+/// ones, or the reference's if that is the level in use.
 const Kernels& kernels_for_elements();
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the judges of kernels on arrays share: every format in every rounding, and what else a quantizer says in turn, at
-// odd lengths and places; what is timed; a row for one entry.
+// What the judges of kernels on arrays share: cases of every format in every rounding, with a quantizer's other
+// attributes in turn, at odd lengths and places in memory; the inputs that are timed; and the row of one entry.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace binade::kernel_test {
 
-/// The i-th case of a format and rounding: saturation, flushing, tininess, NaNs, the operands' format in turn.
+/// Returns the i-th case of a format and rounding: saturation, flushing, tininess, NaNs, random bits, stream and the
+/// operands' format take turns.
 inline Quantizer quantizer_of(const Format& f, Rounding rounding, std::uint64_t i) {
   constexpr std::array<int, 4> random_bits{32, 1, 7, 31};
   constexpr std::array operands{Format{}, binary16, Format{}, binary32, e4m3, e8m0, Format{}};
@@ -28,7 +29,7 @@ inline Quantizer quantizer_of(const Format& f, Rounding rounding, std::uint64_t 
           operands[i / 3 % operands.size()]};
 }
 
-/// The case in words: its kind is the format and rounding.
+/// Begins a case in the verdict, described in words. Its kind is the format and the rounding.
 inline void begin(Verdict& verdict, const std::string& what, const Quantizer& to, std::size_t n,
                   std::uint64_t first) {
   verdict.begin(
@@ -36,8 +37,8 @@ inline void begin(Verdict& verdict, const std::string& what, const Quantizer& to
       words_of(to.attributes) + ", n " + std::to_string(n) + ", first " + std::to_string(first));
 }
 
-/// f(format, rounding, number of the case, length, first element, place in memory) for each format and rounding once,
-/// and all lengths.
+/// Calls f(quantizer, number of the case, length, first element) for each format and rounding, as many times as there
+/// are `lengths`; lengths and first elements take turns.
 template <class F>
 void for_each_case(const F& f) {
   std::uint64_t number = 0;
@@ -59,14 +60,14 @@ inline void compare_counts(Verdict& verdict, const EventCounts& got, const Event
   verdict.compare<std::uint64_t>(words(got), words(want));
 }
 
-/// NaNs and infinities in every fourth case.
+/// Returns With::specials (NaNs and infinities) for every fourth case.
 inline With with_of(std::uint64_t number) {
   return number % 4 == 0 ? With::specials : With::numbers;
 }
 
 inline constexpr std::size_t timed_elements = 16384;
 
-/// Both signs, log-uniform around where binary16 begins to lose.
+/// Numbers to time kernels with: both signs, log-uniform from 2^-28 to 2^5, where binary16 begins to lose small ones.
 template <std::floating_point T>
 const std::vector<T>& timed_numbers() {
   static const std::vector<T> numbers = [] {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every judge of a kernel shares: inputs that hurt, arrays at odd places with walls around them, and a comparison
-// bit by bit. And faults: kernels that call a level's and then turn one bit of what it wrote, so that a judge is seen to
-// notice:
+// What every judge of a kernel shares: inputs that are hard to round, arrays at odd places with walls around them, and
+// a comparison bit by bit. And faults: kernels that call a level's kernel and then flip one bit of what it wrote, so
+// that a judge is seen to notice:
 //
 //     judge ── a kernel of the table's type ── the level's own kernel
 //                     `- the call's fault: first or last element, results or counts
@@ -25,19 +25,20 @@ namespace binade::kernel_test {
 
 using Random = std::mt19937_64;
 
-/// What a judge found, case by case.
+/// What a judge found. A kernel's results are compared case by case; a case belongs to a kind, such as "binary16,
+/// to_odd".
 struct Verdict {
-  std::uint64_t calls = 0, values = 0;  ///< compared
-  std::uint64_t different = 0;          ///< cases that are not as defined
-  std::vector<std::string> found;       ///< the first of each kind of them, in words
+  std::uint64_t calls = 0, values = 0;  ///< that were compared
+  std::uint64_t different = 0;          ///< cases that differ from the definition
+  std::vector<std::string> found;       ///< the first differing case of each kind, in words
 
-  /// The next case, of a kind of cases; what follows is told of it.
+  /// Begins the next case, of a kind; `rest` describes it further.
   void begin(std::string kind, std::string rest) {
     kind_ = std::move(kind);
     rest_ = std::move(rest);
     is_counted_ = false;
   }
-  /// A call's results against those of the definition.
+  /// Compares a call's results with those of the definition, byte by byte.
   template <class Result>
   void compare(std::span<const Result> got, std::span<const Result> want) {
     static_assert(std::is_trivially_copyable_v<Result>);
@@ -53,7 +54,7 @@ struct Verdict {
     require(false, "result " + std::to_string(i) + " of " + std::to_string(got.size()) + ": " +
                        hex_of(got[i]) + " for " + hex_of(want[i]));
   }
-  /// Something that must hold.
+  /// Counts the case as different, at most once, if `holds` is false; `what` says what was wrong.
   void require(bool holds, const std::string& what) {
     if (holds || is_counted_) return;
     is_counted_ = true;
@@ -82,28 +83,30 @@ struct Verdict {
   }
 };
 
-/// Of a kernel's calls that write something, the one of this number has one wrong bit.
+/// One wrong bit, in the call of this number among the kernel's calls that write something.
 struct Fault {
   std::uint64_t call = 0;
   bool at_end = false;     ///< in the last element, else in the first
-  bool in_counts = false;  ///< in what it counts or returns, where it does; else in its results
+  bool in_counts = false;  ///< in its counts or return value, if it has one; else in its results
 };
 
-/// The faults of the kernels that `with_faults` made last.
+/// The faults of the kernels that `with_faults` returned last.
 struct Faults {
   std::vector<Fault> planted;
-  std::uint64_t calls = 0;  ///< that wrote something
-  /// Calls are made in floating-point environments of others, a different one each time: the usual one among them, subnormals
-  /// flushed, another rounding. How many were, and how many came back in another one.
+  std::uint64_t calls = 0;  ///< calls that wrote something
+  /// Returns whether each call is made in another floating-point environment in turn: the usual one, one that flushes
+  /// subnormals, one with another rounding. Then: the number of such calls, and of those that did not restore the
+  /// environment.
   bool in_other_environments = false;
   std::uint64_t environments = 0, environments_lost = 0;
 };
 inline Faults faults;
 
-/// The fault of a call that wrote something; null: none.
+/// Counts a call that wrote something, and returns its fault; null if it has none.
 const Fault* fault_of_call();
 
-/// While it lives the floating-point environment is some other's, where `faults` says so.
+/// Sets the next of the other floating-point environments for as long as the object lives, if `faults` says so; the
+/// destructor restores the one before.
 class OtherEnvironment {
  public:
   OtherEnvironment();
@@ -115,14 +118,14 @@ class OtherEnvironment {
   std::uint32_t before_ = 0, set_ = 0;
 };
 
-/// The call of a kernel, in such an environment.
+/// Calls a kernel in such an environment.
 template <class Kernel, class... Arguments>
 auto called(Kernel kernel, Arguments&&... arguments) {
   const OtherEnvironment environment;
   return kernel(std::forward<Arguments>(arguments)...);
 }
 
-/// Turns a bit of the first or of the last element.
+/// Flips a bit of the first or of the last element.
 template <class Element>
 void turn_bit(Element* elements, std::size_t n, const Fault& fault) {
   const std::size_t bits = 8 * sizeof(Element);
@@ -131,7 +134,7 @@ void turn_bit(Element* elements, std::size_t n, const Fault& fault) {
   bytes[bit / 8] = static_cast<unsigned char>(bytes[bit / 8] ^ 1U << bit % 8);
 }
 
-/// A fault in n results, or in counts.
+/// Plants the call's fault, if it has one, in n results or in counts.
 template <class Result>
 void plant(Result* results, std::size_t n, EventCounts* counts = nullptr) {
   const Fault* fault = n == 0 ? nullptr : fault_of_call();
@@ -144,11 +147,11 @@ void plant(Result* results, std::size_t n, EventCounts* counts = nullptr) {
   turn_bit(results, n, *fault);
 }
 
-/// The level's kernel behind the one with faults.
+/// The level's own kernel, which the one with faults calls.
 template <auto entry>
 inline std::remove_cvref_t<decltype(Kernels{}.*entry)> behind{};
 
-/// A level's kernels but for an entry, which is `with`.
+/// Returns a level's kernels with one entry replaced by `with`.
 template <auto entry, auto with>
 Kernels with_faults(const Kernels& kernels) {
   behind<entry> = kernels.*entry;
@@ -157,7 +160,7 @@ Kernels with_faults(const Kernels& kernels) {
   return out;
 }
 
-/// How long a call takes, and on how many elements (or multiply-adds).
+/// A call whose time is measured, on n elements (or multiply-adds).
 struct Work {
   std::string what;  ///< "binary16", "add, binary16"
   std::size_t n = 0;
@@ -168,18 +171,18 @@ struct Work {
 /// An entry of the table, or a group that only makes sense together.
 struct Entry {
   std::string_view name;
-  /// Whether a row has it.
+  /// Returns whether a level's own row has the entry.
   bool (*has)(const Kernels& own);
-  /// Whether two rows' pointers are one.
+  /// Returns whether two rows have the same pointer.
   bool (*same)(const Kernels& a, const Kernels& b);
-  /// Every call of a level's kernel against the definition's.
+  /// Compares every call of a level's kernel with the definition's.
   Verdict (*judge)(const Kernels& kernels);
-  /// A level's kernels of which this one has `faults`.
+  /// Returns a level's kernels, with `faults` in this one.
   Kernels (*with_faults)(const Kernels& kernels);
   std::vector<Work> works;
-  /// Why the portable level may be less than three times as fast as the reference; empty: it may not.
+  /// The reason why the portable level may be less than three times as fast as the reference; empty if it may not.
   std::string_view bound;
-  /// Whether a row's kernel is judged under another name.
+  /// Returns whether a row's kernel is judged as another entry.
   bool (*is_judged_elsewhere)(const Kernels& own) = [](const Kernels&) { return false; };
 };
 
@@ -199,11 +202,12 @@ std::vector<Entry> nonfinite_entries();    // nonfinite.cpp
 std::vector<Entry> product_entries();      // products.cpp
 std::vector<Entry> sum_entries();          // sums.cpp
 
-/// Lengths around those of vectors and tiles.
+/// Lengths of arrays, around those of vectors and tiles.
 inline constexpr std::array<std::size_t, 16> lengths{0,  1,  2,   3,   4,   5,   7,   15,
                                                      31, 33, 127, 128, 129, 257, 384, 1003};
 
-/// Where streams and their elements begin: at once, and where words of a counter end, on both sides and at odd places.
+/// Numbers of streams and of first elements: 0 and the next ones, and both sides of the places where words of Philox's
+/// counter end, at odd distances.
 constexpr std::uint64_t two_to(int k) { return std::uint64_t{1} << k; }
 inline constexpr std::array<std::uint64_t, 19> starts{0,
                                                       1,
@@ -225,18 +229,21 @@ inline constexpr std::array<std::uint64_t, 19> starts{0,
                                                       ~std::uint64_t{0} - 2001,
                                                       ~std::uint64_t{0} - 100};
 
-/// Named formats, and users' on both sides of every limit of what tiles know.
+/// Returns the named formats, and formats of users on both sides of every limit of what the tiled kernels know.
 const std::vector<Format>& tried_formats();
 
-/// Whether NaNs and infinities are among numbers.
+/// Returns whether NaNs and infinities are among numbers.
 enum class With : std::uint8_t { numbers, specials };
 
-/// Bits of finite and other numbers: ends of a format's range, ties, subnormals, the carrier's own ends, NaNs with
-/// payloads, and random bits.
+/// Returns n numbers that are hard to round to f: near the ends of its range, ties, subnormals, near the carrier's own
+/// ends, NaNs with payloads, and random bits. Without With::specials, a NaN or an infinity is replaced by 1.
 template <std::floating_point T>
 std::vector<T> hard_numbers(const Format& f, std::size_t n, std::uint64_t seed, With with);
 
-/// A copy of values that begins `offset` elements after an aligned place, between walls that nobody may touch.
+/// A copy of n values that begins `offset` elements after an aligned place, between two walls of 64 bytes or more that
+/// a kernel must not write to:
+///
+///     A5 A5 … A5 | offset | n values | A5 … A5     `is_whole` says that every byte outside the values is still A5
 template <class T>
 class Walled {
  public:
@@ -262,9 +269,9 @@ class Walled {
   std::size_t offset_, n_;
 };
 
-/// "binary16", "e5m10 bias 15, nan_only, unsigned, 3 bits of padding".
+/// Returns a format in words: "binary16", "e5m10 bias 15, nan_only, unsigned, 3 bits of padding".
 std::string words_of(const Format& f);
-/// "finite, ftz".
+/// Returns attributes in words: "finite, ftz".
 std::string words_of(const Attributes& a);
 
 }  // namespace binade::kernel_test

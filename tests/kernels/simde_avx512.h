@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// AVX-512's intrinsics in software, for machines that lack it: SIMDe's, and what SIMDe 0.7.4 lacks as loops over lanes. An
-// operation that names its rounding is the same one under fesetround, and a fused
-// one is std::fma.
+// AVX-512's intrinsics in software, for machines that lack the instructions: those of SIMDe, and, as loops over lanes,
+// the ones that SIMDe 0.7.4 lacks. An operation that names its rounding is the plain operation under fesetround, and a
+// fused one is std::fma. A file includes this header before emulate/fast/avx512.h and defines
+// BINADE_INTRINSICS_IN_SOFTWARE.
 #pragma once
 
 #define SIMDE_ENABLE_NATIVE_ALIASES
@@ -23,7 +24,7 @@ using __mmask64 = simde__mmask64;
 
 namespace binade::simde_stand_in {
 
-/// The lanes of a vector.
+/// The lanes of a vector, as an array.
 template <class Lane, class Vector>
 using Lanes = std::array<Lane, sizeof(Vector) / sizeof(Lane)>;
 template <class Lane, class Vector>
@@ -31,7 +32,7 @@ Lanes<Lane, Vector> lanes_of(const Vector& x) {
   return std::bit_cast<Lanes<Lane, Vector>>(x);
 }
 
-/// Each of the result's lanes from the one of x of its number.
+/// Sets lane i of the result to function(lane i of x); lanes that x does not have are 0.
 template <class From, class To, class Result, class Vector, class Function>
 Result map(const Vector& x, const Function& function) {
   const auto in = lanes_of<From>(x);
@@ -54,7 +55,7 @@ Mask compare(const Vector& a, const Vector& b, const Holds& holds) {
   return static_cast<Mask>(out);
 }
 
-/// x·y ± z in one rounding: SIMDe's have two where the compiler may not fuse.
+/// Returns ±a·b ± c with one rounding; SIMDe's functions round twice where the compiler may not fuse.
 template <class Lane, class Vector>
 Vector fused(const Vector& a, const Vector& b, const Vector& c, Lane sign_of_product,
              Lane sign_of_c) {
@@ -66,7 +67,7 @@ Vector fused(const Vector& a, const Vector& b, const Vector& c, Lane sign_of_pro
   return std::bit_cast<Vector>(out);
 }
 
-/// Products of 16-bit lanes, summed by pairs.
+/// Returns the products of 16-bit lanes, summed by pairs into lanes of 32 bits.
 inline __m512i multiply_add_pairs(__m512i a, __m512i b) {
   const auto x = lanes_of<std::int16_t>(a), y = lanes_of<std::int16_t>(b);
   std::array<std::int32_t, 16> out;
@@ -76,7 +77,7 @@ inline __m512i multiply_add_pairs(__m512i a, __m512i b) {
   return std::bit_cast<__m512i>(out);
 }
 
-/// operation(x, y) of each lane under a rounding of _MM_FROUND.
+/// Returns operation(x, y) of each lane, rounded as the number `rounding` of _MM_FROUND says.
 template <class Lane, class Vector, class Operation>
 Vector rounded(const Vector& a, const Vector& b, int rounding, const Operation& operation) {
   constexpr std::array modes{FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
@@ -85,7 +86,7 @@ Vector rounded(const Vector& a, const Vector& b, int rounding, const Operation& 
   const int before = std::fegetround();
   std::fesetround(modes[static_cast<std::size_t>(rounding & 3)]);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    volatile Lane left = x[i], right = y[i];  // computed here and now
+    volatile Lane left = x[i], right = y[i];  // keeps the operation between the two fesetround
     volatile Lane result = operation(Lane{left}, Lane{right});
     out[i] = result;
   }
@@ -93,7 +94,7 @@ Vector rounded(const Vector& a, const Vector& b, int rounding, const Operation& 
   return std::bit_cast<Vector>(out);
 }
 
-/// One lane's sum.
+/// Returns the rounded sum of one lane.
 inline float add_once(float a, float b, int rounding) {
   return rounded<float>(std::array{a}, std::array{b}, rounding,
                         [](float x, float y) { return x + y; })[0];
@@ -158,7 +159,7 @@ inline __m512i _mm512_cvttps_epi32(__m512 x) {
   });
 }
 inline __m512 _mm512_cvt_roundepi32_ps(__m512i x, int r) {
-  const auto number = [r](std::int32_t lane) {  // in the sum is the only rounding
+  const auto number = [r](std::int32_t lane) {  // two exact parts; only their sum rounds
     const double high = std::trunc(lane / 65536.0) * 65536.0;
     return binade::simde_stand_in::add_once(static_cast<float>(high), static_cast<float>(lane - high), r);
   };
