@@ -8,8 +8,6 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include <fmt/format.h>
-
 #include "lib/explain/rounding_words.h"
 #include "lib/explain/shown_encoding.h"
 #include "lib/number/encoding_text.h"
@@ -77,7 +75,8 @@ Cell subnormal_cell(const FormatLimits& row) {
 /// Bits of sign, exponent and fraction.
 Cell widths_cell(const FormatLimits& row) {
   const Format& f = row.format;
-  return {fmt::format("{}+{}+{}", f.has_sign ? 1 : 0, f.exponent_bits, f.fraction_bits())};
+  return {(f.has_sign ? "1+" : "0+") + std::to_string(f.exponent_bits) + "+" +
+          std::to_string(f.fraction_bits())};
 }
 
 Cell to_zero_cell(const FormatLimits& row) {
