@@ -13,6 +13,19 @@ namespace binade {
 // clang-format off
 // row(name, arch, word, lanes, registers of d, a, b, c, elements of d and c in one,
 //     m, k, formats of d, a, b, c, variant, PTX's text)
+// mma.m8n8k4.f32.f16.f16.f32 mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32
+// mma.m8n8k4.f32.f16.f16.f16 mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f16
+// mma.m8n8k4.f16.f16.f16.f16 mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16
+// mma.m16n8k8.f32.f16.f16.f32 mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32
+// mma.m16n8k16.f32.f16.f16.f32 mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+// mma.m16n8k8.f16.f16.f16.f16 mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16
+// mma.m16n8k16.f16.f16.f16.f16 mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16
+// mma.m16n8k8.f32.bf16.bf16.f32 mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32
+// mma.m16n8k16.f32.bf16.bf16.f32 mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// mma.m16n8k4.f32.tf32.tf32.f32 mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32
+// mma.m16n8k8.f32.tf32.tf32.f32 mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
+// mma.m16n8k256.s32.b1.b1.s32.and.popc mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc
+// mma.m16n8k256.s32.b1.b1.s32.xor.popc mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc
 #define BINADE_MMA_TABLE(row) \
   row(mma_m8n8k4_f32_f16_f32, 80, word32, QuadpairLanes, 8, 2, 2, 8, 1, 1, \
       8, 4, binary32, binary16, binary16, binary32, plain, "m8n8k4.row.col.f32.f16.f16.f32") \
@@ -68,6 +81,22 @@ namespace binade {
 #define BINADE_MMA_S32(row, name, registers, k, a, b, variant, text) \
   row(name, 80, word32, M16n8Lanes, BINADE_COUNTS_##registers, 1, 1, \
       16, k, s32, a, b, s32, variant, text)
+// mma.m8n8k4.f64.f64.f64.f64 mma.sync.aligned.m8n8k4.row.col.rn.f64.f64.f64.f64
+// mma.m16n8k4.f64.f64.f64.f64 mma.sync.aligned.m16n8k4.row.col.rn.f64.f64.f64.f64
+// mma.m16n8k8.f64.f64.f64.f64 mma.sync.aligned.m16n8k8.row.col.rn.f64.f64.f64.f64
+// mma.m16n8k16.f64.f64.f64.f64 mma.sync.aligned.m16n8k16.row.col.rn.f64.f64.f64.f64
+// mma.m8n8k4.rz.f64.f64.f64.f64 mma.sync.aligned.m8n8k4.row.col.rz.f64.f64.f64.f64
+// mma.m16n8k4.rz.f64.f64.f64.f64 mma.sync.aligned.m16n8k4.row.col.rz.f64.f64.f64.f64
+// mma.m16n8k8.rz.f64.f64.f64.f64 mma.sync.aligned.m16n8k8.row.col.rz.f64.f64.f64.f64
+// mma.m16n8k16.rz.f64.f64.f64.f64 mma.sync.aligned.m16n8k16.row.col.rz.f64.f64.f64.f64
+// mma.m8n8k4.rm.f64.f64.f64.f64 mma.sync.aligned.m8n8k4.row.col.rm.f64.f64.f64.f64
+// mma.m16n8k4.rm.f64.f64.f64.f64 mma.sync.aligned.m16n8k4.row.col.rm.f64.f64.f64.f64
+// mma.m16n8k8.rm.f64.f64.f64.f64 mma.sync.aligned.m16n8k8.row.col.rm.f64.f64.f64.f64
+// mma.m16n8k16.rm.f64.f64.f64.f64 mma.sync.aligned.m16n8k16.row.col.rm.f64.f64.f64.f64
+// mma.m8n8k4.rp.f64.f64.f64.f64 mma.sync.aligned.m8n8k4.row.col.rp.f64.f64.f64.f64
+// mma.m16n8k4.rp.f64.f64.f64.f64 mma.sync.aligned.m16n8k4.row.col.rp.f64.f64.f64.f64
+// mma.m16n8k8.rp.f64.f64.f64.f64 mma.sync.aligned.m16n8k8.row.col.rp.f64.f64.f64.f64
+// mma.m16n8k16.rp.f64.f64.f64.f64 mma.sync.aligned.m16n8k16.row.col.rp.f64.f64.f64.f64
 #define BINADE_MMA_F64(row, rnd) \
   BINADE_MMA_F64_OF(row, mma_m8n8k4_##rnd##_f64, 80, 2112, 8, 4, rnd, "m8n8k4.row.col." #rnd) \
   BINADE_MMA_F64_OF(row, mma_m16n8k4_##rnd##_f64, 90, 4214, 16, 4, rnd, "m16n8k4.row.col." #rnd) \
@@ -77,6 +106,22 @@ namespace binade {
 #define BINADE_MMA_F64_OF(row, name, arch, registers, m, k, rnd, text) \
   row(name, arch, word64, M16n8Lanes, BINADE_COUNTS_##registers, 1, 1, \
       m, k, binary64, binary64, binary64, binary64, rnd, text ".f64.f64.f64.f64")
+// mma.m16n8k16.f32.e4m3.e4m3.f32 mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32
+// mma.m16n8k32.f32.e4m3.e4m3.f32 mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32
+// mma.m16n8k16.f16.e4m3.e4m3.f16 mma.sync.aligned.m16n8k16.row.col.f16.e4m3.e4m3.f16
+// mma.m16n8k32.f16.e4m3.e4m3.f16 mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e4m3.f16
+// mma.m16n8k16.f32.e4m3.e5m2.f32 mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e5m2.f32
+// mma.m16n8k32.f32.e4m3.e5m2.f32 mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32
+// mma.m16n8k16.f16.e4m3.e5m2.f16 mma.sync.aligned.m16n8k16.row.col.f16.e4m3.e5m2.f16
+// mma.m16n8k32.f16.e4m3.e5m2.f16 mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e5m2.f16
+// mma.m16n8k16.f32.e5m2.e4m3.f32 mma.sync.aligned.m16n8k16.row.col.f32.e5m2.e4m3.f32
+// mma.m16n8k32.f32.e5m2.e4m3.f32 mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e4m3.f32
+// mma.m16n8k16.f16.e5m2.e4m3.f16 mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e4m3.f16
+// mma.m16n8k32.f16.e5m2.e4m3.f16 mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e4m3.f16
+// mma.m16n8k16.f32.e5m2.e5m2.f32 mma.sync.aligned.m16n8k16.row.col.f32.e5m2.e5m2.f32
+// mma.m16n8k32.f32.e5m2.e5m2.f32 mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32
+// mma.m16n8k16.f16.e5m2.e5m2.f16 mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e5m2.f16
+// mma.m16n8k32.f16.e5m2.e5m2.f16 mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e5m2.f16
 #define BINADE_MMA_FP8(row, a, b) \
   BINADE_MMA_F32(row, mma_m16n8k16_f32_##a##_##b, 89, 4214, 16, a, b, \
                  "m16n8k16.row.col.f32." #a "." #b ".f32") \
@@ -86,11 +131,77 @@ namespace binade {
                  "m16n8k16.row.col.f16." #a "." #b ".f16") \
   BINADE_MMA_F16(row, mma_m16n8k32_f16_##a##_##b, 89, 2422, 32, a, b, \
                  "m16n8k32.row.col.f16." #a "." #b ".f16")
+// mma.m16n8k32.f32.e4m3.e3m2.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e3m2.f32
+// mma.m16n8k32.f16.e4m3.e3m2.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e4m3.e3m2.f16
+// mma.m16n8k32.f32.e4m3.e2m3.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e2m3.f32
+// mma.m16n8k32.f16.e4m3.e2m3.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e4m3.e2m3.f16
+// mma.m16n8k32.f32.e4m3.e2m1.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e2m1.f32
+// mma.m16n8k32.f16.e4m3.e2m1.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e4m3.e2m1.f16
+// mma.m16n8k32.f32.e5m2.e3m2.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e5m2.e3m2.f32
+// mma.m16n8k32.f16.e5m2.e3m2.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e5m2.e3m2.f16
+// mma.m16n8k32.f32.e5m2.e2m3.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e5m2.e2m3.f32
+// mma.m16n8k32.f16.e5m2.e2m3.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e5m2.e2m3.f16
+// mma.m16n8k32.f32.e5m2.e2m1.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e5m2.e2m1.f32
+// mma.m16n8k32.f16.e5m2.e2m1.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e5m2.e2m1.f16
+// mma.m16n8k32.f32.e3m2.e4m3.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e4m3.f32
+// mma.m16n8k32.f16.e3m2.e4m3.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e3m2.e4m3.f16
+// mma.m16n8k32.f32.e3m2.e5m2.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e5m2.f32
+// mma.m16n8k32.f16.e3m2.e5m2.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e3m2.e5m2.f16
+// mma.m16n8k32.f32.e3m2.e3m2.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e3m2.f32
+// mma.m16n8k32.f16.e3m2.e3m2.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e3m2.e3m2.f16
+// mma.m16n8k32.f32.e3m2.e2m3.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e2m3.f32
+// mma.m16n8k32.f16.e3m2.e2m3.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e3m2.e2m3.f16
+// mma.m16n8k32.f32.e3m2.e2m1.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e2m1.f32
+// mma.m16n8k32.f16.e3m2.e2m1.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e3m2.e2m1.f16
+// mma.m16n8k32.f32.e2m3.e4m3.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m3.e4m3.f32
+// mma.m16n8k32.f16.e2m3.e4m3.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e2m3.e4m3.f16
+// mma.m16n8k32.f32.e2m3.e5m2.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m3.e5m2.f32
+// mma.m16n8k32.f16.e2m3.e5m2.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e2m3.e5m2.f16
+// mma.m16n8k32.f32.e2m3.e3m2.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m3.e3m2.f32
+// mma.m16n8k32.f16.e2m3.e3m2.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e2m3.e3m2.f16
+// mma.m16n8k32.f32.e2m3.e2m3.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m3.e2m3.f32
+// mma.m16n8k32.f16.e2m3.e2m3.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e2m3.e2m3.f16
+// mma.m16n8k32.f32.e2m3.e2m1.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m3.e2m1.f32
+// mma.m16n8k32.f16.e2m3.e2m1.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e2m3.e2m1.f16
+// mma.m16n8k32.f32.e2m1.e4m3.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e4m3.f32
+// mma.m16n8k32.f16.e2m1.e4m3.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e2m1.e4m3.f16
+// mma.m16n8k32.f32.e2m1.e5m2.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e5m2.f32
+// mma.m16n8k32.f16.e2m1.e5m2.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e2m1.e5m2.f16
+// mma.m16n8k32.f32.e2m1.e3m2.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e3m2.f32
+// mma.m16n8k32.f16.e2m1.e3m2.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e2m1.e3m2.f16
+// mma.m16n8k32.f32.e2m1.e2m3.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m3.f32
+// mma.m16n8k32.f16.e2m1.e2m3.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e2m1.e2m3.f16
+// mma.m16n8k32.f32.e2m1.e2m1.f32 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32
+// mma.m16n8k32.f16.e2m1.e2m1.f16 mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e2m1.e2m1.f16
 #define BINADE_MMA_F8F6F4(row, a, b) \
   BINADE_MMA_F32(row, mma_m16n8k32_f32_##a##_##b, 120a, 4424, 32, a, b, \
                  "m16n8k32.row.col.kind::f8f6f4.f32." #a "." #b ".f32") \
   BINADE_MMA_F16(row, mma_m16n8k32_f16_##a##_##b, 120a, 2422, 32, a, b, \
                  "m16n8k32.row.col.kind::f8f6f4.f16." #a "." #b ".f16")
+// mma.m16n8k16.s32.s8.s8.s32 mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32
+// mma.m16n8k16.satfinite.s32.s8.s8.s32 mma.sync.aligned.m16n8k16.row.col.satfinite.s32.s8.s8.s32
+// mma.m16n8k32.s32.s8.s8.s32 mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32
+// mma.m16n8k32.satfinite.s32.s8.s8.s32 mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32
+// mma.m16n8k16.s32.s8.u8.s32 mma.sync.aligned.m16n8k16.row.col.s32.s8.u8.s32
+// mma.m16n8k16.satfinite.s32.s8.u8.s32 mma.sync.aligned.m16n8k16.row.col.satfinite.s32.s8.u8.s32
+// mma.m16n8k32.s32.s8.u8.s32 mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32
+// mma.m16n8k32.satfinite.s32.s8.u8.s32 mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.u8.s32
+// mma.m16n8k16.s32.u8.s8.s32 mma.sync.aligned.m16n8k16.row.col.s32.u8.s8.s32
+// mma.m16n8k16.satfinite.s32.u8.s8.s32 mma.sync.aligned.m16n8k16.row.col.satfinite.s32.u8.s8.s32
+// mma.m16n8k32.s32.u8.s8.s32 mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32
+// mma.m16n8k32.satfinite.s32.u8.s8.s32 mma.sync.aligned.m16n8k32.row.col.satfinite.s32.u8.s8.s32
+// mma.m16n8k16.s32.u8.u8.s32 mma.sync.aligned.m16n8k16.row.col.s32.u8.u8.s32
+// mma.m16n8k16.satfinite.s32.u8.u8.s32 mma.sync.aligned.m16n8k16.row.col.satfinite.s32.u8.u8.s32
+// mma.m16n8k32.s32.u8.u8.s32 mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32
+// mma.m16n8k32.satfinite.s32.u8.u8.s32 mma.sync.aligned.m16n8k32.row.col.satfinite.s32.u8.u8.s32
+// mma.m16n8k64.s32.s4.s4.s32 mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32
+// mma.m16n8k64.satfinite.s32.s4.s4.s32 mma.sync.aligned.m16n8k64.row.col.satfinite.s32.s4.s4.s32
+// mma.m16n8k64.s32.s4.u4.s32 mma.sync.aligned.m16n8k64.row.col.s32.s4.u4.s32
+// mma.m16n8k64.satfinite.s32.s4.u4.s32 mma.sync.aligned.m16n8k64.row.col.satfinite.s32.s4.u4.s32
+// mma.m16n8k64.s32.u4.s4.s32 mma.sync.aligned.m16n8k64.row.col.s32.u4.s4.s32
+// mma.m16n8k64.satfinite.s32.u4.s4.s32 mma.sync.aligned.m16n8k64.row.col.satfinite.s32.u4.s4.s32
+// mma.m16n8k64.s32.u4.u4.s32 mma.sync.aligned.m16n8k64.row.col.s32.u4.u4.s32
+// mma.m16n8k64.satfinite.s32.u4.u4.s32 mma.sync.aligned.m16n8k64.row.col.satfinite.s32.u4.u4.s32
 #define BINADE_MMA_INT8(row, a, b) \
   BINADE_MMA_INT(row, m16n8k16, 4214, 16, a, b) BINADE_MMA_INT(row, m16n8k32, 4424, 32, a, b)
 #define BINADE_MMA_INT4(row, a, b) BINADE_MMA_INT(row, m16n8k64, 4424, 64, a, b)

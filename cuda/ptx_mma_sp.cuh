@@ -13,6 +13,14 @@ namespace binade {
 // clang-format off
 // row(name, arch, registers of d, a, b, c, elements of d and c in one, k, groups in a row of a,
 //     formats of d, a, b, PTX's text)
+// mma.sp.m16n8k16.f32.f16.f16.f32 mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+// mma.sp.m16n8k32.f32.f16.f16.f32 mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32
+// mma.sp.m16n8k16.f16.f16.f16.f16 mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16
+// mma.sp.m16n8k32.f16.f16.f16.f16 mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16
+// mma.sp.m16n8k16.f32.bf16.bf16.f32 mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// mma.sp.m16n8k32.f32.bf16.bf16.f32 mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32
+// mma.sp.m16n8k8.f32.tf32.tf32.f32 mma.sp::ordered_metadata.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
+// mma.sp.m16n8k16.f32.tf32.tf32.f32 mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32
 #define BINADE_MMA_SP_TABLE(row) \
   row(mma_sp_m16n8k16_f32_f16, 80, 4, 2, 2, 4, 1, 16, 4, binary32, binary16, binary16, \
       "m16n8k16.row.col.f32.f16.f16.f32") \
@@ -32,6 +40,14 @@ namespace binade {
       "m16n8k16.row.col.f32.tf32.tf32.f32") \
   BINADE_MMA_SP_FP8(row, e4m3, e4m3) BINADE_MMA_SP_FP8(row, e4m3, e5m2) \
   BINADE_MMA_SP_FP8(row, e5m2, e4m3) BINADE_MMA_SP_FP8(row, e5m2, e5m2)
+// mma.sp.m16n8k64.f32.e4m3.e4m3.f32 mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32
+// mma.sp.m16n8k64.f16.e4m3.e4m3.f16 mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f16.e4m3.e4m3.f16
+// mma.sp.m16n8k64.f32.e4m3.e5m2.f32 mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f32.e4m3.e5m2.f32
+// mma.sp.m16n8k64.f16.e4m3.e5m2.f16 mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f16.e4m3.e5m2.f16
+// mma.sp.m16n8k64.f32.e5m2.e4m3.f32 mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f32.e5m2.e4m3.f32
+// mma.sp.m16n8k64.f16.e5m2.e4m3.f16 mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f16.e5m2.e4m3.f16
+// mma.sp.m16n8k64.f32.e5m2.e5m2.f32 mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f32.e5m2.e5m2.f32
+// mma.sp.m16n8k64.f16.e5m2.e5m2.f16 mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f16.e5m2.e5m2.f16
 #define BINADE_MMA_SP_FP8(row, a, b) \
   row(mma_sp_m16n8k64_f32_##a##_##b, 89, 4, 4, 4, 4, 1, 64, 16, binary32, a, b, \
       "m16n8k64.row.col.f32." #a "." #b ".f32") \
@@ -40,6 +56,10 @@ namespace binade {
 
 // row(name, registers of d, elements in one, k, groups in a row of a, formats of d, a, b, PTX's text,
 //     immediates as of wgmma)
+// wgmma.sp.m64n8k32.f32.f16.f16 wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16
+// wgmma.sp.m64n8k32.f16.f16.f16 wgmma.mma_async.sp.sync.aligned.m64n8k32.f16.f16.f16
+// wgmma.sp.m64n8k32.f32.bf16.bf16 wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16
+// wgmma.sp.m64n8k16.f32.tf32.tf32 wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.tf32.tf32
 #define BINADE_WGMMA_SP_TABLE(row) \
   row(wgmma_sp_m64n8k32_f32_f16, 4, 1, 32, 8, binary32, binary16, binary16, \
       "m64n8k32.f32.f16.f16", ", 1, 1, 0, 0") \
@@ -51,6 +71,14 @@ namespace binade {
       "m64n8k16.f32.tf32.tf32", ", 1, 1") \
   BINADE_WGMMA_SP_FP8(row, e4m3, e4m3) BINADE_WGMMA_SP_FP8(row, e4m3, e5m2) \
   BINADE_WGMMA_SP_FP8(row, e5m2, e4m3) BINADE_WGMMA_SP_FP8(row, e5m2, e5m2)
+// wgmma.sp.m64n8k64.f32.e4m3.e4m3 wgmma.mma_async.sp.sync.aligned.m64n8k64.f32.e4m3.e4m3
+// wgmma.sp.m64n8k64.f16.e4m3.e4m3 wgmma.mma_async.sp.sync.aligned.m64n8k64.f16.e4m3.e4m3
+// wgmma.sp.m64n8k64.f32.e4m3.e5m2 wgmma.mma_async.sp.sync.aligned.m64n8k64.f32.e4m3.e5m2
+// wgmma.sp.m64n8k64.f16.e4m3.e5m2 wgmma.mma_async.sp.sync.aligned.m64n8k64.f16.e4m3.e5m2
+// wgmma.sp.m64n8k64.f32.e5m2.e4m3 wgmma.mma_async.sp.sync.aligned.m64n8k64.f32.e5m2.e4m3
+// wgmma.sp.m64n8k64.f16.e5m2.e4m3 wgmma.mma_async.sp.sync.aligned.m64n8k64.f16.e5m2.e4m3
+// wgmma.sp.m64n8k64.f32.e5m2.e5m2 wgmma.mma_async.sp.sync.aligned.m64n8k64.f32.e5m2.e5m2
+// wgmma.sp.m64n8k64.f16.e5m2.e5m2 wgmma.mma_async.sp.sync.aligned.m64n8k64.f16.e5m2.e5m2
 #define BINADE_WGMMA_SP_FP8(row, a, b) \
   row(wgmma_sp_m64n8k64_f32_##a##_##b, 4, 1, 64, 16, binary32, a, b, \
       "m64n8k64.f32." #a "." #b, ", 1, 1") \

@@ -78,27 +78,25 @@ BINADE_TCGEN05(mbarrier_init, (BINADE_WORD(barrier), BINADE_WORD(arrivals)),
 
 // clang-format off
 #define BINADE_TCGEN05_MMA_TABLE(row) \
-  row(tcgen05_mma_f16, "kind::f16") \
-  row(tcgen05_mma_tf32, "kind::tf32") \
-  row(tcgen05_mma_f8f6f4, "kind::f8f6f4")
+  row(tcgen05_mma_f16, "tcgen05.mma.cta_group::1.kind::f16") \
+  row(tcgen05_mma_tf32, "tcgen05.mma.cta_group::1.kind::tf32") \
+  row(tcgen05_mma_f8f6f4, "tcgen05.mma.cta_group::1.kind::f8f6f4")
 #define BINADE_TCGEN05_SCALED_TABLE(row) \
-  row(tcgen05_mma_mxf8f6f4, "kind::mxf8f6f4.block_scale.scale_vec::1X") \
-  row(tcgen05_mma_mxf4, "kind::mxf4.block_scale.scale_vec::2X") \
-  row(tcgen05_mma_mxf4nvf4, "kind::mxf4nvf4.block_scale.scale_vec::4X")
+  row(tcgen05_mma_mxf8f6f4, "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X") \
+  row(tcgen05_mma_mxf4, "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X") \
+  row(tcgen05_mma_mxf4nvf4, "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X")
 // clang-format on
 
-#define BINADE_TCGEN05_MMA(name, kind)                                                 \
-  BINADE_TCGEN05(name, ([[maybe_unused]] const Tcgen05Operands& x),                    \
-                 "{.reg .pred p; setp.ne.b32 p, %4, 0; tcgen05.mma.cta_group::1." kind \
-                 " [%0], %1, %2, %3, p;}",                                             \
-                 "r"(x.d), "l"(x.a), "l"(x.b), "r"(x.instruction), "r"(x.accumulate))
+#define BINADE_TCGEN05_MMA(name, mma)                                                            \
+  BINADE_TCGEN05(name, ([[maybe_unused]] const Tcgen05Operands& x),                              \
+                 "{.reg .pred p; setp.ne.b32 p, %4, 0; " mma " [%0], %1, %2, %3, p;}", "r"(x.d), \
+                 "l"(x.a), "l"(x.b), "r"(x.instruction), "r"(x.accumulate))
 BINADE_TCGEN05_MMA_TABLE(BINADE_TCGEN05_MMA)
 
-#define BINADE_TCGEN05_SCALED(name, kind)                                              \
-  BINADE_TCGEN05(name, ([[maybe_unused]] const Tcgen05Operands& x),                    \
-                 "{.reg .pred p; setp.ne.b32 p, %4, 0; tcgen05.mma.cta_group::1." kind \
-                 " [%0], %1, %2, %3, [%5], [%6], p;}",                                 \
-                 "r"(x.d), "l"(x.a), "l"(x.b), "r"(x.instruction), "r"(x.accumulate),  \
+#define BINADE_TCGEN05_SCALED(name, mma)                                                           \
+  BINADE_TCGEN05(name, ([[maybe_unused]] const Tcgen05Operands& x),                                \
+                 "{.reg .pred p; setp.ne.b32 p, %4, 0; " mma " [%0], %1, %2, %3, [%5], [%6], p;}", \
+                 "r"(x.d), "l"(x.a), "l"(x.b), "r"(x.instruction), "r"(x.accumulate),              \
                  "r"(x.scales_a), "r"(x.scales_b))
 BINADE_TCGEN05_SCALED_TABLE(BINADE_TCGEN05_SCALED)
 

@@ -41,6 +41,10 @@ struct WgmmaPtx {
 // clang-format off
 // row(name, registers of d, elements in one, k, formats of d, a, b, variant, PTX's text, what follows
 //     the descriptors: whether d takes part, signs of a and b, and for 16-bit types which are transposed)
+// wgmma.m64n8k16.f32.f16.f16 wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16
+// wgmma.m64n8k16.f16.f16.f16 wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16
+// wgmma.m64n8k16.f32.bf16.bf16 wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16
+// wgmma.m64n8k8.f32.tf32.tf32 wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32
 #define BINADE_WGMMA_TABLE(row) \
   BINADE_WGMMA_FORMS(row, wgmma_m64n8k16_f32_f16, 4, 1, 16, binary32, binary16, binary16, \
                      "m64n8k16.f32.f16.f16", ", 0, 0") \
@@ -59,11 +63,27 @@ struct WgmmaPtx {
   row(name##_without_c, nd, per, k, fd, fa, fb, without_c, text, ", 0, 1, 1" transposed) \
   row(name##_minus_a, nd, per, k, fd, fa, fb, minus_a, text, ", 1, -1, 1" transposed) \
   row(name##_minus_b, nd, per, k, fd, fa, fb, minus_b, text, ", 1, 1, -1" transposed)
+// wgmma.m64n8k32.f32.e4m3.e4m3 wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3
+// wgmma.m64n8k32.f16.e4m3.e4m3 wgmma.mma_async.sync.aligned.m64n8k32.f16.e4m3.e4m3
+// wgmma.m64n8k32.f32.e4m3.e5m2 wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e5m2
+// wgmma.m64n8k32.f16.e4m3.e5m2 wgmma.mma_async.sync.aligned.m64n8k32.f16.e4m3.e5m2
+// wgmma.m64n8k32.f32.e5m2.e4m3 wgmma.mma_async.sync.aligned.m64n8k32.f32.e5m2.e4m3
+// wgmma.m64n8k32.f16.e5m2.e4m3 wgmma.mma_async.sync.aligned.m64n8k32.f16.e5m2.e4m3
+// wgmma.m64n8k32.f32.e5m2.e5m2 wgmma.mma_async.sync.aligned.m64n8k32.f32.e5m2.e5m2
+// wgmma.m64n8k32.f16.e5m2.e5m2 wgmma.mma_async.sync.aligned.m64n8k32.f16.e5m2.e5m2
 #define BINADE_WGMMA_FP8(row, a, b) \
   BINADE_WGMMA_FORMS(row, wgmma_m64n8k32_f32_##a##_##b, 4, 1, 32, binary32, a, b, \
                      "m64n8k32.f32." #a "." #b, "") \
   BINADE_WGMMA_FORMS(row, wgmma_m64n8k32_f16_##a##_##b, 2, 2, 32, binary16, a, b, \
                      "m64n8k32.f16." #a "." #b, "")
+// wgmma.m64n8k32.s32.s8.s8 wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8
+// wgmma.m64n8k32.satfinite.s32.s8.s8 wgmma.mma_async.sync.aligned.m64n8k32.satfinite.s32.s8.s8
+// wgmma.m64n8k32.s32.s8.u8 wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8
+// wgmma.m64n8k32.satfinite.s32.s8.u8 wgmma.mma_async.sync.aligned.m64n8k32.satfinite.s32.s8.u8
+// wgmma.m64n8k32.s32.u8.s8 wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.s8
+// wgmma.m64n8k32.satfinite.s32.u8.s8 wgmma.mma_async.sync.aligned.m64n8k32.satfinite.s32.u8.s8
+// wgmma.m64n8k32.s32.u8.u8 wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8
+// wgmma.m64n8k32.satfinite.s32.u8.u8 wgmma.mma_async.sync.aligned.m64n8k32.satfinite.s32.u8.u8
 #define BINADE_WGMMA_INT8(row, a, b) \
   row(wgmma_m64n8k32_s32_##a##_##b, 4, 1, 32, s32, a, b, plain, "m64n8k32.s32." #a "." #b, ", 1") \
   row(wgmma_m64n8k32_satfinite_s32_##a##_##b, 4, 1, 32, s32, a, b, satfinite, \
