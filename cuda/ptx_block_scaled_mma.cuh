@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX's mma.sync with block scales, for the Tensor Cores of RTX Blackwell: a table, and of each line a
-// wrapper of PTX's own name with one asm line. sm_120a alone has them; elsewhere they return false.
-// They assemble; nobody here has run them. Without scales kind::f8f6f4 is in ptx_mma.cuh.
+// PTX's mma.sync with block scales, for the Tensor Cores of RTX Blackwell. Each row of
+// BINADE_SCALED_TABLE becomes a function with one asm statement that executes one instruction and
+// returns true; only sm_120a has these instructions, elsewhere the functions return false. ptxas
+// accepts them; no GPU has run them for this project. kind::f8f6f4, which has no scales, is in
+// ptx_mma.cuh. Above each macro that makes rows, a line per instruction has PTX's name.
 #pragma once
 
 #include "cuda/mma_tiles.cuh"
@@ -10,15 +12,15 @@
 
 namespace binade {
 
-/// The registers of m16n8k32 and m16n8k64, and a word of scales each of a lane: byte and thread
-/// selectors are 0.
+/// Operands of one lane: the registers of m16n8k32 or m16n8k64, and one 32-bit word with the scales of
+/// a and one with those of b. The instruction's byte and thread selectors are 0.
 struct ScaledRegisters {
   MmaRegisters<word32> matrices;
   std::uint32_t scales_a = 0, scales_b = 0;
 };
 
 // clang-format off
-// row(name, PTX's text)
+// row(function, PTX's name after "mma.sync.aligned.")
 // mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0
 // mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0
 // mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX's mma.sync, dense and without block scales: a table, and of each line a wrapper of PTX's own
-// name with one asm line, on the registers of a lane. What the compiled architecture lacks returns
-// false.
+// PTX's mma.sync, dense and without block scales. Each row of BINADE_MMA_TABLE becomes a function with
+// one asm statement that executes one instruction on the registers of a lane and returns true; where
+// the compiled architecture lacks the instruction, it does nothing and returns false. Above each macro
+// that makes rows, a line per instruction has binade's name and PTX's name, for whoever searches.
 #pragma once
 
 #include "cuda/mma_tiles.cuh"
@@ -11,8 +12,9 @@
 namespace binade {
 
 // clang-format off
-// row(name, arch, word, lanes, registers of d, a, b, c, elements of d and c in one,
-//     m, k, formats of d, a, b, c, variant, PTX's text)
+// row(function, architecture for BINADE_ON, type of a register, lane map of mma_lanes.h, registers of
+//     d, a, b and c, elements in a register of d and of c, m, k, formats of d, a, b and c, Variant of
+//     tile_kernels.h, PTX's name after "mma.sync.aligned.")
 // mma.m8n8k4.f32.f16.f16.f32 mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32
 // mma.m8n8k4.f32.f16.f16.f16 mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f16
 // mma.m8n8k4.f16.f16.f16.f16 mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX's wmma: tables of its loads, its stores and its products, and of each line a wrapper of PTX's
-// own name with one asm line. a and c by rows, b by columns, all in generic addresses.
+// PTX's wmma: tables of its loads, stores and products. Each row becomes a function with one asm
+// statement that executes one instruction and returns true; below sm_80 it returns false. a, c and d
+// lie in memory row after row, b column after column, all at generic addresses. Above each macro that
+// makes rows stand PTX's names of its instructions, in front of those of products binade's names.
 #pragma once
 
 #include "cuda/ptx_operands.cuh"
@@ -9,7 +11,8 @@
 
 namespace binade {
 
-// A vector of registers, an address and a leading dimension.
+// The operands of loads and stores: a vector of registers, an address and a leading dimension in
+// elements.
 #define BINADE_WMMA_LOADED_1 "{%0}, [%1], %2;"
 #define BINADE_WMMA_LOADED_2 "{%0, %1}, [%2], %3;"
 #define BINADE_WMMA_LOADED_4 "{%0, %1, %2, %3}, [%4], %5;"
@@ -19,7 +22,7 @@ namespace binade {
 #define BINADE_WMMA_STORED_8 "[%8], {%0, %1, %2, %3, %4, %5, %6, %7}, %9;"
 
 // clang-format off
-// line(matrix, layout, shape, type, word, registers)
+// line(matrix, layout, shape, type, type of a register, registers)
 // wmma.load.a.sync.aligned.row.m16n16k16.f16 wmma.load.b.sync.aligned.col.m16n16k16.f16
 // wmma.load.a.sync.aligned.row.m32n8k16.f16 wmma.load.b.sync.aligned.col.m32n8k16.f16
 // wmma.load.a.sync.aligned.row.m8n32k16.f16 wmma.load.b.sync.aligned.col.m8n32k16.f16
@@ -53,8 +56,8 @@ namespace binade {
   line(matrix, row, m8n32k16, f16, word32, 4) line(matrix, row, m8n32k16, f32, word32, 8) \
   line(matrix, row, m16n16k8, f32, word32, 8) line(matrix, row, m8n8k4, f64, word64, 2)
 
-// line(name, word, shape, m, n, k, type of a and b, of c, of d, registers of d, a, b, c, variant,
-//     PTX's text)
+// line(function, type of a register, shape, m, n, k, type of a and b, type of c, type of d, registers of
+//     d, a, b and c, Variant of tile_kernels.h, PTX's name after "wmma.mma.sync.aligned.row.col.")
 // wmma.m16n16k8.f32.tf32.tf32.f32 wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32
 #define BINADE_WMMA_TABLE(line) \
   BINADE_WMMA_F16(line, m16n16k16, 16, 16) BINADE_WMMA_F16(line, m32n8k16, 32, 8) \

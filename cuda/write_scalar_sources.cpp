@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the .cu sources of the scalar instructions, when the project is built: for every
-// instruction of lib/record/scalar_instruction.h a wrapper of PTX's own name with one asm line, and
-// for every kind the switch over its wrappers and the kernel. What an architecture lacks is left out
-// of its code. Arguments: conversion.cu arithmetic.cu, with their folders; approximations are in the first.
+// Writes the .cu sources of the scalar instructions while the project is built: for every instruction
+// of scalar_instructions() a function with one asm statement, and for every kind of instruction a kernel
+// with a switch over its functions. Instructions that an architecture lacks are left out of its code.
+// Arguments: the paths of the two files to write, of conversions and approximations, and of arithmetic
+// and sums in memory. A list of the instructions by name ends this file.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -29,8 +30,8 @@ std::string integer_of(int bits) {
   return "std::uint" + std::to_string(bits < 16 ? 16 : bits) + "_t";
 }
 
-/// The register that a constraint of asm stands for. There is none of 8 bits: the wrappers of e2m1x2
-/// move it.
+/// Returns the asm constraint of a register of so many bits. asm has none of 8 bits, so operands and
+/// results of 8 bits (e2m1x2) are passed in 16 bits and moved to and from a register of 8.
 const char* constraint_of(int bits) { return bits <= 16 ? "h" : bits == 32 ? "r" : "l"; }
 
 std::string identifier(std::string name) {
@@ -40,7 +41,8 @@ std::string identifier(std::string name) {
   return name;
 }
 
-/// What the preprocessor asks an architecture for (as has_instruction does).
+/// Returns the preprocessor condition under which the compiled architecture has the instruction, by the
+/// rule of has_instruction.
 std::string guard(const ScalarInstruction& x) {
   const std::string least = "__CUDA_ARCH__ >= " + std::to_string(10 * x.target.sm);
   if (x.target.suffix == 'a') {
@@ -49,7 +51,7 @@ std::string guard(const ScalarInstruction& x) {
   return x.target.suffix == 'f' ? "defined(__CUDA_ARCH_FAMILY_SPECIFIC__) && " + least : least;
 }
 
-const char* const letters = "abefr";  // PTX's: d, a, b or d, {a, b, e, f}
+const char* const letters = "abefr";  // PTX's names of operands: d, a, b or d, {a, b, e, f}
 
 char letter_of(const ScalarOperation& x, int word) {
   if (x.random && word == x.words - 1) return 'r';
@@ -65,7 +67,8 @@ std::string parameters(const ScalarOperation& x) {
   return out;
 }
 
-/// "%1, %2" or "{%1, %2, %3, %4}, %5"; an operand of 8 bits is the register t.
+/// Returns the operands of the asm text: "%1, %2" or "{%1, %2, %3, %4}, %5", or the register t if the
+/// operand has 8 bits.
 std::string ptx_operands(const ScalarOperation& x) {
   if (x.word_bits[0] == 8) return "t";
   const int values = x.words - (x.random ? 1 : 0);
@@ -77,6 +80,7 @@ std::string ptx_operands(const ScalarOperation& x) {
   return out;
 }
 
+/// Returns the text of the asm statement. It contains x.name, which is PTX's own.
 std::string asm_text(const ScalarInstruction& x) {
   const std::string call = x.name + " ";
   const std::string operands = ptx_operands(x.operation);
@@ -128,7 +132,8 @@ std::string case_of(const ScalarInstruction& x) {
          arguments + ");\n";
 }
 
-/// text(instruction) of all, those that want the same of an architecture under one #if.
+/// Returns text(instruction) of all instructions of a source; neighbours that need the same of an
+/// architecture share one #if.
 template <class Text>
 std::string guarded(const Source& source, Text text) {
   std::string out, open;
@@ -143,7 +148,7 @@ std::string guarded(const Source& source, Text text) {
   return out + (open.empty() ? "" : "#endif\n");
 }
 
-/// How a file begins.
+/// The beginning of a file.
 constexpr std::string_view head = R"(// SPDX-License-Identifier: Apache-2.0
 //
 // Written by cuda/write_scalar_sources.cpp: instructions, one wrapper each, and their kernels.
@@ -152,7 +157,7 @@ constexpr std::string_view head = R"(// SPDX-License-Identifier: Apache-2.0
 #include "cuda/scalar_memory.cuh"
 )";
 
-/// A kind; KIND, WRAPPERS and CASES stand for what differs.
+/// The code of one kind of instructions; KIND, WRAPPERS and CASES are replaced.
 constexpr std::string_view pattern = R"(
 namespace binade {
 namespace {
@@ -231,8 +236,8 @@ int main(int argc, char** argv) {
   return 0;
 }
 
-// The instructions whose wrappers are written, by PTX's names; tests/cuda/ptx_names_test.py keeps the
-// list that of the tables.
+// The instructions for which functions are written, by PTX's names, for whoever searches for one.
+// tests/cuda/ptx_names_test.py compares the list with the tables.
 // cvt.rn.f16.f32 cvt.rz.f16.f32 cvt.rm.f16.f32 cvt.rp.f16.f32 cvt.rn.ftz.f16.f32 cvt.rz.ftz.f16.f32
 // cvt.rm.ftz.f16.f32 cvt.rp.ftz.f16.f32 cvt.rn.sat.f16.f32 cvt.rn.ftz.sat.f16.f32
 // cvt.rz.sat.f16.f32 cvt.rz.ftz.sat.f16.f32 cvt.rm.sat.f16.f32 cvt.rm.ftz.sat.f16.f32
