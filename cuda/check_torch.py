@@ -53,7 +53,7 @@ def gpt(device, small):
 
 
 def images(device, small):
-    batch, size, width = (2, 8, 4) if small else (8, 16, 32)  # long sums, of 2,048 products, take long to explain
+    batch, size, width = (2, 8, 4) if small else (8, 16, 32)  # sums of 2,048 products are explained quickly
     train(ResNet(width, 10), torch.randn(batch, 3, size, size), torch.randint(0, 10, (batch,)), device)
 
 

@@ -9,8 +9,8 @@
 
 namespace binade {
 
-inline constexpr int matmul_tile = 64;   ///< rows and columns that a block of threads computes
-inline constexpr int matmul_stage = 32;  ///< places of k that lie in shared memory at a time
+inline constexpr int matmul_tile = 64;      ///< rows and columns that a block of threads computes
+inline constexpr int matmul_stage = 32;     ///< places of k that lie in shared memory at a time
 inline constexpr int matmul_threads = 256;  ///< threads in a block
 
 /// A product, whose matrices hold encodings: a is m × k, row after row; b is k × n, column after column (as

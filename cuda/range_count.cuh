@@ -46,7 +46,8 @@ constexpr std::size_t bytes_of_range_words(std::size_t columns) {
 struct RangeCall {
   const float* in = nullptr;
   Count n = 0;
-  Count per_block = most_range_values;  ///< values that a block takes: a multiple of 4, at most this
+  Count per_block =
+      most_range_values;  ///< values that a block takes: a multiple of 4, at most this
   int columns = 0;
   ErrorColumn column[max_error_columns] = {};
   bool aligned = false;  ///< the array begins at a multiple of 16 bytes

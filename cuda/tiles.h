@@ -15,8 +15,8 @@ namespace binade {
 /// A pool of crossing.rows rows and the tiles of it to run, whose numbers are crossing.first …
 /// crossing.first + crossing.tiles - 1. All pointers are to the device's memory, which the caller owns.
 struct Tiles {
-  const unsigned char* a = nullptr;  ///< rows of `row_bytes_a`, elements as they lie in registers
-  const unsigned char* b = nullptr;  ///< rows of `row_bytes_b`; a row becomes a column of b
+  const unsigned char* a = nullptr;    ///< rows of `row_bytes_a`, elements as they lie in registers
+  const unsigned char* b = nullptr;    ///< rows of `row_bytes_b`; a row becomes a column of b
   const std::uint64_t* c = nullptr;    ///< one encoding per row
   std::uint64_t* d = nullptr;          ///< m · n encodings per tile, row after row
   unsigned long long* done = nullptr;  ///< each tile that was run adds 1
