@@ -56,8 +56,9 @@ __device__ void run_mma_tile(const Tiles& tiles, Instruction instruction) {
       std::uint64_t{blockIdx.x} * Lanes::tiles + static_cast<std::uint64_t>(Lanes::tile_of(lane));
   const CrossedRows start = start_of(tiles, local < tiles.crossing.tiles ? local : 0);
   MmaRegisters<Unit> x;
-  for (int reg = 0; reg < shape.a;
-       ++reg) {  // the lane map is asked for whole registers: one element each
+  // Rows of a and b hold packed elements, so whole registers are copied: the lane map counts a register as
+  // one element.
+  for (int reg = 0; reg < shape.a; ++reg) {
     const Place place = Lanes::a(lane, reg, 0, 1);
     x.a[reg] = unit_at<Unit>(row_of_a(tiles, start, place.row), place.column);
   }

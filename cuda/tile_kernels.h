@@ -30,7 +30,7 @@ struct TileKernel {
   DotTypes types{};
   Variant variant{};
   void (*kernel)(Tiles) = nullptr;
-  const char* name = "";  ///< of the function in ptx_*.cuh
+  const char* name = "";  ///< the function's in ptx_*.cuh
   const char* arch = "";  ///< lowest architecture that has it, as -Dgpu_archs takes it: "80", "90a"
   int threads = 32;       ///< threads in a block
   int tiles = 1;          ///< tiles in a block
