@@ -10,7 +10,7 @@
 
 namespace binade {
 
-/// Returns a check for each kernel and case. The matrix products use the mma.sync of architecture `sm`, as 90.
+/// Returns a check for each kernel and case. The matrix products use the mma.sync of architecture `sm` (90: sm_90).
 /// Throws Error if CUDA fails.
 std::vector<KernelCheck> check_kernels_on_gpu(int sm);
 

@@ -40,7 +40,8 @@ struct MatmulPlan {
   }
 };
 
-/// Returns the layout; it is not tiled if no kernel has the model's blocks, or the product is empty.
+/// Returns the layout. It is not tiled if fast::tile_rules does not know the model, no kernel has its blocks,
+/// or the product is empty.
 constexpr MatmulPlan matmul_plan(const Matmul& x) {
   const DotModel& model = x.model;
   MatmulPlan out{.matmul = x, .sums = with_wide_c(types_of_sums(model, x.types))};

@@ -72,7 +72,7 @@ struct QuadpairLanes {
 };
 
 /// The group of a sparse instruction's a whose positions a nibble of a lane's metadata holds. A group has
-/// one nibble (4 bits), whatever the type of its elements; the first is in the lowest bits.
+/// one nibble (4 bits), whatever the type of its elements; the lowest nibble is number 0.
 struct MetadataPlace {
   int row = -1;    ///< row of a; -1: the lane holds no metadata
   int group = -1;  ///< group in that row; it begins at element 4 · group, or 2 · group of tf32

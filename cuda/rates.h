@@ -9,7 +9,7 @@
 
 namespace binade {
 
-/// Returns a rate for each kernel. The matrix products use the mma.sync of architecture `sm`, as 90.
+/// Returns a rate for each kernel. The matrix products use the mma.sync of architecture `sm` (90: sm_90).
 /// Throws Error if CUDA fails.
 std::vector<KernelRate> measure_rates_on_gpu(int sm);
 
