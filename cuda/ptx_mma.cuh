@@ -15,6 +15,7 @@ namespace binade {
 // row(function, architecture for BINADE_ON, type of a register, lane map of mma_lanes.h, registers of
 //     d, a, b and c, elements in a register of d and of c, m, k, formats of d, a, b and c, Variant of
 //     tile_kernels.h, PTX's name after "mma.sync.aligned.")
+//
 // mma.m8n8k4.f32.f16.f16.f32 mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32
 // mma.m8n8k4.f32.f16.f16.f16 mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f16
 // mma.m8n8k4.f16.f16.f16.f16 mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16

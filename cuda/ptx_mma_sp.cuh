@@ -16,6 +16,7 @@ namespace binade {
 // clang-format off
 // row(function, architecture for BINADE_ON, registers of d, a, b and c, elements in a register of d and
 //     c, k, groups in a row of a, formats of d (and c), a and b, PTX's name after "….sync.aligned.")
+//
 // mma.sp.m16n8k16.f32.f16.f16.f32 mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 // mma.sp.m16n8k32.f32.f16.f16.f32 mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32
 // mma.sp.m16n8k16.f16.f16.f16.f16 mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16
@@ -60,6 +61,7 @@ namespace binade {
 // row(function, registers of d, elements in a register of d, k, groups in a row of a, formats of d, a
 //     and b, PTX's name after "wgmma.mma_async.sp.sync.aligned.", immediate operands: signs of a and b,
 //     and for 16-bit types whether a and b are transposed)
+//
 // wgmma.sp.m64n8k32.f32.f16.f16 wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16
 // wgmma.sp.m64n8k32.f16.f16.f16 wgmma.mma_async.sp.sync.aligned.m64n8k32.f16.f16.f16
 // wgmma.sp.m64n8k32.f32.bf16.bf16 wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16

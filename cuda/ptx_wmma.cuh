@@ -3,7 +3,7 @@
 // PTX's wmma: tables of its loads, stores and products. Each row becomes a function with one asm
 // statement that executes one instruction and returns true; below sm_80 it returns false. a, c and d
 // lie in memory row after row, b column after column, all at generic addresses. Above each macro that
-// makes rows stand PTX's names of its instructions, in front of those of products binade's names.
+// makes rows are PTX's names of its instructions; for products, binade's name stands before PTX's.
 #pragma once
 
 #include "cuda/ptx_operands.cuh"
@@ -23,6 +23,7 @@ namespace binade {
 
 // clang-format off
 // line(matrix, layout, shape, type, type of a register, registers)
+//
 // wmma.load.a.sync.aligned.row.m16n16k16.f16 wmma.load.b.sync.aligned.col.m16n16k16.f16
 // wmma.load.a.sync.aligned.row.m32n8k16.f16 wmma.load.b.sync.aligned.col.m32n8k16.f16
 // wmma.load.a.sync.aligned.row.m8n32k16.f16 wmma.load.b.sync.aligned.col.m8n32k16.f16
@@ -58,6 +59,7 @@ namespace binade {
 
 // line(function, type of a register, shape, m, n, k, type of a and b, type of c, type of d, registers of
 //     d, a, b and c, Variant of tile_kernels.h, PTX's name after "wmma.mma.sync.aligned.row.col.")
+//
 // wmma.m16n16k8.f32.tf32.tf32.f32 wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32
 #define BINADE_WMMA_TABLE(line) \
   BINADE_WMMA_F16(line, m16n16k16, 16, 16) BINADE_WMMA_F16(line, m32n8k16, 32, 8) \

@@ -46,8 +46,8 @@ constexpr std::size_t bytes_of_range_words(std::size_t columns) {
 struct RangeCall {
   const float* in = nullptr;
   Count n = 0;
-  Count per_block =
-      most_range_values;  ///< values that a block takes: a multiple of 4, at most this
+  /// Values that a block takes: a multiple of 4, at most most_range_values.
+  Count per_block = most_range_values;
   int columns = 0;
   ErrorColumn column[max_error_columns] = {};
   bool aligned = false;  ///< the array begins at a multiple of 16 bytes
@@ -55,7 +55,8 @@ struct RangeCall {
 /// Returns the arguments for n floats; there are at most max_error_columns columns.
 inline RangeCall range_call(const float* in, Count n, std::span<const ErrorColumn> columns) {
   RangeCall call{.in = in, .n = n, .columns = static_cast<int>(columns.size())};
-  // About 1024 blocks, to occupy all multiprocessors; of larger arrays more blocks of the largest size.
+  // About 1024 blocks, to occupy all multiprocessors; blocks of small arrays take 4096 values, and large
+  // arrays have more blocks.
   const Count even = n / 1024 / 4 * 4;
   call.per_block = even < 4096 ? 4096 : even > most_range_values ? most_range_values : even;
   for (std::size_t c = 0; c < columns.size(); ++c) call.column[c] = columns[c];

@@ -22,7 +22,7 @@ struct Tiles {
   unsigned long long* done = nullptr;  ///< each tile that was run adds 1
   Crossing crossing{};
   /// For sparse instructions, whose rows of a hold the kept elements only: the kept positions, a word per
-  /// row with 4 bits per group, the first group in the lowest bits. Empty for dense ones.
+  /// row with 4 bits per group, the first group in the lowest bits. Not read for dense ones.
   const std::uint64_t* kept = nullptr;
   int row_bytes_a = 0, row_bytes_b = 0;
   /// True: tile t takes rows t·s, t·s + 1, … of a, b and c, where s is the smaller of m and n, so that
