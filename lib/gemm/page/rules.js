@@ -41,9 +41,3 @@ function placed_rules(account) {
 function ratio(part, all) {
   return Number(all) > 0 ? Number(part) / Number(all) : null;
 }
-
-// A swatch and a name for each rule.
-function legend_of(rules) {
-  return rules.map((rule) => element('span', {class: 'key'},
-    element('i', {class: `swatch ${rule.class ?? rule.rule}`}), rule.name ?? style_of(rule.rule).name));
-}

@@ -19,9 +19,7 @@ function thinned(places, room) {
 
 // Every how many of places `pitch` apart there is room, as a round number.
 function round_every(pitch, room) {
-  const least = Math.max(1, Math.ceil(room / pitch));
-  const unit = 10 ** Math.floor(Math.log10(least));
-  return [1, 2, 5, 10].find((m) => m * unit >= least) * unit;
+  return round_step(Math.max(1, Math.ceil(room / pitch)), [1, 2, 5, 10]);
 }
 
 // The end of a text that fits, with an ellipsis before it.

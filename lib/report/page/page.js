@@ -3,7 +3,6 @@
 // The page's state and its wiring: loss scale, format, denominator and tensor; each change redraws
 // the figure, the numbers and the live columns of the table.
 
-const by_id = (id) => document.getElementById(id);
 performance.mark('read');
 const report = unpack_report(await unpack_data(by_id('report').textContent).catch((error) => {
   by_id('damaged').hidden = typeof DecompressionStream === 'undefined';
@@ -138,7 +137,7 @@ function draw_figure_head(view) {
 
 function point_at(row) {
   const view = current_view();
-  by_id('readout').textContent = row !== null ? bar_words(row, view) :
+  by_id('readout').textContent = row >= 0 ? bar_words(row, view) :
     'Each bar is one binade. The formats below stand still, the loss scale moves the values. ' +
     `Shares are of ${integer(denominator(view.tensor, view.of))} ` +
     (view.of === 'values' ? 'values; in the strip, exact zeros are hollow.' : 'non-zero values.');
@@ -190,7 +189,7 @@ function redraw() {
   draw_figure_head(view);
   draw_metrics(view);
   draw_histogram_only();
-  point_at(null);
+  point_at(-1);
   table.update(view);
   table.select(state.tensor);
   over_time.update(view);
@@ -250,7 +249,7 @@ function listen() {
   by_id('filter').addEventListener('input', show_filtered);
   addEventListener('beforeprint', () => table.print(true));
   addEventListener('afterprint', () => table.print(false));
-  new ResizeObserver(draw_histogram_only).observe(by_id('histogram'));
+  on_width(by_id('histogram'), draw_histogram_only);
   // The table's head stays below the controls, where those stay.
   const controls = by_id('controls');
   new ResizeObserver(() => document.documentElement.style.setProperty('--controls',

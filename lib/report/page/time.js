@@ -103,7 +103,7 @@ function build_time(section, report, on_select) {
     });
     caption(inside('range'), element('b', {}, 'largest and smallest'), ' |x|·S of ',
       ...lines.flatMap((line, i) => [i > 0 ? ' and ' : '',
-        element('span', {class: `swatch ${line.class}`}), line.name]),
+        swatch(line.class), line.name]),
       `, over ${view.format.name}; ${layer_words()}`);
     draw_ranges(drawing_of('range'), run.steps, lines, odd.steps, view.format, view.k, (i) => at_step(i, () =>
       lines.filter((line) => line.low[i] !== null).map((line) =>
@@ -175,12 +175,9 @@ function build_time(section, report, on_select) {
     draw_map();
   });
   inside('rows').addEventListener('input', (event) => map.filter(event.target.value));
-  let width = 0;
-  new ResizeObserver(() => {
-    if (!state.view || section.clientWidth === width) return;
-    width = section.clientWidth;
-    draw_all();
-  }).observe(section);
+  on_width(section, () => {
+    if (state.view) draw_all();
+  });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => draw_map());
 
   let drawn = {};
@@ -189,7 +186,6 @@ function build_time(section, report, on_select) {
     const other = view.format !== drawn.format || view.of !== drawn.of;
     state.view = view;
     drawn = view;
-    width = section.clientWidth;
     if (other) {
       draw_all();
     } else if (moved) {

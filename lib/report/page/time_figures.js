@@ -5,15 +5,8 @@
 
 const most_points = 60;
 
-function time_area(host, {left = 58, right = 74, top = 14, height = 210, below = 40}) {
-  const width = Math.max(host.clientWidth, 280);
-  return {width, left, right: width - right, top, bottom: top + height,
-    height: top + height + below};
-}
-
-function time_drawing(area, summary) {
-  return drawing('svg', {viewBox: `0 0 ${area.width} ${area.height}`, width: area.width,
-    height: area.height, role: 'img', 'aria-label': summary});
+function time_area(host, right = 74) {
+  return plot_area(host, {left: 58, right, top: 14, height: 210, below: 40});
 }
 
 // Steps stand where they are, not one beside the other.
@@ -21,36 +14,21 @@ function step_axis(area, steps) {
   const first = steps[0];
   const last = steps[steps.length - 1];
   const x = (step) => area.left + (area.right - area.left) * (step - first) / (last - first);
-  const rough = Math.max((last - first) / Math.max(2, (area.right - area.left) / 90), 1);
-  const unit = 10 ** Math.floor(Math.log10(rough));
-  const pitch = [1, 2, 5, 10].find((m) => m * unit >= rough - 1e-9) * unit;
+  const pitch = round_step(Math.max((last - first) / Math.max(2, (area.right - area.left) / 90), 1), [1, 2, 5, 10]);
   const ticks = [];
   for (let step = Math.ceil(first / pitch) * pitch; step <= last; step += pitch) ticks.push(step);
   return {x, ticks};
 }
 
 function draw_step_axis(area, axis) {
-  const group = drawing('g', {class: 'x-axis'});
-  group.append(drawing('line', {x1: area.left, x2: area.right, y1: area.bottom, y2: area.bottom}));
-  for (const step of axis.ticks) {
-    const x = axis.x(step);
-    group.append(drawing('line', {x1: x, x2: x, y1: area.bottom, y2: area.bottom + 4}));
-    group.append(drawing('text', {x, y: area.bottom + 17, 'text-anchor': 'middle'}, integer(step)));
-  }
-  group.append(drawing('text', {class: 'axis-name', x: area.right, y: area.bottom + 33,
-    'text-anchor': 'end'}, 'step'));
-  return group;
+  return draw_x_axis(area, axis.ticks.map((step) => ({x: axis.x(step), words: integer(step)})), 'step',
+    {name_below: 33});
 }
 
 // Calls on_step(index of the nearest step, or -1).
 function follow_steps(svg, area, axis, steps, on_step) {
-  svg.addEventListener('pointermove', (event) => {
-    const at = event.clientX - svg.getBoundingClientRect().left;
-    const distance = steps.map((step) => Math.abs(axis.x(step) - at));
-    on_step(at < area.left - 12 || at > area.right + 12 ? -1 :
-      distance.indexOf(Math.min(...distance)));
-  });
-  svg.addEventListener('pointerleave', () => on_step(-1));
+  const places = steps.map(axis.x);
+  follow_pointer(svg, (at) => (at < area.left - 12 || at > area.right + 12 ? -1 : nearest(places, at)), on_step);
 }
 
 // Names at the right end of their lines, moved apart where they would overlap.
@@ -78,45 +56,38 @@ function draw_odd_steps(area, axis, odd) {
   return group;
 }
 
-// A path through points [x, y]; null is a gap.
-function path_through(points) {
-  return points.map((point, i) => (point === null ? '' :
-    `${i > 0 && points[i - 1] !== null ? 'L' : 'M'}${point[0].toFixed(2)},${point[1].toFixed(2)}`))
-    .join('');
+// The names of lines or zones, [{name, class, y}], beside the plot.
+function draw_names(area, names) {
+  place_names(names, area);
+  return drawing('g', {}, ...names.map((at) => drawing('text', {class: `line-name ${at.class}`, x: area.right + 8,
+    y: at.label + 4}, at.name)));
 }
 
 // lines: [{name, class, values: a share or null per step}]. A gap in the values is a gap in the line;
 // odd: the steps that hold NaN or Inf.
 function draw_time_lines(host, steps, lines, odd, summary, on_step) {
-  const area = time_area(host, {});
+  const area = time_area(host);
   const axis = step_axis(area, steps);
-  const svg = time_drawing(area, summary);
+  const svg = new_drawing(area, summary);
   const all = lines.flatMap((line) => line.values.filter((value) => value !== null));
   const largest = Math.max(...all, 0);
-  const scale = y_scale([largest > 0 ? largest : 1], false, area);
+  const scale = share_scale([largest > 0 ? largest : 1], false, area);
   svg.append(draw_y_axis(area, scale), draw_odd_steps(area, axis, odd));
   for (const line of lines) {
     const group = drawing('g', {class: `line ${line.class}`, 'data-line': line.name});
     const points = line.values.map((value, i) =>
-      (value === null ? null : [axis.x(steps[i]), scale.y(value)]));
+      (value === null ? null : {x: axis.x(steps[i]), y: scale.y(value)}));
     group.append(drawing('path', {d: path_through(points)}));
     points.forEach((point, i) => {
       if (point === null) return;
-      line.y = point[1];
-      const lone = !points[i - 1] && !points[i + 1];
-      if (steps.length > most_points && !lone) return;
-      group.append(drawing('circle', {cx: point[0].toFixed(2), cy: point[1].toFixed(2),
+      line.y = point.y;
+      if (steps.length > most_points && !is_lone(points, i)) return;
+      group.append(drawing('circle', {cx: point.x.toFixed(2), cy: point.y.toFixed(2),
         r: 2.2, 'data-step': steps[i], 'data-value': line.values[i]}));
     });
     svg.append(group);
   }
-  const named = lines.filter((line) => line.y !== undefined);
-  place_names(named, area);
-  for (const line of named) {
-    svg.append(drawing('text', {class: `line-name ${line.class}`, x: area.right + 8,
-      y: line.label + 4}, line.name));
-  }
-  svg.append(draw_step_axis(area, axis));
+  svg.append(draw_names(area, lines.filter((line) => line.y !== undefined)), draw_step_axis(area, axis));
   follow_steps(svg, area, axis, steps, on_step);
   host.replaceChildren(svg);
 }
@@ -157,13 +128,10 @@ function used_words(log2) {
   return Number.isInteger(log2) ? power(log2) : magnitude(2 ** log2);
 }
 
-// A flight of stairs through the scales that were used: each holds until the next.
-function draw_used(area, axis, used, y) {
-  const points = used.flatMap((at, i) => {
-    const next = used[i + 1];
-    return [[axis.x(at.step), y(at.used_log2)], ...(next ? [[axis.x(next.step), y(at.used_log2)]] : [])];
-  });
-  return drawing('path', {class: 'used-scale', d: path_through(points)});
+// The scales that the run used, each until the next.
+function draw_used(axis, used, y) {
+  const points = used.map((at) => ({x: axis.x(at.step), y: y(at.used_log2)}));
+  return drawing('path', {class: 'used-scale', d: path_through(stairs(points))});
 }
 
 // The recommended scale of each step: dots, or a line of many.
@@ -172,7 +140,7 @@ function draw_recommended(axis, steps, known, y, high) {
   const inside = known.filter((at) => at.recommended_log2 !== null && at.recommended_log2 <= high);
   if (steps.length > most_points) {
     group.append(drawing('path', {class: 'recommended',
-      d: path_through(inside.map((at) => [axis.x(at.step), y(at.recommended_log2)]))}));
+      d: path_through(inside.map((at) => ({x: axis.x(at.step), y: y(at.recommended_log2)})))}));
   } else {
     group.append(...inside.map((at) => drawing('circle', {class: 'recommended', cx: axis.x(at.step),
       cy: y(at.recommended_log2), r: 2.6})));
@@ -183,7 +151,7 @@ function draw_recommended(axis, steps, known, y, high) {
 // The interval of each step from S_min to S_max; where S_min lies above S_max it is empty and the gap is
 // hatched. The dashed line is the loss scale of the slider, the stairs what the run used, where that is known.
 function draw_scale_band(host, steps, scales, odd, k, on_step) {
-  const area = time_area(host, {right: 84});
+  const area = time_area(host, 84);
   const axis = step_axis(area, steps);
   const known = scales.filter((at) => at.s_min_log2 !== null);
   const used = scales.filter(is_used);
@@ -191,9 +159,9 @@ function draw_scale_band(host, steps, scales, odd, k, on_step) {
   const low = Math.min(...ends, k) - 2;
   const high = Math.max(...ends, k) + 2;
   const y = (log2) => area.bottom - (area.bottom - area.top) * (log2 - low) / (high - low);
-  const svg = time_drawing(area, 'Loss scales that serve the gradients of each step');
+  const svg = new_drawing(area, 'Loss scales that serve the gradients of each step');
   svg.append(power_grid(area, low, high, y), draw_odd_steps(area, axis, odd));
-  const ends_at = (name, of) => of.map((at) => [axis.x(at.step), y(at[name])]);
+  const ends_at = (name, of) => of.map((at) => ({x: axis.x(at.step), y: y(at[name])}));
   for (const piece of unbroken(scales)) {
     const [top, bottom] = ['s_max_log2', 's_min_log2'].map((name) => ends_at(name, piece));
     svg.append(drawing('path', {class: 'interval-band',
@@ -211,7 +179,7 @@ function draw_scale_band(host, steps, scales, odd, k, on_step) {
     }
     svg.append(group);
   }
-  if (used.length > 0) svg.append(draw_used(area, axis, used, y));
+  if (used.length > 0) svg.append(draw_used(axis, used, y));
   svg.append(draw_recommended(axis, steps, known, y, high));
   svg.append(drawing('line', {class: 'current-scale', x1: area.left, x2: area.right, y1: y(k),
     y2: y(k)}));
@@ -222,12 +190,7 @@ function draw_scale_band(host, steps, scales, odd, k, on_step) {
     names.push({name: 'S max', class: 'end', y: y(last.s_max_log2)},
       {name: 'S min', class: 'end', y: y(last.s_min_log2)});
   }
-  place_names(names, area);
-  for (const at of names) {
-    svg.append(drawing('text', {class: `line-name ${at.class}`, x: area.right + 8, y: at.label + 4},
-      at.name));
-  }
-  svg.append(draw_step_axis(area, axis));
+  svg.append(draw_names(area, names), draw_step_axis(area, axis));
   follow_steps(svg, area, axis, steps, on_step);
   host.replaceChildren(svg);
 }
@@ -235,13 +198,13 @@ function draw_scale_band(host, steps, scales, odd, k, on_step) {
 // lines: [{name, class, low, high: binades per step or null}], moved by the loss scale 2^k, over the edges
 // of the format's fates.
 function draw_ranges(host, steps, lines, odd, format, k, on_step) {
-  const area = time_area(host, {});
+  const area = time_area(host);
   const axis = step_axis(area, steps);
   const ends = lines.flatMap((line) => [...line.low, ...line.high]).filter((e) => e !== null);
   const low = Math.min(...ends.map((e) => e + k), format.emin - format.precision) - 2;
   const high = Math.max(...ends.map((e) => e + k), format.emax) + 2;
   const y = (e) => area.bottom - (area.bottom - area.top) * (e - low) / (high - low);
-  const svg = time_drawing(area, 'Smallest and largest magnitudes over the steps');
+  const svg = new_drawing(area, 'Smallest and largest magnitudes over the steps');
   svg.append(power_grid(area, low, high, y));
   const [dead, normal, max] = fate_edges(format).map(y);
   const zone = (fate, top, bottom) => svg.append(drawing('rect', {class: `zone ${fate}`,
@@ -255,7 +218,7 @@ function draw_ranges(host, steps, lines, odd, format, k, on_step) {
     {name: 'to zero', class: 'current', y: (dead + area.bottom) / 2}];
   for (const line of lines) {
     const path = (ends) => path_through(steps.map((step, i) =>
-      (ends[i] === null ? null : [axis.x(step), y(ends[i] + k)])));
+      (ends[i] === null ? null : {x: axis.x(step), y: y(ends[i] + k)})));
     const group = drawing('g', {class: `line ${line.class}`, 'data-line': line.name});
     group.append(drawing('path', {d: path(line.high)}),
       drawing('path', {d: path(line.low), class: 'low'}));
@@ -267,12 +230,7 @@ function draw_ranges(host, steps, lines, odd, format, k, on_step) {
     });
     svg.append(group);
   }
-  place_names(names, area);
-  for (const at of names) {
-    svg.append(drawing('text', {class: `line-name ${at.class}`, x: area.right + 8, y: at.label + 4},
-      at.name));
-  }
-  svg.append(draw_step_axis(area, axis));
+  svg.append(draw_names(area, names), draw_step_axis(area, axis));
   follow_steps(svg, area, axis, steps, on_step);
   host.replaceChildren(svg);
 }

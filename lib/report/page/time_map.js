@@ -26,14 +26,14 @@ function rows_around(run, rows, row) {
   return rows.slice(first, first + zoomed_rows);
 }
 
-function map_key(question, colors) {
-  const swatch = (code, words) => element('span', {class: 'key'},
-    element('i', {style: `background: rgb(${colors[code].join(' ')})`}), words);
-  if (question === 'serves') {
-    return [[0, 'served'], [1, '1 binade short'], [4, '4'], [8, '8 or more']].map(([short, words]) =>
-      swatch(code_of_shortfall[short], words));
-  }
-  return [0, 0.001, 0.01, 0.1, 0.5, 1].map((part) => swatch(Math.round(all_code * part ** 0.25), percent(part)));
+function map_legend(question, colors, marked) {
+  const shades = question === 'serves' ?
+    [[0, 'served'], [1, '1 binade short'], [4, '4'], [8, '8 or more']].map(([short, words]) =>
+      [code_of_shortfall[short], words]) :
+    [0, 0.001, 0.01, 0.1, 0.5, 1].map((part) => [Math.round(all_code * part ** 0.25), percent(part)]);
+  const entries = shades.map(([code, words]) => [`rgb(${colors[code].join(' ')})`, words]);
+  if (marked) entries.push(['var(--ink)', question === 'serves' ? 'too large' : 'holds NaN or Inf']);
+  return legend_of(entries.map(([color, words]) => ({mark: element('i', {style: `background: ${color}`}), words})));
 }
 
 // Returns {draw({view, question, losses}), filter(text)}.
@@ -58,9 +58,7 @@ function build_map({figure, report, run, odd, say, choose_series, words}) {
     if (area.shared_steps > 1) notes.push(`up to ${area.shared_steps} steps share a column`);
     notes.push('upright marks: begins to lose, as above');
     caption(figure, element('b', {}, question === 'serves' ? 'served by S =' : question_words[question]),
-      question_title(asked), ' ', element('span', {class: 'keys'}, ...map_key(question, colors),
-        marked ? element('span', {class: 'key'}, element('i', {style: 'background: var(--ink)'}),
-          question === 'serves' ? 'too large' : 'holds NaN or Inf') : null),
+      question_title(asked), ' ', element('span', {class: 'keys'}, ...map_legend(question, colors, marked)),
     notes.join('; '));
   }
 

@@ -57,7 +57,8 @@ function table_of(table) {
         element('tbody', {}, ...table.rows.map((row) => element('tr', {}, ...row.map(cell('td'))))))));
 }
 
-function swatch(series, index) {
+// The mark of a series in the legend.
+function mark_of(series, index) {
   const look = look_of(index);
   const svg = drawing('svg', {class: `swatch series ${look.class}`, viewBox: '0 0 26 12', 'aria-hidden': 'true'});
   if (series.mark === 'bars') {
@@ -69,21 +70,6 @@ function swatch(series, index) {
       'stroke-dasharray': look.dash || null}));
   }
   return svg;
-}
-
-// Buttons that hide their series; none where there is but one.
-function legend_of(plot, hidden, redraw) {
-  if (plot.series.length < 2) return element('div', {class: 'legend'});
-  return element('div', {class: 'legend'}, ...plot.series.map((series, i) => {
-    const button = element('button', {type: 'button', 'aria-pressed': 'true'}, swatch(series, i),
-      element('span', {}, ...raised(series.name)));
-    button.addEventListener('click', () => {
-      if (!hidden.delete(i)) hidden.add(i);
-      button.setAttribute('aria-pressed', String(!hidden.has(i)));
-      redraw();
-    });
-    return button;
-  }));
 }
 
 // The values under the pointer; an axis' name without its unit would be too little.

@@ -11,29 +11,6 @@ function look_of(index) {
   return {class: `ink-${index % colours}`, dash: dash_patterns[Math.floor(index / colours) % 4]};
 }
 
-function stretches(places) {
-  const out = [[]];
-  for (const place of places) {
-    if (place) {
-      out[out.length - 1].push(place);
-    } else if (out[out.length - 1].length > 0) {
-      out.push([]);
-    }
-  }
-  return out.filter((stretch) => stretch.length > 0);
-}
-
-const spot = (p) => `${p.x.toFixed(2)} ${p.y.toFixed(2)}`;
-
-function path_of_line(places) {
-  return stretches(places).map((part) => `M${part.map(spot).join('L')}`).join('');
-}
-
-function path_of_steps(places) {
-  return stretches(places).map((part) => `M${part.map((p, i) => (i === 0 ? spot(p) :
-    `${p.x.toFixed(2)} ${part[i - 1].y.toFixed(2)}L${spot(p)}`)).join('L')}`).join('');
-}
-
 // Discs as one path: thousands cost as little as one.
 function path_of_points(places, radius) {
   const r = radius;
@@ -44,13 +21,12 @@ function path_of_points(places, radius) {
 // Few values get dots on their line; values alone between gaps always do.
 function dots_on_line(places) {
   const held = places.filter((p) => p).length;
-  if (held <= 40) return places;
-  return stretches(places).filter((part) => part.length === 1).flat();
+  return held <= 40 ? places : places.filter((_, i) => is_lone(places, i));
 }
 
 function draw_line(places, look, steps) {
   const group = drawing('g', {});
-  const d = steps ? path_of_steps(places) : path_of_line(places);
+  const d = path_through(steps ? stairs(places) : places);
   group.append(drawing('path', {class: 'curve', d, 'stroke-dasharray': look.dash || null}));
   const dots = steps ? [] : dots_on_line(places);
   if (dots.length > 0) group.append(drawing('path', {class: 'dots', d: path_of_points(dots, 2.4)}));

@@ -3,10 +3,6 @@
 // A plot: axes, series, and what lies under the pointer. It is drawn anew from its JSON whenever its
 // width changes or a series is hidden.
 
-function plot_frame(width) {
-  return {width, left: 64, right: width - 16, top: 24, bottom: 264, height: 308};
-}
-
 // Every second part stands higher.
 function words_in_drawing(parts, attributes) {
   return drawing('text', attributes, ...parts.map((part, i) =>
@@ -115,11 +111,12 @@ function values_at(plot, hidden, x) {
 
 // Draws into the host and returns point(x or null), which marks an x and its values.
 function draw_plot(host, plot, hidden) {
-  const frame = plot_frame(Math.max(host.clientWidth, 280));
+  const frame = plot_area(host, {left: 64, right: 16, top: 24, height: 240, below: 44});
   const scales = scales_of(plot, hidden, frame);
   const pointed = drawing('g', {class: 'pointed'});
-  const svg = drawing('svg', {viewBox: `0 0 ${frame.width} ${frame.height}`, role: 'img', tabindex: 0,
-    'aria-label': `${plot.title}: ${plot.y_label} over ${plot.x_label}, ${plural(plot.series.length, 'curve')}`});
+  const svg = new_drawing(frame,
+    `${plot.title}: ${plot.y_label} over ${plot.x_label}, ${plural(plot.series.length, 'curve')}`);
+  svg.tabIndex = 0;
   svg.append(draw_axes(plot, frame, scales), draw_series(plot, hidden, frame, scales), pointed);
   host.replaceChildren(svg);
   const point = (x) => {

@@ -29,11 +29,6 @@ function largest(values) {
   return values.reduce((a, b) => Math.max(a, b));
 }
 
-function round_step(rough) {
-  const unit = 10 ** Math.floor(Math.log10(rough));
-  return [1, 2, 2.5, 5, 10].find((m) => m * unit >= rough * (1 - 1e-9)) * unit;
-}
-
 // An axis of whole steps ends at ticks and holds a zero that is near; one that bars stand on always does.
 function linear_scale(low, high, {wanted = 5, from_zero = false, whole_steps = true, pad = 0}) {
   if (from_zero || (whole_steps && low > 0 && low < 0.35 * high)) low = Math.min(low, 0);
@@ -121,7 +116,7 @@ function number_words(value) {
   const size = Math.abs(value);
   const sign = value < 0 ? '−' : '';
   if (size >= 1e-4 && size < 1e7) {
-    return sign + String(Number(size.toPrecision(6))).replace(/^\d+/, grouped);
+    return sign + rounded(size, 6);
   }
   return sign + scientific(Number(size.toPrecision(4)), 4).replace(/\.?0+e/, 'e');
 }
