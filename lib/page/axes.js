@@ -70,7 +70,7 @@ function draw_zones(area, zones) {
     group.append(drawing('rect', {class: `zone ${name}`, x: from, y: area.top, width: to - from,
       height: area.bottom - area.top}));
     if (from > area.left) group.append(drawing('line', {x1: from, x2: from, y1: area.top - 16, y2: area.bottom}));
-    const fitting = words.find((text) => text.length * 6.2 < to - from - 8);
+    const fitting = words.find((text) => 7.2 * text.length < to - from);
     if (fitting) {
       group.append(drawing('text', {class: `zone-name ${name}`, x: (from + to) / 2, y: area.top - 7,
         'text-anchor': 'middle'}, fitting));

@@ -55,8 +55,7 @@ def file_text(name):
 def framed(body):
     """The page around its body. Its own policy forbids scripts, besides what the frame's forbids."""
     page = file_text("_page_frame.html").replace("<title>", NO_SCRIPT + "<title>")
-    version = f'<span id="made-by">{text(__version__)}</span>'
-    for placeholder, part in (('<span id="made-by"></span>', version), ("/*BINADE_TITLE*/", TITLE),
+    for placeholder, part in (('<span id="made-by"></span>', text(__version__)), ("/*BINADE_TITLE*/", TITLE),
                               ("/*BINADE_CSS*/", file_text("_page_base.css") + file_text("_check_page.css")),
                               ("/*BINADE_FOOTER*/", "The page asks the network for nothing."), ("/*BINADE_BODY*/", body)):
         page = page.replace(placeholder, part)
