@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The three figures: losses along K, products by depth, errors in their bounds. Each is drawn from the
-// account and the width it has; on_point says what lies under the pointer.
+// The three figures: losses along K, products by depth, errors within their bounds. Each is drawn from the account into
+// its host. The first two call on_point(index of the account's position or distance under the pointer, or -1).
 
 function draw_along_k(host, account, on_point) {
   const rules = placed_rules(account);
@@ -41,7 +41,7 @@ function draw_along_k(host, account, on_point) {
   host.replaceChildren(svg);
 }
 
-// Multiples of a power of two times the instruction's k.
+// Ticks along K: multiples of the instruction's k times the smallest power of two for which they have room.
 function k_ticks(account, area) {
   const all = account.position_width * account.positions.length;
   let step = account.model.instruction_k;
@@ -49,12 +49,11 @@ function k_ticks(account, area) {
   return Array.from({length: Math.floor(all / step + 1e-9) + 1}, (_, i) => i * step);
 }
 
-// What a block keeps, in binades below the top: bits of weight 0 to F. A product has significant bits
-// from 0 or 1 above its exponent to so many below.
+// Numbers of bits: `kept`, how many a block keeps below its top; `product`, how many of a product lie below its exponent.
+// The highest bit of a product lies at its exponent or one above.
 function window_of(account) {
-  const {fraction_bits: kept, a, b, grid} = account.model;
-  return {kept, product: a.precision - 1 + b.precision - 1, grid: grid.precision - 1,
-    grid_name: grid.name};
+  const {fraction_bits: kept, a, b} = account.model;
+  return {kept, product: a.precision - 1 + b.precision - 1};
 }
 
 function draw_distances(host, account, log, on_point) {
@@ -100,7 +99,7 @@ function depth_parts(row) {
   return [['part whole', all - cut], ['part shortened', cut - gone], ['part vanished', gone]];
 }
 
-// Where products are kept whole, where they begin to lose bits, and where nothing of them is left.
+// Zones by the distance of a product from the top: it is kept whole, it loses low bits, nothing of it is left.
 function window_zones(x, bits, count) {
   const first_cut = Math.max(bits.kept - bits.product + 1, 0);
   const zone = (name, from, to, words) => ({name, from: x(Math.min(from, count)), to: x(Math.min(to, count)), words});
@@ -109,7 +108,7 @@ function window_zones(x, bits, count) {
     zone('vanished', bits.kept + 2, count, ['nothing is left', 'gone'])];
 }
 
-// Bands of bits under the axis: a bit of weight 2^(top - d) stands at d.
+// Bands of bits under the axis: what a block keeps, and two products. The bit of weight 2^(top - d) stands at d.
 function draw_bits(svg, area, x, bits, count, narrow, y, pitch) {
   const group = drawing('g', {class: 'bands'});
   const deepest = Math.max(0, bits.kept - bits.product);
@@ -136,8 +135,8 @@ function draw_bits(svg, area, x, bits, count, narrow, y, pitch) {
   svg.append(group);
 }
 
-// Elements by the octave of error / bound, the last one up to the bound itself; the exact ones at the
-// left end.
+// Elements by the octave of error / bound. The last octave ends at the bound itself and holds what lies beyond it, too;
+// exact elements have a bar of their own at the left end.
 function draw_bound(host, account) {
   const octaves = new Map();
   for (const row of account.error_to_bound) {

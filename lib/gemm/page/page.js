@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page's wiring: words once, figures again whenever their width changes.
+// The page's wiring: words are written once, figures are drawn again whenever their width changes.
 
 const account = JSON.parse(by_id('account').textContent);
 

@@ -2,7 +2,7 @@
 //
 // The account in words and tables.
 
-// An error in per cent: it may exceed what it is a share of.
+// An error in per cent of what it is compared with, which it may exceed.
 function error_percent(x) {
   return x >= 1 ? `${size({value: 100 * x})}${thin}%` : percent(x);
 }
@@ -94,7 +94,7 @@ function write_bound(account) {
       strong(plural(beyond, 'element')), ' lies beyond it.'));
 }
 
-// A magnitude: plain where it can be read at a glance.
+// A magnitude to four digits, without a power of ten where it can be read at a glance.
 function size({value}) {
   if (value === 0) return '0';
   if (value < 1e-4 || value >= 1e7) return scientific(value, 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The report in words: where it comes from, what dies, which loss scale, what that saves, and the
+// The report in words: its source, the values that become zero, the recommended loss scale, what that saves, and the
 // limits of the formats.
 
 function write_source(report) {
@@ -33,7 +33,8 @@ function worst_tensor(report, format) {
   return worst;
 }
 
-// Shares of the non-zero values by fate, and of the norm, at scale 1; null of no values.
+// The fates at scale 1: counts, their shares of the non-zero values, and the lost share of the norm, which is null for a
+// tensor without values.
 function shares_at_one(tensor, format) {
   const counts = tensor_fates(tensor, format, 0);
   const [to_zero, subnormal, overflow] = ['to_zero', 'subnormal', 'overflow'].map((fate) =>
@@ -63,7 +64,7 @@ function loss_sentences(report, format) {
   return paragraph(...words);
 }
 
-// What an answer is about, under its question.
+// Writes which tensors an answer is about, under its question.
 function write_subject(article, words) {
   article.querySelector('h2').after(element('p', {class: 'subject'}, words));
 }
@@ -122,12 +123,12 @@ function write_which_scale(report, on_select) {
   })));
 }
 
-// What the loss scale multiplies, as one.
+// All tensors that the loss scale multiplies, merged into one.
 function what_is_scaled(report) {
   return report.gradients ?? report.total;
 }
 
-// What the answer compares, at scale 2^k.
+// What the answer compares at each scale 2^k: the fates, the lost share of the norm, and that of the worst tensor.
 function standing(report, binary16, k) {
   const worst = scaled_tensors(report).reduce((most, tensor) =>
     Math.max(most, lost_l2(tensor, binary16, k) ?? 0), 0);
@@ -190,8 +191,8 @@ function write_scale_definition(report) {
     `scaler may wander anywhere between the two.`;
 }
 
-// The magnitude from which a format overflows, from the edge of its overflow segment: [a, b) holds
-// its edge, (a, b) does not.
+// The magnitude from which a format overflows, which is the lower edge of its overflow segment, and whether that edge
+// itself overflows: it does if the segment is written [a, b), and does not if it is written (a, b).
 function overflow_edge(format, segments) {
   const segment = segments[format.overflow_segment];
   const [, plain, power_of_two] = segment.match(/^[([]([\d.]+)(?:-2\^-(\d+))?/);
@@ -210,14 +211,14 @@ function write_limits(report) {
     'largest', 'overflow'], rows, {also: 'wide'}));
 }
 
-// The first of many by name, each with words after it, and how many more there are.
+// Names of the first 40 tensors, each with words after it, and how many more there are.
 function named_in_part(tensors, words) {
   const most = 40;
   const named = tensors.slice(0, most).flatMap((tensor, i) => [i > 0 ? ', ' : '', name_of(tensor.name), words(tensor)]);
   return tensors.length > most ? [...named, ` and ${integer(tensors.length - most)} more`] : named;
 }
 
-// Tensors without a finite non-zero value, and those that were not read as floating point.
+// Writes which tensors have no finite non-zero value, and which were skipped as they are not floating point.
 function write_apart(report) {
   const host = by_id('apart');
   const silent = {'empty': 'Empty', 'all zero': 'All zero', 'no finite value': 'No finite value'};

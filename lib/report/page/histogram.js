@@ -2,13 +2,13 @@
 //
 // The large figure: one bar per binade of |x|·S, coloured by what becomes of it in the chosen
 // format, over the ranges of all formats. The formats stand still and the loss scale moves the
-// values. The figure is drawn anew from its view each time; it keeps nothing.
+// values. Each drawing is made anew from the view.
 
 const narrow_width = 640;
 const widest_window = 92;
 
-// The binades of the x axis, the same for every tensor so that shapes can be compared: all of
-// binary16, and at scale 1 all but the lowest thousandth of the values, where that fits.
+// The binades of the x axis, [low, high): the same for every tensor, so that shapes can be compared. They hold
+// all of binary16 and, as far as they fit, all values at scale 1 but the smallest thousandth.
 function axis_window(report) {
   const {binades, first, end, nonzero} = report.total;
   let low = -29;
@@ -22,7 +22,7 @@ function axis_window(report) {
   return {low: Math.max(low, high - widest_window), high};
 }
 
-// The plot, and under it a band per format. x(e) is where 2^e stands, inside(e) the same within the plot.
+// The plot, and under it a band per format. x(e) is the place of 2^e, and inside(e) the nearest place in the plot.
 function layout(host, window, format_count) {
   const narrow = host.clientWidth < narrow_width;
   const pitch = 20;
@@ -36,8 +36,9 @@ function layout(host, window, format_count) {
   return {...area, narrow, band: bottom + above_bands, pitch, per_binade, x, inside, window};
 }
 
-// Edges of the fates on the axis: where rounding to nearest crosses over. The smallest normal's
-// and the largest value's own rounding, under a tenth of a binade, is in the bars, not in the line.
+// The log2 of the magnitudes at which one fate ends and the next begins, for the lines in the figure. They leave out
+// that values just below the smallest normal and just above the largest number round to it, which is less than a tenth
+// of a binade; the bars count that.
 function fate_edges(format) {
   return [format.emin - format.precision, format.emin, Math.log2(format.max)];
 }
@@ -51,7 +52,7 @@ function zones_of(area, view) {
     ({name: fate, from: area.inside(edges[i]), to: area.inside(edges[i + 1]), words: words[i]}));
 }
 
-// Magnitudes under the bars: powers of two, and under every second of them its decimal number.
+// The axis of magnitudes: powers of two, and under every second of them its decimal number.
 function draw_magnitudes(area) {
   const step = [2, 4, 8, 16].find((binades) => binades * area.per_binade >= 36);
   const shown = [];
@@ -100,7 +101,8 @@ function draw_outside(area, view) {
   return group;
 }
 
-// One row per format: what survives rounding, the subnormal part lighter than the normal one.
+// One band per format, from the smallest magnitude that does not become zero to the largest that does not overflow;
+// the subnormal part is lighter than the normal one.
 function draw_bands(area, view) {
   const group = drawing('g', {class: 'bands'});
   view.report.formats.forEach((format, i) => {
@@ -142,7 +144,7 @@ function draw_27_24(row, area, y) {
     `${power(-27)} … ${power(-24)}`));
 }
 
-// What one bar holds, in words, for the line above the figure.
+// What the bar of a row of the tensor's binades holds, as a sentence.
 function bar_words(row, view) {
   const counts = row_fates(view.tensor, row, view.format, view.k);
   const all = view.tensor.binades.all[row];
@@ -165,8 +167,8 @@ function histogram_summary(view) {
     `${view.format.name}: ${parts.join(', ')}`;
 }
 
-// view: {report, tensor, name, format, k, of, log_y, window}; on_point(its row or -1) as the
-// pointer moves over the bars, on_format(name) when a format's band is pressed.
+// Draws the figure of view {report, tensor, name, format, k, of, log_y, window} into the host. Calls on_point(the row of
+// the tensor's binades under the pointer, or -1), and on_format(name) when a format's band is pressed.
 function draw_histogram(host, view, on_point, on_format) {
   const area = layout(host, view.window, view.report.formats.length);
   const svg = new_drawing(area, histogram_summary(view));

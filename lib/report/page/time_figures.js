@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Figures over the steps of a run: lines and the band of loss scales. Each is drawn anew from what it is
-// given and the width it has; on_step says what lies under the pointer. Where steps are many, lines have no points.
+// Figures over the steps of a run: shares as lines, the band of loss scales, ranges of magnitudes. Each calls
+// on_step(index of the step that is nearest to the pointer, or -1). Lines of more than `most_points` steps have no dots.
 
 const most_points = 60;
 
@@ -9,7 +9,7 @@ function time_area(host, right = 74) {
   return plot_area(host, {left: 58, right, top: 14, height: 210, below: 40});
 }
 
-// Steps stand where they are, not one beside the other.
+// The axis of steps: x(step) in pixels, in proportion to the step's number, and ticks at round numbers.
 function step_axis(area, steps) {
   const first = steps[0];
   const last = steps[steps.length - 1];
@@ -25,13 +25,12 @@ function draw_step_axis(area, axis) {
     {name_below: 33});
 }
 
-// Calls on_step(index of the nearest step, or -1).
 function follow_steps(svg, area, axis, steps, on_step) {
   const places = steps.map(axis.x);
   follow_pointer(svg, (at) => (at < area.left - 12 || at > area.right + 12 ? -1 : nearest(places, at)), on_step);
 }
 
-// Names at the right end of their lines, moved apart where they would overlap.
+// Sets `label`, the height of each name: that of its line's end, moved where names would overlap.
 function place_names(lines, area) {
   const pitch = 14;
   const placed = [...lines].sort((a, b) => a.y - b.y);
@@ -46,7 +45,7 @@ function place_names(lines, area) {
   }
 }
 
-// Upright lines at the steps that hold NaN or Inf.
+// Upright lines at the steps that hold NaN or Inf, which are `odd`.
 function draw_odd_steps(area, axis, odd) {
   const group = drawing('g', {class: 'odd-steps'});
   for (const step of odd) {
@@ -63,8 +62,7 @@ function draw_names(area, names) {
     y: at.label + 4}, at.name)));
 }
 
-// lines: [{name, class, values: a share or null per step}]. A gap in the values is a gap in the line;
-// odd: the steps that hold NaN or Inf.
+// Draws shares over the steps. lines: [{name, class, values: a share or null per step}]; null is a gap in the line.
 function draw_time_lines(host, steps, lines, odd, summary, on_step) {
   const area = time_area(host);
   const axis = step_axis(area, steps);
@@ -100,7 +98,7 @@ function scale_ticks(low, high, area) {
   return ticks;
 }
 
-// Lines and words at whole powers of two between two logarithms, at heights y(log2).
+// Lines across the plot at powers of two from 2^low to 2^high, with their words; y(log2) is a height.
 function power_grid(area, low, high, y) {
   const grid = drawing('g', {class: 'y-axis'});
   for (const tick of scale_ticks(low, high, area)) {
@@ -110,7 +108,7 @@ function power_grid(area, low, high, y) {
   return grid;
 }
 
-// The scales in pieces, without those that have no interval.
+// The steps' scales in runs of neighbours that have an interval.
 function unbroken(scales) {
   const pieces = [[]];
   for (const at of scales) {
@@ -128,13 +126,13 @@ function used_words(log2) {
   return Number.isInteger(log2) ? power(log2) : magnitude(2 ** log2);
 }
 
-// The scales that the run used, each until the next.
+// The scales that the run used, as stairs: each holds until the next.
 function draw_used(axis, used, y) {
   const points = used.map((at) => ({x: axis.x(at.step), y: y(at.used_log2)}));
   return drawing('path', {class: 'used-scale', d: path_through(stairs(points))});
 }
 
-// The recommended scale of each step: dots, or a line of many.
+// The recommended scale of each step, where it lies in the plot: dots, or a line where steps are many.
 function draw_recommended(axis, steps, known, y, high) {
   const group = drawing('g', {class: 'recommended-scales'});
   const inside = known.filter((at) => at.recommended_log2 !== null && at.recommended_log2 <= high);
@@ -148,8 +146,8 @@ function draw_recommended(axis, steps, known, y, high) {
   return group;
 }
 
-// The interval of each step from S_min to S_max; where S_min lies above S_max it is empty and the gap is
-// hatched. The dashed line is the loss scale of the slider, the stairs what the run used, where that is known.
+// Draws the interval of each step, from S_min to S_max. Where S_min lies above S_max the interval is empty and the gap is
+// hatched. A dashed line is the slider's loss scale 2^k; stairs are what the run used, if that is known.
 function draw_scale_band(host, steps, scales, odd, k, on_step) {
   const area = time_area(host, 84);
   const axis = step_axis(area, steps);
@@ -195,8 +193,8 @@ function draw_scale_band(host, steps, scales, odd, k, on_step) {
   host.replaceChildren(svg);
 }
 
-// lines: [{name, class, low, high: binades per step or null}], moved by the loss scale 2^k, over the edges
-// of the format's fates.
+// Draws the smallest and the largest binade of each step, moved by the loss scale 2^k, over the fates of the format.
+// lines: [{name, class, low, high: a binade or null per step}].
 function draw_ranges(host, steps, lines, odd, format, k, on_step) {
   const area = time_area(host);
   const axis = step_axis(area, steps);

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One series as a drawing: paths of places that are already in pixels. A place is {x, y}, or null where
-// there is a gap.
+// The drawing of one series, from the places of its values in pixels. A place is {x, y}, or null where there is a gap.
 
 const dash_patterns = ['', '7 3', '2 3', '9 3 2 3'];
 const colours = 7;
 
-// Colours first, then the same colours dashed: curves stay apart on paper too.
+// The first series differ by colour; further ones have the same colours, dashed, so that they differ on paper, too.
 function look_of(index) {
   return {class: `ink-${index % colours}`, dash: dash_patterns[Math.floor(index / colours) % 4]};
 }
 
-// Discs as one path: thousands cost as little as one.
+// Discs as one path, so that thousands of them are one element.
 function path_of_points(places, radius) {
   const r = radius;
   return places.filter((p) => p).map((p) => `M${(p.x - r).toFixed(2)} ${p.y.toFixed(2)}` +
     `a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`).join('');
 }
 
-// Few values get dots on their line; values alone between gaps always do.
+// The places that get a dot on the line: all where they are few, else those between two gaps, which no line shows.
 function dots_on_line(places) {
   const held = places.filter((p) => p).length;
   return held <= 40 ? places : places.filter((_, i) => is_lone(places, i));
@@ -33,7 +32,8 @@ function draw_line(places, look, steps) {
   return group;
 }
 
-// Bars of one series stand beside those of the others: `slot` of `slots`, together `width` wide.
+// Bars from the height `foot`. At each place the series that have bars share `width`: this one is the `slot`-th of
+// `slots`.
 function draw_bars(places, foot, width, slot, slots) {
   const group = drawing('g', {});
   const each = width / slots;

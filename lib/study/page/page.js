@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page's wiring: words once, plots again whenever their width changes.
+// The page's wiring: words are written once, plots are drawn again whenever their width changes.
 
 const data = JSON.parse(by_id('data').textContent);
 const redraws = [];
 
-// Pointer and arrow keys choose one of the plot's x.
+// Calls choose(x or null) as the pointer or the arrow keys go to one of the plot's x, which are `stops`.
 function listen(drawn, stops, choose) {
   let chosen = -1;
   const go = (index) => {
