@@ -2,7 +2,7 @@
 #
 # Build step: puts a page, its style sheets and its scripts into the frame, cuts the whole where the data goes, and
 # writes the two halves as C++ text named after the output.
-#     embed.py NAME.cpp frame.html page.html STYLE.css... SCRIPT.js... in any order of the kinds
+#     embed.py NAME.cpp frame.html page.html STYLE.css... SCRIPT.js...   (each kind in its order)
 import re
 import sys
 from pathlib import Path
@@ -25,7 +25,7 @@ COMMENT = {".css": r"/\*.*?\*/\n*", ".js": r"(?<=\n)//.*\n"}
 
 
 def joined(paths, suffix):
-    """The files of one kind. Comments on lines of their own stay in the sources."""
+    """The files of one kind, without the comments that begin a line (in style sheets, without any)."""
     texts = ("\n" + path.read_text(encoding="utf-8") for path in paths if path.suffix == suffix)
     return "".join(re.sub(COMMENT[suffix], "", text, flags=re.DOTALL if suffix == ".css" else 0).lstrip() for text in texts)
 
