@@ -14,7 +14,7 @@ from fractions import Fraction
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 from cli_case import CliCase, main
-from made_files import f32, npy, npz, safetensors, values_of_npy
+from made_files import f32, npy, npz, parts_of_npy, safetensors
 
 
 def f64(*values):
@@ -62,7 +62,7 @@ class Arith(CliCase):
         return dict(zip(self.COLUMNS, map(int, line.split()[1:])))
 
     def result(self, name="o.npy"):
-        head, data = values_of_npy(self.path(name))
+        head, data = parts_of_npy(self.read(name))
         kind = {"<f4": "f", "<f8": "d"}[head["descr"]]
         return head, list(struct.unpack(f"<{len(data) // (4 if kind == 'f' else 8)}{kind}", data))
 
@@ -184,7 +184,7 @@ class Arith(CliCase):
         for seed, threads in [("1", "1"), ("1", "7"), ("2", "2")]:
             text = self.good("arith", "add", "x.npy", "y.npy", "o.npy", "--format", "e5m2", "-r", "stochastic",
                              "--seed", seed, BINADE_THREADS=threads)
-            outputs.append((text, values_of_npy(self.path("o.npy"))[1]))
+            outputs.append((text, parts_of_npy(self.read("o.npy"))[1]))
         self.assertEqual(outputs[0], outputs[1])
         self.assertNotEqual(outputs[0][1], outputs[2][1])
         bits = set(outputs[0][1][i:i + 4] for i in range(0, 4 * n, 4))
@@ -192,7 +192,7 @@ class Arith(CliCase):
         # Element i draws word i, as quantize of the same values.
         self.write("z.npy", npy("<f8", (n,), f64(struct.unpack("<f", f32(0.15))[0] + 0.25) * n))
         self.good("quantize", "z.npy", "q.npy", "--format", "e5m2", "-r", "stochastic", "--seed", "1")
-        self.assertEqual(values_of_npy(self.path("q.npy"))[1], outputs[0][1])
+        self.assertEqual(parts_of_npy(self.read("q.npy"))[1], outputs[0][1])
 
     def test_safetensors_say_what_made_them(self):
         self.write("x.npy", npy("<f4", (1,), f32(1.5)))

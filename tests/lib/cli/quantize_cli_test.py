@@ -14,7 +14,7 @@ import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 from cli_case import CliCase, main
-from made_files import f32, npy, npz, safetensors, values_of_npy
+from made_files import f32, npy, npz, parts_of_npy, safetensors
 
 
 class Quantize(CliCase):
@@ -30,7 +30,7 @@ class Quantize(CliCase):
                   for _ in range(20000)] + [0.0, -0.0, math.inf, math.nan, 2.0 ** -25, 65519.0, 65520.0]
         self.write("in.npy", npy("<f4", (len(values),), f32(*values)))
         text = self.good("quantize", "in.npy", "out.npy", "--format", "binary16")
-        head, data = values_of_npy(self.path("out.npy"))
+        head, data = parts_of_npy(self.read("out.npy"))
         self.assertEqual((head["descr"], head["shape"]), ("<f4", (len(values),)))
         want = dict.fromkeys(self.COLUMNS, 0)
         want["values"] = len(values)
@@ -90,7 +90,7 @@ class Quantize(CliCase):
         for seed, threads in [("1", "1"), ("1", "7"), ("2", "2")]:
             self.good("quantize", "in.npy", "out.npy", "--format", "e5m2", "--rounding", "stochastic", "--seed", seed,
                       BINADE_THREADS=threads)
-            outputs.append(values_of_npy(self.path("out.npy"))[1])
+            outputs.append(parts_of_npy(self.read("out.npy"))[1])
         self.assertEqual(outputs[0], outputs[1])
         self.assertNotEqual(outputs[0], outputs[2])
         self.assertEqual(set(struct.unpack("<100000f", outputs[0])), {0.25, 0.3125})
@@ -106,7 +106,7 @@ class Quantize(CliCase):
                 self.assertRegex(self.complaint("quantize", "x.npy", "q.npy", "--format", *words),
                                  "no dtype holds all its values.*--encode")
                 self.good("quantize", "x.npy", "q.npy", "--format", *words, "--encode")
-                head, data = values_of_npy(self.path("q.npy"))
+                head, data = parts_of_npy(self.read("q.npy"))
                 size = len(data) // 4
                 got = [int.from_bytes(data[i:i + size], "little") for i in range(0, len(data), size)]
                 self.assertEqual(got, list(codes))
@@ -153,7 +153,7 @@ class Quantize(CliCase):
     def test_fortran_order_is_kept(self):
         self.write("f.npy", npy("<f4", (2, 3), f32(1, 2, 3, 4, 5, 6), fortran=True))
         self.good("quantize", "f.npy", "g.npy", "--format", "binary16")
-        head, data = values_of_npy(self.path("g.npy"))
+        head, data = parts_of_npy(self.read("g.npy"))
         self.assertEqual((head["fortran_order"], head["shape"], data), (True, (2, 3), f32(1, 2, 3, 4, 5, 6)))
 
     def test_what_cannot_be_done_leaves_nothing(self):
