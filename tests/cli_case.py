@@ -30,9 +30,9 @@ def object_of(pairs):
     return out
 
 
-def read_json(text):
+def read_json(text, **how):
     """What a JSON text holds. Raises ValueError on NaN, Infinity and repeated keys, which Python's reader lets through."""
-    return json.loads(text, parse_constant=refuse, object_pairs_hook=object_of)
+    return json.loads(text, parse_constant=refuse, object_pairs_hook=object_of, **how)
 
 
 class CliCase(unittest.TestCase):

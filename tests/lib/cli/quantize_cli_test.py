@@ -4,7 +4,6 @@
 # Run as quantize_cli_test.py PATH_TO_BINADE; needs Python alone.
 
 import array
-import json
 import math
 import os
 import random
@@ -13,8 +12,8 @@ import sys
 import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-from cli_case import CliCase, main
-from made_files import f32, npy, npz, parts_of_npy, safetensors
+from cli_case import CliCase, main, read_json
+from made_files import f32, npy, npz, parts_of_npy, parts_of_safetensors, safetensors
 
 
 class Quantize(CliCase):
@@ -60,7 +59,7 @@ class Quantize(CliCase):
         self.assertIn("skipped i (I8, integer), not written\n", text)
         self.assertEqual(self.counts(text, "a")["saturated"], 1)
         self.assertEqual(self.counts(text, "total")["values"], 4)
-        tensors = json.loads(self.good("report", "out.safetensors", "--json", "-"))["tensors"]
+        tensors = read_json(self.good("report", "out.safetensors", "--json", "-"))["tensors"]
         self.assertEqual([(t["name"], t["dtype"], t["max"]) for t in tensors],
                          [("a", "F8_E4M3", 448.0), ("b", "F8_E4M3", 2.0)])
         self.assertEqual(tensors[0]["min"], 0.3125)
@@ -68,8 +67,7 @@ class Quantize(CliCase):
     def test_the_texts_of_a_file_travel_along(self):
         self.write("in.safetensors", safetensors(("a", "F32", [1], f32(1)), metadata={"format": "pt"}))
         self.good("quantize", "in.safetensors", "out.safetensors", "--format", "e4m3")
-        data = self.read("out.safetensors")
-        header = json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])
+        header, _ = parts_of_safetensors(self.read("out.safetensors"))
         self.assertEqual(header["__metadata__"], {"format": "pt", "binade.format": "e4m3",
                                                   "binade.rounding": "ties_to_even"})
 

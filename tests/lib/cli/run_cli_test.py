@@ -3,7 +3,6 @@
 # binade report on runs that were counted while they ran, against the report on files of the same tensors; and what every
 # other command says of such a file. Run as run_cli_test.py PATH_TO_BINADE.
 
-import json
 import os
 import random
 import struct
@@ -11,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "report"))
-from cli_case import CliCase, main
+from cli_case import CliCase, main, read_json
 from made_files import f32, safetensors
 from made_run_file import Tensor, run_file
 
@@ -45,7 +44,7 @@ class Runs(CliCase):
         return run_file(windows, tensors, updates, **options)
 
     def json_of(self, *inputs):
-        return json.loads(self.good("report", *inputs, "--json", "-"))
+        return read_json(self.good("report", *inputs, "--json", "-"))
 
     def test_a_run_has_the_report_of_the_tensors_that_were_counted(self):
         self.write("run.binade", self.run_of(notes=["a note"], first_nonfinite=FIRST))
@@ -86,7 +85,7 @@ class Runs(CliCase):
         self.write("any name", self.run_of())
         whole = self.json_of("any name")
         self.assertEqual(self.json_of("any*")["total"], whole["total"])
-        piped = json.loads(self.good("report", "-", "--json", "-", stdin=self.run_of()))
+        piped = read_json(self.good("report", "-", "--json", "-", stdin=self.run_of()))
         self.assertEqual(piped["total"], whole["total"])
         self.assertEqual(piped["files"], ["stdin"])
         self.write("half1", self.run_of([(0, 0, 1, None), (50, 50, 1, None)], (0, 50), notes=["one"]))

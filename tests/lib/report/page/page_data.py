@@ -6,7 +6,6 @@ import base64
 import json
 import math
 import re
-import struct
 import zlib
 from fractions import Fraction
 
