@@ -259,8 +259,6 @@ void count_with_faults(const T* in, std::size_t n, RangeBlock<T>& block, fast::R
   turn_bit(&last.count.back(), 1, *fault);
 }
 
-constexpr std::size_t timed_values = std::size_t{1} << 16;
-
 /// Values of 40 binades, alone or among others.
 enum class Timed : std::uint8_t { normal, sorted, zeros, subnormal, some_nan };
 

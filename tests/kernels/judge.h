@@ -157,6 +157,9 @@ Kernels with_faults(const Kernels& kernels) {
   return out;
 }
 
+/// How many values or encodings a timed call counts.
+constexpr std::size_t timed_values = std::size_t{1} << 16;
+
 /// How long a call takes, and on how many elements (or multiply-adds).
 struct Work {
   std::string what;  ///< "binary16", "add, binary16"
