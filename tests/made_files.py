@@ -4,6 +4,7 @@
 import ast
 import io
 import json
+import math
 import struct
 import zipfile
 
@@ -35,6 +36,14 @@ def layout(dtype, count):
 
 def packed(dtype, *values):
     return struct.pack(layout(dtype, len(values)), *values)
+
+
+def through(dtype, x):
+    """x rounded to the floating-point dtype, ties to even, by Python; infinite where it is too large."""
+    try:
+        return struct.unpack(layout(dtype, 1), packed(dtype, x))[0]
+    except OverflowError:
+        return math.copysign(math.inf, x)
 
 
 def npy(dtype, shape, data, fortran=False):

@@ -13,7 +13,7 @@ import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 from cli_case import CliCase, main, read_json
-from made_files import f32, npy, npz, parts_of_npy, parts_of_safetensors, safetensors
+from made_files import f32, npy, npz, parts_of_npy, parts_of_safetensors, safetensors, through
 
 
 class Quantize(CliCase):
@@ -34,11 +34,8 @@ class Quantize(CliCase):
         want = dict.fromkeys(self.COLUMNS, 0)
         want["values"] = len(values)
         for value, have in zip(values, struct.unpack(f"<{len(values)}f", data)):
-            try:
-                half = struct.unpack("<e", struct.pack("<e", value))[0]
-            except OverflowError:
-                half = math.copysign(math.inf, value)
-                want["overflow"] += 1
+            half = through("<f2", value)
+            want["overflow"] += math.isinf(half) and not math.isinf(value)
             self.assertEqual(struct.pack("<f", have) if half == half else have != have,
                              struct.pack("<f", half) if half == half else True, value)
             want["nan_in"] += value != value

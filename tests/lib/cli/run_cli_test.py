@@ -5,13 +5,12 @@
 
 import os
 import random
-import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "report"))
 from cli_case import CliCase, main, read_json
-from made_files import f32, safetensors
+from made_files import f32, safetensors, through
 from made_run_file import Tensor, run_file
 
 STEPS = (0, 50, 100)
@@ -19,10 +18,6 @@ LAYERS = ("fc1", "head")
 FIRST = {"text": "step 51: Inf in act of fc1", "step": 51, "layer": "fc1", "role": "act", "phase": "forward",
          "found": {"nan": 0, "inf": 1}, "skipped": False,
          "inputs": [{"name": "x", "dtype": "F32", "values": 4, "nan": 0, "inf": 0, "smallest": None, "largest": 2.5}]}
-
-
-def float32(x):
-    return struct.unpack("<f", struct.pack("<f", x))[0]
 
 
 class Runs(CliCase):
@@ -34,7 +29,7 @@ class Runs(CliCase):
             for layer in LAYERS:
                 for role, low in (("act", -4), ("dW", -26), ("weight", -3), ("update", -16)):
                     self.values[step, layer, role] = [
-                        float32(draw.choice((-1, 1)) * draw.uniform(1, 2) * 2.0**draw.randint(low - 6, low + 6)) for _ in range(40)]
+                        through("<f4", draw.choice((-1, 1)) * draw.uniform(1, 2) * 2.0**draw.randint(low - 6, low + 6)) for _ in range(40)]
 
     def run_of(self, windows=tuple((step, step, 1, 2.0**16) for step in STEPS), steps=STEPS, **options):
         tensors = [Tensor(step, layer, role, values, shape=(40,)) for (step, layer, role), values in self.values.items()
