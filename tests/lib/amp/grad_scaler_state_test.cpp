@@ -83,6 +83,14 @@ TEST_CASE("an empty or a wrong state is refused and changes nothing") {
   CHECK(scaler.get_growth_factor() == 2);
 }
 
+TEST_CASE("a disabled scaler has an empty state and takes any without a change") {
+  GradScaler scaler(loss_scale_policy("torch"), {.enabled = false});
+  CHECK(scaler.state_dict().dump() == "{}");
+  CHECK_NOTHROW(scaler.load_state_dict(nlohmann::json::parse("{\"scale\": 5}")));
+  CHECK(scaler.get_scale() == 1);
+  CHECK(scaler.get_growth_tracker() == 0);
+}
+
 TEST_CASE("another policy's state keeps what that policy remembers") {
   GradScaler scaler = used_scaler(loss_scale_policy("megatron"));
   Counted bad(1, {inf});
