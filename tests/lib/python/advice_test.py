@@ -39,7 +39,7 @@ class Autocast(CliCase):
     def test_dtypes_are_those_of_the_answer(self):
         for device in ("cuda", "cpu"):
             inputs = "binary32,bfloat16"
-            whole = json.loads(self.good("autocast", "--device", device, "--inputs", inputs, "--json"))
+            whole = self.json("autocast", "--device", device, "--inputs", inputs)
             self.assertGreater(len(whole["ops"]), 50)
             for op in whole["ops"]:
                 (case,) = op["cases"]

@@ -97,6 +97,12 @@ class Experiments(CliCase):
         with self.assertRaisesRegex(ValueError, "dump: boundary_atlas has no tensors to dump"):
             binade.experiment("boundary_atlas", dump=self.path("d"))
 
+    def test_an_experiment_that_dumps_nothing_leaves_no_folder(self):
+        with self.assertRaises((OSError, ValueError)):
+            binade.experiment("scale_sweep", quick=True, data=self.path("none"), dump=self.path("d"))
+        self.assertEqual(self.files(), [])
+
+
 
 if __name__ == "__main__":
     main()
