@@ -80,7 +80,7 @@ class CliCase(unittest.TestCase):
         return read_json(self.good(*arguments, "--json", **variables))
 
     def no_gpu(self, *arguments):
-        """Of a command with --device where no GPU is to be seen: one line why, status 77, nothing written."""
+        """A run with --device that sees no GPU says why in one line, exits with 77 and writes nothing."""
         before = self.files()
         result = self.run_binade(*arguments, "--device", CUDA_VISIBLE_DEVICES="")
         self.assertEqual((result.returncode, result.stderr), (77, b""), arguments)

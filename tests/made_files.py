@@ -10,7 +10,7 @@ import zipfile
 
 
 def safetensors(*tensors, metadata=None):
-    """A file of (name, dtype, shape, bytes)."""
+    """The bytes of a .safetensors file of tensors, each (name, dtype, shape, bytes)."""
     header, data = {"__metadata__": metadata} if metadata else {}, b""
     for name, dtype, shape, values in tensors:
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(values)]}
@@ -47,7 +47,7 @@ def through(dtype, x):
 
 
 def npy(dtype, shape, data, fortran=False):
-    """A .npy file of bytes, or of the values in a row."""
+    """The bytes of a .npy file; data are bytes, or the values in a row."""
     data = data if isinstance(data, bytes) else packed(dtype, *data)
     text = str({"descr": dtype, "fortran_order": fortran, "shape": tuple(shape)}).encode()
     text += b" " * (-(len(text) + 11) % 64) + b"\n"

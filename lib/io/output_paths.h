@@ -28,8 +28,8 @@ struct OutputPath {
   bool or_stdout = false;  ///< whether "-" is standard output; elsewhere it is an Error
 };
 
-/// Folders that were made for results, each after the one that it lies in. Those that are still empty when it is destroyed
-/// are removed, so that a command that writes nothing leaves nothing.
+/// Folders that a command made for its results, each after the folder that it lies in. The destructor removes the folders
+/// that are still empty, so that a command that writes nothing leaves nothing.
 class MadeFolders {
  public:
   MadeFolders() = default;

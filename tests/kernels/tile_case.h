@@ -16,10 +16,11 @@
 namespace binade::kernel_test {
 
 using test::between;
+using test::is_number;
 
 using Lines = std::vector<std::vector<std::uint64_t>>;
 
-/// Lines of codes, packed by a kernel, and which it can use.
+/// Lines of codes as a kernel packed them, and whether it can use each line.
 struct Group {
   std::vector<std::byte> bytes;
   std::vector<bool> usable;
@@ -50,7 +51,7 @@ inline test::DrawnDot draw_full(Random& random, const DotTypes& types, int n) {
           std::vector(lines, full(types.b, random() % 2 == 0)),
           test::draw_at(random, types.c, between(random, -2, 5))};
 }
-/// Zeros, or all but one in sixteen, so that c may be alone in a block.
+/// Products of which all, or all but one in sixteen, are zero, so that c may be the only term of a block.
 inline test::DrawnDot draw_zeros(Random& random, const DotTypes& types, int n) {
   test::DrawnDot out = test::draw_dot(random, types, n);
   const bool all = random() % 2 == 0;
@@ -108,7 +109,7 @@ inline test::DrawnDot draw_integers(Random& random, const DotTypes& types, int n
 }
 
 constexpr std::uint64_t product_kinds = 14;
-/// All sorts, and about the ends of d.
+/// Products of one kind out of product_kinds: at the ends of d's range, full significands, zeros, ties, and any.
 inline test::DrawnDot draw_products(Random& random, const GemmModel& g, int n, std::uint64_t kind) {
   const DotTypes& types = g.types;
   if (is_integer(types.a)) return draw_integers(random, types, n, kind);
@@ -120,7 +121,7 @@ inline test::DrawnDot draw_products(Random& random, const GemmModel& g, int n, s
   return test::draw_dot(random, types, n);
 }
 
-/// The order of the products in their lines; -1: +0.
+/// Draws the order in which a tile reads the products of its lines; -1 stands for +0.
 inline std::vector<std::int32_t> draw_order(Random& random, int length) {
   std::vector<std::int32_t> out;
   for (int i = 0; i < length; ++i) out.push_back(i);
@@ -134,12 +135,6 @@ inline std::vector<std::int32_t> draw_order(Random& random, int length) {
       for (std::int32_t& place : out) place = random() % 8 == 0 ? -1 : place;
   }
   return out;
-}
-
-inline bool is_number(std::uint64_t bits, const Format& f) {
-  if (is_integer(f)) return true;
-  const Kind kind = decode(bits, f).kind;
-  return kind == Kind::finite || kind == Kind::zero;
 }
 
 /// A tile's operands and what is done with them.

@@ -30,12 +30,6 @@ inline std::uint64_t defined(const GemmModel& g, const GemmElement<std::uint64_t
   return epilogue(g, x, rescaled(element_sum(g, x), scale_log2, g.epilogue.compute));
 }
 
-inline bool is_number(std::uint64_t bits, const Format& f) {
-  if (is_integer(f)) return true;
-  const Kind kind = decode(bits, f).kind;
-  return kind == Kind::finite || kind == Kind::zero;
-}
-
 /// Lines of numbers laid out another way: k by k, the last first, two apart, and between them NaNs where k is odd.
 struct Laid {
   std::vector<float> values;
@@ -54,7 +48,7 @@ struct Laid {
   }
 };
 
-/// Operands as numbers give D as numbers, where the model has them so: of NaNs any.
+/// Checks that operands given as numbers give D as numbers, for models whose formats allow it; any NaN equals any other.
 inline void check_values(const PreparedProduct& product, const GemmModel& g, const GemmOperands& x,
                          const std::vector<std::uint64_t>& expected, Tally& tally) {
   const auto inside = [](const Format& f) { return !is_integer(f) && fits_in(f, binary32); };
@@ -82,7 +76,7 @@ inline void check_values(const PreparedProduct& product, const GemmModel& g, con
   tally.values += d.size();
 }
 
-/// All of D and each element by itself, at every level.
+/// Checks all of D, and each element by itself, at every level.
 inline void check_product(const GemmModel& g, const GemmOperands& x, int scale_log2, Tally& tally) {
   const ProductShape shape{x.k, !x.c.empty(), !x.bias.empty(), scale_log2};
   std::vector<std::uint64_t> expected;

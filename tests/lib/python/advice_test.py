@@ -15,10 +15,6 @@ LAYERS = [{"name": "head", "kind": "linear", "tokens": 4096, "in": 4096, "out": 
            "rows": 7, "columns": 7, "stride": 2, "padding": 3}]
 
 
-def words(settings):
-    return [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in settings.items()]
-
-
 class Autocast(CliCase):
     def test_answers_have_the_programs_bytes(self):
         for arguments, keywords in (

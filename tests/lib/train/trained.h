@@ -33,7 +33,7 @@ inline std::vector<double> losses(const TrainingLog& log) {
   return out;
 }
 
-/// The weights, parameter after parameter, as the last step left them.
+/// The log of a training, its weights as the last step left them, parameter after parameter, and each parameter's dtype.
 struct Trained {
   TrainingLog log;
   std::vector<float> weights;

@@ -40,13 +40,13 @@ def make_run():
 
 
 def share_to_zero(tensors, k):
-    """Of the non-zero values; in binary16 2^-25 and less become zero."""
+    """The share of the non-zero values that become zero in binary16 at the scale 2^k: those up to 2^-25."""
     values = [v for tensor in tensors for v in tensor if v != 0]
     return sum(math.ldexp(v, k) <= 2.0**-25 for v in values) / len(values)
 
 
 def rounded(share):
-    """As the page has a share."""
+    """The share as the byte in the page holds it."""
     return page_data.share(page_data.code(share))
 
 
