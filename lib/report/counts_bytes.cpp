@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Written field by field, read the same way; what no program wrote is refused.
+// Writes field by field and reads the same way; refuses whatever no program has written.
 #include "lib/report/counts_bytes.h"
 
 #include <algorithm>

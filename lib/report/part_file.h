@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A part of a report as a file of counts: what one process of several has counted, so that parts add up to what one
-// process counts.
+// A part of a report as a file of counts: what one of several processes has counted. All parts
+// together add up to what a single process would count.
 //
 //   "binade.part/1\n\0\0"                       16 bytes
 //   binade's version, options, inputs           a text each (part_bytes.h)
@@ -20,7 +20,7 @@
 
 namespace binade {
 
-/// Which part of how many; parts count from 1.
+/// A part's number, from 1, and the number of parts.
 struct PartOf {
   std::uint64_t part = 1, parts = 1;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run that was counted while it ran, as a file of counts: run.binade.
+// A counted run as a file of counts: run.binade.
 //
 //   "binade.run/1\n\0\0\0"                      16 bytes
 //   every, notes                                a list of texts
@@ -22,11 +22,12 @@
 
 namespace binade {
 
-/// Error as of check_run.
+/// Writes the run and its summaries. Throws Error as check_run() does.
 void write_run(const CountedRun& run, const std::vector<RangeSummary>& summaries,
                const std::string& path);
 
-/// The run of a file that begins as one: all is checked but the summaries, which are read and checked one by one.
+/// Opens a file that begins as a counted run. Everything is checked but the summaries, which are
+/// read and checked one by one.
 std::unique_ptr<TensorFile> open_run(const std::shared_ptr<const InputFile>& file);
 
 }  // namespace binade
