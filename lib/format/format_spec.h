@@ -5,7 +5,7 @@
 //
 //     binary16                        a row of emulate/format.h
 //     e5m7                            5 exponent bits, 7 fraction bits; IEEE specials, bias 15
-//     ue5m3                           the same without a sign
+//     ue5m3                           5 exponent bits, 3 fraction bits, no sign
 //     e4m3:specials=ieee:bias=8       a row or eXmY with some of its numbers replaced
 #pragma once
 

@@ -41,7 +41,8 @@ class StridedFile : public TensorFile {
  public:
   using Blocks = std::vector<StridedBlock>;
 
-  /// Of each tensor the blocks, which hold each of its elements once. `directory` is the file that says so.
+  /// Makes a file of tensors. The blocks of each tensor hold each of its elements once. `directory`
+  /// is the file that lists the tensors.
   StridedFile(std::string path, std::shared_ptr<const InputFile> directory,
               std::vector<TensorInfo> tensors, std::vector<Blocks> blocks);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The walk through the tree, and the arguments of the calls that make tensors (torch/_utils.py).
+// Walks from the root of the pickle to its tensors, and reads the arguments of the calls that make
+// them (torch/_utils.py).
 #include "lib/io/torch_pickle.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ std::optional<std::uint64_t> not_negative(const PickleValue& value) {
   return static_cast<std::uint64_t>(value.integer_value);
 }
 
-/// A walk from the root, names on the way.
+/// Visits all values from the root and keeps the keys that lead to the current one.
 class TensorWalk {
  public:
   explicit TensorWalk(const Pickle& pickle) : pickle_(pickle) {}
@@ -82,7 +83,8 @@ class TensorWalk {
     keys_.pop_back();
   }
 
-  /// On the way to a value: of a dict the key, of a list the place.
+  /// One step on the way to a value: a key of a dict, or (where `value` is null) an index of a
+  /// list.
   struct Key {
     const PickleValue* value = nullptr;
     std::size_t place = 0;
@@ -158,7 +160,8 @@ class TensorWalk {
     tensors_.push_back(std::move(tensor));
   }
 
-  /// Of a call, or of what it wraps.
+  /// Returns the tensor that a call makes, where the call may be wrapped in others (a Parameter,
+  /// say).
   PickledTensor described(const PickleValue& value) const {
     const PickleValue* function = value.function;
     const PickleValue* arguments = value.arguments;
@@ -214,7 +217,7 @@ class TensorWalk {
     if (!offset || !sizes || !strides || sizes->size() != strides->size()) {
       fail_as_damaged(value, "has no shape, strides and offset of at most 64 dimensions");
     }
-    const std::size_t metadata = dtype ? 7 : 6;  // bits that negate or conjugate the view
+    const std::size_t metadata = dtype ? 7 : 6;  // the bits to negate or conjugate
     if (given.size() > metadata && !given[metadata]->items.empty()) {
       fail(value, "tensor '" + printable(joined_name()) + "' is a negated or conjugate view",
            "save it resolved (.resolve_neg().resolve_conj())");
@@ -225,7 +228,7 @@ class TensorWalk {
     return out;
   }
 
-  /// ('storage', class, key, device, elements)
+  /// Reads the identifier of a storage: ('storage', class, key, device, elements).
   void take_storage(const PickleValue& value, const PickleValue& id,
                     const std::optional<Dtype>& dtype, PickledTensor& out) const {
     const auto& parts = id.items;
@@ -234,7 +237,7 @@ class TensorWalk {
                       parts[1]->is(PickleValue::global) && parts[2]->is(PickleValue::text) &&
                       not_negative(*parts[4]);
     const TorchGlobal* row = fits ? find_torch_global(parts[1]->text_value) : nullptr;
-    // A storage of bytes goes with a tensor that says its dtype itself.
+    // The class of a storage must be one of bytes exactly if the tensor states a dtype itself.
     if (row == nullptr || row->meaning != TorchMeaning::storage ||
         row->of.empty() != dtype.has_value()) {
       fail_as_damaged(value, "has a storage that torch does not write");

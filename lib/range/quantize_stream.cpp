@@ -29,7 +29,7 @@ constexpr std::size_t part_size = 4096;
 
 struct Piece {
   const std::byte* in;
-  std::byte* out;  ///< aligned for what is written there
+  std::byte* out;  ///< aligned for the type of the results
   std::size_t n;
   std::uint64_t first;  ///< index of the first element in the tensor
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Summaries are integers, so what is merged is as exact as what was read.
+// Gathers tensors by role and computes the loss scales of gradients. Summaries are integers, so
+// what is merged is as exact as what was read.
 #include "lib/report/roles.h"
 
 #include <fmt/format.h>

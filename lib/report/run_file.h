@@ -3,11 +3,13 @@
 // A counted run as a file of counts: run.binade.
 //
 //   "binade.run/1\n\0\0\0"                      16 bytes
-//   every, notes                                a list of texts
+//   every, notes                                Watched::every, a list of texts
 //   first value that was not finite             a text, JSON (watched.h); empty: none
-//   windows                                     a list: first, last, steps, bits of the loss scale (binary64; 0: none)
+//   windows                                     a list: first, last, steps, bits of the loss scale
+//                                               (binary64; 0: none)
 //   columns of squared errors                   a list: format's name, log2 of the scale
-//   tensors, by rising step                     a list: step, layer, role, dtype's name, whether it has a shape, shape, values
+//   tensors, by rising step                     a list: step, layer, role, dtype's name, whether it
+//                                               has a shape, shape, values
 //   updates, by rising step                     a list: step, layer, counts (a text)
 //   summaries                                   of each tensor in turn, a text (lib/range/summary_bytes.h)
 //   the checksum
