@@ -18,11 +18,12 @@
 
 namespace binade {
 
+/// A value in the graph. Its kind says which of the members are set.
 struct PickleValue {
   enum class Kind : std::uint8_t {
     none,
     boolean,
-    integer,  ///< that fits in 64 bits
+    integer,  ///< an integer that fits in 64 bits
     number,   ///< float or larger integer; its value is not kept
     text,
     bytes,

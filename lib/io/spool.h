@@ -14,6 +14,7 @@ namespace binade {
 /// A function that takes text piece by piece.
 using TextSink = std::function<void(std::string_view)>;
 
+/// Collects text and gives it back later. The file vanishes with the object.
 class Spool {
  public:
   /// `folder` is where the temporary file is made, ideally on the file system where the text will

@@ -32,8 +32,8 @@ struct ExactNumber {
 
 ExactNumber exact_number(std::int64_t integer, int exponent = 0);
 ExactNumber exact_number(bool negative, std::uint64_t significand, int exponent);
-/// Returns the number that an encoding stands for, which must be finite or zero; integer formats
-/// have encodings of numbers, too.
+/// Returns the number that an encoding stands for, which must be finite or zero. The format may be
+/// an integer format.
 ExactNumber exact_number(std::uint64_t bits, const Format& f);
 
 ExactNumber operator-(ExactNumber x);

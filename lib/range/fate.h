@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of the values of a summary in a format at any power-of-two scale, exactly, with
-// rounding to nearest, ties to even, and gradual underflow: counts, the share of the norm that is
-// lost, and the loss scales that a tensor tolerates.
+// What becomes of the values of a RangeSummary in a format at any power-of-two scale (their fate:
+// zero, subnormal, normal or overflow), exactly, with rounding to nearest, ties to even, and gradual
+// underflow: counts, the share of the norm that is lost, and the loss scales at which a format loses
+// little enough.
 #pragma once
 
 #include <array>
@@ -24,8 +25,8 @@ inline constexpr std::array<NamedFormat, 5> report_formats{{
     {"e4m3", e4m3, ""},
 }};
 
-/// The first segments whose values have another fate than those below, in the two binades in which
-/// a format's fate changes within a binade.
+/// A value's fate depends on its binade and, in two binades of each format, on its segment: from the
+/// segment given here on, these values have another fate than those in the segments below.
 struct Cuts {
   int normal = 0;    ///< at binade emin - 1: values round up to the smallest normal number
   int overflow = 0;  ///< at binade emax: values overflow
@@ -56,8 +57,8 @@ struct Norms {
 };
 Norms norms(const RangeSummary& summary);
 
-/// Shares of the sums over all finite values. There are none if no finite value other than zero
-/// exists.
+/// Shares of the sums over all finite values. losses() returns nothing if there is no finite
+/// non-zero value.
 struct Losses {
   double l1 = 0;          ///< share of sum |x| that becomes zero
   double l2 = 0;          ///< sqrt of the share of sum x² that becomes zero
@@ -85,22 +86,25 @@ ExactSum total_squared_error(const RangeSummary& summary, std::size_t column);
 /// that magnitude overflows, and nothing if there is no finite non-zero value.
 std::optional<int> headroom(const RangeSummary& summary, const Format& format);
 
-/// The loss scales, as exponents of two, at which a format holds the values well enough.
+/// The loss scales, as exponents of two, at which the lost L2 norm is within a target and the
+/// largest magnitude, times 2^headroom, does not overflow.
 struct ScaleInterval {
-  int min_log2 = 0;  ///< the smallest whose lost L2 norm is within the target
-  int max_log2 = 0;  ///< the largest that keeps the headroom below overflow
+  int min_log2 = 0;  ///< the smallest that loses at most the target
+  int max_log2 = 0;  ///< the largest without overflow
   bool empty() const { return min_log2 > max_log2; }
 };
-/// Returns nothing if there is no finite non-zero value. The ends are limited to scale_range(); if
-/// the interval is empty, an end may be a scale outside of it.
+/// Returns the interval for a format, or nothing if there is no finite non-zero value. `target_loss`
+/// is a share of the L2 norm. min_log2 is at least, and max_log2 at most, the end of scale_range();
+/// if the interval is empty, min_log2 may lie above that range and max_log2 below it.
 std::optional<ScaleInterval> scale_interval(const RangeSummary& summary, const Format& format,
                                             int headroom, double target_loss);
 
-/// The two steps of scale_interval(), for callers that ask for several formats. highest_tie()
-/// returns the highest e such that the lost L2 norm is within the target if a scale moves 2^e to
-/// half the format's smallest subnormal, the tie that rounds to zero: then all binades below e and
-/// the values 2^e become zero. It returns nothing if there is no finite non-zero value.
-/// interval_of() makes the interval of a format from it.
+/// The two steps of scale_interval(), for callers that need several formats. highest_tie() does not
+/// depend on the format: it returns the highest e for which all binades below e and the values 2^e
+/// themselves may become zero without losing more than the target. A scale does just that if it
+/// moves 2^e to half the format's smallest subnormal, the tie that rounds to zero. highest_tie()
+/// returns nothing if there is no finite non-zero value. interval_of() makes the interval of a
+/// format, given that e as `tie`.
 std::optional<int> highest_tie(const RangeSummary& summary, const Norms& of, double target_loss);
 ScaleInterval interval_of(const RangeSummary& summary, const Format& format, int headroom, int tie);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a report says about any set of values, be it of a tensor, of a whole report or of a step of
-// a training: what the values become in each format, and which loss scale suits them.
+// a training: what the values become in each format, and which loss scale keeps them in range.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +55,8 @@ struct LossScale {
   /// "ok", "empty interval", "no finite value", or "not finite" (a step whose gradients hold NaN or
   /// Inf).
   std::string status;
-  /// The scales that suit the values; absent if there is no finite non-zero value or the step is
-  /// not finite.
+  /// The scales at which binary16 holds the values (range/fate.h); absent if there is no finite
+  /// non-zero value or the step is not finite.
   std::optional<ScaleInterval> interval;
   std::optional<int> recommended_log2;
   std::optional<double> lost_l2;  ///< at the recommended scale

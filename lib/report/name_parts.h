@@ -14,18 +14,19 @@
 
 namespace binade {
 
+/// The characters that separate the parts of a name.
 inline constexpr std::string_view name_separators = "/.:@[]'\"";
 
 /// What a word says about the tensor.
 enum class Says : std::uint8_t {
-  state,     ///< state of an optimizer, or a buffer
-  gradient,  ///< a gradient of what the other parts say
-  backward,  ///< the same, but only as the first part of a name
-  d_act,
-  d_weight,
-  short_d_act,     ///< "dx"; short words are names of modules, too
-  short_d_weight,  ///< "dW"; but "conv_dw" is a convolution
-  kept,            ///< "moment", "ema": state; but names of modules, too
+  state,           ///< state of an optimizer, or a buffer
+  gradient,        ///< a gradient of what the other parts say
+  backward,        ///< like `gradient`, but only as the first part of a name
+  d_act,           ///< gradient of an activation: "dgrad", "grad_input"
+  d_weight,        ///< gradient of a weight: "wgrad", "grad_weight"
+  short_d_act,     ///< "dx": like d_act, but modules have such short names, too
+  short_d_weight,  ///< "dW": like d_weight, but "conv_dw" is a convolution
+  kept,            ///< "moment", "ema": like `state`, but modules have such names, too
   update,
   weight,
   act,
@@ -42,6 +43,7 @@ struct NamePart {
   bool collection = false;  ///< "activations", "params": a collection of tensors
 };
 
+/// Returns what the words in one part say.
 NamePart read_part(std::string_view text);
 
 /// Returns all parts, empty ones included, so that the name can be put together again.

@@ -6,10 +6,12 @@
 //   "binade.part/1\n\0\0"                       16 bytes
 //   binade's version, options, inputs           a text each (part_bytes.h)
 //   part, parts                                 which part it is, from 1, and of how many
-//   number of tensors, and for each             in rising order of the inputs' floating tensors
-//     its number, summary                       from 0; a text (lib/range/summary_bytes.h)
-//   number of updates, and for each             in the order of the inputs' pairs of weight and update
-//     its number, its counts                    from 0; a text
+//   number of tensors, and for each:            those of this part, in the order of the inputs
+//     number of the tensor, summary             among the floating tensors of all inputs, from 0; a
+//                                               text (lib/range/summary_bytes.h)
+//   number of updates, and for each:            those of this part, in the order of the inputs
+//     number of the update, counts              among the pairs of weight and update of all inputs,
+//                                               from 0; a text (counts_bytes.h)
 //   the checksum
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The range report as a struct: what was read, what each tensor's values become in each format, and
-// which loss scale suits them. The writers (text, JSON, HTML) only show it.
+// which loss scale keeps them in range. The writers (text, JSON, HTML) only show it.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 //   tensors, by rising step                     a list: step, layer, role, dtype's name, whether it
 //                                               has a shape, shape, values
 //   updates, by rising step                     a list: step, layer, counts (a text)
-//   summaries                                   of each tensor in turn, a text (lib/range/summary_bytes.h)
+//   summaries, in the order of the tensors      each a text (lib/range/summary_bytes.h)
 //   the checksum
 #pragma once
 

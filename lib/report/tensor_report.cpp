@@ -58,7 +58,7 @@ std::string status_of(const RangeSummary& s) {
   return s.zeros > 0 ? "all zero" : "no finite value";
 }
 
-/// Says at which scales each format suits the tensor, the narrowest first: "e4m3: times 2^14 to
+/// Says at which scales each format holds the tensor, the narrowest first: "e4m3: times 2^14 to
 /// 2^20; e5m2: as it is".
 void advise(TensorReport& tensor, std::optional<int> tie, const ReportOptions& options) {
   if (!tie) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a report says about a tensor, or about several that are merged: its values, what they become
-// in each format, and which scales suit them.
+// in each format, and at which scales a format holds them.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,20 @@ struct TensorReport {
   std::string status;  ///< "ok", "empty", "all zero", "no finite value"
   std::vector<FormatReport> formats;
   LossScale loss_scale;
-  std::string advice_format;  ///< the narrowest format that suits; empty if none does
-  std::optional<ScaleInterval> advice_interval;  ///< the scales for that format
-  std::string advice;
+  /// The narrowest of e4m3, e5m2, binary16 and bfloat16 that holds the values at some scale, within
+  /// the target loss and headroom of the options; empty if none does.
+  std::string advice_format;
+  std::optional<ScaleInterval> advice_interval;  ///< the scales for advice_format
+  std::string advice;                            ///< in words: these formats and their scales
 };
 
 /// Fills everything but name, file, role, time, dtype and shape from the summary.
 void analyse(TensorReport& tensor, const ReportOptions& options);
 
-/// Returns a count of the summary's values with the shares that it is.
+/// Returns a count of some of the summary's values with its shares of all values.
 Share share(std::uint64_t count, const RangeSummary& summary);
 
-/// The counts of a FormatReport in few bytes, for holders of very many.
+/// A FormatReport reduced to four numbers, for code that keeps very many of them.
 struct FormatFigures {
   std::uint64_t to_zero = 0, subnormal = 0, overflow = 0;
   double lost = 0;  ///< lost_l2; 0 also if there is no finite non-zero value

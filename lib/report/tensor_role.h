@@ -57,7 +57,7 @@ constexpr bool is_gradient(TensorRole role) {
 /// A rule such as "dW=\.wgrad$": names in which the pattern is found have the role, whatever else
 /// they say.
 struct RoleRule {
-  std::optional<TensorRole> role;  ///< nothing stands for other_role
+  std::optional<TensorRole> role;  ///< empty for other_role
   std::string text;
   std::shared_ptr<const void> pattern;  ///< a compiled regex_t
 };

@@ -28,7 +28,7 @@ struct TimePoint {
   std::uint64_t band_27_24 = 0;
   /// The binades of the smallest and the largest magnitude.
   std::optional<std::int16_t> min_binade, max_binade;
-  /// For the gradients of a layer: the loss scales that suit them in binary16. They are not set for
+  /// For the gradients of a layer: the loss scales at which binary16 holds them. They are not set for
   /// all layers together, whose scales are TimeReport::loss_scales.
   std::optional<std::int16_t> s_min_log2, s_max_log2;
   std::vector<FormatFigures> formats;  ///< in the order of TimeReport::formats
@@ -43,7 +43,7 @@ struct TimePoint {
 
 /// The tensors of one role, of one layer or of all layers together.
 struct TimeSeries {
-  std::optional<std::string> layer;  ///< nothing stands for all layers together
+  std::optional<std::string> layer;  ///< empty for all layers together
   TensorRole role = {};
   std::vector<TimePoint> points;  ///< by rising step
   /// All steps merged, exactly, and the last step by itself, both analysed. They are named "fc1
@@ -66,7 +66,7 @@ struct UpdatePoint {
 };
 
 struct UpdateSeries {
-  std::optional<std::string> layer;  ///< nothing stands for all layers together
+  std::optional<std::string> layer;  ///< empty for all layers together
   std::vector<UpdatePoint> points;
 };
 
