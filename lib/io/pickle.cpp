@@ -201,7 +201,7 @@ class PickleMachine {
   void extend(const std::vector<const Value*>& items, Value::Kind kind) {
     Value& onto = top();
     const bool fits = onto.is(kind) || (kind == Value::dict && onto.is(Value::call));
-    if (!fits) fail("items for what takes none");
+    if (!fits) fail("items added to a value that takes none");
     if (kind == Value::dict && items.size() % 2 != 0) fail("a key without its value");
     onto.items.insert(onto.items.end(), items.begin(), items.end());
   }
@@ -250,7 +250,7 @@ class PickleMachine {
       case 0x81: make_call(); return true;
       case 'b': {
         const Value* state = pop();
-        if (!top().is(Value::call)) fail("attributes for what no call made");
+        if (!top().is(Value::call)) fail("attributes set on a value that no call made");
         top().state = state;
         return true;
       }
@@ -274,7 +274,7 @@ class PickleMachine {
 
   void make_call() {
     const auto parts = pop_last(2);
-    if (!parts[0]->is(Value::global)) fail("a call of what is no global");
+    if (!parts[0]->is(Value::global)) fail("a call of a value that is no global");
     if (!parts[1]->is(Value::tuple)) fail("a call without a tuple of arguments");
     Value& call = make(Value::call);
     call.function = parts[0];

@@ -103,11 +103,11 @@ bool starts_as_bare_pickle(std::span<const std::byte> bytes, const std::string& 
 Error bare_pickle_error(const std::string& name) {
   const fs::path path = name == "stdin" ? "FILE.pt" : name;
   const std::string to = (path.parent_path() / path.stem()).string() + "_archive.pt";
-  return error_in(name,
-                  "a pickle alone, as torch.save wrote before 1.6, and not its archive of today",
-                  "save its tensors again in Python: import torch; torch.save(torch.load('" +
-                      printable(path.string(), longest_path) + "', map_location='cpu'), '" +
-                      printable(to, longest_path) + "'); of a whole model its state_dict()");
+  return error_in(
+      name, "a bare pickle, as torch.save wrote before 1.6, and not an archive as it writes now",
+      "save its tensors again in Python: import torch; torch.save(torch.load('" +
+          printable(path.string(), longest_path) + "', map_location='cpu'), '" +
+          printable(to, longest_path) + "'); of a whole model its state_dict()");
 }
 
 /// Opens a file that an index names, in one of the two formats that sharded models have.

@@ -181,7 +181,7 @@ class CheckpointReader {
     info.name = std::move(name);
     StridedFile::Blocks of_tensor;
     for (const PickleValue* chunk : chunks.items) {
-      if (!chunk->is_call_of(chunk_class)) fail(*chunk, "a chunk that is none");
+      if (!chunk->is_call_of(chunk_class)) fail(*chunk, "a chunk that is no ChunkStorageMetadata");
       const Indices offsets = sizes(*chunk, "offsets"), extents = sizes(*chunk, "sizes");
       check_inside(*chunk, info, offsets, extents);
       // A rank that has no part of a tensor may list an empty chunk.
@@ -243,7 +243,8 @@ class CheckpointReader {
   void check_tiling(const PickleValue& entry, const TensorInfo& info,
                     const StridedFile::Blocks& of_tensor) const {
     constexpr std::size_t most_chunks = 8192;
-    if (of_tensor.size() > most_chunks) fail(entry, "more chunks than ranks anybody has");
+    if (of_tensor.size() > most_chunks)
+      fail(entry, "a tensor of more than " + std::to_string(most_chunks) + " chunks");
     std::uint64_t elements = 0;
     for (std::size_t i = 0; i < of_tensor.size(); ++i) {
       const StridedBlock& one = of_tensor[i];

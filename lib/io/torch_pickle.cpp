@@ -50,7 +50,8 @@ class TensorWalk {
   void visit(const PickleValue& value) {
     constexpr std::size_t deepest = 64;
     if (++visited_ > Pickle::most_values) {
-      fail(value, "values within each other more than a pickle holds", "save a flatter dict");
+      fail(value, "shared values that unfold to more than a pickle may hold",
+           "save a flatter dict");
     }
     if (keys_.size() > deepest) fail(value, "dicts and lists too deep", "save a flatter dict");
     switch (value.kind) {
@@ -60,7 +61,7 @@ class TensorWalk {
       case PickleValue::dict: return visit_dict(value);
       case PickleValue::call: return visit_call(value);
       case PickleValue::persistent:
-        fail(value, "a storage that is no tensor's", "save tensors, not their storages");
+        fail(value, "a storage that belongs to no tensor", "save tensors, not their storages");
       default: return;
     }
   }
@@ -155,7 +156,8 @@ class TensorWalk {
     tensor.at = value.at;
     name_bytes_ += tensor.name.size();
     if (tensors_.size() == most_tensors || name_bytes_ > most_of_names) {
-      fail(value, "more than a million tensors, or names without end", "save fewer in one file");
+      fail(value, "more than a million tensors, or names of more than 2^28 bytes",
+           "save fewer in one file");
     }
     tensors_.push_back(std::move(tensor));
   }
@@ -246,7 +248,7 @@ class TensorWalk {
     out.storage = parts[2]->text_value;
     const std::uint64_t unit = dtype ? 1 : out.dtype.bits / 8;
     if (__builtin_mul_overflow(*not_negative(*parts[4]), unit, &out.storage_bytes)) {
-      fail_as_damaged(value, "has a storage without end");
+      fail_as_damaged(value, "has a storage of 2^64 bytes or more");
     }
   }
 

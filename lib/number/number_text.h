@@ -23,8 +23,8 @@ std::string short_text(const Decimal& x, std::size_t digits = 4);
 /// Returns all digits if there are at most `longest`, else "about 5.960e-08".
 std::string concise_text(const Decimal& x, std::size_t longest = 20);
 
-/// Returns a number of ulps of about one or less: "0.4", "about 0.3333". A number close to 0.5 or 1
-/// is never rounded to that but is "just below 0.5", say.
+/// Returns an error that is given in ulps (units in the last place): "0.4", "about 0.3333". A number
+/// close to 0.5 or 1 that is not exactly that is never rounded to it but is "just below 0.5", say.
 std::string ulps_text(const Decimal& x);
 
 /// Returns the number as a formula: 2^-14, (2-2^-10)*2^15, 5*2^-24, 0.

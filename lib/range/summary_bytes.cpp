@@ -136,7 +136,7 @@ ExactSum read_sum(SummaryReader& from) {
   for (std::size_t i = first; i < first + n; ++i) out.limbs[i] = from.number();
   const bool is_short =
       n == 0 ? first == 0 : out.limbs[first] != 0 && out.limbs[first + n - 1] != 0;
-  if (!is_short) refuse_summary("a sum with zeros around it");
+  if (!is_short) refuse_summary("a sum whose first or last limb is zero");
   return out;
 }
 
@@ -230,7 +230,8 @@ void check_summary(const RangeSummary& s) {
   if (!fits) refuse_summary("a smallest or largest value in no binade");
   const ExactSum squares = norms(s).squares;
   for (std::size_t c = 0; c < s.columns.size(); ++c) {
-    if (compare(s.squared_error[c], squares) > 0) refuse_summary("errors beyond the values");
+    if (compare(s.squared_error[c], squares) > 0)
+      refuse_summary("squared errors above the squares of the values");
     if (std::ranges::count(s.columns, s.columns[c]) > 1) refuse_summary("a column twice");
   }
 }

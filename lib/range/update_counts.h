@@ -35,7 +35,7 @@ struct UpdateCounts {
   std::uint64_t updates = 0;     ///< elements with a finite non-zero u and a finite weight
   std::uint64_t below_2_11 = 0;  ///< updates with |u| < 2^-11·|weight|
   ExactSum squares;              ///< sum of u² over the updates
-  /// Per format of weight_formats.
+  /// The updates that a weight kept in each of weight_formats loses.
   std::array<LostUpdates, weight_formats.size()> kept_in;
 
   friend bool operator==(const UpdateCounts&, const UpdateCounts&) = default;
@@ -43,8 +43,8 @@ struct UpdateCounts {
 
 void merge(UpdateCounts& a, const UpdateCounts& b);
 
-/// Returns sqrt(sum of u² over the lost updates / sum of u² over all updates); 0 if there are no
-/// updates.
+/// Returns sqrt(sum of u² over the lost updates / sum of u² over all updates), where `format` is an
+/// index into weight_formats; 0 if there are no updates.
 double lost_l2(const UpdateCounts& counts, std::size_t format);
 
 /// Adds one element, given by its encodings. This is the definition of the counts.

@@ -47,7 +47,8 @@ class CountedTensors final : public TensorFile {
   Counted counted_;
 };
 
-/// Returns the summaries of a file, or null if it is a file of elements.
+/// Returns what a file has in place of elements, or null if it has elements or if its summaries are
+/// elsewhere.
 inline const Counted* counted_in(const TensorFile& file) {
   const auto* const tensors = dynamic_cast<const CountedTensors*>(&file);
   return tensors != nullptr && tensors->counted().summary ? &tensors->counted() : nullptr;
@@ -61,7 +62,7 @@ inline const CountedRun* run_in(const TensorFile& file) {
 
 /// Makes a file of a counted run. `summary` returns the summary of a tensor, given its index.
 /// `bytes` are the sizes of the summaries in the file `from`, from which they are read; both are
-/// empty if they are in memory.
+/// left out if they are in memory.
 std::unique_ptr<TensorFile> file_of_run(std::string path, std::shared_ptr<const CountedRun> run,
                                         std::function<RangeSummary(std::size_t)> summary,
                                         const std::vector<std::uint64_t>& bytes = {},

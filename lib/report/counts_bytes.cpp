@@ -107,7 +107,7 @@ UpdateCounts update_from(CountsBytesReader from) {
     fits = fits && kept.lost <= out.updates && kept.overflow <= out.updates - kept.lost &&
            compare(kept.lost_squares, out.squares) <= 0;
   }
-  if (!fits || !from.at_end()) from.refuse("damaged: it has counts of updates that none have");
+  if (!fits || !from.at_end()) from.refuse("damaged: it has counts that no updates have");
   return out;
 }
 

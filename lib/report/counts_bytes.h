@@ -30,7 +30,7 @@ struct CountsKind {
 [[noreturn]] void refuse_counts(const CountsKind& kind, const std::string& path,
                                 const std::string& why);
 
-/// Writes these things into a string of bytes.
+/// Writes integers, texts and exact sums into a string of bytes.
 class CountsBytes {
  public:
   void number(std::uint64_t x);
@@ -43,7 +43,7 @@ class CountsBytes {
   std::string bytes_;
 };
 
-/// Reads these things from bytes. Every read throws Error, which names the file, if the bytes are
+/// Reads integers, texts and exact sums from bytes. Every read throws Error, which names the file, if the bytes are
 /// damaged.
 class CountsBytesReader {
  public:

@@ -225,7 +225,7 @@ RangeSummary MergedParts::next_summary(CountsReader& part, std::size_t number,
   try {
     out = summary_from_bytes(std::as_bytes(std::span(bytes)));
   } catch (const Error&) {
-    part.refuse("damaged: it holds what is no summary of " + printable(info.name));
+    part.refuse("damaged: it holds no valid summary of " + printable(info.name));
   }
   if (out.columns != columns || out.values != info.elements) {
     part.refuse("damaged: it holds a summary of something else than " + printable(info.name));

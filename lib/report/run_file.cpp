@@ -142,7 +142,7 @@ RangeSummary read_summary(const InputFile& file, const SummaryPlace& place, cons
     out = summary_from_bytes(bytes);
   } catch (const Error&) {
     refuse_counts(run_kind, file.path(),
-                  "damaged: it holds what is no summary of " + printable(run_tensor_name(tensor)));
+                  "damaged: it holds no valid summary of " + printable(run_tensor_name(tensor)));
   }
   if (out.columns != run.columns || out.values != tensor.values) {
     refuse_counts(
