@@ -21,7 +21,7 @@ namespace binade {
 struct CountsKind {
   std::string_view magic;        ///< name and version of the format: the first bytes
   std::string_view any_version;  ///< the name without the version
-  std::string_view noun;
+  std::string_view noun;         ///< what messages call such a file
   /// What to do about a file that is not of this kind, and about a damaged one.
   std::string_view where_from, again;
 };

@@ -15,7 +15,7 @@
 
 namespace binade {
 
-/// Which end of the interval of loss scales is recommended.
+/// Which end of the interval of loss scales is recommended, the largest scale or the smallest.
 enum class ScaleChoice : std::uint8_t { s_max, s_min };
 
 /// The most binades that can be kept free below overflow.

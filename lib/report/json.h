@@ -26,7 +26,7 @@ nlohmann::ordered_json options_json(const ReportOptions& options);
 /// Returns the JSON of a tensor, its step and layer included.
 nlohmann::ordered_json tensor_json(const TensorReport& tensor, const ReportOptions& options);
 
-/// Returns the part of the report's JSON that comes before the tensors: options, files, formats.
+/// Returns the keys with which the JSON of a report begins: options, files, formats.
 nlohmann::ordered_json report_head_json(const Report& report);
 /// Returns what readers should know about the inputs (parts that are missing, names that say no
 /// step), or an empty text.
@@ -35,8 +35,8 @@ std::string all_hints(const Report& report);
 /// Returns JSON as a line of text. Bytes of names that are not UTF-8 are replaced, not refused.
 std::string json_line(const nlohmann::ordered_json& value);
 
-/// Collects the "tensors" of a report, one line each, which are known before most of what precedes
-/// them in the file.
+/// Collects the "tensors" of a report, one line each. They are made one by one, before "total", which
+/// precedes them in the text, is known.
 class JsonTensors {
  public:
   explicit JsonTensors(std::string folder = "") : lines_(std::move(folder)) {}

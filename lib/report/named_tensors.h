@@ -38,7 +38,8 @@ struct NamedTensor {
 std::string reason_to_skip(const Dtype& dtype);
 
 /// Returns the tensors in the order of the files. If the name of a file says that it holds
-/// gradients and no tensor's name in it does, all of its tensors are gradients, except those named
+/// gradients and no tensor's name in it does, its tensors are taken as gradients, except updates,
+/// state of an optimizer, tensors whose role a rule decides, and those named
 /// step<digits>/<layer>/<role>. Neither names nor rules are applied to counted runs.
 std::vector<NamedTensor> named_tensors(const std::vector<std::unique_ptr<TensorFile>>& files,
                                        std::span<const RoleRule> rules);
