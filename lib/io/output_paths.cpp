@@ -78,40 +78,6 @@ void check_distinct(std::span<const InputPath> inputs, std::span<const OutputPat
   }
 }
 
-<<<<<<< HEAD
-=======
-/// Folders that were made, each after its parent. The destructor removes them unless keep() was
-/// called.
-class MadeFolders {
- public:
-  MadeFolders() = default;
-  MadeFolders(const MadeFolders&) = delete;
-  MadeFolders& operator=(const MadeFolders&) = delete;
-  ~MadeFolders() {
-    std::error_code ignored;
-    for (; !made_.empty(); made_.pop_back()) fs::remove(made_.back(), ignored);
-  }
-
-  void make(const OutputPath& folder) {
-    std::vector<fs::path> missing;
-    std::error_code failed;
-    for (fs::path at = folder.path; !at.empty() && !fs::exists(at, failed); at = at.parent_path()) {
-      missing.push_back(at);
-    }
-    fs::create_directories(folder.path, failed);
-    made_.insert(made_.end(), missing.rbegin(), missing.rend());
-    if (!failed && fs::is_directory(folder.path, failed)) return;
-    const std::string why = failed ? failed.message() : "not a folder";
-    throw file_error(folder.path, "cannot be made: " + why,
-                     "give another folder to " + folder.name);
-  }
-  void keep() { made_.clear(); }
-
- private:
-  std::vector<fs::path> made_;
-};
-
->>>>>>> h_w1
 }  // namespace
 
 MadeFolders::~MadeFolders() {

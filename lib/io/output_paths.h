@@ -30,7 +30,6 @@ struct OutputPath {
   bool or_stdout = false;  ///< whether "-" is standard output; if not, "-" is an Error
 };
 
-<<<<<<< HEAD
 /// Folders that a command made for its results, each after the folder that it lies in. The destructor removes the folders
 /// that are still empty, so that a command that writes nothing leaves nothing.
 class MadeFolders {
@@ -52,19 +51,11 @@ class MadeFolders {
   std::vector<std::string> made_;
 };
 
-/// Throws Error if an output is the same file as an input or as another output: by device and inode where both
-/// exist, else by where the name leads. Pipes and devices are no files; an input "-" is the file
-/// that standard input is, if it is one. Then makes the folders and
-/// tries whether the files can be written; where that fails, no folder it made is left. The caller holds what is
-/// returned until the results are written.
-MadeFolders prepare_outputs(std::span<const InputPath> inputs, std::span<const OutputPath> outputs);
-=======
 /// Throws Error if an output is the same file as an input or as another output. Files are compared
 /// by device and inode if both exist, else by their paths with links resolved; pipes and devices do
 /// not count as files; an input "-" is the file that standard input is, if it is one. Then makes
 /// the output folders and opens the output files on trial; if that fails, throws Error and removes
-/// the folders that it made.
-void prepare_outputs(std::span<const InputPath> inputs, std::span<const OutputPath> outputs);
->>>>>>> h_w1
+/// the folders that it made. The caller keeps what is returned until the results are written.
+MadeFolders prepare_outputs(std::span<const InputPath> inputs, std::span<const OutputPath> outputs);
 
 }  // namespace binade
