@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of an identification put together.
+// Puts the parts of an identification together.
 #include "lib/identify/identification.h"
 
 #include <algorithm>
@@ -37,7 +37,8 @@ Identification identify_as(const KernelTypes& types, std::vector<KernelRun> runs
   return out;
 }
 
-/// Rounds them to nearest. False where all were numbers of tf32.
+/// Rounds binary32 encodings to tf32, to nearest. Returns false if all were numbers of tf32
+/// already.
 bool round_to_tf32(std::vector<std::uint64_t>& codes) {
   bool changed = false;
   for (std::uint64_t& code : codes) {

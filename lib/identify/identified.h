@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `binade identify` is asked for, and the search for it.
+// The options of `binade identify`, and the search that they describe.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct IdentifyOptions {
   bool chains = false, cpu = false;
 };
 
-/// Error: what of the options does not go together.
+/// Throws Error if alpha or beta is not finite, or an architecture is not known.
 void check(const IdentifyOptions& options);
 Identification identified(const IdentifyOptions& options, const SearchProgress& progress = {});
-/// How many models, and how many of the rejected, are told.
+/// Returns how many models, and how many of the rejected ones, are printed.
 std::size_t shown(const IdentifyOptions& options);
 
 }  // namespace binade
