@@ -67,7 +67,7 @@ bool floor_shows(const Instruction& x, int floor) {
   return products_quantum(x.types) < floor - x.model.fraction_bits;
 }
 
-/// Returns whether a sum of finite terms can leave the range of `d`; beside a large c half its ulp is enough.
+/// Returns whether a sum of finite terms can leave the range of `d`; if c is large, half its ulp is enough.
 bool can_overflow(const Instruction& x, const Format& d, bool beside_c) {
   return above_products(x) > (beside_c ? d.emax() - d.precision : d.emax() + 1);
 }
@@ -203,7 +203,7 @@ const ChangedRule of_fused[]{
      }},
     {Aspect::mixed_types, "c keeps f16's emin", "MMA-Sim 2.1",
      [](DotModel& m, const Instruction& x) {
-       // The lowest bits of a widened subnormal c have exponents of their own, and beside them more bits of
+       // The lowest bits of a widened subnormal c have exponents of their own, and next to them more bits of
        // the products are kept.
        const bool narrow = sums_c(m) && x.types.c != x.types.d && fits_in(x.types.c, x.types.d);
        m.edges.narrow_c = narrow;

@@ -80,7 +80,7 @@ struct Rival {
   bool differs(const SeenRow& row) const { return result(row) != row.d; }
 };
 
-/// Returns the rivals of an instruction that some operands can tell from our rules; every_rival also returns
+/// Returns the rivals of an instruction that some operands distinguish from our rules; every_rival also returns
 /// the others. All names differ.
 std::vector<Rival> rivals_of(const Instruction& instruction);
 std::vector<Rival> every_rival(const Instruction& instruction);

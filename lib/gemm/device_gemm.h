@@ -22,7 +22,7 @@ struct ProductPiece {
 };
 
 struct DeviceGemm {
-  std::vector<std::uint64_t> d = {};  ///< as `gemm` returns it
+  std::vector<std::uint64_t> d = {};  ///< D as `gemm` returns it: m × n, row after row
   ProductWay way = ProductWay::emulated;
 };
 

@@ -66,7 +66,7 @@ struct PackedGroups {
   };
   std::unique_ptr<std::byte[]> bytes;
   std::size_t group_bytes = 0;
-  MagnitudeRange range;  ///< of the magnitudes of operands that are numbers, not encodings
+  MagnitudeRange range;  ///< range of the magnitudes, if the lines are numbers
   std::vector<std::uint32_t> unusable;
   std::vector<std::vector<Special>> specials;
 };

@@ -28,7 +28,7 @@ using GemmProgress = std::function<void(std::size_t rows)>;
 void run_products(const OperandReading& reading, const GemmModel& g, const ProductTile& x,
                   TileSums& sums, TileMask& left);
 
-/// What of a product is known beside its model and its operands.
+/// The size of a product, and what its epilogue is given.
 struct ProductShape {
   std::size_t k = 0;
   bool has_c = false, has_bias = false;
@@ -58,7 +58,7 @@ class PreparedProduct {
     std::unique_ptr<TileSums[]> sums;
     std::unique_ptr<TileValues[]> values;
     std::vector<std::byte> row, column;  ///< packed operands of a single element
-    ProductDetours detours;              ///< of all elements computed with this space
+    ProductDetours detours;              ///< sums over all elements that used this space
   };
   Space space() const;
   /// Returns the element of D that x describes; its operands are decoded row i and column j.

@@ -13,7 +13,7 @@
 
 namespace binade {
 
-/// The largest number of models that are told apart, the simplest ones.
+/// The largest number of models that a proposal distinguishes: the simplest ones.
 inline constexpr std::size_t most_proposed_for = 64;
 
 struct Proposal {
@@ -44,7 +44,7 @@ std::vector<ProposedArray> arrays_of(const Proposal& proposal, const KernelTypes
 void write_proposal(const std::string& path, const Proposal& proposal, const KernelTypes& types,
                     const RunFiles& files);
 
-/// Returns a text that says what the proposal tells apart, and how to go on.
+/// Returns a text that says how many models the proposal distinguishes, and how to go on.
 std::string proposal_text(const Proposal& proposal, const std::string& path);
 
 }  // namespace binade
