@@ -25,6 +25,7 @@ DotTerms parse_terms(std::string_view text, const DotTypes& types, int k);
 /// special value that the format has. Throws Error with the nearest number if it is not.
 std::uint64_t exact_encoding(std::string_view literal, const Format& f);
 
+/// The help text that says how products are typed.
 extern const char* const terms_help;
 
 }  // namespace binade

@@ -26,9 +26,9 @@ struct ExplainedTerm {
   Typed a{}, b{};  ///< the operands; for the sum so far only a
   Kind kind = Kind::zero;
   bool negative = false;
-  int exponent = 0;     ///< exponent that takes part in the alignment, if the term is finite
-  ExactNumber exact{};  ///< the term's value, if it is finite
-  std::int64_t units = 0;
+  int exponent = 0;        ///< exponent that takes part in the alignment, if the term is finite
+  ExactNumber exact{};     ///< the term's value, if it is finite
+  std::int64_t units = 0;  ///< the term after the cut, in units of 2^unit of its block
   ExactNumber cut_by_alignment{};  ///< what would be cut without the exponent floor too
   /// What is cut beyond that because of the floor (or of a product of zero).
   ExactNumber cut_by_floor{};
@@ -47,10 +47,10 @@ struct ExplainedBlock {
   int exponent_floor = 0;
   std::optional<int> highest = {};  ///< index of the first term with the largest exponent
   bool floor_decides = false;       ///< the floor, or a product of zero, lies above every term
-  bool special = false;
-  std::int64_t units = 0;
-  ExactNumber sum{};  ///< the exact sum of the cut terms; 0 if special
-  Format grid{};      ///< the sum is rounded to a number of this format
+  bool special = false;             ///< whether a term is a NaN or infinite
+  std::int64_t units = 0;           ///< the sum of the cut terms, in units of 2^unit
+  ExactNumber sum{};                ///< the exact sum of the cut terms; 0 if special
+  Format grid{};                    ///< the sum is rounded to a number of this format
   Rounding rounding = Rounding::toward_zero;
   Typed result{};
   std::optional<ExactNumber> rounding_error = {};  ///< result - sum, if the result is finite
@@ -84,6 +84,7 @@ struct ErrorsByCause {
   ExactNumber sum() const { return alignment + floor + blocks + operations; }
 };
 
+/// Everything about one sum: what was computed, the steps, the result and the errors.
 struct Explanation {
   std::string instruction = {};
   int sm = 0;  ///< 0: a chain, which belongs to no architecture

@@ -52,6 +52,7 @@ Literal parse_literal(std::string_view text);
 /// Returns the operand that `project` takes (emulate/project.h).
 Exact operand_of(const Literal& literal);
 
+/// The help text that says how numbers are typed.
 extern const char* const literal_help;
 
 }  // namespace binade

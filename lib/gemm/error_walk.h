@@ -71,6 +71,7 @@ class ErrorWalk {
   std::vector<Level> stack_;
 };
 
+/// The bounds of ErrorWalk after a whole walk and the epilogue.
 struct Bounds {
   Upper bound, any_order;
 };

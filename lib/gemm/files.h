@@ -32,7 +32,7 @@ struct ReadArray {
   bool may_round = true;  ///< whether the command has the option --round, for error messages
 };
 
-/// Reads a tensor. Throws Error if its dtype is not one of these, or an element is no number of the format;
+/// Reads a tensor. Throws Error if its dtype is of neither kind, or an element is no number of the format;
 /// the message names the file, the dtype or the first such element, and what to do.
 Array read_array(const std::string& where, const Format& format, const ReadArray& how);
 

@@ -34,7 +34,7 @@ struct LaneBlock {
 
 /// The steps of a product's sum, as eight elements take them together.
 struct LanePlan {
-  bool known = false;
+  bool known = false;  ///< whether the lanes can count this product
   /// Whether the lanes compute D: it is the sum, converted to D's format.
   bool plain_epilogue = false;
   GemmModel model{};

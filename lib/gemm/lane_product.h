@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The loss account of a product of fused blocks, eight elements at a time (loss_lanes.h). Operands are decoded
-// once, and rows and columns of similar size are put together, so that one unit serves all elements of a piece.
-// `kernels` says which level's code counts; the reference level has none.
+// once, and rows and columns of similar size are put together, so that one unit serves all elements of a piece,
+// which is some rows of eight columns. `kernels` says which level's code counts; the reference level has none.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +23,7 @@ struct LaneElement {
   std::size_t last_position = 0;  ///< index in GemmAccount::by_position of its last block
 };
 
+/// A product, cut into pieces that threads can count independently of each other.
 class LaneProduct {
  public:
   /// Prepares a product. If the lanes do not know the model or the operands, there are no pieces.

@@ -23,9 +23,9 @@ enum class LossRule : std::uint8_t {
   /// Products cut further because the model's exponent floor lies above that exponent.
   product_floor,
   addend_floor,  ///< c of a block cut further because of that floor
-  /// a block's sum is rounded to the model's grid, without what accumulator_format counts
+  /// A block's sum is rounded to the model's grid; without the part that accumulator_format counts.
   block_rounding,
-  /// Rounding into a format below binary32 loses more than binary32 toward zero.
+  /// Rounding to a format narrower than binary32: what it loses beyond rounding to binary32 toward zero.
   accumulator_format,
   operation,  ///< rounded operations of a chain
   promotion,  ///< a partial sum is added to the register beside the accumulator

@@ -21,11 +21,13 @@ struct LaneCost {
   EightLongs steps{}, cut{}, vanished{}, raised{}, lowered{};
 };
 
-/// The products of one top, distance and fate, as two words. The first holds their number, from bit 44 on, and below
-/// it the sum of their significands; the second the sum of their lost bits.
+/// The products that share a top (the exponent of the lowest bit of a product that lies at the exponent of its block,
+/// in units), a distance (binades below that exponent) and a fate, as two words. The first holds their number, from bit
+/// 44 on, and below it the sum of their significands; the second holds the sum of their lost bits.
 using Cell [[gnu::vector_size(16)]] = std::uint64_t;
 inline constexpr int cell_count_bit = 44;
 static_assert(std::uint64_t{most_in_cell} << cell_count_bit == 0);
+/// What happens to a product: it loses nothing, it loses some bits, or it becomes zero. `fates` is their number.
 enum Fate : std::uint8_t { kept, cut, gone, fates };
 inline constexpr int cell_distances = 64;  ///< the last distance is for products of zero
 inline constexpr int cell_tops = 64;

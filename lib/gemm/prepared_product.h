@@ -45,6 +45,7 @@ struct ProductDetours {
   void add(const ProductDetours& other);
 };
 
+/// A model that is ready to multiply operands of a given shape.
 class PreparedProduct {
  public:
   PreparedProduct(const GemmModel& model, const ProductShape& shape,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The models that identify tries: each core in each order of a table of axes, with each way in which C
-// and D's format can enter. The simplest models come first.
+// The models that identify tries: each core in each order that tables allow (splits of K, promotion,
+// direction …), with each way in which C and D's format can enter. The simplest models come first.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 
 namespace binade {
 
+/// A model that identify tries.
 struct Candidate {
   GemmModel model{};
   std::size_t core = 0;  ///< index of its core in the list of cores
@@ -26,7 +27,7 @@ struct KernelFacts {
 };
 
 /// Returns the models to try. An order that computes what a simpler one does at every K of the runs is
-/// left out where that is easy to see; the search finds the rest of them.
+/// left out where that is easy to see; the search recognises the others (meaning.h).
 std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const KernelFacts& facts);
 
 }  // namespace binade

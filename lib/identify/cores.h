@@ -22,6 +22,7 @@ struct CoreName {
   std::string source;  ///< source of the evidence
 };
 
+/// A model that multiplies, with all names of it.
 struct Core {
   GemmModel plain{};  ///< the core in plain order: one chain, k ascending
   std::vector<CoreName> names;
@@ -33,7 +34,7 @@ struct Core {
 struct Searched {
   std::vector<int> architectures = {};  ///< only instructions of these architectures; empty: of all
   bool instructions = true;             ///< false: only chains are tried
-  /// binary32 operands are tried also as tf32, whose low bits the hardware ignores
+  /// Whether operands of binary32 are tried also as tf32, whose low bits the hardware ignores.
   bool tf32 = true;
   bool gpu = false;  ///< the bits seem to be a GPU's: instructions are tried before chains
   /// Whether operands of binary32 were rounded to tf32 first, to nearest with ties to even, as cuBLAS does.

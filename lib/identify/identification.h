@@ -23,7 +23,7 @@ struct Identification {
   const Core& core(const Candidate& x) const { return cores[x.core]; }
 };
 
-/// Searches the models that explain every bit of the runs. If no model explains operands of binary32 as they
+/// Searches for the models that explain every bit of the runs. If no model explains operands of binary32 as they
 /// are, they are rounded to tf32 and searched again; if that explains them, types and runs are the rounded
 /// ones and searched.rounded is set. Throws Error if no model takes these types, or if there is nothing to
 /// compare.

@@ -11,10 +11,11 @@
 
 namespace binade {
 
+/// The values of the options of the same names (architectures: --arch).
 struct IdentifyOptions {
   RunFiles files;
   KnownEpilogue epilogue;
-  std::string propose;
+  std::string propose;  ///< file for the proposal; empty: none is made
   std::uint64_t seed = 1;
   std::size_t show = 5;
   bool all = false, json = false;
@@ -24,6 +25,7 @@ struct IdentifyOptions {
 
 /// Throws Error if alpha or beta is not finite, or an architecture is not known.
 void check(const IdentifyOptions& options);
+/// Reads the runs and searches for their models. Throws Error as check, read_runs and identify do.
 Identification identified(const IdentifyOptions& options, const SearchProgress& progress = {});
 /// Returns how many models, and how many of the rejected ones, are printed.
 std::size_t shown(const IdentifyOptions& options);

@@ -20,16 +20,17 @@ namespace binade {
 
 /// An element that a model gets wrong.
 struct Contradiction {
-  std::size_t run = 0, element = 0;
-  std::uint64_t expected = 0;  ///< what the model gives
-  std::uint64_t found = 0;     ///< what D holds
+  std::size_t run = 0, element = 0;  ///< number of the run, and of the element in its D
+  std::uint64_t expected = 0;        ///< what the model gives
+  std::uint64_t found = 0;           ///< what D holds
 };
 
+/// What the search found out about a candidate.
 struct Verdict {
-  std::size_t candidate = 0;
+  std::size_t candidate = 0;  ///< index in the list of candidates
   /// Other candidates that compute the same at every K of the runs.
   std::vector<std::size_t> same = {};
-  std::size_t compared = 0, equal = 0;
+  std::size_t compared = 0, equal = 0;  ///< numbers of elements
   /// Of a rejected candidate: the first in the order of D.
   std::optional<Contradiction> first = {};
 };

@@ -28,7 +28,7 @@ struct Multiplier {
   GemmModel model{};
   OperandReading reading{};
   const DecodedOperands* operands = nullptr;
-  /// number, in the program's order, of each packed operand of an instruction
+  /// Number, in the program's order, of each packed operand of an instruction.
   std::vector<int> places = {};
 };
 Multiplier multiplier_of(const GemmModel& model, const OperandReading& reading,
@@ -45,6 +45,7 @@ struct SumNode {
   int instructions = 0;
 };
 
+/// The graph of the sums of some models for one run.
 class SharedSums {
  public:
   SharedSums(const KernelRun& run, const Kernels& kernels) : run_(run), kernels_(kernels) {}
@@ -113,7 +114,7 @@ class SharedSums {
   const Kernels& kernels_;
   std::vector<SumNode> nodes_;
   std::vector<PackedOperands> operands_;
-  // nodes by a hash of everything that they are made of
+  // Maps the hash of all that a node is made of to the node.
   std::unordered_map<std::uint64_t, int> known_;
   std::vector<Format> formats_;
   std::vector<EpiloguePlan> conversions_;

@@ -15,6 +15,7 @@
 
 namespace binade {
 
+/// An element of D whose given bits are not the emulated ones, and what explains them.
 struct GemmDifference {
   std::size_t row = 0, column = 0;
   std::uint64_t given = 0;
@@ -32,14 +33,15 @@ struct DifferenceMap {
 /// A subset of the elements: their number, where they lie, and the first of them, row after row.
 struct GemmDifferences {
   std::uint64_t count = 0;
-  std::vector<std::uint64_t> by_row, by_column;
+  std::vector<std::uint64_t> by_row, by_column;  ///< counts for each row and column of D
   DifferenceMap map;
   std::vector<GemmDifference> first;
 };
 
+/// The outcome of a comparison.
 struct GemmCheck {
   std::size_t m = 0, n = 0;
-  GemmDifferences different;
+  GemmDifferences different;  ///< elements whose bits are not the emulated ones
   /// The different elements that no order of rounding explains: those beyond every bound, and those
   /// for which one side is a NaN or an infinity.
   GemmDifferences wrong;
