@@ -189,8 +189,8 @@ std::vector<SeenSet> parse_seen(std::string_view text) {
     SeenSet set;
     if (!read_set(line, set)) {
       throw Error(
-          fmt::format("line {} of what recorded rows saw is not one of its lines; make it "
-                      "again by binade validate --replay … --seen",
+          fmt::format("line {} of seen.tsv is malformed; make the file again with "
+                      "binade validate --replay … --seen",
                       number));
     }
     out.push_back(std::move(set));

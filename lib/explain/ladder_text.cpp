@@ -3,11 +3,11 @@
 // Draws the ladder of bits. Left of the line is what the hardware keeps, right of it what it cuts
 // off:
 //
-//              2^3                       2^-22 │ cut away
+//              2^3                       2^-22 │ cut off
 //     c      + ··1011                          │
 //     k 0    - 1·10000000000000000000000000000 │011
 //     sum    - …
-//     d      - …
+//     result - …
 #include "lib/explain/ladder_text.h"
 
 #include <algorithm>

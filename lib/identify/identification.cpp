@@ -30,8 +30,9 @@ Identification identify_as(const KernelTypes& types, std::vector<KernelRun> runs
   if (out.candidates.empty()) {
     throw Error("no instruction or chain multiplies " + std::string(type_name(types.a)) + " by " +
                 std::string(type_name(types.b)) + " into " + std::string(type_name(types.d)) +
-                (searched == Searched{} ? "; see binade architectures"
-                                        : " where the search was restricted to; search more"));
+                (searched == Searched{}
+                     ? "; see binade architectures"
+                     : " among those that the search was restricted to; restrict it less"));
   }
   out.result = search(out.cores, out.candidates, out.runs, options, progress);
   return out;

@@ -23,8 +23,8 @@ constexpr std::size_t first_sample = 2;
 constexpr std::size_t sample_growth = 4;
 /// Rejected candidates are compared with at most this many elements.
 constexpr std::size_t most_for_rejected = 1 << 12;
-/// This many of the simplest models that were found are compared with the definition too, on elements of
-/// this many products each.
+/// This many of the simplest models that were found are compared with the definition too, each on elements
+/// that have at most this many multiply-adds in all.
 constexpr std::size_t most_confirmed = 8;
 constexpr std::size_t confirmed_products = std::size_t{1} << 22;
 /// So many candidates, spread over the table, judge which elements distinguish most: their different
@@ -41,7 +41,7 @@ struct AtOnce {
 constexpr AtOnce by_elements{1024, std::size_t{1} << 22};
 constexpr AtOnce by_tiles{16, std::size_t{1} << 17};
 constexpr std::size_t elements_at_once = 1024;
-/// Computing all rows of D in tiles is faster than computing one of this many elements by itself.
+/// Computing all of D in tiles is faster than computing one of every so many elements by itself.
 constexpr std::size_t whole_per_single = 8;
 
 struct Place {
@@ -268,7 +268,7 @@ class Search {
   }
 
   /// Keeps the candidates that agree, and of the others the better quarter, but at least four times as
-  /// many as are printed; none once most_for_rejected elements are compared.
+  /// many as are printed; none if none is printed, or once most_for_rejected elements are compared.
   void thin(std::vector<std::size_t>& field, std::size_t nearest, std::size_t done) {
     std::ranges::stable_sort(field, std::greater<>{},
                              [&](std::size_t i) { return distinct_[i].equal; });
