@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A pool of every generator's rows, and the choice among them.
+// Makes a pool of the rows of every generator, and chooses among them.
 #include "lib/evidence/open_rows.h"
 
 #include <algorithm>
@@ -13,8 +13,9 @@
 namespace binade {
 namespace {
 
-/// The first rows of generators: where every rival of every instruction shows (a test holds them to it).
-/// tiny begins with the ladder, 64 rows a rung.
+/// How many of each generator's first rows are in the pool: so many that every rival of every
+/// instruction gives another result on some of them (a test checks this). The generator "tiny" begins
+/// with its ladder, which has 64 rows for each rung.
 struct PoolRows {
   std::string_view generator;
   std::uint64_t rows;
@@ -25,7 +26,7 @@ constexpr PoolRows pool_rows[]{
     {"random_bits", 512},    {"integers", 4096},
 };
 
-/// Rows that tell once are found twice, so that no aspect hangs on a single one.
+/// The choice is made twice, so that no aspect depends on a single row.
 constexpr int passes = 2;
 
 void append(Dots& to, const Dots& from) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows that settle what is open of an instruction: few, and under each rival rule some of them have
-// another result than under ours. `binade record --dots open` runs them.
+// Chooses the rows that settle the undecided aspects of an instruction. They are few, and under each
+// rival rule some of them have another result than under ours. `binade record --dots open` runs them.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,11 @@ inline constexpr std::size_t most_open_rows = 64;
 
 struct OpenRows {
   Dots rows;
-  std::vector<std::string> unsettled;  ///< rivals to which every row of the pool gives our result
+  std::vector<std::string> unsettled;  ///< rivals that give our result on every row of the pool
 };
 
-/// At most most_open_rows, from the seed alone; no rows where hardware has excluded every rival.
+/// Returns at most most_open_rows rows, which depend on the seed alone; no rows if hardware has
+/// excluded every rival.
 OpenRows open_rows(const Instruction& instruction, std::uint64_t seed);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The choice, every candidate on a thread.
+// Makes the choice; the candidates for a row are tried on all threads.
 #include "lib/evidence/telling.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace binade {
 namespace {
 
-/// The groups, if this row's results were known too; numbered by their first members.
+/// Returns the groups as the results of this row divide them, numbered by their first members.
 std::vector<std::size_t> refined(const std::vector<std::size_t>& groups, std::size_t row,
                                  const ResultsOf& results) {
   std::map<std::pair<std::size_t, std::vector<std::uint64_t>>, std::size_t> known;

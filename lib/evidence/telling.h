@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Few rows out of many that tell models apart: a greedy choice, the row that splits most of the groups of
-// models which still agree, again and again.
+// Chooses few rows out of many that distinguish models. The choice is greedy: again and again the row that
+// splits the groups of models which still agree into the most groups.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace binade {
 
-/// What a model gives on a row: as many results for every model.
+/// Returns the results of a model on a row; each model has the same number of results.
 using ResultsOf = std::function<std::span<const std::uint64_t>(std::size_t model, std::size_t row)>;
 
-/// At most `wanted` of `rows` rows, in the order of choice, none that is `taken`. `groups`: of each model a
-/// number, models with one number agree; refined by what was chosen.
+/// Returns at most `wanted` of `rows` rows, in the order of choice, none of which is `taken`. groups[i] is
+/// a number for model i; models of one number agree. The chosen rows refine the groups.
 std::vector<std::size_t> choose_telling(std::size_t rows, std::size_t wanted,
                                         const std::vector<bool>& taken, const ResultsOf& results,
                                         std::vector<std::size_t>& groups);
 
-/// How many groups there are.
+/// Returns the number of groups.
 std::size_t group_count(const std::vector<std::size_t>& groups);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A pool of rows, the choice among them, and files.
+// Draws a pool of rows, chooses among them, and writes files.
 #include "lib/identify/propose.h"
 
 #include <fmt/format.h>
@@ -21,9 +21,9 @@ namespace binade {
 namespace {
 
 constexpr std::size_t pool_rows = 256;
-constexpr std::size_t telling_columns = 8;  // the kinds of TellingRows
+constexpr std::size_t telling_columns = 8;  // as many as TellingRows has kinds
 
-/// Results of one model, NaNs of open bits made one.
+/// Returns a result, with one NaN in place of all if the bits of the model's NaNs are not defined.
 std::uint64_t plain_result(std::uint64_t d, const GemmModel& g) {
   const Format& f = g.epilogue.out;
   const bool nan = any_nan_fits(g) && kind_of(fields_of(d, f), f) == Kind::nan;
@@ -58,7 +58,8 @@ class Chooser {
  private:
   const Candidate& model(std::size_t i) const { return x_.candidate(x_.result.explaining[i]); }
 
-  /// The pool: rows, and the columns of the first run's shape; of dots rows of both.
+  /// Draws the pool: rows, and the columns of the first run's shape; for dot products rows of both
+  /// a and b.
   void draw(const KernelRun& first, std::uint64_t seed) {
     const Format& sum = x_.core(model(0)).plain.types.d;
     TellingRows rows(x_.types.a, sum, first.k, seed);
@@ -72,7 +73,8 @@ class Chooser {
     };
     for (std::size_t i = 0; i < pool_.m; ++i) append(pool_.a, rows.row());
     if (pool_.dots) pool_.n = pool_.m;
-    // A row of dots meets each kind of column: the two sequences must not run in step.
+    // For dot products, each kind of row must meet each kind of column, so the two sequences of kinds
+    // must not run in step.
     for (std::size_t j = 0; j < pool_.n; ++j) {
       if (pool_.dots && j % 8 == 7) columns.column();
       append(pool_.b, columns.column());
@@ -99,7 +101,7 @@ class Chooser {
     results_ = results_of(all, pool_, places);
   }
 
-  /// Of some models for elements of a run.
+  /// Returns the results of some models for elements of a run.
   std::vector<std::vector<std::uint64_t>> results_of(const std::vector<std::size_t>& models,
                                                      const KernelRun& run,
                                                      std::span<const std::size_t> elements) const {
@@ -155,7 +157,8 @@ class Chooser {
     return out;
   }
 
-  /// Models that agree so far, on every element of what is proposed.
+  /// Divides the groups of models that agree so far by their results on every element of the
+  /// proposed run.
   void refine_by_everything(const KernelRun& proposed) {
     std::vector<std::size_t> open, everything(proposed.size());
     for (std::size_t i = 0; i < groups_.size(); ++i) {
@@ -173,12 +176,13 @@ class Chooser {
 
   const Identification& x_;
   KernelRun pool_;
-  std::vector<std::vector<std::uint64_t>> results_;  // of a model, row after row
-  std::vector<std::size_t> groups_;                  // of each model: models of a group agree
+  // one for each model: its results, row after row of the pool
+  std::vector<std::vector<std::uint64_t>> results_;
+  std::vector<std::size_t> groups_;  // one for each model: the models of a group agree
   std::vector<std::size_t> chosen_;
 };
 
-/// Lines along K as a matrix in a file.
+/// Returns the elements of lines along K as those of a matrix in a file.
 std::vector<std::uint64_t> laid_out(const std::vector<std::uint64_t>& lines, std::size_t k,
                                     bool columns_are_lines) {
   if (!columns_are_lines) return lines;
@@ -190,7 +194,7 @@ std::vector<std::uint64_t> laid_out(const std::vector<std::uint64_t>& lines, std
   return out;
 }
 
-/// A format's own dtype where NumPy has it, else unsigned integers.
+/// Returns the format's own dtype if NumPy has it, else unsigned integers of its width.
 Dtype numpy_dtype(const Format& f) {
   for (const Dtype& row : dtypes()) {
     const bool floating = row.kind == DtypeKind::floating && !row.npy.empty();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Masks reveal the tree of a sum (FPRev, arXiv 2411.00442): a big number at one k and its negative at
-// another absorb whatever is added between them. Ladders lie about the bits that a fused sum keeps
-// below its largest term, and rows near the floor where exponents stop to count (Khattak and Mikaitis,
-// arXiv 2512.07004). Cancellation makes the rest of roundings visible.
+// The kinds of rows. Masks reveal the tree of a sum (FPRev, arXiv 2411.00442): a big number at one k
+// and its negative at another absorb whatever is added between them. Ladders have terms near the last
+// bit that a fused sum keeps below its largest term; rows near the floor have terms at the exponents
+// that no longer count (Khattak and Mikaitis, arXiv 2512.07004). Cancellation makes the rest of
+// roundings visible.
 #include "lib/identify/telling_rows.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ int TellingRows::between(int low, int high) {
   return low + static_cast<int>(random_() % static_cast<std::uint64_t>(high - low + 1));
 }
 
-/// Of either sign; the exponent is brought into the format's range.
+/// Returns a number of either sign; its exponent is clamped to the format's range.
 std::uint64_t TellingRows::number(const Format& f, int exponent, bool power_of_two) {
   const std::uint64_t fraction = power_of_two ? 0 : random_() & f.fraction_mask();
   const bool negative = random_() % 2 == 0;
@@ -41,7 +42,8 @@ std::vector<std::uint64_t> TellingRows::spread(int low, int high, bool powers_of
   return out;
 }
 
-/// Ones, or numbers far below, with big, -big among them, as many pairs as chance has it.
+/// Returns a row of small numbers of one magnitude with one or two pairs of a big number and its
+/// negative among them.
 std::vector<std::uint64_t> TellingRows::masks() {
   const int span = sum_.precision + 2;
   const int top = std::min(f_.emax() - 2, std::max(0, f_.quantum_exponent() + span + 4));
@@ -58,7 +60,7 @@ std::vector<std::uint64_t> TellingRows::masks() {
   return out;
 }
 
-/// One large term, the others about `keeps` binades below it.
+/// Returns a row of one or more large terms; the others lie about `keeps` binades below them.
 std::vector<std::uint64_t> TellingRows::ladder() {
   const int keeps = between(10, 30);
   const int top = std::min(f_.emax() - 2, std::max(0, f_.quantum_exponent() + keeps + 4));
@@ -68,13 +70,13 @@ std::vector<std::uint64_t> TellingRows::ladder() {
   return out;
 }
 
-/// Products where the sum's format ends.
+/// Returns a row whose products lie near the smallest numbers of the sum's format.
 std::vector<std::uint64_t> TellingRows::near_floor() {
   const int low = sum_.quantum_exponent() - 12;
   return spread(low, sum_.emin() + 2, random_() % 2 == 0);
 }
 
-/// Pairs that cancel, somewhere in the row, and a few terms that stay.
+/// Returns a row of pairs that cancel, at some distance from each other, and a few terms that stay.
 std::vector<std::uint64_t> TellingRows::cancelling() {
   std::vector<std::uint64_t> out = spread(-6, 6, false);
   const std::size_t far = 1 + random_() % std::max<std::size_t>(1, k_ - 1);
