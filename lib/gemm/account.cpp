@@ -269,11 +269,11 @@ GemmAccount account(const GemmModel& model, const GemmOperands& operands,
   GemmAccount out = empty_account(model, operands);
   std::vector<Share> shares(thread_count());
   for (Share& share : shares) share.account = out;
-  std::mutex telling;
+  std::mutex reporting;
   std::size_t done = 0;
   const auto tell = [&](std::size_t elements) {
     if (!progress) return;
-    const std::lock_guard lock(telling);
+    const std::lock_guard lock(reporting);
     done += elements;
     progress(done / operands.n);
   };

@@ -337,7 +337,7 @@ void PreparedProduct::product(const Matrices& x, Out* d, const GemmProgress& pro
   const PackedGroups columns = packed_groups(reading_, places_, x.b, true);
   const std::size_t down = rows.unusable.size();
   std::vector<std::optional<Space>> spaces(thread_count());
-  std::mutex telling;
+  std::mutex reporting;
   std::size_t done = 0;
   // With sparse operands an infinity or a NaN of b may meet an a that is left out, and then is in no product.
   const bool drops =
@@ -388,7 +388,7 @@ void PreparedProduct::product(const Matrices& x, Out* d, const GemmProgress& pro
                  std::size_t elements = 0;
                  for (std::size_t at = begin; at < end; ++at) elements += tile(at, slot);
                  if (!progress) return;
-                 const std::lock_guard lock(telling);
+                 const std::lock_guard lock(reporting);
                  done += elements;
                  progress(done / n);
                });

@@ -11,8 +11,8 @@
 #include <numeric>
 
 #include "lib/device/recording_file.h"
-#include "lib/evidence/telling.h"
-#include "lib/identify/telling_rows.h"
+#include "lib/evidence/distinguishing_rows.h"
+#include "lib/identify/probe_rows.h"
 #include "lib/io/npz_writer.h"
 #include "lib/parallel/parallel.h"
 #include "lib/text/error.h"
@@ -21,7 +21,7 @@ namespace binade {
 namespace {
 
 constexpr std::size_t pool_rows = 256;
-constexpr std::size_t telling_columns = 8;  // as many as TellingRows has kinds
+constexpr std::size_t telling_columns = 8;  // as many as ProbeRows has kinds
 
 /// Returns a result, with one NaN in place of all if the bits of the model's NaNs are not defined.
 std::uint64_t plain_result(std::uint64_t d, const GemmModel& g) {
@@ -62,8 +62,8 @@ class Chooser {
   /// a and b.
   void draw(const KernelRun& first, std::uint64_t seed) {
     const Format& sum = x_.core(model(0)).plain.types.d;
-    TellingRows rows(x_.types.a, sum, first.k, seed);
-    TellingRows columns(x_.types.b, sum, first.k, seed + 1);
+    ProbeRows rows(x_.types.a, sum, first.k, seed);
+    ProbeRows columns(x_.types.b, sum, first.k, seed + 1);
     pool_ = first;
     pool_.m = std::max(pool_rows, first.m);
     pool_.a.clear();
@@ -130,7 +130,7 @@ class Chooser {
     const std::size_t wanted = x_.runs[0].m;
     std::vector<bool> taken(pool_.m);
     const ResultsOf of_pool = [this](std::size_t i, std::size_t row) { return results(i, row); };
-    chosen_ = choose_telling(pool_.m, wanted, taken, of_pool, groups_);
+    chosen_ = choose_distinguishing_rows(pool_.m, wanted, taken, of_pool, groups_);
     for (const std::size_t row : chosen_) taken[row] = true;
     for (std::size_t row = 0; row < pool_.m && chosen_.size() < wanted; ++row) {
       if (!taken[row]) chosen_.push_back(row);

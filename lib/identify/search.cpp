@@ -343,12 +343,12 @@ class Search {
   /// Calls body(i) for each i < n on all threads.
   template <class Body>
   void each(std::size_t n, const char* stage, const Body& body) const {
-    std::mutex telling;
+    std::mutex reporting;
     std::size_t done = 0;
     parallel_for(n, 1, [&](std::size_t begin, std::size_t end, std::size_t) {
       for (std::size_t i = begin; i < end; ++i) body(i);
       if (!progress_) return;
-      const std::lock_guard lock(telling);
+      const std::lock_guard lock(reporting);
       done += end - begin;
       progress_(stage, static_cast<double>(done) / static_cast<double>(n));
     });

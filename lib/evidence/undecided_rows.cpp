@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Makes a pool of the rows of every generator, and chooses among them.
-#include "lib/evidence/open_rows.h"
+#include "lib/evidence/undecided_rows.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "lib/cases/dot_cases.h"
-#include "lib/evidence/telling.h"
+#include "lib/evidence/distinguishing_rows.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
@@ -64,7 +64,7 @@ Dots rows_of_pool(const Dots& pool, const std::vector<std::size_t>& chosen, std:
 
 }  // namespace
 
-OpenRows open_rows(const Instruction& x, std::uint64_t seed) {
+UndecidedRows undecided_rows(const Instruction& x, std::uint64_t seed) {
   std::vector<Rival> rivals;
   for (const OpenAspect& open : open_aspects(x)) {
     rivals.insert(rivals.end(), open.rivals.begin(), open.rivals.end());
@@ -92,13 +92,13 @@ OpenRows open_rows(const Instruction& x, std::uint64_t seed) {
   std::vector<bool> taken(rows);
   for (int pass = 0; pass < passes; ++pass) {
     std::vector<std::size_t> groups(results.size());
-    for (const std::size_t row :
-         choose_telling(rows, most_open_rows - chosen.size(), taken, result, groups)) {
+    for (const std::size_t row : choose_distinguishing_rows(
+             rows, most_undecided_rows - chosen.size(), taken, result, groups)) {
       chosen.push_back(row);
       taken[row] = true;
     }
   }
-  OpenRows out{rows_of_pool(pool, chosen, k), {}};
+  UndecidedRows out{rows_of_pool(pool, chosen, k), {}};
   for (std::size_t n = 0; n < rivals.size(); ++n) {
     if (results[n + 1] == results[0]) out.unsettled.push_back(rivals[n].name);
   }

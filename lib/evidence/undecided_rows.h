@@ -11,15 +11,15 @@
 
 namespace binade {
 
-inline constexpr std::size_t most_open_rows = 64;
+inline constexpr std::size_t most_undecided_rows = 64;
 
-struct OpenRows {
+struct UndecidedRows {
   Dots rows;
   std::vector<std::string> unsettled;  ///< rivals that give our result on every row of the pool
 };
 
-/// Returns at most most_open_rows rows, which depend on the seed alone; no rows if hardware has
+/// Returns at most most_undecided_rows rows, which depend on the seed alone; no rows if hardware has
 /// excluded every rival.
-OpenRows open_rows(const Instruction& instruction, std::uint64_t seed);
+UndecidedRows undecided_rows(const Instruction& instruction, std::uint64_t seed);
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Makes the choice; the candidates for a row are tried on all threads.
-#include "lib/evidence/telling.h"
+#include "lib/evidence/distinguishing_rows.h"
 
 #include <algorithm>
 #include <map>
@@ -31,9 +31,10 @@ std::size_t group_count(const std::vector<std::size_t>& groups) {
   return *std::ranges::max_element(groups) + 1;
 }
 
-std::vector<std::size_t> choose_telling(std::size_t rows, std::size_t wanted,
-                                        const std::vector<bool>& taken, const ResultsOf& results,
-                                        std::vector<std::size_t>& groups) {
+std::vector<std::size_t> choose_distinguishing_rows(std::size_t rows, std::size_t wanted,
+                                                    const std::vector<bool>& taken,
+                                                    const ResultsOf& results,
+                                                    std::vector<std::size_t>& groups) {
   std::vector<std::size_t> chosen;
   while (chosen.size() < wanted && group_count(groups) < groups.size()) {
     std::vector<std::size_t> counts(rows);

@@ -13,9 +13,9 @@ namespace binade {
 
 /// Draws operands of a format for rows of a, and for columns of b, which are mostly about 1. The
 /// kinds of rows take turns.
-class TellingRows {
+class ProbeRows {
  public:
-  TellingRows(const Format& f, const Format& sum, std::size_t k, std::uint64_t seed)
+  ProbeRows(const Format& f, const Format& sum, std::size_t k, std::uint64_t seed)
       : f_(f), sum_(sum), k_(k), random_(seed) {}
 
   /// Returns a row of k numbers of the next kind.

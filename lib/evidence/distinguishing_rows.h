@@ -17,9 +17,10 @@ using ResultsOf = std::function<std::span<const std::uint64_t>(std::size_t model
 
 /// Returns at most `wanted` of `rows` rows, in the order of choice, none of which is `taken`. groups[i] is
 /// a number for model i; models of one number agree. The chosen rows refine the groups.
-std::vector<std::size_t> choose_telling(std::size_t rows, std::size_t wanted,
-                                        const std::vector<bool>& taken, const ResultsOf& results,
-                                        std::vector<std::size_t>& groups);
+std::vector<std::size_t> choose_distinguishing_rows(std::size_t rows, std::size_t wanted,
+                                                    const std::vector<bool>& taken,
+                                                    const ResultsOf& results,
+                                                    std::vector<std::size_t>& groups);
 
 /// Returns the number of groups.
 std::size_t group_count(const std::vector<std::size_t>& groups);
