@@ -336,7 +336,7 @@ std::string explanation_svg(const Explanation& x, int block) {
   return Picture(x, block).text();
 }
 
-int most_interesting_block(const Explanation& x) {
+int block_that_loses_most(const Explanation& x) {
   int best = 0;
   ExactNumber most;
   const std::vector<const ExplainedBlock*> blocks = blocks_of(x);

@@ -18,6 +18,6 @@ std::string explanation_svg(const Explanation& x, int block);
 
 /// Returns the number of the block that loses most, counted from 1; if none loses anything, the first one
 /// with a picture. Throws Error if none has a picture.
-int most_interesting_block(const Explanation& x);
+int block_that_loses_most(const Explanation& x);
 
 }  // namespace binade

@@ -21,7 +21,7 @@ namespace binade {
 namespace {
 
 constexpr std::size_t pool_rows = 256;
-constexpr std::size_t telling_columns = 8;  // as many as ProbeRows has kinds
+constexpr std::size_t probe_columns = 8;  // as many as ProbeRows has kinds
 
 /// Returns a result, with one NaN in place of all if the bits of the model's NaNs are not defined.
 std::uint64_t plain_result(std::uint64_t d, const GemmModel& g) {
@@ -86,7 +86,7 @@ class Chooser {
     for (std::uint64_t& bias : pool_.bias) bias = rows.addend(x_.types.bias);
   }
 
-  std::size_t columns_told() const { return pool_.dots ? 1 : std::min(telling_columns, pool_.n); }
+  std::size_t probed_columns() const { return pool_.dots ? 1 : std::min(probe_columns, pool_.n); }
   std::size_t place(std::size_t row, std::size_t column) const {
     return pool_.dots ? row : row * pool_.n + column;
   }
@@ -96,7 +96,7 @@ class Chooser {
     std::iota(all.begin(), all.end(), std::size_t{0});
     std::vector<std::size_t> places;
     for (std::size_t row = 0; row < pool_.m; ++row) {
-      for (std::size_t j = 0; j < columns_told(); ++j) places.push_back(place(row, j));
+      for (std::size_t j = 0; j < probed_columns(); ++j) places.push_back(place(row, j));
     }
     results_ = results_of(all, pool_, places);
   }
@@ -123,7 +123,7 @@ class Chooser {
   }
 
   std::span<const std::uint64_t> results(std::size_t i, std::size_t row) const {
-    return std::span(results_[i]).subspan(row * columns_told(), columns_told());
+    return std::span(results_[i]).subspan(row * probed_columns(), probed_columns());
   }
 
   void choose_rows() {

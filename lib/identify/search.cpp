@@ -113,7 +113,7 @@ class Search {
 
   SearchResult run(const SearchOptions& options) {
     gather_distinct();
-    sort_by_telling();
+    sort_by_difference();
     std::vector<std::size_t> field(distinct_.size());
     std::iota(field.begin(), field.end(), std::size_t{0});
     std::size_t done = 0;
@@ -160,7 +160,7 @@ class Search {
   }
 
   /// Moves the elements on which models differ most to the front.
-  void sort_by_telling() {
+  void sort_by_difference() {
     std::size_t k = 1;
     for (const KernelRun& run : runs()) k = std::max(k, run.k);
     const std::size_t affordable = std::max<std::size_t>(judged_products / (judges * k), 256);
