@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parameters as a table: each sets its member.
+// The table of the parameters of loss scale policies; a row sets and reads one member of LossScalePolicy.
 #include "lib/amp/policy_parameters.h"
 
 #include <fmt/format.h>
@@ -100,8 +100,8 @@ std::vector<std::string_view> parameters_of(const LossScalePolicy& policy) {
 
 namespace {
 
-/// Error where a scale would begin beyond an end that was asked for, or above the row's own cap. (A row's own floor may
-/// lie above: an inf brings the scale up to it then, as in the originals.)
+/// Throws Error if the initial scale is below a min_scale that was given, or above the cap. It may lie below the floor of
+/// the policy's own row: then an inf raises the scale to that floor, as in the originals.
 void check_order(const LossScalePolicy& policy, const ScalerParameters& parameters) {
   const bool is_low = parameters.contains("min_scale") && policy.init_scale < *policy.floor;
   const bool is_high = policy.cap && policy.init_scale > *policy.cap && !policy.caps_init;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables, and reading options from values by name.
+// The tables of the parameters of log_max, histogram and adaptive, and the conversion of values by name to options.
 #include "lib/amp/scaler_options.h"
 
 #include <array>
@@ -15,7 +15,7 @@ constexpr double least_scale = 0x1p-126, largest_scale = 0x1p127;
 template <class Options, class Value>
 Options owner_of(Value Options::*);
 
-/// A parameter that is a member of the options.
+/// Makes the row of a parameter that is the member `place` of the options.
 template <auto place, class Options = decltype(owner_of(place))>
 constexpr OptionParameter<Options> member(const ScalerParameter& parameter) {
   using Value = std::remove_cvref_t<decltype(std::declval<Options>().*place)>;
