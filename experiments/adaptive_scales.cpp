@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: what does a loss scale of each layer's own (Zhao et al. 2019, ada-loss) save that one scale does not? A
-// deep network under binary16 autocast whose loss is ever smaller: without a scale, with ada-loss's, with 2^8 for all,
-// with both, and with PyTorch's one scale. ada-loss scales gradients of activations on their way and takes the scale
-// out of the weights' gradients, here in binary32.
+// Question: what does a loss scale for each layer (Zhao et al. 2019, ada-loss) save that one scale for all layers does
+// not? A deep network is trained under binary16 autocast with smaller and smaller losses: without a scale, with
+// ada-loss's layer scales, with the fixed scale 2^8, with both, and with PyTorch's dynamic scale. ada-loss scales the
+// gradients of activations layer by layer in the backward pass and takes the scale out of the gradients of weights, here
+// in binary32.
 #include <fmt/format.h>
 
 #include <array>
@@ -36,10 +37,10 @@ const std::array<ScaleWay, 5>& scale_ways() {
 }
 constexpr std::size_t way_count = 5;
 
-/// Gradients of activations as the backward pass left them.
+/// Numbers of zeros and of all values in the gradients of activations, counted before unscaling.
 struct Died {
   std::vector<std::string> layers;
-  std::vector<double> zeros, values;  ///< by layer
+  std::vector<double> zeros, values;  ///< one per layer
 
   double share() const {
     double zero = 0, all = 0;
@@ -74,7 +75,7 @@ struct ScaleRun {
 
 ScaleRun run_way(Trainings& trainings, const ScaleWay& way, int shift, std::int64_t steps) {
   TrainingRecipe recipe = in_format(usual_recipe(network, steps), "native", "binary16");
-  recipe.products.accumulator = "reference";  // the range is the question, not the sums
+  recipe.products.accumulator = "reference";  // the experiment is about range, not about sums
   recipe.loss_shift = shift;
   recipe.scaler = way.scaler;
   recipe.scaler_parameters = way.parameters;
@@ -84,7 +85,7 @@ ScaleRun run_way(Trainings& trainings, const ScaleWay& way, int shift, std::int6
   return out;
 }
 
-/// Zeros of the gradients of each layer's output.
+/// Returns a table of the share of zeros in the gradient of each layer's output.
 Table layer_table(const std::array<ScaleRun, way_count>& runs, int shift) {
   Table table{fmt::format("Activation gradients that are zero, by layer, loss 2^-{}", shift),
               {"layer"},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: which products of an FP8 training does Transformer Engine's autoswitch rule send back to BF16, and is it
-// those that the training suffers from? The rule looks at each operand's rounding: more than 5 % of its values
-// become 0, or the mean square of its errors passes 1e-4, which is an absolute figure.
+// Question: which products of an FP8 training does Transformer Engine's autoswitch rule compute in BF16 instead, and are
+// they the products that harm the training? The rule looks at the rounding of each operand: a product switches if more
+// than 5 % of an operand's values become 0, or if the mean square of its errors exceeds 1e-4, which is an absolute figure.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ struct SwitchCase {
 constexpr std::array<SwitchCase, 3> switch_cases{
     {{"digits_mlp", 220, 44}, {"digits_tanh8", 220, 0}, {"char_transformer", 60, 0}}};
 
-/// Products and those that were switched, by pass.
+/// Numbers of all products and of switched products, per pass.
 struct Switched {
   std::array<double, 3> products{}, switched{};
 
@@ -80,7 +80,7 @@ void add_layers(Table& table, const SwitchCase& c, const TrainingLog& log,
   }
 }
 
-/// Forward products, layer after layer.
+/// Returns the share of switched forward products, layer after layer.
 Series by_layer(const std::string& name, const TrainingLog& log) {
   Series out{.name = name};
   for (const SwitchTally& tally : log.switches) {

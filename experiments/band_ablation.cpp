@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: which binades of the gradients does learning need? Two ways to ask, on the digits MLP:
-// binary32 trainings whose backward pass sets every gradient below a threshold (or in a band) to zero,
-// and binary16 trainings (autocast, no loss scale) that see the loss times 2^-k, undone in binary32
-// before the step: as if all gradients were k binades smaller. Then the cure: a loss scale.
+// Question: which binades of the gradients does learning need? The digits MLP is trained in two ways: in binary32 with a
+// backward pass that sets every gradient below a threshold (or in a band) to zero, and in binary16 (autocast, no loss
+// scale) with the loss times 2^-k, undone in binary32 before the step, as if all gradients were k binades smaller. The
+// last training has a loss scale, which is the cure.
 #include <fmt/format.h>
 
 #include <array>
@@ -18,7 +18,7 @@
 namespace binade {
 namespace {
 
-/// Gradients with low <= |x| < high are set to zero: exponents of 2.
+/// A cut sets gradients with 2^low <= |x| < 2^high to zero.
 struct BandCut {
   std::string_view name;
   int low, high;
@@ -33,7 +33,7 @@ constexpr std::array<BandCut, 9> band_cuts{{{"nothing", 0, 0},
                                             {"below 2^-12", -1100, -12},
                                             {"below 2^-10", -1100, -10}}};
 
-/// Values and squares of gradients that a cut removed, and of all.
+/// The number and the sum of squares of the gradients that a cut removed, and of all gradients.
 struct Removed {
   double values = 0, squares = 0, all_values = 0, all_squares = 0;
 };
@@ -55,7 +55,7 @@ std::function<void(std::vector<float>&)> cutting(const BandCut& cut, Removed& re
 
 std::string points(double accuracy) { return fmt::format("{:.2f} %", 100 * accuracy); }
 
-/// Binary32 trainings with cuts. Returns the accuracy of each.
+/// Trains in binary32 with each cut. Returns the accuracy of each training.
 std::vector<double> ablate(Trainings& trainings, std::int64_t steps, Outcome& out) {
   Table table{"Binary32, gradients set to zero by magnitude (digits MLP)",
               {"set to zero", "of non-zero values", "of the L2 norm", "test accuracy"},
@@ -98,14 +98,14 @@ struct ShiftResult {
   double plain = 0, shifted_14 = 0, shifted_16 = 0, far = 0, cured = 0;
 };
 
-/// Binary16 trainings that see the loss times 2^-k.
+/// Trains in binary16 with the loss times 2^-k, for each k of `shifts`.
 ShiftResult shift(Trainings& trainings, std::string_view workload, std::int64_t steps,
                   const std::vector<int>& shifts, Table& table, Plot& plot, Outcome& out) {
   ShiftResult result;
   Series curve{.name = std::string(workload), .x = {}, .y = {}};
   const auto one = [&](int k, const std::string& scaler) {
     TrainingRecipe recipe = in_format(usual_recipe(workload, steps), "native", "binary16");
-    recipe.products.accumulator = "reference";  // the range is the question, not the sums
+    recipe.products.accumulator = "reference";  // the experiment is about range, not about sums
     recipe.loss_shift = k;
     recipe.scaler = scaler;
     const TrainingLog log =

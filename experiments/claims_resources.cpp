@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Claims about bytes and speeds. Bytes are counted; speeds are a device's, and not measured here.
+// Claims about memory and speed. Bytes are counted; speeds depend on a device and are not measured here.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ BytesPerParameter bytes_of(std::string_view mode, std::string_view optimizer) {
       *std::ranges::find(optimizer_moments(), optimizer, &OptimizerMoments::name));
 }
 
-/// Elements that a tape of the digits' MLP keeps for one sample: its input and each layer's output.
+/// Returns how many elements a tape of the digits MLP keeps for one sample: its input and each layer's output.
 std::uint64_t activations_of(const Model<float>& model) {
   Tape<float> tape;
   Batch<float> batch{.inputs = Tensor<float>({1, 64}), .tokens = {}, .rows = 1, .targets = {}};
@@ -29,7 +29,7 @@ std::uint64_t activations_of(const Model<float>& model) {
   return sum;
 }
 
-/// Bytes under autocast over bytes in FP32, with Adam.
+/// Returns the bytes of a training under autocast divided by those in FP32, both with Adam.
 double ratio_at(const TrainingSize& size) {
   const auto total = [&size](std::string_view mode) {
     const TrainingMode& row = *std::ranges::find(training_modes, mode, &TrainingMode::name);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: in which formats, and with which step, do central differences confirm right gradients? It is
-// often said that in FP32 x + 1e-6 equals x, so that the numerator is 0. The gradients here are right
-// (FP64 confirms them all); what fails is the check.
+// Question: in which formats, and with which step eps, do central differences confirm correct gradients? It is often said
+// that in FP32 x + 1e-6 equals x, so that the numerator is 0. The gradients here are correct (FP64 confirms them all);
+// what fails is the check.
 //
-// The error of a central difference is about u·|f|/eps from rounding f, u the unit roundoff, plus
-// eps²·|f'''|/6; x + eps = x only where eps is at most half a unit in the last place of x.
+// The error of a central difference is about u·|f|/eps, from rounding f with unit roundoff u, plus eps²·|f'''|/6;
+// x + eps equals x only if eps is at most half a unit in the last place of x.
 #include <fmt/format.h>
 
 #include <array>
@@ -30,7 +30,7 @@ struct NamedDtype {
 const std::array<NamedDtype, 4> dtypes{
     {{"FP64", binary64}, {"FP32", binary32}, {"FP16", binary16}, {"BF16", bfloat16}}};
 
-/// An op on inputs of these shapes, uniform in [-2, 2), without derivatives that are 0 whatever x is.
+/// An op to check, on inputs of these shapes, uniform in [-2, 2). No derivative of it is always 0.
 template <std::floating_point T>
 struct Checked {
   const char* name;
@@ -78,7 +78,7 @@ struct Share {
   double value() const { return static_cast<double>(of) / static_cast<double>(all); }
 };
 
-/// One op in one format with one step, over all draws.
+/// The result of one op in one format with one step, over all random inputs.
 struct Cell {
   Share passed, zero_numerators, unmoved;
 };
@@ -107,7 +107,7 @@ Cell check(const Checked<T>& op, const Format& dtype, double eps, std::size_t dr
   return out;
 }
 
-/// Cells by dtype, then by step.
+/// The cells of one op: by dtype, then by step.
 using Row = std::array<std::array<Cell, probe_steps.size()>, dtypes.size()>;
 
 Row check_everywhere(std::size_t op, std::size_t draws) {
@@ -124,7 +124,7 @@ Row check_everywhere(std::size_t op, std::size_t draws) {
   return out;
 }
 
-/// The lowest binade in which no x moves: x + eps = x from 2^result on.
+/// Returns the smallest e for which x + eps = x for all x (of 64 tried) in the binade of 2^e.
 int first_unmoved_binade(const Format& dtype, double eps) {
   for (int e = dtype.emin();; ++e) {
     bool moved = false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: how far from binary32 does a network end when it is trained in FP16, BF16, TF32 or FP8, and
-// at which level (Apex's O0 to O3, PyTorch's autocast)? Every workload, every product through the model
-// of Hopper's Tensor Cores; beside it binary64 throughout, for the distance that any change of rounding
-// makes, and the order of batches, for the distance that chance makes.
+// Question: how far from a binary32 training does a network end when it is trained in FP16, BF16, TF32 or FP8, at the
+// different levels (Apex's O0 to O3, PyTorch's autocast)? Every workload is trained, with products as Hopper's Tensor
+// Cores compute them. Two trainings are for comparison: one in binary64, which shows the distance that any change of
+// rounding makes, and one with another seed, which shows the distance that chance makes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ void add_rows(const LevelCase& c, const std::vector<LevelRow>& rows, Table& tabl
   }
 }
 
-/// Distance of the losses of two trainings, step by step.
+/// Returns the relative distance of the losses of two trainings, step by step; a distance of 0 is a gap.
 Series divergence(const std::string& name, const TrainingLog& a, const TrainingLog& base) {
   Series out{.name = name};
   for (std::size_t i = 0; i < a.steps.size(); ++i) {
@@ -127,7 +127,7 @@ Outcome run_opt_levels(const ExperimentInput& input) {
                   "training amplifies it. FP64 shows what even exactness would do."};
     for (std::size_t i = 1; i < rows.size() - 1; ++i) {
       plot.series.push_back(divergence(rows[i].mode, rows[i].log, rows[0].log));
-      if (i >= modes.size()) continue;  // FP64 is no mode
+      if (i >= modes.size()) continue;  // the FP64 training is only drawn
       const double distance = std::abs(rows[i].log.test_loss / rows[0].log.test_loss - 1);
       if (rows[i].mode == throughout || rows[i].mode == no_master) {
         const bool sgd = workload_row(c.workload).optimizer == "sgd";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: which static loss scales serve? Trainings under binary16 autocast with scales from 1 to 2^24,
-// each with the shares of activation gradients that are zero, subnormal or infinite because of binary16.
+// Question: with which static loss scales does a training work? Networks are trained under binary16 autocast with scales
+// from 1 to 2^24; for each the shares of activation gradients that are zero, subnormal or not finite are counted.
 #include <fmt/format.h>
 
 #include <array>
@@ -24,7 +24,7 @@ struct SweptCase {
   int loss_shift;
 };
 
-/// What became of the gradients of one training that binary32's twin does not show.
+/// Numbers of activation gradients of one training, in every tenth step.
 struct Seen {
   double zeros = 0, values = 0, subnormal = 0, infinite = 0;
 };
@@ -60,7 +60,7 @@ Swept sweep(Trainings& trainings, const SweptCase& c, const std::vector<int>& sc
   zeros.push_back({.name = name});
   for (const int k : scales) {
     TrainingRecipe recipe = in_format(usual_recipe(c.workload, c.steps), "native", "binary16");
-    recipe.products.accumulator = "reference";  // the range is the question, not the sums
+    recipe.products.accumulator = "reference";  // the experiment is about range, not about sums
     recipe.loss_shift = c.loss_shift;
     recipe.scaler = fmt::format("static:{}", std::ldexp(1.0, k));
     recipe.skip_overflow = true;
