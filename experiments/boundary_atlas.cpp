@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: at which magnitudes does a value become zero, subnormal, normal or overflow in each format? It is widely
-// repeated that "FP16 underflows to zero below 6e-5". That is the smallest normal number, 2^-14; below it lie 1023
-// subnormal numbers, and rounding with ties to even gives zero only from 2^-25 down, a factor of 2048 lower.
+// Question: at which magnitudes does a value become zero, subnormal, normal or overflow in each
+// format? It is widely repeated that "FP16 underflows to zero below 6e-5". That is the smallest
+// normal number, 2^-14; below it lie 1023 subnormal numbers, and rounding with ties to even gives
+// zero only from 2^-25 down, a factor of 2048 lower.
 //
-// The boundaries are found by bisection over binary64 encodings, with the emulator as the only judge, and compared with
-// closed forms. In formats of up to 16 bits all midpoints between neighbours are tried: a midpoint must go to its even
-// neighbour, and the next binary64 numbers below and above it must go to the neighbour on their side.
+// The boundaries are found by bisection over binary64 encodings, with the emulator as the only
+// judge, and compared with closed forms. In formats of up to 16 bits all midpoints between
+// neighbours are tried: a midpoint must go to its even neighbour, and the next binary64 numbers
+// below and above it must go to the neighbour on their side.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +41,8 @@ Projected rounded(double x, const Format& f, const Attributes& attributes) {
   return convert(bits_of(x), binary64, f, attributes);
 }
 
-/// Returns the smallest positive binary64 number for which a condition holds that is false up to it and true from it on.
+/// Returns the smallest positive binary64 number for which a condition holds that is false up to it
+/// and true from it on.
 double first_where(const std::function<bool(double)>& holds) {
   std::uint64_t low = 0;  // the condition is false here
   std::uint64_t high = bits_of(std::numeric_limits<double>::infinity());
@@ -60,8 +63,8 @@ std::string shown(double x) {
   return fmt::format("{:.7g}", x);
 }
 
-/// Writes the boundary above `last`, the last number on its lower side, as "<= x" or "< x". The boundary is `last` or the
-/// next binary64 number, whichever has fewer significant bits.
+/// Writes the boundary above `last`, the last number on its lower side, as "<= x" or "< x". The
+/// boundary is `last` or the next binary64 number, whichever has fewer significant bits.
 std::string end_of(double last) {
   const double next = std::nextafter(last, INFINITY);
   const bool inclusive = std::countr_zero(bits_of(last)) > std::countr_zero(bits_of(next));
@@ -87,9 +90,9 @@ Boundaries measure(const Format& f, const Attributes& attributes) {
   };
 }
 
-/// Returns the boundaries by closed forms, for ties to even: half the smallest subnormal number (a tie, which goes to zero,
-/// the even neighbour); half an ulp below the smallest normal number; and half an ulp above the largest finite number, a
-/// tie that overflows only if it goes up.
+/// Returns the boundaries by closed forms, for ties to even: half the smallest subnormal number (a
+/// tie, which goes to zero, the even neighbour); half an ulp below the smallest normal number; and
+/// half an ulp above the largest finite number, a tie that overflows only if it goes up.
 Boundaries closed_form(const Format& f) {
   const double ulp = std::ldexp(1.0, f.emax() - f.fraction_bits());
   const double tie = value_of<double>(max_bits(f, false), f) + ulp / 2;
@@ -103,8 +106,8 @@ bool same(const Boundaries& a, const Boundaries& b) {
          a.last_in_range == b.last_in_range;
 }
 
-/// Rounds all midpoints between neighbouring positive numbers of a format. Returns how many were tried and adds the number
-/// that were rounded wrongly to `wrong`.
+/// Rounds all midpoints between neighbouring positive numbers of a format. Returns how many were
+/// tried and adds the number that were rounded wrongly to `wrong`.
 std::uint64_t try_midpoints(const Format& f, std::uint64_t& wrong) {
   std::uint64_t tried = 0;
   for (std::uint64_t code = 0; code != max_bits(f, false) >> f.padding_bits; ++code) {

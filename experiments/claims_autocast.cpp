@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Claims about which ops run in which format under autocast. They are checked by PyTorch's lists and by one training step
-// of the digits MLP.
+// Claims about which ops run in which format under autocast. They are checked by PyTorch's lists and by one training
+// step of the digits MLP.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -312,10 +312,13 @@ constexpr std::array autocast_claims{
     Claim{"fp16_not_in_backward", "FP16 is not used in backpropagation", "wrong",
           "An op's backward runs in its forward's dtype: dgrad and wgrad are FP16 products.",
           &fp16_not_in_backward},
-    Claim{"backward_under_autocast", "Forward and backward both belong under autocast", "wrong",
-          "The forward's ops have chosen already, so that no bit changes; an op that a written-out "
-          "backward calls is cast though its forward was not. PyTorch advises against it.",
-          &backward_under_autocast},
+    Claim{
+        "backward_under_autocast", "Forward and backward both belong under autocast", "wrong",
+        "The ops of the forward pass have chosen their formats already, so that no bit changes; "
+        "but "
+        "an op that a hand-written backward calls is cast even if its forward op was not. PyTorch "
+        "advises against it.",
+        &backward_under_autocast},
     Claim{"weights_in_fp16", "Weights are stored in FP16, FP16 gradients are divided by S",
           "O2 only",
           "Native AMP keeps parameters and .grad in FP32; GradScaler refuses FP16 gradients.",

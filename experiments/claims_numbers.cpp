@@ -94,7 +94,8 @@ Measured band_is_zeroed(const ClaimInput& input) {
   Measured out{.fails = top.of > 0,
                .holds = found[0].of == 0 && found[1].of == 0 && top.of == top.all - 1 &&
                         top.worst > 0.99 && top.worst < 1 && to_half(1.5F * 0x1p-25F) == 0x1p-24F,
-               .words = fmt::format("of the binades of 2^-27, -26, -25 survive {}, {} and {} of {}",
+               .words = fmt::format("in the binades of 2^-27, 2^-26 and 2^-25 {}, {} and {} of {} "
+                                    "floats do not become zero",
                                     found[0].of, found[1].of, top.of, top.all),
                .figures = {{"worst_relative_error", top.worst},
                            {"top_binade", {0x1p-25, 0x1p-24}},
@@ -121,7 +122,8 @@ double worst_error(int e) {
 Measured precision_falls(const ClaimInput&) {
   Measured out{.fails = true, .holds = true, .words = {}, .figures = {}};
   for (int e = 15; e >= -24; --e) {
-    // Half a unit in the last place, relative to 2^e (2^-11 in normal binades); the worst value lies that far above 2^e.
+    // Half a unit in the last place, relative to 2^e (2^-11 in normal binades); the worst value lies that far above
+    // 2^e.
     const double half_unit = std::ldexp(1.0, e >= -14 ? -11 : -11 + (-14 - e));
     const double worst = worst_error(e), expected = half_unit / (1 + half_unit);
     if (e >= -14 && worst != worst_error(15)) out.fails = false;
@@ -158,17 +160,18 @@ Measured int32_has_a_sign_bit(const ClaimInput&) {
       as_integers += to_integer(exact_of(w), {}, Rounding::ties_to_even, false).bits != 0 ? 1 : 0;
     }
   }
-  return {.fails = top_bit != 0 && as_integers < weights,
-          .holds = top_bit == -0x1p31 && all_bits == -1 && is_out(0x1p31) && !is_out(-0x1p31) &&
-                   in_binary32 == weights && as_integers == 0,
-          .words =
-              fmt::format("0x80000000 is {:.0f}, 0xFFFFFFFF {:.0f}; {} of {} weights outlive INT32",
-                          top_bit, all_bits, as_integers, weights),
-          .figures = {{"of_0x80000000", top_bit},
-                      {"of_0xFFFFFFFF", all_bits},
-                      {"weights", weights},
-                      {"weights_in_binary32", in_binary32},
-                      {"not_zero_as_int32", as_integers}}};
+  return {
+      .fails = top_bit != 0 && as_integers < weights,
+      .holds = top_bit == -0x1p31 && all_bits == -1 && is_out(0x1p31) && !is_out(-0x1p31) &&
+               in_binary32 == weights && as_integers == 0,
+      .words = fmt::format("0x80000000 is {:.0f}, 0xFFFFFFFF {:.0f}; {} of {} weights are not 0 in "
+                           "INT32",
+                           top_bit, all_bits, as_integers, weights),
+      .figures = {{"of_0x80000000", top_bit},
+                  {"of_0xFFFFFFFF", all_bits},
+                  {"weights", weights},
+                  {"weights_in_binary32", in_binary32},
+                  {"not_zero_as_int32", as_integers}}};
 }
 
 /// Compares the derivative of x³ at random x from [-2, 2) with central differences.
@@ -239,12 +242,13 @@ Measured eps_vanishes(const ClaimInput& input) {
 constexpr std::array number_claims{
     Claim{"underflow_at_6e_5", "FP16 underflows to zero below 6e-5", "wrong",
           "2^-14 = 6.1e-5 is the smallest normal number; below lie 1023 subnormal ones down to "
-          "2^-24 = 5.96e-8. Zero is what is at most 2^-25 = 2.98e-8; with flush-to-zero alone "
-          "the saying is true.",
+          "2^-24 = 5.96e-8. Only values of at most 2^-25 = 2.98e-8 become zero; the claim is true "
+          "only with flush-to-zero.",
           &underflow_at_6e_5},
     Claim{"band_is_zeroed", "[2^-27, 2^-24) lies outside FP16 and becomes zero", "loose",
-          "Two binades of it die; all of (2^-25, 2^-24) becomes 2^-24, an error of up to the value "
-          "itself.",
+          "Two of its binades become zero; all of (2^-25, 2^-24) becomes 2^-24, an error of up to "
+          "the "
+          "value itself.",
           &band_is_zeroed},
     Claim{"precision_falls", "FP16's precision decreases as numbers become very small", "loose",
           "The relative precision is 2^-11 in all normal binades, and halves per binade only below "
@@ -252,7 +256,7 @@ constexpr std::array number_claims{
           &precision_falls},
     Claim{"int32_has_a_sign_bit", "INT32 is a sign and 31 bits of number; training uses INT32",
           "loose",
-          "It is two's complement: -2^31 has no opposite and zero no sign. Training is in FP32.",
+          "INT32 is two's complement: -2^31 has no opposite and zero no sign. Training is in FP32.",
           &int32_has_a_sign_bit},
     Claim{
         "eps_vanishes", "In FP32 x + 1e-6 == x, so gradcheck's numerator is 0", "wrong for FP32",

@@ -78,7 +78,8 @@ Measured below_2_27_irrelevant(const ClaimInput& input) {
   return out;
 }
 
-/// The dtype of a loss, and the gradient with which its backward pass begins: the loss scale 65536, rounded to that dtype.
+/// The dtype of a loss, and the gradient with which its backward pass begins: the loss scale 65536, rounded to that
+/// dtype.
 struct Seeded {
   Format dtype;
   float seed = 0;
@@ -150,8 +151,8 @@ Scaled scaler_run(int steps, float (*gradient)(float scale)) {
   return out;
 }
 
-/// Returns the gradient of a weight of 300 whose input is 300: the product, 90 000, overflows binary16 in the forward pass,
-/// whatever the loss scale is.
+/// Returns the gradient of a weight of 300 whose input is 300: the product, 90 000, overflows binary16 in the forward
+/// pass, whatever the loss scale is.
 float gradient_of_large_reward(float scale) {
   Tape<float> tape;
   const Var reward = tape.constant(Tensor<float>({1, 1}, binary32, {300.0F}));
@@ -257,17 +258,19 @@ Measured diverges_without_scaling(const ClaimInput& input) {
 constexpr std::array trained{
     Claim{
         "below_2_27_irrelevant", "Gradients below 2^-27 are irrelevant to training", "over-general",
-        "Said of Multibox SSD alone. A network with smaller gradients learns nothing without them.",
+        "The source says it of Multibox SSD only. A network with smaller gradients learns nothing "
+        "without them.",
         &below_2_27_irrelevant, 4},
     Claim{"loss_in_fp16", "The loss is computed in FP16, then multiplied by S", "wrong for AMP",
           "Losses are on the fp32 list. In FP16 S = 65536 is inf, and the first step is skipped.",
           &loss_in_fp16, 2},
     Claim{"scaler_limits_gradients", "GradScaler keeps gradients from becoming too large", "wrong",
-          "It sees what is not finite, and skips. A NaN of another cause, or an overflow in the "
-          "forward pass, takes the scale to 0: it has no floor.",
+          "It only skips steps whose gradients are not finite. A NaN of another cause, or an "
+          "overflow "
+          "in the forward pass, takes the scale to 0, as it has no floor.",
           &scaler_limits_gradients},
     Claim{"scale_grows", "The scale increases if there is no overflow", "loose",
-          "It doubles after 2000 good steps in a row; one inf counts from the beginning.",
+          "It doubles after 2000 steps in a row without an inf; an inf restarts the count.",
           &scale_grows},
     Claim{"diverges_without_scaling", "Without scaling, the loss would diverge", "often false",
           "Many networks need no scale. Of the late activation gradients of the digits' MLP half "

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Question: what does it cost to clip before unscaling, to forget update() or to unscale twice, and which checks find
-// these mistakes? A quadratic function with known gradients is minimised by SGD with gradient clipping under a GradScaler,
-// in the right order of calls and in wrong ones. Each wrong order goes through the scaler's own checks and through the
-// order checker.
+// these mistakes? A quadratic function with known gradients is minimised by SGD with gradient clipping under a
+// GradScaler, in the right order of calls and in wrong ones. Each wrong order goes through the scaler's own checks and
+// through the order checker.
 //
 // Clipping is PyTorch's clip_grad_norm_: it multiplies the gradients, in binary32, by min(1, c / (norm + 1e-6)).
 #include <fmt/format.h>
@@ -128,7 +128,8 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
       a, b, {}, [](float x) { return bits_of(x); }, [](float x) { return bits_of(x); });
 }
 
-/// Trains in the right and the wrong order for several scales. Returns whether the effective thresholds are as expected.
+/// Trains in the right and the wrong order for several scales. Returns whether the effective thresholds are as
+/// expected.
 bool compare_thresholds(const ExperimentInput& input, Outcome& out) {
   const std::size_t steps = input.quick ? 50 : 400;
   const Training reference = train(Order::no_scaler, 0, steps);
@@ -138,14 +139,14 @@ bool compare_thresholds(const ExperimentInput& input, Outcome& out) {
       {"S", "unscale, clip", "clip, unscale", "c / S", "loss, right order", "loss, wrong order",
        "right order = no scaler"},
       {}};
-  Plot plot{
-      .title = "Loss with clipping before unscaling",
-      .x_label = "step",
-      .y_label = "loss",
-      .y_axis = Axis::log10,
-      .series = {},
-      .note =
-          "With S = 1 both orders are one; each binade of S shrinks the wrong one's steps by two."};
+  Plot plot{.title = "Loss with clipping before unscaling",
+            .x_label = "step",
+            .y_label = "loss",
+            .y_axis = Axis::log10,
+            .series = {},
+            .note =
+                "With S = 1 both orders give the same; each binade of S halves the steps of the "
+                "wrong one."};
   bool as_said = true;
   if (!input.dump_folder.empty()) refuse_dumps_below(input.dump_folder);
   for (const int k : clip_scales_log2) {
@@ -273,7 +274,7 @@ Heard listen(const Scenario& scenario) {
 
 /// Runs all scenarios. Returns whether the scaler and the order checker report what is expected.
 bool tell_mistakes(Outcome& out) {
-  Table table{"Who tells: the scaler's error and the order checker's finding",
+  Table table{"Which mistakes are reported: GradScaler's error and the order checker's finding",
               {"order", "GradScaler", "order checker"},
               {}};
   bool as_said = true;
@@ -318,10 +319,10 @@ Outcome run_clip_order(const ExperimentInput& input) {
 }
 
 constexpr std::array<ExpectedFigure, 6> clip_order_figures{{
-    {"threshold", "c", "0.25", 0.25, 0.25, true},
-    {"scale", "S", "65 536", 65536, 65536, true},
+    {"threshold", "c, the threshold of clipping", "0.25", 0.25, 0.25, true},
+    {"scale", "S, the loss scale", "65 536", 65536, 65536, true},
     {"clipped", "norm of the first step's gradient, clipped first", "3.8e-6", 3.75e-6, 3.85e-6},
-    {"still", "loss at the end, of the loss at first", "99 %", 0.99, 1},
+    {"still", "last loss as a share of the first", "99 %", 0.99, 1},
     {"mistakes", "mistakes", "11", 11, 11},
     {"raised", "mistakes for which GradScaler raises", "six", 6, 6},
 }};
@@ -330,10 +331,10 @@ constexpr std::array<ExpectedFigure, 6> clip_order_figures{{
 
 const Experiment clip_order{
     "clip_order",
-    "What does it cost to clip before unscaling, to forget update(), to unscale twice, and who "
-    "tells?",
+    "What does it cost to clip before unscaling, to forget update() or to unscale twice, and which "
+    "checks report it?",
     {"Clipping scaled gradients clips at c / S: with c = {threshold} and S = {scale} at "
-     "{clipped}, training stands still (at least {still} of the loss stay) and no error tells. "
+     "{clipped}, training stands still (at least {still} of the loss stay) and no error is raised. "
      "In the right order a power-of-two scale changes no bit. For {raised} of {mistakes} "
      "mistakes, such as forgetting update(), unscaling twice and stepping twice, GradScaler "
      "raises an error; the order checker names all.",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: in which formats, and with which step eps, do central differences confirm correct gradients? It is often said
-// that in FP32 x + 1e-6 equals x, so that the numerator is 0. The gradients here are correct (FP64 confirms them all);
-// what fails is the check.
+// Question: in which formats, and with which step eps, do central differences confirm correct gradients? It is often
+// said that in FP32 x + 1e-6 equals x, so that the numerator is 0. The gradients here are correct (FP64 confirms them
+// all); what fails is the check.
 //
 // The error of a central difference is about u·|f|/eps, from rounding f with unit roundoff u, plus eps²·|f'''|/6;
 // x + eps equals x only if eps is at most half a unit in the last place of x.
@@ -260,11 +260,11 @@ constexpr std::array<ExpectedFigure, 8> gradcheck_formats_figures{{
     {"eps", "eps", "1e-6", 1e-6, 1e-6, true},
     {"atol", "atol", "1e-5", 1e-5, 1e-5, true},
     {"rtol", "rtol", "1e-3", 1e-3, 1e-3, true},
-    {"single", "of x^3 confirmed in FP32", "7 %", 0.05, 0.09},
-    {"zeros", "numerators that are 0 there", "0.1 %", any_smaller, 0.001},
+    {"single", "gradients of x^3 confirmed in FP32", "7 %", 0.05, 0.09},
+    {"zeros", "numerators that are 0 in FP32", "0.1 %", any_smaller, 0.001},
     {"wide_eps", "a wider eps", "1e-3", 1e-3, 1e-3, true},
-    {"wide", "of x^3 confirmed in FP32 with it", "99.9 %", 0.999, 1},
-    {"unmoved", "x that 1e-6 does not move in FP16", "99.8 %", 0.995, 1},
+    {"wide", "gradients of x^3 confirmed in FP32 with the wider eps", "99.9 %", 0.999, 1},
+    {"unmoved", "x for which x + 1e-6 = x in FP16", "99.8 %", 0.995, 1},
 }};
 
 }  // namespace
@@ -272,11 +272,11 @@ constexpr std::array<ExpectedFigure, 8> gradcheck_formats_figures{{
 const Experiment gradcheck_formats{
     "gradcheck_formats",
     "In which formats and with which step do central differences confirm right gradients? (In FP32 "
-    "it is not x + 1e-6 = x that fails.)",
+    "it is not because x + 1e-6 = x that checks fail.)",
     {"FP64 confirms all with PyTorch's defaults (eps {eps}, atol {atol}, rtol {rtol}). FP32 "
      "confirms about {single} of x^3 there although at most {zeros} of the numerators are zero: "
      "f's rounding, divided by eps, hides the slope; with eps {wide_eps} it confirms at least "
-     "{wide}. In FP16 {unmoved} of the x that were drawn do not move by eps.",
+     "{wide}. In FP16 x + eps = x for {unmoved} of the x that were drawn.",
      gradcheck_formats_figures},
     &run_gradcheck_formats};
 

@@ -5,9 +5,9 @@
 // with sums one value after another; the same with pairwise sums; in binary32 with a binary16 result (what autocast's
 // fp32 list does); and in binary64.
 //
-// An operation is computed in binary64 and rounded to the version's format, which gives the same result as one rounding,
-// since 53 >= 2·24 + 2 (Figueroa 1995). exp is correctly rounded to binary32 and then to the format, as in PyTorch for
-// binary16. Thresholds are found by trying every positive binary16 number, lengths by trying every length.
+// An operation is computed in binary64 and rounded to the version's format, which gives the same result as one
+// rounding, since 53 >= 2·24 + 2 (Figueroa 1995). exp is correctly rounded to binary32 and then to the format, as in
+// PyTorch for binary16. Thresholds are found by trying every positive binary16 number, lengths by trying every length.
 #include <fmt/format.h>
 
 #include <array>
@@ -233,7 +233,7 @@ bool tell_thresholds(Outcome& out) {
   }
   out.tables.push_back(std::move(table));
   Table epsilon{
-      "What an ε of code becomes in binary16, and x/(0 + ε)", {"ε", "binary16", "1/(0 + ε)"}, {}};
+      "What an ε becomes in binary16, and a division by 0 + ε", {"ε", "binary16", "1/(0 + ε)"}, {}};
   for (const char* text : {"1e-5", "1e-6", "1e-7", "5e-8", "1e-8", "1e-12"}) {
     const double eps = rounded(std::stod(text), binary16);
     const double quotient = rounded(1 / eps, binary16);
@@ -291,9 +291,9 @@ bool tell_lengths(Outcome& out) {
   out.tables.push_back(std::move(table));
   out.data["ones"] = {{"in_turn", {{"wrong", in_turn.wrong}, {"gone", in_turn.gone}}},
                       {"in_pairs", {{"wrong", pairwise.wrong}, {"gone", pairwise.gone}}}};
-  // Added one after another, the sum stays 2048, so that the mean 2048/N is 1 % off from about N = 2048·1.01, and 0 from
-  // the first N that binary16 rounds to infinity. Added pairwise, the sum overflows at the first N beyond the largest
-  // finite number.
+  // Added one after another, the sum stays 2048, so that the mean 2048/N is 1 % off from about N = 2048·1.01, and 0
+  // from the first N that binary16 rounds to infinity. Added pairwise, the sum overflows at the first N beyond the
+  // largest finite number.
   return sums.in_turn.back() == 2048 && in_turn.wrong > 2048 && in_turn.wrong < 2080 &&
          in_turn.gone == 65520 && pairwise.wrong == 65505 && pairwise.gone == 65505;
 }
@@ -301,8 +301,8 @@ bool tell_lengths(Outcome& out) {
 double relative_error(double got, double exact) { return std::abs(got - exact) / std::abs(exact); }
 
 /// Computes the reductions of 2^4 to 2^18 binary16 arguments. Returns whether the version with binary32 inside has a
-/// relative error below 2^-10, an ulp of binary16, wherever the exact result is a normal binary16 number, and whether the
-/// version in binary16 with sums one after another is far off for the largest number of arguments.
+/// relative error below 2^-10, an ulp of binary16, wherever the exact result is a normal binary16 number, and whether
+/// the version in binary16 with sums one after another is far off for the largest number of arguments.
 bool tell_errors(const ExperimentInput& input, Outcome& out) {
   const std::size_t most = std::size_t{1} << (input.quick ? 14 : 18);
   bool as_said = true;
@@ -378,8 +378,8 @@ Outcome run_reduction_hazards(const ExperimentInput& input) {
                   {"gone", ones["in_pairs"]["gone"].get<double>()}};
   out.as_expected = boundaries && lengths && errors;
   out.verdict = fmt::format(
-      "every boundary is {}; sums of ones {} at 2048 in turn, and in pairs their mean is gone from "
-      "N = 65505 on; binary32 inside {} every result that binary16 can hold.",
+      "every boundary is {}; sums of ones {} at 2048 in turn, and in pairs their mean is no number "
+      "from N = 65505 on; binary32 inside {} every result that binary16 can hold.",
       boundaries ? "where the algebra puts it" : "NOT where the algebra puts it",
       lengths ? "stall" : "do NOT stall", errors ? "keeps" : "does NOT keep");
   return out;
@@ -388,10 +388,10 @@ Outcome run_reduction_hazards(const ExperimentInput& input) {
 constexpr std::array<ExpectedFigure, 6> reduction_hazards_figures{{
     {"exp", "exp overflows from", "11.094", 11.0935, 11.0945},
     {"square", "errors whose square is 0, up to", "1.73e-4", 1.725e-4, 1.735e-4},
-    {"epsilon", "an epsilon of code", "1e-8", 1e-8, 1e-8, true},
-    {"becomes", "what it is in binary16", "0", 0, 0},
+    {"epsilon", "an epsilon", "1e-8", 1e-8, 1e-8, true},
+    {"becomes", "that epsilon in binary16", "0", 0, 0},
     {"wrong", "N from which a mean of ones in turn is off by a hundredth", "2070", 2049, 2080},
-    {"gone", "N from which it is gone in pairs", "65 505", 65505, 65505},
+    {"gone", "N from which a mean of ones in pairs is 0 or NaN", "65 505", 65505, 65505},
 }};
 
 }  // namespace
@@ -402,8 +402,9 @@ const Experiment reduction_hazards{
     "and what do pairwise sums or binary32 inside save?",
     {"exp overflows from {exp} on, the first binary16 number above the logarithm of the overflow "
      "threshold; squares of errors up to {square} are zero, an ε of {epsilon} is {becomes}; the "
-     "mean of N ones is wrong from about N = {wrong} on in turn, and from N = {gone} on gone "
-     "even in pairs; binary32 inside with a binary16 result is right wherever the result is a "
+     "mean of N ones is wrong from about N = {wrong} on if they are added in turn, and from N = "
+     "{gone} on it is no number even if they are added in pairs; binary32 inside with a binary16 "
+     "result is right wherever the result is a "
      "normal number.",
      reduction_hazards_figures},
     &run_reduction_hazards};

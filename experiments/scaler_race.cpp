@@ -5,8 +5,8 @@
 // step: a constant one that overflows above a certain scale (a cliff), an infinity now and then, one early infinity,
 // nothing but infinities, one that falls slowly, and one with rare spikes.
 //
-// The state machine of lib/amp/loss_scaler.h computes the scale S of each policy. A step overflows if amax · S >= 65520,
-// which binary16 rounds to infinity.
+// The state machine of lib/amp/loss_scaler.h computes the scale S of each policy. A step overflows if amax · S >=
+// 65520, which binary16 rounds to infinity.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -101,8 +101,8 @@ Runner runner_of(const LossScalePolicy& policy) {
           [scaler](bool found_inf, float) { return scaler->update(found_inf); }};
 }
 
-/// Returns the policies that need statistics of the gradients. The histogram sees a gradient of 64 values, of which amax is
-/// the largest and each is a quarter of a binade below the one before.
+/// Returns the policies that need statistics of the gradients. The histogram sees a gradient of 64 values, of which
+/// amax is the largest and each is a quarter of a binade below the one before.
 std::vector<Runner> statistical_runners() {
   const auto log_max = std::make_shared<LogMaxScaler>();
   const auto histogram = std::make_shared<HistogramScaler>();
@@ -232,8 +232,9 @@ std::string judged(const T& measured, const T& expected, bool& equal) {
 /// Measures the table of expected results. Returns whether every cell agrees.
 bool tabulate_golden(const std::vector<Trace>& traces, Outcome& out) {
   Table table{"The golden table, measured",
-              {"policy", "first growths", "cliff: skips", "of them at once", "rare: log2 S",
-               "early: next growth", "straight: log2 S"},
+              {"policy", "steps of the first growths", "skips if S > 2^12 overflows",
+               "of them before the first step", "log2 S after an infinity every 1500 steps",
+               "next growth after an infinity at step 11", "log2 S after 60 infinities"},
               {}};
   bool equal = true;
   const Trace calm{"calm", "", std::vector<float>(4500, 0.0F)};
@@ -263,8 +264,8 @@ std::string power_text(double log2) {
 void tabulate(const Trace& trace, const std::vector<ScalerRun>& runs, Outcome& out) {
   const bool has_gap = trace.amax.front() > 0 && std::isfinite(trace.amax.front());
   Table table{trace.title,
-              {"policy", "skips", "at once", "steps taken", "S at the end", "lowest", "highest",
-               "gap, binades", "gives up at"},
+              {"policy", "skips", "skips before the first step", "steps taken", "S at the end",
+               "lowest S", "highest S", "mean binades below the largest safe S", "gives up at"},
               {}};
   Plot plot{
       .title = trace.title,
@@ -349,20 +350,20 @@ Outcome run_scaler_race(const ExperimentInput& input) {
 constexpr std::array<ExpectedFigure, 15> scaler_race_figures{{
     {"rows", "policies of the golden table", "eight", 8, 8, true},
     {"every", "steps from one infinity to the next", "1500", 1500, 1500, true},
-    {"torch", "PyTorch's scale after them", "2^3", 8, 8},
-    {"megatron", "Megatron's scale after them", "2^45", 0x1p45, 0x1p45},
+    {"torch", "PyTorch's scale at the end", "2^3", 8, 8},
+    {"megatron", "Megatron's scale at the end", "2^45", 0x1p45, 0x1p45},
     {"window", "PyTorch's growth window", "2000", 2000, 2000, true},
     {"short_window", "Megatron's growth window", "1000", 1000, 1000, true},
     {"falls", "binades by which amax falls", "14", 13.5, 14.5},
     {"steps", "steps of the trace", "20 000", 20000, 20000, true},
-    {"lag", "binades that PyTorch's scale is behind at its end", "three", 3, any_larger},
-    {"short_lag", "binades that Megatron's scale is behind at its end", "two", any_smaller, 2},
-    {"shift", "the loss of the trainings, times", "2^-18", 0x1p-18, 0x1p-18, true},
+    {"lag", "binades that PyTorch's scale is behind at the end", "three", 3, any_larger},
+    {"short_lag", "binades that Megatron's scale is behind at the end", "two", any_smaller, 2},
+    {"shift", "factor of the loss of the trainings", "2^-18", 0x1p-18, 0x1p-18, true},
     {"least_scale", "smallest scale with which a policy that trains begins", "2^7", 0x1p7, 0x1p7},
-    {"behind", "accuracy of binary32 less the least of policies that begin high", "1 %",
-     any_smaller, 0.01},
-    {"behind_hasty", "the same with a growth window of 5", "1 %", any_smaller, 0.01},
-    {"fails", "highest accuracy of those that begin at 1", "11 %", 0.05, 0.2},
+    {"behind", "accuracy lost against binary32 by policies that begin high", "1 %", any_smaller,
+     0.01},
+    {"behind_hasty", "accuracy lost with a growth window of 5", "1 %", any_smaller, 0.01},
+    {"fails", "highest accuracy of policies that begin at 1", "11 %", 0.05, 0.2},
 }};
 
 }  // namespace
@@ -378,8 +379,10 @@ const std::string scaler_race_began =
 const std::string scaler_race_said =
     scaler_race_began +
     "(a loss {shift} times as large), every policy that begins at {least_scale} or above trains "
-    "within {behind} of binary32, at the cliff too ({behind_hasty}), and so does PopART's "
-    "histogram, which doubles from one at every step; a scale of one ends at chance ({fails}), "
+    "within {behind} of binary32, also with a growth window of a few steps ({behind_hasty}), and "
+    "so "
+    "does PopART's histogram, which doubles from one at every step; a scale of one ends at chance "
+    "({fails}), "
     "and so does LogMax, which begins there and takes the logarithm of a gradient of zeros.";
 const std::string scaler_race_quickly_said =
     scaler_race_began +

@@ -54,7 +54,8 @@ inline Values rounded(const Values& values, const Format& f) {
   return out;
 }
 
-/// Returns the sum in binary64. It is exact for up to 2^16 values of a short format, whose sum needs fewer than 53 bits.
+/// Returns the sum in binary64. It is exact for up to 2^16 values of a short format, whose sum needs fewer than 53
+/// bits.
 inline double exact_sum_of(std::span<const double> values) {
   double sum = 0;
   for (const double x : values) sum += x;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of the experiment `swamping` that multiplies matrices: it compares emulated Tensor Core products, for growing
-// K, with sums in binary64, whose own error is below K·2^-53 of Σ|a·b|.
+// The part of the experiment `swamping` that multiplies matrices: it compares emulated Tensor Core products, for
+// growing K, with sums in binary64, whose own error is below K·2^-53 of Σ|a·b|.
 #include "experiments/swamped_products.h"
 
 #include <fmt/format.h>
@@ -103,7 +103,7 @@ SwampedProducts sweep_k(const ExperimentInput& input, Outcome& out) {
               Axis::log2,
               Axis::log10,
               {},
-              "64 elements each."};
+              "Each point is the mean over 64 elements."};
     for (std::size_t k = 64; k <= largest; k *= 4) {
       const GemmOperands x = operands(k, positive);
       std::vector<std::string> cells{std::to_string(k)};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Question: where does a sum in a short format stop growing, and what cures it? An addend of at most half an ulp of the
-// sum is lost ("swamping"). In a format of precision p a sum of ones stops at 2^p. Wang et al. 2018 (1812.08011, figure 3)
-// add uniform values of mean 1 and deviation 1, which are at most 1 + sqrt(3) = 2.73: their sum stops at 2^(p + 2), where
-// half an ulp is 4. Their cure is to add in chunks of 64.
+// sum is lost ("swamping"). In a format of precision p a sum of ones stops at 2^p. Wang et al. 2018 (1812.08011, figure
+// 3) add uniform values of mean 1 and deviation 1, which are at most 1 + sqrt(3) = 2.73: their sum stops at 2^(p + 2),
+// where half an ulp is 4. Their cure is to add in chunks of 64.
 //
 // short_sums.h has the sums, swamped_products.cpp the matrix products.
 #include <fmt/format.h>
@@ -77,8 +77,8 @@ std::string published(std::string_view law, std::string_view format) {
                                 : "";
 }
 
-/// Adds 2^16 values one after another, and reports the sum and when it changed last. Returns whether each sum stops where
-/// the law says.
+/// Adds 2^16 values one after another, and reports the sum and when it changed last. Returns whether each sum stops
+/// where the law says.
 bool tell_stalls(Outcome& out) {
   Table table{"Naive sums of 65,536 values, to nearest",
               {"values", "format", "p", "published", "law", "measured", "last change", "exact"},
@@ -132,7 +132,7 @@ double sum_error(double sum, double exact) { return std::abs(sum - exact) / exac
 
 /// Adds in chunks of 1 to 4096 values. Returns the relative error of the format 1-6-9 with chunks of 64.
 double sweep_chunks(const ExperimentInput& input, Outcome& out) {
-  Table table{"Relative error of sums in chunks (uniform values; 65,536, of binary16 32,768)",
+  Table table{"Relative error of sums in chunks (65,536 uniform values, in binary16 32,768)",
               {"chunk"},
               {}};
   Plot plot{"Chunks cure swamping",
@@ -179,8 +179,8 @@ double sweep_chunks(const ExperimentInput& input, Outcome& out) {
   return at_64;
 }
 
-/// Compares the naive sum with every cure. Returns the worst relative error of the cures other than chunks, over formats
-/// of at least 8 bits of precision.
+/// Compares the naive sum with every cure. Returns the worst relative error of the cures other than chunks, over
+/// formats of at least 8 bits of precision.
 double tell_cures(Outcome& out) {
   using Sum = std::function<double(std::span<const double>, const Format&)>;
   const auto in = [](auto sum) {
@@ -226,8 +226,8 @@ double tell_cures(Outcome& out) {
   return worst;
 }
 
-/// Returns the standard deviation of a stochastically rounded sum: an addition whose exact result lies the share f of an
-/// ulp above a number of the format contributes the variance f·(1 - f)·ulp².
+/// Returns the standard deviation of a stochastically rounded sum: an addition whose exact result lies the share f of
+/// an ulp above a number of the format contributes the variance f·(1 - f)·ulp².
 double stochastic_deviation(const Values& values, const Format& f) {
   double sum = 0;
   double variance = 0;
@@ -241,9 +241,9 @@ double stochastic_deviation(const Values& values, const Format& f) {
   return std::sqrt(variance);
 }
 
-/// Computes stochastically rounded naive sums several times. Returns whether they scatter around the exact sum as the law
-/// says: the mean of the runs lies within four standard deviations of such a mean, and their standard deviation is right
-/// within a factor of two.
+/// Computes stochastically rounded naive sums several times. Returns whether they scatter around the exact sum as the
+/// law says: the mean of the runs lies within four standard deviations of such a mean, and their standard deviation is
+/// right within a factor of two.
 bool tell_stochastic(Outcome& out) {
   constexpr int runs = 32;
   Table table{fmt::format("Stochastic rounding: {} naive sums", runs),
@@ -319,20 +319,20 @@ Outcome run_swamping(const ExperimentInput& input) {
 
 constexpr std::array<ExpectedFigure, 10> swamping_figures{{
     {"ones", "sum of ones in binary16", "2048", 2048, 2048},
-    {"wang", "uniform values in 1-6-9", "4096", 4096, 4096},
-    {"half", "uniform values in binary16", "8192", 8192, 8192},
-    {"bfloat", "uniform values in bfloat16", "1024", 1024, 1024},
+    {"wang", "sum of uniform values in 1-6-9", "4096", 4096, 4096},
+    {"half", "sum of uniform values in binary16", "8192", 8192, 8192},
+    {"bfloat", "sum of uniform values in bfloat16", "1024", 1024, 1024},
     {"chunk", "values in a chunk", "64", 64, 64, true},
     {"chunked", "relative error of 1-6-9 in chunks", "1 %", any_smaller, 0.01},
     {"precision", "least precision that pairs and Kahan cure", "8", 8, 8, true},
-    {"cured", "their largest relative error", "1 %", any_smaller, 0.01},
+    {"cured", "largest relative error of pairs and Kahan", "1 %", any_smaller, 0.01},
     {"k", "largest K", "65 536", 65536, 65536, true},
-    {"times", "error of an f16 accumulator, of that with K in chunks", "100", 100, any_larger},
+    {"times", "error of an f16 accumulator over that in chunks of K", "100", 100, any_larger},
 }};
 
 constexpr std::array<ExpectedFigure, 2> swamping_quick{{
     {"k", "largest K", "4096", 4096, 4096, true},
-    {"times", "error of an f16 accumulator, of that with K in chunks", "five", 5, any_larger},
+    {"times", "error of an f16 accumulator over that in chunks of K", "five", 5, any_larger},
 }};
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Question: how small do gradients become while a network learns, and which of them would binary16 keep? Networks are
-// trained in binary32; in about 44 steps of each training the gradients of activations and weights are counted per binade:
-// early (in the first tenth of the steps), late (in the last tenth), and along the run, layer by layer.
+// trained in binary32; in about 44 steps of each training the gradients of activations and weights are counted per
+// binade: early (in the first tenth of the steps), late (in the last tenth), and along the run, layer by layer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -147,9 +147,12 @@ Outcome run_training_ranges(const ExperimentInput& input) {
               {"training", "steps", "role", "< 2^-27", "[2^-27, 2^-24)", "to zero in FP16",
                "FP16 subnormal", "lost L2"},
               {}};
-  Table layers{"To zero in FP16 by layer, first and last tenth of the steps (where anything is)",
-               {"training", "layer", "role", "of values, early", "late", "of L2, early", "late"},
-               {}};
+  Table layers{
+      "To zero in FP16 by layer, early and late (first and last tenth of the steps); layers "
+      "that lose nothing are left out",
+      {"training", "layer", "role", "values, early", "values, late", "L2 norm, early",
+       "L2 norm, late"},
+      {}};
   std::vector<Plot> binades;
   Plot plot{.title = "Gradients that FP16 rounds to zero at scale 1",
             .x_label = "share of the training, %",

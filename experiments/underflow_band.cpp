@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: how many of a network's gradients lie in the band 2^-27 <= |x| < 2^-24, what do they become in binary16,
-// binade by binade, and which loss scale saves them? Micikevicius et al. 2018 (section 3.2, Multibox SSD) found that these
-// values must be kept and that a scale of 8 keeps them.
+// Question: how many of a network's gradients lie in the band 2^-27 <= |x| < 2^-24, what do they
+// become in binary16, binade by binade, and which loss scale saves them? Micikevicius et al. 2018
+// (section 3.2, Multibox SSD) found that these values must be kept and that a scale of 8 keeps
+// them.
 //
-// Each value is scaled exactly and rounded by `project`; the same counts are derived from the range summary, and the two
-// must agree exactly.
+// Each value is scaled exactly and rounded by `project`; the same counts are derived from the range
+// summary, and the two must agree exactly.
 #include <fmt/format.h>
 
 #include <array>
@@ -117,7 +118,8 @@ double norm_share(const RangeSummary& part, const RangeSummary& whole) {
   return std::sqrt(divide(norms(part).squares, norms(whole).squares).value());
 }
 
-/// Prints a table of bands and scales. Returns whether the counts by rounding and by the summary agree everywhere.
+/// Prints a table of bands and scales. Returns whether the counts by rounding and by the summary
+/// agree everywhere.
 bool tabulate(const Phase& phase, const ExperimentInput& input, nlohmann::ordered_json& data) {
   const RangeSummary& s = phase.summary;
   bool agree = true;
@@ -157,7 +159,8 @@ std::uint64_t lost(const Phase& phase, std::size_t band, int scale_log2) {
   return fates(restrict_to(phase.summary, bands[band]), binary16, scale_log2).to_zero;
 }
 
-/// Adds the plots: the values per binade, and the share of the norm that becomes zero at each loss scale.
+/// Adds the plots: the values per binade, and the share of the norm that becomes zero at each loss
+/// scale.
 void add_plots(const std::vector<Phase>& phases, Outcome& out) {
   Plot binades = binade_plot("Where the gradients lie");
   Plot lost{.title = "What a loss scale saves",
@@ -230,7 +233,7 @@ constexpr std::array<ExpectedFigure, 5> underflow_band_figures{{
     {"dead", "binades of the band that die whole, in every phase", "two", 2, 2},
     {"survivor", "what the middle of the top binade becomes", "2^-24", 0x1p-24, 0x1p-24},
     {"saving", "scale that keeps the band", "8", 8, 8, true},
-    {"lost", "values of the band that die at it", "no", 0, 0},
+    {"lost", "values of the band that die at that scale", "no", 0, 0},
 }};
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The casts of Apex's O1: the wrappers of apex/amp/wrap.py (make_cast_wrapper, make_promote_wrapper, sequence_promote,
-// err_if_any_half), clause by clause.
+// The casts of Apex's O1: the wrappers of apex/amp/wrap.py (make_cast_wrapper,
+// make_promote_wrapper, sequence_promote, err_if_any_half), clause by clause.
 #include "lib/amp/apex.h"
 
 #include <algorithm>
@@ -14,11 +14,12 @@
 namespace binade {
 namespace {
 
-/// The functions of torch_overrides.SEQUENCE_CASTS: for formats that they do not know they leave the inputs as they are.
+/// The functions of torch_overrides.SEQUENCE_CASTS: for formats that they do not know they leave
+/// the inputs as they are.
 constexpr std::array<std::string_view, 2> apex_sequence_casts{"cat", "stack"};
 
-/// Returns binary32 if the inputs are of binary16 and binary32, nothing if all have one format. Throws Error for other
-/// mixed formats, except for sequence casts, which get nothing.
+/// Returns binary32 if the inputs are of binary16 and binary32, nothing if all have one format.
+/// Throws Error for other mixed formats, except for sequence casts, which get nothing.
 std::optional<Format> apex_widest(std::string_view op, std::span<const Format> inputs) {
   const auto differs = [inputs](const Format& format) { return format != inputs.front(); };
   if (std::ranges::none_of(inputs, differs)) return std::nullopt;

@@ -55,13 +55,12 @@ DeviceType autocast_device();
 /// Returns whether autocast may cast an input of this format: every format but binary64.
 bool is_autocast_eligible(const Format& input);
 
-/// Returns the format to which the op's eligible inputs are cast or, for an op with a dtype argument, the format in which
-/// it is made to compute. Returns none if all inputs stay as they are: autocast is disabled, the op is unlisted, or no
-/// input is eligible (for an op with a dtype argument: the first input is not).
-/// `op` is an ATen name without overload ("addmm"). PyTorch does not autocast calls with an explicit dtype, in-place
-/// calls and calls with out=; the caller must not pass those.
-/// Throws Error for a banned op, and for an op that promotes with an eligible input whose format is neither the scope's
-/// nor binary32.
+/// Returns the format to which the op's eligible inputs are cast or, for an op with a dtype argument, the format in
+/// which it is made to compute. Returns none if all inputs stay as they are: autocast is disabled, the op is unlisted,
+/// or no input is eligible (for an op with a dtype argument: the first input is not). `op` is an ATen name without
+/// overload ("addmm"). PyTorch does not autocast calls with an explicit dtype, in-place calls and calls with out=; the
+/// caller must not pass those. Throws Error for a banned op, and for an op that promotes with an eligible input whose
+/// format is neither the scope's nor binary32.
 std::optional<Format> autocast_dtype(DeviceType device, std::string_view op,
                                      std::span<const Format> inputs);
 /// Returns the same for the device and the lists of the innermost scope.
@@ -69,10 +68,10 @@ std::optional<Format> autocast_dtype(std::string_view op, std::span<const Format
 /// Returns the policy of the op on the lists of the innermost scope; `unlisted` if autocast is disabled.
 CastPolicy autocast_policy(std::string_view op);
 
-/// torch.promote_types for floating-point formats: returns the format that holds all numbers of the other, else binary32
-/// (as for binary16 and bfloat16), else binary64; the rule also covers formats that PyTorch lacks. Throws Error for two
-/// different formats of which one is stored in 8 bits or fewer, as PyTorch does for its float8 types, and if no format
-/// holds both.
+/// torch.promote_types for floating-point formats: returns the format that holds all numbers of the other, else
+/// binary32 (as for binary16 and bfloat16), else binary64; the rule also covers formats that PyTorch lacks. Throws
+/// Error for two different formats of which one is stored in 8 bits or fewer, as PyTorch does for its float8 types, and
+/// if no format holds both.
 Format promote_types(const Format& a, const Format& b);
 
 /// Returns a number that identifies the outermost scope of this thread, unique in the process; 0 outside of any scope.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns the options of `binade autocast` into a question and answers it for each op: autocast.h and apex.h decide, in an
-// autocast scope of the requested device.
+// Turns the options of `binade autocast` into a question and answers it for each op: autocast.h and apex.h decide, in
+// an autocast scope of the requested device.
 #include "lib/amp/autocast_answer.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Questions and answers of `binade autocast`: which rule applies to an op, and in which format it runs for given inputs.
-// autocast.h and apex.h decide; this header turns options into questions, and decisions into text and JSON.
+// Questions and answers of `binade autocast`: which rule applies to an op, and in which format it runs for given
+// inputs. autocast.h and apex.h decide; this header turns options into questions, and decisions into text and JSON.
 #pragma once
 
 #include <optional>

@@ -21,7 +21,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Returns the cell of an outcome: "binary16", "binary32*" (inputs of different formats reach the op) or "refused".
+/// Returns the cell of an outcome: "binary16", "binary32*" (inputs of different formats reach the
+/// op) or "refused".
 std::string cell_of(const AutocastOutcome& outcome) {
   if (!outcome.runs_in) return "refused";
   return spec_of(*outcome.runs_in) + (outcome.differ ? "*" : "");

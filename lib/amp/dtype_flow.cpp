@@ -19,7 +19,8 @@ bool same_call(const OpRecord& a, const OpRecord& b) {
          a.run == b.run && a.output == b.output && a.backward == b.backward;
 }
 
-/// Returns the format of the input with the fewest storage bits; the op's own format if it has no inputs.
+/// Returns the format of the input with the fewest storage bits; the op's own format if it has no
+/// inputs.
 Format narrowest_input(const OpRecord& call) {
   const auto narrower = [](const Format& a, const Format& b) {
     return a.storage_bits() < b.storage_bits();

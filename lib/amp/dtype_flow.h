@@ -45,8 +45,8 @@ struct SilentPromotion {
   std::uint64_t bytes_lost = 0;
 };
 
-/// Collects the calls that `record_op` reports on this thread while the collector lives. Collectors nest: a call goes to
-/// all of them.
+/// Collects the calls that `record_op` reports on this thread while the collector lives. Collectors nest: a call goes
+/// to all of them.
 class DtypeFlow {
  public:
   DtypeFlow();

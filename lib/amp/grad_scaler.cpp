@@ -141,8 +141,8 @@ bool GradScaler::step(const OptimizerView& optimizer) {
   return steps;
 }
 
-/// Searches the gradients, which may be binary16, for infinities and NaN without changing them, and leaves unscaling and
-/// skipping to the optimizer.
+/// Searches the gradients, which may be binary16, for infinities and NaN without changing them, and leaves unscaling
+/// and skipping to the optimizer.
 bool GradScaler::fused_step(const OptimizerView& optimizer, PerOptimizer& state) {
   std::optional<float> grad_scale;
   if (state.stage == Stage::ready) {

@@ -28,8 +28,8 @@ struct GradientView {
 };
 
 /// An optimizer as the scaler sees it. `id` identifies the optimizer. A fused optimizer has `fused_step` instead of
-/// `step`; it is always called, as PyTorch's optimizers with _step_supports_amp_scaling are: it divides the gradients by
-/// grad_scale, if there is one, and skips the step if found_inf is true.
+/// `step`; it is always called, as PyTorch's optimizers with _step_supports_amp_scaling are: it divides the gradients
+/// by grad_scale, if there is one, and skips the step if found_inf is true.
 struct OptimizerView {
   std::uint64_t id = 0;
   std::vector<GradientView> gradients;
@@ -74,8 +74,8 @@ class GradScaler {
   void update(std::optional<float> new_scale = {});
 
   bool is_enabled() const { return options_.enabled; }
-  /// Returns the scale; 1 if the scaler is disabled. As in PyTorch it is the given init_scale until the first scale(), and
-  /// a binary32 number from then on.
+  /// Returns the scale; 1 if the scaler is disabled. As in PyTorch it is the given init_scale until the first scale(),
+  /// and a binary32 number from then on.
   double get_scale() const;
   std::int64_t get_growth_tracker() const;
   double get_growth_factor() const { return scaler_.policy().growth_factor; }
@@ -91,13 +91,15 @@ class GradScaler {
   nlohmann::ordered_json state_dict() const;
   void load_state_dict(const nlohmann::json& state);
 
-  /// Returns whether this optimizer's gradients of this iteration held an infinity or NaN; none before they are unscaled.
+  /// Returns whether this optimizer's gradients of this iteration held an infinity or NaN; none before they are
+  /// unscaled.
   std::optional<bool> found_inf(std::uint64_t optimizer) const;
   /// Returns the first gradient element of this iteration that was not finite. It is kept after update() until the next
   /// gradients are unscaled.
   const std::optional<FoundInf>& first_found_inf() const { return first_; }
   const LossScaler& loss_scaler() const { return scaler_; }
-  /// Returns whether no optimizer was unscaled or stepped since the last update: PyTorch's scaler may be pickled only then.
+  /// Returns whether no optimizer was unscaled or stepped since the last update: PyTorch's scaler may be pickled only
+  /// then.
   bool is_between_iterations() const { return optimizers_.empty(); }
 
  private:

@@ -21,7 +21,8 @@ struct HistogramOptions {
   float factor = 2;           ///< by which the scale is multiplied or divided
 };
 
-/// The scaler's state: the scale, the numbers of values below and above the edge in this period, and the number of steps.
+/// The scaler's state: the scale, the numbers of values below and above the edge in this period, and the number of
+/// steps.
 struct HistogramState {
   float scale = 1;
   std::uint64_t below = 0, above = 0;

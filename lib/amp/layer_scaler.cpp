@@ -18,8 +18,8 @@ double mean_square(const TensorStatistics& s) {
   return s.values == 0 ? 0 : s.sum_of_squares / static_cast<double>(s.values);
 }
 
-/// Returns the x with P(|N(0, 1)| < x) = share, which is √2·erf⁻¹(share), by Newton's method, whose steps approach x from
-/// below.
+/// Returns the x with P(|N(0, 1)| < x) = share, which is √2·erf⁻¹(share), by Newton's method, whose steps approach x
+/// from below.
 double two_sided_quantile(double share) {
   const double slope_at_0 = 2 / std::sqrt(std::acos(-1.0));
   double x = share / slope_at_0;

@@ -65,9 +65,9 @@ class AdaptiveLayerScaler {
 };
 
 /// Returns the scale at which two gradients of one value with different scales are added: the larger scale if both stay
-/// below `largest` at it, else the smaller one, halved until they do or until it is below 2^-3. (This is the rescaling of
-/// the ada-loss code, which raises an error below 2^-3; here the step is skipped then.) amax_a and amax_b are the largest
-/// magnitudes of the gradients at their present scales.
+/// below `largest` at it, else the smaller one, halved until they do or until it is below 2^-3. (This is the rescaling
+/// of the ada-loss code, which raises an error below 2^-3; here the step is skipped then.) amax_a and amax_b are the
+/// largest magnitudes of the gradients at their present scales.
 float common_scale(float scale_a, float amax_a, float scale_b, float amax_b, double largest);
 
 }  // namespace binade

@@ -26,9 +26,9 @@ struct LogMaxState {
   friend bool operator==(const LogMaxState&, const LogMaxState&) = default;
 };
 
-/// LogMaxScaler of optimizers/automatic_loss_scaler.py, with its mistakes: an overflow puts 2^log_max instead of log_max
-/// into the averages of logarithms, the scale is computed from 16 instead of log_max, and gradients that are all zero
-/// make the scale NaN forever.
+/// LogMaxScaler of optimizers/automatic_loss_scaler.py, with its mistakes: an overflow puts 2^log_max instead of
+/// log_max into the averages of logarithms, the scale is computed from 16 instead of log_max, and gradients that are
+/// all zero make the scale NaN forever.
 class LogMaxScaler {
  public:
   explicit LogMaxScaler(const LogMaxOptions& options = {}) : options_(options) {}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The dynamic loss scales of ten frameworks as one state machine and a table: when the scale grows, how far an inf
-// lowers it, and what hysteresis, floor and cap do. In these comments an inf is a gradient that is infinite or NaN, and a
-// good step is a step without one. If the defaults of a framework's class differ from those of its configuration, each
-// has a row. Policies that need statistics of the gradients have code of their own (log_max_scaler.h,
+// lowers it, and what hysteresis, floor and cap do. In these comments an inf is a gradient that is infinite or NaN, and
+// a good step is a step without one. If the defaults of a framework's class differ from those of its configuration,
+// each has a row. Policies that need statistics of the gradients have code of their own (log_max_scaler.h,
 // histogram_scaler.h, layer_scaler.h).
 #pragma once
 
@@ -134,8 +134,8 @@ class LossScaler {
 nlohmann::ordered_json scale_json(double scale);
 std::optional<double> scale_of(const nlohmann::json& json);
 
-/// Convert a state to JSON, {scale, growth_tracker, …}, as a checkpoint keeps it, and back. loss_scaler_state throws Error
-/// for JSON that is not such a state.
+/// Convert a state to JSON, {scale, growth_tracker, …}, as a checkpoint keeps it, and back. loss_scaler_state throws
+/// Error for JSON that is not such a state.
 nlohmann::ordered_json loss_scaler_json(const LossScalerState& state);
 LossScalerState loss_scaler_state(const nlohmann::json& json);
 

@@ -108,8 +108,8 @@ constexpr Group mps_groups[]{
      "addcdiv addcmul atan2 bilinear cross dot grid_sampler index_put tensordot scatter_add"},
 };
 
-/// Files in apex/amp/lists/. They name the patched functions of torch.nn.functional, of torch (and the methods of Tensor
-/// that have the same names), and of Tensor alone.
+/// Files in apex/amp/lists/. They name the patched functions of torch.nn.functional, of torch (and the methods of
+/// Tensor that have the same names), and of Tensor alone.
 constexpr std::string_view of_functional = "functional_overrides.py",
                            of_torch = "torch_overrides.py", of_tensor = "tensor_overrides.py";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks the order of the calls in a training iteration under a loss scaler (zero_grad, forward, backward, unscale, clip,
-// step, update), and names mistakes, including those for which GradScaler raises no error.
+// Checks the order of the calls in a training iteration under a loss scaler (zero_grad, forward, backward, unscale,
+// clip, step, update), and names mistakes, including those for which GradScaler raises no error.
 #pragma once
 
 #include <cstdint>

@@ -47,9 +47,9 @@ std::span<const PolicyParameter> policy_parameters();
 /// policy none no parameter.
 std::vector<std::string_view> parameters_of(const LossScalePolicy& policy);
 
-/// Returns the policy with the given values set; names that are not in policy_parameters() are ignored. Throws Error for
-/// a value outside of its parameter's range, for a floor above the cap, for an initial scale below a given min_scale or
-/// above the cap, and for raise_at_min_scale without a min_scale.
+/// Returns the policy with the given values set; names that are not in policy_parameters() are ignored. Throws Error
+/// for a value outside of its parameter's range, for a floor above the cap, for an initial scale below a given
+/// min_scale or above the cap, and for raise_at_min_scale without a min_scale.
 LossScalePolicy with_parameters(LossScalePolicy policy, const ScalerParameters& parameters);
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Statistics of gradients in one pass, in order and on one thread, so that the sums do not depend on the number of
-// threads of the program.
+// Statistics of gradients in one pass, in order and on one thread, so that the sums do not depend
+// on the number of threads of the program.
 #include "lib/amp/step_statistics.h"
 
 #include <algorithm>

@@ -11,8 +11,8 @@
 
 namespace binade {
 
-/// Statistics of one gradient tensor. NaN and infinities are counted in `values` and not_finite and are left out of
-/// everything else.
+/// Statistics of one gradient tensor. NaN and infinities are counted in `values` and not_finite and
+/// are left out of everything else.
 struct TensorStatistics {
   std::uint64_t values = 0;
   std::uint64_t zeros = 0;

@@ -172,7 +172,8 @@ std::string shape_name(const InstructionShape& x) {
                      any_n ? "8…" : std::to_string(x.n), x.k);
 }
 
-/// Returns "50257 → 50264", a size and its next multiple; only the size if it is a multiple already.
+/// Returns "50257 → 50264", a size and its next multiple; only the size if it is a multiple
+/// already.
 std::string size_text(const SizeAdvice& size) {
   return size.size == size.aligned ? std::to_string(size.size)
                                    : fmt::format("{} → {}", size.size, size.aligned);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The question and the answer of `binade advise`: the memory that a training needs, and how well the sizes of layers fit
-// an instruction.
+// The question and the answer of `binade advise`: the memory that a training needs, and how well
+// the sizes of layers fit an instruction.
 #pragma once
 
 #include <string>

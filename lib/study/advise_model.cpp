@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parses layers from options and from JSON. Each number is checked, so that no product of sizes wraps around.
+// Parses layers from options and from JSON. Each number is checked, so that no product of sizes
+// wraps around.
 #include "lib/study/advise_model.h"
 
 #include <fmt/format.h>
@@ -73,8 +74,8 @@ AdvisedLayer advised(std::string name, const ConvSizes& x) {
       products_of(x), x.filters * x.channels * x.rows * x.columns};
 }
 
-/// Returns a number of a layer's JSON object, or `otherwise` if the key is missing. Throws Error if the number is invalid
-/// or is missing without an `otherwise`.
+/// Returns a number of a layer's JSON object, or `otherwise` if the key is missing. Throws Error if
+/// the number is invalid or is missing without an `otherwise`.
 std::uint64_t member(const std::string& path, const std::string& name, const AdviceJson& layer,
                      const char* key, std::optional<std::uint64_t> otherwise = {}) {
   const auto at = layer.find(key);

@@ -38,12 +38,12 @@ std::vector<AdvisedLayer> read_layers(const std::string& path);
 /// Reads the JSON of such a file; `label` names the file in errors.
 std::vector<AdvisedLayer> layers_of(const std::string& label, const nlohmann::ordered_json& json);
 
-/// Parses a whole number from 1 to 2^53, such as "7e9", "1.3e9" or "7000000000". Throws Error, which names the option, for
-/// anything else.
+/// Parses a whole number from 1 to 2^53, such as "7e9", "1.3e9" or "7000000000". Throws Error, which names the option,
+/// for anything else.
 std::uint64_t parse_count(std::string_view option, std::string_view text);
 
-/// Parses an amount of memory, such as "80GB", "80 GiB", "500kB" or a number of bytes, from 1 to 2^60 bytes. Throws Error,
-/// which names the option, for anything else.
+/// Parses an amount of memory, such as "80GB", "80 GiB", "500kB" or a number of bytes, from 1 to 2^60 bytes. Throws
+/// Error, which names the option, for anything else.
 std::uint64_t parse_bytes(std::string_view option, std::string_view text);
 
 }  // namespace binade

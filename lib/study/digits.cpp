@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads digits.csv.gz, which has a line per image: 64 pixels in 0 … 16 and the digit that they show, all in decimal.
+// Reads digits.csv.gz, which has a line per image: 64 pixels in 0 … 16 and the digit that they
+// show, all in decimal.
 #include "lib/study/digits.h"
 
 #include <fmt/format.h>

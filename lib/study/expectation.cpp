@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Puts figures into the text of a hypothesis, reads them as numbers, and writes measured figures in the same notation.
+// Puts figures into the text of a hypothesis, reads them as numbers, and writes measured figures in
+// the same notation.
 #include "lib/study/expectation.h"
 
 #include <fmt/format.h>

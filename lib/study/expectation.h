@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The hypothesis of an experiment: a text, and the figures in it, which a run must confirm. A figure enters the text only
-// through its row, which has bounds; so no figure is stated without being tested.
+// The hypothesis of an experiment: a text, and the figures in it, which a run must confirm. A figure enters the text
+// only through its row, which has bounds; so no figure is stated without being tested.
 #pragma once
 
 #include <limits>
@@ -36,7 +36,8 @@ struct Hypothesis {
 /// only `hypothesis` has. If `hypothesis` has no text, the text of `other` counts.
 std::vector<ExpectedFigure> figures_of(const Hypothesis& hypothesis, const Hypothesis& other);
 
-/// Returns the text with each {key} replaced. Throws Error for a {key} without a figure and for a figure without a {key}.
+/// Returns the text with each {key} replaced. Throws Error for a {key} without a figure and for a figure without a
+/// {key}.
 std::string hypothesis_text(const Hypothesis& hypothesis);
 
 /// Returns the number that a stated figure means ("41 %" is 0.41); nothing if it is not a number.
@@ -60,8 +61,8 @@ struct TestedFigure {
 std::vector<TestedFigure> tested_figures(const Hypothesis& hypothesis,
                                          const MeasuredFigures& measured);
 
-/// Writes the measured figure in the way in which the stated one is written: as a percentage, a power of two, a fraction
-/// or a number; "left out" if it was not measured.
+/// Writes the measured figure in the way in which the stated one is written: as a percentage, a power of two, a
+/// fraction or a number; "left out" if it was not measured.
 std::string measured_text(const TestedFigure& figure);
 /// Writes the bounds in the same way: "0.35 to 0.47", "at least 5 %", "exactly", or "set" for a setting.
 std::string bounds_text(const ExpectedFigure& figure);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes tables of results as text: columns are as wide as their widest cell, and numbers are aligned to the right. In a
-// table wider than a terminal, headings and words are broken over several lines, figures are not.
+// Writes tables of results as text: columns are as wide as their widest cell, and numbers are
+// aligned to the right. In a table wider than a terminal, headings and words are broken over
+// several lines, figures are not.
 #include "lib/study/experiment.h"
 
 #include <algorithm>
@@ -14,12 +15,14 @@ namespace binade {
 namespace {
 
 constexpr std::size_t widest_line = 98;
-/// A column with a longer cell that has a blank holds words, which may be broken over lines; figures are shorter.
+/// A column with a longer cell that has a blank holds words, which may be broken over lines;
+/// figures are shorter.
 constexpr std::size_t longest_figure = 24;
 
 using Lines = std::vector<std::string>;
 
-/// Breaks a cell into lines of at most `width` columns. Longer words stay whole; "3.2 %" stays on one line.
+/// Breaks a cell into lines of at most `width` columns. Longer words stay whole; "3.2 %" stays on
+/// one line.
 Lines broken(std::string text, std::size_t width) {
   constexpr char glue = '\1';
   for (std::size_t at = 0; (at = text.find(" %", at)) != std::string::npos;) text[at] = glue;
@@ -75,7 +78,8 @@ void narrow(std::vector<Column>& columns) {
   }
 }
 
-/// Writes one row on as many lines as its tallest cell needs; headings are aligned to the last of them.
+/// Writes one row on as many lines as its tallest cell needs; headings are aligned to the last of
+/// them.
 std::string text_of_row(const std::vector<Lines>& cells, const std::vector<Column>& columns,
                         bool head, bool narrowed) {
   std::size_t tall = 1;

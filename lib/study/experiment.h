@@ -49,8 +49,8 @@ struct ExperimentInput {
   std::function<void(const std::string&)> print = {};  ///< shows text while the experiment runs
   /// Called from time to time with the share of the work that is done, in [0, 1], and what is being run; may be empty.
   std::function<void(double done, std::string_view what)> progress = {};
-  /// Called in the handler of an exception that ended the experiment; throws an exception again that is not a failure of
-  /// the experiment, such as one of Python. May be empty.
+  /// Called in the handler of an exception that ended the experiment; throws an exception again that is not a failure
+  /// of the experiment, such as one of Python. May be empty.
   std::function<void()> on_exception = {};
   std::string dump_folder = {};  ///< where trainings write their tensors; empty: they do not
 };
@@ -89,8 +89,8 @@ struct Experiment {
 /// Returns all experiments, in the order in which they are best read.
 std::span<const Experiment> experiments();
 
-/// Returns the table as lines of text: the title, aligned columns, and an empty line at the end. In a table wider than 98
-/// columns, headings and cells that hold words are broken over several lines; figures are not.
+/// Returns the table as lines of text: the title, aligned columns, and an empty line at the end. In a table wider than
+/// 98 columns, headings and cells that hold words are broken over several lines; figures are not.
 std::string table_text(const Table& table);
 
 }  // namespace binade

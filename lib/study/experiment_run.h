@@ -38,9 +38,9 @@ std::string_view status_words(RunStatus status);
 /// Returns the verdict; if there is none, the reason: the failure, or why the experiment was skipped.
 std::string_view verdict_of(const ExperimentRun& run);
 
-/// Runs an experiment, keeps what it prints and compares its figures with the hypothesis; the comparison is added as its
-/// last table. An exception becomes the failure of the run. So do results that cannot be shown: a table whose rows and
-/// columns differ in number, a series whose x and y differ in length, or a figure that is stated and not measured.
+/// Runs an experiment, keeps what it prints and compares its figures with the hypothesis; the comparison is added as
+/// its last table. An exception becomes the failure of the run. So do results that cannot be shown: a table whose rows
+/// and columns differ in number, a series whose x and y differ in length, or a figure that is stated and not measured.
 ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput& input);
 
 /// Return what is printed before a run, its name and question, and what is printed after it: its tables, what was
@@ -56,8 +56,8 @@ nlohmann::ordered_json table_json(const Table& table);
 /// Returns the plot as JSON; numbers that are not finite become null.
 nlohmann::ordered_json plot_json(const Plot& plot);
 
-/// Returns {"schema": "binade.experiments/2", "binade": version, "quick": …, "results": [each run]}; with `times` each run
-/// has its seconds.
+/// Returns {"schema": "binade.experiments/2", "binade": version, "quick": …, "results": [each run]}; with `times` each
+/// run has its seconds.
 nlohmann::ordered_json experiment_runs_json(std::span<const ExperimentRun> runs, bool quick,
                                             bool times);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the idx files of MNIST and its successors: a magic number whose last byte is the number of dimensions, the
-// dimensions as big-endian 32-bit numbers, then a byte per element.
+// Reads the idx files of MNIST and its successors: a magic number whose last byte is the number of
+// dimensions, the dimensions as big-endian 32-bit numbers, then a byte per element.
 //
 //   0x00000803 | images | height | width | pixels       0x00000801 | labels | digits 0 … 9
 #include "lib/study/fashion_mnist.h"

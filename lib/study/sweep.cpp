@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a sweep and writes its file. Lines are only appended, each by one write, so that an interruption leaves whole
-// lines and at most one incomplete line at the end.
+// Runs a sweep and writes its file. Lines are only appended, each by one write, so that an
+// interruption leaves whole lines and at most one incomplete line at the end.
 #include "lib/study/sweep.h"
 
 #include <fcntl.h>
@@ -172,14 +172,16 @@ std::string difference(const ordered_json& theirs, const ordered_json& ours) {
   refuse_results(path, "not the results of this sweep: " + other);
 }
 
-/// Returns whether a line's result can be one of this job's: an object with all keys that its results have.
+/// Returns whether a line's result can be one of this job's: an object with all keys that its
+/// results have.
 bool is_result(const ordered_json& line, const SweepJob& job) {
   if (!line.is_object() || !line.contains("result") || !line["result"].is_object()) return false;
   return std::ranges::all_of(job.keys,
                              [&](const std::string& key) { return line["result"].contains(key); });
 }
 
-/// Returns the result in the line of a run. Throws Error unless the line has exactly the bytes that the run would write.
+/// Returns the result in the line of a run. Throws Error unless the line has exactly the bytes that
+/// the run would write.
 ordered_json result_in(const std::string& path, const SweepSpec& spec, const SweepJob& job,
                        std::size_t run, std::string_view line) {
   try {
@@ -192,7 +194,8 @@ ordered_json result_in(const std::string& path, const SweepSpec& spec, const Swe
   refuse_results(path, fmt::format("line {} is not run {} of this sweep", run + 2, run + 1));
 }
 
-/// Returns the results in the whole lines of the file, and sets `end` to the offset behind the last whole line.
+/// Returns the results in the whole lines of the file, and sets `end` to the offset behind the last
+/// whole line.
 std::vector<ordered_json> results_in(const std::string& path, const SweepSpec& spec,
                                      const SweepJob& job, std::string_view text, std::size_t& end) {
   const std::string header = header_line(spec);

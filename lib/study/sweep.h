@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A sweep runs one job for every combination of settings. The results are a file of JSON lines that grows by a line per
-// run and survives kill -9: a sweep that is started again does not repeat finished runs, and at the end its file has the
-// same bytes as that of a sweep that was never interrupted.
+// run and survives kill -9: a sweep that is started again does not repeat finished runs, and at the end its file has
+// the same bytes as that of a sweep that was never interrupted.
 //
 //   {"schema": "binade.sweep/1", "name": …, "spec_hash": …, "runs": n, "spec": {…}}
 //   {"run": 0, "settings": {…}, "result": {…}}
@@ -60,9 +60,9 @@ struct SweepResults {
   std::size_t found = 0;                        ///< how many of them were in the file before
 };
 
-/// Checks the settings of all runs, then runs those whose results are not in the file `path` yet. Throws Error if the file
-/// belongs to another sweep or is being written by another process, and if the job throws Error; results of finished
-/// runs stay in the file.
+/// Checks the settings of all runs, then runs those whose results are not in the file `path` yet. Throws Error if the
+/// file belongs to another sweep or is being written by another process, and if the job throws Error; results of
+/// finished runs stay in the file.
 SweepResults run_sweep(const SweepSpec& spec, const std::string& path, const SweepJob& job,
                        const SweepProgress& progress = {}, const RunTold& told = {});
 

@@ -14,13 +14,13 @@
 
 namespace binade {
 
-/// Returns a table with a row per run: the run's values of the grid's keys, then the chosen results. A result that the run
-/// does not have is "-"; one that is not finite (null in JSON) is "NaN/inf". Cells are safe to print on a terminal.
+/// Returns a table with a row per run: the run's values of the grid's keys, then the chosen results. A result that the
+/// run does not have is "-"; one that is not finite (null in JSON) is "NaN/inf". Cells are safe to print on a terminal.
 Table sweep_table(const SweepSpec& spec, std::span<const nlohmann::ordered_json> results,
                   std::span<const std::string> chosen);
 
-/// Returns the key of the grid for the x axis: the key with the most values, all of them numbers; a seed only if there is
-/// no other such key. Returns an empty text if no key has at least two numbers.
+/// Returns the key of the grid for the x axis: the key with the most values, all of them numbers; a seed only if there
+/// is no other such key. Returns an empty text if no key has at least two numbers.
 std::string plot_key(const SweepSpec& spec);
 
 /// Returns a plot of a result over the key `x_key` of the grid, with one series per combination of the other keys; over

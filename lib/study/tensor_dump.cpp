@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the tensors of a training. Those of a step are kept in memory until the step is over, then written to one file.
-// Gradients are unscaled as in PyTorch (torch/amp/grad_scaler.py, unscale_): the reciprocal of the scale is computed in
-// binary64 and rounded to binary32, and each gradient is multiplied by it in binary32.
+// Writes the tensors of a training. Those of a step are kept in memory until the step is over, then written to one
+// file. Gradients are unscaled as in PyTorch (torch/amp/grad_scaler.py, unscale_): the reciprocal of the scale is
+// computed in binary64 and rounded to binary32, and each gradient is multiplied by it in binary32.
 #include "lib/study/tensor_dump.h"
 
 #include <fmt/format.h>

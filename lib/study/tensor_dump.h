@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the tensors of a training, step by step, to files that `binade report` reads along its time axis. A step is one
-// file, stepNNNNNN.safetensors; it has a binary32 tensor stepNNNNNN/LAYER/ROLE for each watched activation and its
+// Writes the tensors of a training, step by step, to files that `binade report` reads along its time axis. A step is
+// one file, stepNNNNNN.safetensors; it has a binary32 tensor stepNNNNNN/LAYER/ROLE for each watched activation and its
 // gradient (roles act, dAct), and for each parameter, its gradient and its update (roles weight, dW, update). Gradients
 // are unscaled: the same training with another loss scale gives the same gradients as far as its format holds them. The
 // metadata of a file are its "step", the "loss_scale" by which the loss was multiplied (with loss_shift), and whether
@@ -43,12 +43,12 @@ using TensorVisitor = std::function<void(const std::string& layer, TensorRole ro
 void visit_after_backward(const StepView<float>& view, const TensorVisitor& visit);
 void visit_after_step(const StepView<float>& view, const TensorVisitor& visit);
 
-/// Throws Error if the folder, or any folder below it, has a file step*.safetensors, because the tensors of two trainings
-/// would mix.
+/// Throws Error if the folder, or any folder below it, has a file step*.safetensors, because the tensors of two
+/// trainings would mix.
 void refuse_dumps_below(const std::string& folder);
 
-/// Makes the folder and returns hooks that write every `every`-th step, the first and the last of `steps` into it. Steps
-/// that the loss scaler skips are written without updates. Throws Error if the folder itself has a file
+/// Makes the folder and returns hooks that write every `every`-th step, the first and the last of `steps` into it.
+/// Steps that the loss scaler skips are written without updates. Throws Error if the folder itself has a file
 /// step*.safetensors; the hooks throw Error if a file cannot be written.
 Hooks<float> dump_hooks(const std::string& folder, std::int64_t every, std::int64_t steps);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the text: files in the order of their names, whose bytes become their ranks in the vocabulary.
+// Reads the text: files in the order of their names, whose bytes become their ranks in the
+// vocabulary.
 #include "lib/study/text_corpus.h"
 
 #include <algorithm>

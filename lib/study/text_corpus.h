@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text for models that predict characters: the licence texts that every Debian system has, or files that the user names.
+// Text for models that predict characters: the licence texts that every Debian system has, or files
+// that the user names.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@ struct Text {
       test;  ///< characters as indices into the vocabulary; `test` is the last tenth
 };
 
-/// Reads the files of BINADE_TEXT (a file or a folder) or, if that is not set, of the system's folder of licences, one
-/// after another in the order of their names; symbolic links in the folder are skipped. Throws Error for fewer than 10
-/// bytes of text and for more than 64 MiB.
+/// Reads the files of BINADE_TEXT (a file or a folder) or, if that is not set, of the system's
+/// folder of licences, one after another in the order of their names; symbolic links in the folder
+/// are skipped. Throws Error for fewer than 10 bytes of text and for more than 64 MiB.
 Text licence_text();
 
 /// Returns whether BINADE_TEXT is set or the system has its folder of licences.

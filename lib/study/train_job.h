@@ -20,9 +20,9 @@ struct TrainResultKey {
 /// Returns the keys in the order in which results have them.
 std::span<const TrainResultKey> train_result_keys();
 
-/// Returns the job. Its `check` throws Error for settings that its `run` would refuse, without training; it reads the data
-/// of each workload once, to see that they are there and that batches fit. `data_folder` is the folder of the committed
-/// data.
+/// Returns the job. Its `check` throws Error for settings that its `run` would refuse, without
+/// training; it reads the data of each workload once, to see that they are there and that batches
+/// fit. `data_folder` is the folder of the committed data.
 SweepJob train_job(const std::string& data_folder);
 
 }  // namespace binade

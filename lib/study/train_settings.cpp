@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The settings of a training: a table of keys, each with the function that reads its value, and the checks that no
-// setting is without effect.
+// The settings of a training: a table of keys, each with the function that reads its value, and the
+// checks that no setting is without effect.
 #include "lib/study/train_settings.h"
 
 #include <fmt/format.h>
@@ -220,7 +220,8 @@ void check_effects(const Json& settings, const TrainSettings& s) {
        "master weights", "choose level O3"},
       {"momentum", !optimizer.takes("momentum"), with_optimizer, choose("momentum")},
       {"weight_decay", !optimizer.takes("weight_decay"), with_optimizer, choose("weight_decay")},
-      // In binary32 products are always the reference's, so that accumulator=reference is not wrong.
+      // In binary32 products are always the reference's, so that accumulator=reference is not
+      // wrong.
       {"accumulator", in_float && recipe.products.accumulator != "reference", products, emulated},
       {"promote_every", by_eigen, products, emulated},
       {"fprop", by_eigen, products, emulated},

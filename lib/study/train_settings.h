@@ -13,20 +13,19 @@
 namespace binade {
 
 /// Settings of a training. Its JSON has these keys, all optional but `workload`, with the table or the values in
-/// parentheses: workload (workload_rows); level (O0 … O3, native, half); format
-/// (training_formats); arch ("sm_90"); accumulator (f32, f16, reference); promote_every; attention (attentions); autoswitch;
-/// autoswitch_underflow; autoswitch_mse; fprop, dgrad,
-/// wgrad (instructions by name); scaler (step_scaler_names) and its parameters (scaler_parameters);
-/// skip_overflow; loss_shift; optimizer (optimizers()); lr; momentum; weight_decay; master_weights; update (nearest,
-/// stochastic, kahan); clip_norm; steps; batch; seed.
+/// parentheses: workload (workload_rows); level (O0 … O3, native, half); format (training_formats); arch ("sm_90");
+/// accumulator (f32, f16, reference); promote_every; attention (attentions); autoswitch; autoswitch_underflow;
+/// autoswitch_mse; fprop, dgrad, wgrad (instructions by name); scaler (step_scaler_names) and its parameters
+/// (scaler_parameters); skip_overflow; loss_shift; optimizer (optimizers()); lr; momentum; weight_decay;
+/// master_weights; update (nearest, stochastic, kahan); clip_norm; steps; batch; seed.
 struct TrainSettings {
   std::string workload;
   std::size_t batch = 0;
   TrainingRecipe recipe{};
 };
 
-/// Reads settings. Throws Error for an unknown key, a value of the wrong kind, an unknown name, settings that contradict
-/// each other, and a setting that has no effect because of another one.
+/// Reads settings. Throws Error for an unknown key, a value of the wrong kind, an unknown name, settings that
+/// contradict each other, and a setting that has no effect because of another one.
 TrainSettings train_settings(const nlohmann::json& settings);
 
 /// Returns all settings of a training by key, defaults included; of the scaler's parameters only those that were given.

@@ -35,7 +35,8 @@ std::vector<std::size_t> permutation(std::size_t n, std::uint64_t seed, std::uin
   return order;
 }
 
-/// Returns the given rows of a set of images as a batch, (n, features) if `flat`, else (n, c, h, w).
+/// Returns the given rows of a set of images as a batch, (n, features) if `flat`, else (n, c, h,
+/// w).
 template <std::floating_point T>
 Batch<T> rows_of(const Images& from, const std::vector<std::size_t>& rows, bool flat) {
   const std::size_t size = from.channels * from.height * from.width;
@@ -79,7 +80,8 @@ void give_images(Workload<T>& out, ImageSplit split, std::size_t batch, bool fla
   };
 }
 
-/// Returns the texts of `length` characters that begin at `starts`; the target of a character is the next character.
+/// Returns the texts of `length` characters that begin at `starts`; the target of a character is
+/// the next character.
 template <std::floating_point T>
 Batch<T> texts_at(const std::vector<std::int32_t>& from, const std::vector<std::size_t>& starts,
                   std::size_t length) {

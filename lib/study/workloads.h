@@ -33,12 +33,12 @@ inline constexpr std::array<WorkloadRow, 4> workload_rows{{
 /// Returns the row of a workload. Throws Error, which lists the names, for an unknown name.
 const WorkloadRow& workload_row(std::string_view name);
 
-/// Says which data the workload needs that this machine lacks, and how to get them; empty if none are missing. Committed
-/// data are taken to be there.
+/// Says which data the workload needs that this machine lacks, and how to get them; empty if none are missing.
+/// Committed data are taken to be there.
 std::string missing_data(std::string_view name);
 
-/// Returns how many rows an epoch has, which is the largest batch; for text, which gives batches of any size, the largest
-/// std::size_t. Reads the data and throws Error if they are missing.
+/// Returns how many rows an epoch has, which is the largest batch; for text, which gives batches of any size, the
+/// largest std::size_t. Reads the data and throws Error if they are missing.
 std::size_t epoch_rows(std::string_view name, const std::string& data_folder);
 
 /// Throws Error if a batch (0: the workload's own) is larger than an epoch.

@@ -36,6 +36,6 @@ struct AttentionRow {
 inline constexpr std::array<AttentionRow, 3> attentions{
     {{"flash", "FlashAttention-2, as in PyTorch 2.11 on GPUs: scores and softmax in float"},
      {"math", "PyTorch 2.5's math path: q, k, v widened to float"},
-     {"low_precision", "PyTorch 1.13's of FP16 tensors: scores, mask and softmax each rounded"}}};
+     {"low_precision", "PyTorch 1.13 on FP16 tensors: scores, mask and softmax each rounded"}}};
 
 }  // namespace binade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradcheck: one backward pass per element of the output gives the analytical Jacobian, two forward passes per element
-// of the inputs give the numerical one.
+// Gradcheck: one backward pass per element of the output gives the analytical Jacobian, two forward
+// passes per element of the inputs give the numerical one.
 #include "lib/train/gradcheck.h"
 
 #include <algorithm>

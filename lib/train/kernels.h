@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loops that the ops share: maps over elements and rows, and sums over rows. The order of every sum depends on the
-// shape alone, not on the number of threads.
+// Loops that the ops share: maps over elements and rows, and sums over rows. The order of every sum
+// depends on the shape alone, not on the number of threads.
 #pragma once
 
 #include <fmt/format.h>
@@ -48,7 +48,8 @@ std::vector<T> map(const std::vector<T>& x, const std::vector<T>& y, const F& f)
   return out;
 }
 
-/// Calls body(begin, end) for disjoint runs of rows that cover all rows, on all threads. A run has about 2^13 elements.
+/// Calls body(begin, end) for disjoint runs of rows that cover all rows, on all threads. A run has
+/// about 2^13 elements.
 template <class F>
 void for_runs(std::size_t rows, std::size_t columns, const F& body) {
   const std::size_t grain = std::max<std::size_t>(1, 8192 / std::max<std::size_t>(1, columns));
@@ -90,7 +91,8 @@ std::vector<T> column_sums(const std::vector<T>& x, std::size_t rows, std::size_
   return out;
 }
 
-/// Returns x with its dimensions in another order: dimension i of the result is dimension order[i] of x.
+/// Returns x with its dimensions in another order: dimension i of the result is dimension order[i]
+/// of x.
 template <std::floating_point T>
 std::vector<T> permuted(const std::vector<T>& x, const Shape& shape,
                         const std::vector<std::size_t>& order) {
@@ -107,7 +109,8 @@ std::vector<T> permuted(const std::vector<T>& x, const Shape& shape,
   if (out.empty()) return out;
   const std::size_t last = to_shape.back(), last_step = to_step.back();
   for_runs(x.size() / last, last, [&](std::size_t begin, std::size_t end) {
-    // `at` is the row's index in each dimension of the result but the last; `from` is its offset in x.
+    // `at` is the row's index in each dimension of the result but the last; `from` is its offset in
+    // x.
     std::vector<std::size_t> at(dimensions);
     std::size_t from = 0, rest = begin;
     for (std::size_t i = dimensions - 1; i-- > 0;) {
@@ -129,8 +132,8 @@ std::vector<T> permuted(const std::vector<T>& x, const Shape& shape,
   return out;
 }
 
-/// Calls Tape::record for an op whose gradient depends on its own rounded result, which `backward` receives:
-/// backward(tape, result, gradient).
+/// Calls Tape::record for an op whose gradient depends on its own rounded result, which `backward`
+/// receives: backward(tape, result, gradient).
 template <std::floating_point T, class F>
 Var record_result(Tape<T>& tape, std::string_view name, const OpInputs& op, Shape shape,
                   std::vector<T> values, F backward) {

@@ -95,8 +95,9 @@ NormLayer<T> add_norm(Model<T>& model, const std::string& name, std::size_t widt
   return {name, &weight, &bias};
 }
 
-/// One block of a decoder with the norms first (GPT-2's order): x + attention(norm(x)), then x + mlp(norm(x)), where the
-/// MLP has a GELU between its two layers. The tape watches x after each of the two sums, and the output of the GELU.
+/// One block of a decoder with the norms first (GPT-2's order): x + attention(norm(x)), then x + mlp(norm(x)), where
+/// the MLP has a GELU between its two layers. The tape watches x after each of the two sums, and the output of the
+/// GELU.
 template <std::floating_point T>
 struct BlockLayer {
   NormLayer<T> norm1, norm2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many bytes a training needs: per parameter, by training mode and optimizer, and for the activations that are
-// kept for the backward pass. This is arithmetic only: allocator overhead, fragmentation and workspaces are not counted.
+// How many bytes a training needs: per parameter, by training mode and optimizer, and for the activations that are kept
+// for the backward pass. This is arithmetic only: allocator overhead, fragmentation and workspaces are not counted.
 #pragma once
 
 #include <array>

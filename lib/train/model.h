@@ -27,7 +27,8 @@ struct Batch {
 template <std::floating_point T>
 struct Model {
   std::vector<std::unique_ptr<Parameter<T>>> parameters;
-  /// Computes the logits: (rows, classes), or (rows · length, classes) for text. The tape watches the layers' activations.
+  /// Computes the logits: (rows, classes), or (rows · length, classes) for text. The tape watches the layers'
+  /// activations.
   std::function<Var(Tape<T>& tape, const Batch<T>& batch, bool training)> forward;
 
   std::vector<Parameter<T>*> pointers() const;

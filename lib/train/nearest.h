@@ -12,7 +12,8 @@
 
 namespace binade {
 
-/// A function object that rounds to `format`. Nearest<float> throws Error if binary32 does not hold the format's numbers.
+/// A function object that rounds to `format`. Nearest<float> throws Error if binary32 does not hold the format's
+/// numbers.
 template <class T>
 struct Nearest;
 template <>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fully connected network, the convolutional network and the transformer that predicts characters.
+// The fully connected network, the convolutional network and the transformer that predicts
+// characters.
 #include "lib/train/layers.h"
 #include "lib/train/ops.h"
 

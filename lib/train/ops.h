@@ -27,8 +27,8 @@ Var matmul(Tape<T>& tape, Var a, Var b);
 struct Window {
   std::size_t size = 1, stride = 1, padding = 0;
 };
-/// Convolution: x (n, c, h, w), weight (o, c, size, size), bias (o) or none → (n, o, oh, ow). It is computed as a matrix
-/// product whose K runs over (filter row, filter column, channel), channels fastest, as in NHWC kernels of GPUs.
+/// Convolution: x (n, c, h, w), weight (o, c, size, size), bias (o) or none → (n, o, oh, ow). It is computed as a
+/// matrix product whose K runs over (filter row, filter column, channel), channels fastest, as in NHWC kernels of GPUs.
 template <std::floating_point T>
 Var conv2d(Tape<T>& tape, Var x, Var weight, std::optional<Var> bias, const Window& window);
 /// Returns softmax(q·kᵀ/√d + mask)·v for q, k, v (…, t, d); with `causal` later positions are masked. As in PyTorch,
@@ -121,7 +121,8 @@ Var select(Tape<T>& tape, Var x, std::size_t i);
 template <std::floating_point T>
 Var embedding(Tape<T>& tape, Var weight, const std::vector<std::int32_t>& indices);
 
-// Reductions and losses (ops_loss.cpp). Each returns a scalar of shape (1); sums are added in the order of pairwise_sum.
+// Reductions and losses (ops_loss.cpp). Each returns a scalar of shape (1); sums are added in the order of
+// pairwise_sum.
 
 template <std::floating_point T>
 Var sum(Tape<T>& tape, Var x);

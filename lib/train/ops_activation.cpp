@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Activations, and softmax and log_softmax over the last dimension. The formulas and the order of their operations are
-// those of PyTorch's CPU kernels (ATen/native/cpu/Activation.cpp, SoftMaxKernel.cpp).
+// Activations, and softmax and log_softmax over the last dimension. The formulas and the order of
+// their operations are those of PyTorch's CPU kernels (ATen/native/cpu/Activation.cpp,
+// SoftMaxKernel.cpp).
 #include <limits>
 #include <numbers>
 
@@ -42,7 +43,8 @@ std::vector<T> map_rows(const LastAxis& of, const std::vector<T>& x, const F& bo
   });
   return out;
 }
-/// Calls body(row of x, row of y, row to fill) for every row of two arrays of one shape; returns what body filled.
+/// Calls body(row of x, row of y, row to fill) for every row of two arrays of one shape; returns
+/// what body filled.
 template <std::floating_point T, class F>
 std::vector<T> map_rows(const LastAxis& of, const std::vector<T>& x, const std::vector<T>& y,
                         const F& body) {

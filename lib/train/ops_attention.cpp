@@ -118,7 +118,8 @@ Var flash_attention(Tape<T>& tape, const OpInputs& op, const Sizes& of, bool cau
                    {.pass = Pass::fprop, .dtype = dtype, .weights = false, .keeps_sums = true},
                    View<T>::dense(p.data(), of.m, of.n), part(tape.values(v), b, of.n, of.w));
     for (std::size_t i = 0; i < of.m; ++i) {
-      // As in FlashAttention, a row whose keys are all masked gives 0, and its probabilities are 0 in the backward pass.
+      // As in FlashAttention, a row whose keys are all masked gives 0, and its probabilities are 0 in the backward
+      // pass.
       const bool sees = sums[i] != 0 && !std::isnan(sums[i]);
       const T inverse = sees ? 1 / sums[i] : T{1};
       for (std::size_t j = 0; j < of.w; ++j) o[i * of.w + j] *= inverse;

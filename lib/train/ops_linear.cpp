@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ops linear and matmul: product.h computes their forward product and the products of their gradients.
+// The ops linear and matmul: product.h computes their forward product and the products of their
+// gradients.
 #include <algorithm>
 #include <string>
 

@@ -35,7 +35,8 @@ void need_weights(const Tape<T>& tape, std::string_view op, Var x, Var weight, V
                           shape_text(tape.shape(bias)), shape_text(want)));
 }
 
-/// Returns, per channel, the sum over batch and space: first the sums of the planes, then the sum of these, each pairwise.
+/// Returns, per channel, the sum over batch and space: first the sums of the planes, then the sum of these, each
+/// pairwise.
 template <std::floating_point T>
 std::vector<T> channel_sums(const std::vector<T>& x, const Layout& l) {
   if (l.spatial == 1) return column_sums(x, l.batch, l.channels);

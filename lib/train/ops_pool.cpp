@@ -18,7 +18,8 @@ struct Planes {
   std::size_t rows = 0, columns = 0;             ///< size of the result's planes
   Window window{};
 
-  /// Returns the rows (or columns) [begin, end) of x, which has `size` of them, that window row (or column) `at` covers.
+  /// Returns the rows (or columns) [begin, end) of x, which has `size` of them, that window row (or column) `at`
+  /// covers.
   std::pair<std::size_t, std::size_t> side(std::size_t at, std::size_t size) const {
     const std::size_t first = at * window.stride, last = first + window.size;
     return {first > window.padding ? first - window.padding : 0,

@@ -16,8 +16,8 @@ namespace binade {
 namespace {
 
 /// Returns decayed(weights[i]) + change[i], summed in binary64 and rounded stochastically with word first + i of the
-/// stream. Sums of weights of up to 20 bits are rounded as the exact sum would be. For a weight of 24 bits, binary64 has
-/// 29 bits below the weight's last bit, so that the last three bits of the word have no effect.
+/// stream. Sums of weights of up to 20 bits are rounded as the exact sum would be. For a weight of 24 bits, binary64
+/// has 29 bits below the weight's last bit, so that the last three bits of the word have no effect.
 template <class T, class Decayed>
 std::vector<double> stochastic_sums(std::span<const T> weights, std::span<const T> change,
                                     const Decayed& decayed, std::uint64_t first,

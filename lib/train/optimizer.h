@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Updates the parameters of a model by one of the optimizers of optimizers.h. Each op is computed in binary32 and
-// rounded to the dtype in which the weights are kept. Low-precision weights have a binary32 master copy or none; the sum
-// of a weight without a master copy and its change is rounded to nearest, stochastically (the sum in binary64, rounded
-// once), or with Kahan's compensation.
+// rounded to the dtype in which the weights are kept. Low-precision weights have a binary32 master copy or none; the
+// sum of a weight without a master copy and its change is rounded to nearest, stochastically (the sum in binary64,
+// rounded once), or with Kahan's compensation.
 #pragma once
 
 #include <array>
@@ -39,8 +39,8 @@ struct OptimizerOptions {
 struct StepCounts {
   std::uint64_t weights = 0;  ///< all weights that have a gradient
   std::uint64_t asked = 0;    ///< weights whose change is not zero
-  /// Weights whose non-zero change was lost: neither the weight (its master copy, if it has one) nor Kahan's compensation
-  /// changed.
+  /// Weights whose non-zero change was lost: neither the weight (its master copy, if it has one) nor Kahan's
+  /// compensation changed.
   std::uint64_t lost = 0;
   /// Weights of the model that stayed the same although their non-zero change was added to the master copy or the
   /// compensation: after several such steps the sum will change the weight.
@@ -107,8 +107,8 @@ class Optimizer {
 };
 
 /// torch.nn.utils.clip_grad_norm_ with the L2 norm over all gradients: multiplies them by max_norm / (norm + 1e-6), at
-/// most 1. As in PyTorch, each gradient's norm, the norm of these norms, its reciprocal and the factor are rounded to the
-/// gradients' dtype. Returns the norm before clipping.
+/// most 1. As in PyTorch, each gradient's norm, the norm of these norms, its reciprocal and the factor are rounded to
+/// the gradients' dtype. Returns the norm before clipping.
 template <std::floating_point T>
 T clip_grad_norm(const std::vector<typename Optimizer<T>::Gradient>& gradients, double max_norm);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The formulas of the optimizers, which compute what is to be added to one weight. `round` is called after each op after
-// which PyTorch rounds.
+// The formulas of the optimizers, which compute what is to be added to one weight. `round` is called after each op
+// after which PyTorch rounds.
 #include "lib/train/optimizers.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 namespace binade {
 namespace {
 
-/// The numbers that all weights of a step share. PyTorch keeps them as Python floats and casts each to the type in which
-/// its kernel computes.
+/// The numbers that all weights of a step share. PyTorch keeps them as Python floats and casts each to the type in
+/// which its kernel computes.
 template <class T>
 struct StepNumbers {
   const OptimizerOptions& options;

@@ -82,8 +82,8 @@ double amax_of(const std::vector<T>& values) {
 }
 
 /// An operand as the instruction gets it: scaled and rounded. In formats of up to 8 bits, values beyond the range and
-/// infinities become the largest finite number (PTX's cvt to FP8 is always .satfinite), and only the tally shows them. In
-/// wider formats they are infinite.
+/// infinities become the largest finite number (PTX's cvt to FP8 is always .satfinite), and only the tally shows them.
+/// In wider formats they are infinite.
 template <class T>
 struct Operand {
   std::vector<T> values;  ///< times 2^scale_log2, on the format's grid
@@ -115,7 +115,8 @@ OperandLoss loss_of(const std::vector<T>& before, const Operand<T>& operand) {
   return operand_loss(from, to);
 }
 
-/// Returns the plan of the first rule that fits the call, after skipping `skipped` rules that fit; null if there is none.
+/// Returns the plan of the first rule that fits the call, after skipping `skipped` rules that fit; null if there is
+/// none.
 const ProductPlan* plan_of(const ProductSettings& settings, const ProductCall& call,
                            std::size_t skipped = 0) {
   const auto at = static_cast<std::size_t>(call.pass);

@@ -97,10 +97,10 @@ struct MatrixView {
 };
 
 /// Returns a·b (m × n, row after row), plus bias[j] in column j if there is a bias. The values are numbers of the op's
-/// dtype, or of T if the call keeps sums. In dgrad and wgrad the caller passes the gradient as the left factor.
-/// An emulated product rounds its operands to the model's types; the sum becomes binary32, is divided by the operands'
-/// scales, the bias is added in binary32, and the result is rounded to the op's dtype. Throws Error if the shapes do not
-/// fit.
+/// dtype, or of T if the call keeps sums. In dgrad and wgrad the caller passes the gradient as the left factor. An
+/// emulated product rounds its operands to the model's types; the sum becomes binary32, is divided by the operands'
+/// scales, the bias is added in binary32, and the result is rounded to the op's dtype. Throws Error if the shapes do
+/// not fit.
 template <std::floating_point T>
 std::vector<T> product(const ProductSettings& settings, const ProductCall& call,
                        const MatrixView<T>& a, const MatrixView<T>& b,

@@ -15,8 +15,8 @@ SizeAdvice advice_of(std::uint64_t size, int alignment, int extent) {
   return {size, rounded_up(size, alignment), rounded_up(size, extent)};
 }
 
-/// Families of instructions, the newest first. wmma is left out because it is another interface to mma, the sparse
-/// families because they need pruned weights.
+/// Families of instructions, the newest first. wmma is left out because it is another interface to
+/// mma, the sparse families because they need pruned weights.
 constexpr std::array<Family, 3> by_age{Family::tcgen05, Family::wgmma, Family::mma};
 
 }  // namespace

@@ -44,8 +44,8 @@ inline constexpr std::array<std::string_view, 3> product_names{"fprop", "dgrad",
 std::array<Extents, 3> products_of(const LinearSizes& layer);
 
 /// Returns the sizes [m, n, k] of the layer's implicit GEMMs (NVIDIA's guide to convolutional layers): fprop [NPQ,
-/// filters, CRS], dgrad [NHW, C, filters·RS], wgrad [CRS, filters, NPQ], where N is the batch, C the channels, H × W the
-/// image, P × Q the result and R × S the filter.
+/// filters, CRS], dgrad [NHW, C, filters·RS], wgrad [CRS, filters, NPQ], where N is the batch, C the channels, H × W
+/// the image, P × Q the result and R × S the filter.
 std::array<Extents, 3> products_of(const ConvSizes& layer);
 
 /// Returns how many elements of a format the 16 bytes of an aligned load hold: 8 of binary16, 16 of e4m3.
@@ -57,8 +57,8 @@ struct InstructionShape {
   int m = 0, n = 0, k = 0;
 };
 
-/// Returns the widest dense instruction of architecture sm_`sm` for operands of a format, from the newest of the families
-/// tcgen05, wgmma and mma that has one; nothing if there is none.
+/// Returns the widest dense instruction of architecture sm_`sm` for operands of a format, from the newest of the
+/// families tcgen05, wgmma and mma that has one; nothing if there is none.
 std::optional<InstructionShape> instruction_for(int sm, const Format& format);
 
 /// One size of a product, rounded up.

@@ -27,11 +27,12 @@ struct ScalerGaveUp : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Returns the names that a recipe's `scaler` may have: torch, apex, …, none, static:SCALE, log_max, histogram, adaptive.
+/// Returns the names that a recipe's `scaler` may have: torch, apex, …, none, static:SCALE, log_max, histogram,
+/// adaptive.
 std::vector<std::string_view> step_scaler_names();
 
-/// Returns the name of the scaler that a recipe uses: its own; without one, its level's if the format needs a loss scale,
-/// else "none".
+/// Returns the name of the scaler that a recipe uses: its own; without one, its level's if the format needs a loss
+/// scale, else "none".
 std::string_view scaler_of(const TrainingRecipe& recipe);
 
 /// Returns the parameters of all scalers together; a name means the same in every scaler that has it.

@@ -39,8 +39,8 @@ struct Parameter {
 template <std::floating_point T>
 class Tape {
  public:
-  /// The backward function of an op: computes the gradients of its inputs from `gradient`, that of its output, and passes
-  /// each to add_gradient.
+  /// The backward function of an op: computes the gradients of its inputs from `gradient`, that of its output, and
+  /// passes each to add_gradient.
   using Backward = std::function<void(Tape&, const std::vector<T>& gradient)>;
 
   /// `products` says how products are computed; it must outlive the tape.
@@ -71,8 +71,8 @@ class Tape {
   /// Returns the gradient of x; empty if the backward pass did not reach x.
   const std::vector<T>& gradient(Var x) const { return nodes_[x.index].gradient; }
 
-  /// Called by backward functions: rounds `gradient` to the dtype of `x`, adds it to the gradient of `x`, and rounds the
-  /// sum. Does nothing if `x` needs no gradient. Throws Error if the sizes differ.
+  /// Called by backward functions: rounds `gradient` to the dtype of `x`, adds it to the gradient of `x`, and rounds
+  /// the sum. Does nothing if `x` needs no gradient. Throws Error if the sizes differ.
   void add_gradient(Var x, std::vector<T> gradient);
   /// Runs the backward pass from `loss`, a scalar whose gradient is `seed`, and adds each parameter's gradient to
   /// Parameter::gradient. May be called once per tape. Throws Error if `loss` has more than one element.
@@ -85,8 +85,8 @@ class Tape {
   void report_announced(std::size_t elements);
   std::size_t size() const { return nodes_.size(); }
 
-  /// Sets a function that is called with every gradient before it is added and may change it; null: none. It must outlive
-  /// the backward pass.
+  /// Sets a function that is called with every gradient before it is added and may change it; null: none. It must
+  /// outlive the backward pass.
   void set_gradient_filter(const std::function<void(std::vector<T>&)>* filter) { filter_ = filter; }
 
   /// Names an activation, so that a training's hooks find it and its gradient.
@@ -101,9 +101,9 @@ class Tape {
   /// Returns the product of the factors by which layers have multiplied the gradient of x.
   T gradient_scale(Var x) const { return nodes_[x.index].gradient_scale; }
   /// Called by the backward function of a layer with weights: returns the gradient of its output times the layer's
-  /// factor, rounded to `dtype` (unchanged if there is no layer scaler). From it the caller computes the gradient of its
-  /// input; gradients that the caller adds after this call are taken to carry the factor. `terms` is the number of terms
-  /// in each sum of the product of gradient and weights.
+  /// factor, rounded to `dtype` (unchanged if there is no layer scaler). From it the caller computes the gradient of
+  /// its input; gradients that the caller adds after this call are taken to carry the factor. `terms` is the number of
+  /// terms in each sum of the product of gradient and weights.
   std::vector<T> scaled_for_input(const std::string& layer, const Format& dtype,
                                   const std::vector<T>& gradient, Var weights, std::size_t terms);
 
@@ -147,8 +147,9 @@ struct OpInputs {
   Var operator[](std::size_t i) const { return inputs[i]; }
 };
 
-/// Casts the inputs of an op as autocast's lists say. Ops on no list run in the widest of their inputs' dtypes, to which
-/// the other inputs are cast (PyTorch's type promotion). The call is reported to the log of dtypes (DtypeFlow), if any.
+/// Casts the inputs of an op as autocast's lists say. Ops on no list run in the widest of their inputs' dtypes, to
+/// which the other inputs are cast (PyTorch's type promotion). The call is reported to the log of dtypes (DtypeFlow),
+/// if any.
 template <std::floating_point T>
 OpInputs op_inputs(Tape<T>& tape, std::string_view op, std::vector<Var> inputs);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses the instruction that the libraries of an architecture use for given operands, and makes the settings of a
-// training's products from it.
+// Chooses the instruction that the libraries of an architecture use for given operands, and makes
+// the settings of a training's products from it.
 #include "lib/train/tensor_core_products.h"
 
 #include <fmt/format.h>
@@ -15,8 +15,8 @@
 namespace binade {
 namespace {
 
-/// Fills the operand formats of FP8 into an instruction's name. The gradient dY, which is the left operand of dgrad and of
-/// wgrad, is e5m2; everything else is e4m3.
+/// Fills the operand formats of FP8 into an instruction's name. The gradient dY, which is the left
+/// operand of dgrad and of wgrad, is e5m2; everything else is e4m3.
 std::string name_for(std::string_view pattern, Pass pass) {
   const std::string_view a = pass == Pass::fprop ? "e4m3" : "e5m2";
   return fmt::format(fmt::runtime(pattern), fmt::arg("a", a), fmt::arg("b", "e4m3"));

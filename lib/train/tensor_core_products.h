@@ -19,8 +19,8 @@ struct TrainingFormat {
   bool scaled;            ///< gradients need a loss scale: only binary16's range is that short
   std::string_view what;
 };
-/// The formats in which a training can multiply. e4m3 is Transformer Engine's recipe HYBRID: ops in bfloat16, products of
-/// e4m3 operands (gradients e5m2) with one scale per tensor.
+/// The formats in which a training can multiply. e4m3 is Transformer Engine's recipe HYBRID: ops in bfloat16, products
+/// of e4m3 operands (gradients e5m2) with one scale per tensor.
 inline constexpr std::array<TrainingFormat, 5> training_formats{{
     {"binary32", binary32, false, "products in float"},
     {"tf32", binary32, false, "operands of products rounded to tf32"},

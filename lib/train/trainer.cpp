@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop of a training. The table of levels says what a level means; lib/amp decides everything about loss scales.
+// The loop of a training. The table of levels says what a level means; lib/amp decides everything
+// about loss scales.
 #include "lib/train/trainer.h"
 
 #include <fmt/format.h>
@@ -105,7 +106,8 @@ bool all_finite(const Model<T>& model) {
   });
 }
 
-/// Multiplies gradients by 2^shift, in binary32 (check_recipe sees to that); this is exact unless it over- or underflows.
+/// Multiplies gradients by 2^shift, in binary32 (check_recipe sees to that); this is exact unless
+/// it over- or underflows.
 template <class T>
 void undo_shift(const std::vector<typename Optimizer<T>::Gradient>& gradients, int shift) {
   const T factor = static_cast<T>(std::ldexp(1.0, shift));

@@ -23,8 +23,8 @@ namespace binade {
 struct TrainingRecipe {
   std::string level = "native";  ///< a name in opt_levels: O0, O1, O2, O3, native, half
   ProductChoice products{};
-  /// A name in loss_scale_policies(), "static:SCALE", "log_max", "histogram" or "adaptive"; empty: the level's scaler if
-  /// the format's gradients need one (TrainingFormat::scaled), else none.
+  /// A name in loss_scale_policies(), "static:SCALE", "log_max", "histogram" or "adaptive"; empty: the level's scaler
+  /// if the format's gradients need one (TrainingFormat::scaled), else none.
   std::string scaler{};
   ScalerParameters
       scaler_parameters{};  ///< by names of scaler_parameters(); others keep their defaults
