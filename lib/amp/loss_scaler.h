@@ -47,7 +47,6 @@ enum class ScaleArithmetic : std::uint8_t {
 };
 
 /// A row of the table: how one framework changes its loss scale.
-
 struct LossScalePolicy {
   std::string_view name;
   double init_scale = 1;
@@ -58,8 +57,8 @@ struct LossScalePolicy {
   bool backoff_divides = false;  ///< a backoff divides by backoff_factor (2 in the table)
   std::int64_t hysteresis = 1;   ///< the inf with this number, from 1, is the first to back off
   HysteresisRefill refill = HysteresisRefill::growth;
-  std::optional<double> floor = {};
-  std::optional<double> cap = {};
+  std::optional<double> floor = {};  ///< smallest scale; none: no limit
+  std::optional<double> cap = {};    ///< largest scale; none: no limit
   bool caps_init = false;  ///< an init_scale above the cap is lowered to it (Apex, OpenSeq2Seq)
   std::optional<double> threshold =
       {};  ///< no backoff goes below this, which lies above the floor (fairseq)
@@ -84,11 +83,11 @@ LossScalePolicy static_policy(double scale);
 /// The state of a policy. Which members matter depends on the policy.
 struct LossScalerState {
   double scale = 1;
-  std::int64_t growth_tracker = 0;  ///< good steps since the last growth or inf
-  std::int64_t step = 0;            ///< calls of update
-  std::int64_t last_overflow = -1;  ///< step of the last inf
-  std::int64_t hysteresis_left = 1;
-  std::int64_t last_rescale = -1;            ///< step of the last change of the scale (fairseq)
+  std::int64_t growth_tracker = 0;   ///< good steps since the last growth or inf
+  std::int64_t step = 0;             ///< calls of update
+  std::int64_t last_overflow = -1;   ///< step of the last inf
+  std::int64_t hysteresis_left = 1;  ///< 1: the next inf backs off; n: n - 1 more are tolerated
+  std::int64_t last_rescale = -1;    ///< step of the last change of the scale (fairseq)
   std::int64_t overflows_since_rescale = 0;  ///< infs since the last backoff (fairseq's name)
   std::optional<double> next_scale = {};     ///< is_late: the decided scale, not yet in use
 

@@ -22,6 +22,7 @@ struct TensorStatistics {
   double sum_of_squares = 0;
 };
 
+/// Statistics of all gradients of a step.
 struct StepStatistics {
   bool found_inf = false;  ///< a value of some tensor is NaN or infinite
   float amax = 0;          ///< largest finite magnitude of all tensors

@@ -23,6 +23,7 @@ struct ExpectedFigure {
   bool given = false;       ///< the figure is a setting of the run, not a result
 };
 
+/// Bounds for figures that are bounded on one side only.
 inline constexpr double any_larger = std::numeric_limits<double>::infinity(),
                         any_smaller = -any_larger;
 

@@ -76,7 +76,6 @@ struct Experiment {
   Hypothesis quick_hypothesis = {};  ///< what a quick run expects otherwise; empty: the same
 
   /// Returns the text of the hypothesis of a quick or a whole run.
-
   std::string_view text_of(bool quick) const {
     return quick && !quick_hypothesis.text.empty() ? quick_hypothesis.text : hypothesis.text;
   }

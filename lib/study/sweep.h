@@ -28,7 +28,6 @@ struct SweepSpec {
   std::vector<std::vector<nlohmann::json>> values;  ///< values of each key, in the order written
 
   /// Returns the number of combinations.
-
   std::size_t runs() const;
 };
 

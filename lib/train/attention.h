@@ -30,6 +30,7 @@ enum class Attention : std::uint8_t {
   low_precision,
 };
 
+/// The name of an Attention in options, and what it is, for help texts.
 struct AttentionRow {
   std::string_view name, what;
 };

@@ -68,6 +68,7 @@ struct SizeAdvice {
   std::uint64_t padded = 0;   ///< `size` rounded up to a multiple of the instruction's size
 };
 
+/// How well the sizes of a product fit an instruction.
 struct ShapeAdvice {
   SizeAdvice m, n, k;
   double waste = 0;  ///< share of the multiplications whose operands are padding
@@ -76,6 +77,7 @@ struct ShapeAdvice {
   }
 };
 
+/// Returns how well the sizes of a product fit the instruction and aligned loads of the format's elements.
 ShapeAdvice advise(const Extents& product, const Format& format,
                    const InstructionShape& instruction);
 

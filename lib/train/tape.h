@@ -161,6 +161,7 @@ class LayerScope {
   ~LayerScope();
   LayerScope(const LayerScope&) = delete;
   LayerScope& operator=(const LayerScope&) = delete;
+  /// Returns the name under which ops of this thread are logged now; empty outside of any scope.
   static const std::string& current();
 
  private:
