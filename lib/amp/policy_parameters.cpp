@@ -73,9 +73,8 @@ std::span<const PolicyParameter> policy_parameters() {
        [](const Policy& p) -> std::optional<double> {
          return p.on_floor != OnFloor::stay ? 1.0 : 0.0;
        }},
-      {{"tolerance",
-        "fairseq: only if at least this share of steps has an inf is the scale lowered", number, 0,
-        1},
+      {{"tolerance", "fairseq: an inf lowers the scale only if their share is this or more", number,
+        0, 1},
        [](Policy& p, double x) { p.tolerance = x; },
        [](const Policy& p) -> std::optional<double> { return p.tolerance; }},
   }};

@@ -67,7 +67,7 @@ std::span<const OptionParameter<HistogramOptions>> histogram_parameters() {
       member<&HistogramOptions::factor>(
           {"growth_factor", "", ParameterKind::number, 1.0000001, largest_scale}),
       member<&HistogramOptions::edge>(
-          {"edge", "histogram: the upper bin begins at this share of the format's largest number",
+          {"edge", "histogram: lower end of the upper bin, as a share of the largest number",
            ParameterKind::number, least_scale, 1}),
       member<&HistogramOptions::upper_share>(
           {"upper_share", "histogram: a larger share of values in the upper bin lowers the scale",
