@@ -233,7 +233,7 @@ std::string judged(const T& measured, const T& expected, bool& equal) {
 bool tabulate_golden(const std::vector<Trace>& traces, Outcome& out) {
   Table table{"The golden table, measured",
               {"policy", "steps of the first growths", "skips if S > 2^12 overflows",
-               "of them before the first step", "log2 S after an infinity every 1500 steps",
+               "of them at first", "log2 S after an infinity every 1500 steps",
                "next growth after an infinity at step 11", "log2 S after 60 infinities"},
               {}};
   bool equal = true;
@@ -264,8 +264,8 @@ std::string power_text(double log2) {
 void tabulate(const Trace& trace, const std::vector<ScalerRun>& runs, Outcome& out) {
   const bool has_gap = trace.amax.front() > 0 && std::isfinite(trace.amax.front());
   Table table{trace.title,
-              {"policy", "skips", "skips before the first step", "steps taken", "S at the end",
-               "lowest S", "highest S", "mean binades below the largest safe S", "gives up at"},
+              {"policy", "skips", "skips at first", "steps taken", "S at the end", "lowest S",
+               "highest S", "binades below safe S", "gives up at"},
               {}};
   Plot plot{
       .title = trace.title,
