@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: what does a loss scale of each layer's own (Zhao et al. 2019, ada-loss) save that one scale does not? A
-// deep network under binary16 autocast whose loss is ever smaller: without a scale, with ada-loss's, with 2^8 for all,
-// with both, and with PyTorch's one scale. ada-loss scales gradients of activations on their way and takes the scale
-// out of the weights' gradients, here in binary32.
+// Question: what does a loss scale for each layer (Zhao et al. 2019, ada-loss) save that one scale for all layers does
+// not? A deep network is trained under binary16 autocast with smaller and smaller losses: without a scale, with
+// ada-loss's layer scales, with the fixed scale 2^8, with both, and with PyTorch's dynamic scale. ada-loss scales the
+// gradients of activations layer by layer in the backward pass and takes the scale out of the gradients of weights,
+// here in binary32.
 #include <fmt/format.h>
 
 #include <array>
@@ -36,10 +37,10 @@ const std::array<ScaleWay, 5>& scale_ways() {
 }
 constexpr std::size_t way_count = 5;
 
-/// Gradients of activations as the backward pass left them.
+/// Numbers of zeros and of all values in the gradients of activations, counted before unscaling.
 struct Died {
   std::vector<std::string> layers;
-  std::vector<double> zeros, values;  ///< by layer
+  std::vector<double> zeros, values;  ///< one per layer
 
   double share() const {
     double zero = 0, all = 0;
@@ -74,7 +75,7 @@ struct ScaleRun {
 
 ScaleRun run_way(Trainings& trainings, const ScaleWay& way, int shift, std::int64_t steps) {
   TrainingRecipe recipe = in_format(usual_recipe(network, steps), "native", "binary16");
-  recipe.products.accumulator = "reference";  // the range is the question, not the sums
+  recipe.products.accumulator = "reference";  // the experiment is about range, not about sums
   recipe.loss_shift = shift;
   recipe.scaler = way.scaler;
   recipe.scaler_parameters = way.parameters;
@@ -84,7 +85,7 @@ ScaleRun run_way(Trainings& trainings, const ScaleWay& way, int shift, std::int6
   return out;
 }
 
-/// Zeros of the gradients of each layer's output.
+/// Returns a table of the share of zeros in the gradient of each layer's output.
 Table layer_table(const std::array<ScaleRun, way_count>& runs, int shift) {
   Table table{fmt::format("Activation gradients that are zero, by layer, loss 2^-{}", shift),
               {"layer"},
@@ -187,28 +188,28 @@ Outcome run_adaptive_scales(const ExperimentInput& input) {
 
 constexpr std::array<ExpectedFigure, 14> adaptive_scales_figures{{
     {"harmless", "best accuracy less the worst, loss as it is", "3 %", any_smaller, 0.03},
-    {"shift", "the loss, times", "2^-14", 0x1p-14, 0x1p-14, true},
-    {"zeros_none", "activation gradients zero there, no scale", "89 %", 0.8, 0.95},
-    {"zeros_ada", "the same under ada-loss", "4 %", 0.01, 0.1},
-    {"none", "accuracy without a scale there", "8 %", 0.05, 0.2},
-    {"ada", "accuracy under ada-loss there", "61 %", 0.4, 0.8},
-    {"init", "a scale for all", "2^8", 256, 256, true},
-    {"fixed", "accuracy under it there", "97 %", 0.93, 1},
-    {"torch", "accuracy under PyTorch's one scale there", "97 %", 0.93, 1},
-    {"far", "the loss, times", "2^-22", 0x1p-22, 0x1p-22, true},
-    {"cap", "largest product of 2^8 and layer scales", "2^18", 0x1p18, 0x1p18, true},
-    {"fixed_far", "accuracy under the scale for all there", "8 %", 0.05, 0.2},
-    {"both_far", "accuracy under it and ada-loss there", "61 %", 0.4, 0.8},
-    {"torch_far", "accuracy under PyTorch's one scale there", "97 %", 0.93, 1},
+    {"shift", "factor of a smaller loss", "2^-14", 0x1p-14, 0x1p-14, true},
+    {"zeros_none", "zeros among its activation gradients, no scale", "89 %", 0.8, 0.95},
+    {"zeros_ada", "zeros among its activation gradients, ada-loss", "4 %", 0.01, 0.1},
+    {"none", "its accuracy without a scale", "8 %", 0.05, 0.2},
+    {"ada", "its accuracy under ada-loss", "61 %", 0.4, 0.8},
+    {"init", "a fixed scale for all layers", "2^8", 256, 256, true},
+    {"fixed", "its accuracy under the fixed scale", "97 %", 0.93, 1},
+    {"torch", "its accuracy under PyTorch's one scale", "97 %", 0.93, 1},
+    {"far", "factor of a still smaller loss", "2^-22", 0x1p-22, 0x1p-22, true},
+    {"cap", "largest product of the fixed and layer scales", "2^18", 0x1p18, 0x1p18, true},
+    {"fixed_far", "its accuracy under the fixed scale", "8 %", 0.05, 0.2},
+    {"both_far", "its accuracy under the fixed scale and ada-loss", "61 %", 0.4, 0.8},
+    {"torch_far", "its accuracy under PyTorch's one scale", "97 %", 0.93, 1},
 }};
 constexpr std::array<ExpectedFigure, 7> adaptive_scales_quick{{
     {"harmless", "best accuracy less the worst, loss as it is", "1 %", any_smaller, 0.01},
-    {"zeros_none", "activation gradients zero there, no scale", "90 %", 0.8, 0.95},
-    {"zeros_ada", "the same under ada-loss", "2 %", 0.005, 0.06},
-    {"none", "accuracy without a scale there", "12 %", 0.05, 0.2},
-    {"ada", "accuracy under ada-loss there", "10 %", 0.05, 0.2},
-    {"fixed", "accuracy under it there", "67 %", 0.6, 0.8},
-    {"torch", "accuracy under PyTorch's one scale there", "68 %", 0.6, 0.8},
+    {"zeros_none", "zeros among its activation gradients, no scale", "90 %", 0.8, 0.95},
+    {"zeros_ada", "zeros among its activation gradients, ada-loss", "2 %", 0.005, 0.06},
+    {"none", "its accuracy without a scale", "12 %", 0.05, 0.2},
+    {"ada", "its accuracy under ada-loss", "10 %", 0.05, 0.2},
+    {"fixed", "its accuracy under the fixed scale", "67 %", 0.6, 0.8},
+    {"torch", "its accuracy under PyTorch's one scale", "68 %", 0.6, 0.8},
 }};
 
 constexpr std::string_view adaptive_scales_said =

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: which products of an FP8 training does Transformer Engine's autoswitch rule send back to BF16, and is it
-// those that the training suffers from? The rule looks at each operand's rounding: more than 5 % of its values
-// become 0, or the mean square of its errors passes 1e-4, which is an absolute figure.
+// Question: which products of an FP8 training does Transformer Engine's autoswitch rule compute in BF16 instead, and
+// are they the products that harm the training? The rule looks at the rounding of each operand: a product switches if
+// more than 5 % of an operand's values become 0, or if the mean square of its errors exceeds 1e-4, which is an absolute
+// figure.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +44,7 @@ struct SwitchCase {
 constexpr std::array<SwitchCase, 3> switch_cases{
     {{"digits_mlp", 220, 44}, {"digits_tanh8", 220, 0}, {"char_transformer", 60, 0}}};
 
-/// Products and those that were switched, by pass.
+/// Numbers of all products and of switched products, per pass.
 struct Switched {
   std::array<double, 3> products{}, switched{};
 
@@ -80,7 +81,7 @@ void add_layers(Table& table, const SwitchCase& c, const TrainingLog& log,
   }
 }
 
-/// Forward products, layer after layer.
+/// Returns the share of switched forward products, layer after layer.
 Series by_layer(const std::string& name, const TrainingLog& log) {
   Series out{.name = name};
   for (const SwitchTally& tally : log.switches) {
@@ -104,9 +105,10 @@ Outcome run_autoswitch_products(const ExperimentInput& input) {
   }
   const auto& ways = switch_ways();
   Trainings trainings(input, chosen.size() * ways.size());
-  Table table{"FP8 trainings, operands with a scale a tensor",
-              {"network", "products", "test loss", "of BF16", "switched: fprop", "dgrad", "wgrad"},
-              {}};
+  Table table{
+      "FP8 trainings, operands with one scale per tensor",
+      {"network", "products", "test loss", "from BF16", "switched: fprop", "dgrad", "wgrad"},
+      {}};
   Table layers{"Under autoswitch, by layer and product",
                {"network", "layer", "product", "switched", "worst underflow", "worst mean square"},
                {}};
@@ -180,19 +182,19 @@ Outcome run_autoswitch_products(const ExperimentInput& input) {
 constexpr std::array<ExpectedFigure, 8> autoswitch_products_figures{{
     {"underflow", "threshold of underflow", "5 %", 0.05, 0.05, true},
     {"mse", "threshold of the mean square error", "1e-4", 1e-4, 1e-4, true},
-    {"by_error", "fprop or wgrad switched by error, the least of the networks", "34 %", 0.25, 0.45},
-    {"dgrad_by_error", "dgrad switched by error, the most", "0 %", 0, 0.01},
-    {"dgrad_by_underflow", "dgrad switched by underflow, the most", "28 %", 0.15, 0.4},
+    {"by_error", "smallest share of fprop or wgrad switched by error", "34 %", 0.25, 0.45},
+    {"dgrad_by_error", "largest share of dgrad switched by error", "0 %", 0, 0.01},
+    {"dgrad_by_underflow", "largest share of dgrad switched by underflow", "28 %", 0.15, 0.4},
     {"plain", "largest distance of FP8's test loss from BF16's", "32 %", 0.2, 0.45},
-    {"ruled", "the same with the rule", "6 %", 0, 0.15},
-    {"chance", "distance of BF16's from another seed's", "15 %", 0.05, 0.25},
+    {"ruled", "largest distance of it with the rule", "6 %", 0, 0.15},
+    {"chance", "largest distance of another seed's test loss", "15 %", 0.05, 0.25},
 }};
 constexpr std::array<ExpectedFigure, 5> autoswitch_products_quick{{
-    {"by_error", "fprop or wgrad switched by error, the least of the networks", "30 %", 0.2, 0.4},
-    {"dgrad_by_underflow", "dgrad switched by underflow, the most", "0 %", 0, 0.05},
+    {"by_error", "smallest share of fprop or wgrad switched by error", "30 %", 0.2, 0.4},
+    {"dgrad_by_underflow", "largest share of dgrad switched by underflow", "0 %", 0, 0.05},
     {"plain", "largest distance of FP8's test loss from BF16's", "0.4 %", 0, 0.03},
-    {"ruled", "the same with the rule", "2 %", 0, 0.05},
-    {"chance", "distance of BF16's from another seed's", "20 %", 0.1, 0.3},
+    {"ruled", "largest distance of it with the rule", "2 %", 0, 0.05},
+    {"chance", "largest distance of another seed's test loss", "20 %", 0.1, 0.3},
 }};
 
 constexpr std::string_view autoswitch_products_said =

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: which binades of the gradients does learning need? Two ways to ask, on the digits MLP:
-// binary32 trainings whose backward pass sets every gradient below a threshold (or in a band) to zero,
-// and binary16 trainings (autocast, no loss scale) that see the loss times 2^-k, undone in binary32
-// before the step: as if all gradients were k binades smaller. Then the cure: a loss scale.
+// Question: which binades of the gradients does learning need? The digits MLP is trained in two
+// ways: in binary32 with a backward pass that sets every gradient below a threshold (or in a band)
+// to zero, and in binary16 (autocast, no loss scale) with the loss times 2^-k, undone in binary32
+// before the step, as if all gradients were k binades smaller. The last training has a loss scale,
+// which is the cure.
 #include <fmt/format.h>
 
 #include <array>
@@ -18,7 +19,7 @@
 namespace binade {
 namespace {
 
-/// Gradients with low <= |x| < high are set to zero: exponents of 2.
+/// A cut sets gradients with 2^low <= |x| < 2^high to zero.
 struct BandCut {
   std::string_view name;
   int low, high;
@@ -33,7 +34,7 @@ constexpr std::array<BandCut, 9> band_cuts{{{"nothing", 0, 0},
                                             {"below 2^-12", -1100, -12},
                                             {"below 2^-10", -1100, -10}}};
 
-/// Values and squares of gradients that a cut removed, and of all.
+/// The number and the sum of squares of the gradients that a cut removed, and of all gradients.
 struct Removed {
   double values = 0, squares = 0, all_values = 0, all_squares = 0;
 };
@@ -55,10 +56,10 @@ std::function<void(std::vector<float>&)> cutting(const BandCut& cut, Removed& re
 
 std::string points(double accuracy) { return fmt::format("{:.2f} %", 100 * accuracy); }
 
-/// Binary32 trainings with cuts. Returns the accuracy of each.
+/// Trains in binary32 with each cut. Returns the accuracy of each training.
 std::vector<double> ablate(Trainings& trainings, std::int64_t steps, Outcome& out) {
   Table table{"Binary32, gradients set to zero by magnitude (digits MLP)",
-              {"set to zero", "of non-zero values", "of the L2 norm", "test accuracy"},
+              {"set to zero", "share of non-zero values", "share of the L2 norm", "test accuracy"},
               {}};
   Series curve{.name = "gradients below the threshold are zero", .x = {}, .y = {}};
   std::vector<double> accuracies;
@@ -98,14 +99,14 @@ struct ShiftResult {
   double plain = 0, shifted_14 = 0, shifted_16 = 0, far = 0, cured = 0;
 };
 
-/// Binary16 trainings that see the loss times 2^-k.
+/// Trains in binary16 with the loss times 2^-k, for each k of `shifts`.
 ShiftResult shift(Trainings& trainings, std::string_view workload, std::int64_t steps,
                   const std::vector<int>& shifts, Table& table, Plot& plot, Outcome& out) {
   ShiftResult result;
   Series curve{.name = std::string(workload), .x = {}, .y = {}};
   const auto one = [&](int k, const std::string& scaler) {
     TrainingRecipe recipe = in_format(usual_recipe(workload, steps), "native", "binary16");
-    recipe.products.accumulator = "reference";  // the range is the question, not the sums
+    recipe.products.accumulator = "reference";  // the experiment is about range, not about sums
     recipe.loss_shift = k;
     recipe.scaler = scaler;
     const TrainingLog log =
@@ -185,18 +186,18 @@ Outcome run_band_ablation(const ExperimentInput& input) {
 constexpr std::array<ExpectedFigure, 10> band_ablation_figures{{
     {"cut", "gradients below this are zero", "2^-24", 0x1p-24, 0x1p-24, true},
     {"missed", "accuracy lost without them", "0.6 %", any_smaller, 0.006},
-    {"begin_at", "the loss, times", "2^-14", 0x1p-14, 0x1p-14, true},
-    {"begin", "accuracy that FP16 loses at it", "1 %", any_smaller, 0.01},
-    {"fails_at", "the loss, times", "2^-16", 0x1p-16, 0x1p-16, true},
-    {"fails", "accuracy of FP16 at it", "41 %", 0.3, 0.52},
-    {"ssd", "the cut that was said of Multibox SSD", "2^-27", 0x1p-27, 0x1p-27, true},
-    {"chance_at", "the loss, times", "2^-24", 0x1p-24, 0x1p-24, true},
-    {"chance", "accuracy of FP16 at it", "11 %", 0.05, 0.2},
-    {"cured", "accuracy lost with a dynamic scale there", "0.6 %", any_smaller, 0.006},
+    {"begin_at", "factor of a smaller loss", "2^-14", 0x1p-14, 0x1p-14, true},
+    {"begin", "accuracy that FP16 loses with this loss", "1 %", any_smaller, 0.01},
+    {"fails_at", "factor of a smaller loss", "2^-16", 0x1p-16, 0x1p-16, true},
+    {"fails", "accuracy of FP16 with this loss", "41 %", 0.3, 0.52},
+    {"ssd", "published threshold for Multibox SSD", "2^-27", 0x1p-27, 0x1p-27, true},
+    {"chance_at", "factor of a smaller loss", "2^-24", 0x1p-24, 0x1p-24, true},
+    {"chance", "accuracy of FP16 with this loss", "11 %", 0.05, 0.2},
+    {"cured", "accuracy lost with this loss and a dynamic scale", "0.6 %", any_smaller, 0.006},
 }};
 
 constexpr std::array<ExpectedFigure, 1> band_ablation_quick{{
-    {"begin", "accuracy that FP16 loses at it", "2 %", any_smaller, 0.02},
+    {"begin", "accuracy that FP16 loses with this loss", "2 %", any_smaller, 0.02},
 }};
 
 }  // namespace
@@ -205,7 +206,7 @@ const Experiment band_ablation{
     "band_ablation",
     "Which binades of the gradients does learning need, and how many can binary16 lose before it "
     "fails?",
-    {"On the digits MLP even all gradients below {cut} are missed by at most {missed} of "
+    {"On the digits MLP setting even all gradients below {cut} to zero costs at most {missed} of "
      "accuracy; FP16 without a loss scale loses at most {begin} of it where the loss is "
      "{begin_at} times as large, ends near {fails} at {fails_at} and at chance, {chance}, at "
      "{chance_at}; a dynamic loss scale cures it to within {cured}. That what lies below {ssd} "
@@ -213,8 +214,9 @@ const Experiment band_ablation{
      band_ablation_figures},
     &run_band_ablation,
     true,
-    {"On the digits MLP even all gradients below {cut} are missed by at most {missed} of accuracy; "
-     "FP16 without a loss scale loses at most {begin} of it where the loss is {begin_at} times as "
+    {"On the digits MLP setting even all gradients below {cut} to zero costs at most {missed} of "
+     "accuracy; FP16 without a loss scale loses at most {begin} of it where the loss is {begin_at} "
+     "times as "
      "large and ends at chance, {chance}, at {chance_at}; a dynamic loss scale cures it to within "
      "{cured}.",
      band_ablation_quick}};

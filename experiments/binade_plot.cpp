@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From counts by binade to a staircase; binades between others that hold no value are drawn as zero.
+// Draws counts per binade as a staircase; empty binades between others are drawn as zero.
 #include "experiments/binade_plot.h"
 
 #include <algorithm>

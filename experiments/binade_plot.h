@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The picture of where values lie: a staircase over the binades, which experiments draw of gradients.
+// A plot of how values are distributed over the binades (powers of two), as a staircase;
+// experiments draw it of gradients.
 #pragma once
 
 #include <string>
@@ -11,11 +12,11 @@
 
 namespace binade {
 
-/// Over |x| by binade, in percent of the non-zero values; the few below 2^-45 are left out, they would
-/// take most of the axis.
+/// Returns an empty plot over |x| by binade, in percent of the non-zero values. Its curves leave
+/// out the few values below 2^-45, which would take most of the axis.
 Plot binade_plot(std::string title);
 
-/// Adds a curve for the plot; nothing where all values are zero.
+/// Adds the values of a summary to the plot, as one curve; adds nothing if all values are zero.
 void add_binades(Plot& plot, std::string name, const RangeSummary& summary);
 
 }  // namespace binade

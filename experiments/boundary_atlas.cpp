@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: at which magnitudes do values change their fate in each format? Widely repeated: "FP16
-// underflows to zero below 6e-5". That is the smallest normal number, 2^-14; below it lie 1023
-// subnormal numbers, and ties to even lets values die only at 2^-25, a factor of 2048 lower.
+// Question: at which magnitudes does a value become zero, subnormal, normal or overflow in each
+// format? It is widely repeated that "FP16 underflows to zero below 6e-5". That is the smallest
+// normal number, 2^-14; below it lie 1023 subnormal numbers, and rounding with ties to even gives
+// zero only from 2^-25 down, a factor of 2048 lower.
 //
-// Boundaries are found by bisection over binary64 encodings with the emulator as the only judge, then
-// held against the closed forms. All midpoints between neighbours are tried for formats of up to 16
-// bits: each must go to the even side, and the next binary64 numbers to either side of it must not.
+// The boundaries are found by bisection over binary64 encodings, with the emulator as the only
+// judge, and compared with closed forms. In formats of up to 16 bits all midpoints between
+// neighbours are tried: a midpoint must go to its even neighbour, and the next binary64 numbers
+// below and above it must go to the neighbour on their side.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,9 +41,10 @@ Projected rounded(double x, const Format& f, const Attributes& attributes) {
   return convert(bits_of(x), binary64, f, attributes);
 }
 
-/// The smallest positive binary64 number for which a monotone condition holds.
+/// Returns the smallest positive binary64 number for which a condition holds that is false up to it
+/// and true from it on.
 double first_where(const std::function<bool(double)>& holds) {
-  std::uint64_t low = 0;  // fails
+  std::uint64_t low = 0;  // the condition is false here
   std::uint64_t high = bits_of(std::numeric_limits<double>::infinity());
   while (high - low > 1) {
     const std::uint64_t middle = low + (high - low) / 2;
@@ -50,18 +53,18 @@ double first_where(const std::function<bool(double)>& holds) {
   return std::bit_cast<double>(high);
 }
 
-/// The largest positive binary64 number before it.
+/// Returns the largest binary64 number that is less than x.
 double before(double x) { return std::nextafter(x, 0.0); }
 
-/// Powers of two as such, other numbers in decimal.
+/// Writes a power of two as 2^n, other numbers in decimal.
 std::string shown(double x) {
   int exponent = 0;
   if (std::frexp(x, &exponent) == 0.5) return fmt::format("2^{}", exponent - 1);
   return fmt::format("{:.7g}", x);
 }
 
-/// Where values end that are at most `last`: neighbouring binary64 numbers lie on either side of a
-/// boundary, and the one with fewer significant bits is the boundary itself.
+/// Writes the boundary above `last`, the last number on its lower side, as "<= x" or "< x". The
+/// boundary is `last` or the next binary64 number, whichever has fewer significant bits.
 std::string end_of(double last) {
   const double next = std::nextafter(last, INFINITY);
   const bool inclusive = std::countr_zero(bits_of(last)) > std::countr_zero(bits_of(next));
@@ -87,9 +90,9 @@ Boundaries measure(const Format& f, const Attributes& attributes) {
   };
 }
 
-/// The closed forms for ties to even: half the smallest subnormal (a tie, to the even zero); half an
-/// ulp below the smallest normal; and half an ulp above the largest finite, which overflows only
-/// where the tie goes up.
+/// Returns the boundaries by closed forms, for ties to even: half the smallest subnormal number (a
+/// tie, which goes to zero, the even neighbour); half an ulp below the smallest normal number; and
+/// half an ulp above the largest finite number, a tie that overflows only if it goes up.
 Boundaries closed_form(const Format& f) {
   const double ulp = std::ldexp(1.0, f.emax() - f.fraction_bits());
   const double tie = value_of<double>(max_bits(f, false), f) + ulp / 2;
@@ -103,8 +106,8 @@ bool same(const Boundaries& a, const Boundaries& b) {
          a.last_in_range == b.last_in_range;
 }
 
-/// All midpoints between neighbouring positive numbers of a format; returns how many were tried and
-/// adds those that went wrong.
+/// Rounds all midpoints between neighbouring positive numbers of a format. Returns how many were
+/// tried and adds the number that were rounded wrongly to `wrong`.
 std::uint64_t try_midpoints(const Format& f, std::uint64_t& wrong) {
   std::uint64_t tried = 0;
   for (std::uint64_t code = 0; code != max_bits(f, false) >> f.padding_bits; ++code) {
@@ -121,7 +124,7 @@ std::uint64_t try_midpoints(const Format& f, std::uint64_t& wrong) {
   return tried;
 }
 
-/// The largest relative error of 4096 evenly spaced values of each binade.
+/// Returns a plot of the largest relative error of 4096 evenly spaced values in each binade.
 Plot error_by_binade() {
   Plot plot{.title = "What rounding costs at each magnitude",
             .x_label = "|x|, by binade",

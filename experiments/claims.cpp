@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: which things that are often said of mixed precision are not so? Each claim is measured with the
-// project's own arithmetic, lists, scalers and trainings: that it fails, and that what is said instead holds.
+// Question: which claims that are often made about mixed precision are not true? For each claim the project's own
+// arithmetic, lists, loss scalers and trainings measure that it is false as stated, and that the correction given
+// instead is true.
 #include "experiments/claims.h"
 
 #include <fmt/format.h>
@@ -85,7 +86,7 @@ Outcome run_claims(const ExperimentInput& input) {
                   {"here", static_cast<double>(here)}};
   out.as_expected = confirmed == here;
   out.verdict = fmt::format(
-      "{} of the {} claims that can be measured here fail as they are said, and their corrections "
+      "{} of the {} claims that can be measured here are false as stated, and their corrections "
       "hold{}.",
       confirmed, here, not_so.empty() ? "" : "; NOT: " + not_so);
   return out;
@@ -93,13 +94,13 @@ Outcome run_claims(const ExperimentInput& input) {
 
 constexpr std::array<ExpectedFigure, 8> claims_figures{{
     {"all", "claims", "18", 18, 18},
-    {"here", "of them measured here", "17", 17, 17},
-    {"wrong", "wrong, as said, with a correction that holds", "seven", 7, 7},
-    {"loose", "loose, likewise", "five", 5, 5},
-    {"partly", "right in part", "two", 2, 2},
-    {"one_level", "true of one level only", "one", 1, 1},
-    {"over_general", "over-general", "one", 1, 1},
-    {"often_false", "often false", "one", 1, 1},
+    {"here", "claims measured here", "17", 17, 17},
+    {"wrong", "wrong claims whose correction holds", "seven", 7, 7},
+    {"loose", "loose claims whose correction holds", "five", 5, 5},
+    {"partly", "claims that are right in part", "two", 2, 2},
+    {"one_level", "claims that are true of one level only", "one", 1, 1},
+    {"over_general", "over-general claims", "one", 1, 1},
+    {"often_false", "claims that are often false", "one", 1, 1},
 }};
 
 }  // namespace
@@ -109,7 +110,7 @@ const Experiment claims{
     "Which things that are often said of mixed precision are not so?",
     {"Of {all} claims {here} can be measured without a GPU: {wrong} are wrong, {loose} loose, "
      "{partly} right in part, {one_level} holds for O2 only, {over_general} is over-general, "
-     "{often_false} often false. Each fails as it is said, and what is said instead holds.",
+     "{often_false} often false. Each is false as stated, and its correction holds.",
      claims_figures},
     &run_claims,
     true};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is often said of mixed precision, as rows: the saying, what is wrong with it, what is true instead, and a
-// check that measures both. The rows lie in files by subject.
+// Claims that are often made about mixed precision, as tables of rows: the claim, what is wrong with it, what is true
+// instead, and a check that measures both. There is one file of rows per subject.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,12 @@ namespace binade {
 
 class Trainings;
 
+/// What a check found.
 struct Measured {
-  bool fails = false;  ///< the claim, read as it is said
-  bool holds = false;  ///< the correct statement
-  std::string words;   ///< the figures, shortly
-  nlohmann::ordered_json figures;
+  bool fails = false;              ///< the claim, taken literally, is false
+  bool holds = false;              ///< the correct statement is true
+  std::string words;               ///< the measured figures in a few words
+  nlohmann::ordered_json figures;  ///< the same figures as JSON
 };
 
 /// What a check may use.
@@ -30,8 +31,8 @@ struct ClaimInput {
 
 struct Claim {
   std::string_view id, said, verdict, correct;
-  Measured (*check)(const ClaimInput& input);  ///< none: nothing here can tell
-  std::size_t trainings = 0;                   ///< calls of Trainings::run by the check
+  Measured (*check)(const ClaimInput& input);  ///< null: this project cannot measure the claim
+  std::size_t trainings = 0;                   ///< how often the check calls Trainings::run
   std::string_view not_measured = {};          ///< why there is no check
 };
 

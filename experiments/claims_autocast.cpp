@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Claims about what runs in which format under autocast: read from PyTorch's lists, and from one step of the digits'
-// MLP on a tape.
+// Claims about which ops run in which format under autocast. They are checked by PyTorch's lists and by one training
+// step of the digits MLP.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ Tensor<float> normal_tensor(Shape shape, std::uint64_t stream, const Format& dty
   return out;
 }
 
-/// One step of the digits' MLP on drawn data; products by the instructions of sm_90.
+/// One step of the digits MLP on random data; products are computed as by the instructions of sm_90.
 struct Step {
   ProductSettings products = tensor_core_products({});
   ProductTally tally;
@@ -59,7 +59,7 @@ std::unique_ptr<Step> step_with(Scope scope) {
   return out;
 }
 
-/// Values that binary16 holds, zeros left out.
+/// Counts the non-zero values, and those of them that binary16 holds exactly.
 struct OnGrid {
   std::size_t of = 0, all = 0;
   void add(std::vector<float> values) {
@@ -118,7 +118,8 @@ std::size_t different_gradients(const Step& a, const Step& b, std::size_t& all) 
   return different;
 }
 
-/// dY·W written out as an op of a layer whose forward ran in binary32.
+/// Computes dY·W as a call of matmul, as a backward pass does that a user writes for a layer whose forward pass ran in
+/// binary32.
 Tensor<float> written_backward(bool under_autocast) {
   Tape<float> tape;
   std::optional<Autocast> scope;
@@ -148,10 +149,10 @@ Measured backward_under_autocast(const ClaimInput&) {
                       {"values", right.size()}}};
 }
 
-/// What an optimizer gets after one step of the digits' MLP, whose weights are in `dtype`.
+/// The formats that an optimizer sees after one backward pass of the digits MLP.
 struct Stepped {
-  Format weights, gradients, stepped;
-  std::string error;  ///< of GradScaler, given the model's own gradients
+  Format weights, gradients, stepped;  ///< stepped: of the gradients that the optimizer uses
+  std::string error;  ///< message of GradScaler::unscale_ for the model's own gradients
 };
 
 Stepped gradients_of(const Format& dtype) {
@@ -194,7 +195,7 @@ Measured weights_in_fp16(const ClaimInput&) {
                       {"o2_error", o2.error}}};
 }
 
-/// Of the ops, those that the list of a device has under the policy, or under one of fp32's three.
+/// Returns the policy of each op on CUDA's list.
 nlohmann::ordered_json policies_of(std::span<const std::string_view> ops) {
   nlohmann::ordered_json out;
   for (const std::string_view op : ops) {
@@ -216,7 +217,8 @@ bool all_in_binary32(std::span<const std::string_view> ops) {
   });
 }
 
-/// Formats of the table in which the largest of rounded numbers is the largest number, rounded.
+/// Returns in how many formats the largest of some rounded numbers is the rounded largest number; adds the number of
+/// formats tried to `all`.
 std::size_t formats_with_exact_max(std::size_t& all) {
   std::vector<double> x(4096);
   Draws draws(12, 0);
@@ -310,10 +312,13 @@ constexpr std::array autocast_claims{
     Claim{"fp16_not_in_backward", "FP16 is not used in backpropagation", "wrong",
           "An op's backward runs in its forward's dtype: dgrad and wgrad are FP16 products.",
           &fp16_not_in_backward},
-    Claim{"backward_under_autocast", "Forward and backward both belong under autocast", "wrong",
-          "The forward's ops have chosen already, so that no bit changes; an op that a written-out "
-          "backward calls is cast though its forward was not. PyTorch advises against it.",
-          &backward_under_autocast},
+    Claim{
+        "backward_under_autocast", "Forward and backward both belong under autocast", "wrong",
+        "The ops of the forward pass have chosen their formats already, so that no bit changes; "
+        "but "
+        "an op that a hand-written backward calls is cast even if its forward op was not. PyTorch "
+        "advises against it.",
+        &backward_under_autocast},
     Claim{"weights_in_fp16", "Weights are stored in FP16, FP16 gradients are divided by S",
           "O2 only",
           "Native AMP keeps parameters and .grad in FP32; GradScaler refuses FP16 gradients.",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Claims about what numbers are and where they end: binary16's small numbers, INT32, the step of gradcheck.
+// Claims about numbers and their range: binary16's small numbers, INT32, and the step of gradcheck.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ float float_of(std::uint64_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
 }
 
-/// The largest float that becomes zero; 1 does not, and rounding keeps the order.
+/// Returns the largest float that becomes zero in binary16, by bisection below 1: rounding is monotone.
 float last_zero(const Attributes& attributes) {
   std::uint64_t zero = 0, other = bits_of(1.0F);
   while (other - zero > 1) {
@@ -46,7 +46,7 @@ Measured underflow_at_6e_5(const ClaimInput&) {
     const float x = value_of<float>(code, binary16);
     kept += x < 0x1p-14F && to_half(x) == x ? 1 : 0;
   }
-  // With flushing all that is tiny dies; what lies at most 2^-26 below 2^-14 rounds to it and is not.
+  // With flushing every tiny result becomes zero; values at most 2^-26 below 2^-14 round to 2^-14 and are not tiny.
   const bool only_flushing = flushed == std::nextafter(0x1p-14F - 0x1p-26F, 0.0F);
   const float normal = value_of<float>(1024, binary16), subnormal = value_of<float>(1, binary16);
   return {.fails = six != 0,
@@ -62,7 +62,7 @@ Measured underflow_at_6e_5(const ClaimInput&) {
                       {"largest_to_zero_flushing", flushed}}};
 }
 
-/// Of all floats of the binade of 2^e (each `stride`-th): how many survive, and the worst error.
+/// Of the floats of a binade that were tried: how many do not become zero in binary16, and their worst relative error.
 struct Survivors {
   std::size_t of = 0, all = 0;
   double worst = 0;
@@ -94,7 +94,8 @@ Measured band_is_zeroed(const ClaimInput& input) {
   Measured out{.fails = top.of > 0,
                .holds = found[0].of == 0 && found[1].of == 0 && top.of == top.all - 1 &&
                         top.worst > 0.99 && top.worst < 1 && to_half(1.5F * 0x1p-25F) == 0x1p-24F,
-               .words = fmt::format("of the binades of 2^-27, -26, -25 survive {}, {} and {} of {}",
+               .words = fmt::format("in the binades of 2^-27, 2^-26 and 2^-25 {}, {} and {} of {} "
+                                    "floats do not become zero",
                                     found[0].of, found[1].of, top.of, top.all),
                .figures = {{"worst_relative_error", top.worst},
                            {"top_binade", {0x1p-25, 0x1p-24}},
@@ -107,7 +108,7 @@ Measured band_is_zeroed(const ClaimInput& input) {
   return out;
 }
 
-/// The largest relative error of rounding to binary16 in the binade of 2^e, its ties included.
+/// Returns the largest relative error of rounding to binary16 in the binade of 2^e, over values that include its ties.
 double worst_error(int e) {
   double worst = 0;
   for (int i = 0; i < 1 << 14; ++i) {
@@ -121,7 +122,8 @@ double worst_error(int e) {
 Measured precision_falls(const ClaimInput&) {
   Measured out{.fails = true, .holds = true, .words = {}, .figures = {}};
   for (int e = 15; e >= -24; --e) {
-    // Half a unit in the last place, reached just above 2^e: 2^-11 of it in normal binades.
+    // Half a unit in the last place, relative to 2^e (2^-11 in normal binades); the worst value lies that far above
+    // 2^e.
     const double half_unit = std::ldexp(1.0, e >= -14 ? -11 : -11 + (-14 - e));
     const double worst = worst_error(e), expected = half_unit / (1 + half_unit);
     if (e >= -14 && worst != worst_error(15)) out.fails = false;
@@ -144,7 +146,7 @@ double integer_of(std::uint64_t bits) {
 }
 
 Measured int32_has_a_sign_bit(const ClaimInput&) {
-  // A sign and 31 bits would be -0 and -(2^31 - 1).
+  // If INT32 were a sign and 31 bits of magnitude, these would be -0 and -(2^31 - 1).
   const double top_bit = integer_of(0x80000000), all_bits = integer_of(0xFFFFFFFF);
   const auto is_out = [](double x) {
     return (to_integer(exact_of(x), {}, Rounding::ties_to_even, false).flags & Flag::invalid) != 0;
@@ -158,20 +160,21 @@ Measured int32_has_a_sign_bit(const ClaimInput&) {
       as_integers += to_integer(exact_of(w), {}, Rounding::ties_to_even, false).bits != 0 ? 1 : 0;
     }
   }
-  return {.fails = top_bit != 0 && as_integers < weights,
-          .holds = top_bit == -0x1p31 && all_bits == -1 && is_out(0x1p31) && !is_out(-0x1p31) &&
-                   in_binary32 == weights && as_integers == 0,
-          .words =
-              fmt::format("0x80000000 is {:.0f}, 0xFFFFFFFF {:.0f}; {} of {} weights outlive INT32",
-                          top_bit, all_bits, as_integers, weights),
-          .figures = {{"of_0x80000000", top_bit},
-                      {"of_0xFFFFFFFF", all_bits},
-                      {"weights", weights},
-                      {"weights_in_binary32", in_binary32},
-                      {"not_zero_as_int32", as_integers}}};
+  return {
+      .fails = top_bit != 0 && as_integers < weights,
+      .holds = top_bit == -0x1p31 && all_bits == -1 && is_out(0x1p31) && !is_out(-0x1p31) &&
+               in_binary32 == weights && as_integers == 0,
+      .words = fmt::format("0x80000000 is {:.0f}, 0xFFFFFFFF {:.0f}; {} of {} weights are not 0 in "
+                           "INT32",
+                           top_bit, all_bits, as_integers, weights),
+      .figures = {{"of_0x80000000", top_bit},
+                  {"of_0xFFFFFFFF", all_bits},
+                  {"weights", weights},
+                  {"weights_in_binary32", in_binary32},
+                  {"not_zero_as_int32", as_integers}}};
 }
 
-/// x³ at draws from [-2, 2), its derivative against central differences.
+/// Compares the derivative of x³ at random x from [-2, 2) with central differences.
 GradcheckReport cube_check(const Format& dtype, double eps, std::size_t draws) {
   GradcheckReport sum;
   Draws random(3, 0);
@@ -191,7 +194,7 @@ GradcheckReport cube_check(const Format& dtype, double eps, std::size_t draws) {
   return sum;
 }
 
-/// From 2^result on x + 1e-6 is x, x a power of two.
+/// Returns the smallest e for which 2^e + 1e-6 is 2^e in the format.
 int first_unmoved(const Format& format) {
   for (int e = format.emin();; ++e) {
     double next = std::ldexp(1.0, e) + 1e-6;
@@ -210,7 +213,8 @@ Measured eps_vanishes(const ClaimInput& input) {
   const auto share = [](std::size_t of, std::size_t all) {
     return static_cast<double>(of) / static_cast<double>(all);
   };
-  // u·|f|/eps at |f| = 8, u = 2^-24; rounding x ± eps adds three times that, x·f' being 3·f.
+  // The rounding of f contributes an error of u·|f|/eps, here at |f| = 8 with u = 2^-24; the rounding of x ± eps
+  // contributes three times that, because x·f' is 3·f.
   const double unit = 0x1p-24 * 8 / 1e-6;
   const double passed = share(single.passed, single.elements);
   const double unmoved_half = share(half.unmoved, half.inputs);
@@ -238,12 +242,13 @@ Measured eps_vanishes(const ClaimInput& input) {
 constexpr std::array number_claims{
     Claim{"underflow_at_6e_5", "FP16 underflows to zero below 6e-5", "wrong",
           "2^-14 = 6.1e-5 is the smallest normal number; below lie 1023 subnormal ones down to "
-          "2^-24 = 5.96e-8. Zero is what is at most 2^-25 = 2.98e-8; with flush-to-zero alone "
-          "the saying is true.",
+          "2^-24 = 5.96e-8. Only values of at most 2^-25 = 2.98e-8 become zero; the claim is true "
+          "only with flush-to-zero.",
           &underflow_at_6e_5},
     Claim{"band_is_zeroed", "[2^-27, 2^-24) lies outside FP16 and becomes zero", "loose",
-          "Two binades of it die; all of (2^-25, 2^-24) becomes 2^-24, an error of up to the value "
-          "itself.",
+          "Two of its binades become zero; all of (2^-25, 2^-24) becomes 2^-24, an error of up to "
+          "the "
+          "value itself.",
           &band_is_zeroed},
     Claim{"precision_falls", "FP16's precision decreases as numbers become very small", "loose",
           "The relative precision is 2^-11 in all normal binades, and halves per binade only below "
@@ -251,7 +256,7 @@ constexpr std::array number_claims{
           &precision_falls},
     Claim{"int32_has_a_sign_bit", "INT32 is a sign and 31 bits of number; training uses INT32",
           "loose",
-          "It is two's complement: -2^31 has no opposite and zero no sign. Training is in FP32.",
+          "INT32 is two's complement: -2^31 has no opposite and zero no sign. Training is in FP32.",
           &int32_has_a_sign_bit},
     Claim{
         "eps_vanishes", "In FP32 x + 1e-6 == x, so gradcheck's numerator is 0", "wrong for FP32",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Claims about bytes and speeds. Bytes are counted; speeds are a device's, and not measured here.
+// Claims about memory and speed. Bytes are counted; speeds depend on a device and are not measured
+// here.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +20,8 @@ BytesPerParameter bytes_of(std::string_view mode, std::string_view optimizer) {
       *std::ranges::find(optimizer_moments(), optimizer, &OptimizerMoments::name));
 }
 
-/// Elements that a tape of the digits' MLP keeps for one sample: its input and each layer's output.
+/// Returns how many elements a tape of the digits MLP keeps for one sample: its input and each
+/// layer's output.
 std::uint64_t activations_of(const Model<float>& model) {
   Tape<float> tape;
   Batch<float> batch{.inputs = Tensor<float>({1, 64}), .tokens = {}, .rows = 1, .targets = {}};
@@ -29,7 +31,7 @@ std::uint64_t activations_of(const Model<float>& model) {
   return sum;
 }
 
-/// Bytes under autocast over bytes in FP32, with Adam.
+/// Returns the bytes of a training under autocast divided by those in FP32, both with Adam.
 double ratio_at(const TrainingSize& size) {
   const auto total = [&size](std::string_view mode) {
     const TrainingMode& row = *std::ranges::find(training_modes, mode, &TrainingMode::name);
@@ -75,7 +77,7 @@ constexpr std::array resources{
         "parameter with Adam 16 to 18 bytes for 16.",
         &memory_halves},
     Claim{"speed_ratios", "FP16 is 10x FP64 and 4x FP32; training 1.5x to 3x (or to 5.5x) faster",
-          "inconsistent", "The ratios are a device's and a model's: measure them there.", nullptr,
+          "inconsistent", "The ratios depend on the device and the model: measure them.", nullptr,
           0, "not measured: speeds need a GPU"}};
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Claims about loss scales and small gradients, asked of scalers and of short trainings of the digits' MLP.
+// Claims about loss scales and small gradients, checked with loss scalers and with short trainings of the digits MLP.
 #include <fmt/format.h>
 
 #include <array>
@@ -25,7 +25,7 @@ constexpr std::string_view mlp = "digits_mlp";
 
 TrainingRecipe recipe_of(std::int64_t steps) { return usual_recipe(mlp, steps); }
 
-/// In binary16 with sums of products in binary32, by a scaler of the policies.
+/// Returns a recipe in binary16, with the sums of products in binary32 and the given level and loss scaler.
 TrainingRecipe half_recipe(std::int64_t steps, const std::string& level,
                            const std::string& scaler) {
   TrainingRecipe recipe = in_format(recipe_of(steps), level, "binary16");
@@ -34,7 +34,7 @@ TrainingRecipe half_recipe(std::int64_t steps, const std::string& level,
   return recipe;
 }
 
-/// Sets gradients below 2^-27 to zero.
+/// Returns a gradient filter that sets values below 2^-27 to zero, and counts these and all non-zero values.
 std::function<void(std::vector<float>&)> cut_below_2_27(std::uint64_t& cut, std::uint64_t& all) {
   return [&cut, &all](std::vector<float>& gradient) {
     for (float& x : gradient) {
@@ -46,7 +46,7 @@ std::function<void(std::vector<float>&)> cut_below_2_27(std::uint64_t& cut, std:
   };
 }
 
-/// The digits' MLP in binary32; the loss is seen times 2^-shift, undone before the step.
+/// Trains the digits MLP in binary32, with the loss times 2^-shift, undone before the step. Returns the accuracy.
 double accuracy_with(const ClaimInput& input, int shift, bool cuts,
                      nlohmann::ordered_json& figures) {
   std::uint64_t cut = 0, all = 0;
@@ -78,7 +78,8 @@ Measured below_2_27_irrelevant(const ClaimInput& input) {
   return out;
 }
 
-/// How the gradient of a loss in a dtype begins: what S = 65536 comes to in it.
+/// The dtype of a loss, and the gradient with which its backward pass begins: the loss scale 65536, rounded to that
+/// dtype.
 struct Seeded {
   Format dtype;
   float seed = 0;
@@ -129,11 +130,11 @@ Measured loss_in_fp16(const ClaimInput& input) {
                       {"native_skipped", in_single.skipped}}};
 }
 
-/// Steps of a GradScaler over one gradient that `gradient` makes from the scale.
+/// What a GradScaler did in some steps with a single gradient, which is a function of the scale.
 struct Scaled {
-  float scale = 0;
-  int taken = 0;
-  float last = 0;  ///< the gradient after unscaling
+  float scale = 0;  ///< at the end
+  int taken = 0;    ///< steps that were not skipped
+  float last = 0;   ///< the last gradient, unscaled
 };
 
 Scaled scaler_run(int steps, float (*gradient)(float scale)) {
@@ -150,7 +151,8 @@ Scaled scaler_run(int steps, float (*gradient)(float scale)) {
   return out;
 }
 
-/// A reward of 300 through a weight of 300: 90 000 is no binary16 number, and no scale of the loss helps.
+/// Returns the gradient of a weight of 300 whose input is 300: the product, 90 000, overflows binary16 in the forward
+/// pass, whatever the loss scale is.
 float gradient_of_large_reward(float scale) {
   Tape<float> tape;
   const Var reward = tape.constant(Tensor<float>({1, 1}, binary32, {300.0F}));
@@ -183,7 +185,7 @@ Measured scaler_limits_gradients(const ClaimInput&) {
                   {"scale_with_forward_overflow", reward.scale}}};
 }
 
-/// Steps until the scale first grows, an inf coming at step `inf_at` (0: none).
+/// Returns the step, from 1, at which the scale first grows if step `inf_at` has an inf (0: no step has one).
 int first_growth(int inf_at) {
   LossScaler scaler(loss_scale_policy("torch"));
   for (int step = 1; step <= 10000; ++step) {
@@ -214,7 +216,7 @@ Measured scale_grows(const ClaimInput&) {
                   {"scale_after_20000", rare.scale()}}};
 }
 
-/// Of the gradients of activations in the last tenth of the steps.
+/// Returns hooks that add the gradients of activations in the last tenth of the steps to `late`.
 Hooks<float> counting_late(RangeSummary& late, std::int64_t steps) {
   Hooks<float> hooks;
   hooks.after_backward = [&late, steps](const StepView<float>& view) {
@@ -256,17 +258,19 @@ Measured diverges_without_scaling(const ClaimInput& input) {
 constexpr std::array trained{
     Claim{
         "below_2_27_irrelevant", "Gradients below 2^-27 are irrelevant to training", "over-general",
-        "Said of Multibox SSD alone. A network with smaller gradients learns nothing without them.",
+        "The source says it of Multibox SSD only. A network with smaller gradients learns nothing "
+        "without them.",
         &below_2_27_irrelevant, 4},
     Claim{"loss_in_fp16", "The loss is computed in FP16, then multiplied by S", "wrong for AMP",
           "Losses are on the fp32 list. In FP16 S = 65536 is inf, and the first step is skipped.",
           &loss_in_fp16, 2},
     Claim{"scaler_limits_gradients", "GradScaler keeps gradients from becoming too large", "wrong",
-          "It sees what is not finite, and skips. A NaN of another cause, or an overflow in the "
-          "forward pass, takes the scale to 0: it has no floor.",
+          "It only skips steps whose gradients are not finite. A NaN of another cause, or an "
+          "overflow "
+          "in the forward pass, takes the scale to 0, as it has no floor.",
           &scaler_limits_gradients},
     Claim{"scale_grows", "The scale increases if there is no overflow", "loose",
-          "It doubles after 2000 good steps in a row; one inf counts from the beginning.",
+          "It doubles after 2000 steps in a row without an inf; an inf restarts the count.",
           &scale_grows},
     Claim{"diverges_without_scaling", "Without scaling, the loss would diverge", "often false",
           "Many networks need no scale. Of the late activation gradients of the digits' MLP half "

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: what does it cost to clip before unscaling, to forget update(), to unscale twice, and who tells?
-// A quadratic with known gradients is minimised by SGD with gradient clipping under a GradScaler, in the right
-// order and in wrong ones; each wrong order goes through the scaler's own checks and the order checker.
+// Question: what does it cost to clip before unscaling, to forget update() or to unscale twice, and which checks find
+// these mistakes? A quadratic function with known gradients is minimised by SGD with gradient clipping under a
+// GradScaler, in the right order of calls and in wrong ones. Each wrong order goes through the scaler's own checks and
+// through the order checker.
 //
-// Clipping is PyTorch's clip_grad_norm_: coefficient min(1, c / (norm + 1e-6)), gradients in binary32.
+// Clipping is PyTorch's clip_grad_norm_: it multiplies the gradients, in binary32, by min(1, c / (norm + 1e-6)).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ constexpr std::size_t parameters = 64;
 constexpr float threshold = 0.25F, learning_rate = 0.5F;
 constexpr std::array clip_scales_log2{0, 4, 8, 12, 16};
 
-/// 1/2 · sum curvature_i · (w_i - target_i)²
+/// The function 1/2 · sum curvature_i · (w_i - target_i)² of the weights w.
 struct Quadratic {
   std::vector<float> curvature, target;
 
@@ -54,7 +55,7 @@ struct Quadratic {
     return sum;
   }
 
-  /// Of scale · loss: the scale comes in with the loss's own gradient, as in a backward pass.
+  /// Returns the gradient of scale · loss. As in a backward pass, the unscaled gradient is computed and multiplied.
   std::vector<float> gradient(const std::vector<float>& w, float scale) const {
     std::vector<float> out;
     for (std::size_t i = 0; i < w.size(); ++i)
@@ -80,11 +81,11 @@ enum class Order { no_scaler, right, clip_first };
 struct Training {
   std::vector<double> losses;  ///< before each step and after the last
   double first_step =
-      0;  ///< norm of the gradient that the first step used: the effective threshold
+      0;  ///< norm of the gradient of the first step, which is the effective threshold
   std::vector<float> weights;
 };
 
-/// Dumps a tenth of the steps and the last into the folder, unless that is empty.
+/// Trains. Writes the tensors of every tenth part of the steps and of the last step into `folder`, unless it is empty.
 Training train(Order order, int scale_log2, std::size_t steps, const std::string& folder = "") {
   const Quadratic problem = Quadratic::make();
   LossScalePolicy policy = loss_scale_policy("torch");
@@ -127,7 +128,8 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
       a, b, {}, [](float x) { return bits_of(x); }, [](float x) { return bits_of(x); });
 }
 
-/// Right and wrong order for several scales. True where the thresholds are what they should be.
+/// Trains in the right and the wrong order for several scales. Returns whether the effective thresholds are as
+/// expected.
 bool compare_thresholds(const ExperimentInput& input, Outcome& out) {
   const std::size_t steps = input.quick ? 50 : 400;
   const Training reference = train(Order::no_scaler, 0, steps);
@@ -137,21 +139,21 @@ bool compare_thresholds(const ExperimentInput& input, Outcome& out) {
       {"S", "unscale, clip", "clip, unscale", "c / S", "loss, right order", "loss, wrong order",
        "right order = no scaler"},
       {}};
-  Plot plot{
-      .title = "Loss with clipping before unscaling",
-      .x_label = "step",
-      .y_label = "loss",
-      .y_axis = Axis::log10,
-      .series = {},
-      .note =
-          "With S = 1 both orders are one; each binade of S shrinks the wrong one's steps by two."};
+  Plot plot{.title = "Loss with clipping before unscaling",
+            .x_label = "step",
+            .y_label = "loss",
+            .y_axis = Axis::log10,
+            .series = {},
+            .note =
+                "With S = 1 both orders give the same; each binade of S halves the steps of the "
+                "wrong one."};
   bool as_said = true;
   if (!input.dump_folder.empty()) refuse_dumps_below(input.dump_folder);
   for (const int k : clip_scales_log2) {
     const auto folder = [&input, k](const char* order) {
       if (input.dump_folder.empty()) return std::string();
       std::string path = fmt::format("{}/{}_2^{}", input.dump_folder, order, k);
-      std::error_code ignored;  // who writes into it tells
+      std::error_code ignored;  // writing a file into the folder will fail with an Error
       std::filesystem::create_directories(path, ignored);
       return path;
     };
@@ -186,8 +188,8 @@ bool compare_thresholds(const ExperimentInput& input, Outcome& out) {
 struct Scenario {
   const char* name;
   std::vector<TrainingEvent> events;
-  const char* error;    ///< of GradScaler; empty: it lets it pass
-  const char* finding;  ///< of the order checker
+  const char* error;    ///< the message of GradScaler; empty: it raises none
+  const char* finding;  ///< the name that the order checker gives the mistake
 };
 
 std::vector<Scenario> make_scenarios() {
@@ -245,7 +247,7 @@ struct Heard {
   std::string error, finding;
 };
 
-/// The events through a scaler, up to its first error, and all of them through the checker.
+/// Gives the events of a scenario to a GradScaler, up to its first error, and all of them to the order checker.
 Heard listen(const Scenario& scenario) {
   Heard heard;
   OrderChecker checker;
@@ -270,9 +272,9 @@ Heard listen(const Scenario& scenario) {
   return heard;
 }
 
-/// True where scaler and checker say what they should.
+/// Runs all scenarios. Returns whether the scaler and the order checker report what is expected.
 bool tell_mistakes(Outcome& out) {
-  Table table{"Who tells: the scaler's error and the order checker's finding",
+  Table table{"Which mistakes are reported: GradScaler's error and the order checker's finding",
               {"order", "GradScaler", "order checker"},
               {}};
   bool as_said = true;
@@ -317,10 +319,10 @@ Outcome run_clip_order(const ExperimentInput& input) {
 }
 
 constexpr std::array<ExpectedFigure, 6> clip_order_figures{{
-    {"threshold", "c", "0.25", 0.25, 0.25, true},
-    {"scale", "S", "65 536", 65536, 65536, true},
+    {"threshold", "c, the threshold of clipping", "0.25", 0.25, 0.25, true},
+    {"scale", "S, the loss scale", "65 536", 65536, 65536, true},
     {"clipped", "norm of the first step's gradient, clipped first", "3.8e-6", 3.75e-6, 3.85e-6},
-    {"still", "loss at the end, of the loss at first", "99 %", 0.99, 1},
+    {"still", "last loss as a share of the first", "99 %", 0.99, 1},
     {"mistakes", "mistakes", "11", 11, 11},
     {"raised", "mistakes for which GradScaler raises", "six", 6, 6},
 }};
@@ -329,10 +331,10 @@ constexpr std::array<ExpectedFigure, 6> clip_order_figures{{
 
 const Experiment clip_order{
     "clip_order",
-    "What does it cost to clip before unscaling, to forget update(), to unscale twice, and who "
-    "tells?",
+    "What does it cost to clip before unscaling, to forget update() or to unscale twice, and which "
+    "checks report it?",
     {"Clipping scaled gradients clips at c / S: with c = {threshold} and S = {scale} at "
-     "{clipped}, training stands still (at least {still} of the loss stay) and no error tells. "
+     "{clipped}, training stands still (at least {still} of the loss stay) and no error is raised. "
      "In the right order a power-of-two scale changes no bit. For {raised} of {mistakes} "
      "mistakes, such as forgetting update(), unscaling twice and stepping twice, GradScaler "
      "raises an error; the order checker names all.",

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: how often does rounding through a format in the middle give another result than rounding once?
-// Let m be the midpoint of two neighbours of the destination. It is a number of the middle format, and even
-// there, so everything within half an ulp of the middle becomes m, a tie, and goes to the even neighbour:
-// wrong on one of its two sides. That is half an ulp of the middle in one ulp of the destination:
+// Question: how often does rounding through a format in the middle give another result than rounding once? Let m be the
+// midpoint of two neighbours of the destination. It is a number of the middle format, with an even significand, so
+// every value within half an ulp of the middle format becomes m, which is a tie and goes to the even neighbour: this is
+// wrong for the values on one side of m. The share of wrong values is half an ulp of the middle format in one ulp of
+// the destination:
 //
 //     2^-(p_mid - p_dst + 1)
 //
-// Rounding to odd in the middle keeps every side (Boldo and Melquiond 2008; p_mid >= p_dst + 2). The bound
-// p_mid >= 2·p_dst + 2 that makes double rounding innocuous is for + − × ÷ √, not for conversions.
+// Rounding to odd in the middle never moves a value onto a midpoint, so that the second rounding is right (Boldo and
+// Melquiond 2008; p_mid >= p_dst + 2). The bound p_mid >= 2·p_dst + 2, from which double rounding is innocuous, is for
+// the results of + − × ÷ √, not for conversions.
 #include <fmt/format.h>
 
 #include <array>
@@ -47,11 +49,11 @@ std::uint64_t twice(std::uint64_t x, const Chain& chain, Rounding in_the_middle)
   return convert(middle, chain.middle, chain.destination).bits;
 }
 
-/// How many of the values came out other than rounded once.
+/// How many of the values have another result when they are rounded twice instead of once.
 struct Tally {
   std::uint64_t values = 0;
-  std::uint64_t wrong = 0;      ///< to nearest in the middle
-  std::uint64_t odd_wrong = 0;  ///< to odd in the middle
+  std::uint64_t wrong = 0;      ///< with rounding to nearest in the middle
+  std::uint64_t odd_wrong = 0;  ///< with rounding to odd in the middle
 
   void add(std::uint64_t x, const Chain& chain) {
     const std::uint64_t right = once(x, chain);
@@ -61,7 +63,7 @@ struct Tally {
   }
 };
 
-/// make(i) gives the encoding of value i; on all threads, sums of integers in any order.
+/// Tallies `count` values, on all threads; make(i) returns the encoding of value i.
 template <class Make>
 Tally tally_of(const Chain& chain, std::size_t count, const Make& make) {
   std::atomic<std::uint64_t> wrong{0};
@@ -79,15 +81,15 @@ double law(int p_middle, int p_destination) {
   return std::ldexp(1.0, -(p_middle - p_destination + 1));
 }
 
-/// 1/n, with n as people write it.
+/// Writes a rate as "1/n".
 std::string one_in(double rate) { return rate == 0 ? "0" : fmt::format("1/{:.6g}", 1 / rate); }
 
 double rate_of(const Tally& x) {
   return static_cast<double>(x.wrong) / static_cast<double>(x.values);
 }
 
-/// Random significands and signs, exponents all over the destination's normal range but its top binade,
-/// which may end in a NaN.
+/// Tallies random values: their significands, signs and exponents are uniform over the destination's normal range
+/// without its top binade, whose last encoding may be a NaN.
 Tally try_at_random(const Chain& chain, std::size_t count, std::uint64_t stream) {
   const Format& f = chain.source;
   const Format& to = chain.destination;
@@ -101,12 +103,12 @@ Tally try_at_random(const Chain& chain, std::size_t count, std::uint64_t stream)
   });
 }
 
-/// The four chains on random numbers. Whether each rate is within four deviations of the law.
+/// Tries the four chains on random numbers. Returns whether each rate is within four standard deviations of the law.
 bool tell_random(const ExperimentInput& input, Outcome& out) {
-  Table table{
-      "Random numbers in the destination's normal range",
-      {"chain", "law", "pilot", "values", "wrong", "measured", "deviations off", "to odd: wrong"},
-      {}};
+  Table table{"Random numbers in the destination's normal range",
+              {"chain", "law", "measured before", "values", "wrong", "measured",
+               "deviations from the law", "to odd: wrong"},
+              {}};
   Plot plot{"The law of double rounding",
             "p_mid - p_dst",
             "share rounded wrongly",
@@ -154,7 +156,8 @@ bool tell_random(const ExperimentInput& input, Outcome& out) {
   return as_said;
 }
 
-/// All floats of a binade, into e4m3. In its subnormal binades fewer bits of precision are left.
+/// Tries all floats of some binades on the chains to e4m3, which has fewer bits of precision in its subnormal binades.
+/// Returns whether each rate is exactly that of the law.
 bool tell_exhaustive(const ExperimentInput& input, Outcome& out) {
   Table table{
       "Every float of a binade, through the middle into e4m3",
@@ -187,10 +190,10 @@ bool tell_exhaustive(const ExperimentInput& input, Outcome& out) {
   return as_said;
 }
 
-/// Around every midpoint of the destination: itself, the nearest numbers of the source to either side, the
-/// ends of what the middle takes for the midpoint, and the first numbers beyond these. The law's own picture
-/// says which of them go wrong: those strictly between the midpoint and the end, the end included, on the side
-/// of the odd neighbour.
+/// The result of trying, around every midpoint of the destination: the midpoint, the numbers of the source next to it,
+/// the ends of the interval that the middle format rounds to the midpoint, and the numbers next to these outside. The
+/// law predicts which are rounded wrongly: those between the midpoint (excluded) and the end of the interval (included)
+/// on the side of the odd neighbour.
 struct Ties {
   std::uint64_t midpoints = 0;
   Tally tally;
@@ -228,7 +231,7 @@ Ties try_ties(const Chain& chain) {
 
 bool tell_ties(Outcome& out) {
   Table table{"Every midpoint of the destination and what lies around it",
-              {"chain", "midpoints", "values", "wrong", "other than pictured", "to odd: wrong"},
+              {"chain", "midpoints", "values", "wrong", "not as the law says", "to odd: wrong"},
               {}};
   bool as_said = true;
   for (const Chain& chain : chains) {
@@ -272,10 +275,10 @@ Outcome run_double_rounding(const ExperimentInput& input) {
   out.as_expected = random && exhaustive && ties;
   out.verdict = fmt::format(
       "random numbers {} the law within four deviations, whole binades {} it exactly, and around "
-      "every midpoint {} goes wrong as pictured; {}.",
+      "every midpoint {} is rounded wrongly; {}.",
       random ? "follow" : "do NOT follow", exhaustive ? "follow" : "do NOT follow",
-      ties ? "exactly what lies on the odd side" : "something else",
-      out.as_expected ? "to odd in the middle, nothing does" : "see the tables");
+      ties ? "exactly what the law says" : "something else",
+      out.as_expected ? "with rounding to odd in the middle, nothing is" : "see the tables");
   return out;
 }
 
@@ -284,7 +287,7 @@ constexpr std::array<ExpectedFigure, 5> double_rounding_figures{{
     {"f64_bf16", "f64 -> f32 -> bf16, random", "1/131072", 0.75 * 0x1p-17, 1.25 * 0x1p-17},
     {"f16_e4m3", "f32 -> f16 -> e4m3, a whole binade", "1/256", 0x1p-8, 0x1p-8},
     {"bf16_e4m3", "f32 -> bf16 -> e4m3, a whole binade", "1/32", 0x1p-5, 0x1p-5},
-    {"odd", "wrong to odd in the middle", "no", 0, 0},
+    {"odd", "wrong with rounding to odd in the middle", "no", 0, 0},
 }};
 
 constexpr std::array<ExpectedFigure, 2> double_rounding_quick{{
@@ -295,9 +298,10 @@ constexpr std::array<ExpectedFigure, 2> double_rounding_quick{{
 }  // namespace
 
 constexpr std::string_view double_rounding_said =
-    "One in two to the p_mid - p_dst + one of generic numbers: {f64_f16} for f64 -> f32 -> f16, "
-    "{f16_e4m3} for f32 -> f16 -> e4m3, {bf16_e4m3} for f32 -> bf16 -> e4m3, {f64_bf16} for f64 "
-    "-> f32 -> bf16; with rounding to odd in the middle {odd} number is rounded wrongly.";
+    "If p_mid and p_dst are the precisions of the format in the middle and of the destination, one "
+    "in two to the power p_mid - p_dst + one of generic numbers is rounded wrongly: {f64_f16} for "
+    "f64 -> f32 -> f16, {f16_e4m3} for f32 -> f16 -> e4m3, {bf16_e4m3} for f32 -> bf16 -> e4m3, "
+    "{f64_bf16} for f64 -> f32 -> bf16; with rounding to odd in the middle {odd} number is.";
 
 const Experiment double_rounding{
     "double_rounding",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random numbers for experiments: a stream of Philox words made into uniform and normal numbers, the same
-// on every machine, since its one logarithm is the correctly rounded one.
+// Random numbers for experiments: uniform and normal numbers from a stream of Philox words. They are the same on every
+// machine, because the one logarithm that they need is correctly rounded.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 
 namespace binade {
 
+/// A stream of random numbers, identified by `seed` and `stream`.
 class Draws {
  public:
   Draws(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}
@@ -25,9 +26,10 @@ class Draws {
     const std::uint64_t high = word();
     return high << 32 | word();
   }
-  /// In (0, 1), 33 significant bits.
+  /// Returns a number in (0, 1), with at most 33 significant bits.
   double uniform() { return (static_cast<double>(word()) + 0.5) * 0x1p-32; }
-  /// Mean 0, deviation 1: Marsaglia's polar method, one of its two numbers.
+  /// Returns a normally distributed number of mean 0 and deviation 1, by Marsaglia's polar method, of whose two numbers
+  /// the second is not used.
   double normal() {
     for (;;) {
       const double x = 2 * uniform() - 1;

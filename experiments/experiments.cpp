@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list of questions, in reading order.
+// The list of experiments, in the order in which they are best read.
 #include "experiments/experiments.h"
 
 #include <array>

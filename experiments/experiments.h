@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One row per question; each file of this folder defines one.
+// The experiments. Each is defined in the source file of this folder that has its name.
 #pragma once
 
 #include "lib/study/experiment.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: in which formats, and with which step, do central differences confirm right gradients? It is
-// often said that in FP32 x + 1e-6 equals x, so that the numerator is 0. The gradients here are right
-// (FP64 confirms them all); what fails is the check.
+// Question: in which formats, and with which step eps, do central differences confirm correct gradients? It is often
+// said that in FP32 x + 1e-6 equals x, so that the numerator is 0. The gradients here are correct (FP64 confirms them
+// all); what fails is the check.
 //
-// The error of a central difference is about u·|f|/eps from rounding f, u the unit roundoff, plus
-// eps²·|f'''|/6; x + eps = x only where eps is at most half a unit in the last place of x.
+// The error of a central difference is about u·|f|/eps, from rounding f with unit roundoff u, plus eps²·|f'''|/6;
+// x + eps equals x only if eps is at most half a unit in the last place of x.
 #include <fmt/format.h>
 
 #include <array>
@@ -30,7 +30,7 @@ struct NamedDtype {
 const std::array<NamedDtype, 4> dtypes{
     {{"FP64", binary64}, {"FP32", binary32}, {"FP16", binary16}, {"BF16", bfloat16}}};
 
-/// An op on inputs of these shapes, uniform in [-2, 2), without derivatives that are 0 whatever x is.
+/// An op to check, on inputs of these shapes, uniform in [-2, 2). No derivative of it is always 0.
 template <std::floating_point T>
 struct Checked {
   const char* name;
@@ -78,7 +78,7 @@ struct Share {
   double value() const { return static_cast<double>(of) / static_cast<double>(all); }
 };
 
-/// One op in one format with one step, over all draws.
+/// The result of one op in one format with one step, over all random inputs.
 struct Cell {
   Share passed, zero_numerators, unmoved;
 };
@@ -107,7 +107,7 @@ Cell check(const Checked<T>& op, const Format& dtype, double eps, std::size_t dr
   return out;
 }
 
-/// Cells by dtype, then by step.
+/// The cells of one op: by dtype, then by step.
 using Row = std::array<std::array<Cell, probe_steps.size()>, dtypes.size()>;
 
 Row check_everywhere(std::size_t op, std::size_t draws) {
@@ -124,7 +124,7 @@ Row check_everywhere(std::size_t op, std::size_t draws) {
   return out;
 }
 
-/// The lowest binade in which no x moves: x + eps = x from 2^result on.
+/// Returns the smallest e for which x + eps = x for all x (of 64 tried) in the binade of 2^e.
 int first_unmoved_binade(const Format& dtype, double eps) {
   for (int e = dtype.emin();; ++e) {
     bool moved = false;
@@ -260,11 +260,11 @@ constexpr std::array<ExpectedFigure, 8> gradcheck_formats_figures{{
     {"eps", "eps", "1e-6", 1e-6, 1e-6, true},
     {"atol", "atol", "1e-5", 1e-5, 1e-5, true},
     {"rtol", "rtol", "1e-3", 1e-3, 1e-3, true},
-    {"single", "of x^3 confirmed in FP32", "7 %", 0.05, 0.09},
-    {"zeros", "numerators that are 0 there", "0.1 %", any_smaller, 0.001},
+    {"single", "gradients of x^3 confirmed in FP32", "7 %", 0.05, 0.09},
+    {"zeros", "numerators that are 0 in FP32", "0.1 %", any_smaller, 0.001},
     {"wide_eps", "a wider eps", "1e-3", 1e-3, 1e-3, true},
-    {"wide", "of x^3 confirmed in FP32 with it", "99.9 %", 0.999, 1},
-    {"unmoved", "x that 1e-6 does not move in FP16", "99.8 %", 0.995, 1},
+    {"wide", "gradients of x^3 confirmed in FP32 with the wider eps", "99.9 %", 0.999, 1},
+    {"unmoved", "x for which x + 1e-6 = x in FP16", "99.8 %", 0.995, 1},
 }};
 
 }  // namespace
@@ -272,11 +272,11 @@ constexpr std::array<ExpectedFigure, 8> gradcheck_formats_figures{{
 const Experiment gradcheck_formats{
     "gradcheck_formats",
     "In which formats and with which step do central differences confirm right gradients? (In FP32 "
-    "it is not x + 1e-6 = x that fails.)",
+    "it is not because x + 1e-6 = x that checks fail.)",
     {"FP64 confirms all with PyTorch's defaults (eps {eps}, atol {atol}, rtol {rtol}). FP32 "
      "confirms about {single} of x^3 there although at most {zeros} of the numerators are zero: "
      "f's rounding, divided by eps, hides the slope; with eps {wide_eps} it confirms at least "
-     "{wide}. In FP16 {unmoved} of the x that were drawn do not move by eps.",
+     "{wide}. In FP16 x + eps = x for {unmoved} of the x that were drawn.",
      gradcheck_formats_figures},
     &run_gradcheck_formats};
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: what do binary16 weights lose without a binary32 master copy, and what else saves them? An
-// update is lost where the weight is 2^11 times as large or more (Micikevicius et al. 2018, 3.1): half an
-// ulp. Small learning rates make small updates. The digits MLP in binary16 (Apex's O2 and O3, no scale:
-// its gradients do not need one), with plain rounding, stochastic rounding (Gupta et al. 2015) and
+// Question: what do binary16 weights lose without a binary32 master copy, and what else saves it? An update is lost if
+// the weight is at least 2^11 times as large (Micikevicius et al. 2018, 3.1), since it is then at most half an ulp of
+// the weight. Small learning rates make small updates. The digits MLP is trained in binary16 (Apex's O2 and O3, without
+// a loss scale, which its gradients do not need), with rounding to nearest, stochastic rounding (Gupta et al. 2015) and
 // Kahan's compensation.
 #include <fmt/format.h>
 
@@ -46,7 +46,7 @@ Result one(Trainings& trainings, const Way& way, double lr, std::int64_t steps) 
   recipe.optimizer.lr = lr;
   recipe.optimizer.update = way.update;
   recipe.scaler = "none";
-  // The weights are the question: products add in float.
+  // The experiment is about weights, so the products are sums in float.
   recipe.products.accumulator = "reference";
   const TrainingLog log =
       trainings.run(fmt::format("{} lr {:g}", way.name, lr), "digits_mlp", recipe);
@@ -57,7 +57,8 @@ Result one(Trainings& trainings, const Way& way, double lr, std::int64_t steps) 
   return {log.test_accuracy, share(sum.lost), share(sum.not_shown), share(sum.below_2_11)};
 }
 
-/// The smallest power of two that 1 has to be times an update of binary16 for it to be lost.
+/// Returns the smallest power of two 2^k for which binary16 rounds 1 + 2^-k to 1: a weight that is 2^k times as large
+/// as its update loses it.
 double lost_ratio() {
   int k = 0;
   for (; convert(bits_of(1 + std::ldexp(1.0, -k)), binary64, binary16).bits !=
@@ -77,9 +78,12 @@ Outcome run_master_weights(const ExperimentInput& input) {
       fmt::format("Test accuracy of the digits MLP after {} steps of SGD with momentum 0.9", steps),
       {"weights"},
       {}};
-  Table lost{"Updates lost, of those that are not zero: nothing holds them", {"weights"}, {}};
+  Table lost{"Share of the non-zero updates that are lost: nothing keeps them", {"weights"}, {}};
   Table not_shown{
-      "Updates that masters or Kahan's sum hold and the FP16 weight did not show", {"weights"}, {}};
+      "Share of the updates that master weights or Kahan's compensation keep and that "
+      "did not change the FP16 weight at once",
+      {"weights"},
+      {}};
   for (const double lr : rates) {
     accuracy.columns.push_back(fmt::format("lr {:g}", lr));
     lost.columns.push_back(fmt::format("lr {:g}", lr));
@@ -146,7 +150,7 @@ Outcome run_master_weights(const ExperimentInput& input) {
 }
 
 constexpr std::array<ExpectedFigure, 12> master_weights_figures{{
-    {"ratio", "weight over update, from which it is lost", "2^11", 2048, 2048},
+    {"ratio", "weight over update from which the update is lost", "2^11", 2048, 2048},
     {"steps", "steps", "4400", 4400, 4400, true},
     {"small", "a small lr", "2e-4", 2e-4, 2e-4, true},
     {"single", "accuracy in binary32", "79 %", 0.74, 0.84},
@@ -156,7 +160,7 @@ constexpr std::array<ExpectedFigure, 12> master_weights_figures{{
     {"single_lost", "updates lost in binary32", "4 %", 0, 0.1},
     {"not_shown", "updates that masters took and the FP16 copy did not show", "86 %", 0.75, 0.95},
     {"large", "a large lr", "0.1", 0.1, 0.1, true},
-    {"harmless", "accuracy lost without masters at it", "1 %", any_smaller, 0.01},
+    {"harmless", "accuracy lost without masters at the large lr", "1 %", any_smaller, 0.01},
     {"cured", "accuracy lost with masters, stochastic rounding or Kahan", "2 %", any_smaller, 0.02},
 }};
 
@@ -174,7 +178,7 @@ constexpr std::array<ExpectedFigure, 8> master_weights_quick{{
 }  // namespace
 
 constexpr std::string_view master_weights_said =
-    "Updates that their weight is {ratio} times as large as are lost: after {steps} steps at lr "
+    "An update is lost if its weight is {ratio} times as large or more: after {steps} steps at lr "
     "{small} the digits MLP ends at {without} instead of binary32's {single}, {lost} of its "
     "updates lost; at lr {large} nothing that learning needs is lost (at most {harmless} of "
     "accuracy). Micikevicius et al. 2018 lost most of the accuracy of a speech model. Stochastic "

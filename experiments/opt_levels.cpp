@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: how far from binary32 does a network end when it is trained in FP16, BF16, TF32 or FP8, and
-// at which level (Apex's O0 to O3, PyTorch's autocast)? Every workload, every product through the model
-// of Hopper's Tensor Cores; beside it binary64 throughout, for the distance that any change of rounding
-// makes, and the order of batches, for the distance that chance makes.
+// Question: how far from a binary32 training does a network end when it is trained in FP16, BF16, TF32 or FP8, at the
+// different levels (Apex's O0 to O3, PyTorch's autocast)? Every workload is trained, with products as Hopper's Tensor
+// Cores compute them. Two trainings are for comparison: one in binary64, which shows the distance that any change of
+// rounding makes, and one with another seed, which shows the distance that chance makes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ void add_rows(const LevelCase& c, const std::vector<LevelRow>& rows, Table& tabl
   }
 }
 
-/// Distance of the losses of two trainings, step by step.
+/// Returns the relative distance of the losses of two trainings, step by step; a distance of 0 is a gap.
 Series divergence(const std::string& name, const TrainingLog& a, const TrainingLog& base) {
   Series out{.name = name};
   for (std::size_t i = 0; i < a.steps.size(); ++i) {
@@ -96,7 +96,7 @@ Outcome run_opt_levels(const ExperimentInput& input) {
   }
   Trainings trainings(input, chosen.size() * (modes.size() + 2));
   Table table{"Test loss and accuracy after training, and the loss's distance from FP32",
-              {"network", "trained in", "test loss", "of FP32", "accuracy", "skipped"},
+              {"network", "trained in", "test loss", "from FP32", "accuracy", "skipped"},
               {}};
   bool finite = true;
   std::size_t by_adamw = 0, nan_by_adamw = 0, nan_by_sgd = 0;
@@ -127,7 +127,7 @@ Outcome run_opt_levels(const ExperimentInput& input) {
                   "training amplifies it. FP64 shows what even exactness would do."};
     for (std::size_t i = 1; i < rows.size() - 1; ++i) {
       plot.series.push_back(divergence(rows[i].mode, rows[i].log, rows[0].log));
-      if (i >= modes.size()) continue;  // FP64 is no mode
+      if (i >= modes.size()) continue;  // the FP64 training is only drawn
       const double distance = std::abs(rows[i].log.test_loss / rows[0].log.test_loss - 1);
       if (rows[i].mode == throughout || rows[i].mode == no_master) {
         const bool sgd = workload_row(c.workload).optimizer == "sgd";
@@ -180,13 +180,13 @@ Outcome run_opt_levels(const ExperimentInput& input) {
 
 constexpr std::array<ExpectedFigure, 8> opt_levels_figures{{
     {"near", "largest distance of a test loss from FP32's", "15 %", any_smaller, 0.15},
-    {"transformer", "the same of the transformer", "5 %", any_smaller, 0.05},
+    {"transformer", "largest distance of the transformer's", "5 %", any_smaller, 0.05},
     {"seed", "largest distance of another seed's from FP32's", "29 %", 0.15, 0.45},
     {"bfloat_scale", "loss scale of BF16", "1", 1, 1},
-    {"nan_by_sgd", "FP16 trainings without masters that SGD ends in NaN", "no", 0, 0},
-    {"nan_by_adamw", "of those with AdamW", "100 %", 1, 1},
+    {"nan_by_sgd", "FP16 trainings without masters, by SGD, that end in NaN", "no", 0, 0},
+    {"nan_by_adamw", "share of those by AdamW that end in NaN", "100 %", 1, 1},
     {"eps", "AdamW's eps", "1e-8", 1e-8, 1e-8, true},
-    {"becomes", "what it is in binary16", "0", 0, 0},
+    {"becomes", "AdamW's eps in binary16", "0", 0, 0},
 }};
 constexpr std::array<ExpectedFigure, 1> opt_levels_quick{{
     {"near", "largest distance of a test loss from FP32's", "1 %", any_smaller, 0.01},
@@ -201,16 +201,17 @@ const Experiment opt_levels{
     {"After some dozens of steps test losses lie within {near} of FP32's, {transformer} for the "
      "transformer, where another seed moves them by up to {seed}: in TF32, in FP16 with masters "
      "or under autocast (Micikevicius et al. 2018), in BF16 with a loss scale of {bfloat_scale}, "
-     "which is none (Kalamkar et al. 2019), with FP8 products and a scale a tensor (Micikevicius "
-     "et al. 2022). Of FP16 trainings without masters {nan_by_sgd} one by SGD ends in NaN, by "
-     "AdamW {nan_by_adamw}: its eps of {eps} is {becomes} in binary16.",
+     "which is none (Kalamkar et al. 2019), and with FP8 products and one scale per tensor "
+     "(Micikevicius et al. 2022). Of FP16 trainings without masters {nan_by_sgd} training by SGD "
+     "ends in NaN, but {nan_by_adamw} of those by AdamW do: its eps of {eps} is {becomes} in "
+     "binary16.",
      opt_levels_figures},
     &run_opt_levels,
     true,
     {"After some dozens of steps test losses lie within {near} of FP32's in TF32, in FP16 with "
      "masters or under autocast, in BF16 with a loss scale of {bfloat_scale}, which is none, and "
-     "with FP8 products and a scale a tensor; without masters {nan_by_sgd} training by SGD ends "
-     "in NaN.",
+     "with FP8 products and one scale per tensor; without masters {nan_by_sgd} training by SGD "
+     "ends in NaN.",
      opt_levels_quick}};
 
 }  // namespace binade

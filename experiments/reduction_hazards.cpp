@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: which values break a reduction in binary16, and what do pairwise sums or a binary32 accumulator
-// save? Softmax, mean, variance, norm, mean squared error and division in four versions: everything in
-// binary16 one after the other; the same with pairwise sums; inside in binary32 with a binary16 result (what
-// autocast's fp32 list does); and binary64.
+// Question: which values break a reduction in binary16, and what do pairwise sums or a binary32 accumulator save?
+// Softmax, mean, variance, norm, mean squared error and division are computed in four versions: everything in binary16,
+// with sums one value after another; the same with pairwise sums; in binary32 with a binary16 result (what autocast's
+// fp32 list does); and in binary64.
 //
-// An operation is computed in binary64 and rounded to the version's format, which is one rounding, since 53 >=
-// 2·24 + 2 (Figueroa 1995). exp is correctly rounded to binary32 and then to the format, as PyTorch's exp of
-// halves. Thresholds are found by trying every positive binary16 number, lengths by trying every one.
+// An operation is computed in binary64 and rounded to the version's format, which gives the same result as one
+// rounding, since 53 >= 2·24 + 2 (Figueroa 1995). exp is correctly rounded to binary32 and then to the format, as in
+// PyTorch for binary16. Thresholds are found by trying every positive binary16 number, lengths by trying every length.
 #include <fmt/format.h>
 
 #include <array>
@@ -38,7 +38,7 @@ double rounded(double x, const Format& f) {
 struct Version {
   const char* name;
   Format inside;
-  bool pairs;  ///< sums in pairs, else one after the other
+  bool pairs;  ///< sums are pairwise, else one value after another
   Format result;
 
   double to(double x) const { return rounded(x, inside); }
@@ -97,12 +97,12 @@ double norm(const Values& x, const Version& v) {
   return v.to(std::sqrt(sum_of(squares, v)));
 }
 
-/// Of predictions that are off by these.
+/// Returns the mean squared error of predictions whose errors are `errors`.
 double squared_error(const Values& errors, const Version& v) {
   return mean(each(errors, [&](double e) { return v.to(e * e); }), v);
 }
 
-/// The probability of the first class, the maximum subtracted first.
+/// Returns the softmax of the first logit; the largest logit is subtracted before exp.
 double softmax(const Values& logits, const Version& v) {
   double top = logits[0];
   for (const double x : logits) top = std::max(top, x);
@@ -110,7 +110,7 @@ double softmax(const Values& logits, const Version& v) {
   return v.to(e[0] / sum_of(e, v));
 }
 
-/// The first value's share of the sum, ε in the denominator.
+/// Returns x[0] / (sum + ε) with ε = 1e-8.
 double divide(const Values& x, const Version& v) {
   return v.to(x[0] / v.to(sum_of(x, v) + v.to(1e-8)));
 }
@@ -118,7 +118,7 @@ double divide(const Values& x, const Version& v) {
 struct HazardousReduction {
   const char* name;
   double (*compute)(const Values& x, const Version& v);
-  double (*draw)(Draws& draws);  ///< an argument
+  double (*draw)(Draws& draws);  ///< draws one argument
   const char* arguments;
 };
 constexpr std::array<HazardousReduction, 6> reductions{{
@@ -134,10 +134,10 @@ std::string figure(double x) {
   return std::isnan(x) ? "NaN" : std::isinf(x) ? "inf" : fmt::format("{:.6g}", x);
 }
 
-/// The positive binary16 numbers for which something holds.
+/// The first and the last positive binary16 number for which a condition holds.
 struct HazardRun {
   double first = 0, last = 0;
-  bool is_run = true;  ///< all between first and last
+  bool is_run = true;  ///< the condition also holds for all numbers between them
 };
 
 HazardRun run_of(const std::function<bool(double)>& holds) {
@@ -161,7 +161,7 @@ HazardRun run_of(const std::function<bool(double)>& holds) {
   return out;
 }
 
-/// A boundary of binary16, and what arithmetic on paper says it is.
+/// A boundary of binary16, with its value by algebra and as it was measured.
 struct Threshold {
   const char* what;
   const char* on_paper;
@@ -170,7 +170,7 @@ struct Threshold {
   bool is_run;
 };
 
-/// The largest binary16 number up to x, the smallest from x on.
+/// Return the largest binary16 number that is at most x, and the smallest that is at least x.
 double at_most(double x) {
   return value_of<double>(
       convert(bits_of(x), binary64, binary16, {.rounding = Rounding::toward_negative}).bits,
@@ -233,7 +233,7 @@ bool tell_thresholds(Outcome& out) {
   }
   out.tables.push_back(std::move(table));
   Table epsilon{
-      "What an ε of code becomes in binary16, and x/(0 + ε)", {"ε", "binary16", "1/(0 + ε)"}, {}};
+      "What an ε becomes in binary16, and a division by 0 + ε", {"ε", "binary16", "1/(0 + ε)"}, {}};
   for (const char* text : {"1e-5", "1e-6", "1e-7", "5e-8", "1e-8", "1e-12"}) {
     const double eps = rounded(std::stod(text), binary16);
     const double quotient = rounded(1 / eps, binary16);
@@ -245,7 +245,7 @@ bool tell_thresholds(Outcome& out) {
   return as_said;
 }
 
-/// Sums of n ones in binary16, of all n up to `most`: in turn, and in pairs.
+/// The sums of n ones in binary16, for all n up to some length: one after another (in_turn), and pairwise.
 struct OnesSums {
   Values in_turn{0}, pairwise{0};
 };
@@ -260,10 +260,10 @@ OnesSums sums_of_ones(std::size_t most) {
   return out;
 }
 
-/// The first n at which the mean of n ones is wrong, and the first at which it is gone.
+/// The smallest numbers n of ones for which their mean, which should be 1, is wrong.
 struct Lengths {
-  std::size_t wrong = 0;  ///< more than 1 % off
-  std::size_t gone = 0;   ///< 0 or not a number
+  std::size_t wrong = 0;  ///< the mean is more than 1 % off
+  std::size_t gone = 0;   ///< the mean is 0, infinite or NaN
 };
 Lengths lengths_of(const Values& sums) {
   Lengths out;
@@ -291,16 +291,18 @@ bool tell_lengths(Outcome& out) {
   out.tables.push_back(std::move(table));
   out.data["ones"] = {{"in_turn", {{"wrong", in_turn.wrong}, {"gone", in_turn.gone}}},
                       {"in_pairs", {{"wrong", pairwise.wrong}, {"gone", pairwise.gone}}}};
-  // In turn 2048/N is 1 % off past 2048·1.01 and 0 once N is an infinity; in pairs the sum rounds up to one
-  // for the first N beyond the largest finite number.
+  // Added one after another, the sum stays 2048, so that the mean 2048/N is 1 % off from about N = 2048·1.01, and 0
+  // from the first N that binary16 rounds to infinity. Added pairwise, the sum overflows at the first N beyond the
+  // largest finite number.
   return sums.in_turn.back() == 2048 && in_turn.wrong > 2048 && in_turn.wrong < 2080 &&
          in_turn.gone == 65520 && pairwise.wrong == 65505 && pairwise.gone == 65505;
 }
 
 double relative_error(double got, double exact) { return std::abs(got - exact) / std::abs(exact); }
 
-/// Arguments of binary16, 2^4 to 2^18 of them. Whether binary32 inside is right to an ulp of binary16, 2^-10,
-/// wherever the exact result is a normal number there, and whether binary16 in turn is far off in the end.
+/// Computes the reductions of 2^4 to 2^18 binary16 arguments. Returns whether the version with binary32 inside has a
+/// relative error below 2^-10, an ulp of binary16, wherever the exact result is a normal binary16 number, and whether
+/// the version in binary16 with sums one after another is far off for the largest number of arguments.
 bool tell_errors(const ExperimentInput& input, Outcome& out) {
   const std::size_t most = std::size_t{1} << (input.quick ? 14 : 18);
   bool as_said = true;
@@ -376,8 +378,8 @@ Outcome run_reduction_hazards(const ExperimentInput& input) {
                   {"gone", ones["in_pairs"]["gone"].get<double>()}};
   out.as_expected = boundaries && lengths && errors;
   out.verdict = fmt::format(
-      "every boundary is {}; sums of ones {} at 2048 in turn, and in pairs their mean is gone from "
-      "N = 65505 on; binary32 inside {} every result that binary16 can hold.",
+      "every boundary is {}; sums of ones {} at 2048 in turn, and in pairs their mean is no number "
+      "from N = 65505 on; binary32 inside {} every result that binary16 can hold.",
       boundaries ? "where the algebra puts it" : "NOT where the algebra puts it",
       lengths ? "stall" : "do NOT stall", errors ? "keeps" : "does NOT keep");
   return out;
@@ -386,10 +388,10 @@ Outcome run_reduction_hazards(const ExperimentInput& input) {
 constexpr std::array<ExpectedFigure, 6> reduction_hazards_figures{{
     {"exp", "exp overflows from", "11.094", 11.0935, 11.0945},
     {"square", "errors whose square is 0, up to", "1.73e-4", 1.725e-4, 1.735e-4},
-    {"epsilon", "an epsilon of code", "1e-8", 1e-8, 1e-8, true},
-    {"becomes", "what it is in binary16", "0", 0, 0},
+    {"epsilon", "an epsilon", "1e-8", 1e-8, 1e-8, true},
+    {"becomes", "that epsilon in binary16", "0", 0, 0},
     {"wrong", "N from which a mean of ones in turn is off by a hundredth", "2070", 2049, 2080},
-    {"gone", "N from which it is gone in pairs", "65 505", 65505, 65505},
+    {"gone", "N from which a mean of ones in pairs is 0 or NaN", "65 505", 65505, 65505},
 }};
 
 }  // namespace
@@ -400,8 +402,9 @@ const Experiment reduction_hazards{
     "and what do pairwise sums or binary32 inside save?",
     {"exp overflows from {exp} on, the first binary16 number above the logarithm of the overflow "
      "threshold; squares of errors up to {square} are zero, an ε of {epsilon} is {becomes}; the "
-     "mean of N ones is wrong from about N = {wrong} on in turn, and from N = {gone} on gone "
-     "even in pairs; binary32 inside with a binary16 result is right wherever the result is a "
+     "mean of N ones is wrong from about N = {wrong} on if they are added in turn, and from N = "
+     "{gone} on it is no number even if they are added in pairs; binary32 inside with a binary16 "
+     "result is right wherever the result is a "
      "normal number.",
      reduction_hazards_figures},
     &run_reduction_hazards};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: which static loss scales serve? Trainings under binary16 autocast with scales from 1 to 2^24,
-// each with the shares of activation gradients that are zero, subnormal or infinite because of binary16.
+// Question: with which static loss scales does a training work? Networks are trained under binary16 autocast with
+// scales from 1 to 2^24; for each the shares of activation gradients that are zero, subnormal or not finite are
+// counted.
 #include <fmt/format.h>
 
 #include <array>
@@ -24,7 +25,7 @@ struct SweptCase {
   int loss_shift;
 };
 
-/// What became of the gradients of one training that binary32's twin does not show.
+/// Numbers of activation gradients of one training, in every tenth step.
 struct Seen {
   double zeros = 0, values = 0, subnormal = 0, infinite = 0;
 };
@@ -60,7 +61,7 @@ Swept sweep(Trainings& trainings, const SweptCase& c, const std::vector<int>& sc
   zeros.push_back({.name = name});
   for (const int k : scales) {
     TrainingRecipe recipe = in_format(usual_recipe(c.workload, c.steps), "native", "binary16");
-    recipe.products.accumulator = "reference";  // the range is the question, not the sums
+    recipe.products.accumulator = "reference";  // the experiment is about range, not about sums
     recipe.loss_shift = c.loss_shift;
     recipe.scaler = fmt::format("static:{}", std::ldexp(1.0, k));
     recipe.skip_overflow = true;
@@ -159,17 +160,17 @@ Outcome run_scale_sweep(const ExperimentInput& input) {
 constexpr std::array<ExpectedFigure, 8> scale_sweep_figures{{
     {"flat", "accuracy of the best scale less that of scale 1", "1 %", any_smaller, 0.01},
     {"cliff", "a scale at the cliff", "2^20", 0x1p20, 0x1p20, true},
-    {"skipped", "steps skipped at it", "93 %", 0.8, 1},
-    {"beyond", "a scale beyond", "2^24", 0x1p24, 0x1p24, true},
-    {"all", "steps skipped at it", "100 %", 1, 1},
-    {"shift", "the loss, times", "2^-20", 0x1p-20, 0x1p-20, true},
-    {"unscaled", "accuracy without a scale there", "11 %", 0.05, 0.2},
-    {"scaled", "accuracy of the best scale there", "98 %", 0.97, 1},
+    {"skipped", "steps skipped at the scale at the cliff", "93 %", 0.8, 1},
+    {"beyond", "a scale beyond the cliff", "2^24", 0x1p24, 0x1p24, true},
+    {"all", "steps skipped at the scale beyond the cliff", "100 %", 1, 1},
+    {"shift", "factor of a smaller loss", "2^-20", 0x1p-20, 0x1p-20, true},
+    {"unscaled", "accuracy with the smaller loss without a scale", "11 %", 0.05, 0.2},
+    {"scaled", "accuracy with the smaller loss and the best scale", "98 %", 0.97, 1},
 }};
 
 constexpr std::array<ExpectedFigure, 2> scale_sweep_quick{{
-    {"skipped", "steps skipped at it", "73 %", 0.6, 0.9},
-    {"scaled", "accuracy of the best scale there", "95 %", 0.92, 0.98},
+    {"skipped", "steps skipped at the scale at the cliff", "73 %", 0.6, 0.9},
+    {"scaled", "accuracy with the smaller loss and the best scale", "95 %", 0.92, 0.98},
 }};
 
 }  // namespace

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: ten frameworks answer an overflow with nearly the same few numbers; what do the differences
-// amount to? Every policy runs on the same traces of gradients' largest magnitudes: a cliff, an infinity now
-// and then, one early infinity, nothing but infinities, a maximum that falls slowly, and rare spikes.
+// Question: ten frameworks react to an overflow by nearly the same few parameters; what effect do the differences have?
+// Every loss scale policy runs on the same traces, which are sequences of the largest gradient magnitude (amax) of each
+// step: a constant one that overflows above a certain scale (a cliff), an infinity now and then, one early infinity,
+// nothing but infinities, one that falls slowly, and one with rare spikes.
 //
-// The scale is what the policies' own state machine makes of it (lib/amp/loss_scaler.h); an overflow is
-// amax · S >= 65520, what ties-to-even turns into an infinity of binary16.
+// The state machine of lib/amp/loss_scaler.h computes the scale S of each policy. A step overflows if amax · S >=
+// 65520, which binary16 rounds to infinity.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,14 +34,14 @@ constexpr float first_infinite = 65520;
 constexpr std::size_t long_run = 20000, rare_infinity = 1500;
 constexpr double drift_binades = 16;
 
-/// Largest gradient magnitude of each step, before scaling. An infinite one overflows at any scale.
+/// The largest gradient magnitude of each step, before scaling. An infinite magnitude overflows at any scale.
 struct Trace {
   const char* name;
   const char* title;
   std::vector<float> amax;
 };
 
-/// A policy on its way: its scale, and what it makes of a step.
+/// A policy in a run: functions that return its scale and end a step.
 struct Runner {
   std::string name;
   std::function<float()> scale;
@@ -50,11 +51,12 @@ struct Runner {
 struct ScalerRun {
   std::string name;
   std::size_t skips = 0;
-  std::size_t burst = 0;                      ///< skips before the first step
-  std::optional<std::size_t> gave_up;         ///< step at which the policy raised its error first
-  std::vector<double> change_steps, changes;  ///< scale from this step on
+  std::size_t burst = 0;                      ///< skipped steps before the first that was taken
+  std::optional<std::size_t> gave_up;         ///< the step at which the policy ended the training
+  std::vector<double> change_steps, changes;  ///< steps, and the scale from each on
   double last_log2 = 0, lowest_log2 = 0, highest_log2 = 0;
-  /// Binades from S to the largest power of two that is safe: mean over the steps taken, and at the end.
+  /// Binades from S up to the largest power of two that does not overflow: the mean over the steps that were taken, and
+  /// the value at the end.
   double mean_gap = 0;
   double last_gap = 0;
 };
@@ -63,7 +65,7 @@ double uniform(std::uint64_t stream, std::size_t i) {
   return (static_cast<double>(random_word(2026, stream, i)) + 0.5) * 0x1p-32;
 }
 
-/// About normal: twelve uniform numbers less six.
+/// Returns a number that is approximately normally distributed: the sum of twelve uniform numbers less six.
 double normal(std::uint64_t stream, std::size_t i) {
   double sum = -6;
   for (std::size_t k = 0; k < 12; ++k) sum += uniform(stream, 12 * i + k);
@@ -99,7 +101,8 @@ Runner runner_of(const LossScalePolicy& policy) {
           [scaler](bool found_inf, float) { return scaler->update(found_inf); }};
 }
 
-/// The policies that need statistics. The histogram sees a gradient of 64 values, a quarter of a binade apart.
+/// Returns the policies that need statistics of the gradients. The histogram sees a gradient of 64 values, of which
+/// amax is the largest and each is a quarter of a binade below the one before.
 std::vector<Runner> statistical_runners() {
   const auto log_max = std::make_shared<LogMaxScaler>();
   const auto histogram = std::make_shared<HistogramScaler>();
@@ -151,7 +154,7 @@ ScalerRun run_on(const Trace& trace, const Runner& runner) {
       runner.update(found_inf, amax);
     } catch (const Error&) {
       run.gave_up = step;
-      break;  // the training is over
+      break;  // the policy ended the training
     }
     run.last_log2 = std::log2(runner.scale());
     run.lowest_log2 = std::min(run.lowest_log2, run.last_log2);
@@ -169,15 +172,15 @@ std::vector<ScalerRun> race(const Trace& trace, const std::vector<Runner>& runne
   return runs;
 }
 
-// What an independent implementation of the frameworks' sources gave.
+// Expected results, which an independent implementation of the frameworks' sources gave.
 
 struct Golden {
   const char* policy;
-  std::vector<std::size_t> growths;  ///< good steps at which the scale grows first
-  std::size_t skips, burst;          ///< on the cliff
-  int rare_log2;
-  std::size_t next_growth;  ///< after the early infinity
-  int straight_log2;
+  std::vector<std::size_t> growths;  ///< the first steps at which the scale grows without overflow
+  std::size_t skips, burst;          ///< of the trace "cliff"
+  int rare_log2;                     ///< log2 of the last scale of the trace "rare"
+  std::size_t next_growth;           ///< first step at which the scale grows in the trace "early"
+  int straight_log2;                 ///< log2 of the last scale of the trace "straight"
 };
 
 const std::vector<Golden>& golden() {
@@ -194,14 +197,14 @@ const std::vector<Golden>& golden() {
   return rows;
 }
 
-/// The row, of fairseq without its abort at 1e-4.
+/// Returns the policy of that name; fairseq's is without the floor of 1e-4 at which it ends the training.
 LossScalePolicy endless(const char* name) {
   LossScalePolicy policy = loss_scale_policy(name);
   if (policy.on_floor == OnFloor::raise_and_restore) policy.floor.reset();
   return policy;
 }
 
-/// Steps from which on the scale is larger than before.
+/// Returns the steps after which the scale was larger than before.
 std::vector<std::size_t> growths_of(const ScalerRun& run) {
   std::vector<std::size_t> steps;
   for (std::size_t i = 1; i + 1 < run.changes.size(); ++i) {
@@ -218,7 +221,7 @@ std::string joined(const std::vector<std::size_t>& numbers) {
   return out;
 }
 
-/// What is measured, and what was to be where the two differ.
+/// Writes the measured value and, if it differs, the expected one; sets `equal` to false then.
 template <class T>
 std::string judged(const T& measured, const T& expected, bool& equal) {
   if (measured == expected) return fmt::format("{}", measured);
@@ -226,11 +229,12 @@ std::string judged(const T& measured, const T& expected, bool& equal) {
   return fmt::format("{} (not {})", measured, expected);
 }
 
-/// The golden table measured; false where a cell differs.
+/// Measures the table of expected results. Returns whether every cell agrees.
 bool tabulate_golden(const std::vector<Trace>& traces, Outcome& out) {
   Table table{"The golden table, measured",
-              {"policy", "first growths", "cliff: skips", "of them at once", "rare: log2 S",
-               "early: next growth", "straight: log2 S"},
+              {"policy", "steps of the first growths", "skips if S > 2^12 overflows",
+               "of them at first", "log2 S after an infinity every 1500 steps",
+               "next growth after an infinity at step 11", "log2 S after 60 infinities"},
               {}};
   bool equal = true;
   const Trace calm{"calm", "", std::vector<float>(4500, 0.0F)};
@@ -260,8 +264,8 @@ std::string power_text(double log2) {
 void tabulate(const Trace& trace, const std::vector<ScalerRun>& runs, Outcome& out) {
   const bool has_gap = trace.amax.front() > 0 && std::isfinite(trace.amax.front());
   Table table{trace.title,
-              {"policy", "skips", "at once", "steps taken", "S at the end", "lowest", "highest",
-               "gap, binades", "gives up at"},
+              {"policy", "skips", "skips at first", "steps taken", "S at the end", "lowest S",
+               "highest S", "binades below safe S", "gives up at"},
               {}};
   Plot plot{
       .title = trace.title,
@@ -295,7 +299,7 @@ const ScalerRun& named(const std::vector<ScalerRun>& runs, std::string_view name
   return *std::ranges::find(runs, name, &ScalerRun::name);
 }
 
-/// Replayed traces: no training, only the scales. Returns what was found, adds to the verdict.
+/// Runs all policies on all traces, without training. Returns whether the results are as expected; sets the verdict.
 bool race_on_traces(Outcome& out) {
   const std::vector<Trace> traces = make_traces();
   const bool equal = tabulate_golden(traces, out);
@@ -346,25 +350,25 @@ Outcome run_scaler_race(const ExperimentInput& input) {
 constexpr std::array<ExpectedFigure, 15> scaler_race_figures{{
     {"rows", "policies of the golden table", "eight", 8, 8, true},
     {"every", "steps from one infinity to the next", "1500", 1500, 1500, true},
-    {"torch", "PyTorch's scale after them", "2^3", 8, 8},
-    {"megatron", "Megatron's scale after them", "2^45", 0x1p45, 0x1p45},
+    {"torch", "PyTorch's scale at the end", "2^3", 8, 8},
+    {"megatron", "Megatron's scale at the end", "2^45", 0x1p45, 0x1p45},
     {"window", "PyTorch's growth window", "2000", 2000, 2000, true},
     {"short_window", "Megatron's growth window", "1000", 1000, 1000, true},
     {"falls", "binades by which amax falls", "14", 13.5, 14.5},
     {"steps", "steps of the trace", "20 000", 20000, 20000, true},
-    {"lag", "binades that PyTorch's scale is behind at its end", "three", 3, any_larger},
-    {"short_lag", "binades that Megatron's scale is behind at its end", "two", any_smaller, 2},
-    {"shift", "the loss of the trainings, times", "2^-18", 0x1p-18, 0x1p-18, true},
+    {"lag", "binades that PyTorch's scale is behind at the end", "three", 3, any_larger},
+    {"short_lag", "binades that Megatron's scale is behind at the end", "two", any_smaller, 2},
+    {"shift", "factor of the loss of the trainings", "2^-18", 0x1p-18, 0x1p-18, true},
     {"least_scale", "smallest scale with which a policy that trains begins", "2^7", 0x1p7, 0x1p7},
-    {"behind", "accuracy of binary32 less the least of policies that begin high", "1 %",
-     any_smaller, 0.01},
-    {"behind_hasty", "the same with a growth window of 5", "1 %", any_smaller, 0.01},
-    {"fails", "highest accuracy of those that begin at 1", "11 %", 0.05, 0.2},
+    {"behind", "accuracy lost against binary32 by policies that begin high", "1 %", any_smaller,
+     0.01},
+    {"behind_hasty", "accuracy lost with a growth window of 5", "1 %", any_smaller, 0.01},
+    {"fails", "highest accuracy of policies that begin at 1", "11 %", 0.05, 0.2},
 }};
 
 }  // namespace
 
-/// What a whole run and a quick one both say, before what each says of trainings.
+/// The part of the hypothesis that whole and quick runs share; the part about trainings follows it.
 const std::string scaler_race_began =
     "The golden table of {rows} policies, which an independent implementation gave, holds in "
     "every cell. An infinity every {every} steps walks PyTorch's scale down to {torch} in {steps} "
@@ -375,8 +379,10 @@ const std::string scaler_race_began =
 const std::string scaler_race_said =
     scaler_race_began +
     "(a loss {shift} times as large), every policy that begins at {least_scale} or above trains "
-    "within {behind} of binary32, at the cliff too ({behind_hasty}), and so does PopART's "
-    "histogram, which doubles from one at every step; a scale of one ends at chance ({fails}), "
+    "within {behind} of binary32, also with a growth window of a few steps ({behind_hasty}), and "
+    "so "
+    "does PopART's histogram, which doubles from one at every step; a scale of one ends at chance "
+    "({fails}), "
     "and so does LogMax, which begins there and takes the logarithm of a gradient of zeros.";
 const std::string scaler_race_quickly_said =
     scaler_race_began +

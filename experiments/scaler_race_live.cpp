@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The digits MLP under binary16 autocast with a loss 2^-18 times as large, so that scale 1 loses nearly every
-// gradient: which policies find a scale that trains, and what do they pay? First each with its own numbers,
-// of which hardly any grows within so few steps, then with a growth interval of 5, by which the
-// scales climb to the cliff and stay there, from several seeds, as those differ by 1 % and more.
+// Trains the digits MLP under binary16 autocast with a loss 2^-18 times as large, so that nearly every gradient is lost
+// at scale 1: which policies find a scale with which the network learns, and how many steps do they skip? First each
+// policy has its own parameters, with which hardly any scale grows within so few steps. Then each has a growth interval
+// of 5, so that the scales grow until gradients overflow and stay near that limit; this is done for several seeds,
+// whose accuracies differ by 1 % and more.
 #include "experiments/scaler_race_live.h"
 
 #include <fmt/format.h>
@@ -31,10 +32,11 @@ struct Racer {
   Fate fate = Fate::learns;
   bool is_quick = false;
   bool has_interval = true;
-  bool climbs = false;  ///< to where it serves from wherever it begins
+  bool climbs = false;  ///< it reaches a scale that works from any first scale
 };
 
-/// log_max begins at scale 1: of a gradient of zeros it takes the logarithm, and is NaN from then on.
+/// The policies that train. log_max fails because it begins at scale 1, where the gradients are all zero: it takes
+/// their logarithm, and its scale is NaN from then on.
 const std::vector<Racer>& racers() {
   static const std::vector<Racer> all{
       {.name = "torch", .is_quick = true},
@@ -61,17 +63,17 @@ const std::vector<Racer>& racers() {
   return all;
 }
 
-/// A policy's trainings, one a seed.
+/// The trainings under one policy, one per seed.
 struct Lap {
   Racer racer;
   TrainingLog log;      ///< of seed 0
-  double accuracy = 0;  ///< mean
-  double skipped = 0;   ///< mean
+  double accuracy = 0;  ///< mean over the seeds
+  double skipped = 0;   ///< mean over the seeds
 };
 
 struct Round {
   std::int64_t steps;
-  std::int64_t growth_interval;  ///< 0: each its own
+  std::int64_t growth_interval;  ///< 0: each policy has its own
   std::uint64_t seeds;
 };
 
@@ -80,7 +82,7 @@ std::string scale_text(double scale) {
   return fmt::format("2^{:.4g}", std::log2(scale));
 }
 
-/// The scale where it changes, and at the end.
+/// Returns the curve of the scale, with a point where it changes and at the end.
 Series curve_of(const Lap& lap) {
   Series curve{.name = std::string(lap.racer.name), .mark = Mark::steps};
   const std::vector<StepLog>& steps = lap.log.steps;
@@ -111,12 +113,12 @@ nlohmann::ordered_json lap_json(const Lap& lap, const Round& round) {
 
 TrainingRecipe recipe_of(std::int64_t steps, std::uint64_t seed) {
   TrainingRecipe recipe = in_format(usual_recipe("digits_mlp", steps, seed), "native", "binary16");
-  recipe.products.accumulator = "reference";  // the range is the question, not the sums
+  recipe.products.accumulator = "reference";  // the experiment is about range, not about sums
   recipe.loss_shift = loss_shift;
   return recipe;
 }
 
-/// A name for each training, also where both rounds have the same one.
+/// Returns the name of a training, which is unique even if both rounds have the same policy and seed.
 std::string training_name(std::string_view policy, std::uint64_t seed, const Round& round) {
   const std::string name = fmt::format("training {} seed {}", policy, seed);
   return round.growth_interval > 0
@@ -146,7 +148,7 @@ std::vector<Lap> run_round(Trainings& trainings, const std::vector<Racer>& field
   return laps;
 }
 
-/// Mean accuracy in binary32.
+/// Returns the mean accuracy of binary32 trainings over the seeds of a round.
 double reference_of(Trainings& trainings, const Round& round) {
   double sum = 0;
   for (std::uint64_t seed = 0; seed < round.seeds; ++seed) {
@@ -199,8 +201,8 @@ std::vector<Racer> field_of(bool quick, bool with_interval_only) {
   return field;
 }
 
-/// The lowest accuracy of the policies that are to learn, the highest of those that are not, and the smallest
-/// scale with which one of the former begins.
+/// The lowest accuracy of the policies that are expected to learn, the highest of those that are expected to fail, and
+/// the smallest first scale of a policy that is expected to learn and does not climb from any scale.
 struct Ends {
   double learns = 1, fails = 0, least_scale = HUGE_VAL;
 };

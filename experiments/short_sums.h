@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums in a short format, made of single emulated additions: one after the other, in chunks, in pairs, with
-// Kahan's compensation.
+// Sums in a short format, each made of single emulated additions: one value after another, in chunks, in pairs, or with
+// Kahan's compensation. The values must be numbers of the format.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace binade {
 
 using Values = std::vector<double>;
 
-/// Additions in a format, of numbers of the format.
+/// Adds numbers of a format and rounds each result to the format. `stream` is the stream of stochastic rounding.
 class Adder {
  public:
   explicit Adder(const Format& format, Rounding rounding = Rounding::ties_to_even,
@@ -44,6 +44,7 @@ class Adder {
   Draws draws_;
 };
 
+/// Rounds each value to `f`, to nearest with ties to even.
 inline Values rounded(const Values& values, const Format& f) {
   poll();
   Adder to(f);
@@ -53,13 +54,15 @@ inline Values rounded(const Values& values, const Format& f) {
   return out;
 }
 
-/// Exact: values of short formats and 2^16 of them need fewer than 53 bits.
+/// Returns the sum in binary64. It is exact for up to 2^16 values of a short format, whose sum needs fewer than 53
+/// bits.
 inline double exact_sum_of(std::span<const double> values) {
   double sum = 0;
   for (const double x : values) sum += x;
   return sum;
 }
 
+/// Adds the values one after another.
 inline double naive(std::span<const double> values, Adder& adder) {
   poll();
   double sum = 0;
@@ -67,7 +70,7 @@ inline double naive(std::span<const double> values, Adder& adder) {
   return sum;
 }
 
-/// Each chunk from 0, then the chunks' sums, all in the format.
+/// Adds each chunk of `chunk` values from 0, and then the chunks' sums one after another, all in the format.
 inline double chunked(std::span<const double> values, std::size_t chunk, Adder& adder) {
   double sum = 0;
   for (std::size_t i = 0; i < values.size(); i += chunk) {
@@ -76,6 +79,7 @@ inline double chunked(std::span<const double> values, std::size_t chunk, Adder& 
   return sum;
 }
 
+/// Adds the sums of the two halves, each computed by the same rule; `values` must not be empty.
 inline double pairwise(std::span<const double> values, Adder& adder) {
   poll();
   if (values.size() == 1) return values[0];
@@ -84,6 +88,7 @@ inline double pairwise(std::span<const double> values, Adder& adder) {
   return adder.add(left, pairwise(values.subspan(half), adder));
 }
 
+/// Adds the values one after another with Kahan's compensation.
 inline double kahan(std::span<const double> values, Adder& adder) {
   poll();
   double sum = 0;

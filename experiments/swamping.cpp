@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: where does a sum in a short format stop growing, and what cures it? An addend of at most half
-// an ulp of the sum is lost ("swamping"). Ones stop at 2^p. Wang et al. 2018 (1812.08011, figure 3) add
-// uniform values of mean 1 and deviation 1, at most 1 + sqrt(3) = 2.73: these stop at 2^(p + 2), where half
-// an ulp is 4. Their cure is to add in chunks of 64.
+// Question: where does a sum in a short format stop growing, and what cures it? An addend of at most half an ulp of the
+// sum is lost ("swamping"). In a format of precision p a sum of ones stops at 2^p. Wang et al. 2018 (1812.08011, figure
+// 3) add uniform values of mean 1 and deviation 1, which are at most 1 + sqrt(3) = 2.73: their sum stops at 2^(p + 2),
+// where half an ulp is 4. Their cure is to add in chunks of 64.
 //
-// The sums are those of short_sums.h; the matrix products are swamped_products.cpp's.
+// short_sums.h has the sums, swamped_products.cpp the matrix products.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,13 +25,13 @@
 namespace binade {
 namespace {
 
-/// Of Wang et al.: sign, 6 bits of exponent, 9 of fraction.
+/// The format of Wang et al.: a sign, 6 bits of exponent and 9 bits of fraction.
 constexpr Format wang_1_6_9{6, 10, 31};
 
 struct Summed {
   const char* name;
   Format format;
-  int count_log2;  ///< of values summed where nothing is to overflow: 65 536 is beyond binary16
+  int count_log2;  ///< log2 of a number of values whose sum does not overflow (65 536 does in binary16)
 };
 constexpr std::array<Summed, 5> summed{{{"binary16", binary16, 15},
                                         {"bfloat16", bfloat16, 16},
@@ -54,12 +54,12 @@ Values normal(std::size_t n) {
 }
 
 constexpr std::size_t chunk_of_wang = 64;
-constexpr int least_precision = 8;  ///< of the formats that Kahan's sum and pairs cure
+constexpr int least_precision = 8;  ///< Kahan's and pairwise sums cure formats from this precision
 
 struct Law {
   const char* name;
   Values (*values)(std::size_t n);
-  int above_p;  ///< the sum stops at 2^(p + this); negative: no such law, values have no largest one
+  int above_p;  ///< the sum stops at 2^(p + above_p); negative: no law, the values are unbounded
 };
 constexpr std::array<Law, 3> laws{{{"ones", &ones, 0},
                                    {"uniform, mean 1, deviation 1", &uniform, 2},
@@ -67,7 +67,7 @@ constexpr std::array<Law, 3> laws{{{"ones", &ones, 0},
 
 std::string sum_figure(double x) { return std::isfinite(x) ? fmt::format("{:.6g}", x) : "inf"; }
 
-/// What has been published of a naive sum, or measured by this project's pilot.
+/// Returns where a naive sum stops by a publication or by this project's pilot; empty if neither has it.
 std::string published(std::string_view law, std::string_view format) {
   if (law == "ones") return format == "binary16" ? "2048" : "";
   if (law[0] != 'u') return "";
@@ -77,7 +77,8 @@ std::string published(std::string_view law, std::string_view format) {
                                 : "";
 }
 
-/// 2^16 values one after the other: the sum at the end, and when it changed last.
+/// Adds 2^16 values one after another, and reports the sum and when it changed last. Returns whether each sum stops
+/// where the law says.
 bool tell_stalls(Outcome& out) {
   Table table{"Naive sums of 65,536 values, to nearest",
               {"values", "format", "p", "published", "law", "measured", "last change", "exact"},
@@ -129,9 +130,9 @@ bool tell_stalls(Outcome& out) {
 
 double sum_error(double sum, double exact) { return std::abs(sum - exact) / exact; }
 
-/// Sums in chunks of 1 to 4096. Returns the relative error of 1-6-9 in chunks of 64.
+/// Adds in chunks of 1 to 4096 values. Returns the relative error of the format 1-6-9 with chunks of 64.
 double sweep_chunks(const ExperimentInput& input, Outcome& out) {
-  Table table{"Relative error of sums in chunks (uniform values; 65,536, of binary16 32,768)",
+  Table table{"Relative error of sums in chunks (65,536 uniform values, in binary16 32,768)",
               {"chunk"},
               {}};
   Plot plot{"Chunks cure swamping",
@@ -178,8 +179,8 @@ double sweep_chunks(const ExperimentInput& input, Outcome& out) {
   return at_64;
 }
 
-/// Every cure beside the naive sum. Returns the worst relative error of a cure but chunks, in formats of
-/// at least 8 bits of precision.
+/// Compares the naive sum with every cure. Returns the worst relative error of the cures other than chunks, over
+/// formats of at least 8 bits of precision.
 double tell_cures(Outcome& out) {
   using Sum = std::function<double(std::span<const double>, const Format&)>;
   const auto in = [](auto sum) {
@@ -225,8 +226,8 @@ double tell_cures(Outcome& out) {
   return worst;
 }
 
-/// The deviation of a stochastically rounded sum: a step that drops the share f of an ulp has the variance
-/// f·(1 - f)·ulp².
+/// Returns the standard deviation of a stochastically rounded sum: an addition whose exact result lies the share f of
+/// an ulp above a number of the format contributes the variance f·(1 - f)·ulp².
 double stochastic_deviation(const Values& values, const Format& f) {
   double sum = 0;
   double variance = 0;
@@ -240,8 +241,9 @@ double stochastic_deviation(const Values& values, const Format& f) {
   return std::sqrt(variance);
 }
 
-/// Naive sums rounded stochastically, several times. Whether they scatter around the exact sum as the law says:
-/// the mean of the runs within four deviations of a mean, their deviation within a factor of two.
+/// Computes stochastically rounded naive sums several times. Returns whether they scatter around the exact sum as the
+/// law says: the mean of the runs lies within four standard deviations of such a mean, and their standard deviation is
+/// right within a factor of two.
 bool tell_stochastic(Outcome& out) {
   constexpr int runs = 32;
   Table table{fmt::format("Stochastic rounding: {} naive sums", runs),
@@ -317,20 +319,20 @@ Outcome run_swamping(const ExperimentInput& input) {
 
 constexpr std::array<ExpectedFigure, 10> swamping_figures{{
     {"ones", "sum of ones in binary16", "2048", 2048, 2048},
-    {"wang", "uniform values in 1-6-9", "4096", 4096, 4096},
-    {"half", "uniform values in binary16", "8192", 8192, 8192},
-    {"bfloat", "uniform values in bfloat16", "1024", 1024, 1024},
+    {"wang", "sum of uniform values in 1-6-9", "4096", 4096, 4096},
+    {"half", "sum of uniform values in binary16", "8192", 8192, 8192},
+    {"bfloat", "sum of uniform values in bfloat16", "1024", 1024, 1024},
     {"chunk", "values in a chunk", "64", 64, 64, true},
     {"chunked", "relative error of 1-6-9 in chunks", "1 %", any_smaller, 0.01},
     {"precision", "least precision that pairs and Kahan cure", "8", 8, 8, true},
-    {"cured", "their largest relative error", "1 %", any_smaller, 0.01},
+    {"cured", "largest relative error of pairs and Kahan", "1 %", any_smaller, 0.01},
     {"k", "largest K", "65 536", 65536, 65536, true},
-    {"times", "error of an f16 accumulator, of that with K in chunks", "100", 100, any_larger},
+    {"times", "error of an f16 accumulator over that in chunks of K", "100", 100, any_larger},
 }};
 
 constexpr std::array<ExpectedFigure, 2> swamping_quick{{
     {"k", "largest K", "4096", 4096, 4096, true},
-    {"times", "error of an f16 accumulator, of that with K in chunks", "five", 5, any_larger},
+    {"times", "error of an f16 accumulator over that in chunks of K", "five", 5, any_larger},
 }};
 
 }  // namespace

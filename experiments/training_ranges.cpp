@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: how small do gradients become while a network learns, and what of them would binary16 keep?
-// Real trainings in binary32; every tenth step the activation and weight gradients are counted by
-// binade, early (first tenth of the steps) and late (last tenth), and along the run, layer by layer.
+// Question: how small do gradients become while a network learns, and which of them would binary16 keep? Networks are
+// trained in binary32; in about 44 steps of each training the gradients of activations and weights are counted per
+// binade: early (in the first tenth of the steps), late (in the last tenth), and along the run, layer by layer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::array<TensorRole, 2> roles{TensorRole::d_act, TensorRole::d_weight};
 
-/// Shares of the finite non-zero values.
+/// What binary16 would do with gradients: shares of the non-zero values, and, of lost_l2, of the L2 norm.
 struct Shares {
   double below_27 = 0, band = 0, rne_zero = 0, subnormal = 0, lost_l2 = 0;
 };
@@ -44,14 +44,14 @@ Shares shares_of(const RangeSummary& s) {
           lost ? lost->l2 : 0};
 }
 
-/// Gradients of the first and of the last tenth of the steps.
+/// Summaries of the gradients of the first and of the last tenth of the steps.
 struct Phases {
   RangeSummary early, late;
 };
 
-/// What is counted of one training.
+/// The gradients of one training, counted; each array is indexed as `roles`.
 struct Counted {
-  std::array<Phases, 2> all;                                          ///< by role
+  std::array<Phases, 2> all;                                          ///< all layers together
   std::array<std::vector<std::pair<std::string, Phases>>, 2> layers;  ///< in the network's order
   std::array<Series, 2> over_time;                                    ///< rne_zero by step
 
@@ -121,7 +121,7 @@ void add_row(Table& table, const std::string& name, std::string_view phase, Tens
   data.back().update(figures(s));
 }
 
-/// Layers that lose nothing are in the data only.
+/// Adds a row per layer to the table and the data; layers that lose nothing are left out of the table.
 void add_layers(Table& table, const std::string& name, const Counted& counted,
                 nlohmann::ordered_json& data) {
   for (std::size_t i = 0; i < roles.size(); ++i) {
@@ -147,9 +147,12 @@ Outcome run_training_ranges(const ExperimentInput& input) {
               {"training", "steps", "role", "< 2^-27", "[2^-27, 2^-24)", "to zero in FP16",
                "FP16 subnormal", "lost L2"},
               {}};
-  Table layers{"To zero in FP16 by layer, first and last tenth of the steps (where anything is)",
-               {"training", "layer", "role", "of values, early", "late", "of L2, early", "late"},
-               {}};
+  Table layers{
+      "To zero in FP16 by layer, early and late (first and last tenth of the steps); layers "
+      "that lose nothing are left out",
+      {"training", "layer", "role", "values, early", "values, late", "L2 norm, early",
+       "L2 norm, late"},
+      {}};
   std::vector<Plot> binades;
   Plot plot{.title = "Gradients that FP16 rounds to zero at scale 1",
             .x_label = "share of the training, %",

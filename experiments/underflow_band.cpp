@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Question: of real gradients, what lies in the band 2^-27 <= |x| < 2^-24, what does binary16 make of
-// each of its binades, and which loss scale brings them back? Micikevicius et al. 2018 (section 3.2,
-// Multibox SSD) found that these values must be kept and that a scale of 8 keeps them.
+// Question: how many of a network's gradients lie in the band 2^-27 <= |x| < 2^-24, what do they
+// become in binary16, binade by binade, and which loss scale saves them? Micikevicius et al. 2018
+// (section 3.2, Multibox SSD) found that these values must be kept and that a scale of 8 keeps
+// them.
 //
 // Each value is scaled exactly and rounded by `project`; the same counts are derived from the range
-// summary, and the two must agree to the last value.
+// summary, and the two must agree exactly.
 #include <fmt/format.h>
 
 #include <array>
@@ -31,10 +32,10 @@ constexpr int saving_scale_log2 = 3;
 
 struct Band {
   const char* name;
-  int first, last;  ///< source binades
+  int first, last;  ///< exponents of its first and last binade
 };
 
-/// The band as a whole, each of its binades, and its surroundings.
+/// The whole band, each of its binades, and everything below and above.
 constexpr std::array<Band, 6> bands{{
     {"below 2^-27", -1100, -28},
     {"2^-27..2^-26", -27, -27},
@@ -44,7 +45,7 @@ constexpr std::array<Band, 6> bands{{
     {"2^-24 and above", -24, 1100},
 }};
 
-/// The values of one phase of training, and their summary.
+/// The gradients of one phase of a training, and their summary.
 struct Phase {
   std::string name;
   std::vector<float> values;
@@ -76,7 +77,7 @@ std::vector<Phase> read_phases(const std::string& path) {
   return phases;
 }
 
-/// The part of a summary whose values lie in a band.
+/// Returns the part of a summary whose values lie in a band.
 RangeSummary restrict_to(const RangeSummary& s, const Band& band) {
   RangeSummary out;
   for (const auto& [exponent, row] : s.binades) {
@@ -87,7 +88,7 @@ RangeSummary restrict_to(const RangeSummary& s, const Band& band) {
   return out;
 }
 
-/// x·2^scale rounded to binary16 one by one.
+/// Counts what the values of a band become in binary16, by rounding each x·2^scale_log2.
 Fates round_each(const std::vector<float>& values, const Band& band, int scale_log2) {
   Fates out;
   poll();
@@ -117,7 +118,8 @@ double norm_share(const RangeSummary& part, const RangeSummary& whole) {
   return std::sqrt(divide(norms(part).squares, norms(whole).squares).value());
 }
 
-/// One table: bands by scales. Returns whether rounding and summary agreed everywhere.
+/// Prints a table of bands and scales. Returns whether the counts by rounding and by the summary
+/// agree everywhere.
 bool tabulate(const Phase& phase, const ExperimentInput& input, nlohmann::ordered_json& data) {
   const RangeSummary& s = phase.summary;
   bool agree = true;
@@ -152,12 +154,13 @@ bool tabulate(const Phase& phase, const ExperimentInput& input, nlohmann::ordere
   return agree;
 }
 
-/// What the hypothesis says of the binades, checked on the figures: count of to_zero at a scale.
+/// Returns how many values of bands[band] become zero at a scale.
 std::uint64_t lost(const Phase& phase, std::size_t band, int scale_log2) {
   return fates(restrict_to(phase.summary, bands[band]), binary16, scale_log2).to_zero;
 }
 
-/// Values by binade, and the share of the norm that each loss scale leaves to die.
+/// Adds the plots: the values per binade, and the share of the norm that becomes zero at each loss
+/// scale.
 void add_plots(const std::vector<Phase>& phases, Outcome& out) {
   Plot binades = binade_plot("Where the gradients lie");
   Plot lost{.title = "What a loss scale saves",
@@ -230,7 +233,7 @@ constexpr std::array<ExpectedFigure, 5> underflow_band_figures{{
     {"dead", "binades of the band that die whole, in every phase", "two", 2, 2},
     {"survivor", "what the middle of the top binade becomes", "2^-24", 0x1p-24, 0x1p-24},
     {"saving", "scale that keeps the band", "8", 8, 8, true},
-    {"lost", "values of the band that die at it", "no", 0, 0},
+    {"lost", "values of the band that die at that scale", "no", 0, 0},
 }};
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wrappers of apex/amp/wrap.py, clause by clause: make_cast_wrapper, make_promote_wrapper,
-// sequence_promote, err_if_any_half.
+// The casts of Apex's O1: the wrappers of apex/amp/wrap.py (make_cast_wrapper,
+// make_promote_wrapper, sequence_promote, err_if_any_half), clause by clause.
 #include "lib/amp/apex.h"
 
 #include <algorithm>
@@ -14,10 +14,12 @@
 namespace binade {
 namespace {
 
-/// torch_overrides.SEQUENCE_CASTS: where they do not know what to do, they do nothing.
+/// The functions of torch_overrides.SEQUENCE_CASTS: for formats that they do not know they leave
+/// the inputs as they are.
 constexpr std::array<std::string_view, 2> apex_sequence_casts{"cat", "stack"};
 
-/// binary32 for binary16 and binary32 together, nothing for inputs of one format.
+/// Returns binary32 if the inputs are of binary16 and binary32, nothing if all have one format.
+/// Throws Error for other mixed formats, except for sequence casts, which get nothing.
 std::optional<Format> apex_widest(std::string_view op, std::span<const Format> inputs) {
   const auto differs = [inputs](const Format& format) { return format != inputs.front(); };
   if (std::ranges::none_of(inputs, differs)) return std::nullopt;
@@ -43,7 +45,7 @@ std::optional<Format> apex_dtype(std::string_view op, std::span<const Format> in
       throw Error(std::string(op) +
                   ": Apex refuses it for inputs of binary16; combine it with the sigmoid before it "
                   "(binary_cross_entropy_with_logits), or give it binary32");
-    case CastPolicy::fp32_set_opt_dtype:  // PyTorch's alone
+    case CastPolicy::fp32_set_opt_dtype:  // only PyTorch's lists have these two
     case CastPolicy::fp32_append_dtype:
     case CastPolicy::unlisted: return std::nullopt;
   }

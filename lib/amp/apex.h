@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Apex's O1: functions of PyTorch patched by lists, each casting its inputs before it runs. No scope and no
-// other low format than binary16; binary64 is cast like the rest.
+// The casts of Apex's level O1, which patches the functions of PyTorch that its lists name, so that each casts its
+// inputs before it runs. There is no scope, the low format is always binary16, and binary64 is cast like other formats.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@
 
 namespace binade {
 
-/// The format to which all of the function's floating inputs are cast; none where they stay as they are: unlisted,
-/// inputs of one format for a function that promotes, and cat and stack of others than binary16 and binary32.
-/// A call in place has other rules (apex/amp/wrap.py): do not ask for it.
-/// Throws Error for a banned function of binary16, and where a function that promotes meets two formats that are not
-/// binary16 and binary32.
+/// Returns the format to which all floating-point inputs of the function are cast. Returns none if they stay as they
+/// are: the function is unlisted, it promotes and its inputs have one format, or it is cat or stack and an input of
+/// mixed formats is neither binary16 nor binary32. In-place calls have rules of their own (apex/amp/wrap.py), which
+/// this function does not know. Throws Error for a banned function with an input of binary16, and for a function that
+/// promotes, other than cat and stack, with inputs of mixed formats of which one is neither binary16 nor binary32.
 std::optional<Format> apex_dtype(std::string_view op, std::span<const Format> inputs);
 
 }  // namespace binade

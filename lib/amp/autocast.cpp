@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The thread's autocast state and the decision for one call: prioritize, promote_type and is_eligible of
+// The autocast state of each thread, and the decision for one call: prioritize, promote_type and is_eligible of
 // aten/src/ATen/autocast_mode.h, clause by clause.
 #include "lib/amp/autocast.h"
 
@@ -58,7 +58,8 @@ bool any_eligible(std::span<const Format> inputs) {
   return false;
 }
 
-/// The widest of the scope's format and the inputs, where each is the scope's format or binary32.
+/// Returns the widest of the scope's format and the inputs' formats; binary64 inputs are ignored. Throws Error if an
+/// input has another format than the scope's or binary32.
 Format widest(std::string_view op, std::span<const Format> inputs, const Format& low) {
   Format current = low;
   for (const Format& next : inputs) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PyTorch's autocast: a scope within which each operation's list decides the format its inputs are cast
-// to. The state is the thread's; scopes nest, an inner one may switch off what an outer one switched on.
+// PyTorch's autocast: within its scope, the list that an operation is on decides the format to which its inputs are
+// cast. Each thread has its own state; scopes nest, and an inner scope may switch autocast off again.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,22 @@
 
 namespace binade {
 
-/// The low precision format of a device before any scope chose one: binary16 for CUDA and MPS, bfloat16 for CPU;
-/// for XPU binary16 (bfloat16 in older PyTorch).
+/// Returns the low-precision format of a device when no scope chooses one: binary16 for CUDA, MPS and XPU (for XPU
+/// bfloat16 in older versions of PyTorch), bfloat16 for CPU.
 Format default_autocast_dtype(DeviceType device);
 
-/// torch.autocast(device_type, dtype, enabled, cache_enabled), from construction to destruction. Scopes
-/// end in the reverse order of their beginning, on the thread that began them.
-/// Departure: any format may be the low one; PyTorch warns and disables itself for some on some devices.
+/// torch.autocast(device_type, dtype, enabled, cache_enabled): the scope lasts from construction to destruction. Scopes
+/// must end in the reverse order of their beginning, on the thread that began them. Unlike PyTorch, which for some
+/// formats and devices warns and disables autocast, any valid format may be the low-precision one; the constructor
+/// throws Error for an invalid one.
 class Autocast {
  public:
   struct Options {
     std::optional<Format> dtype =
-        {};  ///< none: the surrounding scope's of this device, else the default
+        {};  ///< none: that of the surrounding scope of this device, else the default
     bool enabled = true;
     std::optional<bool> cache_enabled = {};  ///< none: the surrounding scope's, else true
-    /// apex: its O1, from amp.initialize on, with any format in the place of binary16.
+    /// CastLists::apex: Apex's O1, with `dtype` in the place of binary16.
     CastLists lists = CastLists::pytorch;
   };
 
@@ -46,35 +47,35 @@ class Autocast {
 };
 
 bool autocast_enabled(DeviceType device);
-Format autocast_low_dtype(DeviceType device);  ///< also where disabled, as torch.get_autocast_dtype
-/// The device of the innermost scope; CUDA outside of any.
+/// Returns the device's low-precision format, even if autocast is disabled, as torch.get_autocast_dtype does.
+Format autocast_low_dtype(DeviceType device);
+/// Returns the device of the innermost scope; CUDA outside of any scope.
 DeviceType autocast_device();
 
-/// Whether autocast may cast an input: all but binary64.
+/// Returns whether autocast may cast an input of this format: every format but binary64.
 bool is_autocast_eligible(const Format& input);
 
-/// The format to which the op's eligible inputs are cast, or in which an op
-/// with a dtype argument is told to compute; none where all inputs stay as they are: disabled, unlisted,
-/// no eligible input (of ops with a dtype argument: the first input is not eligible).
-/// `op` is an ATen name without overload ("addmm"). A call with an explicit dtype, an in-place call and one
-/// with out= are not autocast in PyTorch: do not ask for them.
-/// Throws Error for a banned op, and where PyTorch's promotion meets a format that is neither the scope's nor
-/// binary32.
+/// Returns the format to which the op's eligible inputs are cast or, for an op with a dtype argument, the format in
+/// which it is made to compute. Returns none if all inputs stay as they are: autocast is disabled, the op is unlisted,
+/// or no input is eligible (for an op with a dtype argument: the first input is not). `op` is an ATen name without
+/// overload ("addmm"). PyTorch does not autocast calls with an explicit dtype, in-place calls and calls with out=; the
+/// caller must not pass those. Throws Error for a banned op, and for an op that promotes with an eligible input whose
+/// format is neither the scope's nor binary32.
 std::optional<Format> autocast_dtype(DeviceType device, std::string_view op,
                                      std::span<const Format> inputs);
-/// The same on the device, and by the lists, of the innermost scope.
+/// Returns the same for the device and the lists of the innermost scope.
 std::optional<Format> autocast_dtype(std::string_view op, std::span<const Format> inputs);
-/// What these lists say of the op; unlisted where the scope is disabled.
+/// Returns the policy of the op on the lists of the innermost scope; `unlisted` if autocast is disabled.
 CastPolicy autocast_policy(std::string_view op);
 
-/// torch.promote_types on floating formats: the wider one; binary16 and bfloat16 give binary32. Throws Error
-/// for two different formats of which one has 8 bits or fewer, as PyTorch does for its float8 types.
-/// Formats PyTorch lacks: the one that holds the other's numbers, else binary32, else binary64.
+/// torch.promote_types for floating-point formats: returns the format that holds all numbers of the other, else
+/// binary32 (as for binary16 and bfloat16), else binary64; the rule also covers formats that PyTorch lacks. Throws
+/// Error for two different formats of which one is stored in 8 bits or fewer, as PyTorch does for its float8 types, and
+/// if no format holds both.
 Format promote_types(const Format& a, const Format& b);
 
-/// 0 outside of any scope; from the beginning of the outermost scope of this thread to its end one number,
-/// another one for each outermost scope of the process. A cast of a weight made within may be reused
-/// while the number stays, for the same low format.
+/// Returns a number that identifies the outermost scope of this thread, unique in the process; 0 outside of any scope.
+/// A cast of a weight may be reused while the number stays the same, for the same low-precision format.
 std::uint64_t autocast_epoch();
 bool autocast_cache_enabled();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The question from its words, and the answer for each op: lib/amp decides in a scope of the asked device.
+// Turns the options of `binade autocast` into a question and answers it for each op: autocast.h and apex.h decide, in
+// an autocast scope of the requested device.
 #include "lib/amp/autocast_answer.h"
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@
 namespace binade {
 namespace {
 
-/// What a rule means, by policy; {} is the scope's format.
+/// What each CastPolicy means, in its order; {} stands for the scope's format.
 constexpr std::array<const char*, 7> pytorch_meanings{
     "every input is cast to {}; binary64 stays",
     "every input is cast to binary32; binary64 stays",
@@ -65,7 +66,7 @@ std::vector<AutocastCase> cases_of(const std::string& inputs, const NamedOrCusto
   }
 }
 
-/// Which inputs the op sees, and what that makes it run in.
+/// Finds the formats of the inputs after the casts, and the format in which the op then runs.
 AutocastOutcome outcome_of(const AutocastQuestion& q, const AutocastAnswer& a,
                            const AutocastCase& given) {
   std::vector<Format> inputs;
@@ -93,7 +94,7 @@ AutocastOutcome outcome_of(const AutocastQuestion& q, const AutocastAnswer& a,
   return out;
 }
 
-/// As ATen calls what people write: torch.nn.functional.linear, aten::linear, F.linear.
+/// Returns ATen's name for an op as people write it: torch.nn.functional.linear, aten::linear, F.linear.
 std::string aten_name(std::string_view word) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 9> spellings{{
       {"torch.nn.functional.", ""},
@@ -114,8 +115,8 @@ std::string aten_name(std::string_view word) {
   return std::string(word);
 }
 
-/// The listed name that may be meant. A short word is near to many (relu to prelu, mean to tan): it must be the
-/// beginning of the name.
+/// Suggests a listed name that the user may have meant. A short word resembles many names (relu prelu, mean tan), so it
+/// must be the beginning of the name.
 std::string meant_name(const std::string& word, std::span<const ListedOp> list) {
   const std::string lower = lower_case(word);
   std::vector<std::string_view> names;
@@ -126,7 +127,7 @@ std::string meant_name(const std::string& word, std::span<const ListedOp> list) 
   return did_you_mean(word, names);
 }
 
-/// What there is to say of an op that is on no list of those asked for; may be nothing.
+/// Returns a remark on an op that is not on the requested list, such as which other lists have it; may be empty.
 std::string unlisted_note(const AutocastQuestion& q, const std::string& op) {
   const std::string base = op.substr(0, op.empty() ? 0 : op.size() - 1);
   const bool in_place = op.ends_with('_') && !op.ends_with("__");

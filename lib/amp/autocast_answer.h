@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `binade autocast` is asked and what it answers: ops, cases of inputs, the rule of each op, what it runs
-// in. Decided by lib/amp, put into words here.
+// Questions and answers of `binade autocast`: which rule applies to an op, and in which format it runs for given
+// inputs. autocast.h and apex.h decide; this header turns options into questions, and decisions into text and JSON.
 #pragma once
 
 #include <optional>
@@ -17,14 +17,14 @@
 
 namespace binade {
 
-/// What the user typed.
+/// The command line's options, as the user typed them.
 struct AutocastWords {
   std::vector<std::string> ops;
   std::string device, list = "pytorch", inputs, dtype;
   bool json = false;
 };
 
-/// Inputs of a call, in order.
+/// The formats of the inputs of one call, in order.
 struct AutocastCase {
   std::string title;  ///< "of binary16"
   std::vector<NamedOrCustom> inputs;
@@ -38,41 +38,41 @@ struct AutocastQuestion {
   std::span<const ListedOp> list;
 };
 
-/// Error where the words contradict each other or name nothing.
+/// Parses the options. Throws Error if they contradict each other, or name an unknown device, list or format.
 AutocastQuestion autocast_question(const AutocastWords& words);
 
-/// What becomes of one case.
+/// What autocast does with the inputs of one case.
 struct AutocastOutcome {
-  std::optional<Format> cast_to = {};
-  std::optional<Format> runs_in = {};  ///< none: refused
-  bool differ = false;                 ///< inputs of two formats reach the op
-  std::string refusal = {};            ///< in which words
+  std::optional<Format> cast_to = {};  ///< none: the inputs are not cast
+  std::optional<Format> runs_in = {};  ///< none: the call is refused
+  bool differ = false;                 ///< after the casts the inputs have different formats
+  std::string refusal = {};            ///< the message with which the call is refused
 };
 
 struct AutocastAnswer {
   std::string op;
   CastPolicy rule = CastPolicy::unlisted;
-  std::string_view source = {};                ///< the file that lists it; empty: unlisted
-  std::vector<AutocastOutcome> outcomes = {};  ///< one for each case
-  std::vector<std::string> notes = {};         ///< what else there is to know, a sentence each
+  std::string_view source = {};                ///< the file that lists the op; empty: unlisted
+  std::vector<AutocastOutcome> outcomes = {};  ///< one for each case of the question
+  std::vector<std::string> notes = {};         ///< further remarks, a sentence each
 };
 
-/// The op under autocast; `word` is ATen's name, or one that says the same: torch.nn.functional.linear.
+/// Answers for one op. `word` is its ATen name, or another spelling of it: torch.nn.functional.linear.
 AutocastAnswer autocast_answer(const AutocastQuestion& q, const std::string& word);
 
-/// Of each op, in order.
+/// Answers for each op, in order.
 std::vector<AutocastAnswer> autocast_answers(const AutocastQuestion& q,
                                              const std::vector<std::string>& ops);
 
-/// What the program prints. No answers: the whole list.
+/// Returns what the program prints: the answers or, without any, the whole list.
 std::string autocast_text(const AutocastQuestion& q, const std::vector<AutocastAnswer>& answers);
 nlohmann::ordered_json autocast_json(const AutocastQuestion& q,
                                      const std::vector<AutocastAnswer>& answers);
 
-/// What a rule means, in a few words.
+/// Explains a rule in a few words.
 std::string meaning_of(const AutocastQuestion& q, CastPolicy rule);
 
-/// "cuda", or "Apex"
+/// Returns whose list answers: "Apex", or the device's name, such as "cuda".
 std::string_view owner_of(const AutocastQuestion& q);
 
 }  // namespace binade

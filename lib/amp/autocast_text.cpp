@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers about autocast as a table of text and as JSON.
+// Writes the answers of `binade autocast` as a table and as JSON.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,13 +21,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// "binary16", "binary32*", "refused"
+/// Returns the cell of an outcome: "binary16", "binary32*" (inputs of different formats reach the
+/// op) or "refused".
 std::string cell_of(const AutocastOutcome& outcome) {
   if (!outcome.runs_in) return "refused";
   return spec_of(*outcome.runs_in) + (outcome.differ ? "*" : "");
 }
 
-/// Where the files lie that an answer's source names.
+/// Returns the folder of the files that answers name as their source.
 std::string_view folder_of(const AutocastQuestion& q) {
   return q.apex ? "apex/amp/lists/" : "aten/src/ATen/";
 }
@@ -39,7 +40,7 @@ std::string heading_of(const AutocastQuestion& q) {
   return fmt::format("{} to {}, by the list of {}, {}\n", what, q.low.name, whose, folder_of(q));
 }
 
-/// Rows of cells as columns, two blanks between them and before.
+/// Returns rows of cells as aligned columns, each after two blanks.
 std::string columns_text(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const auto& row : rows) {

@@ -19,7 +19,8 @@ bool same_call(const OpRecord& a, const OpRecord& b) {
          a.run == b.run && a.output == b.output && a.backward == b.backward;
 }
 
-/// The input of the fewest storage bits; the op's format where it has no inputs.
+/// Returns the format of the input with the fewest storage bits; the op's own format if it has no
+/// inputs.
 Format narrowest_input(const OpRecord& call) {
   const auto narrower = [](const Format& a, const Format& b) {
     return a.storage_bits() < b.storage_bits();
@@ -36,7 +37,7 @@ std::string names_of(const std::vector<Format>& formats) {
   return out;
 }
 
-/// Rows of cells as aligned columns, the last one free.
+/// Returns rows of cells as aligned columns, without blanks at the end of a line.
 std::string lines_of(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const auto& row : rows) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who ran in which format: a collector of operation calls while it lives, the table of them, and the audit
-// of silent promotions (an op of no list got binary16 and binary32 and ran in binary32).
+// Which op ran in which format: a collector of the calls of ops, the table of these calls, and an audit that finds
+// silent promotions (such as an op on no list that got binary16 and binary32 inputs and ran in binary32).
 #pragma once
 
 #include <cstdint>
@@ -20,32 +20,33 @@ struct OpRecord {
   std::string op;     ///< ATen name: "addmm"
   std::string where;  ///< the layer's name
   CastPolicy policy = CastPolicy::unlisted;
-  std::vector<Format> inputs;  ///< before any cast
-  Format run = binary32;       ///< what it computed in
-  Format output = binary32;    ///< what it stored
-  std::uint64_t elements = 0;  ///< of the output
+  std::vector<Format> inputs;  ///< the inputs' formats before any cast
+  Format run = binary32;       ///< the format in which the op computed
+  Format output = binary32;    ///< the output's format
+  std::uint64_t elements = 0;  ///< elements of the output
   bool backward = false;
   std::uint32_t casts = 0;         ///< inputs cast by this call
   std::uint32_t cached_casts = 0;  ///< inputs whose cast was in the cache
 };
 
-/// Equal calls together: of `call`, elements and casts are sums.
+/// One or more calls that agree in everything but elements, casts and cached_casts; `call` has the sums of these.
 struct FlowRow {
   OpRecord call;
   std::uint64_t calls = 0;
 };
 
-/// An op of no list that ran in a wider format than its narrowest input.
+/// An op on no list that ran in a wider format than its narrowest input.
 struct SilentPromotion {
   std::string op, where;
   bool backward = false;
   Format narrowest, run;
   std::uint64_t calls = 0;
-  /// What the outputs take beyond what they would in the narrowest input's format.
+  /// Bytes by which the outputs are larger than they would be in the format of the narrowest input.
   std::uint64_t bytes_lost = 0;
 };
 
-/// Collects what `record_op` of this thread reports while it lives. Collectors nest: each gets all.
+/// Collects the calls that `record_op` reports on this thread while the collector lives. Collectors nest: a call goes
+/// to all of them.
 class DtypeFlow {
  public:
   DtypeFlow();
@@ -66,12 +67,12 @@ class DtypeFlow {
   DtypeFlow* surrounding_;
 };
 
-/// Reports one call to the collectors of this thread; nothing where there is none.
+/// Reports one call to the collectors of this thread, if there are any.
 void record_op(const OpRecord& record);
-/// Whether anyone listens: spares the engine the making of records.
+/// Returns whether this thread has a collector; if not, callers need not make a record.
 bool recording_ops();
 
-/// The rows and the audit as lines of text, and as JSON ("binade.dtype_flow/1").
+/// Return the rows and the audit as lines of text, and as JSON ("binade.dtype_flow/1").
 std::string dtype_flow_text(const DtypeFlow& flow);
 nlohmann::ordered_json dtype_flow_json(const DtypeFlow& flow);
 

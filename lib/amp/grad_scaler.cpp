@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The state machine of torch/amp/grad_scaler.py, method by method. Its RuntimeErrors, ValueErrors and assertions
-// are Errors with the same text.
+// The state machine of torch/amp/grad_scaler.py, method by method. Where PyTorch raises a RuntimeError, a ValueError or
+// an assertion, it throws Error with the same text.
 #include "lib/amp/grad_scaler.h"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ std::int64_t integer(const nlohmann::json& state, const char* key) {
   return state[key].get<std::int64_t>();
 }
 
-/// The policy, of which PyTorch's own assertions hold where they are asked.
+/// Returns the policy. Throws Error where PyTorch's constructor would fail one of its assertions about the factors.
 const LossScalePolicy& asserted(const LossScalePolicy& policy, bool enabled) {
   if (!enabled || policy.growth_rule == GrowthRule::never) return policy;
   if (!(policy.growth_factor > 1)) throw Error("The growth factor must be > 1.0.");
@@ -141,7 +141,8 @@ bool GradScaler::step(const OptimizerView& optimizer) {
   return steps;
 }
 
-/// Looks for infs without touching the gradients, binary16 ones included, and leaves the rest to the optimizer.
+/// Searches the gradients, which may be binary16, for infinities and NaN without changing them, and leaves unscaling
+/// and skipping to the optimizer.
 bool GradScaler::fused_step(const OptimizerView& optimizer, PerOptimizer& state) {
   std::optional<float> grad_scale;
   if (state.stage == Stage::ready) {
@@ -166,7 +167,7 @@ void GradScaler::update(std::optional<float> new_scale) {
     }
     if (!found_inf) throw Error("No inf checks were recorded prior to update.");
     optimizers_.clear();
-    scaler_.update(*found_inf);  // may raise: the policy's floor
+    scaler_.update(*found_inf);  // throws Error if the policy gives up at its floor
   }
   optimizers_.clear();
   first_is_old_ = true;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PyTorch's GradScaler (torch/amp/grad_scaler.py) to the letter: stages per optimizer, its error texts, found_inf
-// asked of the scaled gradient, one scale for all optimizers; on top of any row of the loss scale policies.
+// PyTorch's GradScaler (torch/amp/grad_scaler.py), reproduced exactly: the stages of each optimizer, the texts of its
+// errors, the search for infinities in the scaled gradients, and one scale for all optimizers. It works with any row of
+// the loss scale policies.
 #pragma once
 
 #include <cstdint>
@@ -19,36 +20,37 @@
 
 namespace binade {
 
-/// A gradient: values on the grid of dtype, which binary32 must hold. A view without data
-/// (values.data() == nullptr) is PyTorch's None: the parameter took no part in the backward pass.
+/// A gradient: numbers of `dtype`, which binary32 must hold. A view without data (values.data() == nullptr) stands for
+/// PyTorch's None: the backward pass did not reach the parameter.
 struct GradientView {
   Format dtype;
   std::span<float> values;
 };
 
-/// `id` tells optimizers apart. A fused optimizer gives `fused_step` instead of `step` and is always called, as
-/// PyTorch's with _step_supports_amp_scaling: it unscales by grad_scale, where there is one, and skips by found_inf.
+/// An optimizer as the scaler sees it. `id` identifies the optimizer. A fused optimizer has `fused_step` instead of
+/// `step`; it is always called, as PyTorch's optimizers with _step_supports_amp_scaling are: it divides the gradients
+/// by grad_scale, if there is one, and skips the step if found_inf is true.
 struct OptimizerView {
   std::uint64_t id = 0;
   std::vector<GradientView> gradients;
   std::function<void()> step =
-      {};  ///< may be empty: the caller steps where GradScaler::step says so
+      {};  ///< may be empty: the caller steps if GradScaler::step returns true
   std::function<void(std::optional<float> grad_scale, bool found_inf)> fused_step = {};
 };
 
-/// The first gradient element that was not finite, in order of the gradients.
+/// The first gradient element that was not finite, in the order of the gradients.
 struct FoundInf {
   std::uint64_t optimizer = 0;
   std::size_t gradient = 0;  ///< index in OptimizerView::gradients
   std::size_t element = 0;
-  float value = 0;  ///< scaled, as it was found
+  float value = 0;  ///< the element, still scaled
 };
 
 class GradScaler {
  public:
   struct Options {
     bool enabled = true;
-    /// Unscales binary16 gradients, which PyTorch refuses: flows that keep masters apart (Apex's O2, O3).
+    /// Allows binary16 gradients, which PyTorch's unscale_ refuses; Apex's O2 and O3 need them.
     bool allow_fp16 = false;
   };
 
@@ -56,20 +58,24 @@ class GradScaler {
       : GradScaler(policy, Options()) {}
   GradScaler(const LossScalePolicy& policy, const Options& options);
 
-  /// loss · scale in binary32; the loss itself where disabled.
+  /// Returns loss · scale in binary32; the loss itself if the scaler is disabled.
   float scale_loss(float loss);
-  /// The same for every value, rounded to binary32.
+  /// Multiplies every value by the scale, in binary32; does nothing if the scaler is disabled.
   void scale(std::span<float> outputs);
 
-  /// Multiplies the gradients by float(1 / double(scale)) and records whether one was not finite before.
+  /// Multiplies the gradients by float(1 / double(scale)) and records whether one of them was not finite before. Throws
+  /// Error, with PyTorch's text, if called twice between updates, after step(), or before the first scale().
   void unscale_(const OptimizerView& optimizer);  // NOLINT(readability-identifier-naming)
-  /// Unscales unless done, and steps unless an inf was found; true if the optimizer stepped (of a fused one: was to).
+  /// Unscales the gradients unless unscale_ has done so, and calls the optimizer's step unless an inf was found and the
+  /// policy skips. Returns whether the optimizer stepped (for a fused one: whether it was told not to skip).
   bool step(const OptimizerView& optimizer);
-  /// Ends the iteration: the policy's next scale, or the given one, which leaves the growth tracker alone.
+  /// Ends the iteration: the scale becomes the policy's next one, or `new_scale`, which leaves the growth tracker as it
+  /// is. Throws Error if no gradients were checked for infinities, or if the policy gives up at its smallest scale.
   void update(std::optional<float> new_scale = {});
 
   bool is_enabled() const { return options_.enabled; }
-  /// 1 where disabled. As in PyTorch the given init_scale until the first scale(), the same in binary32 after.
+  /// Returns the scale; 1 if the scaler is disabled. As in PyTorch it is the given init_scale until the first scale(),
+  /// and a binary32 number from then on.
   double get_scale() const;
   std::int64_t get_growth_tracker() const;
   double get_growth_factor() const { return scaler_.policy().growth_factor; }
@@ -79,24 +85,28 @@ class GradScaler {
   void set_backoff_factor(double factor);
   void set_growth_interval(std::int64_t interval);
 
-  /// {scale, growth_factor, backoff_factor, growth_interval, _growth_tracker}, {} where disabled; an infinite
-  /// scale is "inf". Other rows than torch add "policy" and "state".
+  /// Returns {scale, growth_factor, backoff_factor, growth_interval, _growth_tracker}, or {} if the scaler is disabled.
+  /// An infinite scale is "inf". Policies other than torch add "policy" and "state". load_state_dict throws Error for
+  /// anything that state_dict of the same policy did not return.
   nlohmann::ordered_json state_dict() const;
   void load_state_dict(const nlohmann::json& state);
 
-  /// Whether this optimizer's gradients of this iteration held an inf; none before they were unscaled.
+  /// Returns whether this optimizer's gradients of this iteration held an infinity or NaN; none before they are
+  /// unscaled.
   std::optional<bool> found_inf(std::uint64_t optimizer) const;
-  /// Who skipped a step: the first of this iteration, still told after update() until the next unscaling.
+  /// Returns the first gradient element of this iteration that was not finite. It is kept after update() until the next
+  /// gradients are unscaled.
   const std::optional<FoundInf>& first_found_inf() const { return first_; }
   const LossScaler& loss_scaler() const { return scaler_; }
-  /// When PyTorch's may be pickled: before the first unscale_ or step of an iteration, or after update.
+  /// Returns whether no optimizer was unscaled or stepped since the last update: PyTorch's scaler may be pickled only
+  /// then.
   bool is_between_iterations() const { return optimizers_.empty(); }
 
  private:
   enum class Stage : std::uint8_t { ready, unscaled, stepped };
   struct PerOptimizer {
     Stage stage = Stage::ready;
-    std::optional<bool> found_inf = {};  ///< none: no gradient was looked at
+    std::optional<bool> found_inf = {};  ///< none: no gradient was checked
   };
 
   void require_scaled(std::string_view function) const;
@@ -107,12 +117,13 @@ class GradScaler {
 
   Options options_;
   LossScaler scaler_;
-  bool scale_used_ = false;  ///< PyTorch makes its scale tensor in the first scale()
-  double unused_scale_ = 1;  ///< the number it makes it of
-  /// Shared with the step that is under way: what steps may call update(), which forgets them.
+  bool scale_used_ = false;  ///< scale() was called: PyTorch makes its scale tensor then
+  double unused_scale_ = 1;  ///< the scale before that call
+  /// Shared pointers, because an optimizer's step may call update(), which clears the map while the step still uses its
+  /// entry.
   std::map<std::uint64_t, std::shared_ptr<PerOptimizer>> optimizers_;
   std::optional<FoundInf> first_;
-  bool first_is_old_ = false;
+  bool first_is_old_ = false;  ///< first_ belongs to the iteration before the last update()
 };
 
 }  // namespace binade

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PopART's automatic loss scaling: a histogram of two bins over the gradients. Where more than a share of them lies
-// above an edge below the format's maximum the scale is halved, else doubled: it acts before anything overflows. The
-// scale stays finite, also where all gradients are 0 for long.
+// PopART's automatic loss scaling, by a histogram of two bins over the gradients: if more than a given share of the
+// values lies above an edge, which is below the format's largest number, the scale is halved, else it is doubled. So it
+// acts before anything overflows. The scale stays finite even if all gradients are 0 for many steps.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,14 @@ namespace binade {
 struct HistogramOptions {
   float init_scale = 1;
   Format format = binary16;
-  double edge = 0.0625;       ///< of the format's largest number (older PopART: 1)
-  double upper_share = 1e-7;  ///< more than this share above the edge halves
+  double edge = 0.0625;       ///< as a share of the format's largest number (older PopART: 1)
+  double upper_share = 1e-7;  ///< a larger share of values above the edge halves the scale
   std::int64_t period = 1;    ///< updates between two decisions
-  float factor = 2;
+  float factor = 2;           ///< by which the scale is multiplied or divided
 };
 
-/// What it remembers: the scale, the values of this period below and above the edge, and how many steps there were.
+/// The scaler's state: the scale, the numbers of values below and above the edge in this period, and the number of
+/// steps.
 struct HistogramState {
   float scale = 1;
   std::uint64_t below = 0, above = 0;
@@ -35,9 +36,9 @@ class HistogramScaler {
   explicit HistogramScaler(const HistogramOptions& options = {});
 
   float scale() const { return state_.scale; }
-  /// The scaled gradients of a step, tensor by tensor: NaN and Inf count as above the edge.
+  /// Counts the values of one tensor of scaled gradients. NaN and infinity count as above the edge.
   void count(std::span<const float> scaled_gradients);
-  /// Ends the step; decides where the period is over. PopART always steps.
+  /// Ends the step; at the end of a period decides the next scale. PopART's optimizer never skips a step.
   void update();
 
   const HistogramState& state() const { return state_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The approximate range method: as large as the share of underflows asks, no larger than the largest possible sum
-// allows, then the caps and the power of two below.
+// The approximate range method: the scale is as large as the permitted share of underflows requires and no larger than
+// the largest possible sum allows; it is then capped and rounded down to a power of two.
 #include "lib/amp/layer_scaler.h"
 
 #include <algorithm>
@@ -13,12 +13,13 @@
 namespace binade {
 namespace {
 
-/// Mean of squares, which is variance plus squared mean.
+/// Returns the mean of the squares, which is the variance plus the squared mean.
 double mean_square(const TensorStatistics& s) {
   return s.values == 0 ? 0 : s.sum_of_squares / static_cast<double>(s.values);
 }
 
-/// x of P(|N(0, 1)| < x) = share: √2·erf⁻¹(share), by Newton's steps, which rise to it from the left.
+/// Returns the x with P(|N(0, 1)| < x) = share, which is √2·erf⁻¹(share), by Newton's method, whose steps approach x
+/// from below.
 double two_sided_quantile(double share) {
   const double slope_at_0 = 2 / std::sqrt(std::acos(-1.0));
   double x = share / slope_at_0;
@@ -26,7 +27,7 @@ double two_sided_quantile(double share) {
   return std::sqrt(2.0) * x;
 }
 
-/// What the layer would like, before caps.
+/// Returns the scale that the layer should have, before caps; 1 for a gradient or weights that are all zero.
 double wanted_scale(const TensorStatistics& gradient, const TensorStatistics& weights, double terms,
                     double quantile, const AdaptiveOptions& options) {
   const double sigma =
@@ -75,7 +76,7 @@ std::vector<LayerScale> AdaptiveLayerScaler::scales() const {
 }
 
 float common_scale(float scale_a, float amax_a, float scale_b, float amax_b, double largest) {
-  // The magnitude that both have at scale 1.
+  // The larger of the two magnitudes, at scale 1.
   const double amax = std::max(static_cast<double>(amax_a) / static_cast<double>(scale_a),
                                static_cast<double>(amax_b) / static_cast<double>(scale_b));
   const auto fits = [amax, largest](float scale) {

@@ -21,7 +21,7 @@ bool LogMaxScaler::update(bool found_inf, float amax) {
   state_.second_moment = beta2 * state_.second_moment + rest2 * (x * x);
   state_.beta2_power *= beta2;
   const float cutoff = sigma() * options_.overflow_std_dev + mean();
-  const float difference = 16 - cutoff;  // a literal in the original, where log_max was meant
+  const float difference = 16 - cutoff;  // the original has this literal in place of log_max
   state_.scale = std::clamp(std::exp2(difference), options_.scale_min, options_.scale_max);
   return !overflow;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OpenSeq2Seq's LogMax loss scale: log2 of the largest gradient is taken for normally distributed, and the scale
-// is set each step so that an overflow of binary16 is a 3.09-sigma event (probability 0.1 %).
+// OpenSeq2Seq's LogMax loss scale: it assumes that log2 of the largest gradient magnitude is normally distributed, and
+// sets the scale in each step so that an overflow of binary16 is a 3.09-sigma event (probability 0.1 %).
 #pragma once
 
 #include "lib/amp/step_statistics.h"
@@ -11,13 +11,13 @@ namespace binade {
 struct LogMaxOptions {
   float scale_min = 1;
   float scale_max = 16777216;  ///< 2^24
-  float log_max = 16;          ///< log2 of what must not be exceeded; the scale itself uses 16
-  double beta1 = 0.99;         ///< of the mean of log2 amax
-  double beta2 = 0.999;        ///< of its second moment and the mean beside it
+  float log_max = 16;          ///< an overflow enters the averages as 2^log_max
+  double beta1 = 0.99;         ///< decay of the mean of log2 amax
+  double beta2 = 0.999;        ///< decay of the second moment and of the slower mean
   float overflow_std_dev = 3.09f;
 };
 
-/// What it remembers.
+/// The scaler's state.
 struct LogMaxState {
   float scale = 1;
   float mean = 0, slow_mean = 0, second_moment = 0;
@@ -26,17 +26,18 @@ struct LogMaxState {
   friend bool operator==(const LogMaxState&, const LogMaxState&) = default;
 };
 
-/// optimizers/automatic_loss_scaler.py, LogMaxScaler, slips included: an overflow feeds 2^log_max, not log_max,
-/// into the averages of logarithms, and a gradient of zeros makes the scale NaN for good.
+/// LogMaxScaler of optimizers/automatic_loss_scaler.py, with its mistakes: an overflow puts 2^log_max instead of
+/// log_max into the averages of logarithms, the scale is computed from 16 instead of log_max, and gradients that are
+/// all zero make the scale NaN forever.
 class LogMaxScaler {
  public:
   explicit LogMaxScaler(const LogMaxOptions& options = {}) : options_(options) {}
 
   float scale() const { return state_.scale; }
-  /// `amax` is that of the unscaled gradients. True where the optimizer was to step.
+  /// Ends a step whose unscaled gradients have the largest magnitude `amax`; returns whether the optimizer has to step.
   bool update(bool found_inf, float amax);
-  float mean() const;   ///< of log2 amax, bias corrected
-  float sigma() const;  ///< its slower standard deviation
+  float mean() const;   ///< mean of log2 amax, bias corrected
+  float sigma() const;  ///< standard deviation of log2 amax, from the slower averages
 
   const LogMaxState& state() const { return state_; }
   void set_state(const LogMaxState& state) { state_ = state; }

@@ -22,8 +22,9 @@ namespace {
 
 constexpr double two_to_15 = 32768, two_to_16 = 65536, two_to_24 = 16777216, two_to_32 = 4294967296;
 
-/// jmp leaves init to its user; its documentation has 2^15. Paddle's other static decorator begins at 2^15 with
-/// 1000 steps, 2 infs and a backoff of 0.8. DeepSpeed's unfused optimizer goes down to 0.25.
+/// Makes the table. Three things are not in it: jmp has no default for init_scale, and the row has the 2^15 of its
+/// documentation; Paddle's other decorator for static graphs begins at 2^15, with a growth interval of 1000 steps, a
+/// hysteresis of 2 and a backoff factor of 0.8; DeepSpeed's unfused optimizer has a floor of 0.25.
 std::vector<LossScalePolicy> make_policies() {
   using enum GrowthRule;
   using enum ScaleArithmetic;
@@ -167,7 +168,7 @@ double over(double scale, double factor, ScaleArithmetic arithmetic) {
   return static_cast<float>(scale) / static_cast<float>(factor);
 }
 
-/// As the policy keeps it.
+/// Returns the scale rounded to the format in which the policy keeps it.
 double kept(double scale, ScaleArithmetic arithmetic) {
   return arithmetic == ScaleArithmetic::python_float ? scale : static_cast<float>(scale);
 }
@@ -271,7 +272,7 @@ void LossScaler::back_off() {
   if (policy_.refill == HysteresisRefill::good_step_or_backoff) {
     state_.hysteresis_left = policy_.hysteresis;
   }
-  // A step that is tried again after an error counts as rare (fairseq).
+  // As in fairseq, 1000 stands for a distance of 0, which a step has that is repeated after an error.
   const double share = static_cast<double>(state_.overflows_since_rescale) /
                        (since_rescale == 0 ? 1000 : static_cast<double>(since_rescale));
   if (share >= policy_.tolerance) {

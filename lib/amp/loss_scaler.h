@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dynamic loss scales of ten frameworks as one state machine and a table: when the scale grows, how far an
-// inf brings it down, what hysteresis, floor and cap do. Where a framework's class and what it is run with have
-// different defaults, each has a row. Policies that need statistics of the gradients are code of their own
-// (log_max_scaler.h, histogram_scaler.h, layer_scaler.h).
+// The dynamic loss scales of ten frameworks as one state machine and a table: when the scale grows, how far an inf
+// lowers it, and what hysteresis, floor and cap do. In these comments an inf is a gradient that is infinite or NaN, and
+// a good step is a step without one. If the defaults of a framework's class differ from those of its configuration,
+// each has a row. Policies that need statistics of the gradients have code of their own (log_max_scaler.h,
+// histogram_scaler.h, layer_scaler.h).
 #pragma once
 
 #include <cstdint>
@@ -15,36 +16,37 @@
 
 namespace binade {
 
-/// When a step without inf makes the scale grow.
+/// When a good step makes the scale grow.
 enum class GrowthRule : std::uint8_t {
   never,
   equals,              ///< good steps since the last growth or inf == growth_interval
-  at_least,            ///< the same >= growth_interval
+  at_least,            ///< good steps since the last growth or inf >= growth_interval
   multiple,            ///< steps since the last inf are a multiple of growth_interval
-  multiple_after_one,  ///< steps since the last inf, less one, are a positive multiple
+  multiple_after_one,  ///< that number less one is a positive multiple of growth_interval
 };
 
-/// What gives back the infs that a policy with hysteresis > 1 tolerates before it backs off.
+/// When the count of infs that a policy with hysteresis > 1 tolerates before it backs off starts anew.
 enum class HysteresisRefill : std::uint8_t {
-  growth,                ///< only a growth
-  good_step,             ///< every step without inf
-  good_step_or_backoff,  ///< that, and the backoff itself
+  growth,                ///< when the scale grows
+  good_step,             ///< after every good step
+  good_step_or_backoff,  ///< after every good step and after every backoff
 };
 
 /// What happens when an inf would bring the scale below what the policy allows.
 enum class OnFloor : std::uint8_t {
-  stay,              ///< the scale is the floor
-  raise_if_there,    ///< Error if it is the floor already (DeepSpeed)
-  raise_and_restore  ///< Error, and the scale is what it was (fairseq)
+  stay,              ///< the scale becomes the floor
+  raise_if_there,    ///< update throws Error if the scale is the floor already (DeepSpeed)
+  raise_and_restore  ///< update throws Error and leaves the scale as it was (fairseq)
 };
 
-/// In what the original keeps its scale and multiplies it.
+/// The formats in which the original keeps its scale and multiplies it.
 enum class ScaleArithmetic : std::uint8_t {
-  python_float,     ///< binary64
-  float32,          ///< scale and factors
+  python_float,     ///< scale and factors in binary64
+  float32,          ///< scale and factors in binary32
   float_by_double,  ///< factors in binary64, the product rounded to binary32 (ATen's kernel)
 };
 
+/// A row of the table: how one framework changes its loss scale.
 struct LossScalePolicy {
   std::string_view name;
   double init_scale = 1;
@@ -52,47 +54,48 @@ struct LossScalePolicy {
   std::int64_t growth_interval = 2000;
   GrowthRule growth_rule = GrowthRule::equals;
   double backoff_factor = 0.5;
-  bool backoff_divides = false;  ///< the scale is divided by backoff_factor (then 2)
-  std::int64_t hysteresis = 1;   ///< the inf of this number backs off, those before do not
+  bool backoff_divides = false;  ///< a backoff divides by backoff_factor (2 in the table)
+  std::int64_t hysteresis = 1;   ///< the inf with this number, from 1, is the first to back off
   HysteresisRefill refill = HysteresisRefill::growth;
-  std::optional<double> floor = {};
-  std::optional<double> cap = {};
-  bool caps_init = false;  ///< a larger init_scale is the cap (Apex, OpenSeq2Seq)
+  std::optional<double> floor = {};  ///< smallest scale; none: no limit
+  std::optional<double> cap = {};    ///< largest scale; none: no limit
+  bool caps_init = false;  ///< an init_scale above the cap is lowered to it (Apex, OpenSeq2Seq)
   std::optional<double> threshold =
-      {};  ///< a backoff ends here, above the floor that raises (fairseq)
+      {};  ///< no backoff goes below this, which lies above the floor (fairseq)
   bool grows_only_if_finite = false;
   OnFloor on_floor = OnFloor::stay;
-  bool is_late = false;  ///< what an update decides is the scale of the step after the next (MXNet)
+  bool is_late = false;  ///< an update decides the scale of the step after the next one (MXNet)
   double tolerance =
       0;  ///< backs off only if the share of infs since the last change is >= this (fairseq)
-  bool skips = true;  ///< the optimizer does not step on an inf; a static scale does not look
+  bool skips = true;  ///< the optimizer skips a step with an inf; false: it steps anyway
   ScaleArithmetic arithmetic = ScaleArithmetic::python_float;
-  std::string_view source = {};  ///< where the row is defined
+  std::string_view source = {};  ///< the file of the framework that defines the policy
 };
 
-/// torch, apex, keras2, keras3, jmp, deepspeed, deepspeed_class, megatron, fairseq, fairseq_class,
-/// openseq2seq_backoff, paddle, paddle_static, mxnet, static (scale 1; `static_policy` for another), none.
+/// Returns the table: torch, apex, keras2, keras3, jmp, deepspeed, deepspeed_class, megatron, fairseq, fairseq_class,
+/// openseq2seq_backoff, paddle, paddle_static, mxnet, static (scale 1; `static_policy` gives others), none.
 std::span<const LossScalePolicy> loss_scale_policies();
-/// Throws Error for a name that is none of them; "static:1024" is static with that scale.
+/// Returns the policy of that name; "static:1024" is static with the scale 1024. Throws Error for any other name.
 LossScalePolicy loss_scale_policy(std::string_view name);
-/// Error unless 2^-126 <= scale <= 2^127.
+/// Returns the policy static with another scale. Throws Error unless 2^-126 <= scale <= 2^127.
 LossScalePolicy static_policy(double scale);
 
-/// What a policy remembers. Which numbers count depends on the rule.
+/// The state of a policy. Which members matter depends on the policy.
 struct LossScalerState {
   double scale = 1;
-  std::int64_t growth_tracker = 0;  ///< good steps since the last growth or inf
-  std::int64_t step = 0;            ///< calls of update
-  std::int64_t last_overflow = -1;  ///< step of the last inf
-  std::int64_t hysteresis_left = 1;
-  std::int64_t last_rescale = -1;            ///< step of the last change (fairseq)
-  std::int64_t overflows_since_rescale = 0;  ///< since the last backoff (fairseq's name)
-  std::optional<double> next_scale = {};     ///< of a late policy: decided, and not yet in use
+  std::int64_t growth_tracker = 0;   ///< good steps since the last growth or inf
+  std::int64_t step = 0;             ///< calls of update
+  std::int64_t last_overflow = -1;   ///< step of the last inf
+  std::int64_t hysteresis_left = 1;  ///< 1: the next inf backs off; n: n - 1 more are tolerated
+  std::int64_t last_rescale = -1;    ///< step of the last change of the scale (fairseq)
+  std::int64_t overflows_since_rescale = 0;  ///< infs since the last backoff (fairseq's name)
+  std::optional<double> next_scale = {};     ///< is_late: the decided scale, not yet in use
 
   friend bool operator==(const LossScalerState&, const LossScalerState&) = default;
 };
 
-/// Where the policy begins, as it was given: init_scale, or the cap where that caps it.
+/// Returns the scale of the first step: init_scale, or the cap if the policy caps it. It is not rounded to the policy's
+/// arithmetic.
 double first_scale(const LossScalePolicy& policy);
 
 class LossScaler {
@@ -100,14 +103,16 @@ class LossScaler {
   explicit LossScaler(const LossScalePolicy& policy);
 
   const LossScalePolicy& policy() const { return policy_; }
-  /// The policy may be changed under way, as PyTorch's set_growth_interval does.
+  /// Changes the policy during a training, as PyTorch's set_growth_interval does. Throws Error if the policy counts
+  /// multiples of a growth_interval that is less than 1.
   void set_policy(const LossScalePolicy& policy);
 
-  /// What the loss is multiplied by: the policy's scale in binary32.
+  /// Returns the factor of the loss: the policy's scale in binary32.
   float scale() const { return static_cast<float>(state_.scale); }
-  /// After a step: true where the optimizer was to step. Throws Error where the policy gives up.
+  /// Computes the next scale after a step; `found_inf` says whether the step had an inf. Returns whether the optimizer
+  /// has to step. Throws Error if the policy gives up (OnFloor).
   bool update(bool found_inf);
-  /// Overwrites the scale and nothing else.
+  /// Overwrites the scale (and the next one of a late policy) and nothing else.
   void set_scale(double scale);
 
   const LossScalerState& state() const { return state_; }
@@ -123,11 +128,13 @@ class LossScaler {
   LossScalerState state_;
 };
 
-/// A scale as JSON, which has neither infinity nor NaN: "inf", "nan". Reading gives nothing for what is none.
+/// Convert a scale to JSON and back. JSON has neither infinity nor NaN: they become "inf" and "nan". scale_of returns
+/// nothing if the JSON is neither these nor a number.
 nlohmann::ordered_json scale_json(double scale);
 std::optional<double> scale_of(const nlohmann::json& json);
 
-/// {scale, growth_tracker, …}: the state as it is kept in a checkpoint. Reading throws Error for what is none.
+/// Convert a state to JSON, {scale, growth_tracker, …}, as a checkpoint keeps it, and back. loss_scaler_state throws
+/// Error for JSON that is not such a state.
 nlohmann::ordered_json loss_scaler_json(const LossScalerState& state);
 LossScalerState loss_scaler_state(const nlohmann::json& json);
 

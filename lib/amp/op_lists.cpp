@@ -2,9 +2,10 @@
 //
 // PyTorch 2.11's autocast lists, read from the AT_FORALL_… lists of aten/src/ATen/autocast_mode.h (CUDA, XPU)
 // and the KERNEL_… lines of autocast_mode.cpp (CPU, MPS; CUDA's own), and Apex's from apex/amp/lists/.
-// Overloads of one name share its policy. Younger than PyTorch 2.0 are linalg_vecdot,
-// scaled_dot_product_attention outside CUDA, the upsample_… of the fp32 list, and MPS's list (2.5).
-// tests/recordings/torch holds them, and what changed, to the kernels in PyTorch's own libraries.
+// Overloads of one name share its policy. PyTorch 2.0 does not have these entries yet: linalg_vecdot,
+// scaled_dot_product_attention outside CUDA, the upsample_… ops of the fp32 list, and MPS's list (new in 2.5).
+// tests/recordings/torch compares the lists, and the changes between versions, with the kernels in PyTorch's own
+// libraries.
 #include "lib/amp/op_lists.h"
 
 #include <algorithm>
@@ -17,14 +18,14 @@
 namespace binade {
 namespace {
 
-/// Names between spaces.
+/// Ops with one policy from one file. `names` are separated by spaces.
 struct Group {
   CastPolicy policy;
   std::string_view source;
   std::string_view names;
 };
 
-/// Of aten/src/ATen/.
+/// Files in aten/src/ATen/.
 constexpr std::string_view mode_h = "autocast_mode.h", mode_cpp = "autocast_mode.cpp";
 
 constexpr Group shared_groups[]{
@@ -89,7 +90,7 @@ constexpr Group cpu_groups[]{
     {CastPolicy::promote, mode_cpp, "stack cat index_copy"},
 };
 
-/// prod to sum stand below a comment that says fp32_set_opt_dtype; registered they are as fp32.
+/// In the source, prod to sum stand below a comment that says fp32_set_opt_dtype, but they are registered as fp32.
 constexpr Group mps_groups[]{
     {CastPolicy::lower_precision_fp, mode_cpp,
      "_convolution conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d convolution "
@@ -107,13 +108,13 @@ constexpr Group mps_groups[]{
      "addcdiv addcmul atan2 bilinear cross dot grid_sampler index_put tensordot scatter_add"},
 };
 
-/// Of apex/amp/lists/: what of torch.nn.functional is patched, what of torch and, under the same name, of Tensor,
-/// what of Tensor alone.
+/// Files in apex/amp/lists/. They name the patched functions of torch.nn.functional, of torch (and the methods of
+/// Tensor that have the same names), and of Tensor alone.
 constexpr std::string_view of_functional = "functional_overrides.py",
                            of_torch = "torch_overrides.py", of_tensor = "tensor_overrides.py";
 
-/// The functions of torch, torch.nn.functional and Tensor together, for CUDA 9.1 and PyTorch 1.1 or
-/// later (before, the batched products and mean were on the fp32 list).
+/// The functions of torch, torch.nn.functional and Tensor together, as they are with CUDA 9.1 and PyTorch 1.1 or later;
+/// with older versions batched products and mean are on the fp32 list.
 constexpr Group apex_groups[]{
     {CastPolicy::lower_precision_fp, of_functional,
      "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc linear"},

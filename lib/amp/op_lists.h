@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which operations autocast runs in the low precision format, which in binary32, which in the widest of
-// their inputs, and which it refuses: PyTorch's lists for CUDA, CPU, XPU and MPS, and Apex's, as data.
+// The operations that autocast runs in the low-precision format, in binary32, or in the widest format of their inputs,
+// and those that it refuses: PyTorch's lists for CUDA, CPU, XPU and MPS, and Apex's lists, as data.
 #pragma once
 
 #include <array>
@@ -12,15 +12,16 @@
 
 namespace binade {
 
-/// PyTorch's names (aten/src/ATen/autocast_mode.h), and what its fall-through and its banned functions are.
+/// What autocast does with an op. The first five names are PyTorch's (aten/src/ATen/autocast_mode.h); banned and
+/// unlisted stand for its banned functions and for its fall-through.
 enum class CastPolicy : std::uint8_t {
   lower_precision_fp,  ///< every eligible input is cast to the scope's format
   fp32,                ///< every eligible input is cast to binary32
   fp32_set_opt_dtype,  ///< the op's own dtype argument is set to binary32 unless the caller set it
   fp32_append_dtype,   ///< the overload with a dtype argument is called, with binary32 (norm)
-  promote,             ///< the widest of the inputs, at least the scope's format
-  banned,              ///< an error that says what to call instead
-  unlisted,            ///< runs in whatever its inputs are
+  promote,             ///< eligible inputs are cast to the widest of them and the scope's format
+  banned,              ///< the call is an error that says what to call instead
+  unlisted,            ///< the inputs are not cast
 };
 
 enum class DeviceType : std::uint8_t { cuda, cpu, xpu, mps };
@@ -29,27 +30,29 @@ inline constexpr std::array device_types{DeviceType::cuda, DeviceType::cpu, Devi
 
 struct ListedOp {
   std::string_view
-      name;  ///< the ATen name without overload; of Apex the function's or method's name
+      name;  ///< the ATen name without overload; on Apex's lists the function's or method's name
   CastPolicy policy;
-  std::string_view source;  ///< the file that has it: of aten/src/ATen/, of apex/amp/lists/
+  std::string_view source;  ///< the file that lists it, in aten/src/ATen/ or apex/amp/lists/
 };
 
 /// The version of PyTorch whose lists these are.
 inline constexpr std::string_view op_lists_version = "2.11";
 
-/// The list of a device, grouped by policy in the order of the enumeration, as its source has it.
+/// Returns the list of a device, grouped by policy in the order of CastPolicy; within a group the order is the
+/// source's.
 std::span<const ListedOp> op_list(DeviceType device);
-/// Its row of an op; none where the list has no such name.
+/// Returns the row of an op on a device's list; none if the op is not on it.
 std::optional<ListedOp> listed_op(DeviceType device, std::string_view op);
-/// The policy of an op there; `unlisted` where the list has no such name.
+/// Returns the policy of an op on a device's list; `unlisted` if the op is not on it.
 CastPolicy cast_policy(DeviceType device, std::string_view op);
 
-/// Apex's lists (apex/amp/lists/): fp16 as lower_precision_fp, fp32, casts and sequence casts as promote, banned.
+/// Apex's lists (apex/amp/lists/), with PyTorch's names of policies: its FP16 functions are lower_precision_fp, its
+/// FP32 functions fp32, its casts and sequence casts promote, and its banned functions banned.
 std::span<const ListedOp> apex_op_list();
 std::optional<ListedOp> apex_listed_op(std::string_view op);
 CastPolicy apex_cast_policy(std::string_view op);
 
-/// What another PyTorch of 2.5 to 2.15 has in another way.
+/// A difference between the list of another version of PyTorch, from 2.5 to 2.15, and the list here.
 struct OpListChange {
   DeviceType device;
   std::string_view op;
@@ -57,13 +60,14 @@ struct OpListChange {
 };
 std::span<const OpListChange> op_list_changes();
 
-/// Whose lists decide: those of a device (torch.autocast), or Apex's (its O1).
+/// Which lists decide: those of a device (torch.autocast), or Apex's (its level O1).
 enum class CastLists : std::uint8_t { pytorch, apex };
 
 std::string_view cast_policy_name(CastPolicy policy);  ///< "lower_precision_fp"
 std::string_view device_type_name(DeviceType device);  ///< "cuda"
 
-/// Why autocast refuses an op and what to call instead, in one line.
+/// Says in one line why autocast refuses a banned op and what to call instead. Throws Error for an op that is not
+/// banned.
 std::string_view banned_reason(std::string_view op);
 
 }  // namespace binade

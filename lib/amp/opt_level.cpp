@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows of the presets.
+// The table of the presets of mixed precision.
 #include "lib/amp/opt_level.h"
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules of order, each where its event gives it away, and what they say.
+// The rules for the order of calls in a training iteration, and their messages. Each mistake is found at the event that
+// reveals it.
 #include "lib/amp/order_checker.h"
 
 #include <array>
@@ -14,7 +15,7 @@ struct Rule {
   bool warning = false;
 };
 
-/// In the order of OrderMistake.
+/// Names and messages of the mistakes, in the order of OrderMistake.
 constexpr std::array<Rule, 14> rules{{
     {"clip_before_unscale",
      "clips scaled gradients: the effective threshold is threshold / scale; call unscale_ before"},
@@ -85,8 +86,8 @@ void OrderChecker::report(OrderMistake mistake, std::uint64_t optimizer,
   found.push_back({mistake, rule.warning, events_, optimizer, std::string(rule.message)});
 }
 
-/// Whose gradients these are: asked where they are divided by the scale, as a backward pass does not say which
-/// optimizers' parameters it reaches.
+/// Reports what is wrong with the gradients that an optimizer is about to divide by the scale. This cannot be judged
+/// earlier, since a backward pass does not say which optimizers' parameters it reaches.
 void OrderChecker::judge_gradients(std::uint64_t optimizer, OrderMistake without_backward,
                                    std::vector<OrderFinding>& found) {
   const PerOptimizer& state = optimizers_[optimizer];
@@ -136,7 +137,8 @@ void OrderChecker::on_step(std::uint64_t optimizer, std::vector<OrderFinding>& f
     judge_gradients(optimizer, OrderMistake::step_without_backward, found);
     state.unscaled = backwards_;
   } else if (state.zeroed >= state.unscaled) {
-    report(OrderMistake::missing_update, optimizer, found);  // unscaled in the iteration before
+    // The gradients were unscaled before the last zero_grad, so in the iteration before.
+    report(OrderMistake::missing_update, optimizer, found);
   } else if (backwards_ > state.unscaled) {
     report(OrderMistake::backward_after_unscale, optimizer, found);
   }

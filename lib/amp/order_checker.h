@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order of a training iteration under a loss scaler (zero_grad, forward, backward, unscale, clip, step,
-// update), and the names of the mistakes people make with it, also of those that no error tells of.
+// Checks the order of the calls in a training iteration under a loss scaler (zero_grad, forward, backward, unscale,
+// clip, step, update), and names mistakes, including those for which GradScaler raises no error.
 #pragma once
 
 #include <cstdint>
@@ -24,46 +24,47 @@ enum class TrainingEvent : std::uint8_t {
 };
 
 enum class OrderMistake : std::uint8_t {
-  clip_before_unscale,  ///< clips at threshold / scale
-  missing_update,       ///< a new iteration with the old stages and scale
+  clip_before_unscale,  ///< clips scaled gradients: the threshold is in effect threshold / scale
+  missing_update,       ///< a new iteration keeps the scale and the stages of the old one
   double_unscale,
   unscale_after_step,
   double_step,
-  clip_after_step,  ///< has no effect on the step
+  clip_after_step,  ///< clipping has no effect on the step
   step_without_backward,
   unscale_without_backward,
   update_without_step,
   backward_after_unscale,  ///< adds scaled gradients to unscaled ones
-  unscale_after_update,    ///< divides by another scale than the loss was multiplied with
+  unscale_after_update,    ///< divides by another scale than the loss was multiplied by
   backward_over_update,    ///< adds gradients of two scales
   backward_without_forward,
-  backward_without_zero_grad,  ///< warning: right where the sum is meant
+  backward_without_zero_grad,  ///< a warning: the sum of gradients may be intended
 };
 
 struct OrderFinding {
   OrderMistake mistake;
-  bool warning = false;         ///< may be meant
-  std::size_t event = 0;        ///< number of the event that gave it away, from 0
-  std::uint64_t optimizer = 0;  ///< whose; 0 for forward, backward and update
-  std::string message;          ///< what, why it matters, what to do, in one line
+  bool warning = false;         ///< may be intended
+  std::size_t event = 0;        ///< number, from 0, of the event at which it was found
+  std::uint64_t optimizer = 0;  ///< the optimizer's id; 0 for forward, backward and update
+  std::string message;          ///< what is wrong, why it matters and what to do, in one line
 };
 
 std::string_view training_event_name(TrainingEvent event);
 std::string_view order_mistake_name(OrderMistake mistake);
 
-/// Takes the events as they come. zero_grad, unscale, clip and step belong to an optimizer, the others to all.
+/// Checks a training's events in the order in which they happen. zero_grad, unscale, clip and step belong to one
+/// optimizer, the others to all.
 class OrderChecker {
  public:
-  /// What the event gives away, nothing where it is in order.
+  /// Takes the next event; returns the mistakes that it reveals, if any.
   std::vector<OrderFinding> on(TrainingEvent event, std::uint64_t optimizer = 0);
   const std::vector<OrderFinding>& findings() const { return findings_; }
 
  private:
-  /// Numbers of the backward passes seen when something was done last; -1: never.
+  /// For each kind of event, how many backward passes there had been at its last occurrence; -1: it has not occurred.
   struct PerOptimizer {
     std::int64_t zeroed = 0;
     std::int64_t unscaled = -1, stepped = -1;  ///< since the last update
-    std::int64_t last_step = -1;               ///< at any time
+    std::int64_t last_step = -1;               ///< since the beginning
   };
 
   void report(OrderMistake mistake, std::uint64_t optimizer, std::vector<OrderFinding>& found);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parameters as a table: each sets its member.
+// The table of the parameters of loss scale policies; a row sets and reads one member of LossScalePolicy.
 #include "lib/amp/policy_parameters.h"
 
 #include <fmt/format.h>
@@ -18,13 +18,13 @@ std::span<const PolicyParameter> policy_parameters() {
   using Policy = LossScalePolicy;
   constexpr double tiny = 0x1p-126, huge = 0x1p127, many = 1 << 30;
   static constexpr std::array<PolicyParameter, 11> parameters{{
-      {{"init_scale", "where it begins", number, tiny, huge},
+      {{"init_scale", "the first scale", number, tiny, huge},
        [](Policy& p, double x) { p.init_scale = x; },
        [](const Policy& p) -> std::optional<double> { return p.init_scale; }},
-      {{"growth_factor", "by which it grows", number, 1.0000001, huge},
+      {{"growth_factor", "the factor by which the scale grows", number, 1.0000001, huge},
        [](Policy& p, double x) { p.growth_factor = x; },
        [](const Policy& p) -> std::optional<double> { return p.growth_factor; }},
-      {{"backoff_factor", "an inf multiplies it by this, or divides it where this is above 1",
+      {{"backoff_factor", "an inf multiplies the scale by this, or divides it if this is above 1",
         number, tiny, huge},
        [](Policy& p, double x) {
          if (x == 1) {
@@ -36,16 +36,17 @@ std::span<const PolicyParameter> policy_parameters() {
          p.backoff_divides = x > 1;
        },
        [](const Policy& p) -> std::optional<double> { return p.backoff_factor; }},
-      {{"growth_interval", "steps until it grows", whole, 1, many},
+      {{"growth_interval", "steps without an inf until the scale grows", whole, 1, many},
        [](Policy& p, double x) { p.growth_interval = static_cast<std::int64_t>(x); },
        [](const Policy& p) -> std::optional<double> {
          return static_cast<double>(p.growth_interval);
        }},
-      {{"hysteresis", "the inf of this number backs off, those before do not", whole, 1, many},
+      {{"hysteresis", "the inf with this number is the first that lowers the scale", whole, 1,
+        many},
        [](Policy& p, double x) { p.hysteresis = static_cast<std::int64_t>(x); },
        [](const Policy& p) -> std::optional<double> { return static_cast<double>(p.hysteresis); }},
-      {{"consecutive_hysteresis", "a good step gives tolerated infs back, not a growth alone",
-        truth, 0, 1},
+      {{"consecutive_hysteresis",
+        "each step without an inf, not only a growth, restarts the count of infs", truth, 0, 1},
        [](Policy& p, double x) {
          const bool refills = p.refill != HysteresisRefill::growth;
          if (refills != (x != 0)) {
@@ -55,14 +56,13 @@ std::span<const PolicyParameter> policy_parameters() {
        [](const Policy& p) -> std::optional<double> {
          return p.refill != HysteresisRefill::growth ? 1.0 : 0.0;
        }},
-      {{"min_scale", "it backs off to this and no further", number, tiny, huge},
+      {{"min_scale", "the smallest scale", number, tiny, huge},
        [](Policy& p, double x) { p.floor = x; },
        [](const Policy& p) -> std::optional<double> { return p.floor; }},
-      {{"max_scale", "it grows to this and no further", number, tiny, huge},
+      {{"max_scale", "the largest scale", number, tiny, huge},
        [](Policy& p, double x) { p.cap = x; },
        [](const Policy& p) -> std::optional<double> { return p.cap; }},
-      {{"threshold", "fairseq's: a backoff ends here, before min_scale is asked", number, tiny,
-        huge},
+      {{"threshold", "fairseq: no inf lowers the scale below this", number, tiny, huge},
        [](Policy& p, double x) { p.threshold = x; },
        [](const Policy& p) -> std::optional<double> { return p.threshold; }},
       {{"raise_at_min_scale", "an inf at min_scale ends the training", truth, 0, 1},
@@ -73,7 +73,8 @@ std::span<const PolicyParameter> policy_parameters() {
        [](const Policy& p) -> std::optional<double> {
          return p.on_floor != OnFloor::stay ? 1.0 : 0.0;
        }},
-      {{"tolerance", "fairseq's: only a share of infs of this and more backs off", number, 0, 1},
+      {{"tolerance", "fairseq: an inf lowers the scale only if their share is this or more", number,
+        0, 1},
        [](Policy& p, double x) { p.tolerance = x; },
        [](const Policy& p) -> std::optional<double> { return p.tolerance; }},
   }};
@@ -100,8 +101,8 @@ std::vector<std::string_view> parameters_of(const LossScalePolicy& policy) {
 
 namespace {
 
-/// Error where a scale would begin beyond an end that was asked for, or above the row's own cap. (A row's own floor may
-/// lie above: an inf brings the scale up to it then, as in the originals.)
+/// Throws Error if the initial scale is below a min_scale that was given, or above the cap. It may lie below the floor
+/// of the policy's own row: then an inf raises the scale to that floor, as in the originals.
 void check_order(const LossScalePolicy& policy, const ScalerParameters& parameters) {
   const bool is_low = parameters.contains("min_scale") && policy.init_scale < *policy.floor;
   const bool is_high = policy.cap && policy.init_scale > *policy.cap && !policy.caps_init;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What of a loss scale policy can be set, by one name for all frameworks: the constructors' arguments of the
-// originals, and what these keep fixed.
+// The parameters of a loss scale policy that users can set, with one name for all frameworks. They comprise the
+// constructor arguments of the original classes, and numbers that the originals keep fixed.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace binade {
 
-/// Values by name; a truth value is 0 or 1.
+/// Values of parameters by name; a truth value is 0 or 1.
 using ScalerParameters = std::map<std::string, double, std::less<>>;
 
 enum class ParameterKind : std::uint8_t { number, whole, truth };
@@ -27,26 +27,29 @@ struct ScalerParameter {
   double least, most;
 };
 
+/// One parameter of a loss scale policy.
 struct PolicyParameter : ScalerParameter {
   void (*set)(LossScalePolicy& policy, double value);
   std::optional<double> (*get)(
-      const LossScalePolicy& policy);  ///< none: the policy has no such end
+      const LossScalePolicy& policy);  ///< none: the policy has no such limit
 };
 
-/// Error for a value outside of the parameter's range.
+/// Throws Error if the value is outside of the parameter's range.
 void check_parameter(const ScalerParameter& parameter, double value);
-/// Error for a least scale above the largest.
+/// Throws Error if min_scale is above max_scale.
 void check_ends(double min_scale, double max_scale);
 
-/// init_scale, growth_factor, backoff_factor, growth_interval, hysteresis, consecutive_hysteresis, min_scale,
-/// max_scale, threshold, raise_at_min_scale, tolerance.
+/// Returns the table: init_scale, growth_factor, backoff_factor, growth_interval, hysteresis, consecutive_hysteresis,
+/// min_scale, max_scale, threshold, raise_at_min_scale, tolerance.
 std::span<const PolicyParameter> policy_parameters();
 
-/// The names of those that the policy looks at; a fixed scale has but its init_scale, none nothing.
+/// Returns the names of the parameters that the policy reads: for a scale that never changes only init_scale, for the
+/// policy none no parameter.
 std::vector<std::string_view> parameters_of(const LossScalePolicy& policy);
 
-/// The policy with its parameters; names that are none of a policy's are passed over. Error for values outside
-/// of a parameter's range, for a floor above the cap, and for a scale that would begin beyond either.
+/// Returns the policy with the given values set; names that are not in policy_parameters() are ignored. Throws Error
+/// for a value outside of its parameter's range, for a floor above the cap, for an initial scale below a given
+/// min_scale or above the cap, and for raise_at_min_scale without a min_scale.
 LossScalePolicy with_parameters(LossScalePolicy policy, const ScalerParameters& parameters);
 
 }  // namespace binade

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables, and reading options from values by name.
+// The tables of the parameters of log_max, histogram and adaptive, and the conversion of values by
+// name to options.
 #include "lib/amp/scaler_options.h"
 
 #include <array>
@@ -15,7 +16,7 @@ constexpr double least_scale = 0x1p-126, largest_scale = 0x1p127;
 template <class Options, class Value>
 Options owner_of(Value Options::*);
 
-/// A parameter that is a member of the options.
+/// Makes the row of a parameter that is the member `place` of the options.
 template <auto place, class Options = decltype(owner_of(place))>
 constexpr OptionParameter<Options> member(const ScalerParameter& parameter) {
   using Value = std::remove_cvref_t<decltype(std::declval<Options>().*place)>;
@@ -44,15 +45,17 @@ std::span<const OptionParameter<LogMaxOptions>> log_max_parameters() {
           {"min_scale", "", ParameterKind::number, least_scale, largest_scale}),
       member<&LogMaxOptions::scale_max>(
           {"max_scale", "", ParameterKind::number, least_scale, largest_scale}),
-      member<&LogMaxOptions::log_max>({"log_max", "log_max's: log2 amax that an overflow counts as",
-                                       ParameterKind::number, 1, 127}),
-      member<&LogMaxOptions::beta1>({"mean_decay", "log_max's: of the mean of log2 amax",
+      member<&LogMaxOptions::log_max>(
+          {"log_max", "log_max: an overflow enters its averages as 2 to the power of this",
+           ParameterKind::number, 1, 127}),
+      member<&LogMaxOptions::beta1>({"mean_decay", "log_max: decay of the mean of log2 amax",
                                      ParameterKind::number, 0, 0.999999}),
-      member<&LogMaxOptions::beta2>(
-          {"moment_decay", "log_max's: of its second moment", ParameterKind::number, 0, 0.999999}),
-      member<&LogMaxOptions::overflow_std_dev>({"deviations",
-                                                "log_max's: from the mean up to an overflow",
-                                                ParameterKind::number, 0, 100}),
+      member<&LogMaxOptions::beta2>({"moment_decay",
+                                     "log_max: decay of the second moment of log2 amax",
+                                     ParameterKind::number, 0, 0.999999}),
+      member<&LogMaxOptions::overflow_std_dev>(
+          {"deviations", "log_max: standard deviations from the mean to an overflow",
+           ParameterKind::number, 0, 100}),
   }};
   return table;
 }
@@ -64,13 +67,13 @@ std::span<const OptionParameter<HistogramOptions>> histogram_parameters() {
       member<&HistogramOptions::factor>(
           {"growth_factor", "", ParameterKind::number, 1.0000001, largest_scale}),
       member<&HistogramOptions::edge>(
-          {"edge", "histogram's: of the largest number, where the upper bin begins",
+          {"edge", "histogram: lower end of the upper bin, as a share of the largest number",
            ParameterKind::number, least_scale, 1}),
-      member<&HistogramOptions::upper_share>({"upper_share",
-                                              "histogram's: a larger share in the upper bin halves",
-                                              ParameterKind::number, 0, 0.999999}),
+      member<&HistogramOptions::upper_share>(
+          {"upper_share", "histogram: a larger share of values in the upper bin lowers the scale",
+           ParameterKind::number, 0, 0.999999}),
       member<&HistogramOptions::period>({"period",
-                                         "histogram's, adaptive's: steps between two decisions",
+                                         "histogram, adaptive: steps between two decisions",
                                          ParameterKind::whole, 1, 1 << 30}),
   }};
   return table;
@@ -80,16 +83,19 @@ std::span<const OptionParameter<AdaptiveOptions>> adaptive_parameters() {
   static constexpr std::array<OptionParameter<AdaptiveOptions>, 7> table{{
       member<&AdaptiveOptions::init_scale>(
           {"init_scale", "", ParameterKind::number, least_scale, largest_scale}),
-      member<&AdaptiveOptions::smallest>({"smallest", "adaptive's u_min: what must not underflow",
+      member<&AdaptiveOptions::smallest>({"smallest",
+                                          "adaptive: smaller magnitudes count as underflow (u_min)",
                                           ParameterKind::number, least_scale, 1}),
-      member<&AdaptiveOptions::largest>({"largest", "adaptive's u_max: what must not be exceeded",
+      member<&AdaptiveOptions::largest>({"largest",
+                                         "adaptive: the largest magnitude permitted (u_max)",
                                          ParameterKind::number, 1, largest_scale}),
       member<&AdaptiveOptions::underflow_share>({"underflow_share",
-                                                 "adaptive's: of values that may underflow",
+                                                 "adaptive: share of values that may underflow",
                                                  ParameterKind::number, 1e-9, 0.5}),
-      member<&AdaptiveOptions::layer_cap>({"layer_cap", "adaptive's: largest scale of one layer",
+      member<&AdaptiveOptions::layer_cap>({"layer_cap", "adaptive: largest scale of one layer",
                                            ParameterKind::number, 1, largest_scale}),
-      member<&AdaptiveOptions::product_cap>({"product_cap", "adaptive's: largest product of scales",
+      member<&AdaptiveOptions::product_cap>({"product_cap",
+                                             "adaptive: largest product of the scales of layers",
                                              ParameterKind::number, 1, largest_scale}),
       member<&AdaptiveOptions::interval>({"period", "", ParameterKind::whole, 1, 1 << 30}),
   }};

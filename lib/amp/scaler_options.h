@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What of the loss scalers that look at gradients can be set, by names; as policy_parameters.h has it for the others.
+// The parameters that users can set of the loss scalers that look at gradients (log_max, histogram, adaptive);
+// policy_parameters.h has those of the others.
 #pragma once
 
 #include <span>
@@ -12,6 +13,7 @@
 
 namespace binade {
 
+/// One parameter of such a scaler, which is a member of its Options.
 template <class Options>
 struct OptionParameter : ScalerParameter {
   void (*set)(Options& options, double value);
@@ -22,8 +24,8 @@ std::span<const OptionParameter<LogMaxOptions>> log_max_parameters();
 std::span<const OptionParameter<HistogramOptions>> histogram_parameters();
 std::span<const OptionParameter<AdaptiveOptions>> adaptive_parameters();
 
-/// The defaults with these parameters; names that are none of the scaler's are passed over. Error for values outside of a
-/// parameter's range, and for a least scale above the largest.
+/// Return the default options with the given values set; names that the scaler does not have are ignored. They throw
+/// Error for a value outside of its parameter's range; log_max_options also for a min_scale above max_scale.
 LogMaxOptions log_max_options(const ScalerParameters& parameters);
 HistogramOptions histogram_options(const ScalerParameters& parameters);
 AdaptiveOptions adaptive_options(const ScalerParameters& parameters);

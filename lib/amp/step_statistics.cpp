@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pass over the gradients, in order, on one thread: the sums are the same for any number of them.
+// Statistics of gradients in one pass, in order and on one thread, so that the sums do not depend
+// on the number of threads of the program.
 #include "lib/amp/step_statistics.h"
 
 #include <algorithm>

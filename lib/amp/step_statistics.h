@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the loss scalers that look at gradients need to know of one step, and how it is counted.
+// Statistics of the gradients of one step, for the loss scalers that look at gradients.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,21 @@
 
 namespace binade {
 
-/// Of one gradient tensor. Counts are of values; NaN and Inf are in not_finite and in nothing else.
+/// Statistics of one gradient tensor. NaN and infinities are counted in `values` and not_finite and
+/// are left out of everything else.
 struct TensorStatistics {
   std::uint64_t values = 0;
   std::uint64_t zeros = 0;
   std::uint64_t not_finite = 0;
   float amax = 0;  ///< largest finite magnitude
-  double sum = 0;  ///< of finite values, in order
+  double sum = 0;  ///< sum of the finite values, added one after another
   double sum_of_squares = 0;
 };
 
+/// Statistics of all gradients of a step.
 struct StepStatistics {
-  bool found_inf = false;
-  float amax = 0;  ///< largest finite magnitude of all tensors
+  bool found_inf = false;  ///< a value of some tensor is NaN or infinite
+  float amax = 0;          ///< largest finite magnitude of all tensors
   std::vector<TensorStatistics> tensors;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Advice about memory and shapes: words to a question, the question to text and JSON.
+// Gives advice about memory and shapes: parses the options, and writes the answer as text and JSON.
 #include "lib/study/advise_answer.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ using AdviceJson = nlohmann::ordered_json;
 
 struct AdviseQuestion {
   TrainingSize size;
-  bool sized = false;  ///< parameters are known
+  bool sized = false;  ///< the number of parameters is known
   bool batch_given = false;
   OptimizerMoments optimizer;
   bool fp32_moments = false;
@@ -172,7 +172,8 @@ std::string shape_name(const InstructionShape& x) {
                      any_n ? "8…" : std::to_string(x.n), x.k);
 }
 
-/// "50257 → 50264", or the size alone where it is a multiple already.
+/// Returns "50257 → 50264", a size and its next multiple; only the size if it is a multiple
+/// already.
 std::string size_text(const SizeAdvice& size) {
   return size.size == size.aligned ? std::to_string(size.size)
                                    : fmt::format("{} → {}", size.size, size.aligned);

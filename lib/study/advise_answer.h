@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `binade advise` is asked and what it answers.
+// The question and the answer of `binade advise`: the memory that a training needs, and how well
+// the sizes of layers fit an instruction.
 #pragma once
 
 #include <string>
@@ -10,13 +11,13 @@
 
 namespace binade {
 
-/// What the user typed; empty: not given.
+/// The command line's options as the user typed them; an empty one was not given.
 struct AdviseWords {
   std::string model = {}, params = {}, optimizer = "adamw", activations = {}, batch = {},
               memory = {};
   std::string architecture = "sm_90", format = "binary16";
   std::vector<std::string> linear = {}, conv = {};
-  nlohmann::ordered_json layers = {};  ///< as in the file that `model` names; null: none
+  nlohmann::ordered_json layers = {};  ///< the JSON of advise_model.h; null: none
   bool fp32_moments = false;
 };
 
@@ -25,6 +26,7 @@ struct AdviseAnswer {
   nlohmann::ordered_json json;
 };
 
+/// Answers. Throws Error if an option has an invalid value or contradicts another.
 AdviseAnswer advise_answer(const AdviseWords& words);
 
 }  // namespace binade

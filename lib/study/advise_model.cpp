@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words and JSON to layers, each number checked: a product of sizes must not wrap around.
+// Parses layers from options and from JSON. Each number is checked, so that no product of sizes
+// wraps around.
 #include "lib/study/advise_model.h"
 
 #include <fmt/format.h>
@@ -46,13 +47,13 @@ bool read_sizes(std::string_view text, std::initializer_list<std::uint64_t*> siz
   return true;
 }
 
-/// What is wrong with a convolution, or nothing.
+/// Says what is wrong with a convolution; empty if nothing is.
 std::string fault_of(const ConvSizes& x) {
   if (x.stride == 0) return "a stride of 0";
   if (x.rows > x.height + 2 * x.padding || x.columns > x.width + 2 * x.padding) {
     return "a kernel larger than its padded input";
   }
-  double most = static_cast<double>(x.batch);  // the largest product of sizes, roughly
+  double most = static_cast<double>(x.batch);  // becomes an upper bound of any product of sizes
   for (const std::uint64_t size : {x.channels, x.height + 2 * x.padding, x.width + 2 * x.padding,
                                    x.filters, x.rows, x.columns}) {
     most *= static_cast<double>(size);
@@ -73,7 +74,8 @@ AdvisedLayer advised(std::string name, const ConvSizes& x) {
       products_of(x), x.filters * x.channels * x.rows * x.columns};
 }
 
-/// A member of a layer; `otherwise` where it may be left out.
+/// Returns a number of a layer's JSON object, or `otherwise` if the key is missing. Throws Error if
+/// the number is invalid or is missing without an `otherwise`.
 std::uint64_t member(const std::string& path, const std::string& name, const AdviceJson& layer,
                      const char* key, std::optional<std::uint64_t> otherwise = {}) {
   const auto at = layer.find(key);
@@ -92,7 +94,7 @@ constexpr std::array<std::string_view, 11> conv_keys{"name",    "kind",   "batch
                                                      "height",  "width",  "filters", "rows",
                                                      "columns", "stride", "padding"};
 
-/// Error where an object has a key that is not read.
+/// Throws Error if an object has a key that is not in `known`.
 void check_keys(const std::string& path, const std::string& what, const AdviceJson& object,
                 std::span<const std::string_view> known) {
   for (const auto& [key, ignored] : object.items()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The layers that advice is asked about: from words on the command line, or from a JSON file.
+// Reads the layers about which `binade advise` gives advice, from options on the command line or from a JSON file.
 //
 //     --linear 4096x4096x50257                    tokens x in x out
 //     --conv 32x64x56x56:128x3x3:stride=2:pad=1   batch x channels x height x width : filters x rows x columns
@@ -24,23 +24,26 @@ namespace binade {
 
 struct AdvisedLayer {
   std::string name;
-  std::string words;  ///< "linear 4096 tokens, 4096 to 50257"
+  std::string words;  ///< "linear, 4096 tokens, 4096 to 50257"
   std::array<Extents, 3> products;
-  std::uint64_t parameters = 0;  ///< weights, without biases
+  std::uint64_t parameters = 0;  ///< number of weights, without biases
 };
 
+/// Parse the value of --linear or --conv. They throw Error if it is malformed or its sizes are too large.
 AdvisedLayer linear_of(std::string_view text);
 AdvisedLayer conv_of(std::string_view text);
 
-/// Error with the file, the layer and what is missing.
+/// Reads a JSON file of layers. Throws Error, which names the file, the layer and what is missing, if it is malformed.
 std::vector<AdvisedLayer> read_layers(const std::string& path);
-/// The same of what a file holds; `label` names it in errors.
+/// Reads the JSON of such a file; `label` names the file in errors.
 std::vector<AdvisedLayer> layers_of(const std::string& label, const nlohmann::ordered_json& json);
 
-/// "7e9", "1.3e9" or "7000000000": a whole number from 1 to 2^53. Error naming the option.
+/// Parses a whole number from 1 to 2^53, such as "7e9", "1.3e9" or "7000000000". Throws Error, which names the option,
+/// for anything else.
 std::uint64_t parse_count(std::string_view option, std::string_view text);
 
-/// "80GB", "80 GiB", "500kB" or bytes.
+/// Parses an amount of memory, such as "80GB", "80 GiB", "500kB" or a number of bytes, from 1 to 2^60 bytes. Throws
+/// Error, which names the option, for anything else.
 std::uint64_t parse_bytes(std::string_view option, std::string_view text);
 
 }  // namespace binade

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// digits.csv.gz: a line per image, 64 pixels in 0 … 16 and the digit they show, all in decimal.
+// Reads digits.csv.gz, which has a line per image: 64 pixels in 0 … 16 and the digit that they
+// show, all in decimal.
 #include "lib/study/digits.h"
 
 #include <fmt/format.h>
@@ -21,15 +22,15 @@ namespace binade {
 namespace {
 
 constexpr std::size_t all_images = 1797;
-constexpr std::size_t train_images = 1437;  // 1437 = 11 batches of 128, and 29
+constexpr std::size_t train_images = 1437;  // 11 batches of 128 and 29 more
 constexpr std::size_t side = 8;
 constexpr std::size_t pixels = side * side;
 constexpr int brightest = 16;
-constexpr std::size_t most_bytes_of_digits = std::size_t{1} << 20;  // 264 712 are expected
+constexpr std::size_t most_bytes_of_digits = std::size_t{1} << 20;  // 264 712 when unzipped
 
 using Row = std::array<int, pixels + 1>;
 
-/// One line without its end, or Error.
+/// Parses one line without its line end. Throws Error if it is malformed.
 Row parse(const std::string& path, std::string_view line, std::size_t number) {
   Row row{};
   const char* at = line.data();

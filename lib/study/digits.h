@@ -10,9 +10,10 @@
 
 namespace binade {
 
-/// 1437 images to train and 360 to test, in the order that torch.manual_seed(0) and
-/// torch.randperm(1797) give: the split of experiments/data/make_digits_gradients.py. Pixels are
-/// sixteenths, exact in every format. Error if `data_folder` has no good digits.csv.gz.
+/// Returns 1437 images to train and 360 to test, in the order that torch.manual_seed(0) and
+/// torch.randperm(1797) give: this is the split of experiments/data/make_digits_gradients.py.
+/// Pixels are multiples of 1/16, from 0 to 1, and exact in every format of training_formats. Throws
+/// Error if `data_folder` has no digits.csv.gz or it is damaged.
 ImageSplit digits(const std::string& data_folder);
 
 }  // namespace binade

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Figures in words: put into the text, read back as numbers, and written beside what was measured.
+// Puts figures into the text of a hypothesis, reads them as numbers, and writes measured figures in
+// the same notation.
 #include "lib/study/expectation.h"
 
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ constexpr std::array<std::string_view, 13> number_words{"no",   "one",    "two",
                                                         "five", "six",    "seven", "eight", "nine",
                                                         "ten",  "eleven", "twelve"};
 
-/// How a figure is written.
+/// The notation of a figure.
 enum class Writing { number, percent, power, fraction };
 
 Writing writing_of(std::string_view stated) {
@@ -41,7 +42,7 @@ std::string written(double x, Writing writing) {
   return fmt::format("{:.6g}", x);
 }
 
-/// A plain number, blanks between groups of digits allowed.
+/// Parses a plain number, in which blanks may separate groups of digits.
 std::optional<double> plain_number(std::string_view text) {
   std::string digits(text);
   std::erase(digits, ' ');

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables of outcomes as text: columns as wide as their widest cell, numbers to the
-// right. What is wider than a terminal breaks its heads and its words over lines, never a figure.
+// Writes tables of results as text: columns are as wide as their widest cell, and numbers are
+// aligned to the right. In a table wider than a terminal, headings and words are broken over
+// several lines, figures are not.
 #include "lib/study/experiment.h"
 
 #include <algorithm>
@@ -14,12 +15,14 @@ namespace binade {
 namespace {
 
 constexpr std::size_t widest_line = 98;
-/// A column with a longer cell holds words, which may break; figures are shorter.
+/// A column with a longer cell that has a blank holds words, which may be broken over lines;
+/// figures are shorter.
 constexpr std::size_t longest_figure = 24;
 
 using Lines = std::vector<std::string>;
 
-/// A cell in lines of at most `width` columns, longer words whole, "3.2 %" in one.
+/// Breaks a cell into lines of at most `width` columns. Longer words stay whole; "3.2 %" stays on
+/// one line.
 Lines broken(std::string text, std::size_t width) {
   constexpr char glue = '\1';
   for (std::size_t at = 0; (at = text.find(" %", at)) != std::string::npos;) text[at] = glue;
@@ -42,7 +45,7 @@ std::size_t width_of(const Lines& lines) {
 
 struct Column {
   std::size_t width = 0, least = 0;
-  bool words = false;  ///< cells break too, and stand to the left
+  bool words = false;  ///< cells may be broken over lines, and are aligned to the left
 };
 
 Column column_of(const Table& table, std::size_t i) {
@@ -63,7 +66,7 @@ std::size_t total_of(const std::vector<Column>& columns) {
                          [](std::size_t sum, const Column& c) { return sum + 2 + c.width; });
 }
 
-/// Takes from the widest column that can give, until the lines fit or none can.
+/// Makes the widest column that can be narrower narrower, until the lines fit or no column can.
 void narrow(std::vector<Column>& columns) {
   while (total_of(columns) > widest_line) {
     Column* widest = nullptr;
@@ -75,7 +78,8 @@ void narrow(std::vector<Column>& columns) {
   }
 }
 
-/// One row over as many lines as its tallest cell takes; a head stands on the last of them.
+/// Writes one row on as many lines as its tallest cell needs; headings are aligned to the last of
+/// them.
 std::string text_of_row(const std::vector<Lines>& cells, const std::vector<Column>& columns,
                         bool head, bool narrowed) {
   std::size_t tall = 1;
@@ -113,7 +117,7 @@ std::string table_text(const Table& table) {
   const std::vector<Lines> head = lines_of(table.columns, true);
   std::vector<std::vector<Lines>> rows;
   for (const auto& row : table.rows) rows.push_back(lines_of(row, false));
-  for (std::size_t i = 0; i < columns.size(); ++i) {  // lines may end before their width does
+  for (std::size_t i = 0; i < columns.size(); ++i) {  // broken lines may be shorter than allowed
     columns[i].width = width_of(head[i]);
     for (const auto& row : rows) columns[i].width = std::max(columns[i].width, width_of(row[i]));
   }

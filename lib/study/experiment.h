@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an experiment is: a question, what was expected in words and figures, and a function that measures and
-// answers with figures, tables and plots. The list is declared here and defined in experiments/, joined by
-// the linker.
+// An experiment is a question, a hypothesis (a text and its figures), and a function that measures and returns figures,
+// tables and plots. The list of experiments is declared here and defined in experiments/; the linker joins the two.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@
 
 namespace binade {
 
-/// A table of an outcome, cells as people read them. The first column is aligned to the left.
+/// A table of results; cells are text for readers. The first column is aligned to the left.
 struct Table {
   std::string title = {};
   std::vector<std::string> columns = {};
@@ -27,7 +26,7 @@ struct Table {
 
 enum class Mark : std::uint8_t { line, points, steps, bars };
 
-/// One curve: x and y of one length. A y that is not finite is a gap.
+/// One curve: x and y have the same length. A y that is not finite is a gap in the curve.
 struct Series {
   std::string name = {};
   std::vector<double> x = {}, y = {};
@@ -38,33 +37,34 @@ enum class Axis : std::uint8_t { linear, log2, log10 };
 
 struct Plot {
   std::string title = {};
-  std::string x_label = {}, y_label = {};  ///< with units
+  std::string x_label = {}, y_label = {};  ///< what the axes show, with units
   Axis x_axis = Axis::linear, y_axis = Axis::linear;
   std::vector<Series> series = {};
-  std::string note = {};  ///< how to read it, one or two sentences
+  std::string note = {};  ///< how to read the plot, one or two sentences
 };
 
 struct ExperimentInput {
   bool quick = false;            ///< a smaller run that answers the same question
-  std::string data_folder = {};  ///< where the committed data lie
-  std::function<void(const std::string&)> print = {};  ///< text for the reader, as it comes
-  /// Told now and then the share that is done, in [0, 1], and what is being run; may be empty.
+  std::string data_folder = {};  ///< the folder of the committed data
+  std::function<void(const std::string&)> print = {};  ///< shows text while the experiment runs
+  /// Called from time to time with the share of the work that is done, in [0, 1], and what is being run; may be empty.
   std::function<void(double done, std::string_view what)> progress = {};
-  /// Called in the handler of an exception that ended the experiment: may throw again what is not to be its failure.
+  /// Called in the handler of an exception that ended the experiment; throws an exception again that is not a failure
+  /// of the experiment, such as one of Python. May be empty.
   std::function<void()> on_exception = {};
-  std::string dump_folder = {};  ///< where runs leave their tensors; empty: nowhere
+  std::string dump_folder = {};  ///< where trainings write their tensors; empty: they do not
 };
 
-/// Whether what was measured is what was expected, and the figures.
+/// What a run of an experiment found.
 struct Outcome {
-  bool as_expected = false;  ///< in what no figure of the hypothesis says
+  bool as_expected = false;  ///< the hypothesis holds in everything that its figures do not cover
   std::string verdict = {};  ///< one sentence
-  /// By key, one for each figure of the hypothesis; run_experiment holds them to their bounds.
+  /// One measured value for each figure of the hypothesis, by key; run_experiment compares them with the bounds.
   MeasuredFigures measured = {};
   nlohmann::ordered_json data = {};  ///< every figure that the text shows
   std::vector<Table> tables = {};    ///< the program prints them after the run
   std::vector<Plot> plots = {};
-  std::string skipped = {};  ///< why nothing was measured, such as data that are not installed
+  std::string skipped = {};  ///< why nothing was measured (say, missing data); empty: it was
 };
 
 struct Experiment {
@@ -72,23 +72,24 @@ struct Experiment {
   const char* question;
   Hypothesis hypothesis;  ///< what literature, reasoning or an earlier run says
   Outcome (*run)(const ExperimentInput& input);
-  bool dumps = false;                ///< it trains, and leaves tensors where it is asked to
-  Hypothesis quick_hypothesis = {};  ///< where that of a quick run differs: text, figures
+  bool dumps = false;                ///< it trains and can write tensors to dump_folder
+  Hypothesis quick_hypothesis = {};  ///< what a quick run expects otherwise; empty: the same
 
+  /// Returns the text of the hypothesis of a quick or a whole run.
   std::string_view text_of(bool quick) const {
     return quick && !quick_hypothesis.text.empty() ? quick_hypothesis.text : hypothesis.text;
   }
-  /// Those that text_of(quick) names.
+  /// Returns the figures that text_of(quick) names.
   std::vector<ExpectedFigure> figures_of(bool quick) const {
     return binade::figures_of(quick ? quick_hypothesis : hypothesis, hypothesis);
   }
 };
 
-/// All experiments, in the order in which they are best read.
+/// Returns all experiments, in the order in which they are best read.
 std::span<const Experiment> experiments();
 
-/// The table as lines of text with aligned columns, the title above, an empty line after. Wider than 98
-/// columns, heads and cells of words break over lines; figures stay whole.
+/// Returns the table as lines of text: the title, aligned columns, and an empty line at the end. In a table wider than
+/// 98 columns, headings and cells that hold words are broken over several lines; figures are not.
 std::string table_text(const Table& table);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Running an experiment, and its run as text and JSON.
+// Runs an experiment, and writes its result as text and JSON.
 #include "lib/study/experiment_run.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ std::size_t index_of(Enum value) {
   return static_cast<std::size_t>(value);
 }
 
-/// Error if a table or a plot cannot be drawn.
+/// Throws Error if a table or a plot cannot be drawn.
 void check(const Outcome& outcome) {
   const char* report = "please report it";
   for (const Table& table : outcome.tables) {
@@ -102,7 +102,7 @@ Table table_of(const std::vector<TestedFigure>& figures) {
   return table;
 }
 
-/// The verdict, and after it the figures that were not found.
+/// Returns the verdict, followed by the figures that lie outside of their bounds.
 std::string with_misses(const std::string& verdict, const std::vector<TestedFigure>& figures) {
   std::string misses;
   for (const TestedFigure& f : figures) {
@@ -192,7 +192,7 @@ ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput
     }
     check(outcome);
     run.outcome = std::move(outcome);
-  } catch (const std::exception& error) {  // all of them: others' results must not be lost
+  } catch (const std::exception& error) {  // the results of other experiments must not be lost
     if (input.on_exception) input.on_exception();
     run.failure = error.what();
     if (run.failure.empty()) run.failure = "an exception without words; please report it";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Experiments as they were run, and what is told of them: a table for terminals, JSON, and the JSON in
-// a page. Two runs give the same bytes unless `times` asks how long each took.
+// Runs experiments and reports their results, as text for terminals and as JSON, which results_html.h puts into a page.
+// Two runs give the same bytes, unless `times` is set, which adds how long each experiment took.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ enum class RunStatus : std::uint8_t { as_expected, not_as_expected, skipped, fai
 struct ExperimentRun {
   std::string name, question, hypothesis;
   Outcome outcome = {};
-  std::string text = {};                   ///< what it printed while it ran
-  std::vector<TestedFigure> figures = {};  ///< of the hypothesis, with what was found
-  std::string failure = {};                ///< the line of the Error that ended it; empty: none did
+  std::string text = {};                   ///< what the experiment printed while it ran
+  std::vector<TestedFigure> figures = {};  ///< figures of the hypothesis, with measured values
+  std::string failure = {};  ///< message of the exception that ended the run; empty: none did
   double seconds = 0;
 };
 
-/// Error with the names for one that there is not.
+/// Returns the experiment of that name. Throws Error, which lists the names, for any other name.
 const Experiment& experiment_named(std::span<const Experiment> all, const std::string& name);
 
 RunStatus status_of(const ExperimentRun& run);
@@ -35,27 +35,29 @@ RunStatus status_of(const ExperimentRun& run);
 /// "as expected", "NOT as expected", "skipped", "failed"
 std::string_view status_words(RunStatus status);
 
-/// The verdict, or the reason why there is none.
+/// Returns the verdict; if there is none, the reason: the failure, or why the experiment was skipped.
 std::string_view verdict_of(const ExperimentRun& run);
 
-/// Runs it, keeps what it prints and holds its figures to the hypothesis; they follow its tables as one more. An
-/// exception ends it, not the program. So does what no reader could be shown: a table or a series whose parts
-/// differ in length, a figure that is stated and not measured.
+/// Runs an experiment, keeps what it prints and compares its figures with the hypothesis; the comparison is added as
+/// its last table. An exception becomes the failure of the run. So do results that cannot be shown: a table whose rows
+/// and columns differ in number, a series whose x and y differ in length, or a figure that is stated and not measured.
 ExperimentRun run_experiment(const Experiment& experiment, const ExperimentInput& input);
 
-/// What is printed before a run, and after it: its name and question; its tables, what was expected and what was measured.
+/// Return what is printed before a run, its name and question, and what is printed after it: its tables, what was
+/// expected and what was measured.
 std::string heading_of(const Experiment& experiment);
 std::string answer_of(const ExperimentRun& run);
 
-/// Lines of name, status and verdict under a head.
+/// Returns a table of the runs: name, status and verdict; with `times` also the seconds.
 std::string summary_text(std::span<const ExperimentRun> runs, bool times);
 
 nlohmann::ordered_json table_json(const Table& table);
 
-/// Numbers that are not finite become null: gaps.
+/// Returns the plot as JSON; numbers that are not finite become null.
 nlohmann::ordered_json plot_json(const Plot& plot);
 
-/// {"schema": "binade.experiments/2", "binade": version, "quick": …, "results": [each run]}
+/// Returns {"schema": "binade.experiments/2", "binade": version, "quick": …, "results": [each run]}; with `times` each
+/// run has its seconds.
 nlohmann::ordered_json experiment_runs_json(std::span<const ExperimentRun> runs, bool quick,
                                             bool times);
 

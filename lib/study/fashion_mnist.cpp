@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The idx files of MNIST and its successors: a magic number whose last byte counts the dimensions,
-// the dimensions as big-endian 32-bit numbers, then a byte per element.
+// Reads the idx files of MNIST and its successors: a magic number whose last byte is the number of
+// dimensions, the dimensions as big-endian 32-bit numbers, then a byte per element.
 //
 //   0x00000803 | images | height | width | pixels       0x00000801 | labels | digits 0 … 9
 #include "lib/study/fashion_mnist.h"
@@ -20,11 +20,11 @@ namespace binade {
 namespace {
 
 constexpr const char* debian_fashion_folder = "/usr/share/datasets/fashion-mnist";
-constexpr std::size_t most_bytes_of_images = std::size_t{64} << 20;  // 47 040 016 are expected
+constexpr std::size_t most_bytes_of_images = std::size_t{64} << 20;  // 47 040 016 when unzipped
 constexpr std::uint32_t most_side = 1024;
 constexpr std::uint32_t classes = 10;
 
-/// BINADE_FASHION_MNIST; empty if it is not set.
+/// Returns BINADE_FASHION_MNIST; empty if it is not set.
 std::string given_folder() {
   const char* folder = std::getenv("BINADE_FASHION_MNIST");
   return folder != nullptr ? folder : "";
@@ -33,7 +33,7 @@ std::string given_folder() {
 struct Idx {
   std::string path, bytes;
 
-  std::uint32_t number(std::size_t index) const {  // big-endian, the magic number is number 0
+  std::uint32_t number(std::size_t index) const {  // big-endian; number 0 is the magic number
     std::uint32_t n = 0;
     for (std::size_t i = 4 * index; i < 4 * index + 4; ++i) {
       n = n << 8 | static_cast<unsigned char>(bytes[i]);
@@ -42,7 +42,7 @@ struct Idx {
   }
 };
 
-/// A file whose header is there and has the right magic number.
+/// Reads a file. Throws Error if its header is incomplete or has another magic number.
 Idx read_idx(const std::string& folder, const std::string& name, std::uint32_t dimensions) {
   Idx idx{folder + "/" + name + ".gz", {}};
   std::error_code ignored;
@@ -57,7 +57,7 @@ Idx read_idx(const std::string& folder, const std::string& name, std::uint32_t d
     }
     idx.bytes = read_text(idx.path, most_bytes_of_images, "give the file that is asked for");
   }
-  const std::uint32_t magic = 0x800 + dimensions;  // 0x08: bytes
+  const std::uint32_t magic = 0x800 + dimensions;  // 0x08: the elements are bytes
   if (idx.bytes.size() < 4 * (dimensions + 1) || idx.number(0) != magic) {
     throw error_at(idx.path,
                    fmt::format("not the magic number 0x{:08x} and {} sizes", magic, dimensions), 0,

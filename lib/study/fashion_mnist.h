@@ -8,12 +8,13 @@
 
 namespace binade {
 
-/// Pixels are x/255, rounded to binary32. The folder is BINADE_FASHION_MNIST, or where Debian's
-/// package puts the files; each may be gzipped or plain. Error if one is missing or not what it says.
+/// Reads the images. Pixels are x/255, rounded to binary32. The folder of the files is BINADE_FASHION_MNIST or, if that
+/// is not set, the one of Debian's package; each file may be gzipped or plain. Throws Error if a file is missing or its
+/// size or contents do not agree with its header.
 ImageSplit fashion_mnist();
 
-/// Whether BINADE_FASHION_MNIST is set or Debian's package is there: where not, an experiment says that
-/// it is skipped.
+/// Returns whether BINADE_FASHION_MNIST is set or Debian's package is installed. If not, experiments that need the
+/// images are skipped.
 bool has_fashion_mnist();
 
 }  // namespace binade

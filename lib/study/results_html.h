@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results as one page that draws its plots and explains how to read them: no external request.
+// Results as one HTML page that draws its plots and explains how to read them. The page makes no
+// external request.
 #pragma once
 
 #include <string>
@@ -9,8 +10,9 @@
 
 namespace binade {
 
-/// `results` is the JSON of experiments, or {"title": …, "binade": …, "results": [{"experiment": …,
-/// "tables": […], "plots": […]}]}: question, hypothesis, status, verdict, text are shown where given.
+/// Returns the page. `results` is the JSON of experiments (experiment_run.h), or {"title": …,
+/// "binade": …, "results": [{"experiment": …, "tables": […], "plots": […]}]}; question, hypothesis,
+/// status, verdict and text of a result are shown if it has them.
 std::string results_html(const nlohmann::ordered_json& results);
 
 }  // namespace binade

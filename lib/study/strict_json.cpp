@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The checks as a callback of the parser: they stop it before a value that is too deep is built.
+// Strict parsing of JSON: the checks run in a callback of the parser, which stops before a value
+// that is nested too deep is built.
 #include "lib/study/strict_json.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON that is taken whole or not at all: what a person wrote, or a file that may be hostile.
+// Parses JSON strictly: text that a person wrote, or a file that may be hostile, is accepted whole or refused.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace binade {
 
-/// The JSON of the text, keys in the order written. Error for what is none, for a key that an object has
-/// twice (nlohmann alone would keep the last), and for more than 16 levels (copying, comparing and writing
-/// a value recurse). `label` names the text in errors.
+/// Parses the text; keys keep the order in which they are written. Throws Error if the text is not JSON, if an object
+/// has a key twice (nlohmann alone would keep the last), and for more than 16 levels of nesting (copying, comparing and
+/// writing a value recurse). `label` names the text in errors.
 nlohmann::ordered_json parse_strictly(const std::string& label, std::string_view text);
 
 }  // namespace binade

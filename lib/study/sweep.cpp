@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Running a sweep into its file. Lines are only ever appended, each by one write, so an interruption
-// leaves whole lines and at most one torn one at the end.
+// Runs a sweep and writes its file. Lines are only appended, each by one write, so that an
+// interruption leaves whole lines and at most one incomplete line at the end.
 #include "lib/study/sweep.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t most_bytes_of_results = std::size_t{1} << 30;
 
-/// FNV-1a, 64 bits: tells specs apart; it keeps no secrets.
+/// Returns the 64-bit FNV-1a hash, which distinguishes specs; it is not cryptographic.
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xCBF29CE484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
@@ -64,7 +64,7 @@ struct Descriptor {
   }
 };
 
-/// The results' file, locked for as long as this lives.
+/// The file of results, locked while an object of this class lives.
 class LineFile {
  public:
   explicit LineFile(const std::string& path)
@@ -98,7 +98,7 @@ class LineFile {
     return text;
   }
 
-  /// Keeps the first `size` bytes; what follows is written behind them.
+  /// Truncates the file to its first `size` bytes; later writes append to them.
   void keep(std::size_t size) {
     if (ftruncate(descriptor_.number, static_cast<off_t>(size)) != 0 ||
         lseek(descriptor_.number, static_cast<off_t>(size), SEEK_SET) < 0) {
@@ -130,7 +130,7 @@ class LineFile {
   throw error_in(path, what, "name another file, or delete this one to start anew");
 }
 
-/// What another sweep's spec says otherwise, or nothing.
+/// Says how the spec of another sweep differs from ours; empty if it does not.
 std::string difference(const ordered_json& theirs, const ordered_json& ours) {
   const auto shown = [](const ordered_json& value) { return printable(value.dump(), 60); };
   if (theirs["name"] != ours["name"]) {
@@ -151,7 +151,7 @@ std::string difference(const ordered_json& theirs, const ordered_json& ours) {
   return theirs == ours ? "" : "the keys of the grid have another order";
 }
 
-/// The Error for a file that does not begin with this sweep's header.
+/// Throws the Error for a file that does not begin with this sweep's header.
 [[noreturn]] void refuse_header(const std::string& path, const SweepSpec& spec,
                                 std::string_view line) {
   const auto is_object = [](const ordered_json& in, const char* key) {
@@ -166,20 +166,22 @@ std::string difference(const ordered_json& theirs, const ordered_json& ours) {
       other = difference(header["spec"], sweep_spec_json(spec));
       if (other.empty()) other = "its header is not as it was written";
     }
-  } catch (const Error&) {  // no header at all
+  } catch (const Error&) {  // the line is no header at all
   }
   if (other.empty()) throw error_in(path, "not the results of a sweep", "name another file");
   refuse_results(path, "not the results of this sweep: " + other);
 }
 
-/// Whether a line's result may be one of this job's: an object with all its keys.
+/// Returns whether a line's result can be one of this job's: an object with all keys that its
+/// results have.
 bool is_result(const ordered_json& line, const SweepJob& job) {
   if (!line.is_object() || !line.contains("result") || !line["result"].is_object()) return false;
   return std::ranges::all_of(job.keys,
                              [&](const std::string& key) { return line["result"].contains(key); });
 }
 
-/// The result in a line that must be this run's, to the byte.
+/// Returns the result in the line of a run. Throws Error unless the line has exactly the bytes that
+/// the run would write.
 ordered_json result_in(const std::string& path, const SweepSpec& spec, const SweepJob& job,
                        std::size_t run, std::string_view line) {
   try {
@@ -187,19 +189,20 @@ ordered_json result_in(const std::string& path, const SweepSpec& spec, const Swe
     if (is_result(parsed, job) && run_line(spec, run, parsed["result"]) == line) {
       return parsed["result"];
     }
-  } catch (const Error&) {  // said below, with the line
+  } catch (const Error&) {  // the Error below names the line
   }
   refuse_results(path, fmt::format("line {} is not run {} of this sweep", run + 2, run + 1));
 }
 
-/// The results in the file's whole lines; `end` becomes where they end.
+/// Returns the results in the whole lines of the file, and sets `end` to the offset behind the last
+/// whole line.
 std::vector<ordered_json> results_in(const std::string& path, const SweepSpec& spec,
                                      const SweepJob& job, std::string_view text, std::size_t& end) {
   const std::string header = header_line(spec);
   std::vector<ordered_json> results;
   end = 0;
   if (!text.starts_with(header)) {
-    if (header.starts_with(text)) return results;  // empty, or a torn header
+    if (header.starts_with(text)) return results;  // an empty file, or an incomplete header
     refuse_header(path, spec, text.substr(0, text.find('\n')));
   }
   end = header.size();
@@ -212,7 +215,7 @@ std::vector<ordered_json> results_in(const std::string& path, const SweepSpec& s
   return results;
 }
 
-/// What is said of an Error in one run.
+/// Returns the Error of a run with the run's number and settings before its message.
 Error in_run(const SweepSpec& spec, std::size_t run, const Error& error) {
   return Error(fmt::format("sweep {}, run {} of {} {}: {}", printable(spec.name), run + 1,
                            spec.runs(), printable(settings_of(spec, run).dump(), 400),
@@ -252,7 +255,7 @@ SweepResults run_sweep(const SweepSpec& spec, const std::string& path, const Swe
     }
     const std::string line = run_line(spec, run, result);
     file.append(line);
-    out.results.push_back(ordered_json::parse(line)["result"]);  // as a resumed sweep will read it
+    out.results.push_back(ordered_json::parse(line)["result"]);  // as a resumed sweep reads it
     if (told) told(run, out.results.back());
   }
   return out;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A sweep: one job for every combination of settings. The results are a file of JSON lines that grows
-// by a line per run and survives kill -9: what is finished is not run again, and in the end the file has
-// the bytes of a sweep that was never interrupted.
+// A sweep runs one job for every combination of settings. The results are a file of JSON lines that grows by a line per
+// run and survives kill -9: a sweep that is started again does not repeat finished runs, and at the end its file has
+// the same bytes as that of a sweep that was never interrupted.
 //
 //   {"schema": "binade.sweep/1", "name": …, "spec_hash": …, "runs": n, "spec": {…}}
 //   {"run": 0, "settings": {…}, "result": {…}}
@@ -19,46 +19,49 @@
 
 namespace binade {
 
-/// {"name": "…", "base": {key: value…}, "grid": {key: [value…]…}}. Every combination is a run: the first
-/// key of the grid changes slowest, the last fastest.
+/// {"name": "…", "base": {key: value…}, "grid": {key: [value…]…}}. Every combination of the grid's values is a run; the
+/// first key of the grid changes slowest, the last fastest.
 struct SweepSpec {
   std::string name;
   nlohmann::json base;
-  std::vector<std::string> keys;                    ///< of the grid, as written
-  std::vector<std::vector<nlohmann::json>> values;  ///< of each key, as written
+  std::vector<std::string> keys;                    ///< keys of the grid, in the order written
+  std::vector<std::vector<nlohmann::json>> values;  ///< values of each key, in the order written
 
+  /// Returns the number of combinations.
   std::size_t runs() const;
 };
 
-/// Error unless the text is such an object: no key twice or in both parts, no empty list, no value
-/// twice in a list, at most 100 000 runs. `label` names it in errors.
+/// Parses a spec. Throws Error unless the text is such an object in which no key stands twice or in both base and grid,
+/// no list is empty or has a value twice, and there are at most 100 000 runs. `label` names the text in errors.
 SweepSpec parse_sweep(const std::string& label, std::string_view text);
 SweepSpec read_sweep(const std::string& path);
 
-/// The base and, for each key of the grid, the value of this run.
+/// Returns the settings of a run, which is numbered from 0: the base and, for each key of the grid, the run's value.
 nlohmann::json settings_of(const SweepSpec& spec, std::size_t run);
 
+/// What a sweep runs.
 struct SweepJob {
-  std::function<void(const nlohmann::json& settings)> check;  ///< Error for settings that are wrong
+  std::function<void(const nlohmann::json& settings)> check;  ///< throws Error for wrong settings
   std::function<nlohmann::ordered_json(const nlohmann::json& settings,
                                        const std::function<void(double done)>& progress)>
-      run;                          ///< gives an object
-  std::vector<std::string> keys{};  ///< that every result has
+      run;                          ///< runs the job and returns its result, a JSON object
+  std::vector<std::string> keys{};  ///< keys that every result has
 };
 
-/// Told of the run that is going on and its share that is done.
+/// Called during a run with its number and the share of it that is done.
 using SweepProgress = std::function<void(std::size_t run, double done)>;
 
-/// Told of each run whose line was written now; may throw, to end the sweep.
+/// Called after the line of a run has been written; may throw, to end the sweep.
 using RunTold = std::function<void(std::size_t run, const nlohmann::ordered_json& result)>;
 
 struct SweepResults {
-  std::vector<nlohmann::ordered_json> results;  ///< of each run, as the file holds them
-  std::size_t found = 0;                        ///< how many were in the file before
+  std::vector<nlohmann::ordered_json> results;  ///< of all runs, as the file has them
+  std::size_t found = 0;                        ///< how many of them were in the file before
 };
 
-/// Checks all settings, then runs what the file does not hold. Error if the file is of another sweep,
-/// is being written by another process, or a job throws one; what is finished stays in the file.
+/// Checks the settings of all runs, then runs those whose results are not in the file `path` yet. Throws Error if the
+/// file belongs to another sweep or is being written by another process, and if the job throws Error; results of
+/// finished runs stay in the file.
 SweepResults run_sweep(const SweepSpec& spec, const std::string& path, const SweepJob& job,
                        const SweepProgress& progress = {}, const RunTold& told = {});
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of results: each must be one that a run may have, named once.
+// Checks the names of results that a user chose: each must be one that a run can have, and be given
+// once.
 #include "lib/study/sweep_results.h"
 
 #include <algorithm>

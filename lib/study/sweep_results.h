@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which results of a sweep's runs are shown.
+// Chooses which results of a sweep's runs are shown.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace binade {
 
-/// Those that were asked for; the usual ones where none was. Error for one that no run has, and for one named twice.
+/// Returns the requested keys or, if none were requested, those of train_result_keys() that are marked usual. Throws
+/// Error for a key that no run has and for a key that is given twice.
 std::vector<std::string> chosen_results(const std::vector<std::string>& asked);
 
 }  // namespace binade

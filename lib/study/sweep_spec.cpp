@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading what a sweep is to run, strictly: nothing in it is ignored.
+// Reads the spec of a sweep strictly: a key that is not known is an Error.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables and plots of sweeps. Axes are logarithmic where the values themselves are: powers of two, or
-// numbers over three decades.
+// Tables and plots of sweeps. An axis is logarithmic if its values are powers of two or span three
+// decades or more.
 #include "lib/study/sweep_table.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,8 @@ std::string words(const Json& value) {
   return printable(value.dump());
 }
 
-/// A result as text; what is not finite is null in JSON.
+/// Returns a result as text: "-" if the run does not have it, "NaN/inf" if it is null, which stands
+/// for a number that is not finite.
 std::string result_words(const ordered_json& result, const std::string& key) {
   if (!result.contains(key)) return "-";
   return result[key].is_null() ? "NaN/inf" : words(result[key]);
@@ -63,7 +64,8 @@ std::vector<std::string> columns_of(const SweepSpec& spec, std::span<const std::
   return columns;
 }
 
-/// "format bfloat16, seed 3" of one run, without one key.
+/// Returns the settings of a run as text, such as "format bfloat16, seed 3", without the key
+/// `without`.
 std::string others_of(const SweepSpec& spec, const json& settings, const std::string& without) {
   std::string text;
   for (const std::string& key : spec.keys) {

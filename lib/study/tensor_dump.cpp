@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A step's tensors are kept until the step is over, then written in one file.
-// Unscaling is PyTorch's (torch/amp/grad_scaler.py, unscale_): the reciprocal of the scale in binary64,
-// rounded to binary32, by which each gradient is multiplied in binary32.
+// Writes the tensors of a training. Those of a step are kept in memory until the step is over, then written to one
+// file. Gradients are unscaled as in PyTorch (torch/amp/grad_scaler.py, unscale_): the reciprocal of the scale is
+// computed in binary64 and rounded to binary32, and each gradient is multiplied by it in binary32.
 #include "lib/study/tensor_dump.h"
 
 #include <fmt/format.h>
@@ -20,14 +20,14 @@
 namespace binade {
 namespace {
 
-/// What takes a loss scale out of gradients; nothing where no number does.
+/// Returns the factor that takes a loss scale out of gradients; nothing if no finite non-zero binary32 number does.
 std::optional<float> unscaling(double scale) {
   const auto factor = static_cast<float>(1 / scale);
   if (!std::isfinite(factor) || factor == 0) return {};
   return factor;
 }
 
-/// What has been seen of one step, and which.
+/// The tensors of one step, kept until they are written.
 struct Pending {
   MadeFolders made;
   std::string folder;
@@ -42,14 +42,15 @@ struct Pending {
   }
 };
 
-/// "fc1" of "fc1.weight"; a bias is a layer of its own, "fc1.bias".
+/// Returns the layer of a parameter: "fc1" for "fc1.weight". A bias is a layer of its own: "fc1.bias".
 std::string layer_of(const std::string& parameter) {
   constexpr std::string_view suffix = ".weight";
   return parameter.ends_with(suffix) ? parameter.substr(0, parameter.size() - suffix.size())
                                      : parameter;
 }
 
-/// Error where the folder, as far as the Iterator goes, holds a file of a dump: names the first by name.
+/// Throws Error if the folder, or for a recursive Iterator a folder below it, has a file of a dump; the message has the
+/// first of them by name.
 template <class Iterator>
 void refuse_dumped(const std::string& folder) {
   std::error_code problem;
@@ -111,7 +112,7 @@ void visit_after_step(const StepView<float>& view, const TensorVisitor& visit) {
   for (std::size_t i = 0; i < view.model.parameters.size(); ++i) {
     const Parameter<float>& parameter = *view.model.parameters[i];
     const std::vector<float>& update = view.optimizer.update(i);
-    if (update.empty()) continue;  // backward did not reach it
+    if (update.empty()) continue;  // the backward pass did not reach the parameter
     visit(layer_of(parameter.name), TensorRole::update, parameter.value.shape, update);
   }
 }
@@ -134,7 +135,7 @@ Hooks<float> dump_hooks(const std::string& folder, std::int64_t every, std::int6
   };
   Hooks<float> hooks;
   hooks.after_backward = [pending, wanted, keep](const StepView<float>& view) {
-    pending->write();  // a step that was skipped
+    pending->write();  // the step before this one was skipped
     pending->step = view.step;
     pending->scale = view.scale;
     if (wanted(view.step)) visit_after_backward(view, keep);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tensors of a training, step by step, as files that `binade report` reads along its time axis: one
-// stepNNNNNN.safetensors a step, with stepNNNNNN/LAYER/ROLE of binary32 for each watched activation and
-// its gradient (act, dAct), each parameter, its gradient and its update (weight, dW, update). Gradients are
-// unscaled: the same training with another loss scale gives the same gradients as far as its format holds
-// them. Each file's metadata say its "step", the "loss_scale" that the loss was multiplied by (with
-// loss_shift), and that "gradients" are "unscaled".
+// Writes the tensors of a training, step by step, to files that `binade report` reads along its time axis. A step is
+// one file, stepNNNNNN.safetensors; it has a binary32 tensor stepNNNNNN/LAYER/ROLE for each watched activation and its
+// gradient (roles act, dAct), and for each parameter, its gradient and its update (roles weight, dW, update). Gradients
+// are unscaled: the same training with another loss scale gives the same gradients as far as its format holds them. The
+// metadata of a file are its "step", the "loss_scale" by which the loss was multiplied (with loss_shift), and whether
+// "gradients" are "unscaled" (or "scaled", if the scale cannot be taken out).
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@
 
 namespace binade {
 
-/// A gradient without the loss scale it carries, as PyTorch's unscale_ takes it out; as it is where no
-/// binary32 number does (a scale of 0, infinity, NaN).
+/// Divides a gradient by its loss scale as PyTorch's unscale_ does. Returns it unchanged if no binary32 number is the
+/// reciprocal (for a scale of 0, infinity or NaN).
 std::vector<float> unscaled(std::vector<float> gradient, double scale);
 
 struct DumpedTensor {
@@ -31,24 +31,25 @@ struct DumpedTensor {
   std::vector<float> values;
 };
 
-/// The file of one step, with the step and the scale that its gradients carried as metadata; the folder
-/// is there. Error where it cannot be written.
+/// Writes the file of one step into an existing folder. `scale` is the scale that the gradients had before they were
+/// unscaled. Throws Error if the file cannot be written.
 void write_step(const std::string& folder, std::int64_t step, double scale,
                 std::span<const DumpedTensor> tensors);
 
-/// Calls visit(layer, role, shape, values) for what a step's hooks can see: after backward the
-/// activations, the weights and all gradients, unscaled; after the step the updates.
+/// Call visit(layer, role, shape, values) for the tensors of a step: after the backward pass for the activations, the
+/// weights and all gradients, unscaled; after the optimizer's step for the updates.
 using TensorVisitor = std::function<void(const std::string& layer, TensorRole role,
                                          const Shape& shape, const std::vector<float>& values)>;
 void visit_after_backward(const StepView<float>& view, const TensorVisitor& visit);
 void visit_after_step(const StepView<float>& view, const TensorVisitor& visit);
 
-/// Error where the folder, or any in it, holds step*.safetensors: a run would mix with an earlier one.
+/// Throws Error if the folder, or any folder below it, has a file step*.safetensors, because the tensors of two
+/// trainings would mix.
 void refuse_dumps_below(const std::string& folder);
 
-/// Hooks that write every `every`-th step, the first and the last of `steps` into the folder, which is
-/// made, and removed with the hooks if no step was written. Steps that are skipped are written without
-/// updates. Throws Error if the folder itself holds step*.safetensors, and if a file cannot be written.
+/// Makes the folder and returns hooks that write every `every`-th step, the first and the last of `steps` into it. The
+/// folder is removed with the hooks if no step was written. Steps that the loss scaler skips are written without updates.
+/// Throws Error if the folder itself has a file step*.safetensors; the hooks throw Error if a file cannot be written.
 Hooks<float> dump_hooks(const std::string& folder, std::int64_t every, std::int64_t steps);
 
 }  // namespace binade

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text: files read in the order of their names, bytes numbered by their rank in the vocabulary.
+// Reads the text: files in the order of their names, whose bytes become their ranks in the
+// vocabulary.
 #include "lib/study/text_corpus.h"
 
 #include <algorithm>
@@ -19,13 +20,13 @@ namespace fs = std::filesystem;
 constexpr const char* debian_text_folder = "/usr/share/common-licenses";
 constexpr std::size_t most_bytes_of_text = std::size_t{64} << 20;
 
-/// BINADE_TEXT; empty if it is not set.
+/// Returns BINADE_TEXT; empty if it is not set.
 std::string given_place() {
   const char* place = std::getenv("BINADE_TEXT");
   return place != nullptr ? place : "";
 }
 
-/// The regular files right in a folder, sorted by the bytes of their names.
+/// Returns the regular files directly in a folder, sorted by the bytes of their names.
 std::vector<std::string> files_of(const std::string& folder) {
   std::vector<std::string> paths;
   std::error_code error;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text for models of characters: the licences that every Debian system holds, or any files of the
-// user's.
+// Text for models that predict characters: the licence texts that every Debian system has, or files
+// that the user names.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace binade {
 struct Text {
   std::string vocabulary;  ///< the distinct bytes, sorted as unsigned numbers
   std::vector<std::int32_t> train,
-      test;  ///< positions in the vocabulary; the last tenth is the test
+      test;  ///< characters as indices into the vocabulary; `test` is the last tenth
 };
 
-/// The files of BINADE_TEXT (a file or a folder), or of the system's folder of licences, one after
-/// another in the order of their names; symbolic links in the folder are skipped. Error if there is
-/// no text, or more than 64 MiB of it.
+/// Reads the files of BINADE_TEXT (a file or a folder) or, if that is not set, of the system's
+/// folder of licences, one after another in the order of their names; symbolic links in the folder
+/// are skipped. Throws Error for fewer than 10 bytes of text and for more than 64 MiB.
 Text licence_text();
 
-/// Whether BINADE_TEXT is set or the system has its folder of licences.
+/// Returns whether BINADE_TEXT is set or the system has its folder of licences.
 bool has_licence_text();
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One training from settings to figures: they are read, the workload is made, the network trains.
+// One training of a sweep: reads its settings, makes the workload, trains, and returns the result.
 #include "lib/study/train_job.h"
 
 #include <array>
@@ -14,7 +14,7 @@ namespace binade {
 
 SweepJob train_job(const std::string& data_folder) {
   SweepJob job;
-  const auto rows = std::make_shared<std::map<std::string, std::size_t>>();  // by workload
+  const auto rows = std::make_shared<std::map<std::string, std::size_t>>();  // per workload
   job.check = [rows, data_folder](const nlohmann::json& settings) {
     const TrainSettings s = train_settings(settings);
     auto known = rows->find(s.workload);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A training run by its settings: what sweeps are made of.
+// The job of a sweep of trainings: it trains once by the settings of a run.
 #pragma once
 
 #include <span>
@@ -11,17 +11,18 @@
 
 namespace binade {
 
-/// A figure that a run's result may have, as one number, text or truth value.
+/// A key of a training's result; its value is a number, a text or a truth value.
 struct TrainResultKey {
   std::string_view name;
-  bool always;  ///< every run has it
-  bool usual;   ///< shown where nothing is said
+  bool always;  ///< every result has it
+  bool usual;   ///< shown unless the user chooses results
 };
-/// In the order in which results have them.
+/// Returns the keys in the order in which results have them.
 std::span<const TrainResultKey> train_result_keys();
 
-/// `check` refuses what `run` would, without training; it reads the data of each workload once, to see
-/// that they are there and that batches fit. `data_folder`: where the committed data lie.
+/// Returns the job. Its `check` throws Error for settings that its `run` would refuse, without
+/// training; it reads the data of each workload once, to see that they are there and that batches
+/// fit. `data_folder` is the folder of the committed data.
 SweepJob train_job(const std::string& data_folder);
 
 }  // namespace binade

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The keys of a training as a table: each reads its value into the settings.
+// The settings of a training: a table of keys, each with the function that reads its value, and the
+// checks that no setting is without effect.
 #include "lib/study/train_settings.h"
 
 #include <fmt/format.h>
@@ -44,7 +45,7 @@ double number(std::string_view key, const Json& value, double least, double most
 }
 
 std::int64_t whole(std::string_view key, const Json& value, std::int64_t least, std::int64_t most) {
-  // Unsigned numbers from 2^63 on are no int64; all below are the same in both.
+  // nlohmann keeps non-negative numbers unsigned; from 2^63 on they do not fit an int64.
   const bool held = value.is_number_unsigned()
                         ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most)
                         : value.is_number_integer() && value.get<std::int64_t>() <= most;
@@ -70,7 +71,7 @@ std::size_t one_of(std::string_view key, const Json& value,
 
 std::array<std::string, 3>& instructions(TrainSettings& s) { return s.recipe.products.instruction; }
 
-/// What a key takes.
+/// The kind of value that a key takes.
 enum class Takes : std::uint8_t { words, number, whole, truth };
 
 struct Key {
@@ -164,11 +165,11 @@ Key key_of(std::string_view name) {
 struct Idle {
   std::string_view key;
   bool idle;
-  std::string because;  ///< the other one
+  std::string because;  ///< the setting that leaves `key` without effect
   std::string remedy;
 };
 
-/// Error for the first setting given that has no effect.
+/// Throws Error for the first given setting that has no effect.
 void check_effects(const Json& settings, const TrainSettings& s) {
   const TrainingRecipe& recipe = s.recipe;
   const ScalerTakes takes = scaler_takes(recipe);
@@ -219,7 +220,8 @@ void check_effects(const Json& settings, const TrainSettings& s) {
        "master weights", "choose level O3"},
       {"momentum", !optimizer.takes("momentum"), with_optimizer, choose("momentum")},
       {"weight_decay", !optimizer.takes("weight_decay"), with_optimizer, choose("weight_decay")},
-      // That sums are those of a float product is true of binary32.
+      // In binary32 products are always the reference's, so that accumulator=reference is not
+      // wrong.
       {"accumulator", in_float && recipe.products.accumulator != "reference", products, emulated},
       {"promote_every", by_eigen, products, emulated},
       {"fprop", by_eigen, products, emulated},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs of an experiment, counted.
+// Runs the trainings of an experiment, and counts them to report progress.
 #include "lib/study/trainings.h"
 
 #include <algorithm>

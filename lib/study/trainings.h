@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The trainings of one experiment, one after another: data are read once, progress is told over all of
-// them, tensors are dumped where the reader asked for them.
+// Runs the trainings of one experiment, one after another: reads the data of each workload once, reports the progress
+// over all trainings, and writes tensors if the experiment has a dump folder.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ namespace binade {
 
 class Trainings {
  public:
-  /// `count`: how many calls of `run` there will be. Error where trainings were dumped into the input's
-  /// folder before, so that none runs in vain.
+  /// `count` is the number of calls of `run` and `run_fp64` to come. Throws Error if the dump folder has the tensors of
+  /// earlier trainings, before any time is spent on training.
   Trainings(const ExperimentInput& input, std::size_t count);
 
-  /// `what` names the run in progress and as folder of its dump.
+  /// Trains. `what` names the training in progress reports, and its folder in the dump folder.
   TrainingLog run(const std::string& what, std::string_view workload, const TrainingRecipe& recipe,
                   Hooks<float> hooks = {});
-  /// The same in binary64 throughout.
+  /// Trains in binary64 throughout (train<double>).
   TrainingLog run_fp64(const std::string& what, std::string_view workload,
                        const TrainingRecipe& recipe);
 
@@ -39,12 +39,12 @@ class Trainings {
   std::map<std::string, Workload<double>, std::less<>> twins_;
 };
 
-/// The workload's own recipe: its optimizer and lr, in binary32 (level O0).
+/// Returns a recipe with the workload's own optimizer and learning rate, in binary32 (level O0).
 TrainingRecipe usual_recipe(std::string_view workload, std::int64_t steps, std::uint64_t seed = 0);
-/// Level and format of it; "native"/"binary16" is PyTorch's AMP.
+/// Returns the recipe with another level and format; "native" and "binary16" are PyTorch's AMP.
 TrainingRecipe in_format(TrainingRecipe recipe, std::string level, std::string format);
 
-/// The hooks of both, one after the other.
+/// Returns hooks that call those of `first` and then those of `second`; of two gradient filters only the first is kept.
 Hooks<float> both(Hooks<float> first, Hooks<float> second);
 
 }  // namespace binade

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Batches out of data sets: rows in an order drawn from the seed.
+// The workloads: their networks, and batches of their data sets in an order drawn from the seed.
 #include "lib/study/workloads.h"
 
 #include <fmt/format.h>
@@ -19,11 +19,11 @@
 namespace binade {
 namespace {
 
-/// Streams of the seed: parameters have the small ones.
+/// First numbers of the random streams for epochs and texts; parameters use the small numbers.
 constexpr std::uint64_t epoch_streams = std::uint64_t{1} << 32;
 constexpr std::uint64_t text_streams = std::uint64_t{2} << 32;
 
-constexpr std::size_t test_rows = 500;  ///< of a batch that is evaluated
+constexpr std::size_t test_rows = 500;  ///< rows of a test batch
 
 std::vector<std::size_t> permutation(std::size_t n, std::uint64_t seed, std::uint64_t epoch) {
   std::vector<std::size_t> order(n);
@@ -35,7 +35,8 @@ std::vector<std::size_t> permutation(std::size_t n, std::uint64_t seed, std::uin
   return order;
 }
 
-/// Rows of a set of images; flat: (n, features).
+/// Returns the given rows of a set of images as a batch, (n, features) if `flat`, else (n, c, h,
+/// w).
 template <std::floating_point T>
 Batch<T> rows_of(const Images& from, const std::vector<std::size_t>& rows, bool flat) {
   const std::size_t size = from.channels * from.height * from.width;
@@ -79,7 +80,8 @@ void give_images(Workload<T>& out, ImageSplit split, std::size_t batch, bool fla
   };
 }
 
-/// Texts that begin at `starts`; each character's target is the next one.
+/// Returns the texts of `length` characters that begin at `starts`; the target of a character is
+/// the next character.
 template <std::floating_point T>
 Batch<T> texts_at(const std::vector<std::int32_t>& from, const std::vector<std::size_t>& starts,
                   std::size_t length) {
@@ -93,7 +95,7 @@ Batch<T> texts_at(const std::vector<std::int32_t>& from, const std::vector<std::
   return batch;
 }
 
-constexpr std::size_t text_length = 32;  ///< of a row
+constexpr std::size_t text_length = 32;  ///< characters per row
 
 Text long_enough_text() {
   Text text = licence_text();

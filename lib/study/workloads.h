@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Networks on real data, by name: what experiments and sweeps train.
+// The workloads that experiments and sweeps train, by name: networks on real data.
 #pragma once
 
 #include <array>
@@ -14,12 +14,12 @@ namespace binade {
 
 struct WorkloadRow {
   std::string_view name;
-  std::size_t batch;           ///< rows of a step
-  std::string_view optimizer;  ///< of optimizers(); with momentum 0.9, where it takes one
-  double lr;                   ///< with which it trains well in binary32
+  std::size_t batch;           ///< rows per step
+  std::string_view optimizer;  ///< a name in optimizers(); its momentum, if it has one, is 0.9
+  double lr;                   ///< a learning rate with which it trains well in binary32
   std::string_view what;
-  bool attends = false;
-  bool batch_norms = false;
+  bool attends = false;      ///< it has attention
+  bool batch_norms = false;  ///< it has batch norms
 };
 inline constexpr std::array<WorkloadRow, 4> workload_rows{{
     {"digits_mlp", 128, "sgd", 0.1, "MLP 64-128-128-10, ReLU, on the digits"},
@@ -30,21 +30,22 @@ inline constexpr std::array<WorkloadRow, 4> workload_rows{{
      "two blocks of width 32, 32 characters, on the system's licences", true},
 }};
 
-/// Error with the names, or where the data are missing.
+/// Returns the row of a workload. Throws Error, which lists the names, for an unknown name.
 const WorkloadRow& workload_row(std::string_view name);
 
-/// What a machine lacks for the workload, with the remedy; empty: nothing. The committed data are always there.
+/// Says which data the workload needs that this machine lacks, and how to get them; empty if none are missing.
+/// Committed data are taken to be there.
 std::string missing_data(std::string_view name);
 
-/// How many rows an epoch has, the most that a batch may have; text gives batches of any size. Reads the
-/// data: Error where they are missing.
+/// Returns how many rows an epoch has, which is the largest batch; for text, which gives batches of any size, the
+/// largest std::size_t. Reads the data and throws Error if they are missing.
 std::size_t epoch_rows(std::string_view name, const std::string& data_folder);
 
-/// Error where a batch (0: the workload's own) is larger than an epoch.
+/// Throws Error if a batch (0: the workload's own) is larger than an epoch.
 void check_batch(std::string_view name, std::size_t batch, std::size_t epoch_rows);
 
-/// The network and its data. Epochs are permutations drawn from the seed; what is left over of an epoch
-/// is not used. `batch` 0: the row's.
+/// Returns the network and its data. An epoch of images is a permutation drawn from the seed; the rows after its last
+/// whole batch are not used. `batch` 0 is the workload's own.
 template <std::floating_point T>
 Workload<T> workload(std::string_view name, const std::string& data_folder, std::size_t batch = 0);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elementary functions as the kernels of the engine call them: of a float correctly rounded, the same
-// bits everywhere; of a double what <cmath> gives.
+// Elementary functions for the loops of the training engine. The float versions are correctly
+// rounded, so they give the same bits on every machine; the double versions return what <cmath>
+// gives.
 #pragma once
 
 #include <cmath>

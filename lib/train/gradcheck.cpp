@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One backward pass per element of the output gives the analytical Jacobian, two forward passes per
-// element of the inputs the numerical one.
+// Gradcheck: one backward pass per element of the output gives the analytical Jacobian, two forward
+// passes per element of the inputs give the numerical one.
 #include "lib/train/gradcheck.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::vector<Var> put(Tape<T>& tape, const std::vector<Tensor<T>>& inputs) {
   return out;
 }
 
-/// A function and where it is looked at.
+/// A function and the inputs at which it is checked.
 template <std::floating_point T>
 struct Place {
   const Differentiable<T>& function;
@@ -31,7 +31,7 @@ struct Place {
     Tape<T> tape(products);
     return tape.values(function(tape, put(tape, inputs)));
   }
-  /// d output[at] / d inputs, input after input.
+  /// Returns d output[at] / d inputs for all elements of the inputs, input after input.
   std::vector<T> gradient_of(std::size_t at) const {
     Tape<T> tape(products);
     const std::vector<Var> in = put(tape, inputs);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loops that the ops share: maps over elements and rows, and sums over rows, all in an order that only
-// the shape decides.
+// Loops that the ops share: maps over elements and rows, and sums over rows. The order of every sum
+// depends on the shape alone, not on the number of threads.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ inline Error shapes_do_not_fit(std::string_view op, const Shape& a, const Shape&
       fmt::format("{} of {} and {}: the shapes do not fit", op, shape_text(a), shape_text(b)));
 }
 
-/// f(x[i]) for every i.
+/// Returns f(x[i]) for every i.
 template <std::floating_point T, class F>
 std::vector<T> map(const std::vector<T>& x, const F& f) {
   std::vector<T> out(x.size());
@@ -36,7 +36,7 @@ std::vector<T> map(const std::vector<T>& x, const F& f) {
   return out;
 }
 
-/// f(x[i], y[i]) for every i; x and y are of one size.
+/// Returns f(x[i], y[i]) for every i; x and y must have the same size.
 template <std::floating_point T, class F>
 std::vector<T> map(const std::vector<T>& x, const std::vector<T>& y, const F& f) {
   std::vector<T> out(x.size());
@@ -48,14 +48,15 @@ std::vector<T> map(const std::vector<T>& x, const std::vector<T>& y, const F& f)
   return out;
 }
 
-/// body(begin, end) of runs of rows, on all threads.
+/// Calls body(begin, end) for disjoint runs of rows that cover all rows, on all threads. A run has
+/// about 2^13 elements.
 template <class F>
 void for_runs(std::size_t rows, std::size_t columns, const F& body) {
   const std::size_t grain = std::max<std::size_t>(1, 8192 / std::max<std::size_t>(1, columns));
   parallel_for(rows, grain,
                [&](std::size_t begin, std::size_t end, std::size_t) { body(begin, end); });
 }
-/// body(row) for every row of a matrix, rows in pieces of about 2^13 elements.
+/// Calls body(row) for every row of a matrix, on all threads.
 template <class F>
 void for_rows(std::size_t rows, std::size_t columns, const F& body) {
   for_runs(rows, columns, [&](std::size_t begin, std::size_t end) {
@@ -63,7 +64,7 @@ void for_rows(std::size_t rows, std::size_t columns, const F& body) {
   });
 }
 
-/// out[j] = pairwise_sum(x + j, rows, step) for `width` columns, at most 64.
+/// Sets out[j] = pairwise_sum(x + j, rows, step) for j < width; `width` is at most 64.
 template <std::floating_point T>
 void pairwise_rows(const T* x, std::size_t rows, std::size_t step, std::size_t width, T* out) {
   if (rows <= 16) {
@@ -80,7 +81,7 @@ void pairwise_rows(const T* x, std::size_t rows, std::size_t step, std::size_t w
   for (std::size_t j = 0; j < width; ++j) out[j] += right[j];
 }
 
-/// The sums of the columns of a (rows, columns) matrix, each in halves as pairwise_sum's.
+/// Returns the sum of each column of a (rows, columns) matrix, added in the order of pairwise_sum.
 template <std::floating_point T>
 std::vector<T> column_sums(const std::vector<T>& x, std::size_t rows, std::size_t columns) {
   std::vector<T> out(columns);
@@ -90,7 +91,8 @@ std::vector<T> column_sums(const std::vector<T>& x, std::size_t rows, std::size_
   return out;
 }
 
-/// x with its dimensions in another order; order[i] is where dimension i of the result comes from.
+/// Returns x with its dimensions in another order: dimension i of the result is dimension order[i]
+/// of x.
 template <std::floating_point T>
 std::vector<T> permuted(const std::vector<T>& x, const Shape& shape,
                         const std::vector<std::size_t>& order) {
@@ -107,7 +109,8 @@ std::vector<T> permuted(const std::vector<T>& x, const Shape& shape,
   if (out.empty()) return out;
   const std::size_t last = to_shape.back(), last_step = to_step.back();
   for_runs(x.size() / last, last, [&](std::size_t begin, std::size_t end) {
-    // Where the row stands in each dimension but the last, and from where it comes.
+    // `at` is the row's index in each dimension of the result but the last; `from` is its offset in
+    // x.
     std::vector<std::size_t> at(dimensions);
     std::size_t from = 0, rest = begin;
     for (std::size_t i = dimensions - 1; i-- > 0;) {
@@ -129,8 +132,8 @@ std::vector<T> permuted(const std::vector<T>& x, const Shape& shape,
   return out;
 }
 
-/// Tape::record for an op whose gradient reads its own rounded result: backward(tape, result,
-/// gradient).
+/// Calls Tape::record for an op whose gradient depends on its own rounded result, which `backward`
+/// receives: backward(tape, result, gradient).
 template <std::floating_point T, class F>
 Var record_result(Tape<T>& tape, std::string_view name, const OpInputs& op, Shape shape,
                   std::vector<T> values, F backward) {

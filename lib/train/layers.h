@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layers of networks: parameters, added to a model with PyTorch's names and first values, and the ops that use them,
-// under the layer's name. A layer is all here, so that one more is one place.
+// Layers of networks. Each add_… function adds a layer's parameters to a model, with PyTorch's names and distribution
+// of initial values; calling the layer it returns runs the layer's ops under the layer's name (LayerScope).
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,7 @@
 
 namespace binade {
 
-/// x·Wᵀ + b.
+/// Fully connected layer: x·Wᵀ + b.
 template <std::floating_point T>
 struct LinearLayer {
   std::string name;
@@ -28,7 +28,7 @@ struct LinearLayer {
   }
 };
 
-/// weight (out, in) and bias (out), uniform in ±1/√in.
+/// Adds weight (out, in) and bias (out), both drawn uniformly from ±1/√in.
 template <std::floating_point T>
 LinearLayer<T> add_linear(Model<T>& model, const std::string& name, std::size_t in, std::size_t out,
                           std::uint64_t seed) {
@@ -38,15 +38,15 @@ LinearLayer<T> add_linear(Model<T>& model, const std::string& name, std::size_t 
   return {name, &weight, &bias};
 }
 
-/// Convolution 3×3 with a padding of 1, batch norm and ReLU. The activation behind the ReLU is watched.
+/// Convolution 3×3 with a padding of 1, then batch norm and ReLU. The tape watches the output of the ReLU.
 template <std::floating_point T>
 struct ConvLayer {
   std::string name;
-  bool shrinks;  ///< stride 2, and 2×2 max pool behind
+  bool shrinks;  ///< the stride is 2, and a 2×2 max pool follows the ReLU
   Parameter<T>*weight, *bias, *gamma, *beta;
-  std::shared_ptr<RunningStatistics<T>> running;  ///< shared by copies; changed in training
+  std::shared_ptr<RunningStatistics<T>> running;  ///< shared by copies; training updates it
 
-  /// x (n, in, h, w) → (n, out, h, w); where it shrinks (n, out, h/4, w/4), h and w multiples of 4.
+  /// x (n, in, h, w) → (n, out, h, w), or, if `shrinks`, (n, out, h/4, w/4); h and w must then be multiples of 4.
   Var operator()(Tape<T>& tape, Var x, bool training) const {
     const LayerScope scope(name);
     x = conv2d<T>(tape, x, tape.parameter(*weight), tape.parameter(*bias),
@@ -58,8 +58,8 @@ struct ConvLayer {
   }
 };
 
-/// weight (out, in, 3, 3) and bias (out), uniform in ±1/√(9·in); the norm's weight (out) 1 and bias (out) 0, running
-/// means 0 and variances 1.
+/// Adds weight (out, in, 3, 3) and bias (out), drawn uniformly from ±1/√(9·in), and the batch norm's weight (out),
+/// which begins as 1, and bias (out), which begins as 0. Running means begin as 0, running variances as 1.
 template <std::floating_point T>
 ConvLayer<T> add_conv(Model<T>& model, const std::string& name, const std::string& norm_name,
                       std::size_t in, std::size_t out, bool shrinks, std::uint64_t seed) {
@@ -87,7 +87,7 @@ struct NormLayer {
   }
 };
 
-/// weight (width) 1 and bias (width) 0.
+/// Adds weight (width), which begins as 1, and bias (width), which begins as 0.
 template <std::floating_point T>
 NormLayer<T> add_norm(Model<T>& model, const std::string& name, std::size_t width) {
   Parameter<T>& weight = add_constant(model, name + ".weight", {width}, T{1}, false);
@@ -95,15 +95,16 @@ NormLayer<T> add_norm(Model<T>& model, const std::string& name, std::size_t widt
   return {name, &weight, &bias};
 }
 
-/// A decoder's block, norms first (GPT-2's order): x + attention(norm(x)), then x + mlp(norm(x)) with GELU. What attention
-/// and mlp leave in x is watched, and the hidden activation.
+/// One block of a decoder with the norms first (GPT-2's order): x + attention(norm(x)), then x + mlp(norm(x)), where
+/// the MLP has a GELU between its two layers. The tape watches x after each of the two sums, and the output of the
+/// GELU.
 template <std::floating_point T>
 struct BlockLayer {
   NormLayer<T> norm1, norm2;
   LinearLayer<T> qkv, out, up, down;
   std::size_t heads;
 
-  /// x (rows, length, width) → the same shape; no position sees a later one.
+  /// x (rows, length, width) → the same shape; the attention is causal: no position sees a later one.
   Var operator()(Tape<T>& tape, Var x) const {
     x = add(tape, x, attention(tape, norm1(tape, x)));
     tape.watch(out.name, x);
@@ -114,7 +115,7 @@ struct BlockLayer {
     return x;
   }
 
-  /// x (rows, length, width) → the same shape, with all heads side by side in q, k and v.
+  /// Attention: x (rows, length, width) → the same shape. The layer qkv gives q, k and v of all heads in one product.
   Var attention(Tape<T>& tape, Var x) const {
     const Shape shape = tape.shape(x);
     const std::size_t rows = shape[0], length = shape[1], width = shape[2];
@@ -129,8 +130,9 @@ struct BlockLayer {
   }
 };
 
-/// norm1, attn.qkv (3·width of width), attn.out, norm2, mlp.up (4·width of width) and mlp.down behind the name, each as its
-/// layer begins. The width is a multiple of the heads.
+/// Adds the layers NAME.norm1, NAME.attn.qkv (width → 3·width), NAME.attn.out (width → width), NAME.norm2, NAME.mlp.up
+/// (width → 4·width) and NAME.mlp.down (4·width → width), with the initial values of add_norm and add_linear. `width`
+/// must be a multiple of `heads`.
 template <std::floating_point T>
 BlockLayer<T> add_block(Model<T>& model, const std::string& name, std::size_t width,
                         std::size_t heads, std::uint64_t seed) {

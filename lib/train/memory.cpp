@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Moments by the table of optimizers; products in 128 bits, so that no size wraps around.
+// The arithmetic of memory.h. The table of optimizers gives the numbers of moments; products are
+// computed in 128 bits, so that no size wraps around.
 #include "lib/train/memory.h"
 
 #include <vector>

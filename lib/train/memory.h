@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes that training takes: per parameter by mode and optimizer, and the activations kept for the
-// backward pass. Arithmetic only; no allocator, no fragmentation, no workspace.
+// How many bytes a training needs: per parameter, by training mode and optimizer, and for the activations that are kept
+// for the backward pass. This is arithmetic only: allocator overhead, fragmentation and workspaces are not counted.
 #pragma once
 
 #include <array>
@@ -12,17 +12,19 @@
 
 namespace binade {
 
-/// How weights, gradients and activations are kept. Bytes per element; 0: there is none.
+/// How a training keeps its weights, gradients and activations. Each number is in bytes per element; 0 means that the
+/// mode keeps no such copy.
 struct TrainingMode {
   std::string_view name;
-  int weights;      ///< the model's own
-  int master;       ///< a wider copy that the optimizer steps
-  int casts;        ///< narrow copies made for the products, kept until the step's end
+  int weights;      ///< the weights of the model itself
+  int master;       ///< a wider copy of the weights, which the optimizer updates
+  int casts;        ///< narrow copies of the weights for the products, kept until the step ends
   int gradients;    ///< .grad of the weights
-  int activations;  ///< per activation kept for backward, in the products' format
+  int activations;  ///< an activation kept for the backward pass, in the products' format
   std::string_view what, source;
 
-  /// What the optimizer steps, and so the type of its moments: PyTorch makes them zeros_like(p).
+  /// Bytes of the copy that the optimizer updates. Its moments have the same type, since PyTorch makes them by
+  /// zeros_like(p).
   constexpr int stepped() const { return master != 0 ? master : weights; }
 };
 
@@ -46,7 +48,8 @@ struct OptimizerMoments {
   std::string_view name;
   int moments;  ///< values kept per parameter
 };
-/// Of optimizers(), and behind one that has another name with a momentum that name: sgd, momentum, adam, adamw.
+/// One row for each of optimizers(), and one more for an optimizer that is called otherwise when it has a momentum:
+/// sgd, momentum, adam, adamw.
 std::span<const OptimizerMoments> optimizer_moments();
 
 struct BytesPerParameter {
@@ -56,7 +59,8 @@ struct BytesPerParameter {
   friend constexpr bool operator==(const BytesPerParameter&, const BytesPerParameter&) = default;
 };
 
-/// `fp32_moments`: 4 bytes each, whatever is stepped.
+/// Returns the bytes per parameter. With `fp32_moments` a moment takes 4 bytes; otherwise it takes what the weight copy
+/// that the optimizer updates takes.
 constexpr BytesPerParameter bytes_per_parameter(const TrainingMode& mode,
                                                 const OptimizerMoments& optimizer,
                                                 bool fp32_moments = false) {
@@ -64,32 +68,35 @@ constexpr BytesPerParameter bytes_per_parameter(const TrainingMode& mode,
           optimizer.moments * (fp32_moments ? 4 : mode.stepped())};
 }
 
-/// What is trained. Products stay below 2^64 while each number is at most `largest_count`.
+/// The size of a training. Each number may be at most `largest_count`, so that it times its bytes stays below 2^64.
 struct TrainingSize {
   std::uint64_t parameters = 0;
-  std::uint64_t activations_per_sample = 0;  ///< elements kept for backward
+  std::uint64_t activations_per_sample = 0;  ///< elements kept for the backward pass
   std::uint64_t batch = 1;                   ///< samples
 
   friend constexpr bool operator==(const TrainingSize&, const TrainingSize&) = default;
 };
 inline constexpr std::uint64_t largest_count = std::uint64_t{1} << 53;
 
+/// Memory in bytes.
 struct MemoryUse {
-  std::uint64_t state = 0;  ///< everything per parameter
-  std::uint64_t activations = 0;
+  std::uint64_t state = 0;        ///< weights, copies, gradients and moments of all parameters
+  std::uint64_t activations = 0;  ///< activations of the whole batch
 
   constexpr std::uint64_t total() const { return state + activations; }
 };
 
-/// Nothing where the sum does not fit 63 bits.
+/// Returns the memory that the training needs; nothing if the sum does not fit into 63 bits.
 std::optional<MemoryUse> memory_use(const TrainingMode& mode, const BytesPerParameter& bytes,
                                     const TrainingSize& size);
 
-/// The largest model that fits beside the activations of `size`; 0: none.
+/// Returns the largest number of parameters that fits into `memory` bytes beside the activations of `size`; 0 if not
+/// even the activations fit.
 std::uint64_t most_parameters(const TrainingMode& mode, const BytesPerParameter& bytes,
                               const TrainingSize& size, std::uint64_t memory);
 
-/// The largest batch that fits beside the state of `size`; nothing without activations.
+/// Returns the largest batch, in samples, that fits into `memory` bytes beside the state of `size`'s parameters; 0 if
+/// not even the state fits, nothing if a sample has no activations, so that any batch would fit.
 std::optional<std::uint64_t> largest_batch(const TrainingMode& mode, const BytesPerParameter& bytes,
                                            const TrainingSize& size, std::uint64_t memory);
 

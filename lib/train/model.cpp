@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all networks share: how parameters begin, are counted and are cast.
+// What all networks share: how parameters are initialized, counted and cast.
 #include "lib/train/model.h"
 
 #include <cmath>
@@ -41,7 +41,7 @@ Parameter<T>& add_uniform(Model<T>& model, const std::string& name, Shape shape,
   const std::uint64_t stream = model.parameters.size();
   for (std::size_t i = 0; i < parameter->value.size(); ++i) {
     const double unit = std::ldexp(static_cast<double>(random_word(seed, stream, i)), -32);
-    // Rounded to binary32 for either T: the FP64 twin begins with the same weights.
+    // Rounded to binary32 for either T, so that a training in FP64 begins with the same weights.
     parameter->value.values[i] = static_cast<T>(static_cast<float>((2 * unit - 1) * bound));
   }
   model.parameters.push_back(std::move(parameter));

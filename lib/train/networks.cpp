@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fully connected network, the convolutional one and the transformer of characters.
+// The fully connected network, the convolutional network and the transformer that predicts
+// characters.
 #include "lib/train/layers.h"
 #include "lib/train/ops.h"
 
@@ -56,7 +57,7 @@ Model<T> make_cnn(const CnnShape& shape, std::uint64_t seed) {
 template <std::floating_point T>
 Model<T> make_transformer(const TransformerShape& shape, std::uint64_t seed) {
   Model<T> model;
-  // GPT-2's N(0, 0.02) by its uniform twin of the same deviation: 0.02·√3.
+  // A uniform distribution with the standard deviation of GPT-2's N(0, 0.02): its bound is 0.02·√3.
   constexpr double bound = 0.034641016151377546;
   Parameter<T>& tokens =
       add_uniform(model, "wte.weight", {shape.vocabulary, shape.width}, bound, seed);

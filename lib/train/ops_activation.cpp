@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Activations, and the softmaxes over the last dimension. Formulas and their order are those of
-// PyTorch's CPU kernels (ATen/native/cpu/Activation.cpp, SoftMaxKernel.cpp).
+// Activations, and softmax and log_softmax over the last dimension. The formulas and the order of
+// their operations are those of PyTorch's CPU kernels (ATen/native/cpu/Activation.cpp,
+// SoftMaxKernel.cpp).
 #include <limits>
 #include <numbers>
 
@@ -13,7 +14,7 @@
 namespace binade {
 namespace {
 
-/// The largest of a row; NaN are passed over.
+/// Returns the largest value of a row; NaN are ignored.
 template <std::floating_point T>
 T largest(const T* x, std::size_t n) {
   T out = -std::numeric_limits<T>::infinity();
@@ -33,7 +34,7 @@ LastAxis last_axis_of(std::string_view op, const Shape& shape) {
   return {elements(shape) / shape.back(), shape.back()};
 }
 
-/// body(row of x, row to fill) for every row along the last axis.
+/// Calls body(row of x, row to fill) for every row along the last axis; returns what body filled.
 template <std::floating_point T, class F>
 std::vector<T> map_rows(const LastAxis& of, const std::vector<T>& x, const F& body) {
   std::vector<T> out(x.size());
@@ -42,7 +43,8 @@ std::vector<T> map_rows(const LastAxis& of, const std::vector<T>& x, const F& bo
   });
   return out;
 }
-/// Likewise of two arrays: body(row of x, row of y, row to fill).
+/// Calls body(row of x, row of y, row to fill) for every row of two arrays of one shape; returns
+/// what body filled.
 template <std::floating_point T, class F>
 std::vector<T> map_rows(const LastAxis& of, const std::vector<T>& x, const std::vector<T>& y,
                         const F& body) {
@@ -51,7 +53,7 @@ std::vector<T> map_rows(const LastAxis& of, const std::vector<T>& x, const std::
       of, y, [&](const T* row_of_y, T* to) { body(first + (row_of_y - y.data()), row_of_y, to); });
 }
 
-/// to[i] = exp(from[i] - top); their sum.
+/// Sets to[i] = exp(from[i] - top); returns the sum.
 template <std::floating_point T>
 T exponentials(const T* from, T top, T* to, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) to[i] = exp_of(from[i] - top);
@@ -126,7 +128,7 @@ Var softmax(Tape<T>& tape, Var x_in) {
   const auto backward = [x, of](Tape<T>& t, Var result, const std::vector<T>& g) {
     const std::vector<T>& y = t.values(result);
     std::vector<T> products = map(g, y, [](T d, T v) { return d * v; });
-    // PyTorch's CUDA backward makes a tensor of the products first.
+    // PyTorch's CUDA backward first stores the products in a tensor, which rounds them.
     round_to(t.dtype(result), std::span(products));
     const auto row = [n = of.columns](const T* values, const T* product, T* to) {
       const T total = pairwise_sum(product, n);
@@ -145,7 +147,7 @@ Var log_softmax(Tape<T>& tape, Var x_in) {
   std::vector<T> out = map_rows(of, tape.values(x), [n = of.columns](const T* from, T* to) {
     const T top = largest(from, n);
     const T rest = log_of(exponentials(from, top, to, n));
-    // Not from - (top + rest): rest would drown where top is large.
+    // Not from - (top + rest), in which a large top would absorb rest.
     for (std::size_t i = 0; i < n; ++i) to[i] = from[i] - top - rest;
   });
   const auto backward = [x, of](Tape<T>& t, Var result, const std::vector<T>& g) {

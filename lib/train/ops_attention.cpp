@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention in three ways (attention.h): fused, or by its parts, in float or in the dtype of its inputs.
+// Attention by the three methods of attention.h: fused, or made of other ops in float or in the dtype of the inputs.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view attention_name = "scaled_dot_product_attention";
 
-/// 0 where a key is not later than the query, -∞ elsewhere.
+/// Returns a mask that is -∞ where the key is later than the query, else 0.
 template <std::floating_point T>
 Tensor<T> causal_mask(std::size_t queries, std::size_t keys, const Format& dtype) {
   Tensor<T> mask({queries, keys}, dtype);
@@ -30,7 +30,7 @@ Tensor<T> causal_mask(std::size_t queries, std::size_t keys, const Format& dtype
   return mask;
 }
 
-/// q (…, m, d), k (…, n, d), v (…, n, w).
+/// Sizes of the inputs: q (…, m, d), k (…, n, d), v (…, n, w); batches is the product of the leading sizes.
 struct Sizes {
   std::size_t batches = 0, m = 0, n = 0, d = 0, w = 0;
 };
@@ -52,7 +52,7 @@ Sizes sizes_of(const Tape<T>& tape, const OpInputs& op) {
   return {m == 0 ? 0 : elements(q) / (m * d), m, k[dimensions - 2], d, v.back()};
 }
 
-// The fused one.
+// Fused attention (FlashAttention).
 
 template <std::floating_point T>
 using View = MatrixView<T>;
@@ -76,7 +76,7 @@ std::vector<T> turned(const std::vector<T>& x, std::size_t rows, std::size_t col
   return out;
 }
 
-/// q·kᵀ of one batch, unscaled, masked.
+/// Returns q·kᵀ of one batch, masked but not yet multiplied by the scale.
 template <std::floating_point T>
 std::vector<T> scores_of(const ProductSettings& settings, const Format& dtype, const View<T>& q,
                          const View<T>& k, bool causal) {
@@ -96,7 +96,7 @@ Var flash_attention(Tape<T>& tape, const OpInputs& op, const Sizes& of, bool cau
   const Var q = op[0], k = op[1], v = op[2];
   const Format dtype = op.dtype;
   const T scale = 1 / std::sqrt(static_cast<T>(of.d));
-  const auto log_sums = std::make_shared<std::vector<T>>();  // of each row's exponentials
+  const auto log_sums = std::make_shared<std::vector<T>>();  // log-sum-exp of each row
   std::vector<T> out;
   for (std::size_t b = 0; b < of.batches; ++b) {
     std::vector<T> p = scores_of(tape.products(), dtype, part(tape.values(q), b, of.m, of.d),
@@ -118,7 +118,8 @@ Var flash_attention(Tape<T>& tape, const OpInputs& op, const Sizes& of, bool cau
                    {.pass = Pass::fprop, .dtype = dtype, .weights = false, .keeps_sums = true},
                    View<T>::dense(p.data(), of.m, of.n), part(tape.values(v), b, of.n, of.w));
     for (std::size_t i = 0; i < of.m; ++i) {
-      // As FlashAttention's: a row that sees nothing gives 0, and its probabilities are 0 in backward.
+      // As in FlashAttention, a row whose keys are all masked gives 0, and its probabilities are 0 in the backward
+      // pass.
       const bool sees = sums[i] != 0 && !std::isnan(sums[i]);
       const T inverse = sees ? 1 / sums[i] : T{1};
       for (std::size_t j = 0; j < of.w; ++j) o[i * of.w + j] *= inverse;
@@ -159,7 +160,7 @@ Var flash_attention(Tape<T>& tape, const OpInputs& op, const Sizes& of, bool cau
           round_to(dtype, std::span(ds));
           const View<T> rounded = View<T>::dense(p.data(), of.m, of.n);
           const View<T> slopes = View<T>::dense(ds.data(), of.m, of.n);
-          // The gradient is the left factor, as in matmul.
+          // The product is transposed, because the gradient must be the left factor, as in matmul.
           append(dv,
                  turned(product<T>(t.products(), call(Pass::wgrad), d_out.transposed(), rounded),
                         of.w, of.n));
@@ -175,7 +176,7 @@ Var flash_attention(Tape<T>& tape, const OpInputs& op, const Sizes& of, bool cau
       });
 }
 
-// The ones that are made of others.
+// Attention that is made of other ops.
 
 template <std::floating_point T>
 Var swapped(Tape<T>& tape, Var x) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolution as implicit products on channels-last operands, each pass one product per batch whose
-// sums are rounded once:
+// Convolution as matrix products on channels-last operands. Each pass is one product per batch,
+// whose sums are rounded once (k is the size of the filter):
 //
 //   fprop   Y (n·oh·ow, o) = patches of X (n·oh·ow, k·k·c) · Wᵀ
-//   dgrad  dX (n·h·w, c)   = patches of dY (n·h·w, k·k·o) · W, zeros where a stride steps over
+//   dgrad  dX (n·h·w, c)   = patches of dY (n·h·w, k·k·o) · W, with zeros at places that a stride skips
 //   wgrad  dW (o, k·k·c)   = dYᵀ · patches of X
 #include "lib/text/shape.h"
 #include "lib/train/kernels.h"
@@ -39,9 +39,11 @@ Convolution convolution_of(const Shape& x, const Shape& weight, const Window& wi
   return {x[0], x[1], x[2], x[3], weight[0], steps(x[2]), steps(x[3]), window};
 }
 
-/// Of images (n, height, width, channels), the patch of every one of n·rows·columns pixels: (kernel
-/// row, kernel column, channel), channels fastest. pixel_of(at, tap, size) is where tap `tap` of pixel
-/// `at` lies on a side of that size; a place that is not below `size` holds zeros.
+/// Returns, for images (n, height, width, channels), the patch of each of n·rows·columns pixels:
+/// the values at (filter row, filter column, channel), channels fastest. pixel_of(at, tap, size)
+/// returns the row or column of the image, whose height or width is `size`, on which filter row or
+/// column `tap` lies for the pixel in row or column `at`; where it is not below `size` the patch
+/// holds zeros.
 template <std::floating_point T, class F>
 std::vector<T> patches(const std::vector<T>& images, const Shape& shape, std::size_t rows,
                        std::size_t columns, std::size_t taps, const F& pixel_of) {
@@ -79,17 +81,19 @@ std::vector<T> patches(const std::vector<T>& images, const Shape& shape, std::si
   return out;
 }
 
-/// The patches of x, channels last, that each output pixel sees.
+/// Returns the patch of x, channels last, from which each output pixel is computed.
 template <std::floating_point T>
 std::vector<T> patches_of_x(const Convolution& f, const std::vector<T>& x) {
   return patches(permuted(x, {f.n, f.c, f.h, f.w}, {0, 2, 3, 1}), {f.n, f.h, f.w, f.c}, f.oh, f.ow,
                  f.window.size, [&f](std::size_t at, std::size_t tap, std::size_t) {
-                   // Before the first row it wraps to a large number, which no image has.
+                   // A place before the first row or column wraps to a number that is larger than
+                   // any image.
                    return at * f.window.stride + tap - f.window.padding;
                  });
 }
 
-/// The patches of dy (n, oh, ow, o) that saw each input pixel.
+/// Returns, for each input pixel, the patch of dy (n, oh, ow, o): the gradients of the output
+/// pixels that depend on it.
 template <std::floating_point T>
 std::vector<T> patches_of_dy(const Convolution& f, const std::vector<T>& dy) {
   return patches(dy, {f.n, f.oh, f.ow, f.o}, f.h, f.w, f.window.size,

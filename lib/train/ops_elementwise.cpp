@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums, products, quotients and functions of single elements. Gradients are PyTorch's formulas in
-// PyTorch's order (derivatives.yaml), so that they are the same bits in T.
+// Sums, products, quotients and functions of single elements. Gradients are computed by PyTorch's
+// formulas in PyTorch's order of operations (derivatives.yaml), so that they have the same bits in
+// T.
 #include <array>
 
 #include "lib/train/functions.h"
@@ -15,7 +16,8 @@ bool is_end_of(const Shape& end, const Shape& shape) {
   return end.size() <= shape.size() && std::equal(end.rbegin(), end.rend(), shape.rbegin());
 }
 
-/// The shape of a combination; a single element goes with anything.
+/// Returns the shape of the result of an op on two shapes: one must be the end of the other, or
+/// have a single element. Throws Error for others.
 Shape combined_shape(std::string_view op, const Shape& a, const Shape& b) {
   if (is_end_of(b, a)) return a;
   if (is_end_of(a, b)) return b;
@@ -24,7 +26,7 @@ Shape combined_shape(std::string_view op, const Shape& a, const Shape& b) {
   throw shapes_do_not_fit(op, a, b);
 }
 
-/// f(x[i], y[i], z[i]) for i < n; the shorter of the three are repeated.
+/// Returns f(x[i], y[i], z[i]) for i < n; arrays shorter than n are repeated.
 template <std::floating_point T, class F>
 std::vector<T> combine(std::size_t n, const std::vector<T>& x, const std::vector<T>& y,
                        const std::vector<T>& z, const F& f) {
@@ -60,7 +62,8 @@ void add_repeated(Tape<T>& tape, Var x, std::vector<T> gradient) {
   tape.add_gradient(x, std::move(gradient));
 }
 
-/// An op of two tensors: value(a, b), and its gradients by_a(g, a, b), by_b(g, a, b).
+/// Runs an op on two tensors that computes value(a, b) and has the gradients by_a(g, a, b) and
+/// by_b(g, a, b), where g is the gradient of the result.
 template <std::floating_point T, class F, class A, class B>
 Var binary(Tape<T>& tape, std::string_view name, Var a_in, Var b_in, const F& value, const A& by_a,
            const B& by_b) {
@@ -81,7 +84,7 @@ Var binary(Tape<T>& tape, std::string_view name, Var a_in, Var b_in, const F& va
                      });
 }
 
-/// x^n for n ≥ 0, one factor after another.
+/// Returns x^n for n ≥ 0, multiplied one factor after another.
 template <std::floating_point T>
 T power(T x, int n) {
   T out = n > 0 ? x : T{1};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ops that are matrix products: each of their three passes asks product.h.
+// The ops linear and matmul: product.h computes their forward product and the products of their
+// gradients.
 #include <algorithm>
 #include <string>
 
@@ -87,7 +88,7 @@ Var matmul(Tape<T>& tape, Var a_in, Var b_in) {
             da.insert(da.end(), one.begin(), one.end());
           }
           if (t.needs_gradient(b)) {
-            // n × k, and turned: the gradient is the left factor.
+            // The product is n × k and is transposed, because the gradient must be the left factor.
             const std::vector<T> one = product<T>(t.products(), {Pass::wgrad, op.dtype, false},
                                                   dy.transposed(), part(t.values(a), i, m, k));
             for (std::size_t row = 0; row < k; ++row) {

@@ -16,7 +16,7 @@ T sum_of(const std::vector<T>& x) {
   return pairwise_sum(x.data(), x.size());
 }
 
-/// The two inputs of a loss between tensors of one shape.
+/// Casts the two inputs of a loss; throws Error unless they have one shape and are not empty.
 template <std::floating_point T>
 OpInputs pair_of(Tape<T>& tape, std::string_view name, Var x, Var target) {
   if (tape.shape(x) != tape.shape(target) || tape.values(x).empty()) {

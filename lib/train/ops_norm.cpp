@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Normalisation. x alone decides the dtype; statistics, in T, are of x as the op takes it, the variance
-// by a second pass over the deviations; weights are read, and given their gradients, in their own dtype.
+// Normalisation. The dtype of x decides the dtype of the op. Statistics are computed in T from x after its cast, the
+// variance by a second pass over the deviations from the mean. Weights and their gradients keep their own dtype.
 #include <array>
 
 #include "lib/text/shape.h"
@@ -12,14 +12,14 @@
 namespace binade {
 namespace {
 
-/// x as (batch, channels, spatial), normalised in `groups` of channels: layer_norm is one group of
-/// channels without space.
+/// The shape of x as (batch, channels, spatial), normalised in `groups` of channels. layer_norm has one group and a
+/// `spatial` of 1.
 struct Layout {
   std::size_t batch = 0, channels = 0, spatial = 1, groups = 1;
 
   std::size_t rows() const { return batch * groups; }
   std::size_t columns() const { return channels / groups * spatial; }
-  /// The channel of element j of a row.
+  /// Returns the channel of element j of a row.
   std::size_t channel(std::size_t row, std::size_t j) const {
     return row % groups * (channels / groups) + j / spatial;
   }
@@ -35,7 +35,8 @@ void need_weights(const Tape<T>& tape, std::string_view op, Var x, Var weight, V
                           shape_text(tape.shape(bias)), shape_text(want)));
 }
 
-/// Per channel, the sum over batch and space: planes in halves, then their sums in halves.
+/// Returns, per channel, the sum over batch and space: first the sums of the planes, then the sum of these, each
+/// pairwise.
 template <std::floating_point T>
 std::vector<T> channel_sums(const std::vector<T>& x, const Layout& l) {
   if (l.spatial == 1) return column_sums(x, l.batch, l.channels);
@@ -46,7 +47,7 @@ std::vector<T> channel_sums(const std::vector<T>& x, const Layout& l) {
   return column_sums(planes, l.batch, l.channels);
 }
 
-/// f(i, channel) for every element i.
+/// Returns f(i, channel) for every element i.
 template <std::floating_point T, class F>
 std::vector<T> by_channel(const Layout& l, const F& f) {
   std::vector<T> out(l.batch * l.channels * l.spatial);
@@ -59,7 +60,7 @@ std::vector<T> by_channel(const Layout& l, const F& f) {
   return out;
 }
 
-/// What was subtracted, and what was multiplied by, per row or per channel.
+/// What normalisation subtracts (mean) and multiplies by (rstd = 1/√(variance + eps)), per row or per channel.
 template <std::floating_point T>
 struct Moments {
   std::vector<T> mean, rstd;
@@ -80,7 +81,7 @@ Moments<T> row_moments(const std::vector<T>& x, const Layout& l, T eps) {
   return out;
 }
 
-/// (x - mean)·rstd of rows.
+/// Returns (x - mean)·rstd, row by row.
 template <std::floating_point T>
 std::vector<T> normalised(const std::vector<T>& x, const Layout& l, const Moments<T>& moments) {
   std::vector<T> out(x.size());
@@ -93,7 +94,7 @@ std::vector<T> normalised(const std::vector<T>& x, const Layout& l, const Moment
   return out;
 }
 
-/// With d = g·weight and y = (x - mean)·rstd: dx = rstd·(d - mean(d) - y·mean(d·y)), means over rows.
+/// Returns dx = rstd·(d - mean(d) - y·mean(d·y)), where d = g·weight, y = (x - mean)·rstd, and means are those of rows.
 template <std::floating_point T>
 std::vector<T> row_gradient(const std::vector<T>& g, const std::vector<T>& y,
                             const std::vector<T>& weight, const Layout& l,
@@ -143,7 +144,7 @@ Var row_norm(Tape<T>& tape, std::string_view name, Var x_in, Var weight, Var bia
                      });
 }
 
-/// The batch's statistics by channel, of which `running` learns.
+/// Computes the batch's statistics per channel, and updates `running` with them.
 template <std::floating_point T>
 Moments<T> batch_moments(const std::vector<T>& x, const Layout& l, T eps,
                          RunningStatistics<T>& running) {
@@ -166,7 +167,7 @@ Moments<T> batch_moments(const std::vector<T>& x, const Layout& l, T eps,
   return out;
 }
 
-/// Gradients of batch_norm; those of x run through the statistics only in training.
+/// Adds the gradients of batch_norm. The statistics depend on x, and so contribute to its gradient, only in training.
 template <std::floating_point T>
 void batch_backward(Tape<T>& t, const std::array<Var, 3>& in, const Layout& l,
                     const Moments<T>& moments, bool training, const std::vector<T>& g) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pooling over square windows, plane by plane. Order and edges are PyTorch's: the first of equal largest
-// elements takes the gradient, NaN counts as the largest, and averages count the padding as zeros.
+// Pooling over square windows, plane by plane. Ties and edges are treated as in PyTorch: the first of several equal
+// largest elements takes the gradient, NaN counts as the largest, and averages count the padding as zeros.
 #include <cmath>
 #include <limits>
 
@@ -12,13 +12,14 @@
 namespace binade {
 namespace {
 
-/// A plane and the windows on it.
+/// The planes (one per image and channel) and the windows on them.
 struct Planes {
-  std::size_t count = 0, height = 0, width = 0;  ///< of x
-  std::size_t rows = 0, columns = 0;             ///< of the result
+  std::size_t count = 0, height = 0, width = 0;  ///< number and size of x's planes
+  std::size_t rows = 0, columns = 0;             ///< size of the result's planes
   Window window{};
 
-  /// [begin, end) in a plane's side of the window at `at`.
+  /// Returns the rows (or columns) [begin, end) of x, which has `size` of them, that window row (or column) `at`
+  /// covers.
   std::pair<std::size_t, std::size_t> side(std::size_t at, std::size_t size) const {
     const std::size_t first = at * window.stride, last = first + window.size;
     return {first > window.padding ? first - window.padding : 0,
@@ -43,8 +44,8 @@ Planes planes_of(std::string_view op, const Shape& x, const Window& window) {
   return {x[0] * x[1], x[2], x[3], steps(x[2]), steps(x[3]), window};
 }
 
-/// body(plane, element of the result, element of x) for every element that a window covers, windows
-/// and their elements row after row.
+/// Calls body(element of the result, element of x) for every element of x that a window covers. Windows and their
+/// elements come row after row.
 template <class F>
 void for_windows(const Planes& p, const F& body) {
   for_rows(p.count, p.height * p.width, [&](std::size_t plane) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that move values: reshape, permute, and rows of a table. Forward they are exact in any dtype.
+// Ops that move values: reshape, permute, select, and embedding, which takes rows of a table. Their forward passes are
+// exact in any dtype.
 #include "lib/text/shape.h"
 #include "lib/train/kernels.h"
 #include "lib/train/ops.h"

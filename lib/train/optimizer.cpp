@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Changes are the table's; here they meet the weights, and what became of them is counted.
+// Adds the changes that an optimizer's row computes to the weights, and counts which changes were lost.
 #include "lib/train/optimizer.h"
 
 #include <algorithm>
@@ -15,9 +15,9 @@
 namespace binade {
 namespace {
 
-/// decayed(weights[i]) + change[i], summed in binary64, by stochastic rounding with the word of `first` + i. Weights of
-/// up to 20 bits are rounded as the exact sum would be; beside one of 24 bits binary64 has 29 bits below the last one, so
-/// that the word's last three decide nothing.
+/// Returns decayed(weights[i]) + change[i], summed in binary64 and rounded stochastically with word first + i of the
+/// stream. Sums of weights of up to 20 bits are rounded as the exact sum would be. For a weight of 24 bits, binary64
+/// has 29 bits below the weight's last bit, so that the last three bits of the word have no effect.
 template <class T, class Decayed>
 std::vector<double> stochastic_sums(std::span<const T> weights, std::span<const T> change,
                                     const Decayed& decayed, std::uint64_t first,
@@ -90,7 +90,7 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
   const bool stochastic = o.update == UpdateRule::stochastic && !has_master;
   const bool kahan = o.update == UpdateRule::kahan && !has_master;
   const auto decayed = [&](T weight) { return decays_weight ? round(weight * decay) : weight; };
-  // A stream a step and parameter: the word of a weight is its place.
+  // Each step and parameter has its own stream; a weight uses the word that has its index.
   const std::uint64_t stream = static_cast<std::uint64_t>(steps_) << 20 | index;
   const std::size_t moments = slot.moments.size() / weights.size();
   std::mutex adding;
@@ -122,7 +122,7 @@ void Optimizer<T>::step_one(Parameter<T>& parameter, Slot& slot, std::size_t ind
         w = round(w + change);
       }
       weights.values[i] = w;
-      // What is asked of the weight, a decoupled decay included.
+      // The amount to be subtracted from the weight, including a decoupled decay.
       const T update = decays_weight ? (before - before * decay) - change : -change;
       slot.change[i] = update;
       const bool asked = update != 0, stayed = asked && w == before;
@@ -169,7 +169,7 @@ T clip_grad_norm(const std::vector<typename Optimizer<T>::Gradient>& gradients, 
   const Format dtype = common.value_or(Carrier<T>::format);
   const Nearest<T> round(dtype);
   const T norm = norm_of(norms, dtype);
-  // A number over a tensor is the tensor's reciprocal times the number.
+  // PyTorch divides a number by a tensor by multiplying it with the tensor's reciprocal.
   const T reciprocal = round(1 / round(norm + static_cast<T>(1e-6)));
   const T factor = std::min(round(reciprocal * static_cast<T>(max_norm)), T{1});
   for (const auto& gradient : gradients) {

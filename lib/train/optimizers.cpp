@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The optimizers' formulas: what is to be added to one weight; where PyTorch rounds after an op, `round` is called.
+// The formulas of the optimizers, which compute what is to be added to one weight. `round` is called after each op
+// after which PyTorch rounds.
 #include "lib/train/optimizers.h"
 
 #include <algorithm>
@@ -15,12 +16,13 @@
 namespace binade {
 namespace {
 
-/// What all weights of a step share. PyTorch keeps the numbers as Python floats and casts each to the kernel's type.
+/// The numbers that all weights of a step share. PyTorch keeps them as Python floats and casts each to the type in
+/// which its kernel computes.
 template <class T>
 struct StepNumbers {
   const OptimizerOptions& options;
   Nearest<T> round;
-  bool first;  ///< step of the parameter
+  bool first;  ///< this is the parameter's first step
   T lr, momentum, weight_decay, beta1, one_minus_beta1, beta2, one_minus_beta2, eps;
   T minus_step_size, root_of_correction;
 
@@ -62,7 +64,7 @@ T adam_change(const StepNumbers<T>& s, T g, T* moments) {
   return s.minus_step_size * m / denominator;
 }
 
-/// `change_of` each weight, which changes its moments, too.
+/// Computes the change of each weight by `change_of`, which also updates the weight's moments.
 template <class T, T (*change_of)(const StepNumbers<T>&, T g, T* moments)>
 void step_weights(const WeightsStep<T>& step) {
   const StepNumbers<T> numbers(step);

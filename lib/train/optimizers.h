@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The optimizers as a table: what they are called, what they keep of a weight, which options they look at, and their
-// steps, op by op as PyTorch 1.13's (torch/optim, the loop over tensors; 2.x writes Adam's first moment as one lerp).
-// A row with its step (optimizers.cpp) is all that an optimizer is: whoever names, lists, counts or steps them reads it.
+// The optimizers as a table: their names, the values that they keep per weight, the options that they read, and the
+// function of their step, which does op by op what PyTorch 1.13 does (torch/optim, the loop over tensors; PyTorch 2.x
+// computes Adam's first moment by one lerp). A row of the table, with its step in optimizers.cpp, is all that an
+// optimizer consists of.
 #pragma once
 
 #include <concepts>
@@ -18,26 +19,26 @@ namespace binade {
 
 struct OptimizerOptions;  // optimizer.h
 
-/// One step of n weights of a parameter.
+/// The inputs and outputs of one step on n weights of a parameter.
 template <std::floating_point T>
 struct WeightsStep {
   const OptimizerOptions& options;
-  std::int64_t number;   ///< the parameter's first is 1: PyTorch's state["step"]
-  Format dtype;          ///< of the weights; ops are rounded to it
+  std::int64_t number;   ///< number of the step, from 1: PyTorch's state["step"]
+  Format dtype;          ///< dtype of the weights; the result of each op is rounded to it
   bool decays_gradient;  ///< weight_decay·weight is added to the gradient first
   std::span<const T> weights, gradient;
-  std::span<T> moments;  ///< those of a weight side by side, 0 before the first step; changed
-  std::span<T> change;   ///< to be added to the weights, its last op not rounded yet; written
+  std::span<T> moments;  ///< updated; all of a weight side by side, 0 before the first step
+  std::span<T> change;   ///< written: what to add to the weights; its last op is not rounded
 };
 template <std::floating_point T>
 using OptimizerStep = void (*)(const WeightsStep<T>&);
 
 struct OptimizerRow {
   std::string_view name;
-  int moments;  ///< values kept per weight; a momentum that is not 0 is one more
-  std::vector<std::string_view> options;  ///< which of OptimizerOptions it looks at, besides lr
-  bool decoupled_decay = false;           ///< of the weight, beside the step; else of the gradient
-  std::string_view with_momentum{};  ///< what it is called with one, where that is another name
+  int moments;  ///< values kept per weight without momentum; a momentum other than 0 adds one
+  std::vector<std::string_view> options;  ///< the members of OptimizerOptions it reads, besides lr
+  bool decoupled_decay = false;           ///< the weight decays itself, not through the gradient
+  std::string_view with_momentum{};       ///< its name when it has a momentum, if that name differs
   std::tuple<OptimizerStep<float>, OptimizerStep<double>> step;
 
   bool takes(std::string_view option) const;
@@ -45,13 +46,13 @@ struct OptimizerRow {
 
 std::span<const OptimizerRow> optimizers();
 
-/// The names of those that take an option.
+/// Returns the names of the optimizers that read an option.
 std::vector<std::string_view> optimizers_with(std::string_view option);
 
-/// Values that it keeps per weight, with a momentum or without.
+/// Returns how many values the optimizer keeps per weight, with or without a momentum.
 int moments_of(const OptimizerRow& row, bool momentum);
 
-/// Error with the names for one that there is not.
+/// Returns the row of an optimizer. Throws Error, which lists the names, for any other name.
 const OptimizerRow& optimizer_row(std::string_view name);
 
 }  // namespace binade

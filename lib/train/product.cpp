@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands are packed so that a dot runs along both; then Eigen multiplies blocks of rows of fixed size,
-// or lib/gemm's emulation does. Either way the bytes are the same for any number of threads and, with
-// Eigen's idea of the caches pinned, on any machine.
+// Products of the training engine. Operands are packed so that a dot product reads both along K; then Eigen multiplies
+// blocks of rows of fixed size, or lib/gemm's emulation multiplies. Either way the bytes are the same for any number of
+// threads and, because the cache sizes that Eigen assumes are fixed, on any machine.
 #include "lib/train/product.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ std::vector<T> rows_of(const MatrixView<T>& view) {
   return out;
 }
 
-/// A view's rows one after the other: as they are, or copied into `space`.
+/// Returns the rows of a view one after another: the view's own memory if they lie so, else a copy in `space`.
 template <class T>
 const T* dense_rows(const MatrixView<T>& view, std::vector<T>& space) {
   if (view.column_stride == 1 && view.row_stride == view.columns) return view.data;
@@ -53,7 +53,7 @@ using Columns = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor
 template <class T>
 std::vector<T> reference(const T* a, const T* b, std::size_t m, std::size_t n, std::size_t k,
                          std::span<const T> bias) {
-  // How Eigen cuts K depends on the caches it sees.
+  // Eigen divides K into blocks by the cache sizes of the machine, unless they are set.
   static const bool pinned = [] {
     Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 2 << 20);
     return true;
@@ -73,7 +73,7 @@ std::vector<T> reference(const T* a, const T* b, std::size_t m, std::size_t n, s
   return out;
 }
 
-/// NaN are passed over.
+/// Returns the largest magnitude; NaN are ignored.
 template <class T>
 double amax_of(const std::vector<T>& values) {
   T amax = 0;
@@ -81,9 +81,9 @@ double amax_of(const std::vector<T>& values) {
   return static_cast<double>(amax);
 }
 
-/// An operand as the instruction takes it: scaled and rounded. What leaves the range of 8 bits,
-/// infinities too, is the largest finite number (PTX's cvt to FP8 is always .satfinite): only the tally
-/// tells. In 16 bits or more it is infinite, and infinities stay.
+/// An operand as the instruction gets it: scaled and rounded. In formats of up to 8 bits, values beyond the range and
+/// infinities become the largest finite number (PTX's cvt to FP8 is always .satfinite), and only the tally shows them.
+/// In wider formats they are infinite.
 template <class T>
 struct Operand {
   std::vector<T> values;  ///< times 2^scale_log2, on the format's grid
@@ -105,7 +105,7 @@ Operand<T> operand(std::vector<T> values, const Format& format, OperandScale sca
   return out;
 }
 
-/// What rounding did to an operand, as Transformer Engine's autoswitch asks it.
+/// Measures how rounding changed an operand, as Transformer Engine's autoswitch does.
 template <class T>
 OperandLoss loss_of(const std::vector<T>& before, const Operand<T>& operand) {
   std::vector<float> from(before.begin(), before.end()),
@@ -115,7 +115,8 @@ OperandLoss loss_of(const std::vector<T>& before, const Operand<T>& operand) {
   return operand_loss(from, to);
 }
 
-/// Of the rules that fit, the first, or the one after `skipped` others.
+/// Returns the plan of the first rule that fits the call, after skipping `skipped` rules that fit; null if there is
+/// none.
 const ProductPlan* plan_of(const ProductSettings& settings, const ProductCall& call,
                            std::size_t skipped = 0) {
   const auto at = static_cast<std::size_t>(call.pass);
@@ -142,7 +143,7 @@ struct RoundedOperands {
   Operand<T> a, b;
 };
 
-/// As a plan's model takes them; the packed ones are left as they are where `keeps` says so.
+/// Scales and rounds the operands for a plan's model. With `keeps` the packed operands are copied, else moved from.
 template <class T>
 RoundedOperands<T> operands_of(const ProductPlan& plan, Packed<T>& x, bool keeps) {
   const auto one = [&plan, keeps](std::vector<T>& values, const Format& format) {
@@ -172,7 +173,7 @@ std::vector<T> emulated(const ProductPlan& plan, const Format& dtype, const Pack
   if constexpr (std::is_same_v<T, float>) {
     out = multiplied(rounded.a.values, rounded.b.values, bias);
   } else {
-    // The types of operands and sums are inside binary32.
+    // binary32 holds the types of operands and sums.
     const auto floats = [](std::span<const T> values) {
       return std::vector<float>(values.begin(), values.end());
     };
@@ -184,7 +185,7 @@ std::vector<T> emulated(const ProductPlan& plan, const Format& dtype, const Pack
   return out;
 }
 
-/// Whether the product is to leave its plan for a wider one.
+/// Returns whether autoswitch decides that the product leaves its plan for that of the next rule.
 template <class T>
 bool switches(const ProductSettings& settings, const ProductCall& call, const Packed<T>& x,
               const RoundedOperands<T>& rounded) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sizes of products from sizes of layers, rounded up.
+// Computes the sizes of a layer's products, and rounds them up to what an instruction needs.
 #include "lib/train/shapes.h"
 
 namespace binade {
@@ -15,7 +15,8 @@ SizeAdvice advice_of(std::uint64_t size, int alignment, int extent) {
   return {size, rounded_up(size, alignment), rounded_up(size, extent)};
 }
 
-/// Families from the newest; wmma is another way to write mma, the sparse ones need pruned weights.
+/// Families of instructions, the newest first. wmma is left out because it is another interface to
+/// mma, the sparse families because they need pruned weights.
 constexpr std::array<Family, 3> by_age{Family::tcgen05, Family::wgmma, Family::mma};
 
 }  // namespace
@@ -40,7 +41,7 @@ std::optional<InstructionShape> instruction_for(int sm, const Format& format) {
     for (const ShapeRow& row : shape_rows) {
       if (row.family != family || !has(*on, row) || !contains(row.operands, format)) continue;
       if (widest && widest->k >= row.k) continue;
-      constexpr int smallest_tcgen05_m = 64;  // the table has 0 there: 64, 128 and 256 are legal
+      constexpr int smallest_tcgen05_m = 64;  // 0 in the table means that m may be 64, 128 or 256
       widest = {family, row.m == 0 ? smallest_tcgen05_m : row.m, row.n_first, row.k};
     }
     if (widest) return widest;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The three products of a layer as matrices, and what their sizes cost on Tensor Cores: multiples of 16
-// bytes that loads want, and of the instruction's shape, up to which a kernel pads with zeros.
+// The sizes of the three matrix products of a layer, and what they cost on Tensor Cores: aligned loads need sizes that
+// are multiples of 16 bytes, and a kernel pads each size with zeros to a multiple of the instruction's shape.
 #pragma once
 
 #include <array>
@@ -15,19 +15,20 @@
 
 namespace binade {
 
-/// D[m, n] += A[m, k]·B[k, n]
+/// The sizes of a matrix product D[m, n] += A[m, k]·B[k, n].
 struct Extents {
   std::uint64_t m = 0, n = 0, k = 0;
 
   friend constexpr bool operator==(const Extents&, const Extents&) = default;
 };
 
-/// Y[tokens, out] = X[tokens, in]·W
+/// The sizes of a linear layer Y[tokens, out] = X[tokens, in]·W.
 struct LinearSizes {
   std::uint64_t tokens = 0, in = 0, out = 0;
 };
 
-/// Y[batch, filters, P, Q] from X[batch, channels, height, width] and kernels of rows×columns.
+/// The sizes of a convolution that computes Y[batch, filters, P, Q] from X[batch, channels, height, width] with filters
+/// of rows × columns; P and Q are out_height() and out_width().
 struct ConvSizes {
   std::uint64_t batch = 0, channels = 0, height = 0, width = 0;
   std::uint64_t filters = 0, rows = 0, columns = 0;
@@ -39,41 +40,44 @@ struct ConvSizes {
 
 inline constexpr std::array<std::string_view, 3> product_names{"fprop", "dgrad", "wgrad"};
 
-/// fprop Y = X·W, dgrad dX = dY·Wᵀ, wgrad dW = Xᵀ·dY.
+/// Returns the sizes of the layer's products: fprop Y = X·W, dgrad dX = dY·Wᵀ, wgrad dW = Xᵀ·dY.
 std::array<Extents, 3> products_of(const LinearSizes& layer);
 
-/// The implicit GEMMs (NVIDIA's guide to convolutional layers): fprop [NPQ, filters, CRS], dgrad
-/// [NHW, C, filters·RS], wgrad [CRS, filters, NPQ].
+/// Returns the sizes [m, n, k] of the layer's implicit GEMMs (NVIDIA's guide to convolutional layers): fprop [NPQ,
+/// filters, CRS], dgrad [NHW, C, filters·RS], wgrad [CRS, filters, NPQ], where N is the batch, C the channels, H × W
+/// the image, P × Q the result and R × S the filter.
 std::array<Extents, 3> products_of(const ConvSizes& layer);
 
-/// Elements of a format in the 16 bytes that an aligned load takes: 8 of binary16, 16 of e4m3.
+/// Returns how many elements of a format the 16 bytes of an aligned load hold: 8 of binary16, 16 of e4m3.
 constexpr int aligned_elements(const Format& format) { return 128 / format.storage_bits(); }
 
-/// What an instruction covers at once; n is the finest step that its family has.
+/// The product that one instruction computes; n is the smallest that its family offers.
 struct InstructionShape {
   Family family = Family::mma;
   int m = 0, n = 0, k = 0;
 };
 
-/// The widest dense instruction of an architecture for operands of a format: tcgen05, wgmma or mma.
-/// Nothing where it has none.
+/// Returns the widest dense instruction of architecture sm_`sm` for operands of a format, from the newest of the
+/// families tcgen05, wgmma and mma that has one; nothing if there is none.
 std::optional<InstructionShape> instruction_for(int sm, const Format& format);
 
-/// A size and what is made of it.
+/// One size of a product, rounded up.
 struct SizeAdvice {
   std::uint64_t size = 0;
-  std::uint64_t aligned = 0;  ///< next multiple of aligned_elements
-  std::uint64_t padded = 0;   ///< next multiple of the instruction's extent
+  std::uint64_t aligned = 0;  ///< `size` rounded up to a multiple of aligned_elements
+  std::uint64_t padded = 0;   ///< `size` rounded up to a multiple of the instruction's size
 };
 
+/// How well the sizes of a product fit an instruction.
 struct ShapeAdvice {
   SizeAdvice m, n, k;
-  double waste = 0;  ///< share of the multiplications that work on padding
+  double waste = 0;  ///< share of the multiplications whose operands are padding
   bool is_aligned() const {
     return m.size == m.aligned && n.size == n.aligned && k.size == k.aligned;
   }
 };
 
+/// Returns how well the sizes of a product fit the instruction and aligned loads of the format's elements.
 ShapeAdvice advise(const Extents& product, const Format& format,
                    const InstructionShape& instruction);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which scaler a recipe names, and what each needs to know of the gradients.
+// Chooses the scaler that a recipe names, and gives each scaler what it needs to know of the
+// gradients.
 #include "lib/train/step_scaler.h"
 
 #include <fmt/format.h>
@@ -150,7 +151,9 @@ void StepScaler<double>::unscale(const Gradients&) {}
 template <>
 void StepScaler<float>::unscale(const Gradients& gradients) {
   if (auto* grad = std::get_if<GradScaler>(&scaler_)) {
-    static_cast<void>(grad->scale_loss(1));  // PyTorch makes its scale in the first call of scale()
+    // As in PyTorch, the scaler has no scale before the first call of scale(); the loop multiplies
+    // the loss itself.
+    static_cast<void>(grad->scale_loss(1));
     grad->unscale_(view_of(gradients));
     return;
   }

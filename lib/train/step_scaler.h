@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss scale of a training as the loop sees it: a GradScaler over any row of the policies, or one of
-// the three that look at the gradients. For double there is none: scale 1, every step taken.
+// The loss scale of a training as its loop uses it: a GradScaler with any policy of loss_scaler.h, or one of the three
+// scalers that look at the gradients (log_max, histogram, adaptive). For double there is no loss scale: the scale is 1
+// and no step is skipped.
 #pragma once
 
 #include <functional>
@@ -21,26 +22,28 @@
 
 namespace binade {
 
-/// A policy that raises instead of scaling on: DeepSpeed and fairseq at their floors.
+/// Thrown when a policy ends the training: those of DeepSpeed and fairseq do so at their smallest scale.
 struct ScalerGaveUp : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What a recipe's `scaler` may be: torch, apex, …, none, static:SCALE, log_max, histogram, adaptive.
+/// Returns the names that a recipe's `scaler` may have: torch, apex, …, none, static:SCALE, log_max, histogram,
+/// adaptive.
 std::vector<std::string_view> step_scaler_names();
 
-/// The scaler that a recipe comes to: its own, its level's, or none.
+/// Returns the name of the scaler that a recipe uses: its own; without one, its level's if the format needs a loss
+/// scale, else "none".
 std::string_view scaler_of(const TrainingRecipe& recipe);
 
-/// What scalers can be set by, all of them together; a name means one thing in all that have it.
+/// Returns the parameters of all scalers together; a name means the same in every scaler that has it.
 std::span<const ScalerParameter> scaler_parameters();
 
-/// Which of a recipe's settings its scaler, or its level's where it names none, looks at.
+/// Which of a recipe's settings its scaler reads.
 struct ScalerTakes {
   std::vector<std::string_view> parameters;
   bool skip_overflow = false;
 };
-/// Error with the names for a scaler that there is not.
+/// Throws Error, which lists the names, if the recipe names a scaler that does not exist.
 ScalerTakes scaler_takes(const TrainingRecipe& recipe);
 
 template <std::floating_point T>
@@ -48,16 +51,18 @@ class StepScaler {
  public:
   using Gradients = std::vector<typename Optimizer<T>::Gradient>;
 
-  /// Error for a policy that there is not.
+  /// Throws Error if the recipe names a scaler that does not exist.
   StepScaler(const TrainingRecipe& recipe, const OptLevel& level);
 
-  /// What the loss is multiplied by.
+  /// Returns the factor by which the loss is to be multiplied.
   double scale() const;
-  /// The scaler of layers for the tape's backward; null for others.
+  /// Returns the scaler of single layers that the tape's backward pass needs; null unless the scaler is adaptive.
   AdaptiveLayerScaler* layer_scaler();
+  /// Divides the gradients by the scale, in place, and notes what the scaler needs to know of them.
   void unscale(const Gradients& gradients);
-  /// Whether `optimizer_step` was called.
+  /// Calls `optimizer_step` unless the scaler skips this step; returns whether it was called.
   bool step(const Gradients& gradients, const std::function<void()>& optimizer_step);
+  /// Ends the iteration: computes the next scale. Throws ScalerGaveUp.
   void update();
 
  private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nodes in the order of the forward pass; backward walks them from the end. Gradients of a value used
-// twice are added in its dtype, later uses first.
+// The tape keeps its nodes in the order of the forward pass; the backward pass visits them from the
+// end. Gradients of a value that is used several times are added in its dtype, those of later uses
+// first.
 #include "lib/train/tape.h"
 
 #include <fmt/format.h>

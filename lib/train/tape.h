@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tape: what a forward pass computed, op by op, and the way back. An op's dtype is what autocast or
-// its inputs made it; its backward runs in the same dtype, as PyTorch's does.
+// The tape: it records a forward pass op by op and runs the backward pass. Autocast or the inputs decide an op's dtype;
+// its backward function runs in the same dtype, as in PyTorch.
 //
-// Rules every op keeps: inputs are cast by `op_inputs`; kernels compute in T and read values on the grid
-// of the op's dtype; what they give is rounded once, to the op's dtype, by `record` and `add_gradient`.
+// Every op keeps these rules: `op_inputs` casts its inputs; it computes in T on values that are numbers of the op's
+// dtype; `record` and `add_gradient` round its results once, to that dtype.
 #pragma once
 
 #include <functional>
@@ -21,46 +21,46 @@
 
 namespace binade {
 
-/// A value on a tape.
+/// A handle to a value on a tape.
 struct Var {
   std::size_t index = 0;
   friend constexpr bool operator==(Var, Var) = default;
 };
 
-/// What an optimizer changes. The gradient has the value's dtype and is empty until a backward pass
-/// reaches the parameter.
+/// A trainable tensor. The gradient has the value's dtype and is empty until a backward pass reaches the parameter.
 template <std::floating_point T>
 struct Parameter {
-  std::string name;  ///< PyTorch's: "fc1.weight"
+  std::string name;  ///< the name that PyTorch would give it: "fc1.weight"
   Tensor<T> value;
   std::vector<T> gradient{};
-  bool of_batch_norm = false;  ///< stays binary32 under keep_batchnorm_fp32
+  bool of_batch_norm = false;  ///< belongs to a batch norm: binary32 under keep_batchnorm_fp32
 };
 
 template <std::floating_point T>
 class Tape {
  public:
-  /// Gradients with respect to the inputs, from that of the output: calls add_gradient.
+  /// The backward function of an op: computes the gradients of its inputs from `gradient`, that of its output, and
+  /// passes each to add_gradient.
   using Backward = std::function<void(Tape&, const std::vector<T>& gradient)>;
 
-  /// How products are computed; kept for the tape's life.
+  /// `products` says how products are computed; it must outlive the tape.
   explicit Tape(const ProductSettings& products = reference_products) : products_(&products) {}
   explicit Tape(ProductSettings&&) = delete;
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  /// A value without a gradient.
+  /// Puts a value that needs no gradient on the tape.
   Var constant(Tensor<T> value);
-  /// A value whose gradient is asked for.
+  /// Puts a value that needs a gradient on the tape.
   Var input(Tensor<T> value);
-  /// The leaf of a parameter, which must outlive the tape; asked twice it is the same leaf.
+  /// Puts a parameter, which must outlive the tape, on the tape. Later calls return the same Var.
   Var parameter(Parameter<T>& parameter);
-  /// The result of an op: `value` is rounded to `dtype`. Without an input that needs a gradient
-  /// `backward` is dropped.
+  /// Puts the result of an op on the tape; `value` is rounded to `dtype`. If no input needs a gradient, `backward` is
+  /// dropped.
   Var record(std::string_view op, const Format& dtype, Shape shape, std::vector<T> value,
              const std::vector<Var>& inputs, Backward backward);
-  /// The value in another dtype, or the same Var. As in PyTorch's weight cache, casts of binary32
-  /// parameters to autocast's low dtype are kept while its outermost scope lasts.
+  /// Returns the value cast to `dtype`; x itself if it has that dtype. As in PyTorch's weight cache, casts of binary32
+  /// parameters to autocast's low dtype are reused while the outermost autocast scope lasts.
   Var cast(Var x, const Format& dtype);
 
   const Tensor<T>& value(Var x) const { return nodes_[x.index].value; }
@@ -68,39 +68,42 @@ class Tape {
   const std::vector<T>& values(Var x) const { return value(x).values; }
   const Format& dtype(Var x) const { return value(x).dtype; }
   bool needs_gradient(Var x) const { return nodes_[x.index].needs_gradient; }
-  /// Empty where backward did not come by.
+  /// Returns the gradient of x; empty if the backward pass did not reach x.
   const std::vector<T>& gradient(Var x) const { return nodes_[x.index].gradient; }
 
-  /// In backward functions: rounds to the dtype of `x` and adds in it. Does nothing where no gradient
-  /// is needed.
+  /// Called by backward functions: rounds `gradient` to the dtype of `x`, adds it to the gradient of `x`, and rounds
+  /// the sum. Does nothing if `x` needs no gradient. Throws Error if the sizes differ.
   void add_gradient(Var x, std::vector<T> gradient);
-  /// From a scalar, whose gradient is `seed`, to every parameter's `gradient` (which is added to).
-  /// Once per tape.
+  /// Runs the backward pass from `loss`, a scalar whose gradient is `seed`, and adds each parameter's gradient to
+  /// Parameter::gradient. May be called once per tape. Throws Error if `loss` has more than one element.
   void backward(Var loss, T seed = 1);
 
-  /// What op_inputs knows of the op whose result is recorded next, for the log of dtypes.
+  /// Keeps what op_inputs knows of the op whose result is recorded next, for the log of dtypes (DtypeFlow).
   void announce(OpRecord call) { announced_ = std::move(call); }
-  /// For an op that is made of others: what was announced goes to the log before its parts do.
+  /// Logs the announced op at once, with `elements` of its output: an op that is made of other ops calls this before it
+  /// runs them.
   void report_announced(std::size_t elements);
   std::size_t size() const { return nodes_.size(); }
 
-  /// Called with every gradient that is added, before it is added: for experiments that change them.
+  /// Sets a function that is called with every gradient before it is added and may change it; null: none. It must
+  /// outlive the backward pass.
   void set_gradient_filter(const std::function<void(std::vector<T>&)>* filter) { filter_ = filter; }
 
-  /// Remembers an activation for the hooks: its value, and after backward its gradient.
+  /// Names an activation, so that a training's hooks find it and its gradient.
   void watch(std::string name, Var x) { watched_.emplace_back(std::move(name), x); }
   const std::vector<std::pair<std::string, Var>>& watched() const { return watched_; }
 
   const ProductSettings& products() const { return *products_; }
 
-  /// Layers scale the gradients that pass them, as it says; weights get theirs without these scales. It must
-  /// outlive the tape's backward.
+  /// Sets the scaler that gives each layer a factor for the gradient of its input; gradients of weights are divided by
+  /// these factors again. Null: none. It must outlive the backward pass.
   void set_layer_scaler(AdaptiveLayerScaler* scaler) { layer_scaler_ = scaler; }
-  /// By what layers have multiplied this value's gradient.
+  /// Returns the product of the factors by which layers have multiplied the gradient of x.
   T gradient_scale(Var x) const { return nodes_[x.index].gradient_scale; }
-  /// In the backward function of a layer with weights: the gradient as it goes on to the layer's input, where a layer
-  /// scaler is set times its scale, rounded to `dtype`. What is added to inputs from here on carries the scale.
-  /// `terms` is the length of the sums of gradient and weights.
+  /// Called by the backward function of a layer with weights: returns the gradient of its output times the layer's
+  /// factor, rounded to `dtype` (unchanged if there is no layer scaler). From it the caller computes the gradient of
+  /// its input; gradients that the caller adds after this call are taken to carry the factor. `terms` is the number of
+  /// terms in each sum of the product of gradient and weights.
   std::vector<T> scaled_for_input(const std::string& layer, const Format& dtype,
                                   const std::vector<T>& gradient, Var weights, std::size_t terms);
 
@@ -112,11 +115,11 @@ class Tape {
     Backward backward{};
     Parameter<T>* parameter = nullptr;
     bool needs_gradient = false;
-    std::optional<OpRecord> call{};  ///< what the log was told of it, for its backward
+    std::optional<OpRecord> call{};  ///< the logged call, to be logged again in the backward pass
   };
 
   Var push(Node node);
-  /// Scales the node's gradient and the one that is to be added to it until both carry one scale.
+  /// Rescales the node's gradient and `more`, which will be added to it, to one common gradient scale.
   void bring_together(Node& node, std::vector<T>& more);
 
   const ProductSettings* products_;
@@ -134,29 +137,31 @@ class Tape {
   std::optional<OpRecord> announced_;
   const std::function<void(std::vector<T>&)>* filter_ = nullptr;
   AdaptiveLayerScaler* layer_scaler_ = nullptr;
-  T scale_ = 1;  ///< of the gradients that the running backward function adds
+  T scale_ = 1;  ///< gradient scale of what the running backward function adds
 };
 
-/// An op's inputs as it takes them, and the dtype it runs in.
+/// An op's inputs after casting, and the dtype in which the op runs.
 struct OpInputs {
   Format dtype{};
   std::vector<Var> inputs;
   Var operator[](std::size_t i) const { return inputs[i]; }
 };
 
-/// Casts as autocast's lists say; unlisted ops run in the widest of their inputs' dtypes, to which the
-/// others are cast (PyTorch's type promotion). The log of dtypes, where one is kept, learns of it.
+/// Casts the inputs of an op as autocast's lists say. Ops on no list run in the widest of their inputs' dtypes, to
+/// which the other inputs are cast (PyTorch's type promotion). The call is reported to the log of dtypes (DtypeFlow),
+/// if any.
 template <std::floating_point T>
 OpInputs op_inputs(Tape<T>& tape, std::string_view op, std::vector<Var> inputs);
 
-/// The name of the layer that runs, for the log of dtypes, while it lives: "blocks.0" inside "model"
-/// is "model.blocks.0".
+/// While an object of this class lives, ops of this thread are logged under its name: "blocks.0" inside "model" is
+/// "model.blocks.0".
 class LayerScope {
  public:
   explicit LayerScope(std::string_view name);
   ~LayerScope();
   LayerScope(const LayerScope&) = delete;
   LayerScope& operator=(const LayerScope&) = delete;
+  /// Returns the name under which ops of this thread are logged now; empty outside of any scope.
   static const std::string& current();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shapes, and tensors onto the grid of a dtype.
+// Counts elements of shapes, checks tensors, and rounds their values to a dtype.
 #include "lib/train/tensor.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tensors of the training engine: values carried in T (float, or double for the FP64 twin), always
-// on the grid of a dtype, row after row.
+// The tensors of the training engine. Their values are held in T (float, or double for a training
+// in FP64) but are always numbers of the tensor's dtype, and lie row after row.
 #pragma once
 
 #include <concepts>
@@ -19,6 +19,7 @@ namespace binade {
 
 using Shape = std::vector<std::size_t>;
 
+/// Returns the number of elements; 1 for an empty shape.
 std::size_t elements(const Shape& shape);
 
 template <std::floating_point T>
@@ -31,24 +32,27 @@ struct Tensor {
   /// Zeros.
   explicit Tensor(Shape of, const Format& format = Carrier<T>::format)
       : shape(std::move(of)), dtype(format), values(elements(shape)) {}
-  /// Error unless there are as many values as the shape has elements. They must lie on the grid.
+  /// Throws Error unless there are as many values as the shape has elements. The values must be
+  /// numbers of the format.
   Tensor(Shape of, const Format& format, std::vector<T> data);
 
   std::size_t size() const { return values.size(); }
 };
 
-/// values[i] to the nearest of the format (ties to even, overflow to infinity), on all threads.
-/// Nothing to do where the format is T's own.
+/// Rounds each value to the nearest number of the format (ties to even, overflow to infinity), on
+/// all threads. Does nothing if the format is that of T.
 template <std::floating_point T>
 void round_to(const Format& format, std::span<T> values);
-/// The same under any attributes; element i draws word i of the quantizer's stream.
+/// Rounds each value by the quantizer, on all threads; stochastic rounding of element i uses word i
+/// of the quantizer's stream.
 template <std::floating_point T>
 EventCounts quantize_all(const Quantizer& to, std::span<T> values);
 
-/// body(begin, end) on pieces of fixed size of [0, n), on all threads: elementwise work.
+/// Calls body(begin, end) for pieces of [0, n) of a fixed size, on all threads.
 void for_pieces(std::size_t n, const std::function<void(std::size_t, std::size_t)>& body);
 
-/// x[0] + x[step] + ... of n elements in T, halves first (the same order for any number of threads).
+/// Returns the sum of the n elements x[0], x[step], ..., added in T: sums of more than 16 elements
+/// are added half by half (pairwise summation), in the same order for any number of threads.
 template <std::floating_point T>
 T pairwise_sum(const T* x, std::size_t n, std::size_t step = 1) {
   if (n <= 16) {

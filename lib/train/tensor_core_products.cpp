@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which instruction an architecture's libraries use for which operands.
+// Chooses the instruction that the libraries of an architecture use for given operands, and makes
+// the settings of a training's products from it.
 #include "lib/train/tensor_core_products.h"
 
 #include <fmt/format.h>
@@ -14,7 +15,8 @@
 namespace binade {
 namespace {
 
-/// e5m2 is the gradient's: dY is the left operand of dgrad and of wgrad.
+/// Fills the operand formats of FP8 into an instruction's name. The gradient dY, which is the left
+/// operand of dgrad and of wgrad, is e5m2; everything else is e4m3.
 std::string name_for(std::string_view pattern, Pass pass) {
   const std::string_view a = pass == Pass::fprop ? "e4m3" : "e5m2";
   return fmt::format(fmt::runtime(pattern), fmt::arg("a", a), fmt::arg("b", "e4m3"));
@@ -34,7 +36,7 @@ std::string usual_name(const ProductChoice& choice, Pass pass) {
 }  // namespace
 
 const TrainingFormat& training_format(std::string_view name) {
-  const std::string_view in_table = table_name_of(name);  // of "fp16" and the like
+  const std::string_view in_table = table_name_of(name);  // "fp16" is binary16 in the table
   const auto* row = std::ranges::find(training_formats, in_table, &TrainingFormat::name);
   if (row != training_formats.end()) return *row;
   std::string known;

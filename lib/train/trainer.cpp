@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop. What a level means is read from the table of levels; everything about scales is lib/amp's.
+// The loop of a training. The table of levels says what a level means; lib/amp decides everything
+// about loss scales.
 #include "lib/train/trainer.h"
 
 #include <fmt/format.h>
@@ -19,13 +20,13 @@
 namespace binade {
 namespace {
 
-/// What a recipe comes to for T.
+/// What a recipe means for a training in T.
 template <class T>
 struct Setup {
   OptLevel level;
-  Format low;                ///< of ops in low precision
-  bool autocasts = false;    ///< forward under autocast
-  bool casts_model = false;  ///< weights and inputs are low themselves
+  Format low;                ///< dtype of ops in low precision
+  bool autocasts = false;    ///< the forward pass runs under autocast
+  bool casts_model = false;  ///< weights and inputs are cast to `low`
   ProductSettings products;
   OptimizerOptions optimizer;
 };
@@ -83,7 +84,7 @@ void evaluate(const Setup<T>& setup, const Workload<T>& workload, const Model<T>
     for (std::size_t row = 0; row < batch.targets.size(); ++row) {
       const auto begin = logits.begin() + static_cast<std::ptrdiff_t>(row * classes);
       const auto best = std::max_element(begin, begin + static_cast<std::ptrdiff_t>(classes));
-      // A NaN among them, or an infinity at the top, is no answer.
+      // Logits with a NaN, or whose largest is infinite, count as a wrong answer.
       const bool answers = std::none_of(begin, begin + static_cast<std::ptrdiff_t>(classes),
                                         [](T x) { return std::isnan(x); }) &&
                            std::isfinite(*best);
@@ -105,7 +106,8 @@ bool all_finite(const Model<T>& model) {
   });
 }
 
-/// Multiplies gradients, which are binary32 (check_recipe), by 2^shift, exactly but for overflow.
+/// Multiplies gradients by 2^shift, in binary32 (check_recipe sees to that); this is exact unless
+/// it over- or underflows.
 template <class T>
 void undo_shift(const std::vector<typename Optimizer<T>::Gradient>& gradients, int shift) {
   const T factor = static_cast<T>(std::ldexp(1.0, shift));

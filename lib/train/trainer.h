@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One training: a recipe (what is computed in which format), a workload (which network sees which data),
-// and a loop that does what a PyTorch user writes: scale, backward, unscale_, clip, step, update.
+// One training: a recipe (what is computed in which format), a workload (a network and its data), and a loop with the
+// steps that a PyTorch user writes: scale, backward, unscale_, clip, step, update.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +21,26 @@
 namespace binade {
 
 struct TrainingRecipe {
-  std::string level = "native";  ///< of opt_levels: O0, O1, O2, O3, native, half
+  std::string level = "native";  ///< a name in opt_levels: O0, O1, O2, O3, native, half
   ProductChoice products{};
-  /// Of loss_scale_policies, "static:1024", "log_max", "histogram", "adaptive"; empty: the level's where the
-  /// format's gradients want one (TrainingFormat::scaled), else none.
+  /// A name in loss_scale_policies(), "static:SCALE", "log_max", "histogram" or "adaptive"; empty: the level's scaler
+  /// if the format's gradients need one (TrainingFormat::scaled), else none.
   std::string scaler{};
   ScalerParameters
-      scaler_parameters{};  ///< of scaler_parameters(); what is not there is the scaler's
+      scaler_parameters{};  ///< by names of scaler_parameters(); others keep their defaults
   std::optional<AutoswitchOptions> autoswitch{};  ///< FP8 products that lose too much run in BF16
-  bool skip_overflow = false;  ///< of static scales: a step that overflowed is skipped
-  /// The backward pass sees the loss times 2^-loss_shift, undone in binary32 before the step: gradients
-  /// as small as those of a network whose gradients are, with everything else as it is.
+  bool skip_overflow = false;  ///< a static loss scale skips steps that overflowed
+  /// The backward pass sees the loss times 2^-loss_shift, and the gradients are multiplied by 2^loss_shift in binary32
+  /// before the step: this imitates a network with smaller gradients and changes nothing else.
   int loss_shift = 0;
-  OptimizerOptions optimizer{};          ///< its master_weights are the level's
-  std::optional<bool> master_weights{};  ///< other than the level's
-  double clip_norm = 0;                  ///< 0: none
+  OptimizerOptions optimizer{};          ///< its member master_weights is overwritten
+  std::optional<bool> master_weights{};  ///< as the level says, unless given
+  double clip_norm = 0;                  ///< largest norm of the gradients; 0: no clipping
   std::int64_t steps = 440;
   std::uint64_t seed = 0;
 };
 
-/// Networks and data. Functions of step and seed alone.
+/// A network and its data. What the functions return depends on their arguments alone.
 template <std::floating_point T>
 struct Workload {
   std::function<Model<T>(std::uint64_t seed)> make;
@@ -51,8 +51,8 @@ struct Workload {
 
 struct StepLog {
   double loss = 0;
-  double scale = 1;  ///< the loss was multiplied by it
-  bool skipped = false;
+  double scale = 1;      ///< the loss scale of the step
+  bool skipped = false;  ///< the weights were not updated
   StepCounts updates{};
 };
 
@@ -61,26 +61,26 @@ struct TrainingLog {
   double test_loss = 0;
   double test_accuracy = 0;  ///< share of rows whose largest logit is the target's
   std::size_t test_rows = 0;
-  std::int64_t skipped = 0;
-  bool not_finite = false;             ///< a loss or a weight was NaN or infinite at the end
-  std::optional<std::string> gave_up;  ///< the scaler's reason, where it raised
+  std::int64_t skipped = 0;            ///< steps that were skipped
+  bool not_finite = false;             ///< the last loss or a weight is NaN or infinite
+  std::optional<std::string> gave_up;  ///< the scaler's message, if it ended the training
   ProductTally tally{};
-  std::vector<LayerScale> layer_scales;  ///< at the end, of scaler adaptive
-  std::vector<SwitchTally> switches;     ///< of autoswitch
+  std::vector<LayerScale> layer_scales;  ///< the layers' last scales, if the scaler is adaptive
+  std::vector<SwitchTally> switches;     ///< what autoswitch decided
   std::size_t parameters = 0;
 
-  /// Mean loss of the last tenth of the steps.
+  /// Returns the mean loss of the last tenth of the steps.
   double final_loss() const;
-  /// Of all steps together.
+  /// Returns the sum of the counts of all steps.
   StepCounts updates() const;
 };
 
-/// What a hook sees; valid during the call.
+/// What a hook gets; valid during the call.
 template <std::floating_point T>
 struct StepView {
   std::int64_t step;
   double
-      scale;  ///< gradients of the tape and of parameters carry it; the tape's also their gradient_scale
+      scale;  ///< factor in the gradients of parameters, and, times gradient_scale, in the tape's
   const Tape<T>& tape;
   const Model<T>& model;
   const Optimizer<T>& optimizer;
@@ -88,24 +88,24 @@ struct StepView {
 
 template <std::floating_point T>
 struct Hooks {
-  /// Gradients as backward left them.
+  /// Called after each backward pass, before gradients are unscaled.
   std::function<void(const StepView<T>&)> after_backward = {};
-  /// Weights and updates as the step left them; not called for skipped steps.
+  /// Called after each update of the weights; not called for skipped steps.
   std::function<void(const StepView<T>&)> after_step = {};
-  /// Each gradient that a backward function gives, before it is added: may change it.
+  /// Called with each gradient that a backward function computed, before it is added; may change it.
   std::function<void(std::vector<T>&)> gradient_filter = {};
-  /// After each step; done == of after the last one, also where the scaler gave up.
+  /// Called after each step; after the last one done == of, even if the scaler ended the training.
   std::function<void(std::int64_t done, std::int64_t of)> progress = {};
-  /// The same with what the step gave; called after `progress`.
+  /// Called after `progress`, with the log of the step.
   std::function<void(const StepLog& step, std::int64_t done, std::int64_t of)> logged = {};
 };
 
-/// Error where the recipe contradicts itself, or names what there is not: all that can be known before a
-/// step in binary32.
+/// Throws Error if the recipe contradicts itself or contains an unknown name: everything that can be checked before the
+/// first step of a training in float.
 void check_recipe(const TrainingRecipe& recipe);
 
-/// Error as check_recipe's, for float. For double the level is O0 and nothing is scaled: the FP64
-/// twin of the same batches and initial weights.
+/// Trains the workload's network and evaluates it. train<float> throws Error as check_recipe does. train<double> is the
+/// same training in FP64, with the same batches and initial weights: its level is O0 and it has no loss scale.
 template <std::floating_point T>
 TrainingLog train(const Workload<T>& workload, const TrainingRecipe& recipe,
                   const Hooks<T>& hooks = {});
