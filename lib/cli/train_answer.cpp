@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A training from its settings to text and JSON.
+// Runs one training from its settings, and puts its results into text and JSON.
 #include "lib/cli/train_answer.h"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ void check_dump(const TrainQuestion& a) {
   }
 }
 
-/// printf's %g, and NaN without the sign that it may carry.
+/// The number with so many significant digits, as printf's %g; a NaN without its sign.
 std::string shown(double x, int digits) {
   return std::isnan(x) ? "NaN" : fmt::format("{:.{}g}", x, digits);
 }

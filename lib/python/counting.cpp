@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counters wait from call to call.
+// Keeps counters from call to call, because making one costs more than counting a small array.
 #include "lib/python/counting.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Formats as objects, and single numbers in them.
+// The class binade.Format, and the functions formats(), format_table() and show().
 #include <nlohmann/json.hpp>
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options by name, by tables; and the class.
+// The class binade.GemmModel. Tables say which keyword arguments there are and which options of the program they set.
 #include "lib/python/gemm_model.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PyTorch's GradScaler over any policy, on gradients that are changed in place.
+// The class binade.GradScaler: PyTorch's GradScaler with any policy, on arrays of gradients that are changed in place.
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which models explain a kernel's bits, and which inputs would tell them apart.
+// The functions identify(), which finds the models that explain a kernel's bits, and propose(), which finds inputs on which
+// these models differ.
 #include <nlohmann/json.hpp>
 
 #include <memory>

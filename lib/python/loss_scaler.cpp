@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loss scalers as objects: every policy of lib/amp.
+// The class binade.LossScaler, with every policy of lib/amp, and the function loss_scalers().
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

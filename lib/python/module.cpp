@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The extension: errors, events of the process, and the parts put together.
+// The extension module: puts its parts together, translates C++ exceptions to Python's, and handles fork and exit.
 #include "lib/python/module.h"
 
 #include <nanobind/stl/string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix products of Tensor Cores and rows of dots: computed, accounted for, validated and explained.
+// The functions gemm(), account(), dot(), validate() and explain(): matrix products and rows of dot products of Tensor Cores.
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

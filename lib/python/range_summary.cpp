@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the values of arrays lie: range summaries.
+// The class binade.RangeSummary, which counts in which binades the values of arrays lie.
 #include <pthread.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of values: reports and loss scales, of files, arrays or summaries.
+// The functions report() and loss_scale(), of files, arrays or summaries.
 #include <algorithm>
 #include <array>
 #include <cctype>

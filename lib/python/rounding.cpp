@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elementwise work on arrays: quantize, encode, decode, arithmetic and PTX's conversions.
+// The functions on elements of arrays: quantize(), encode(), decode(), arith() and cvt(), PTX's conversions; and the class
+// binade.Counts.
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mixed precision's decisions and what is trained with them: autocast, advice, trainings, sweeps, experiments.
+// The functions about mixed precision and training: autocast(), autocast_dtype(), advise(), train(), sweep(), experiments() and
+// experiment().
 #include <nlohmann/json.hpp>
 
 #include <array>
