@@ -116,11 +116,12 @@ int compare(const ReportArguments& arguments) {
 
 void define_report(App app, int& status) {
   const auto a = std::make_shared<ReportArguments>();
-  app.add_option(
-         "FILE", a->inputs,
-         "files of tensors: .safetensors, .npy, .npz, torch.save's .pt, a sharded model's .index.json, a "
-         "folder of torch.distributed.checkpoint, or a watched run's .binade; globs of them; or - for "
-         "standard input")
+  app.add_option("FILE", a->inputs,
+                 "files of tensors: .safetensors, .npy, .npz, torch.save's .pt, a sharded model's "
+                 ".index.json, a "
+                 "folder of torch.distributed.checkpoint, or a watched run's .binade; globs of "
+                 "them; or - for "
+                 "standard input")
       .required();
   add_report_outputs(app, a->outputs);
   app.add_option(

@@ -187,9 +187,9 @@ void define_train(App app, int&) {
   app.add_option(
       "--dump-every", a->every,
       "number of steps between two that --dump writes (default: a twentieth of all steps)");
-  app.add_flag(
-      "--flow", a->flow,
-      "print also which op ran in which dtype, and where PyTorch would widen a dtype silently");
+  app.add_flag("--flow", a->flow,
+               "print also which op ran in which dtype, and which ops on no list of autocast ran "
+               "wider than their narrowest input");
   add_data_option(app, a->data);
   app.callback([a] { run_train(*a); });
 }

@@ -27,8 +27,8 @@ ModelObject model_object(GemmOptions options);
 /// The model of the program's words, such as "--arch sm_90 --instruction … --split 2:16 --c-first".
 ModelObject model_of_words(std::string_view words);
 
-/// The options of a product from the arguments of `function`: a GemmModel, or None and the options by keyword. Raises TypeError
-/// if both are given or a keyword is unknown.
+/// The options of a product from the arguments of `function`: a GemmModel, beside which only `round` may be given, or None and
+/// the options by keyword. Raises TypeError for other keywords; throws Error if there is neither a model nor an instruction.
 GemmOptions product_of(nb::handle model, const nb::kwargs& given, const char* function);
 
 /// The text of the parameters of order, epilogue and rules for the signature of GemmModel, and of each function that takes
