@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two implementations of one thing: the first ops whose bits part."""
+"""Finds the first ops whose bits differ in two implementations of the same function."""
 import collections
 import functools
 import itertools
@@ -21,44 +21,50 @@ MOST_AXES = 5  # of a tensor whose axes may lie in another order
 
 
 class Comparison(Document):
-    """What compare() found; str() is for people, to_dict() for programs.
+    """What compare() found. str() is text for people, to_dict() is for programs.
 
-    Keys: equal; results (a dict a tensor that the functions give: elements, different, ulps, largest, and why where they are not
-    alike); first (None, or a dict: shape, elements, different, ulps, largest, and a and b, the two ops); a and b (ops: how many
-    compute something; common: of how many the other has the result; first: the first of which it has not); notes. Each of first's
-    ops has op, module, site, inputs, outputs, dtypes; through: ops between the common values and it; foreign_inputs: which of
-    what it got were neither computed nor are found in the other run; orders, as Invariance has them, and orders_of: the product
-    that they explain, the op itself or one that led to it.
+    The keys of the dict are:
+
+    equal    whether all results have the same bits
+    results  a dict for each tensor that the functions return: elements, different, ulps, largest, and why, if they are not alike
+    first    None, or a dict of the first two ops that differ: shape, elements, different, ulps, largest, and a and b, the ops. Each
+             op has op, module, site, inputs, outputs and dtypes; through: the ops between common values and it; foreign_inputs:
+             which of its inputs were neither computed nor found in the other run; orders, as in Invariance; and orders_of: the
+             product that these explain, the op itself or one that led to it
+    a, b     for each run, ops: how many ops compute something; common: of how many the other run has the result; first: the
+             first op of which it does not have it
+    notes    texts
     """
 
     @property
     def equal(self):
-        """Whether all that the functions give has the same bits."""
+        """Whether all that the functions return has the same bits."""
         return self.to_dict()["equal"]
 
     @property
     def first(self):
-        """The first two ops that part, a dict; None where none do."""
+        """The first two ops that differ, as a dict; None if none do."""
         return self.to_dict()["first"]
 
 
 def compare(fn_a, fn_b, inputs, *, seed=0, arch=None):
-    """The first op whose bits part in two implementations of one thing, as a trainer's and an inference engine's.
+    """Finds the first op whose bits differ in two implementations of the same function, such as a trainer's and an engine's.
 
     fn_a, fn_b: models or functions.
-    inputs: what both take, a tensor, or a tuple or dict of tensors (then by name).
-    seed: of torch before either.
-    arch: of the GPU whose products were emulated, as "sm_90", so that its orders are looked for, too; a GPU's tensors know
-        theirs.
+    inputs: the arguments of both: a tensor, a tuple of tensors, or a dict of tensors by name.
+    seed: seed of torch, which is set before each run.
+    arch: architecture of the GPU that was emulated, such as "sm_90", so that its orders are looked for, too; for tensors on a GPU
+        it is known.
 
-    How: below autograd every op's operands and results are seen. Values are the same where they have the same elements, bits of
-    one dtype, each as often, whatever their shape and the order of their axes: so a fused op is not lost beside what it is
-    fused of, nor a packed projection beside three. Of what has no counterpart, two values are each other's that come of the same
-    common values, have as many elements, and are the nearest to each other; the first of them in fn_a is told, with the ops that
-    gave them. Weights that are packed otherwise in either are passed over. Where the ops are products, the orders are told
-    that explain them. The functions may part and meet again (rounding hides it): .equal is of what they give, in its order.
+    Both functions are run, and every op's operands and results are seen below autograd. Two values count as common if they have
+    the same elements, bits of one dtype, each as often, whatever their shapes and the order of their axes; so a fused op is
+    matched with the ops that it fuses, and a packed projection with three. Among values without a counterpart, two belong together
+    if they come from the same common values, have as many elements, and are the nearest to each other; the first such pair, in
+    the order of fn_a, is reported with its ops. Weights that are packed differently are passed over. If the ops are products,
+    the orders that explain them are told. The functions may differ inside and still return the same bits, because rounding hides
+    the difference: .equal is about what they return.
 
-    Returns a Comparison. ValueError, one line, where neither gives a tensor.
+    Returns a Comparison. Raises ValueError, in one line, if neither function returns a tensor.
 
     >>> import torch
     >>> import binade.torch
