@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the message of one line for wrong arguments: which one, what is wanted, what was given. Also writes numbers exactly, as text."""
+"""Makes the message of one line for wrong arguments: which one, what is wanted, what was given. Also writes numbers as
+exact text.
+"""
 import ast
 import difflib
 import re

@@ -44,7 +44,7 @@ def page(*parts):
 
 
 class Document:
-    """What a command of the program prints: str() is its text, to_json() its JSON, byte for byte, and to_dict() the JSON as a dict."""
+    """What a command of the program prints: str() is its text, to_json() its JSON, byte for byte, to_dict() a dict."""
 
     def __init__(self, text, json):
         self._text, self._json = text, json

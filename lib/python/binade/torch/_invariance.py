@@ -24,7 +24,7 @@ class Invariance(Document):
                if it is variant, differs: a dict for each size with batch, places, of_places, elements, different, ulps, largest
     first      the first variant op, or None. It also has orders: text that says why there are none, or a dict for each different
                result: batches ([] for the row by itself), by (what explains every element, as options of `binade gemm`, or ""),
-               order (the same in words), k_runs_over, conclusion, and sampled (how many elements were looked at first)
+               order (the same in words), k_runs_over, conclusion, and sampled (the elements that were looked at first)
     made_rows  how many rows were made
     notes      texts
     """
