@@ -68,7 +68,7 @@ void define_architectures(App app, int&) {
       "print the evidence in full: on which GPU rows were recorded, which publication says it, "
       "which other rules the rows exclude, and which operands they held");
   app.add_flag("--names", options->names,
-               "print only the names of the instructions, one in a line, as --instruction of other "
+               "print only the names of the instructions, one per line, as --instruction of other "
                "commands takes them");
   app.add_flag("--json", options->json, "print JSON, with the evidence in full");
   app.footer(
@@ -89,7 +89,8 @@ const Command architectures_command{
     "architectures", "the Tensor Core instructions that are emulated, and the evidence",
     "Lists the Tensor Core instructions that binade emulates, by architecture: types and sizes, "
     "how "
-    "each sums its products, and how it is known (recorded on hardware, published, or assumed). A "
+    "each sums its products, and how it is known (by hardware, machine code or a paper, or still "
+    "open). A "
     "legend below the table explains its columns.",
     &define_architectures};
 

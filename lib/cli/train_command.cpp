@@ -141,15 +141,14 @@ std::string settings_text() {
   line("scaler's parameters", "a scaler takes some of these [the defaults of its framework]:");
   for (const ScalerParameter& p : scaler_parameters()) line("  " + std::string(p.name), p.what);
   line("skip_overflow",
-       "true: with a fixed scale, too, steps that overflowed are skipped (with histogram never) "
-       "[false]");
+       "true: a fixed scale, too, skips steps that overflowed (histogram never) [false]");
   line("loss_shift", "the backward pass sees the loss times 2^-loss_shift [0]");
   line("optimizer", fmt::format("{} [the workload's]", listed(names_of(optimizers()))));
   line("lr", "learning rate [the workload's]");
   line("momentum", "momentum " + of_optimizers("momentum") + "[0.9]");
   line("weight_decay", "weight decay " + of_optimizers("weight_decay") + "[0]");
   line("master_weights", "true, false: whether weights have binary32 masters [the level's]");
-  line("update", fmt::format("{}: how the update of a weight without a master is rounded [nearest]",
+  line("update", fmt::format("{}: rounding of a weight without a master [nearest]",
                              listed(update_rule_names)));
   line("clip_norm", "largest norm of all gradients together, 0: they are not clipped [0]");
   line("steps", fmt::format("number of steps [{}]", usual.steps));

@@ -92,8 +92,11 @@ def compare(fn_a, fn_b, inputs, *, seed=0, arch=None):
 
 
 class Node:
-    """A value of a run that the other does not have. op: index of the one that made it. at: ("result", op, which of its results),
-    or ("operand", op that got it, which of its operands) of a part of one. support: common values that it comes of."""
+    """A value of one run that the other run does not have.
+
+    op: index of the op that made it. at: ("result", op, which of its results), or, for a part of a value, ("operand", op that got it,
+    which of its operands). support: the common values from which it was computed.
+    """
 
     def __init__(self, op, at, key, support):
         self.op, self.at, self.key, self.support = op, at, key, support
@@ -104,7 +107,7 @@ class Node:
 
 
 class Side:
-    """A function's run. Filled by hold_to(): is_common, of each op; nodes; foreign."""
+    """The run of one function. hold_to() fills is_common (for each op), nodes and foreign."""
 
     def __init__(self, fn, inputs, seed):
         form = inputs if isinstance(inputs, dict) else tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
@@ -144,7 +147,7 @@ class Side:
         return {"ops": len(self.is_common), "common": sum(self.is_common), "first": first}
 
     def through(self, index):
-        """Names of the ops, without counterparts, between common values and an op."""
+        """Returns the names of the ops without counterparts between common values and an op."""
         seen, wanted = [], [index]
         while wanted:
             new = {source for at in wanted for source in self.ops[at].sources
@@ -154,7 +157,7 @@ class Side:
         return [self.ops[at].name for at in sorted(seen)]
 
     def values(self, nodes):
-        """Of these nodes, by a second run."""
+        """Returns the values of these nodes, from a second run."""
         wanted, out = {node.at for node in nodes}, {}
 
         def keep(kind, index, tensors):
@@ -168,8 +171,8 @@ class Side:
         return [out[node.at] for node in nodes]
 
     def orders(self, index, arch):
-        """What explains the nearest product from which an op's result came, the op itself at first: (which op, see
-        explanations)."""
+        """Returns what explains the nearest product from which an op's result was computed, which may be the op itself: (which op, as
+        explanations() has it)."""
         while not is_product(self.ops[index].name):
             before = [x for x in self.ops[index].sources if x is not None and not self.is_common[x]]
             if not before:
@@ -191,8 +194,8 @@ class Side:
 
 
 def first_pair(one, other):
-    """The first node of one side whose value is nearest to one of the other's, and that one's to it: (node, node, difference);
-    None."""
+    """Returns the first node of one side, and the node of the other, that are nearest to each other: (node, node, difference); None if
+    there are none."""
     groups = collections.defaultdict(list)
     for node in other.nodes:
         groups[node.group].append(node)
@@ -213,7 +216,7 @@ def first_pair(one, other):
 
 
 def nearest_form(x, y):
-    """(distance, x in the shape of y): with its axes in the order in which it is nearest, or all of its elements in theirs."""
+    """Returns (distance, x in the shape of y), with the axes of x, or all of its elements, in the order in which it is nearest."""
     x = x.to(y.device)
     forms = [x.reshape(y.shape)]
     if 2 <= x.dim() <= MOST_AXES:
@@ -242,7 +245,7 @@ def pair_dict(sides, pair, arch):
 
 
 def result_differences(one, other):
-    """Of each tensor that the functions give."""
+    """Returns how each tensor that the functions return differs."""
     out = []
     for x, y in itertools.zip_longest(one.given, other.given):
         if x is None or y is None:

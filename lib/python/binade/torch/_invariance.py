@@ -106,7 +106,7 @@ def sizes_of(batches):
 
 
 def told(runs, batches, arch):
-    """The Invariance."""
+    """Returns the Invariance of finished runs."""
     ops, notes = [], [note for batch in batches for note in batch.notes]
     for op in runs.ops:
         states = {batch.state.get(op.index, "other ops") for batch in batches}
@@ -130,7 +130,8 @@ def told(runs, batches, arch):
 
 
 def orders(runs, batches, index, arch):
-    """What explains each result of the first variant op: dicts with batches, [] of the row alone; or text why there is none."""
+    """Returns what explains each result of the first variant op: dicts with batches ([] for the row by itself), or text that says why
+    nothing does."""
     alone = runs.values[index][0]
     results = [([], alone)]
     for batch in batches:

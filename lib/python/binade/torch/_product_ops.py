@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ATen's ops with products, each made of Products (_products.py).
+"""Computes ATen's ops with products, each by Products (_products.py).
 
-An op's function takes these and what the op takes, and gives what the op gives. Where it has several products it says with roles=
-what their operands are, a letter each (_narrow.py): "d" a gradient, "x" an activation, "w" a weight. multiply(a, b) in
-_convolution.py and _attention.py is one of the three ways in which Products are asked.
+The function of an op takes Products and the arguments of the op, and returns what the op returns. If the op has several products,
+its function says by roles= what their operands are, a letter for each (_narrow.py): "d" a gradient, "x" an activation, "w" a
+weight. multiply(a, b) in _convolution.py and _attention.py is one of the three calls that Products have.
 """
 import functools
 
@@ -17,7 +17,7 @@ from ._scaled_mm import scaled_mm, scaled_mm_v2
 
 
 def check_matrices(name, a, b, axes=2):
-    """That they are; whether their sizes fit each other is seen where they are multiplied."""
+    """Raises an error if tensors are no matrices. Whether their sizes fit is checked when they are multiplied."""
     if a.dim() != axes or b.dim() != axes:
         raise RuntimeError(f"{name}: tensors of {axes} axes are wanted, not of {a.dim()} and {b.dim()}")
 
@@ -43,7 +43,7 @@ def baddbmm(products, c, a, b, *, beta=1, alpha=1):
 
 
 def addbmm(products, c, a, b, *, beta=1, alpha=1):
-    """An addmm after the other, each rounded, as ATen has it on a GPU, too."""
+    """Computes one addmm after the other, each rounded, as ATen does on a GPU as well."""
     check_matrices("addbmm", a, b, 3)
     if len(a) != len(b):
         raise RuntimeError(f"addbmm: batches of {len(a)} and {len(b)} matrices")
@@ -115,7 +115,7 @@ def rounded_attention_backward(products, dy, q, k, v, out, logsumexp, dropout_p,
 
 
 def kind_of(name, kind, args):
-    """The kind that OPS says, but for a convolution that no library computes."""
+    """Returns the kind that OPS says, except for a convolution that ATen computes itself."""
     if kind != "convolution":
         return kind
     x, w, _, stride, _, dilation, transposed, _, groups = args[:9] if name == "convolution" else args[1:10]
