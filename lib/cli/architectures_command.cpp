@@ -63,10 +63,9 @@ void define_architectures(App app, int&) {
   const auto options = std::make_shared<ArchitecturesOptions>();
   app.add_option("--arch", options->architecture,
                  "list this architecture only, one of " + architecture_range() + " (default: all)");
-  app.add_flag(
-      "--evidence", options->evidence,
-      "print the evidence in full: on which GPU rows were recorded, which publication says it, "
-      "which other rules the rows exclude, and which operands they held");
+  app.add_flag("--evidence", options->evidence,
+               "print the evidence in full: on which GPU rows were recorded, which publication "
+               "says it, which other rules the rows exclude, and which operands they held");
   app.add_flag("--names", options->names,
                "print only the names of the instructions, one per line, as --instruction of other "
                "commands takes them");
@@ -88,10 +87,8 @@ void define_architectures(App app, int&) {
 const Command architectures_command{
     "architectures", "the Tensor Core instructions that are emulated, and the evidence",
     "Lists the Tensor Core instructions that binade emulates, by architecture: types and sizes, "
-    "how "
-    "each sums its products, and how it is known (by hardware, machine code or a paper, or still "
-    "open). A "
-    "legend below the table explains its columns.",
+    "how each sums its products, and how it is known (by hardware, machine code or a paper, or "
+    "still open). A legend below the table explains its columns.",
     &define_architectures};
 
 }  // namespace binade

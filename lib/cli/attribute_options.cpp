@@ -8,9 +8,9 @@ namespace binade {
 void add_rounding(App app, AttributeOptions& options) {
   app.add_option(
          "-r,--rounding", options.rounding,
-         "how a value between two numbers of the format is rounded: ties_to_even, "
-         "ties_to_away, toward_zero, toward_positive, toward_negative, to_odd or stochastic. "
-         "PTX's names (rn, rz, …) and TestFloat's (near_even, minMag, …) are understood, too")
+         "how a value between two numbers of the format is rounded: ties_to_even, ties_to_away, "
+         "toward_zero, toward_positive, toward_negative, to_odd or stochastic. PTX's names (rn, "
+         "rz, …) and TestFloat's (near_even, minMag, …) are understood, too")
       .capture_default_str();
 }
 
@@ -22,10 +22,9 @@ void add_saturation(App app, AttributeOptions& options) {
 }
 
 void add_nan(App app, AttributeOptions& options) {
-  app.add_option(
-         "--nan", options.nan,
-         "which NaN a result is: quiet (7E00 in binary16), nvidia (7FFF in binary16; in FP8 "
-         "that of cuda_fp8.h) or propagate (sign and payload of the operand's NaN)")
+  app.add_option("--nan", options.nan,
+                 "which NaN a result is: quiet (7E00 in binary16), nvidia (7FFF in binary16; in "
+                 "FP8 that of cuda_fp8.h) or propagate (sign and payload of the operand's NaN)")
       .capture_default_str();
 }
 
@@ -37,12 +36,12 @@ void add_tininess(App app, AttributeOptions& options) {
 
 void add_flush_results(App app, AttributeOptions& options) {
   app.add_flag("--ftz", options.flush_results,
-               "flush to zero: a subnormal result becomes a zero with its sign");
+               "a subnormal result becomes a zero with its sign (FTZ)");
 }
 
 void add_flush_operands(App app, AttributeOptions& options) {
   app.add_flag("--daz", options.flush_operands,
-               "denormals are zero: a subnormal operand counts as a zero with its sign");
+               "a subnormal operand counts as a zero with its sign (DAZ)");
 }
 
 void add_random_bits(App app, AttributeOptions& options) {

@@ -39,16 +39,15 @@ void define_autocast(App app, int&) {
       .capture_default_str();
   app.add_option(
       "--inputs", words->inputs,
-      "formats of the inputs of the call, separated by commas, such as bfloat16,binary32 "
-      "(default: three cases, all in the format of --dtype, all in binary32, and both)");
+      "formats of the inputs of the call, separated by commas, such as bfloat16,binary32 (default: "
+      "three cases, all in the format of --dtype, all in binary32, and both)");
   app.add_option(
       "--dtype", words->dtype,
       "format to which autocast casts (default: the device type's, such as binary16 on cuda)");
   app.add_flag("--json", words->json, "print JSON instead of text");
   app.footer(
       "Exit status: 0 an answer was printed, which may be that an op is on no list, 2 an argument "
-      "is "
-      "wrong.\n\n"
+      "is wrong.\n\n"
       "Examples:\n"
       "  binade autocast linear softmax layer_norm\n"
       "  binade autocast cat --device cpu --inputs bfloat16,binary32\n"
@@ -62,8 +61,7 @@ void define_autocast(App app, int&) {
 const Command autocast_command{"autocast",
                                "in which dtype an op runs under autocast, by which rule",
                                "Prints for each op in which dtype PyTorch's autocast or Apex runs "
-                               "it, by which rule, and in which "
-                               "source file that rule stands.",
+                               "it, by which rule, and in which source file that rule stands.",
                                &define_autocast};
 
 }  // namespace binade

@@ -72,14 +72,13 @@ void define_cases(App app, int&) {
   app.add_option("--seed", options->seed, "seed of the random cases, from 0 to 2^64 - 1")
       .capture_default_str();
   add_stream_options(app, options->stream);
-  app.footer(
-      "\n" + std::string(test_function_help) +
-      "\n\nLines have TestFloat's form: operands, result and exception flags in hexadecimal (3C00 "
-      "1000 3C00 01); those of\nPTX instructions have no flags. The same arguments write the "
-      "same lines on every machine.\n"
-      "Exit status: 0 the cases were written, 2 an argument is wrong.\n\nExamples:\n"
-      "  binade cases bf16_mulAdd -r toward_zero > bf16_mulAdd.txt\n"
-      "  binade cases f32_to_e4m3 --saturation finite -n 1000000 | my_test");
+  app.footer("\n" + std::string(test_function_help) +
+             "\n\nLines have TestFloat's form: operands, result and exception flags in hexadecimal "
+             "(3C00 1000 3C00 01); those of\nPTX instructions have no flags. The same arguments "
+             "write the same lines on every machine.\n"
+             "Exit status: 0 the cases were written, 2 an argument is wrong.\n\nExamples:\n"
+             "  binade cases bf16_mulAdd -r toward_zero > bf16_mulAdd.txt\n"
+             "  binade cases f32_to_e4m3 --saturation finite -n 1000000 | my_test");
   app.callback([app, options] { cases(app, *options); });
 }
 
@@ -87,10 +86,9 @@ void define_cases(App app, int&) {
 
 const Command cases_command{
     "cases", "write test cases (TestFloat's form): hard ones, then random",
-    "Writes test cases of a function to standard output, in the form of "
-    "Berkeley TestFloat, with the results and flags that binade gives: first "
-    "those whose results are hard to round or lie at the ends of the range, "
-    "then random ones.",
+    "Writes test cases of a function to standard output, in the form of Berkeley TestFloat, with "
+    "the results and flags that binade gives: first those whose results are hard to round or lie "
+    "at the ends of the range, then random ones.",
     &define_cases};
 
 }  // namespace binade

@@ -63,19 +63,16 @@ void define_check(App app, int& status) {
       .required()
       .type_name("OP");
   add_stream_options(app, options->stream);
-  app.add_flag(
-      "--nan-bits", options->nan_bits,
-      "compare also the bits of NaNs, and integer results of invalid conversions (default: any "
-      "NaN equals any other, and such integers are not compared)");
+  app.add_flag("--nan-bits", options->nan_bits,
+               "compare also the bits of NaNs, and integer results of invalid conversions "
+               "(default: any NaN equals any other, and such integers are not compared)");
   app.add_option("--show", options->show, "how many of the cases that differ to explain")
       .capture_default_str();
   app.footer("\n" + std::string(test_function_help) +
              "\n\nLines have TestFloat's form: operands, result and exception flags in hexadecimal "
-             "(3C00 1000 "
-             "3C00 01); those of\nPTX instructions have no flags.\n"
+             "(3C00 1000 3C00 01); those of\nPTX instructions have no flags.\n"
              "Exit status: 0 all cases agree, 1 some differ, 2 an argument is wrong or a line is "
-             "malformed."
-             "\n\nExamples:\n"
+             "malformed.\n\nExamples:\n"
              "  testfloat_gen -rminMag f16_mulAdd | binade check --testfloat f16_mulAdd -r minMag\n"
              "  binade check --testfloat f32_to_e4m3 --saturation finite < my_converter.txt");
   app.callback([app, &status, options] { status = check(app, *options); });
@@ -87,8 +84,7 @@ const Command check_command{
     "check", "hold a stream of test cases (TestFloat's form) against binade",
     "Reads test cases of a function from standard input, in the form of Berkeley TestFloat, and "
     "compares the results and flags in them with binade's. Prints the number of cases that differ, "
-    "and "
-    "explains the first of them.",
+    "and explains the first of them.",
     &define_check};
 
 }  // namespace binade

@@ -102,42 +102,35 @@ int run_device(const DeviceArguments& a) {
 
 void define_device(App app, int& status) {
   const auto a = std::make_shared<DeviceArguments>();
-  const Option check = app.add_flag(
-      "--check", a->check,
-      "run the scalar instructions of the GPU and the emulator on the same operands, and "
-      "compare the results bit for bit");
-  app.add_option(
-         "--instruction", a->instructions,
-         "check only instructions whose name contains this text, such as cvt.rn or f16x2; may be "
-         "repeated (default: all)")
+  const Option check = app.add_flag("--check", a->check,
+                                    "run the scalar instructions of the GPU and the emulator on "
+                                    "the same operands, and compare the results bit for bit");
+  app.add_option("--instruction", a->instructions,
+                 "check only instructions whose name contains this text, such as cvt.rn or f16x2; "
+                 "may be repeated (default: all)")
       .needs(check);
-  app.add_option(
-         "--cases", a->cases,
-         "check at most so many cases of each instruction (default: every case, or of instructions "
-         "with more than 2^32 cases 10^10 or 10^9)")
+  app.add_option("--cases", a->cases,
+                 "check at most so many cases of each instruction (default: every case, or of "
+                 "instructions with more than 2^32 cases 10^10 or 10^9)")
       .needs(check)
       .positive();
   app.add_option("--seed", a->seed,
                  "seed of the cases of instructions that have too many to check all")
       .needs(check)
       .capture_default_str();
-  app.add_flag(
-      "--check-kernels", a->kernels,
-      "run binade's kernels on the GPU (quantizing, range counts, products) and the definitions "
-      "of what they compute, and compare the results byte for byte");
+  app.add_flag("--check-kernels", a->kernels,
+               "run binade's kernels on the GPU (quantizing, range counts, products) and the "
+               "definitions of what they compute, and compare the results byte for byte");
   app.add_flag("--rates", a->rates,
                "measure how fast these kernels are, each beside the limit of the GPU that is "
-               "measured in the "
-               "same run");
+               "measured in the same run");
   add_device_option(app, a->device);
   app.add_flag("--json", a->json, "print JSON instead of text");
   app.footer(
       "\nThe code for GPUs is in the file binade_cuda.so beside the program; without that file no "
-      "GPU "
-      "is found.\n"
+      "GPU is found.\n"
       "Exit status: 0 all results are equal, 1 some differ, 2 an argument is wrong or the GPU "
-      "failed, "
-      "77 there is no GPU.\n\n"
+      "failed, 77 there is no GPU.\n\n"
       "Examples:\n"
       "  binade device\n"
       "  binade device --check --instruction cvt.rn\n"

@@ -26,8 +26,8 @@ void add_on_device_options(App app, DeviceOption& option, const std::string& wha
                "work on the GPU: " + what + ". Without a GPU the exit status is 77");
   app.add_option("--emulated", option.emulated,
                  "one of " + architecture_range() +
-                     ": as --device, but the emulator of this architecture takes the GPU's "
-                     "place, so that it can be tried on a machine that has none");
+                     ": as --device, but the emulator of this architecture takes the GPU's place, "
+                     "so that it can be tried on a machine that has none");
 }
 
 std::string tensors_on_device(const char* done, const Device& device, std::size_t of_f32,

@@ -16,10 +16,10 @@ DotOptionNames add_dot_options(App app, DotOptions& o) {
           app.add_option("--instruction", o.instruction,
                          "name of the instruction, such as mma.m16n8k16.f32.f16.f16.f32; `binade "
                          "architectures --names` lists all"),
-      .a = app.add_option("--a", o.files.a,
-                          ".npy file of the operands a, of shape (rows, K): unsigned integers that "
-                          "hold the bits, or numbers of the type's own dtype. A K below the "
-                          "instruction's is padded with zeros"),
+      .a = app.add_option(
+          "--a", o.files.a,
+          ".npy file of the operands a, of shape (rows, K): unsigned integers that hold the bits, "
+          "or numbers of the type's own dtype. A K below the instruction's is padded with zeros"),
       .b =
           app.add_option("--b", o.files.b, ".npy file of the operands b, of shape (rows, K), as a"),
       .c = app.add_option("--c", o.c,

@@ -149,16 +149,14 @@ int run_chosen(const ExperimentArguments& a) {
 void define_experiment(App app, int& status) {
   const auto a = std::make_shared<ExperimentArguments>();
   app.require_subcommand(1, 1);
-  app.add_subcommand(
-         "list", "the experiments and what they ask",
-         "Prints the name of every experiment, the question that it asks and what is expected "
-         "as the answer.")
+  app.add_subcommand("list", "the experiments and what they ask",
+                     "Prints the name of every experiment, the question that it asks and what is "
+                     "expected as the answer.")
       .callback([] { list(); });
   const App run_app = app.add_subcommand(
       "run", "run experiments and hold what they measure against what is expected",
       "Runs experiments, prints the figures that each measures and whether they are as expected, "
-      "and "
-      "writes them to files on request.");
+      "and writes them to files on request.");
   run_app.add_option("NAME", a->names,
                      "names of experiments to run; `binade experiment list` prints all");
   run_app.add_flag("--all", a->all, "run all experiments");
@@ -168,19 +166,17 @@ void define_experiment(App app, int& status) {
   run_app.add_output("-o,--output", a->html,
                      "write a page (HTML) with tables and plots to this file");
   run_app.add_output("--json", a->json, "write all figures to this file, as JSON");
-  run_app.add_output(
-      "--dump", a->dump,
-      "write tensors of the trainings to this folder, in folders by experiment and run; "
-      "`binade report` reads one run at a time");
+  run_app.add_output("--dump", a->dump,
+                     "write tensors of the trainings to this folder, in folders by experiment and "
+                     "run; `binade report` reads one run at a time");
   add_data_option(run_app, a->data);
-  run_app.add_flag(
-      "--times", a->times,
-      "write the seconds that each experiment took into summary, page and JSON, in which two "
-      "runs then differ");
+  run_app.add_flag("--times", a->times,
+                   "write the seconds that each experiment took into summary, page and JSON, in "
+                   "which two runs then differ");
   run_app.footer(
       "\nExit status: 0 all is as expected, 1 a measurement contradicts its expectation, 2 an "
-      "experiment "
-      "failed or an\nargument is wrong, 77 all experiments were skipped since data are missing.\n\n"
+      "experiment failed or an\nargument is wrong, 77 all experiments were skipped since data are "
+      "missing.\n\n"
       "Examples:\n"
       "  binade experiment run --all --quick\n"
       "  binade experiment run band_ablation -o bands.html");
@@ -189,12 +185,11 @@ void define_experiment(App app, int& status) {
 
 }  // namespace
 
-const Command experiment_command{"experiment",
-                                 "runnable questions: where values die, which binades matter",
-                                 "Lists and runs experiments on reduced precision. Each asks a "
-                                 "question, such as which binades of "
-                                 "the gradients matter to a training, measures figures, and "
-                                 "compares them with what is expected.",
-                                 &define_experiment};
+const Command experiment_command{
+    "experiment", "runnable questions: where values die, which binades matter",
+    "Lists and runs experiments on reduced precision. Each asks a question, such as which binades "
+    "of the gradients matter to a training, measures figures, and compares them with what is "
+    "expected.",
+    &define_experiment};
 
 }  // namespace binade

@@ -71,17 +71,14 @@ void define_explain_dots(App app) {
   const App dots = app.add_subcommand(
       "dots", "one instruction: d = c + sum of a·b",
       "Explains one dot product, d = c + sum of a·b, of one instruction: how its terms are "
-      "aligned, which "
-      "of their bits are cut, how the sum is rounded, and how far the result is from the exact "
-      "sum. The "
-      "operands are a row of arrays (--a, --b), a row of a recording (--recording), or typed "
-      "(--terms).");
+      "aligned, which of their bits are cut, how the sum is rounded, and how far the result is "
+      "from the exact sum. The operands are a row of arrays (--a, --b), a row of a recording "
+      "(--recording), or typed (--terms).");
   add_dot_options(dots, options->dots);
-  dots.add_option(
-      "--recording", options->recording,
-      "take the operands from this recording (.safetensors), which `binade record` writes. It "
-      "names the instruction, unless --arch or --instruction names another of the same "
-      "types and K");
+  dots.add_option("--recording", options->recording,
+                  "take the operands from this recording (.safetensors), which `binade record` "
+                  "writes. It names the instruction, unless --arch or --instruction names another "
+                  "of the same types and K");
   dots.add_option("--row", options->row,
                   "row of the arrays or of the recording to explain, from 0");
   dots.add_option(
@@ -113,27 +110,25 @@ void explain_one(const OneElement& options) {
 
 void define_explained_gemm(App app) {
   const auto options = std::make_shared<OneElement>();
-  const App gemm = app.add_subcommand("gemm", "one element of a whole product, as binade gemm",
-                                      "Explains one element of the product that `binade gemm` "
-                                      "computes with the same arguments: every "
-                                      "instruction that takes part in its sum, what each cuts and "
-                                      "rounds, and how far the result is from "
-                                      "the exact sum.");
+  const App gemm =
+      app.add_subcommand("gemm", "one element of a whole product, as binade gemm",
+                         "Explains one element of the product that `binade gemm` computes with the "
+                         "same arguments: every instruction that takes part in its sum, what each "
+                         "cuts and rounds, and how far the result is from the exact sum.");
   add_gemm_options(gemm, options->product);
   gemm.add_option("--element", options->element,
                   "row and column in D of the element to explain, from 0")
       .expected(2)
       .required();
-  gemm.add_option(
-      "--d", options->d,
-      "file of what the hardware gave, of shape (M, N), to compare the element with; its dtype "
-      "is the format of D unless --out-format names one");
+  gemm.add_option("--d", options->d,
+                  "file of what the hardware gave, of shape (M, N), to compare the element with; "
+                  "its dtype is the format of D unless --out-format names one");
   add_output(gemm, options->output);
   gemm.footer(
       "\nExit status: 0 the element was explained, 2 an argument or a file cannot be used.\n\n"
       "Example:\n"
-      "  binade explain gemm a.npy b.npy --arch sm_90 --instruction "
-      "wgmma.m64n8k32.f32.e4m3.e4m3 \\\n      --promote-every 4 --element 3 5");
+      "  binade explain gemm a.npy b.npy --arch sm_90 --instruction wgmma.m64n8k32.f32.e4m3.e4m3 "
+      "\\\n      --promote-every 4 --element 3 5");
   gemm.callback([options] { explain_one(*options); });
 }
 
@@ -145,10 +140,9 @@ void define_explain(App app, int& /*unused*/) {
 
 }  // namespace
 
-const Command explain_command{
-    "explain", "one sum step by step: what was cut, by which rule",
-    "Explains one sum of a Tensor Core step by step: which bits of which term "
-    "were cut, by which rule, and what error that made.",
-    &define_explain};
+const Command explain_command{"explain", "one sum step by step: what was cut, by which rule",
+                              "Explains one sum of a Tensor Core step by step: which bits of which "
+                              "term were cut, by which rule, and what error that made.",
+                              &define_explain};
 
 }  // namespace binade

@@ -39,15 +39,13 @@ void define_formats(App app, int& status) {
                  "formats to show, as names or specifications (default: all that have a name)")
       .delimiter(',');
   app.add_flag("--json", options->json, "print JSON instead of text, every number exact");
-  app.footer(
-      std::string(
-          "\nThe thresholds at which a value becomes zero or overflows are those of rounding "
-          "to nearest, ties to\neven, with gradual underflow.\n\n") +
-      format_spec_help +
-      "\n\nExamples:\n"
-      "  binade formats\n"
-      "  binade formats binary16 e5m7 e4m3:specials=ieee\n\n"
-      "Exit status: 0 the table was printed, 2 a name or a specification is wrong.");
+  app.footer(std::string("\nThe thresholds at which a value becomes zero or overflows are those of "
+                         "rounding to nearest, ties to\neven, with gradual underflow.\n\n") +
+             format_spec_help +
+             "\n\nExamples:\n"
+             "  binade formats\n"
+             "  binade formats binary16 e5m7 e4m3:specials=ieee\n\n"
+             "Exit status: 0 the table was printed, 2 a name or a specification is wrong.");
   app.callback([&status, options] {
     print_formats(*options);
     status = 0;
@@ -58,9 +56,8 @@ void define_formats(App app, int& status) {
 
 const Command formats_command{
     "formats", "the formats: range, thresholds, special values",
-    "Prints a table of floating-point formats: their bits, precision and range, "
-    "the thresholds at which values become zero or overflow, and their special "
-    "values.",
+    "Prints a table of floating-point formats: their bits, precision and range, the thresholds at "
+    "which values become zero or overflow, and their special values.",
     define_formats};
 
 }  // namespace binade

@@ -104,20 +104,17 @@ void define_gemm(App app, int& status) {
   add_gemm_options(app, options->product);
   app.add_output("-o,--out", options->out,
                  "file of the result D, of shape (M, N): .npy or .safetensors");
-  app.add_output(
-      "--account", options->account,
-      "file (.html or .json) of the account of losses: which error each rule of the Tensor Core "
-      "made, by position in K. It is also printed as text");
+  app.add_output("--account", options->account,
+                 "file (.html or .json) of the account of losses: which error each rule of the "
+                 "Tensor Core made, by position in K. It is also printed as text");
   add_on_device_options(
       app, options->device,
-      "it computes the sums, by the instruction itself if the GPU has it and binade "
-      "has a kernel of it, else by the emulator's arithmetic. The order of the sum "
-      "must be the plain one");
+      "it computes the sums, by the instruction itself if the GPU has it and binade has a kernel "
+      "of it, else by the emulator's arithmetic. The order of the sum must be the plain one");
   app.footer(
       "\nK is padded with zeros to whole instructions, as kernels do.\n\n"
       "Exit status: 0 the files were written, 2 an argument or a file cannot be used, 77 there is "
-      "no GPU "
-      "(--device).\n\n"
+      "no GPU (--device).\n\n"
       "Examples:\n"
       "  binade gemm a.npy b.npy -o d.npy --arch sm_80 --instruction mma.m16n8k16.f32.f16.f16.f32\n"
       "  binade gemm a.npy b.npy -o d.npy --arch sm_90 --instruction wgmma.m64n8k32.f32.e4m3.e4m3 "
@@ -128,12 +125,11 @@ void define_gemm(App app, int& status) {
 
 }  // namespace
 
-const Command gemm_command{"gemm", "multiply matrices as a Tensor Core kernel does",
-                           "Computes D = alpha·A·B + beta·C + bias, every bit as a kernel does "
-                           "that uses the named instruction in "
-                           "the given order, and writes D to a file. It can also write an account "
-                           "of what each rule of the Tensor "
-                           "Core lost.",
-                           &define_gemm};
+const Command gemm_command{
+    "gemm", "multiply matrices as a Tensor Core kernel does",
+    "Computes D = alpha·A·B + beta·C + bias, every bit as a kernel does that uses the named "
+    "instruction in the given order, and writes D to a file. It can also write an account of what "
+    "each rule of the Tensor Core lost.",
+    &define_gemm};
 
 }  // namespace binade

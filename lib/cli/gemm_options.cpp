@@ -63,66 +63,59 @@ void check_integer(const GemmOptions& o) {
                      o.alpha == 1 && o.beta == 1 && !o.saturate;
   if (plain) return;
   throw Error(
-      "an integer product has no promotion, split, epilogue or other output than s32; "
-      "leave those options out");
+      "an integer product has no promotion, split, epilogue or other output than s32; leave those "
+      "options out");
 }
 
 }  // namespace
 
 void add_gemm_options(App app, GemmOptions& o) {
-  app.add_option(
-         "A", o.files.a,
-         "file of the matrix A, of shape (M, K): .npy, .safetensors, .npz or torch's .pt, written "
-         "FILE:NAME if the file holds several arrays")
+  app.add_option("A", o.files.a,
+                 "file of the matrix A, of shape (M, K): .npy, .safetensors, .npz or torch's .pt, "
+                 "written FILE:NAME if the file holds several arrays")
       .required();
   app.add_option("B", o.files.b, "file of the matrix B, of shape (K, N)").required();
   app.add_option("C", o.c, "file of the matrix C, of shape (M, N) (default: zeros)");
-  app.add_option(
-         "--instruction", o.instruction,
-         "the instruction that multiplies: one of `binade architectures --names`, such as "
-         "mma.m16n8k16.f32.f16.f16.f32; or a chain of operations that round each time, such as "
-         "fma.rn.f32.f16.f16.f32 or mul_add.rn.f32.f32.f32.f32")
+  app.add_option("--instruction", o.instruction,
+                 "the instruction that multiplies: one of `binade architectures --names`, such as "
+                 "mma.m16n8k16.f32.f16.f16.f32; or a chain of operations that round each time, "
+                 "such as fma.rn.f32.f16.f16.f32 or mul_add.rn.f32.f32.f32.f32")
       .required();
   app.add_option("--arch", o.architecture,
                  "architecture of the GPU whose instruction it is, " + architecture_range() +
                      "; required, except for a chain of rounded operations, which has none");
   app.add_flag("--transpose-a", o.files.transposed_a, "the file of A holds its transpose, (K, M)");
   app.add_flag("--transpose-b", o.files.transposed_b, "the file of B holds its transpose, (N, K)");
-  app.add_flag(
-      "--round", o.files.round,
-      "round operands to the instruction's types, to nearest, as cuBLAS does for tf32. Without it "
-      "a value that is no number of the type is refused, except that the low 13 bits of a tf32 "
-      "operand are ignored, as by the hardware");
+  app.add_flag("--round", o.files.round,
+               "round operands to the instruction's types, to nearest, as cuBLAS does for tf32. "
+               "Without it a value that is no number of the type is refused, except that the low "
+               "13 bits of a tf32 operand are ignored, as by the hardware");
   const char* const order = "The order of the sum";
-  app.add_option(
-         "--k-order", o.k_order,
-         "in which order instructions take the positions in K: ascending or descending. With "
-         ":GROUPxWIDTH behind it, such as ascending:2x4, each of GROUP instructions in a row takes "
-         "WIDTH of their positions in turn")
+  app.add_option("--k-order", o.k_order,
+                 "in which order instructions take the positions in K: ascending or descending. "
+                 "With :GROUPxWIDTH behind it, such as ascending:2x4, each of GROUP instructions "
+                 "in a row takes WIDTH of their positions in turn")
       .capture_default_str()
       .group(order);
-  app.add_option(
-         "--promote-every", o.promote_every,
-         "N or N:FORMAT: after every N instructions the accumulator is added to a register of this "
-         "format (default: f32) and begins again at 0. CUTLASS's 2xAcc and DeepSeek-V3 do so "
-         "after 128 products (default: there is no such register)")
+  app.add_option("--promote-every", o.promote_every,
+                 "N or N:FORMAT: after every N instructions the accumulator is added to a register "
+                 "of this format (default: f32) and begins again at 0. CUTLASS's 2xAcc and "
+                 "DeepSeek-V3 do so after 128 products (default: there is no such register)")
       .group(order);
   app.add_option(
          "--split", o.splits,
          "PARTS[:RUN|:tileN][:REDUCTION][:tail], such as 4, 2:16, 3:tile64 or 8:1:pairs:tail: K is "
          "divided into PARTS that are summed one by one and then added. Each part is a run of "
-         "whole "
-         "instructions, or of whole tiles of N positions; with RUN, runs of so many positions go "
-         "to "
-         "the parts in turn. REDUCTION is the order in which parts are added: ascending (the "
-         "default), descending, pairs or halves. tail: positions left over by the runs are added "
-         "to the finished sum. Given up to three times, splits lie in each other, the outermost "
-         "first (default: K is not divided)")
+         "whole instructions, or of whole tiles of N positions; with RUN, runs of so many "
+         "positions go to the parts in turn. REDUCTION is the order in which parts are added: "
+         "ascending (the default), descending, pairs or halves. tail: positions left over by the "
+         "runs are added to the finished sum. Given up to three times, splits lie in each other, "
+         "the outermost first (default: K is not divided)")
       .allow_extra_args(false)
       .group(order);
-  app.add_option("--partial", o.partial,
-                 "format in which the parts of --split are kept and added (default: the "
-                 "accumulator's)")
+  app.add_option(
+         "--partial", o.partial,
+         "format in which the parts of --split are kept and added (default: the accumulator's)")
       .group(order);
   app.add_flag("--c-first", o.c_first,
                "sums begin with C (default: they begin with 0, and the epilogue adds C)")
@@ -135,10 +128,9 @@ void add_gemm_options(App app, GemmOptions& o) {
   app.add_option("--bias", o.bias,
                  "file of the bias, of shape (N,), which is added to each row (default: none)")
       .group(epilogue);
-  app.add_option(
-         "--fused", o.fused,
-         "which product is fused with the addition: alpha gives fma(alpha, sum, beta·C) + bias, "
-         "beta gives fma(beta, C, fma(alpha, sum, bias))")
+  app.add_option("--fused", o.fused,
+                 "which product is fused with the addition: alpha gives fma(alpha, sum, beta·C) + "
+                 "bias, beta gives fma(beta, C, fma(alpha, sum, bias))")
       .one_of({"alpha", "beta"})
       .capture_default_str()
       .group(epilogue);

@@ -67,37 +67,34 @@ void define_identify(App app, int& status) {
   const auto file = [app](const char* name, std::vector<std::string>& list, const char* help) {
     return app.add_option(name, list, help).expected(1).take_all().allow_extra_args(false);
   };
-  file(
-      "--a", files.a,
-      "file of the matrix A, of shape (M, K): .npy, .safetensors, .npz or torch's .pt, written "
-      "FILE:NAME if the file holds several arrays. With several runs of the kernel this option and "
-      "those below are repeated, once for each run")
+  file("--a", files.a,
+       "file of the matrix A, of shape (M, K): .npy, .safetensors, .npz or torch's .pt, written "
+       "FILE:NAME if the file holds several arrays. With several runs of the kernel this option "
+       "and those below are repeated, once for each run")
       .required();
   file("--b", files.b,
        "file of the matrix B, of shape (K, N). If A and B are both of shape (rows, K) and D is of "
-       "shape "
-       "(rows,), D holds the dot products of their rows")
+       "shape (rows,), D holds the dot products of their rows")
       .required();
   file("--d", files.d, "file of what the kernel gave, of shape (M, N)").required();
   file("--c", files.c, "file of the matrix C, of shape (M, N), if the kernel added one");
   file("--bias", files.bias, "file of the bias, of shape (N,), if the kernel added one");
   app.add_flag("--transpose-a", files.transposed_a, "the file of A holds its transpose, (K, M)");
   app.add_flag("--transpose-b", files.transposed_b, "the file of B holds its transpose, (N, K)");
-  app.add_option(
-      "--types", files.types,
-      "types of D, A, B and C, such as f32.bf16.bf16.f32, if files hold bits as unsigned integers "
-      "(default: the dtypes of the files)");
+  app.add_option("--types", files.types,
+                 "types of D, A, B and C, such as f32.bf16.bf16.f32, if files hold bits as "
+                 "unsigned integers (default: the dtypes of the files)");
   app.add_option("--alpha", options->epilogue.alpha,
                  "factor of the sum in D = alpha·sum + beta·C + bias, as the kernel was called")
       .capture_default_str();
   app.add_option("--beta", options->epilogue.beta, "factor of C, as the kernel was called")
       .capture_default_str();
   const Option architectures =
-      app.add_option(
-             "--arch", options->architectures,
-             "the kernel ran on a GPU of one of these architectures (" + architecture_range() +
-                 "), such as sm_90 or sm_90,sm_100: only their Tensor Core instructions are "
-                 "tried, and are listed before chains")
+      app.add_option("--arch", options->architectures,
+                     "the kernel ran on a GPU of one of these architectures (" +
+                         architecture_range() +
+                         "), such as sm_90 or sm_90,sm_100: only their Tensor Core instructions "
+                         "are tried, and are listed before chains")
           .delimiter(',');
   const Option chains = app.add_flag(
       "--chains", options->chains,
@@ -116,17 +113,15 @@ void define_identify(App app, int& status) {
                "that differs");
   app.add_output("--propose", options->propose,
                  "write operands to this file (.npz) on which the models that explain every bit "
-                 "give different "
-                 "results: run the kernel on them, and identify both runs together");
+                 "give different results: run the kernel on them, and identify both runs together");
   app.add_option("--seed", options->seed, "seed of the operands that --propose writes")
       .capture_default_str();
   app.add_flag("--json", options->json, "print JSON instead of text");
   app.footer(
       "\nEvery element of D is compared bit for bit. Operands of binary32 are also tried as tf32, "
-      "and, if "
-      "then nothing\nexplains D, rounded to tf32 as cuBLAS does. Among models that are equally "
-      "simple, "
-      "chains come first, unless --arch\nor the bits of D show that a Tensor Core was at work.\n\n"
+      "and, if then nothing\nexplains D, rounded to tf32 as cuBLAS does. Among models that are "
+      "equally simple, chains come first, unless --arch\nor the bits of D show that a Tensor Core "
+      "was at work.\n\n"
       "Exit status: 0 a model explains every bit, 1 none does, 2 an argument or a file cannot be "
       "used.\n\n"
       "Examples:\n"
@@ -137,11 +132,10 @@ void define_identify(App app, int& status) {
 
 }  // namespace
 
-const Command identify_command{
-    "identify", "find the models that explain a kernel's bits",
-    "Searches for the models (instruction, order of the sum, epilogue) that give "
-    "every bit of what a kernel of matrix products gave, and prints them, the "
-    "simplest first, as options of `binade gemm`.",
-    &define_identify};
+const Command identify_command{"identify", "find the models that explain a kernel's bits",
+                               "Searches for the models (instruction, order of the sum, epilogue) "
+                               "that give every bit of what a kernel of matrix products gave, and "
+                               "prints them, the simplest first, as options of `binade gemm`.",
+                               &define_identify};
 
 }  // namespace binade

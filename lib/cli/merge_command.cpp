@@ -44,16 +44,13 @@ void define_merge(App app, int&) {
       .required();
   add_report_outputs(app, a->outputs);
   add_text_options(app, a->outputs);
-  app.add_flag(
-      "--partial", a->partial,
-      "report on the parts that are there although others are missing, and name those (default: a "
-      "missing part is an error)");
+  app.add_flag("--partial", a->partial,
+               "report on the parts that are there although others are missing, and name those "
+               "(default: a missing part is an error)");
   app.footer(
       "\nThe outputs have the same bytes as those of one `binade report` on all inputs. All parts "
-      "must come "
-      "from the same\noptions, the same version of binade, and the same inputs by name, size and "
-      "time of "
-      "modification (cp -p keeps it).\n\n"
+      "must come from the same\noptions, the same version of binade, and the same inputs by name, "
+      "size and time of modification (cp -p keeps it).\n\n"
       "Exit status: 0 the report was made, 2 an argument or a part cannot be used.\n\n"
       "Examples:\n"
       "  binade merge part*.bin -o run.html --json run.json\n"
@@ -71,8 +68,8 @@ void define_merge(App app, int&) {
 
 const Command merge_command{
     "merge", "one report from the parts of binade report --part",
-    "Merges the parts of a report that several processes have counted, each with "
-    "`binade report --part`, into the report on all of their tensors.",
+    "Merges the parts of a report that several processes have counted, each with `binade report "
+    "--part`, into the report on all of their tensors.",
     &define_merge};
 
 }  // namespace binade

@@ -28,9 +28,8 @@ namespace {
 
 constexpr const char* description =
     "binade tells what becomes of numbers in FP16, BF16, TF32 and FP8, and computes what Tensor "
-    "Cores compute, bit for "
-    "bit. Start with `binade report GRADIENTS.safetensors -o report.html`; `binade COMMAND --help` "
-    "explains a command.";
+    "Cores compute, bit for bit. Start with `binade report GRADIENTS.safetensors -o report.html`; "
+    "`binade COMMAND --help` explains a command.";
 
 constexpr const char* statuses_and_environment =
     "Exit status of every command: 0 it did its work, 1 things that it compared differ, 2 an "

@@ -164,8 +164,7 @@ void define_quantize(App app, int& status) {
   const auto a = std::make_shared<QuantizeArguments>();
   app.add_option("IN", a->in,
                  "file of the tensors: .safetensors, .npy, .npz or torch's, as `binade report` "
-                 "reads, or - for "
-                 "standard input")
+                 "reads, or - for standard input")
       .required();
   app.add_option("OUT", a->out,
                  "file of the rounded tensors: .safetensors, or .npy for a single array")
@@ -181,27 +180,23 @@ void define_quantize(App app, int& status) {
   add_flush_operands(app, a->attributes);
   app.add_option("--seed", a->seed,
                  "seed of stochastic rounding, from 0 to 2^64 - 1; the n-th tensor of the file, "
-                 "from 0, draws from "
-                 "stream n of the random numbers")
+                 "from 0, draws from stream n of the random numbers")
       .capture_default_str();
   add_random_bits(app, a->attributes);
   app.add_flag(
       "--encode", a->encode,
       "write encodings, in the dtype of the format (F16, BF16, F8_…) or in U8, U16, U32 or U64 if "
       "it has none (default: values in F32, or in F64 if F32 does not hold them)");
-  app.add_option(
-      "--dtype", a->dtype,
-      "dtype of the elements of a .npy file that holds raw bytes (V1, V2), such as bfloat16 or "
-      "float8_e4m3fn");
-  add_on_device_options(
-      app, a->device,
-      "tensors of F32 are rounded there, others on this machine; the format must be "
-      "one that F32 holds, and --encode does not apply");
+  app.add_option("--dtype", a->dtype,
+                 "dtype of the elements of a .npy file that holds raw bytes (V1, V2), such as "
+                 "bfloat16 or float8_e4m3fn");
+  add_on_device_options(app, a->device,
+                        "tensors of F32 are rounded there, others on this machine; the format must "
+                        "be one that F32 holds, and --encode does not apply");
   app.footer(
       "\nTensors of integers and of complex numbers are named and not written.\n"
       "Exit status: 0 the file was written, 2 an argument or a file cannot be used, 77 there is no "
-      "GPU "
-      "(--device).\n\n"
+      "GPU (--device).\n\n"
       "Examples:\n"
       "  binade quantize weights.safetensors weights_e4m3.safetensors --format e4m3 --saturation "
       "finite\n"
@@ -213,9 +208,9 @@ void define_quantize(App app, int& status) {
 
 const Command quantize_command{
     "quantize", "round every value of a file to a format and count what happened",
-    "Rounds every floating-point value of a file to a format and writes the "
-    "results to another file. Prints for each tensor how many values became "
-    "zero, subnormal or infinite, were saturated or inexact.",
+    "Rounds every floating-point value of a file to a format and writes the results to another "
+    "file. Prints for each tensor how many values became zero, subnormal or infinite, were "
+    "saturated or inexact.",
     &define_quantize};
 
 }  // namespace binade

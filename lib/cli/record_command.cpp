@@ -145,8 +145,7 @@ int run_record(const RecordArguments& a) {
   if (totals.files + totals.kept + totals.skipped == 0 && a.dots == "open" && !both && any_named) {
     fmt::print(
         "{}: nothing is open: recorded rows exclude every other rule for what was asked; see "
-        "binade "
-        "architectures --arch sm_{} --evidence\n",
+        "binade architectures --arch sm_{} --evidence\n",
         name, opened.device->info().compute_capability);
     return 0;
   }
@@ -197,12 +196,10 @@ void define_record(App app, int& status) {
   add_rule_options(app, a->rules);
   app.footer(
       "\n`binade validate --replay FOLDER` compares the recordings with the emulator, on any "
-      "machine; with "
-      "--evidence it\ntells which rules the GPU follows. The rules above can only be chosen with "
-      "--emulated.\n\n"
+      "machine; with --evidence it\ntells which rules the GPU follows. The rules above can only be "
+      "chosen with --emulated.\n\n"
       "Exit status: 0 all was recorded, 1 recorded results differ from the emulator's, 2 an "
-      "argument is "
-      "wrong or a file\ncannot be written, 77 there is no GPU, or it has none of the "
+      "argument is wrong or a file\ncannot be written, 77 there is no GPU, or it has none of the "
       "instructions.\n\n"
       "Examples:\n"
       "  binade record -o h100\n"
@@ -231,9 +228,8 @@ void define_record(App app, int& status) {
 
 const Command record_command{
     "record", "keep what the GPU's instructions give (status 77: no GPU)",
-    "Runs the instructions of this machine's GPU on generated operands and writes "
-    "operands and results to files, a file for each instruction. Prints a line for "
-    "each file.",
+    "Runs the instructions of this machine's GPU on generated operands and writes operands and "
+    "results to files, a file for each instruction. Prints a line for each file.",
     &define_record};
 
 }  // namespace binade

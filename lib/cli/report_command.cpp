@@ -118,10 +118,8 @@ void define_report(App app, int& status) {
   const auto a = std::make_shared<ReportArguments>();
   app.add_option("FILE", a->inputs,
                  "files of tensors: .safetensors, .npy, .npz, torch.save's .pt, a sharded model's "
-                 ".index.json, a "
-                 "folder of torch.distributed.checkpoint, or a watched run's .binade; globs of "
-                 "them; or - for "
-                 "standard input")
+                 ".index.json, a folder of torch.distributed.checkpoint, or a watched run's "
+                 ".binade; globs of them; or - for standard input")
       .required();
   add_report_outputs(app, a->outputs);
   app.add_option(
@@ -131,42 +129,37 @@ void define_report(App app, int& status) {
       .within(0, most_headroom);
   app.add_option("--target-loss", a->words.target_loss,
                  "the largest share of a tensor's l2 norm that may become zero at the loss scale, "
-                 "from 0 to "
-                 "below 1")
+                 "from 0 to below 1")
       .capture_default_str();
   app.add_option(
          "--prefer", a->words.prefer,
          "which end of the interval of good loss scales to recommend, the largest or the smallest")
       .capture_default_str()
       .one_of({"s_max", "s_min"});
-  app.add_option(
-         "--formats", a->words.formats,
-         "report only on these formats, separated by commas (default: binary16,bfloat16,tf32,e5m2,"
-         "e4m3)")
+  app.add_option("--formats", a->words.formats,
+                 "report only on these formats, separated by commas (default: "
+                 "binary16,bfloat16,tf32,e5m2,e4m3)")
       .delimiter(',');
   app.add_option("--sqnr-scale", a->words.scales,
                  "log2 of loss scales, such as 8,16, at which the signal-to-quantization-noise "
-                 "ratio (SQNR) is "
-                 "measured, beside 0")
+                 "ratio (SQNR) is measured, beside 0")
       .delimiter(',')
       .within(lowest_scale_log2, highest_scale_log2);
-  app.add_option(
-      "--dtype", a->words.dtype,
-      "dtype of the elements of .npy files that hold raw bytes (V1, V2), such as bfloat16 or "
-      "float8_e4m3fn");
-  app.add_option(
-         "--role", a->words.roles,
-         "a rule ROLE=REGEX: a tensor in whose name the extended regular expression is found "
-         "has the role, whatever its name tells otherwise; may be repeated, and the first rule "
-         "that fits counts")
+  app.add_option("--dtype", a->words.dtype,
+                 "dtype of the elements of .npy files that hold raw bytes (V1, V2), such as "
+                 "bfloat16 or float8_e4m3fn");
+  app.add_option("--role", a->words.roles,
+                 "a rule ROLE=REGEX: a tensor in whose name the extended regular expression is "
+                 "found has the role, whatever its name tells otherwise; may be repeated, and the "
+                 "first rule that fits counts")
       .expected(1)
       .take_all()
       .allow_extra_args(false);
   add_text_options(app, a->outputs);
-  const Option part = app.add_option("--part", a->part,
-                                     "I/N, such as 2/8: count only the I-th of N shares of the "
-                                     "tensors, and write a part for `binade merge` to the file of "
-                                     "-o");
+  const Option part =
+      app.add_option("--part", a->part,
+                     "I/N, such as 2/8: count only the I-th of N shares of the tensors, and write "
+                     "a part for `binade merge` to the file of -o");
   for (const char* other : {"--json", "--csv", "--tensors"}) part.excludes(std::string(other));
   add_on_device_options(app, a->device,
                         "it counts the tensors of F32; this machine counts the others");
@@ -180,8 +173,7 @@ void define_report(App app, int& status) {
   }
   app.footer(
       "\nThe name of a tensor tells its role, by its parts between / . : and by how a part ends. "
-      "Only "
-      "gradients set\nthe loss scale.\n"
+      "Only gradients set\nthe loss scale.\n"
       "  dW      fc1.weight.grad, fc1/dW, fc1_weight_grad, grads/fc1.bias, wgrad, grad_weight\n"
       "  dAct    fc1.act.grad, fc1/dAct, logits.grad, dgrad, grad_input, grad_output\n"
       "  grad    a gradient of something else: fc1.grad, gradients/fc1, fc1.main_grad\n"
@@ -201,20 +193,16 @@ void define_report(App app, int& status) {
       "pytorch_model.bin.index.json)\n"
       "stands for all its shards, and a folder with a .metadata for all its tensors.\n\n"
       "Time: if names begin with step<digits>/ for two steps or more, in one file or many, the "
-      "report "
-      "has figures over the\n"
+      "report has figures over the\n"
       "steps, by role and layer: step000440/fc1/dW is of layer fc1, step440/fc1.weight.grad of "
-      "layer "
-      "fc1.weight. A weight\n"
+      "layer fc1.weight. A weight\n"
       "and its update are compared. `binade train --dump` writes such files.\n\n"
       "Watched runs: a run.binade of binade.torch.watch holds what was counted while a training "
-      "ran, "
-      "by window of steps,\n"
+      "ran, by window of steps,\n"
       "layer and role. It tells the roles itself, so --role does not apply. It has SQNR if it was "
       "watched with sqnr=True.\n\n"
       "Exit status: 0 the report was made (with --diff: the reports are alike), 1 the reports of "
-      "--diff "
-      "differ, 2 an\nargument or a file cannot be used, 77 there is no GPU (--device).\n\n"
+      "--diff differ, 2 an\nargument or a file cannot be used, 77 there is no GPU (--device).\n\n"
       "Examples:\n"
       "  binade report grads.safetensors -o report.html\n"
       "  binade report dump.npz --role 'grad=^g[.]' --role 'other=^debug'\n"
@@ -229,13 +217,11 @@ void define_report(App app, int& status) {
 
 }  // namespace
 
-const Command report_command{"report",
-                             "what dies in FP16, BF16, FP8, and which loss scale saves it",
-                             "Counts which values of tensors become zero, subnormal or infinite in "
-                             "FP16, BF16, TF32 and FP8, and "
-                             "how much of each tensor's norm is lost; from the gradients it "
-                             "chooses the loss scale with which "
-                             "FP16 loses least. Prints tables, and writes a page, JSON or CSV.",
-                             &define_report};
+const Command report_command{
+    "report", "what dies in FP16, BF16, FP8, and which loss scale saves it",
+    "Counts which values of tensors become zero, subnormal or infinite in FP16, BF16, TF32 and "
+    "FP8, and how much of each tensor's norm is lost; from the gradients it chooses the loss scale "
+    "with which FP16 loses least. Prints tables, and writes a page, JSON or CSV.",
+    &define_report};
 
 }  // namespace binade

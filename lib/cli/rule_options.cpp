@@ -16,10 +16,9 @@ void add_rule_options(App app, RuleChoice& rules) {
                  "has the least exponent of its format")
       .type_name("RULE")
       .group(group);
-  app.add_option(
-         "--floor", rules.floor,
-         "the least exponent to which terms are aligned, should all of theirs be smaller: -600 to "
-         "300 (MMA-Sim v1 has -126), or none")
+  app.add_option("--floor", rules.floor,
+                 "the least exponent to which terms are aligned, should all of theirs be smaller: "
+                 "-600 to 300 (MMA-Sim v1 has -126), or none")
       .type_name("E")
       .group(group);
   app.add_option("--cut-to-zero", rules.cut_to_zero,

@@ -60,8 +60,7 @@ void define_show(App app, int& status) {
                  "numbers or encodings; their spelling is explained below");
   app.add_option("-f,--format", options->question.formats,
                  "format in which to show the values: a name or a specification, explained below. "
-                 "Several are "
-                 "separated by commas, or the option is repeated")
+                 "Several are separated by commas, or the option is repeated")
       .delimiter(',')
       .allow_extra_args(false);
   add_rounding(app, options->question.attributes);
@@ -90,11 +89,10 @@ void define_show(App app, int& status) {
 
 }  // namespace
 
-const Command show_command{"show",
-                           "one value in a format: bits, fields, neighbours, and what rounding did",
-                           "Shows values in a format: the bits and fields of the encoding, its "
-                           "exact value, the neighbours, and, if "
-                           "the value had to be rounded, what that changed.",
-                           define_show};
+const Command show_command{
+    "show", "one value in a format: bits, fields, neighbours, and what rounding did",
+    "Shows values in a format: the bits and fields of the encoding, its exact value, the "
+    "neighbours, and, if the value had to be rounded, what that changed.",
+    define_show};
 
 }  // namespace binade

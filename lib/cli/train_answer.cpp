@@ -74,8 +74,8 @@ std::string rows_text(const TrainingLog& log) {
   std::uint64_t mac = 0;
   for (const std::uint64_t n : log.tally.multiply_adds) mac += n;
   std::string text = fmt::format(
-      "parameters      {}\nsteps           {}, {} skipped\nloss            {} at first, {} "
-      "in the last tenth\ntest            {} of {} rows right, loss {}\n",
+      "parameters      {}\nsteps           {}, {} skipped\nloss            {} at first, {} in the "
+      "last tenth\ntest            {} of {} rows right, loss {}\n",
       log.parameters, log.steps.size(), log.skipped, shown(log.steps.front().loss, 4),
       shown(log.final_loss(), 4), percent(log.test_accuracy), log.test_rows,
       shown(log.test_loss, 4));

@@ -157,10 +157,8 @@ std::string settings_text() {
        fmt::format("seed of the initial weights and of the order of the data [{}]", usual.seed));
   return text +
          "A training that diverged, or whose scaler gave up, is a result with exit status 0: the "
-         "text says so "
-         "in\na line \"diverged\" or \"gave up\", the JSON in not_finite and gave_up. Exit status "
-         "2: a setting "
-         "or a file\ncannot be used.\n\n"
+         "text says so in\na line \"diverged\" or \"gave up\", the JSON in not_finite and gave_up. "
+         "Exit status 2: a setting or a file\ncannot be used.\n\n"
          "Examples:\n"
          "  binade train workload=digits_mlp format=binary16 scaler=static:1024\n"
          "  binade train workload=fashion_cnn format=e4m3 steps=100 --dump run\n"
@@ -172,17 +170,14 @@ void define_train(App app, int&) {
   app.footer(settings_text());
   app.add_option("SETTING", a->settings,
                  "settings of the training, such as workload=digits_mlp format=binary16 "
-                 "loss_shift=14; all are "
-                 "explained below")
+                 "loss_shift=14; all are explained below")
       .required();
   app.add_output("--json", a->json,
                  "write the figures, and loss and scale of every step, to this file, as JSON; a "
-                 "number that is not "
-                 "finite is null");
-  app.add_output(
-      "--dump", a->dump,
-      "write gradients, activations, weights and updates of some steps to this folder, for "
-      "`binade report`");
+                 "number that is not finite is null");
+  app.add_output("--dump", a->dump,
+                 "write gradients, activations, weights and updates of some steps to this folder, "
+                 "for `binade report`");
   app.add_option(
       "--dump-every", a->every,
       "number of steps between two that --dump writes (default: a twentieth of all steps)");
@@ -195,12 +190,11 @@ void define_train(App app, int&) {
 
 }  // namespace
 
-const Command train_command{"train", "train a network in emulated precision",
-                            "Trains a small network whose products are computed bit for bit as "
-                            "Tensor Cores compute them, with the "
-                            "format, casts, loss scale and optimizer of the settings. Prints "
-                            "losses, skipped steps, lost updates and "
-                            "the accuracy on test data.",
-                            &define_train};
+const Command train_command{
+    "train", "train a network in emulated precision",
+    "Trains a small network whose products are computed bit for bit as Tensor Cores compute them, "
+    "with the format, casts, loss scale and optimizer of the settings. Prints losses, skipped "
+    "steps, lost updates and the accuracy on test data.",
+    &define_train};
 
 }  // namespace binade

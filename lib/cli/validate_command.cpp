@@ -107,10 +107,9 @@ class SetOutput {
   void finish(const char* schema, const std::string& device, const SetTotals& totals) {
     if (!options_.seen.empty()) {
       if (totals.different > 0) {
-        throw Error(
-            fmt::format("--seen: {} rows are not what the emulator gives; what they exclude is "
-                        "not known",
-                        totals.different));
+        throw Error(fmt::format(
+            "--seen: {} rows are not what the emulator gives; what they exclude is not known",
+            totals.different));
       }
       if (seen_.empty()) throw Error("--seen: no set of dot products is among what was replayed");
       std::ranges::sort(seen_);
@@ -263,15 +262,14 @@ void define_validate(App app, int& status) {
   define_validate_gemm(app, status);
   define_validate_crossed(app, status);
   app.require_subcommand(0, 1);
-  const Option from_files =
-      app.add_option("--replay", options->replay,
-                     "compare recordings with the emulator: .safetensors files of instructions "
-                     "(`binade record`) or of "
-                     "whole products, folders of them, or folders with a sets.json");
-  const Option from_device = app.add_flag("--device", options->device,
-                                          "run every Tensor Core instruction of this machine's GPU "
-                                          "on generated operands, and compare the "
-                                          "results with the emulator");
+  const Option from_files = app.add_option(
+      "--replay", options->replay,
+      "compare recordings with the emulator: .safetensors files of instructions (`binade record`) "
+      "or of whole products, folders of them, or folders with a sets.json");
+  const Option from_device =
+      app.add_flag("--device", options->device,
+                   "run every Tensor Core instruction of this machine's GPU on generated operands, "
+                   "and compare the results with the emulator");
   from_device.excludes(from_files);
   add_device_option(app, options->device_option);
   app.add_option(
@@ -291,15 +289,13 @@ void define_validate(App app, int& status) {
   app.add_flag("--evidence", options->evidence, evidence_help);
   app.add_output("--seen", options->seen,
                  "write to this file, as a line for each set, the ranges of its operands and "
-                 "results and how many "
-                 "of its rows exclude which rival rule")
+                 "results and how many of its rows exclude which rival rule")
       .needs(from_files);
   app.add_flag("--json", options->json, "print JSON instead of text");
   add_rule_options(app, options->rules);
   app.footer(
       "\nExit status: 0 all rows are equal, 1 some differ, 2 an argument or a file cannot be used, "
-      "77 there is "
-      "no GPU.\n\n"
+      "77 there is no GPU.\n\n"
       "Examples:\n"
       "  binade validate --replay h100/\n"
       "  binade validate --device --rows 10000\n"
@@ -324,10 +320,9 @@ void define_validate(App app, int& status) {
 
 const Command validate_command{
     "validate", "hold bits of real kernels against the emulator",
-    "Compares what Tensor Cores gave with what the emulator gives, bit for bit: "
-    "recordings (--replay), this machine's GPU (--device), or with one of the "
-    "commands below arrays in files. Prints how many rows are equal, and shows the "
-    "first that differ.",
+    "Compares what Tensor Cores gave with what the emulator gives, bit for bit: recordings "
+    "(--replay), this machine's GPU (--device), or with one of the commands below arrays in files. "
+    "Prints how many rows are equal, and shows the first that differ.",
     &define_validate};
 
 }  // namespace binade

@@ -101,11 +101,9 @@ void define_validate_crossed(App validate, int& status) {
   const App crossed = validate.add_subcommand(
       "crossed", "whole tiles on the GPU, rows of every generator crossed, compared there",
       "Runs every Tensor Core instruction of this machine's GPU on whole tiles, in which each "
-      "generated row "
-      "of a meets each generated column of b, and compares every element with the emulator, on the "
-      "GPU "
-      "itself. Prints for each instruction how many dot products were compared and how many "
-      "differ.");
+      "generated row of a meets each generated column of b, and compares every element with the "
+      "emulator, on the GPU itself. Prints for each instruction how many dot products were "
+      "compared and how many differ.");
   crossed
       .add_option("--dots", a->what.dots,
                   "how many dot products to compare at least, of all instructions together")

@@ -110,12 +110,11 @@ std::string dot_validation_text(const DotValidation& x, const CheckedDots& optio
 
 void define_validate_dots(App app, int& status) {
   const auto options = std::make_shared<CheckedDots>();
-  const App dots = app.add_subcommand("dots", "recorded dot products: d = c + sum of a·b",
-                                      "Compares recorded dot products, d = c + sum of a·b, one of "
-                                      "each row of the arrays, with what the "
-                                      "emulator gives for an instruction, bit for bit. Prints how "
-                                      "many rows are equal, and shows the first "
-                                      "that differ.");
+  const App dots =
+      app.add_subcommand("dots", "recorded dot products: d = c + sum of a·b",
+                         "Compares recorded dot products, d = c + sum of a·b, one of each row of "
+                         "the arrays, with what the emulator gives for an instruction, bit for "
+                         "bit. Prints how many rows are equal, and shows the first that differ.");
   const DotOptionNames names = add_dot_options(dots, options->dots);
   for (const Option& needed : {names.architecture, names.instruction, names.a, names.b, names.d}) {
     needed.required();
@@ -130,8 +129,7 @@ void define_validate_dots(App app, int& status) {
       "used.\n\n"
       "Example:\n"
       "  binade validate dots --arch sm_90 --instruction mma.m16n8k16.f32.f16.f16.f32 --a a.npy "
-      "--b b.npy "
-      "--d d.npy");
+      "--b b.npy --d d.npy");
   dots.callback([&status, options] {
     const DotValidation x = validated(*options);
     if (options->json) {

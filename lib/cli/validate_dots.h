@@ -46,8 +46,7 @@ std::string row_explained(std::vector<std::string> words, std::uint64_t row);
 
 inline constexpr const char* evidence_help =
     "print for every rival rule (another published rule) how many rows distinguish it from ours, "
-    "and which of the "
-    "two they follow";
+    "and which of the two they follow";
 
 /// Adds the command `dots` to `app`; running it sets `status` to the exit status.
 void define_validate_dots(App app, int& status);

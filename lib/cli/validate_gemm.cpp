@@ -296,18 +296,16 @@ nlohmann::ordered_json gemm_validation_json(const GemmValidation& x,
 
 void define_validate_gemm(App app, int& status) {
   const auto options = std::make_shared<ValidateGemmOptions>();
-  const App gemm = app.add_subcommand(
-      "gemm", "a kernel's whole product: D = alpha·A·B + beta·C",
-      "Compares the result D of a kernel of matrix products with the product that `binade gemm` "
-      "computes "
-      "with the same arguments, bit for bit. Prints how many elements are equal and, if some "
-      "differ, where "
-      "they lie, how far they are off, and whether they are within the error bounds.");
+  const App gemm =
+      app.add_subcommand("gemm", "a kernel's whole product: D = alpha·A·B + beta·C",
+                         "Compares the result D of a kernel of matrix products with the product "
+                         "that `binade gemm` computes with the same arguments, bit for bit. Prints "
+                         "how many elements are equal and, if some differ, where they lie, how far "
+                         "they are off, and whether they are within the error bounds.");
   add_gemm_options(gemm, options->product);
   gemm.add_option("--d", options->d,
                   "file of what the kernel gave, of shape (M, N); its dtype is the format of D "
-                  "unless --out-format "
-                  "names one")
+                  "unless --out-format names one")
       .required();
   gemm.add_option("--show", options->show, "how many of the elements that differ to show")
       .capture_default_str();
@@ -317,8 +315,7 @@ void define_validate_gemm(App app, int& status) {
       "used.\n\n"
       "Example:\n"
       "  binade validate gemm a.npy b.npy --d d.npy --arch sm_90 --instruction "
-      "wgmma.m64n8k32.f32.e4m3.e4m3 "
-      "\\\n      --promote-every 4");
+      "wgmma.m64n8k32.f32.e4m3.e4m3 \\\n      --promote-every 4");
   gemm.callback([&status, options] {
     const GemmValidation x = [&] {
       ProgressLine line("GMAC");

@@ -30,8 +30,7 @@ namespace nb = nanobind;
 struct Array {
   ArrayView view;
   nb::object owner;  ///< the NumPy array that owns the memory
-  nb::object
-      wrap;  ///< wrap(array, dtype name) makes an array of the caller's library; None: it is NumPy
+  nb::object wrap;   ///< wrap(array, dtype name): an array of the caller's library; None for NumPy
 
   std::size_t elements() const { return static_cast<std::size_t>(view.size().elements); }
   std::span<const std::byte> bytes() const { return {view.data, view.size().bytes}; }
