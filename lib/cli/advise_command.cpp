@@ -79,7 +79,7 @@ void define_advise(App app, int&) {
 }  // namespace
 
 const Command advise_command{
-    "advise", "memory of training modes, and sizes of layers that Tensor Cores like",
+    "advise", "tell how much memory training modes take, and how layers fit Tensor Cores",
     "Prints how many bytes each mode of mixed-precision training takes for "
     "weights, gradients and moments of the optimizer, and for each layer "
     "whether the sizes of its three products fill the Tensor Core "

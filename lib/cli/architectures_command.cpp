@@ -85,7 +85,7 @@ void define_architectures(App app, int&) {
 }  // namespace
 
 const Command architectures_command{
-    "architectures", "the Tensor Core instructions that are emulated, and the evidence",
+    "architectures", "list the Tensor Core instructions that are emulated, and the evidence",
     "Lists the Tensor Core instructions that binade emulates, by architecture: types and sizes, "
     "how each sums its products, and how it is known (by hardware, machine code or a paper, or "
     "still open). A legend below the table explains its columns.",

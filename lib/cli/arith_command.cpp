@@ -273,7 +273,7 @@ void define_arith(App app, int&) {
 }  // namespace
 
 const Command arith_command{
-    "arith", "an operation on every element of arrays, rounded once to a format",
+    "arith", "compute an operation on every element of arrays, rounded once to a format",
     "Computes an operation exactly on every element of its operands, rounds each result once to a "
     "format, and writes the results to a file. Prints how many results became zero, subnormal or "
     "infinite, were invalid or inexact.",

@@ -59,7 +59,7 @@ void define_autocast(App app, int&) {
 }  // namespace
 
 const Command autocast_command{"autocast",
-                               "in which dtype an op runs under autocast, by which rule",
+                               "tell in which dtype an op runs under autocast, by which rule",
                                "Prints for each op in which dtype PyTorch's autocast or Apex runs "
                                "it, by which rule, and in which source file that rule stands.",
                                &define_autocast};

@@ -81,7 +81,7 @@ void define_check(App app, int& status) {
 }  // namespace
 
 const Command check_command{
-    "check", "hold a stream of test cases (TestFloat's form) against binade",
+    "check", "compare test cases (TestFloat's form) with binade's results",
     "Reads test cases of a function from standard input, in the form of Berkeley TestFloat, and "
     "compares the results and flags in them with binade's. Prints the number of cases that differ, "
     "and explains the first of them.",

@@ -141,7 +141,7 @@ void define_device(App app, int& status) {
 }  // namespace
 
 const Command device_command{
-    "device", "the GPU there is (status 77: none), and its instructions against the emulator",
+    "device", "show this machine's GPU, and compare its instructions with the emulator",
     "Prints which GPU this machine has, or why none can be used. With options it compares what the "
     "GPU computes with the emulator, bit for bit, and measures its speed.",
     &define_device};

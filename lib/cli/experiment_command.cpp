@@ -149,12 +149,12 @@ int run_chosen(const ExperimentArguments& a) {
 void define_experiment(App app, int& status) {
   const auto a = std::make_shared<ExperimentArguments>();
   app.require_subcommand(1, 1);
-  app.add_subcommand("list", "the experiments and what they ask",
+  app.add_subcommand("list", "list the experiments and what they ask",
                      "Prints the name of every experiment, the question that it asks and what is "
                      "expected as the answer.")
       .callback([] { list(); });
   const App run_app = app.add_subcommand(
-      "run", "run experiments and hold what they measure against what is expected",
+      "run", "run experiments and compare what they measure with what is expected",
       "Runs experiments, prints the figures that each measures and whether they are as expected, "
       "and writes them to files on request.");
   run_app.add_option("NAME", a->names,
@@ -186,7 +186,7 @@ void define_experiment(App app, int& status) {
 }  // namespace
 
 const Command experiment_command{
-    "experiment", "runnable questions: where values die, which binades matter",
+    "experiment", "run experiments: which values are lost, and which binades matter to a training",
     "Lists and runs experiments on reduced precision. Each asks a question, such as which binades "
     "of the gradients matter to a training, measures figures, and compares them with what is "
     "expected.",

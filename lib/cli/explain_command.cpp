@@ -111,7 +111,7 @@ void explain_one(const OneElement& options) {
 void define_explained_gemm(App app) {
   const auto options = std::make_shared<OneElement>();
   const App gemm =
-      app.add_subcommand("gemm", "one element of a whole product, as binade gemm",
+      app.add_subcommand("gemm", "one element of the product that binade gemm computes",
                          "Explains one element of the product that `binade gemm` computes with the "
                          "same arguments: every instruction that takes part in its sum, what each "
                          "cuts and rounds, and how far the result is from the exact sum.");
@@ -140,7 +140,8 @@ void define_explain(App app, int& /*unused*/) {
 
 }  // namespace
 
-const Command explain_command{"explain", "one sum step by step: what was cut, by which rule",
+const Command explain_command{"explain",
+                              "explain one sum step by step: what was cut, by which rule",
                               "Explains one sum of a Tensor Core step by step: which bits of which "
                               "term were cut, by which rule, and what error that made.",
                               &define_explain};

@@ -55,7 +55,7 @@ void define_formats(App app, int& status) {
 }  // namespace
 
 const Command formats_command{
-    "formats", "the formats: range, thresholds, special values",
+    "formats", "list formats: range, thresholds, special values",
     "Prints a table of floating-point formats: their bits, precision and range, the thresholds at "
     "which values become zero or overflow, and their special values.",
     define_formats};

@@ -67,7 +67,7 @@ void define_merge(App app, int&) {
 }  // namespace
 
 const Command merge_command{
-    "merge", "one report from the parts of binade report --part",
+    "merge", "make one report of the parts that binade report --part wrote",
     "Merges the parts of a report that several processes have counted, each with `binade report "
     "--part`, into the report on all of their tensors.",
     &define_merge};

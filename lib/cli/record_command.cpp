@@ -227,7 +227,7 @@ void define_record(App app, int& status) {
 }  // namespace
 
 const Command record_command{
-    "record", "keep what the GPU's instructions give (status 77: no GPU)",
+    "record", "record what the GPU's instructions give",
     "Runs the instructions of this machine's GPU on generated operands and writes operands and "
     "results to files, a file for each instruction. Prints a line for each file.",
     &define_record};

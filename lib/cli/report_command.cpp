@@ -218,7 +218,7 @@ void define_report(App app, int& status) {
 }  // namespace
 
 const Command report_command{
-    "report", "what dies in FP16, BF16, FP8, and which loss scale saves it",
+    "report", "count which values are lost in FP16, BF16 and FP8, and choose the loss scale",
     "Counts which values of tensors become zero, subnormal or infinite in FP16, BF16, TF32 and "
     "FP8, and how much of each tensor's norm is lost; from the gradients it chooses the loss scale "
     "with which FP16 loses least. Prints tables, and writes a page, JSON or CSV.",

@@ -90,7 +90,7 @@ void define_show(App app, int& status) {
 }  // namespace
 
 const Command show_command{
-    "show", "one value in a format: bits, fields, neighbours, and what rounding did",
+    "show", "show values in a format: bits, fields, neighbours, and what rounding did",
     "Shows values in a format: the bits and fields of the encoding, its exact value, the "
     "neighbours, and, if the value had to be rounded, what that changed.",
     define_show};

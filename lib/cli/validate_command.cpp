@@ -319,7 +319,7 @@ void define_validate(App app, int& status) {
 }  // namespace
 
 const Command validate_command{
-    "validate", "hold bits of real kernels against the emulator",
+    "validate", "compare what real GPUs and kernels gave with the emulator, bit for bit",
     "Compares what Tensor Cores gave with what the emulator gives, bit for bit: recordings "
     "(--replay), this machine's GPU (--device), or with one of the commands below arrays in files. "
     "Prints how many rows are equal, and shows the first that differ.",

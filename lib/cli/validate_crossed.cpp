@@ -99,7 +99,7 @@ int run_validate_crossed(const ValidateCrossedArguments& a) {
 void define_validate_crossed(App validate, int& status) {
   const auto a = std::make_shared<ValidateCrossedArguments>();
   const App crossed = validate.add_subcommand(
-      "crossed", "whole tiles on the GPU, rows of every generator crossed, compared there",
+      "crossed", "whole tiles of generated rows and columns, computed and compared on the GPU",
       "Runs every Tensor Core instruction of this machine's GPU on whole tiles, in which each "
       "generated row of a meets each generated column of b, and compares every element with the "
       "emulator, on the GPU itself. Prints for each instruction how many dot products were "

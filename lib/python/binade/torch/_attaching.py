@@ -113,7 +113,7 @@ def outer_of(optimizers):
     """Returns the optimizer of the given ones within whose step() this optimizer's step() calls its hooks now; None if there is none.
 
     It is the optimizer itself, whose class calls its parent's step(), or one that works with it."""
-    frame = sys._getframe(2)  # what torch puts around each step
+    frame = sys._getframe(2)  # frame of the function that torch wraps around each step
     code, frame = frame.f_code, frame.f_back
     while frame is not None:
         if frame.f_code is code:

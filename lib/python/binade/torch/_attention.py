@@ -39,8 +39,8 @@ import math
 
 import torch
 
-TILE = 128  # keys
-THREADS = 4  # that hold a row of the accumulator of an MMA, two elements side by side of every eight
+TILE = 128  # keys in a tile
+THREADS = 4  # threads that hold a row of an MMA's accumulator: each has two neighbours of every eight elements
 
 
 def rounded_exp(x):

@@ -6,7 +6,7 @@ from ._tensors import PLAIN, is_dense
 
 INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 PIECE = 1 << 14  # elements that are hashed at a time: they fit a cache, and are fewer than torch starts threads for
-FACTORS = 0x9E3779B97F4A7C15 - 2**64, 0xBF58476D1CE4E5B9 - 2**64  # of splitmix64, as int64
+FACTORS = 0x9E3779B97F4A7C15 - 2**64, 0xBF58476D1CE4E5B9 - 2**64  # factors of splitmix64, as int64
 
 
 def has_bits(x):

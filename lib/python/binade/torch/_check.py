@@ -18,14 +18,14 @@ from ._models import REFERENCE, product_key
 from ._products import ChosenProducts
 from ._tensor_cores import Ran, TensorCores
 
-# Of an op's arguments, the names of what it gives; None: nothing, or no product. Others give one product.
+# Names of an op's results; None: no result, or one that is no product. Ops that are not listed give one product.
 PARTS = {
     "convolution_backward": lambda args: tuple(part if wanted else None for part, wanted in zip(("dx", "dw"), args[10])),
     "_scaled_dot_product_flash_attention_for_cpu": lambda args: ("out", "logsumexp"),
     "_scaled_dot_product_flash_attention_for_cpu_backward": lambda args: ("dq", "dk", "dv"),
 }
-TOLD = 3  # elements that differ, of each product
-# What an op is usually given beside tensors; None as well.
+TOLD = 3  # how many differing elements of each product are shown
+# Arguments that an op usually has beside tensors; so is None.
 USUAL = {"stride": 1, "padding": 0, "dilation": 1, "transposed": False, "output_padding": 0, "groups": 1, "beta": 1, "alpha": 1,
          "dropout_p": 0, "is_causal": False}
 UNTOLD = "bias_sizes", "output_mask"
@@ -59,7 +59,7 @@ class Check(TensorCores):
         if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0):
             raise ValueError(f"seconds {seconds!r}: a number of 0 or more is wanted, or None")
         self._calls, self._looks_left, self._seconds_left = calls, kinds, float("inf") if seconds is None else seconds
-        self._seconds_of_k = 0  # that a search took for each product of a sum, the dearest so far
+        self._seconds_of_k = 0  # the most seconds that a search took so far, divided by the products of a sum
         self._rows, self._kinds, self._orders = {}, {}, {}
         self._places, self._recordings = Places(), None if save is None else Recordings(save)
         self._devices, self._lock = {}, threading.Lock()  # a device's backward passes run in threads of their own

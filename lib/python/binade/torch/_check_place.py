@@ -14,7 +14,7 @@ CALLS_A_MODULE = torch.nn.Module._call_impl.__code__
 BACKWARD = os.path.join("torch", "autograd", "__init__.py"), os.path.join("torch", "autograd", "graph.py")
 KEPT = 1 << 16  # forward products whose backward may still come
 
-next_number = getattr(torch.autograd, "_get_sequence_nr", None)  # of the next node of autograd; since torch 2.1
+next_number = getattr(torch.autograd, "_get_sequence_nr", None)  # number of the next node of autograd; torch has it since 2.1
 current_node = getattr(torch._C, "_current_autograd_node", None)
 
 
@@ -43,8 +43,8 @@ class Places:
     """Finds the Place of each op while it is dispatched."""
 
     def __init__(self):
-        self._names = weakref.WeakKeyDictionary()  # of a model its modules' names, by their ids
-        self._forward = {}  # number of a node of autograd: the place that made it
+        self._names = weakref.WeakKeyDictionary()  # for each model, the names of its modules by their ids
+        self._forward = {}  # {number of a node of autograd: the Place that made it}
 
     def now(self):
         site, modules, backward = "", [], False

@@ -17,7 +17,7 @@ from ._recorder import Recorder, again, copied
 from ._variance_text import comparison_text
 
 CANDIDATES = 8  # values of each side that may be each other's
-MOST_AXES = 5  # of a tensor whose axes may lie in another order
+MOST_AXES = 5  # a tensor with more axes is only compared in their own order
 
 
 class Comparison(Document):
@@ -120,11 +120,11 @@ class Side:
         self.keys = {key for row in self.operands + self.results for key in row}
 
     def _before(self, index, args, kwargs):
-        del self.operands[index:]  # of an op that allocates
+        del self.operands[index:]  # an op that only allocates has no operands
         self.operands.append([value_hash(x) for _, x in tensors_in((args, kwargs)) if has_bits(x)])
 
     def hold_to(self, other):
-        parts = collections.defaultdict(list)  # of an op's results, as others get them: (op that gets it, which operand, key)
+        parts = collections.defaultdict(list)  # parts of an op's results that other ops get: (op that gets it, which operand, key)
         for op, keys in zip(self.ops, self.operands):
             for n, (key, source) in enumerate(zip(keys, op.sources)):
                 if source is not None and key not in self.results[source]:

@@ -13,10 +13,10 @@ from ._products import FORMATS
 from ._tensor_cores import TensorCores
 
 SAMPLED = 48  # elements that an identification looks at
-FEWEST = 16  # of them, elements that do not differ included
+FEWEST = 16  # at least so many of them, filled up with elements that do not differ
 LONGEST = 1 << 14  # products of longer sums are not looked into: an identification's time grows with the length of K
 TRIED = 8  # models that are held against all elements
-NO_SUM = ("alpha", "beta", "fused", "epilogue_format", "out_format", "saturate", "c_first")  # of a GemmModel
+NO_SUM = ("alpha", "beta", "fused", "epilogue_format", "out_format", "saturate", "c_first")  # arguments of a GemmModel that are not about the sum
 
 
 def arguments(model):

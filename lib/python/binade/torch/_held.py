@@ -42,6 +42,6 @@ class Held:
 
     def _look_at(self, layer, x, version, source):
         if version != version_of(x):
-            return True  # what it was is gone
+            return True  # its values are gone
         x = local(x)
         return x is None or self._look(layer, x, source)

@@ -37,12 +37,12 @@ class Hooks(OptimizerHooks):
         self._myself = weakref.ref(self)
         self._undo = []  # functions that take hooks away
         self._own = set()  # ids of modules that have a hook of their own
-        self._optimizers = []  # that a step waits for
+        self._optimizers = []  # optimizers that must step before the step is over
         self._stepped = set()  # ids of those that have stepped
-        self._found = False  # they were not given
-        self._searches = 0  # for them, so many more
-        self._is_in_step = False  # of an optimizer, before torch 2.0
-        self._scaler = None  # one that is always in use
+        self._found = False  # whether the optimizers were found, not given
+        self._searches = 0  # how often optimizers are still to be looked for
+        self._is_in_step = False  # whether an optimizer's step runs, before torch 2.0
+        self._scaler = None  # a scaler that is always in use
         self._most_passes = 0  # forward, of the steps that are over
         self.by_hand = False  # steps end by end_step() alone
         self._begin_step(first)
@@ -149,7 +149,7 @@ class Hooks(OptimizerHooks):
         if not (step.counted or self._plan.nonfinite) or (with_grad and repeats()):
             return
         step.finite_gradient = None
-        waits = not step.counted and with_grad  # what lies inside of a block
+        waits = not step.counted and with_grad  # whether tensors inside of a block are held
         is_block = id(module) in self._names.blocks
         if waits:
             if isinstance(module, SQUASHING) and args:

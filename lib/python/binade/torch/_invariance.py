@@ -9,7 +9,7 @@ from ._riding import Batch, Runs
 from ._rows import Rows
 from ._variance_text import text_of
 
-# Of an op whose state is not the same in all sizes of batches the first of these.
+# If an op's status differs between sizes of batches, the first of these is reported.
 STATES = ("variant", "mixes rows", "after mixed rows", "row not followed", "unsteady", "other ops", "same", "of the batch",
           "without the row")
 

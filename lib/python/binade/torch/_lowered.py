@@ -10,24 +10,24 @@ from .. import _binade
 from ._product_ops import OPS
 from ._products import FORMATS, Products
 
-# Of ops that are no single product, why.
+# Why some ops are no single product.
 NO_PRODUCT = {
     "addbmm": "it is several products, one after the other",
     **dict.fromkeys((name for name in OPS if name.startswith("_scaled_dot_product")),
                     "attention is more than a product: its products are not seen apart"),
     **dict.fromkeys((name for name in OPS if name.startswith("_scaled_mm")), "products with scales are not explained"),
 }
-# What an op adds to its product, of its arguments, shaped so that it broadcasts to the result.
+# The argument that an op adds to its product, shaped so that it broadcasts to the result.
 ADDENDS = {
     **dict.fromkeys(("addmm", "baddbmm", "addmv"), lambda args: args[0]),
     "convolution": lambda args: None if args[2] is None else args[2].reshape(-1, *(1,) * (args[0].dim() - 2)),
 }
-# The weight of a convolution whose K runs over its kernel, of the arguments and the number of the result.
+# The weight of a convolution whose K runs over its kernel, from the op's arguments and the number of the result.
 WEIGHTS = {
     "convolution": lambda args, number: args[1],
     "convolution_backward": lambda args, number: args[2] if number == 0 else None,
 }
-K_ORDERS = "kernel, channels", "channels, kernel"  # of such a convolution
+K_ORDERS = "kernel, channels", "channels, kernel"  # orders of K of a convolution with a kernel
 
 
 def is_product(name):
@@ -69,7 +69,7 @@ class Lowered:
         if words != K_ORDERS[1]:
             return self
 
-        def turned(x):  # whose last axis is K
+        def turned(x):  # returns x with K as the last axis
             return x.unflatten(-1, (self.taps, -1)).transpose(-1, -2).flatten(-2)
 
         return dataclasses.replace(self, a=turned(self.a), b=turned(self.b.transpose(1, 2)).transpose(1, 2))

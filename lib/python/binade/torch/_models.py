@@ -98,7 +98,7 @@ class Models:
         """Returns what the order says, whether or not it takes the operands: a GemmModel, "reference", or None."""
         try:
             given = self._order(kind, dtype) if callable(self._order) else self._order
-        except TypeError as error:  # of a @ b torch would say only that there is no such operator
+        except TypeError as error:  # torch would only say that a @ b has no such operator
             raise RuntimeError(f"order({kind!r}, {dtype}): {error}") from error
         if callable(self._order) and isinstance(given, _binade.GemmModel):
             check_sums(given)
@@ -108,7 +108,7 @@ class Models:
 
     def products(self, kind, dtype):
         """Returns the Products of an op."""
-        # Of a depthwise convolution there is nothing to be found: it has no products of matrices.
+        # A depthwise convolution has no products of matrices, so no order is looked for.
         found = self._order_of is not None and kind != "depthwise"
         return ChosenProducts(functools.partial(self.of_product, kind, dtype)) if found else self.of(kind, dtype)
 

@@ -14,7 +14,7 @@ WRAPPERS = {
     "CheckpointWrapper": "_checkpoint_wrapped_module",
     "OptimizedModule": "_orig_mod",
 }
-# Of modules that give several tensors, where each stands and what it is called.
+# For modules with several outputs, the place and the name of each.
 OUTPUTS = {
     torch.nn.LSTM: {(0,): "", (1, 0): "h_n", (1, 1): "c_n"},
     torch.nn.GRU: {(0,): "", (1,): "h_n"},
@@ -61,7 +61,7 @@ class Names:
     def __init__(self, models):
         self.modules = {}  # id of a module: its name as a layer
         self.parts = {}  # id of a parameter: its Parts
-        self.held = []  # what the ids are of
+        self.held = []  # keeps the objects of the ids alive
         self.compiled = []  # names of models whose modules run compiled: no hook of theirs is called
         self.replicated = []  # names of models whose copies run in their place, for each GPU
         self.blocks = set()  # ids of modules that are made of others

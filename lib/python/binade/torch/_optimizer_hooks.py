@@ -237,7 +237,7 @@ class OptimizerHooks:
                     continue
                 if x.shape == values.shape:
                     named = [(part.layer, part.of(x)) for part in parts]
-                else:  # of all parameters together, as L-BFGS has them; or of rows and columns
+                else:  # a state of all parameters together, as in L-BFGS, or of rows and columns
                     named = [(type(optimizer).__name__ if x.numel() > values.numel() else parts[0].layer, x)]
                 for layer, own in named:
                     self._step.count(f"{layer}.{key}", "state", own, placement_of(state))
@@ -248,7 +248,7 @@ class OptimizerHooks:
         again = id(optimizer) in step.ended
         step.ended.add(id(optimizer))
         if self._found and (again or id(optimizer) not in self._stepped):
-            # Of what was only found, what never steps beside the one that does is not waited for.
+            # An optimizer that was found, not given, and did not step while another did is not waited for.
             held = held_by(optimizer)
             self._optimizers = [one for one in self._optimizers if one is optimizer or id(one) in self._stepped
                                 or not (again or held & held_by(one))]

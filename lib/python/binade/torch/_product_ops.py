@@ -122,7 +122,7 @@ def kind_of(name, kind, args):
     return "depthwise" if _depthwise.is_atens(x, w, stride, dilation, transposed, groups) else kind
 
 
-# Name of an op: its kind, which Models.of knows, and its function.
+# {name of an op: (its kind, as for Models.of, and its function)}
 OPS = {name: (kind, function) for kind, ops in {
     "matmul": {"mm": mm, "addmm": addmm, "bmm": bmm, "baddbmm": baddbmm, "addbmm": addbmm,
                "_scaled_dot_product_flash_attention_for_cpu": attention,
@@ -132,10 +132,10 @@ OPS = {name: (kind, function) for kind, ops in {
     "convolution": {"convolution": convolution, "convolution_backward": convolution_backward},
     "scaled": {"_scaled_mm": scaled_mm, "_scaled_mm_v2": scaled_mm_v2},
 }.items() for name, function in ops.items()}
-# Other functions of some of them, with attention="low_precision".
+# Functions that replace some of these with attention="low_precision".
 LOW_PRECISION = {**OPS, "_scaled_dot_product_flash_attention_for_cpu": ("matmul", rounded_attention),
                  "_scaled_dot_product_flash_attention_for_cpu_backward": ("matmul", rounded_attention_backward)}
-# Ops with products inside that nobody takes apart.
+# Ops with products inside that are not emulated.
 WITH_PRODUCTS = frozenset((
     "mkldnn_rnn_layer", "mkldnn_linear", "mkldnn_convolution", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
     "_addmm_activation", "_scaled_grouped_mm", "_grouped_mm", "_int_mm", "_weight_int8pack_mm",
@@ -149,6 +149,6 @@ WITH_PRODUCTS = frozenset((
     "slow_conv_transpose2d", "slow_conv_transpose3d", "slow_conv_dilated2d", "slow_conv_dilated3d", "thnn_conv2d",
     "miopen_convolution", "miopen_rnn", "linear", "matmul", "scaled_dot_product_attention",
 ))
-# Whose ops multiply nothing but what stands above; of all others nobody knows what is in them.
+# Namespaces whose only ops with products are listed above; ops of others may contain any products.
 KNOWN_NAMESPACES = frozenset(("aten", "prim", "prims", "c10d", "_c10d_functional", "c10d_functional", "profiler", "rngprims",
                               "debugprims"))

@@ -168,7 +168,7 @@ def exact(a, b, axes, dtype, c=None, alpha=1, beta=1):
     if out.numel():
         _binade._exact_products(left.data_ptr(), right.data_ptr(), at, out.data_ptr(), m, n, k, batch, m * k, n * k, steps,
                                 float(alpha), float(beta), dtype != torch.float32)
-    return out.reshape(shape).to(dtype)  # from a number rounded to odd: that is the one rounding
+    return out.reshape(shape).to(dtype)  # exact values were rounded to odd, so this is the only rounding that shows
 
 
 def finished(x, dtype, c=None, alpha=1, beta=1):

@@ -91,7 +91,7 @@ def rounding_of(format, scale, gradient, options):
                         "random_bits")
     own = tuple(sorted(options.items()))
     how = Rounding(format, scale, None if gradient is None else Rounding(gradient, scale and "amax", None, own), own)
-    for one in filter(None, (how, how.gradient)):  # what cannot be is refused here
+    for one in filter(None, (how, how.gradient)):  # raises ValueError for options that are wrong
         _binade.quantize(np.zeros(1), one.format, **options)
     return how
 

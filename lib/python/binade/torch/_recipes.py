@@ -48,7 +48,7 @@ def is_in_backward():
         return False
     if graph_task is not None:
         return graph_task() != -1
-    with contextlib.suppress(RuntimeError):  # which torch 2.0 and before raise outside of a backward pass
+    with contextlib.suppress(RuntimeError):  # raised by torch up to 2.0 outside of a backward pass
         torch.autograd.Variable._execution_engine.queue_callback(lambda: None)
         return True
     return False

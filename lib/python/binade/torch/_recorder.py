@@ -18,7 +18,7 @@ MOVES = frozenset(("clone", "contiguous", "lift_fresh", "lift_fresh_copy", "_uns
 UNWRITTEN = frozenset(("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_",
                        "resize"))
 OWN_FOLDERS = tuple(os.path.dirname(os.path.abspath(x)) + os.sep for x in (torch.__file__, __file__))
-CALLERS = frozenset(("_call_impl", "_slow_forward"))  # of torch.nn.Module
+CALLERS = frozenset(("_call_impl", "_slow_forward"))  # functions of torch.nn.Module that call forward
 RESULT = "the result"  # the name of what stands for what the function gave
 open_here = threading.local()  # .recorders, of this thread, the innermost last
 
@@ -33,7 +33,7 @@ class Op:
     module: str
     inputs: list  # shapes
     outputs: list  # (shape, dtype)
-    sources: tuple  # of each input the index of the op that wrote it last, or None
+    sources: tuple  # for each input the index of the op that wrote it last, or None
     numbers: tuple  # floats among what it got
 
     @property
@@ -80,7 +80,7 @@ class Recorder:
         return out
 
     def dispatch(self, mode, func, args, kwargs):
-        if self._inside or not hasattr(func, "_schema"):  # of torch.cond and the like nothing is said
+        if self._inside or not hasattr(func, "_schema"):  # torch.cond and similar ops are not recorded
             return func(*args, **kwargs)
         if torch.is_inference_mode_enabled():  # ops arrive before torch has made others of them
             with mode:

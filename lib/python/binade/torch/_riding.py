@@ -9,7 +9,7 @@ from ._recorder import RESULT, Recorder, again, copied
 from ._rows import axis_of, found, part
 
 BY_NATURE = frozenset(("mixes rows", "after mixed rows", "of the batch"))
-PLACES = frozenset(("nonzero", "nonzero_static"))  # which give the numbers of rows
+PLACES = frozenset(("nonzero", "nonzero_static"))  # ops whose results are numbers of rows
 SEEDED = 2  # places of a batch beside its first, middle and last
 
 
@@ -23,7 +23,7 @@ class Runs:
 
     def __init__(self, fn, rows, seed):
         self._fn, self._seed, self.rows = fn, seed, rows
-        self.values = []  # of each op alone, what it gave
+        self.values = []  # results of each op of the row by itself
         recorder = self.run(1, 0, after=lambda op, results: self.values.append([x.detach().clone() for x in results]))
         if recorder.draws is not None:
             name, site, module = recorder.draws
@@ -177,7 +177,7 @@ class Batch:
         self.differs[own] = {**row, **worse(row if "different" in row else None, difference(x, alone))}
 
     def _name_states(self):
-        by_op = {}  # of the batch
+        by_op = {}  # {index of an op of the batch: its status}
         for at, op in enumerate(self._ops):
             own = self._partners.get(at, (None,))[0]
             kinds = {self._found[at, n][0] for n in range(len(op.outputs)) if (at, n) in self._found}

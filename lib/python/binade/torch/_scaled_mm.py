@@ -136,7 +136,7 @@ def scaled_mm_v2(products, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b
         wrong = kind != TENSOR and scale.dim() != 2 or kind == STRIP and scale.shape != (rows, strips)
         if scale.numel() != sizes[kind] or wrong:
             raise ValueError(f"scaled_mm: {name} of {tuple(scale.shape)} has not the {sizes[kind]} numbers of recipe {kind}")
-        scales.append(scale.T[:, :strips] if kind == SQUARE else scale)  # whose K comes first, in fours
+        scales.append(scale.T[:, :strips] if kind == SQUARE else scale)  # K is the first axis, padded to a multiple of four
     return product(products.promoted(not use_fast_accum), a, b, *scales, kinds, bias, None, out_dtype or a.dtype)
 
 

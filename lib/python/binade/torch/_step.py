@@ -20,13 +20,13 @@ class Step:
 
     def __init__(self, number, plan, layers, tell):
         self.number = number
-        self.counted = number % plan.every == 0  # or only looked at
+        self.counted = number % plan.every == 0  # otherwise the step is only searched for Inf and NaN
         self.window = Window(number, number, 1)
         self.loss_scale, self.scale_is_known = None, False
         self.scaler = None  # the last one whose scale() was called
         self.is_empty = True  # no module and no optimizer has run
-        self.passes = 0  # of a model, forward and with gradients
-        self.handles = []  # of hooks on tensors that outlive the step
+        self.passes = 0  # forward passes of a model with gradients
+        self.handles = []  # handles of hooks on tensors that outlive the step
         self.ended = set()  # ids of optimizers that stepped, or were left out
         self.unscaled = set()  # ids of optimizers whose gradients were counted before they were unscaled
         self.left_out = set()  # ids of optimizers that leave the step out by themselves
@@ -37,7 +37,7 @@ class Step:
         self._seen = {}  # id of an output: itself, and how often it was written to
         self._flags = {}  # (layer, role): whether all was finite, on a device
         self._harmless, self._ruined, self._harm = plan.harmless, plan.ruined, False
-        self.waits = plan.nonfinite and not self.counted  # with what lies inside of a block
+        self.waits = plan.nonfinite and not self.counted  # whether tensors inside of a block are held
         self.outputs = Held(lambda layer, x, source: self.look_at(layer, "act", x, None, lambda: inputs_of(*source)))
         self.gradients = Held(lambda layer, x, source: self.look_at(layer, "dAct", x, None, lambda: gradient_by_name(source)))
 
@@ -89,7 +89,7 @@ class Step:
             if finite:
                 return True
             if role == "dW":
-                self.gradients.search()  # what it was made of comes first
+                self.gradients.search()  # earlier gradients are searched first
             summary = None if self._harm and self.event is not None else self._counter.count(x)
         elif not summary.nan and not summary.inf:
             return True

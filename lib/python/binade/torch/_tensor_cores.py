@@ -34,7 +34,7 @@ class Ran:
     calls: int
 
 
-# What is open meanwhile, and the ops.
+# The `with` blocks that are open, and the ops.
 ATTENTIONS = {"flash": (contextlib.nullcontext, OPS), "math": (without_fused_attention, OPS),
               "low_precision": (contextlib.nullcontext, LOW_PRECISION)}
 
@@ -116,8 +116,8 @@ def tensor_cores(arch, *, order=None, attention="flash", strict=False,
 class TensorCores(TorchDispatchMode):
     """The mode in which products are emulated, for `with`; tensor_cores() makes it."""
 
-    answers = True  # what runs within goes on with emulated products
-    devices = {"cpu": "the CPU"}  # whose tensors are looked at
+    answers = True  # the model goes on with the emulated products
+    devices = {"cpu": "the CPU"}  # device types whose tensors are emulated
 
     def __init__(self, arch, recipes, *, order=None, attention="flash", strict=False):
         super().__init__()
@@ -126,7 +126,7 @@ class TensorCores(TorchDispatchMode):
         self._models, self.recipes, self._strict = Models(arch, order), recipes, bool(strict)
         self._attention, self._ops = ATTENTIONS[attention]
         self._ran, self._left = collections.Counter(), collections.Counter()
-        self._open = []  # of each `with` block what ends with it
+        self._open = []  # for each `with` block what ends with it
 
     def __repr__(self):
         return f"<tensor_cores of sm_{self._models.sm}: {self.products:,} products emulated, {sum(self._left.values()):,} left>"
@@ -257,7 +257,7 @@ def why_not(kind, name, overload, args, operands, devices):
     if kind == "scaled":
         why = scaled_why_not(name, args)
     else:
-        dtypes = {x.dtype for x in operands[:5]}  # after them attention's backward has logsumexp, of binary32 always
+        dtypes = {x.dtype for x in operands[:5]}  # the sixth operand of attention's backward is logsumexp, always float32
         fits = len(dtypes) == 1 and dtypes <= FORMATS.keys()
         why = None if fits else "of " + " and ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
     for x in operands:

@@ -19,7 +19,7 @@ PIECE = 1 << 24  # elements that are copied from a device at a time
 
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
-OWN_DISPATCH = torch.Tensor.__torch_dispatch__  # of a class whose tensors have memory of their own
+OWN_DISPATCH = torch.Tensor.__torch_dispatch__  # the method of classes whose tensors have memory of their own
 
 
 def placement_of(x):
@@ -80,7 +80,7 @@ class Counter:
 
     def __init__(self, sqnr, emulated=""):
         self.sqnr, self._emulated = sqnr, emulated
-        self._why_copied = None  # why tensors of a GPU are copied; None: not asked yet
+        self._why_copied = None  # why tensors on a GPU are copied; None: not known yet
         if not isinstance(emulated, str):
             raise TypeError(f"emulated: text is wanted, not {type(emulated).__name__}")
         if emulated and (why := _binade._has_device(emulated)):
@@ -144,11 +144,11 @@ def unscaled(counter, x, scale):
     fraction, exponent = math.frexp(scale)
     if fraction != 0.5:
         return counter.count_times(x, 1 / scale)
-    if counter.sqnr:  # whose errors are those of the unscaled values
+    if counter.sqnr:  # errors are those of the unscaled values
         return counter.count(x.detach().double() / scale)
     try:
         return counter.count(x).scaled(1 - exponent)
-    except ValueError:  # of float64, values that it does not hold
+    except ValueError:  # a float64 value would leave the range
         return counter.count(x.detach() / scale)
 
 

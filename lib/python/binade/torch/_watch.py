@@ -124,7 +124,7 @@ class Watch(Run):
         self._rules, self._on_window = [], []
         self._hooks = None  # while watching
         self._step = 0  # the next one, while not watching
-        self._order = {}  # of layers in the model
+        self._order = {}  # {layer: its place in the model}
         self._told = None  # the window that on_window was last told of
         self._at_exit = functools.partial(stop_at_exit, weakref.ref(self))
 
