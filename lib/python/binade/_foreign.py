@@ -173,7 +173,8 @@ def put(x, array, name):
 
 
 def tell_written(x):
-    """Raises the version of a tensor x whose memory was written to, so that torch notices if a graph still needs the old values."""
+    """Raises the version of a tensor x whose memory was written to, so that torch notices if a graph still needs the
+    old values."""
     if is_tensor(x):
         graph = sys.modules["torch"].autograd.graph
         if hasattr(graph, "increment_version"):  # torch 2.1

@@ -34,7 +34,8 @@ class ExperimentRow(NamedTuple):
 
 
 class LossScalerRow(NamedTuple):
-    """A policy of LossScaler. parameters: what can be set, with the defaults; None for a limit that the framework does not have."""
+    """A policy of LossScaler. parameters: what can be set, with the defaults; None for a limit that the framework
+    does not have."""
 
     name: str
     source: str

@@ -95,7 +95,8 @@ def kept(merged, scale_log2, target):
 
 
 def casts(layers, merged):
-    """Returns what the weight of each layer loses when it is cast, for layers whose output has 16 bits and whose weight has more."""
+    """Returns what the weight of each layer loses when it is cast, for layers whose output has 16 bits and whose
+    weight has more."""
     out = []
     for (layer, role), of in layers.items():
         weight = layers.get((layer, "weight"))

@@ -44,8 +44,8 @@ def living_optimizers(parameters):
 
 
 def wrap(owner, name, around):
-    """Makes owner.name(…) call around(the function that was there, …). Returns a function that undoes this, or None if it cannot be
-    done.
+    """Makes owner.name(…) call around(the function that was there, …). Returns a function that undoes this, or None if it
+    cannot be done.
 
     A copy of the owner has the wrapper, too, but calls the function directly.
     """

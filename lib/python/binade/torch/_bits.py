@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares tensors by their bits, counts differences in ulps, and hashes tensors to 64 bits, to see whether two runs gave the same."""
+"""Compares tensors by their bits, counts differences in ulps, and hashes tensors to 64 bits, to see whether two runs
+gave the same."""
 import torch
 
 from ._tensors import PLAIN, is_dense
@@ -43,7 +44,8 @@ def mixed(z):
 
 
 def row_hashes(x, axis):
-    """Returns an int64 hash for each index of an axis, of all elements with that index in order; with axis None one hash of all."""
+    """Returns an int64 hash for each index of an axis, of all elements with that index in order; with axis None one
+    hash of all."""
     x = bits_of(x)
     rows = x.reshape(1, -1) if axis is None else x.movedim(axis, 0).unsqueeze(-1).flatten(1)
     out = torch.zeros(len(rows), dtype=torch.int64, device=x.device)

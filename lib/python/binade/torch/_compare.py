@@ -171,8 +171,8 @@ class Side:
         return [out[node.at] for node in nodes]
 
     def orders(self, index, arch):
-        """Returns what explains the nearest product from which an op's result was computed, which may be the op itself: (which op, as
-        explanations() has it)."""
+        """Returns what explains the nearest product from which an op's result was computed, which may be the op itself:
+        (which op, as explanations() has it)."""
         while not is_product(self.ops[index].name):
             before = [x for x in self.ops[index].sources if x is not None and not self.is_common[x]]
             if not before:
@@ -194,8 +194,8 @@ class Side:
 
 
 def first_pair(one, other):
-    """Returns the first node of one side, and the node of the other, that are nearest to each other: (node, node, difference); None if
-    there are none."""
+    """Returns the first node of one side, and the node of the other, that are nearest to each other: (node, node,
+    difference); None if there are none."""
     groups = collections.defaultdict(list)
     for node in other.nodes:
         groups[node.group].append(node)

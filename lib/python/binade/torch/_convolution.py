@@ -81,7 +81,8 @@ def memory_format(x, w):
 
 
 def windows(x, kernel, count, stride, dilation):
-    """Returns a view of x (batch, channels, *size) as (batch, *count, *kernel, channels): what lies under each place of the kernel."""
+    """Returns a view of x (batch, channels, *size) as (batch, *count, *kernel, channels): what lies under each place
+    of the kernel."""
     x = x.movedim(1, -1)
     steps = x.stride()[1:-1]
     places, taps = (a * s for a, s in zip(steps, stride)), (a * d for a, d in zip(steps, dilation))

@@ -25,7 +25,8 @@ WARPS, LANES = 8, 32
 
 
 def is_atens(x, w, stride, dilation, transposed, groups):
-    """Whether torch computes the convolution without cuDNN. For float16 images of two axes, not channels last, it estimates which is faster."""
+    """Whether torch computes the convolution without cuDNN. For float16 images of two axes, not channels last, it
+    estimates which is faster."""
     channels = x.shape[1]
     if transposed or channels != groups or groups < 2 or w.shape[0] % groups or x.numel() == 0:
         return False
@@ -91,7 +92,8 @@ def seen(tap, size, count, g):
 
 
 def seeing(tap, size, count, g):
-    """Returns for each axis the places of the output that read each place of the input, and whether one would in a larger output."""
+    """Returns for each axis the places of the output that read each place of the input, and whether one would in a
+    larger output."""
     for t, n, q, s, p, d in zip(tap, size, count, g.stride, g.padding, g.dilation):
         far = torch.arange(n) + p - t * d
         index, steps = far.div(s, rounding_mode="floor"), far % s == 0
@@ -143,7 +145,8 @@ def input_gradient(dy, x, w, g):
 
 
 def in_halves(x, axis, dtype):
-    """Returns the sum of x along an axis whose length is a power of two, by adding elements half of it apart, each sum rounded to the dtype."""
+    """Returns the sum of x along an axis whose length is a power of two, by adding elements half of it apart, each
+    sum rounded to the dtype."""
     while x.shape[axis] > 1:
         first, second = x.chunk(2, axis)
         x = (first + second).to(dtype).float()
@@ -151,7 +154,8 @@ def in_halves(x, axis, dtype):
 
 
 def in_threads(x, rest):
-    """Yields the steps (filters, WARPS, LANES) of x (n, filters, i), to which `rest` is appended so that n and i become multiples."""
+    """Yields the steps (filters, WARPS, LANES) of x (n, filters, i), to which `rest` is appended so that n and i
+    become multiples."""
     x = torch.nn.functional.pad(x, (0, -x.shape[2] % LANES, 0, 0, 0, -x.shape[0] % WARPS), value=rest)
     x = x.reshape(-1, WARPS, x.shape[1], x.shape[2] // LANES, LANES)
     return x.permute(0, 3, 2, 1, 4).reshape(-1, x.shape[2], WARPS, LANES)

@@ -16,7 +16,8 @@ SAMPLED = 48  # elements that an identification looks at
 FEWEST = 16  # at least so many of them, filled up with elements that do not differ
 LONGEST = 1 << 14  # products of longer sums are not looked into: an identification's time grows with the length of K
 TRIED = 8  # models that are held against all elements
-NO_SUM = ("alpha", "beta", "fused", "epilogue_format", "out_format", "saturate", "c_first")  # arguments of a GemmModel that are not about the sum
+# Arguments of a GemmModel that are not about its sums.
+NO_SUM = ("alpha", "beta", "fused", "epilogue_format", "out_format", "saturate", "c_first")
 
 
 def arguments(model):
@@ -78,7 +79,8 @@ def evenly(x, most):
 
 
 def sampled(different):
-    """Returns elements (product, row, column) to look at: first those in the mask of elements that differ, since they rule out most."""
+    """Returns elements (product, row, column) to look at: first those in the mask of elements that differ, since
+    they rule out most."""
     out = evenly(different.nonzero(), SAMPLED)
     return out if len(out) >= FEWEST else torch.cat([out, evenly((~different).nonzero(), FEWEST - len(out))])
 
@@ -158,7 +160,8 @@ class Explaining:
 
 
 def explanations(name, args, kwargs, results, arch):
-    """Returns what explains each of the results of an op on the same operands, as dicts; or text that says why nothing is looked for."""
+    """Returns what explains each of the results of an op on the same operands, as dicts; or text that says why
+    nothing is looked for."""
     try:
         low = lowered(name, args, kwargs)
         several = [low.of(x.cpu()) for x in results]

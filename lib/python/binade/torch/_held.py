@@ -12,7 +12,8 @@ def version_of(x):
 
 
 class Held:
-    """Tensors that are held. look(layer, x, source) returns whether x is finite, and reports it if not; source: the op that made x."""
+    """Tensors that are held. look(layer, x, source) returns whether x is finite, and reports it if not; source: the
+    op that made x."""
 
     def __init__(self, look):
         self._look, self._entries = look, collections.deque()

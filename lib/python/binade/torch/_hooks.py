@@ -81,7 +81,8 @@ class Hooks(OptimizerHooks):
         return self._step.number
 
     def end_by_hand(self):
-        """Ends the step. At the first call it does so only if the step has begun, since until then steps ended by themselves, too."""
+        """Ends the step. At the first call it does so only if the step has begun, since until then steps ended by
+        themselves, too."""
         if self.by_hand or not self._step.is_empty:
             self.end_step()
         self.by_hand = True

@@ -130,8 +130,8 @@ def told(runs, batches, arch):
 
 
 def orders(runs, batches, index, arch):
-    """Returns what explains each result of the first variant op: dicts with batches ([] for the row by itself), or text that says why
-    nothing does."""
+    """Returns what explains each result of the first variant op: dicts with batches ([] for the row by itself), or text that
+    says why nothing does."""
     alone = runs.values[index][0]
     results = [([], alone)]
     for batch in batches:

@@ -22,8 +22,8 @@ def flag(owner, name, otherwise):
 
 
 def allows_tf32(kind):
-    """Whether torch would use TF32 on a GPU, by fp32_precision since torch 2.9, which follows allow_tf32. Products of a matrix and a
-    vector never use it (NoTF32Guard in ATen's CUDABlas.cpp)."""
+    """Whether torch would use TF32 on a GPU, by fp32_precision since torch 2.9, which follows allow_tf32. Products of a
+    matrix and a vector never use it (NoTF32Guard in ATen's CUDABlas.cpp)."""
     if kind == "vector":
         return False
     backend = torch.backends.cuda.matmul if kind == "matmul" else torch.backends.cudnn

@@ -75,8 +75,8 @@ class Recipe:
 
 @functools.lru_cache(maxsize=None)
 def narrow_model(sm, a, b, promote_every):
-    """Returns the GemmModel, with D in binary32, of products of two formats: that of the architecture's instruction for them, or of
-    the narrowest instruction that holds their numbers."""
+    """Returns the GemmModel, with D in binary32, of products of two formats: that of the architecture's instruction for
+    them, or of the narrowest instruction that holds their numbers."""
     options = dict(promote_every=promote_every, epilogue_format="binary32", out_format="binary32")
     of_bytes = _binade._usual_instruction(sm, "e4m3", "f32")
     alike = [(x, x, _binade._usual_instruction(sm, x, "f32")) for x in HOLDERS]
@@ -102,7 +102,8 @@ def is_held(narrow, wide):
 
 
 def block_log2(x, format, rows, columns):
-    """Returns the exponents of the scales of x (batch, m, k) in blocks of rows × columns, repeated for each number: (batch, m, k)."""
+    """Returns the exponents of the scales of x (batch, m, k) in blocks of rows × columns, repeated for each number:
+    (batch, m, k)."""
     m, k = x.shape[1:]
     amax = torch.nn.functional.pad(x.abs().nan_to_num(0.0, math.inf), (0, -k % columns, 0, -m % rows))
     amax = amax.unflatten(2, (-1, columns)).unflatten(1, (-1, rows)).amax((2, 4))
@@ -121,7 +122,8 @@ def rounded(x, format):
 
 
 def plus_scaled(so_far, part, exponents):
-    """Returns so_far + part·2^exponents in binary32, rounded once; the rounding to binary64 in between never changes the result."""
+    """Returns so_far + part·2^exponents in binary32, rounded once; the rounding to binary64 in between never changes
+    the result."""
     return (so_far.double() + part.double() * 2.0**exponents).float()
 
 

@@ -72,8 +72,8 @@ def as_matrices(a, b, axes):
 
 
 class Products:
-    """The base class: computes alpha·sum + beta·C in binary32 and rounds once. A convolution's bias is added to the rounded result,
-    since torch adds it, not cuDNN."""
+    """The base class: computes alpha·sum + beta·C in binary32 and rounds once. A convolution's bias is added to the rounded
+    result, since torch adds it, not cuDNN."""
 
     direct = False  # whether a depthwise convolution is summed up as ATen's own kernel does
 

@@ -81,8 +81,8 @@ class Recipes:
 
     @contextlib.contextmanager
     def attached(self):
-        """Follows, while it is entered, which modules with recipes of their own are running. The hooks are those of all modules, since a
-        model with hooks of its own could be neither copied nor saved."""
+        """Follows, while it is entered, which modules with recipes of their own are running. The hooks are those of all
+        modules, since a model with hooks of its own could be neither copied nor saved."""
         handles = []
         if self._model is not None:
             handles = [register_module_forward_pre_hook(self._begin), register_module_forward_hook(self._end)]

@@ -25,7 +25,8 @@ open_here = threading.local()  # .recorders, of this thread, the innermost last
 
 @dataclasses.dataclass
 class Op:
-    """An op. index: its number among the ops that compute something. site: file and line of the call. module: name of the innermost."""
+    """An op. index: its number among the ops that compute something. site: file and line of the call. module: name
+    of the innermost."""
 
     index: int
     name: str
@@ -178,8 +179,8 @@ def storage_of(x):
 
 
 def where(names):
-    """Returns (file and line outside of torch and of this package, name of the innermost module) of the op that runs. names: a dict
-    that is kept from call to call."""
+    """Returns (file and line outside of torch and of this package, name of the innermost module) of the op that runs. names:
+    a dict that is kept from call to call."""
     frame, site, modules = sys._getframe(2), "", []
     while frame is not None:
         code = frame.f_code
@@ -203,8 +204,8 @@ def shortened(path):
 
 
 def again(fn, inputs, seed, recorder):
-    """Runs fn(inputs), recorded, as if it had never run: with the same seed of torch, without weights that autocast has cached, and
-    with the buffers of a model as they were."""
+    """Runs fn(inputs), recorded, as if it had never run: with the same seed of torch, without weights that autocast has
+    cached, and with the buffers of a model as they were."""
     buffers = [(x, x.detach().clone()) for x in fn.buffers()] if isinstance(fn, torch.nn.Module) else []
     devices = [torch.cuda.current_device()] if torch.cuda.is_initialized() else []
     try:

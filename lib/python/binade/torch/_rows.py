@@ -33,8 +33,8 @@ class Rows:
             raise ValueError("inputs: every element of a tensor is the same, so no rows can be told apart; give rows that differ")
 
     def batch(self, size, place, first=0, another=False):
-        """Returns a batch, as arguments of fn, of the row at a place among others from `first` on; another: with one of the others in its
-        place."""
+        """Returns a batch, as arguments of fn, of the row at a place among others from `first` on; another: with one of the
+        others in its place."""
         out = {}
         for key, x in self._given.items():
             if key in self._row:
@@ -54,8 +54,8 @@ def drawn(x, count, seed):
 
 
 def axis_of(alone, batched, size):
-    """Returns the axis of a result's shape that is `size` times as long as for the row by itself, while all others are equally long,
-    except axes of one element; None if there is no such axis, or more than one."""
+    """Returns the axis of a result's shape that is `size` times as long as for the row by itself, while all others are
+    equally long, except axes of one element; None if there is no such axis, or more than one."""
     if len(alone) == len(batched):
         differing = [at for at, (x, y) in enumerate(zip(alone, batched)) if x != y]
         return differing[0] if len(differing) == 1 and batched[differing[0]] == size * alone[differing[0]] else None
@@ -71,8 +71,8 @@ def part(x, axis, outer, size, place):
 
 
 def found(x, others, row, size, place):
-    """Finds where a row is from hashes along an axis: x those of a batch, `others` those of a batch with other rows beside the row,
-    and `row` those of a batch with another row in its place.
+    """Finds where a row is from hashes along an axis: x those of a batch, `others` those of a batch with other rows beside
+    the row, and `row` those of a batch with another row in its place.
 
     Returns ("row", outers), if for each of these `outer` part() holds all that depends on the row and nothing that depends on the
     others; "without", if nothing depends on the row; "mixes", if something depends on it and on others; else "lost".

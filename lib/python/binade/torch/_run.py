@@ -97,7 +97,8 @@ class Layer:
 
 
 class Run:
-    """What was counted of a run, from which reports, advice and files are made. A Watch is a Run; Watch.all_reduce() returns one."""
+    """What was counted of a run, from which reports, advice and files are made. A Watch is a Run; Watch.all_reduce()
+    returns one."""
 
     def __init__(self, every, windows, layers, notes=(), nonfinite=()):
         self.every = every

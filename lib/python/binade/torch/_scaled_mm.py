@@ -147,7 +147,8 @@ def product(products, a, b, scale_a, scale_b, kinds, bias, scale_result, out_dty
 
 
 class ScaledProducts(Products):
-    """Products of FP8 matrices, of which only the sums are used, in binary32. promoted(True) returns those without fast accumulation."""
+    """Products of FP8 matrices, of which only the sums are used, in binary32. promoted(True) returns those without
+    fast accumulation."""
 
     def __init__(self, sm, order):
         super().__init__()

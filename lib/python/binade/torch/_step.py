@@ -68,15 +68,16 @@ class Step:
         return summary
 
     def count_gradient(self, layer, role, x, scale, placement=""):
-        """Counts a gradient, scaled, unscaled or both as the user chose; returns one of its summaries. scale: its scale, or None."""
+        """Counts a gradient, scaled, unscaled or both as the user chose; returns one of its summaries. scale: its
+        scale, or None."""
         if scale is None or self._gradients == "scaled":
             return self.count(layer, role, x, placement)
         summary = self._add(layer, role, x, unscaled(self._counter, x, scale), placement)
         return self.count(layer + SCALED, role, x, placement) if self._gradients == "both" else summary
 
     def look_at(self, layer, role, x, summary=None, inputs=dict):
-        """Looks for Inf and NaN in a tensor and reports them. summary: that of the tensor if it was counted. inputs(): the tensors that its
-        op got, by name.
+        """Looks for Inf and NaN in a tensor and reports them. summary: that of the tensor if it was counted. inputs(): the
+        tensors that its op got, by name.
 
         Returns False if it holds some. Returns True for a tensor that is not on the CPU, too, which is read at the end of the step.
         """
@@ -99,7 +100,8 @@ class Step:
         return False
 
     def look_at_block(self, held, role, layer, x, inputs, inside):
-        """Looks at the output of a block, or its gradient; if that holds Inf or NaN, first at the tensors that were held inside of it."""
+        """Looks at the output of a block, or its gradient; if that holds Inf or NaN, first at the tensors that were
+        held inside of it."""
         if self._counter.finite(x):
             held.drop(inside)
             return True

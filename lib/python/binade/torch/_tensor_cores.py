@@ -228,7 +228,8 @@ class TensorCores(TorchDispatchMode):
 
 
 class RefusesLater(TorchFunctionMode):
-    """Makes the backward pass of a graph with emulated products fail outside of the `with`, where torch's own would be mixed in."""
+    """Makes the backward pass of a graph with emulated products fail outside of the `with`, where torch's own would
+    be mixed in."""
 
     def __init__(self, mode):
         super().__init__()

@@ -94,12 +94,14 @@ class Counter:
         return self._count_elsewhere(x)
 
     def count_times(self, x, factor):
-        """Returns the RangeSummary of float32(x) · float32(factor), as GradScaler multiplies; for float64 of the product in float64."""
+        """Returns the RangeSummary of float32(x) · float32(factor), as GradScaler multiplies; for float64 of the
+        product in float64."""
         x = x.detach() if x.dtype == torch.float64 else x.detach().float()
         return self.count(x * torch.full((), factor, dtype=torch.float32, device=x.device).to(x.dtype))
 
     def finite(self, x):
-        """Returns whether all values are finite: True or False, or for a tensor that is not on the CPU a tensor, for which no one waits."""
+        """Returns whether all values are finite: True or False, or for a tensor that is not on the CPU a tensor, for
+        which no one waits."""
         if not is_dense(x):
             x = x.detach().contiguous()
         if x.device.type == "cpu":
