@@ -226,10 +226,11 @@ void define_record(App app, int& status) {
 
 }  // namespace
 
-const Command record_command{
-    "record", "record what the GPU's instructions give",
-    "Runs the instructions of this machine's GPU on generated operands and writes operands and "
-    "results to files, a file for each instruction. Prints a line for each file.",
-    &define_record};
+const Command record_command{"record", "record what the GPU's instructions give",
+                             "Runs the instructions of this machine's GPU on generated operands "
+                             "and writes what they give to "
+                             "files, a file for each instruction; files of Tensor Core "
+                             "instructions hold the operands, too. Prints a line for each file.",
+                             &define_record};
 
 }  // namespace binade
